@@ -1,0 +1,24 @@
+# The packages Weir is built from, all found here, once. Debian 12 and Ubuntu 24.04 have every one of them;
+# `./dev` installs them.
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED)  # headers only; gives Boost::headers
+find_package(Protobuf REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(yaml-cpp CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(tl-expected CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+
+if(BUILD_TESTING)
+  find_package(Catch2 CONFIG REQUIRED)
+endif()
+find_package(benchmark CONFIG QUIET)
+
+# The namespaced names that the libraries use, where a package of an older release gives another one.
+if(NOT TARGET yaml-cpp::yaml-cpp)
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()

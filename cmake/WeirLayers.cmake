@@ -1,0 +1,82 @@
+# The house's floors. An arrow goes only down: a library may depend on libraries of lower layers, and on a
+# neighbour only where the table below says why. docs/architecture.md explains the layers.
+
+set(WEIR_LAYER_0 base filter_abi)
+set(WEIR_LAYER_1 wire metrics)
+set(WEIR_LAYER_2 source shaping assembly assignment control ports)
+set(WEIR_LAYER_3 proto messages transport ingest filter_host storage config telemetry simnet)
+# Layer 4: the node libraries of the executables. Layer 5: what runs several nodes. Any name.
+set(WEIR_LAYER_MAX 5)
+set(WEIR_LAYER_TOP 6)  # executables and plugins: nothing depends on them
+
+# Above this layer a library may know the network, threads and the clock; up to it, it is a pure machine.
+set(WEIR_PURE_LAYER_MAX 2)
+set(WEIR_IMPURE_LINKS "^(cppzmq|Threads::|protobuf::|spdlog::|prometheus-cpp::|OpenSSL::SSL)")
+
+# "from>to" within one layer, each with its reason.
+set(WEIR_SIDEWAYS
+    "messages>proto"  # translates the generated types
+    "config>proto"    # the farm file's schema is a Protocol Buffers message
+    "config>ingest"   # a replaying farm's layout depends on what was recorded
+    "ingest>storage"  # a replay source reads Weir's own run files
+    # What every executable does alike: start-up, reports, the connection to the supervisor.
+    "readout_node>node" "dcm_node>node" "supervisor_node>node" "writer_node>node" "run>node"
+)
+
+# weir_layer_of(OUT NAME): the layer of a library of the table or of one already declared; empty if unknown.
+function(weir_layer_of out name)
+  foreach(layer RANGE 0 3)
+    if(name IN_LIST WEIR_LAYER_${layer})
+      set(${out} ${layer} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  get_property(layer GLOBAL PROPERTY WEIR_LAYER_OF_${name})
+  set(${out} "${layer}" PARENT_SCOPE)
+endfunction()
+
+# weir_check_layers(NAME LAYER DEPENDS... ): refuses a library that is on the wrong floor or depends upward,
+# sideways or on nothing known.
+function(weir_check_layers name layer)
+  weir_layer_of(table_layer ${name})
+  if(layer LESS 0 OR layer GREATER WEIR_LAYER_MAX)
+    message(FATAL_ERROR "library '${name}': LAYER is 0 to ${WEIR_LAYER_MAX}, not '${layer}'")
+  elseif(layer LESS 4 AND table_layer STREQUAL "")
+    message(FATAL_ERROR "library '${name}' is not in the table of layers: add it to WEIR_LAYER_${layer} in "
+                        "cmake/WeirLayers.cmake, and to docs/architecture.md")
+  elseif(NOT table_layer STREQUAL "" AND NOT table_layer EQUAL layer)
+    message(FATAL_ERROR "library '${name}' says LAYER ${layer}, cmake/WeirLayers.cmake says ${table_layer}")
+  endif()
+  foreach(dependency IN LISTS ARGN)
+    weir_layer_of(below ${dependency})
+    if(below STREQUAL "")
+      message(FATAL_ERROR "library '${name}' (layer ${layer}) depends on '${dependency}', which no library "
+                          "declares: check the name; a library is declared before its users, in layer order")
+    elseif(below GREATER layer)
+      message(FATAL_ERROR "library '${name}' (layer ${layer}) depends upward on '${dependency}' (layer "
+                          "${below}): an arrow goes only down. Move the shared part to a lower layer, or let "
+                          "'${dependency}' hand in what '${name}' needs through an interface of libs/ports")
+    elseif(below EQUAL layer AND NOT "${name}>${dependency}" IN_LIST WEIR_SIDEWAYS)
+      message(FATAL_ERROR "library '${name}' (layer ${layer}) depends sideways on '${dependency}' (layer "
+                          "${below}): move the shared part to a lower layer, or, with a reason, add "
+                          "'${name}>${dependency}' to WEIR_SIDEWAYS in cmake/WeirLayers.cmake")
+    elseif(NOT TARGET weir_${dependency})
+      message(FATAL_ERROR "library '${name}' depends on '${dependency}', which is not declared yet: is "
+                          "libs/${dependency}/CMakeLists.txt there, and listed before '${name}'?")
+    endif()
+  endforeach()
+endfunction()
+
+# weir_check_pure_links(NAME LAYER LINKS...): the pure layers link no network, thread, schema or log package.
+function(weir_check_pure_links name layer)
+  if(layer GREATER WEIR_PURE_LAYER_MAX)
+    return()
+  endif()
+  foreach(link IN LISTS ARGN)
+    if(link MATCHES "${WEIR_IMPURE_LINKS}")
+      message(FATAL_ERROR "library '${name}' (layer ${layer}) links '${link}': layers 0 to "
+                          "${WEIR_PURE_LAYER_MAX} are pure machines without network, threads, schemas or "
+                          "logging; put the adapter that needs it into layer 3")
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,196 @@
+# How each part of Weir is declared: libraries, executables, plugins, tests, fuzz targets.
+include_guard(GLOBAL)
+include(WeirLayers)
+include(WeirFilterPlugin)
+
+# weir_add_library(NAME n LAYER k [SOURCES ...] [DEPENDS ...] [LINKS ...] [PRIVATE_LINKS ...])
+#   Target weir_n, alias weir::n: a static library, or an interface library when it has no SOURCES. The
+#   headers under include/ are its interface. DEPENDS are Weir libraries by their bare names, LINKS packages
+#   that show in the interface, PRIVATE_LINKS those that do not.
+function(weir_add_library)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;LAYER" "SOURCES;DEPENDS;LINKS;PRIVATE_LINKS")
+  weir_require_arguments(weir_add_library NAME LAYER)
+  weir_check_layers(${arg_NAME} ${arg_LAYER} ${arg_DEPENDS})
+  weir_check_pure_links(${arg_NAME} ${arg_LAYER} ${arg_LINKS} ${arg_PRIVATE_LINKS})
+
+  set(target weir_${arg_NAME})
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    set(interface PUBLIC)
+    weir_compile_options(${target})
+    if(IS_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/src")
+      target_include_directories(${target} PRIVATE src)
+    endif()
+  else()
+    add_library(${target} INTERFACE)
+    set(interface INTERFACE)
+  endif()
+  add_library(weir::${arg_NAME} ALIAS ${target})
+  target_compile_features(${target} ${interface} cxx_std_20)
+
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS include/*.hpp include/*.h)
+  if(headers)
+    target_sources(${target} ${interface} FILE_SET HEADERS BASE_DIRS include FILES ${headers})
+  endif()
+
+  list(TRANSFORM arg_DEPENDS PREPEND weir:: OUTPUT_VARIABLE libraries)
+  target_link_libraries(${target} ${interface} ${libraries} ${arg_LINKS})
+  if(arg_PRIVATE_LINKS)
+    target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LINKS})
+  endif()
+
+  list(TRANSFORM headers REPLACE "^${CMAKE_CURRENT_SOURCE_DIR}/include/" "")
+  weir_register_library(${arg_NAME} ${arg_LAYER} "${arg_DEPENDS}" "${headers}")
+endfunction()
+
+# weir_add_app(NAME weir-readout SOURCES ... [DEPENDS ...] [LINKS ...]): an executable in <build>/bin.
+function(weir_add_app)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;DEPENDS;LINKS")
+  weir_require_arguments(weir_add_app NAME SOURCES)
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  weir_compile_options(${arg_NAME})
+  weir_link_libraries(${arg_NAME} "${arg_DEPENDS}" "${arg_LINKS}")
+  weir_register_library(${arg_NAME} ${WEIR_LAYER_TOP} "${arg_DEPENDS}" "")
+  set_property(GLOBAL APPEND PROPERTY WEIR_APP_TARGETS ${arg_NAME})
+endfunction()
+
+# weir_add_plugin(NAME two-step SOURCES ... [DEPENDS ...] [LINKS ...])
+#   A filter plugin <build>/plugins/two-step.so. It sees filter_abi, and exports what the ABI's header marks.
+function(weir_add_plugin)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;DEPENDS;LINKS")
+  weir_require_arguments(weir_add_plugin NAME SOURCES)
+  if(NOT TARGET Weir::FilterSDK)
+    add_library(Weir::FilterSDK ALIAS weir_filter_abi)
+  endif()
+  set(target plugin_${arg_NAME})
+  weir_add_filter_plugin(${target} ${arg_SOURCES})
+  weir_compile_options(${target})
+  weir_link_libraries(${target} "${arg_DEPENDS}" "${arg_LINKS}")
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${arg_NAME}
+    LIBRARY_OUTPUT_DIRECTORY "${WEIR_PLUGIN_OUTPUT_DIRECTORY}")
+  weir_register_library(${arg_NAME} ${WEIR_LAYER_TOP} "filter_abi;${arg_DEPENDS}" "")
+  set_property(GLOBAL APPEND PROPERTY WEIR_PLUGIN_TARGETS ${target})
+endfunction()
+
+# weir_add_test(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [LABELS unit] [TIMEOUT s]
+#               [TARGETS ...] [RUN_SERIAL])
+#   One Catch2 executable <build>/tests/NAME_test, one ctest test NAME. TARGETS are what it starts or loads,
+#   and so must be built before. The sources see WEIR_SOURCE_DIR (the tree), WEIR_TEST_SOURCE_DIR (the folder
+#   of the CMakeLists.txt), WEIR_BIN_DIR and WEIR_PLUGIN_DIR (what is built).
+function(weir_add_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME;TIMEOUT" "SOURCES;DEPENDS;LINKS;LABELS;TARGETS")
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  weir_require_arguments(weir_add_test NAME SOURCES)
+  weir_default(arg_LABELS unit)
+  weir_default(arg_TIMEOUT 120)
+  set(target ${arg_NAME})
+  if(NOT target MATCHES "_test$")
+    string(APPEND target _test)
+  endif()
+  add_executable(${target} ${arg_SOURCES})
+  weir_test_options(${target} "${arg_DEPENDS}" "${arg_LINKS};Catch2::Catch2WithMain")
+  if(arg_TARGETS)
+    add_dependencies(${target} ${arg_TARGETS})
+  endif()
+  add_test(NAME ${arg_NAME} COMMAND ${target})
+  set_tests_properties(${arg_NAME} PROPERTIES
+    LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_RUN_SERIAL})
+endfunction()
+
+# weir_add_fuzzer(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [CORPUS dir])
+#   The SOURCES define LLVMFuzzerTestOneInput. Preset fuzz: a libFuzzer executable fuzz_<NAME>. Elsewhere the
+#   same function is fed with every file of CORPUS and with seeded mutations of each. Label fuzz.
+function(weir_add_fuzzer)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;CORPUS" "SOURCES;DEPENDS;LINKS")
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  weir_require_arguments(weir_add_fuzzer NAME SOURCES)
+  set(target fuzz_${arg_NAME})
+  set(corpus "")
+  if(arg_CORPUS)
+    cmake_path(ABSOLUTE_PATH arg_CORPUS BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE corpus)
+  endif()
+  add_executable(${target} ${arg_SOURCES})
+  weir_test_options(${target} "${arg_DEPENDS}" "${arg_LINKS}")
+  if(WEIR_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    # libFuzzer writes what it finds into the first folder: the committed corpus stays as it is.
+    set(found "${PROJECT_BINARY_DIR}/fuzz/${arg_NAME}")
+    file(MAKE_DIRECTORY "${found}")
+    add_test(NAME ${target} COMMAND ${target} -runs=20000 -seed=1 -print_final_stats=1 "${found}" ${corpus})
+  else()
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/fuzz_replay.cpp")
+    add_test(NAME ${target} COMMAND ${target} ${corpus})
+  endif()
+  set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300)
+endfunction()
+
+# weir_write_layers(FILE): every declared library, executable and plugin with its layer, dependencies, folder and headers, as JSON for
+# tests/arch.
+function(weir_write_layers file)
+  get_property(entries GLOBAL PROPERTY WEIR_LAYER_ENTRIES)
+  list(JOIN entries ",\n  " entries)
+  list(JOIN WEIR_SIDEWAYS "\", \"" sideways)
+  file(CONFIGURE OUTPUT "${file}" @ONLY CONTENT
+       "{\"pure_layer_max\": @WEIR_PURE_LAYER_MAX@,\n \"sideways\": [\"@sideways@\"],\n \"libraries\": [\n  @entries@\n]}\n")
+endfunction()
+
+# weir_register_library(NAME LAYER DEPENDS HEADERS): notes a part of Weir for the layer check and its test.
+function(weir_register_library name layer depends headers)
+  set_property(GLOBAL PROPERTY WEIR_LAYER_OF_${name} ${layer})
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE dir)
+  list(REMOVE_ITEM depends "")
+  list(TRANSFORM depends REPLACE "(.+)" "\"\\1\"")
+  list(TRANSFORM headers REPLACE "(.+)" "\"\\1\"")
+  list(JOIN depends ", " depends)
+  list(JOIN headers ", " headers)
+  set_property(GLOBAL APPEND PROPERTY WEIR_LAYER_ENTRIES
+    "{\"name\": \"${name}\", \"layer\": ${layer}, \"dir\": \"${dir}\", \"depends\": [${depends}], \"headers\": [${headers}]}")
+endfunction()
+
+function(weir_link_libraries target depends links)
+  foreach(dependency IN LISTS depends)
+    if(NOT TARGET weir_${dependency})
+      message(FATAL_ERROR "'${target}' depends on '${dependency}', which no library declares: check the name")
+    endif()
+    target_link_libraries(${target} PRIVATE weir::${dependency})
+  endforeach()
+  target_link_libraries(${target} PRIVATE ${links})
+endfunction()
+
+function(weir_test_options target depends links)
+  weir_compile_options(${target})
+  weir_link_libraries(${target} "${depends}" "${links}")
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support")
+  if(IS_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/src")
+    target_include_directories(${target} PRIVATE src)
+  endif()
+  target_compile_definitions(${target} PRIVATE
+    WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    WEIR_TEST_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
+    WEIR_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+    WEIR_PLUGIN_DIR="${WEIR_PLUGIN_OUTPUT_DIRECTORY}")
+endfunction()
+
+macro(weir_default variable)
+  if(NOT DEFINED ${variable})
+    set(${variable} ${ARGN})
+  endif()
+endmacro()
+
+# In the caller's scope: each of the named arguments was given, and nothing that the caller does not know.
+macro(weir_require_arguments caller)
+  foreach(required ${ARGN})
+    if(NOT DEFINED arg_${required})
+      message(FATAL_ERROR "${caller}(NAME '${arg_NAME}'): ${required} is missing")
+    endif()
+  endforeach()
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${caller}(NAME '${arg_NAME}'): not understood: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+endmacro()

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <tl/expected.hpp>
+
+namespace weir {
+
+// A value, or the reason why there is none. Becomes std::expected when the compilers of our platforms have
+// it.
+template <class T, class E>
+using Expected = tl::expected<T, E>;
+
+// A class of its own and not an alias: clang 14 does not deduce an alias' argument.
+template <class E>
+struct Unexpected : tl::unexpected<E> {
+  using tl::unexpected<E>::unexpected;
+};
+template <class E>
+Unexpected(E) -> Unexpected<E>;
+
+}  // namespace weir

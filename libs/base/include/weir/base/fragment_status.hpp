@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weir {
+
+// What became of one source's part of a slice. The numbers stand in frames and files: never reuse one.
+enum class FragmentStatus : std::uint8_t {
+  ok = 0,             // whole, checksum good
+  missing = 1,        // asked for and not had; a MissingReason says why
+  truncated = 2,      // the source cut it; what is there is good
+  corrupt = 3,        // the checksum did not match twice; the bytes are kept as they came
+  suppressed = 4,     // the source held it back on purpose (zero suppression, burst cut-off)
+  not_requested = 5,  // nobody asked for it
+};
+
+enum class MissingReason : std::uint8_t {
+  none = 0,
+  deadline = 1,        // not complete when the slice's deadline passed
+  source_down = 2,     // its readout was gone for longer than the grace time
+  restarted = 3,       // its readout started after the slice was triggered
+  not_produced = 4,    // the source's watermark passed the slice without data for it
+  dropped = 5,         // the source made it and had to drop it
+  masked = 6,          // the source is masked
+  no_buffer = 7,       // the collector had no memory for it
+  overflow = 8,        // newer slices pushed the slice out
+  too_large = 9,       // larger than the configured limit
+  unknown_source = 10  // no readout serves it
+};
+constexpr std::uint8_t kMissingReasons = 11;
+
+[[nodiscard]] constexpr std::string_view name(FragmentStatus status) {
+  constexpr std::string_view kNames[] = {"ok",      "missing",    "truncated",
+                                         "corrupt", "suppressed", "not_requested"};
+  const auto index = static_cast<std::size_t>(status);
+  return index < 6 ? kNames[index] : "unknown";
+}
+
+[[nodiscard]] constexpr std::string_view name(MissingReason reason) {
+  constexpr std::string_view kNames[] = {"none",         "deadline",  "source_down",   "restarted",
+                                         "not_produced", "dropped",   "masked",        "no_buffer",
+                                         "overflow",     "too_large", "unknown_source"};
+  const auto index = static_cast<std::size_t>(reason);
+  return index < kMissingReasons ? kNames[index] : "unknown";
+}
+
+}  // namespace weir

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+namespace weir {
+
+using TimeNs = std::int64_t;      // a monotonic clock's reading, in ns; only differences mean something
+using UtcNs = std::int64_t;       // ns since 1970-01-01T00:00Z
+using DurationNs = std::int64_t;  //
+
+constexpr DurationNs kMicrosecond = 1'000;
+constexpr DurationNs kMillisecond = 1'000'000;
+constexpr DurationNs kSecond = 1'000'000'000;
+
+}  // namespace weir

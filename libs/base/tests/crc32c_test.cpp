@@ -1,0 +1,77 @@
+#include "weir_catch.hpp"
+#include <weir/base/crc32c.hpp>
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace weir {
+namespace {
+
+ConstBytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+// Bit by bit, from the polynomial 0x1edc6f41 reflected.
+std::uint32_t slow_crc32c(ConstBytes bytes) {
+  std::uint32_t crc = 0xffffffff;
+  for (const std::byte byte : bytes) {
+    crc ^= static_cast<std::uint32_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1U) != 0 ? (crc >> 1) ^ 0x82f63b78U : crc >> 1;
+  }
+  return ~crc;
+}
+
+std::vector<std::byte> counting(std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("CRC32C gives the values of RFC 3720, B.4") {
+  std::array<std::byte, 32> bytes{};
+  CHECK(crc32c(bytes) == 0x8a9136aa);
+  bytes.fill(std::byte{0xff});
+  CHECK(crc32c(bytes) == 0x62a8ab43);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
+  CHECK(crc32c(bytes) == 0x46dd794e);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(31 - i);
+  CHECK(crc32c(bytes) == 0x113fdb5c);
+
+  std::array<std::byte, 48> read_command{};  // an iSCSI SCSI Read (10) command PDU
+  read_command[0] = std::byte{0x01};
+  read_command[1] = std::byte{0xc0};
+  read_command[16] = std::byte{0x14};
+  read_command[22] = std::byte{0x04};
+  read_command[27] = std::byte{0x14};
+  read_command[31] = std::byte{0x18};
+  read_command[32] = std::byte{0x28};
+  read_command[40] = std::byte{0x02};
+  CHECK(crc32c(read_command) == 0xd9963a56);
+}
+
+TEST_CASE("CRC32C gives the check value of the digits, and zero for nothing") {
+  CHECK(crc32c(bytes_of("123456789")) == 0xe3069283);
+  CHECK(crc32c({}) == 0);
+}
+
+TEST_CASE("CRC32C agrees with its polynomial at every length and alignment") {
+  const auto bytes = counting(400);
+  for (std::size_t begin = 0; begin < 9; ++begin) {
+    for (std::size_t size = 0; size < 300; ++size) {
+      const ConstBytes part = ConstBytes(bytes).subspan(begin, size);
+      if (crc32c(part) != slow_crc32c(part)) FAIL("begin " << begin << ", size " << size);
+    }
+  }
+}
+
+TEST_CASE("CRC32C goes on from any cut") {
+  const auto bytes = counting(1000);
+  const std::uint32_t whole = crc32c(bytes);
+  for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+    const std::uint32_t begun = crc32c(ConstBytes(bytes).first(cut));
+    if (crc32c_extend(begun, ConstBytes(bytes).subspan(cut)) != whole) FAIL("cut at " << cut);
+  }
+}
+
+}  // namespace weir

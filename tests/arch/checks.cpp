@@ -1,0 +1,310 @@
+#include "checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <string_view>
+
+namespace weir::arch {
+namespace {
+
+// Split so that the check does not find itself.
+constexpr std::array<std::string_view, 3> kLeftForLater = {
+    "TO"
+    "DO",
+    "FIX"
+    "ME",
+    "X"
+    "XX"};
+
+constexpr std::array<std::string_view, 4> kSleeps = {"sleep_for", "sleep_until", "usleep", "nanosleep"};
+
+// By the beginning of what stands between the brackets.
+constexpr std::array<std::string_view, 16> kImpureIncludes = {
+    "boost/asio",   "boost/beast", "zmq",   "spdlog",       "google/protobuf",    "prometheus/",
+    "yaml-cpp/",    "thread",      "mutex", "shared_mutex", "condition_variable", "future",
+    "sys/socket.h", "netinet/",    "arpa/", "pthread.h"};
+
+constexpr std::array<std::string_view, 12> kImpureNames = {"sleep_for",
+                                                           "sleep_until",
+                                                           "usleep",
+                                                           "nanosleep",
+                                                           "system_clock",
+                                                           "steady_clock",
+                                                           "high_resolution_clock",
+                                                           "clock_gettime",
+                                                           "gettimeofday",
+                                                           "random_device",
+                                                           "getenv",
+                                                           "this_thread"};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Whether `word` stands in the line by itself, not as part of a longer word.
+bool has_word(std::string_view line, std::string_view word) {
+  for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+    const auto end = at + word.size();
+    if ((at == 0 || !is_word(line[at - 1])) && (end == line.size() || !is_word(line[end]))) return true;
+  }
+  return false;
+}
+
+bool is_under(std::string_view path, std::string_view folder) {
+  return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+}
+
+bool has_suffix(std::string_view path, std::initializer_list<std::string_view> suffixes) {
+  return std::any_of(suffixes.begin(), suffixes.end(), [&](auto suffix) { return path.ends_with(suffix); });
+}
+
+bool is_header(std::string_view path) { return has_suffix(path, {".hpp", ".h"}); }
+bool is_cpp(std::string_view path) { return has_suffix(path, {".cpp", ".hpp", ".h", ".c"}); }
+bool is_test(std::string_view path) {
+  return path.starts_with("tests/") || path.find("/tests/") != std::string_view::npos;
+}
+
+bool is_product(std::string_view path) {
+  return is_under(path, "libs") || is_under(path, "apps") || is_under(path, "plugins");
+}
+
+std::string breach(std::string_view path, std::size_t line, const std::string& what) {
+  return std::string(path) + ":" + std::to_string(line) + ": " + what;
+}
+
+struct Include {
+  std::size_t line;
+  std::string target;  // without brackets or quotes
+  bool quoted;
+};
+
+std::vector<Include> includes_of(std::string_view code) {
+  std::vector<Include> includes;
+  const std::string text = without_comments(code, false);
+  std::size_t number = 0;
+  for (auto line : lines_of(text)) {
+    ++number;
+    const auto hash = line.find_first_not_of(" \t");
+    if (hash == std::string_view::npos || line[hash] != '#') continue;
+    const auto word = line.find_first_not_of(" \t", hash + 1);
+    if (word == std::string_view::npos || line.substr(word, 7) != "include") continue;
+    const auto open = line.find_first_of("<\"", word);
+    if (open == std::string_view::npos) continue;
+    const auto close = line.find(line[open] == '<' ? '>' : '"', open + 1);
+    if (close == std::string_view::npos) continue;
+    includes.push_back({.line = number,
+                        .target = std::string(line.substr(open + 1, close - open - 1)),
+                        .quoted = line[open] == '"'});
+  }
+  return includes;
+}
+
+const Library* find_library(const Layers& layers, std::string_view name) {
+  const auto found = std::find_if(layers.libraries.begin(), layers.libraries.end(),
+                                  [&](const Library& library) { return library.name == name; });
+  return found == layers.libraries.end() ? nullptr : &*found;
+}
+
+const Library* owner_of_header(const Layers& layers, const std::string& header) {
+  for (const auto& library : layers.libraries) {
+    if (std::find(library.headers.begin(), library.headers.end(), header) != library.headers.end()) {
+      return &library;
+    }
+  }
+  return nullptr;
+}
+
+void add_reachable(const Layers& layers, const Library& library, std::set<std::string>& names) {
+  if (!names.insert(library.name).second) return;
+  for (const auto& name : library.depends) {
+    if (const Library* below = find_library(layers, name)) add_reachable(layers, *below, names);
+  }
+}
+
+void check_words(std::string_view path, const std::string& text, const auto& words, const std::string& what,
+                 Breaches& breaches) {
+  std::size_t number = 0;
+  for (auto line : lines_of(text)) {
+    ++number;
+    for (auto word : words) {
+      if (has_word(line, word)) breaches.push_back(breach(path, number, std::string(word) + ": " + what));
+    }
+  }
+}
+
+// Several libraries can share a folder: an executable's folder holds its node library and its main.
+void check_includes_of_file(const std::string& path, const std::string& code, const Layers& layers,
+                            const std::set<std::string>& reachable, const std::string& who,
+                            Breaches& breaches) {
+  for (const auto& include : includes_of(code)) {
+    if (include.target.find("..") != std::string::npos) {
+      breaches.push_back(breach(path, include.line, "includes by a path through other folders"));
+      continue;
+    }
+    if (include.quoted || !include.target.starts_with("weir/")) continue;
+    const Library* owner = owner_of_header(layers, include.target);
+    if (owner == nullptr) {
+      breaches.push_back(breach(path, include.line, "<" + include.target + "> is no library's header"));
+    } else if (!reachable.contains(owner->name)) {
+      breaches.push_back(breach(
+          path, include.line,
+          "<" + include.target + "> belongs to '" + owner->name + "', which " + who + " does not depend on"));
+    }
+  }
+}
+
+bool allowed_pair(const Layers& layers, const Library& from, const Library& to) {
+  return std::find(layers.sideways.begin(), layers.sideways.end(), from.name + ">" + to.name) !=
+         layers.sideways.end();
+}
+
+}  // namespace
+
+Breaches check_declared_layers(const SourceTree& tree, const Layers& layers) {
+  Breaches breaches;
+  for (const auto& library : layers.libraries) {
+    for (const auto& name : library.depends) {
+      const Library* below = find_library(layers, name);
+      if (below == nullptr) {
+        breaches.push_back(library.dir + ": depends on '" + name + "', which is not declared");
+      } else if (below->layer > library.layer ||
+                 (below->layer == library.layer && !allowed_pair(layers, library, *below))) {
+        breaches.push_back(library.dir + ": layer " + std::to_string(library.layer) + " depends on '" + name +
+                           "' of layer " + std::to_string(below->layer));
+      }
+    }
+  }
+  std::set<std::string> declared;
+  for (const auto& library : layers.libraries) declared.insert(library.dir);
+  std::set<std::string> folders;
+  for (const auto& [path, text] : tree) {
+    const std::filesystem::path parts(path);
+    if (is_under(path, "libs") && std::distance(parts.begin(), parts.end()) > 2) {
+      folders.insert("libs/" + std::next(parts.begin())->string());
+    }
+  }
+  for (const auto& folder : folders) {
+    if (!declared.contains(folder)) {
+      breaches.push_back(folder + ": holds files, but libs/CMakeLists.txt does not build it");
+    }
+  }
+  return breaches;
+}
+
+Breaches check_includes(const SourceTree& tree, const Layers& layers) {
+  Breaches breaches;
+  std::map<std::string, std::pair<std::set<std::string>, std::string>> reachable_from;  // by folder
+  for (const auto& library : layers.libraries) {
+    auto& [names, who] = reachable_from[library.dir];
+    std::set<std::string> reachable;
+    add_reachable(layers, library, reachable);
+    names.merge(reachable);
+    who += (who.empty() ? "'" : " or '") + library.name + "'";
+  }
+  for (const auto& [path, text] : tree) {
+    if (!is_product(path) || !is_cpp(path) || is_test(path)) continue;
+    for (const auto& [dir, reachable] : reachable_from) {
+      if (is_under(path, dir)) {
+        check_includes_of_file(path, text, layers, reachable.first, reachable.second, breaches);
+      }
+    }
+  }
+  return breaches;
+}
+
+Breaches check_pure_libraries(const SourceTree& tree, const Layers& layers) {
+  Breaches breaches;
+  for (const auto& library : layers.libraries) {
+    if (library.layer > layers.pure_layer_max) continue;
+    const std::string what = "'" + library.name + "' is a pure library (layer " +
+                             std::to_string(library.layer) +
+                             "): let it come in as a parameter, or through libs/ports";
+    for (const auto& [path, text] : tree) {
+      if (!is_under(path, library.dir) || !is_cpp(path)) continue;
+      for (const auto& include : includes_of(text)) {
+        for (auto banned : kImpureIncludes) {
+          const bool whole =
+              banned.find_first_of("/.") == std::string_view::npos && !banned.starts_with("zmq");
+          const bool hit =
+              include.target.starts_with(banned) &&
+              (!whole || include.target.size() == banned.size() || include.target[banned.size()] == '/');
+          if (hit) breaches.push_back(breach(path, include.line, "<" + include.target + ">: " + what));
+        }
+      }
+      check_words(path, without_comments(text, true), kImpureNames, what, breaches);
+    }
+  }
+  return breaches;
+}
+
+Breaches check_no_sleep(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    if (!is_product(path) || !is_cpp(path) || is_test(path)) continue;
+    check_words(path, without_comments(text, true), kSleeps,
+                "sleeping to synchronise: wait for the event, or use a timer", breaches);
+  }
+  return breaches;
+}
+
+Breaches check_no_orphans(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    if (!(is_product(path) || is_under(path, "tests")) || !path.ends_with(".cpp")) continue;
+    bool named = false;
+    const std::filesystem::path file(path);
+    for (auto folder = file.parent_path(); !named && !folder.empty(); folder = folder.parent_path()) {
+      const auto list = tree.find((folder / "CMakeLists.txt").generic_string());
+      if (list == tree.end()) continue;
+      const std::string relative = file.lexically_relative(folder).generic_string();
+      for (auto line : lines_of(list->second)) {
+        if (const auto comment = line.find('#'); comment != std::string_view::npos)
+          line = line.substr(0, comment);
+        named = named || has_word(line, relative);
+      }
+    }
+    // What every fuzz target shares is named where fuzz targets are declared.
+    const auto library = tree.find("cmake/WeirLibrary.cmake");
+    named = named || (library != tree.end() && has_word(library->second, path));
+    if (!named) breaches.push_back(path + ": no CMakeLists.txt names it, so it is never built");
+  }
+  return breaches;
+}
+
+Breaches check_readmes(const SourceTree& tree, const Layers& layers) {
+  Breaches breaches;
+  for (const auto& library : layers.libraries) {
+    if (is_under(library.dir, "libs") && !tree.contains(library.dir + "/README.md")) {
+      breaches.push_back(library.dir + ": has no README.md");
+    }
+  }
+  return breaches;
+}
+
+Breaches check_nothing_left(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    if (path.find("/golden/") != std::string::npos || path.find("/corpus/") != std::string::npos) continue;
+    check_words(path, text, kLeftForLater, "do it now, or describe the limit in the README", breaches);
+  }
+  return breaches;
+}
+
+Breaches check_header_guards(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    if (!is_header(path)) continue;
+    const std::string code = without_comments(text, true);
+    const auto lines = lines_of(code);
+    const auto first = std::find_if(lines.begin(), lines.end(), [](std::string_view line) {
+      return line.find_first_not_of(" \t\r") != std::string_view::npos;
+    });
+    const bool guarded = first != lines.end() && (first->starts_with("#pragma once") ||
+                                                  (path.ends_with(".h") && first->starts_with("#ifndef")));
+    if (!guarded) breaches.push_back(path + ": does not begin with #pragma once");
+  }
+  return breaches;
+}
+
+}  // namespace weir::arch

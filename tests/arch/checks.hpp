@@ -1,0 +1,39 @@
+#pragma once
+
+#include "source_tree.hpp"
+
+#include <string>
+#include <vector>
+
+// The house rules that a compiler does not hold. Each check answers with one line per breach,
+// "path:line: what is wrong", and nothing when all is well.
+namespace weir::arch {
+
+using Breaches = std::vector<std::string>;
+
+// Declared dependencies go down, or to an allowed neighbour; every folder of libs/ is declared.
+Breaches check_declared_layers(const SourceTree& tree, const Layers& layers);
+
+// A library includes its own headers and those of libraries it depends on, directly or not, and no file by a
+// path through another folder. A library's tests may use any library.
+Breaches check_includes(const SourceTree& tree, const Layers& layers);
+
+// Pure libraries, and their tests, know no network, thread, schema, log, wall clock, chance or environment.
+Breaches check_pure_libraries(const SourceTree& tree, const Layers& layers);
+
+// Nothing in libs/, apps/ or plugins/ outside tests sleeps.
+Breaches check_no_sleep(const SourceTree& tree);
+
+// Every .cpp of libs/, apps/, plugins/ and tests/ is named by a CMakeLists.txt of its folder or one above.
+Breaches check_no_orphans(const SourceTree& tree);
+
+// Every library has a README.md.
+Breaches check_readmes(const SourceTree& tree, const Layers& layers);
+
+// Nothing is left for later in the text.
+Breaches check_nothing_left(const SourceTree& tree);
+
+// Every header guards itself with #pragma once; a C header (.h) may use #ifndef.
+Breaches check_header_guards(const SourceTree& tree);
+
+}  // namespace weir::arch

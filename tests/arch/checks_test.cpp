@@ -1,0 +1,218 @@
+// Each check finds the breach it is there for, and nothing in a tree that keeps the rules.
+#include "checks.hpp"
+
+#include "weir_catch.hpp"
+
+#include <stdexcept>
+
+namespace {
+
+using namespace weir::arch;
+
+// Two libraries that keep every rule: wire on base, and transport on both.
+SourceTree good_tree() {
+  return {
+      {"libs/base/CMakeLists.txt", "weir_add_library(NAME base LAYER 0 SOURCES src/a.cpp)\n"},
+      {"libs/base/README.md", "# base\n"},
+      {"libs/base/include/weir/base/a.hpp", "// About a.\n#pragma once\n"},
+      {"libs/base/src/a.cpp", "#include <weir/base/a.hpp>\n#include <vector>\n"},
+      {"libs/wire/CMakeLists.txt", "weir_add_library(NAME wire LAYER 1 SOURCES src/w.cpp DEPENDS base)\n"},
+      {"libs/wire/README.md", "# wire\n"},
+      {"libs/wire/include/weir/wire/w.hpp", "#pragma once\n#include <weir/base/a.hpp>\n"},
+      {"libs/wire/src/w.cpp", "#include <weir/wire/w.hpp>\n"},
+      {"libs/transport/CMakeLists.txt",
+       "weir_add_library(NAME transport LAYER 3 SOURCES src/t.cpp DEPENDS wire)"},
+      {"libs/transport/README.md", "# transport\n"},
+      {"libs/transport/include/weir/transport/t.hpp", "#pragma once\n"},
+      {"libs/transport/src/t.cpp",
+       "#include <boost/asio.hpp>\n#include <thread>\n#include <weir/base/a.hpp>\n"},
+  };
+}
+
+Layers good_layers() {
+  return {.pure_layer_max = 2,
+          .sideways = {"ingest>storage"},
+          .libraries = {
+              {.name = "base", .layer = 0, .dir = "libs/base", .depends = {}, .headers = {"weir/base/a.hpp"}},
+              {.name = "wire",
+               .layer = 1,
+               .dir = "libs/wire",
+               .depends = {"base"},
+               .headers = {"weir/wire/w.hpp"}},
+              {.name = "transport",
+               .layer = 3,
+               .dir = "libs/transport",
+               .depends = {"wire"},
+               .headers = {"weir/transport/t.hpp"}},
+          }};
+}
+
+void require_one(const Breaches& breaches, const std::string& path, const std::string& what) {
+  REQUIRE(breaches.size() == 1);
+  CHECK_THAT(breaches.front(), Catch::Matchers::ContainsSubstring(path));
+  CHECK_THAT(breaches.front(), Catch::Matchers::ContainsSubstring(what));
+}
+
+}  // namespace
+
+TEST_CASE("a tree that keeps the rules has no breach") {
+  const auto tree = good_tree();
+  const auto layers = good_layers();
+  CHECK(check_declared_layers(tree, layers).empty());
+  CHECK(check_includes(tree, layers).empty());
+  CHECK(check_pure_libraries(tree, layers).empty());
+  CHECK(check_no_sleep(tree).empty());
+  CHECK(check_no_orphans(tree).empty());
+  CHECK(check_readmes(tree, layers).empty());
+  CHECK(check_nothing_left(tree).empty());
+  CHECK(check_header_guards(tree).empty());
+}
+
+TEST_CASE("a declared dependency that goes up is found") {
+  auto layers = good_layers();
+  layers.libraries[0].depends = {"transport"};
+  require_one(check_declared_layers(good_tree(), layers), "libs/base",
+              "layer 0 depends on 'transport' of layer 3");
+}
+
+TEST_CASE("a declared dependency on a neighbour is found unless the pair is allowed") {
+  auto layers = good_layers();
+  layers.libraries.push_back(
+      {.name = "storage", .layer = 3, .dir = "libs/storage", .depends = {}, .headers = {}});
+  layers.libraries.push_back(
+      {.name = "ingest", .layer = 3, .dir = "libs/ingest", .depends = {"storage"}, .headers = {}});
+  CHECK(check_declared_layers(good_tree(), layers).empty());
+  layers.libraries.back().depends = {"transport"};
+  require_one(check_declared_layers(good_tree(), layers), "libs/ingest", "'transport' of layer 3");
+}
+
+TEST_CASE("a folder of libs that is never built is found") {
+  auto tree = good_tree();
+  tree["libs/stray/src/s.hpp"] = "#pragma once\n";
+  require_one(check_declared_layers(tree, good_layers()), "libs/stray", "does not build it");
+}
+
+TEST_CASE("an include of a library that is not depended on is found, with its line") {
+  auto tree = good_tree();
+  tree["libs/wire/src/w.cpp"] += "\n#  include <weir/transport/t.hpp>\n";
+  require_one(check_includes(tree, good_layers()), "libs/wire/src/w.cpp:3",
+              "belongs to 'transport', which 'wire' does not depend on");
+}
+
+TEST_CASE("a library's test may include any library") {
+  auto tree = good_tree();
+  tree["libs/wire/tests/w_test.cpp"] = "#include <weir/transport/t.hpp>\n";
+  CHECK(check_includes(tree, good_layers()).empty());
+}
+
+TEST_CASE("an include that a comment holds does not count") {
+  auto tree = good_tree();
+  tree["libs/wire/src/w.cpp"] += "// #include <weir/transport/t.hpp>\n/*\n#include <weir/no.hpp>\n*/\n";
+  CHECK(check_includes(tree, good_layers()).empty());
+}
+
+TEST_CASE("an include of a header that no library has is found") {
+  auto tree = good_tree();
+  tree["libs/wire/src/w.cpp"] += "#include <weir/base/gone.hpp>\n";
+  require_one(check_includes(tree, good_layers()), "libs/wire/src/w.cpp:2", "no library's header");
+}
+
+TEST_CASE("an include by a path through another folder is found") {
+  auto tree = good_tree();
+  tree["libs/wire/src/w.cpp"] += "#include \"../../transport/src/t.hpp\"\n";
+  require_one(check_includes(tree, good_layers()), "libs/wire/src/w.cpp:2", "through other folders");
+}
+
+TEST_CASE("each impure include is found in a pure library and allowed above") {
+  const std::string include = GENERATE("boost/asio.hpp", "boost/asio/ip/tcp.hpp", "zmq.hpp", "zmq.h",
+                                       "spdlog/spdlog.h", "google/protobuf/message.h", "thread", "mutex",
+                                       "condition_variable", "future", "sys/socket.h");
+  auto tree = good_tree();
+  tree["libs/transport/src/t.cpp"] += "#include <" + include + ">\n";
+  CHECK(check_pure_libraries(tree, good_layers()).empty());
+  tree["libs/wire/src/w.cpp"] += "#include <" + include + ">\n";
+  require_one(check_pure_libraries(tree, good_layers()), "libs/wire/src/w.cpp:2", "<" + include + ">");
+}
+
+TEST_CASE("an include that only begins like an impure one is allowed") {
+  auto tree = good_tree();
+  tree["libs/wire/src/w.cpp"] += "#include <thread_names.hpp>\n#include <sys/mman.h>\n";
+  CHECK(check_pure_libraries(tree, good_layers()).empty());
+}
+
+TEST_CASE("each impure name is found in a pure library's code and not in its comments or strings") {
+  const std::string name = GENERATE("sleep_for", "usleep", "system_clock", "steady_clock", "clock_gettime",
+                                    "random_device", "getenv");
+  auto tree = good_tree();
+  tree["libs/wire/src/w.cpp"] +=
+      "// " + name + "\nconst char* text = \"" + name + "\";\nint my_" + name + ";\n";
+  CHECK(check_pure_libraries(tree, good_layers()).empty());
+  tree["libs/wire/src/w.cpp"] += "auto x = " + name + "(1'000);\n";
+  require_one(check_pure_libraries(tree, good_layers()), "libs/wire/src/w.cpp:5", name);
+}
+
+TEST_CASE("sleeping is found above the pure libraries too, and allowed in tests") {
+  auto tree = good_tree();
+  tree["libs/transport/tests/t_test.cpp"] = "std::this_thread::sleep_for(1ms);\n";
+  CHECK(check_no_sleep(tree).empty());
+  tree["apps/readout/main.cpp"] = "\nstd::this_thread::sleep_for(1ms);\n";
+  require_one(check_no_sleep(tree), "apps/readout/main.cpp:2", "sleep_for");
+}
+
+TEST_CASE("a source that no list names is found") {
+  auto tree = good_tree();
+  tree["libs/wire/src/sub/lost.cpp"] = "\n";
+  require_one(check_no_orphans(tree), "libs/wire/src/sub/lost.cpp", "never built");
+  tree["libs/wire/CMakeLists.txt"] += "# src/sub/lost.cpp\n";
+  CHECK(check_no_orphans(tree).size() == 1);
+  tree["libs/wire/CMakeLists.txt"] += "weir_add_test(NAME x SOURCES src/sub/lost.cpp)\n";
+  CHECK(check_no_orphans(tree).empty());
+}
+
+TEST_CASE("a source whose name ends another one's is not taken for it") {
+  auto tree = good_tree();
+  tree["libs/wire/rc/w.cpp"] = "\n";
+  require_one(check_no_orphans(tree), "libs/wire/rc/w.cpp", "never built");
+}
+
+TEST_CASE("a library without a README is found") {
+  auto tree = good_tree();
+  tree.erase("libs/wire/README.md");
+  require_one(check_readmes(tree, good_layers()), "libs/wire", "README.md");
+}
+
+TEST_CASE("work left for later is found, and words that contain its mark are not") {
+  auto tree = good_tree();
+  tree["libs/wire/README.md"] +=
+      "see the "
+      "TO"
+      "DOs\n";
+  CHECK(check_nothing_left(tree).empty());
+  tree["libs/wire/README.md"] +=
+      "// TO"
+      "DO: more\n";
+  require_one(check_nothing_left(tree), "libs/wire/README.md:3", "do it now");
+}
+
+TEST_CASE("a header without a guard is found, and a C header may use the old one") {
+  auto tree = good_tree();
+  tree["libs/base/include/weir/c.h"] = "/* C */\n#ifndef WEIR_C_H\n#define WEIR_C_H\n#endif\n";
+  CHECK(check_header_guards(tree).empty());
+  tree["libs/wire/src/p.hpp"] = "// #pragma once\nint x;\n";
+  require_one(check_header_guards(tree), "libs/wire/src/p.hpp", "#pragma once");
+}
+
+TEST_CASE("comments and literals are blanked, and line numbers stay") {
+  CHECK(without_comments("a // b\nc", false) == "a     \nc");
+  CHECK(without_comments("a /* b\n*/ c", false) == "a     \n   c");
+  CHECK(without_comments("\"// x\" y", false) == "\"// x\" y");
+  CHECK(without_comments("\"a\\\"b\" y", true) == "\"    \" y");
+  CHECK(without_comments("'\"' // z", true) == "' '     ");
+  CHECK(without_comments("1'000 // z", true) == "1'000     ");
+  CHECK(without_comments("R\"x(a)\" b)x\" // c", true) == "R\"x(     )x\"     ");
+}
+
+TEST_CASE("a malformed list of layers is an error") {
+  CHECK_THROWS_AS(parse_layers("{\"libraries\": []}"), std::runtime_error);
+  CHECK_THROWS_AS(parse_layers("{"), std::runtime_error);
+}

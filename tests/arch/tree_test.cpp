@@ -1,0 +1,62 @@
+// The checks over this tree itself.
+#include "checks.hpp"
+#include "weir_catch.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace {
+
+using namespace weir::arch;
+
+const SourceTree& tree() {
+  static const auto kTree =
+      read_tree(WEIR_SOURCE_DIR, {"libs", "apps", "plugins", "proto", "tests", "cmake", "configs"});
+  return kTree;
+}
+
+const Layers& layers() {
+  static const auto kLayers = [] {
+    std::ifstream file(WEIR_LAYERS_FILE, std::ios::binary);
+    return parse_layers({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
+  }();
+  return kLayers;
+}
+
+std::string listed(const Breaches& breaches) {
+  std::string text;
+  for (const auto& breach : breaches) text += breach + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the checks have read this tree and its layers") {
+  REQUIRE(tree().contains("libs/base/CMakeLists.txt"));
+  REQUIRE(tree().contains("tests/arch/tree_test.cpp"));
+  REQUIRE(
+      std::ranges::any_of(layers().libraries, [](const Library& library) { return library.name == "base"; }));
+}
+
+TEST_CASE("every library stands above what it depends on") {
+  CHECK(listed(check_declared_layers(tree(), layers())) == "");
+}
+
+TEST_CASE("every include is of a library that is depended on") {
+  CHECK(listed(check_includes(tree(), layers())) == "");
+}
+
+TEST_CASE("the pure libraries know no network, thread, schema, log or clock") {
+  CHECK(listed(check_pure_libraries(tree(), layers())) == "");
+}
+
+TEST_CASE("nothing sleeps to synchronise") { CHECK(listed(check_no_sleep(tree())) == ""); }
+
+TEST_CASE("every source is built") { CHECK(listed(check_no_orphans(tree())) == ""); }
+
+TEST_CASE("every library says what it is") { CHECK(listed(check_readmes(tree(), layers())) == ""); }
+
+TEST_CASE("nothing is left for later in the text") { CHECK(listed(check_nothing_left(tree())) == ""); }
+
+TEST_CASE("every header can be included twice") { CHECK(listed(check_header_guards(tree())) == ""); }

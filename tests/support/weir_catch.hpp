@@ -1,0 +1,28 @@
+#pragma once
+
+// Catch2 version 2 (Debian 12) or 3 (Ubuntu 24.04, backports) under one include.
+#if __has_include(<catch2/catch_test_macros.hpp>)
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+// Version 3 moved these names; the tests write them as version 2 does.
+namespace Catch {
+using Matchers::ContainsSubstring;
+}
+#else
+#include <catch2/catch.hpp>
+namespace Catch::Matchers {
+// Version 3's name for what version 2 calls Contains, on strings.
+inline auto ContainsSubstring(const std::string& text,
+                              CaseSensitive::Choice case_sensitivity = CaseSensitive::Yes) {
+  return Contains(text, case_sensitivity);
+}
+}  // namespace Catch::Matchers
+namespace Catch {
+using Matchers::ContainsSubstring;
+}
+#endif
