@@ -1,0 +1,79 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/base/expected.hpp>
+#include <weir/base/fragment_status.hpp>
+#include <weir/base/ids.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+// The frame header, as FORMAT.md specifies it. Everything that crosses a connection is a frame.
+namespace weir::wire {
+
+constexpr std::uint16_t kVersion = 1;
+constexpr std::size_t kHeaderBytes = 32;
+constexpr std::size_t kHelloPayloadMax = 64 * 1024;  // hello, refuse
+
+enum class FrameType : std::uint8_t {
+  hello = 1,     // Protobuf, both ways, first on each connection
+  refuse = 2,    // Protobuf: why the hello was not good enough; the connection closes
+  request = 3,   // DCM -> readout: fragments of many slices
+  cancel = 4,    // DCM -> readout: do not send these any more
+  fragment = 5,  // readout -> DCM: (part of) one fragment
+  control = 6,   // Protobuf envelope: announce, assign, decide, confirm, clear, space and grant, reports
+  data = 7,      // DCM -> writer: one slice record
+  stored = 8,    // writer -> DCM and supervisor: the acknowledgement of what is on disk
+};
+
+enum class WireError : std::uint8_t {
+  unknown_type,
+  bad_status,
+  too_long,      // longer than the frame type may be
+  bad_range,     // offset + length beyond total, or a payload that does not fit its header
+  not_zero,      // a field that must be zero is not
+  bad_checksum,  // a control frame's payload was altered
+  bad_payload,   // the payload's own structure is broken
+  not_expected,  // a good frame that has no place here (a second hello, a request to a DCM)
+  bad_version,
+  bad_hello,
+};
+
+[[nodiscard]] std::string_view name(WireError error);
+[[nodiscard]] std::string_view name(FrameType type);
+
+// What a decoded header says. Fields that a type does not use are zero on the wire.
+struct FrameHeader {
+  FrameType type = FrameType::control;
+  FragmentStatus status = FragmentStatus::ok;  // fragment
+  Attempt attempt;                             // fragment, data
+  std::uint32_t length = 0;                    // payload bytes that follow
+  SliceId slice;                               // fragment, data
+  SourceId source;                             // fragment
+  std::uint32_t offset = 0;                    // fragment: where the payload begins in the fragment, bytes
+  std::uint32_t total = 0;  // fragment: its whole length, bytes; missing: the MissingReason
+  std::uint32_t crc = 0;    // fragment: CRC32C of the whole fragment, 0 without checksums;
+                            // data: 0, the record has its own; other types: CRC32C of the payload
+  bool operator==(const FrameHeader&) const = default;
+};
+
+void encode_header(const FrameHeader& header, std::span<std::byte, kHeaderBytes> out);
+
+// Refuses what no sender of this version can have meant. The payload's length is bounded by `payload_max`,
+// and for hello, refuse, request, cancel and stored by their own limits as well.
+[[nodiscard]] Expected<FrameHeader, WireError> decode_header(std::span<const std::byte, kHeaderBytes> in,
+                                                             std::uint32_t payload_max);
+
+// A missing fragment's header carries its reason where the total would be.
+[[nodiscard]] FrameHeader missing_fragment(SliceId slice, Attempt attempt, SourceId source,
+                                           MissingReason reason);
+[[nodiscard]] MissingReason missing_reason(const FrameHeader& header);
+
+// Header for a frame whose payload is at hand: length and checksum (none for data) filled in.
+[[nodiscard]] FrameHeader payload_header(FrameType type, ConstBytes payload);
+// For types other than fragment and data.
+[[nodiscard]] bool payload_checksum_good(const FrameHeader& header, ConstBytes payload);
+
+}  // namespace weir::wire

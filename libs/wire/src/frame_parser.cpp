@@ -1,0 +1,123 @@
+#include <weir/base/assert.hpp>
+#include <weir/wire/frame_parser.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace weir::wire {
+
+FrameParser::FrameParser(std::uint32_t payload_max) : payload_max_(payload_max), spill_(kSpillInitial) {}
+
+std::array<Bytes, 2> FrameParser::receive_space() {
+  if (spill_begin_ == spill_end_) {
+    spill_begin_ = spill_end_ = 0;
+  } else if (spill_begin_ > 0) {
+    std::memmove(spill_.data(), spill_.data() + spill_begin_, spill_end_ - spill_begin_);
+    spill_end_ -= spill_begin_;
+    spill_begin_ = 0;
+  }
+  // What parse_spill() leaves is shorter than a header, so that there is room whatever the limit.
+  const std::size_t limit = large_frames_ ? kSpillLargeFrames : kSpillSmallFrames;
+  if (spill_filled_ && spill_.size() < limit) spill_.resize(2 * spill_.size());
+  spill_filled_ = false;
+  const Bytes spill = Bytes(spill_).first(std::min(limit, spill_.size())).subspan(spill_end_);
+  spill_offered_ = spill.size();
+  if (in_payload_ && target_ != nullptr && payload_missing() > 0) {
+    return {Bytes(target_ + payload_have_, payload_missing()), spill};
+  }
+  return {spill, Bytes{}};
+}
+
+Expected<void, WireError> FrameParser::received(std::size_t bytes, FrameSink& sink) {
+  if (dead_) return Unexpected<WireError>(error_);
+  if (in_payload_ && target_ != nullptr) {
+    const std::size_t direct = std::min(bytes, payload_missing());
+    payload_have_ += direct;
+    bytes -= direct;
+    if (payload_missing() > 0) return {};
+    if (auto done = finish_frame(sink, ConstBytes(target_, header_.length)); !done) return done;
+  }
+  spill_filled_ = bytes == spill_offered_;
+  spill_end_ += bytes;
+  WEIR_ASSERT(spill_end_ <= spill_.size());
+  return parse_spill(sink);
+}
+
+Expected<void, WireError> FrameParser::parse_spill(FrameSink& sink) {
+  for (;;) {
+    const std::size_t available = spill_end_ - spill_begin_;
+    if (!in_payload_) {
+      if (available < kHeaderBytes) return {};
+      if (auto begun = begin_frame(sink); !begun) return begun;
+      continue;
+    }
+    const std::byte* from = spill_.data() + spill_begin_;
+    if (kind_ == Placement::Kind::whole && payload_have_ == 0 && available >= header_.length) {
+      spill_begin_ += header_.length;
+      if (auto done = finish_frame(sink, ConstBytes(from, header_.length)); !done) return done;
+      continue;
+    }
+    spill_begin_ += take(from, available);
+    if (payload_missing() > 0) return {};
+    const bool kept = kind_ != Placement::Kind::discard;
+    if (auto done = finish_frame(sink, kept ? ConstBytes(target_, header_.length) : ConstBytes{}); !done)
+      return done;
+  }
+}
+
+Expected<void, WireError> FrameParser::begin_frame(FrameSink& sink) {
+  const std::span<const std::byte, kHeaderBytes> bytes(spill_.data() + spill_begin_, kHeaderBytes);
+  const auto header = decode_header(bytes, payload_max_);
+  if (!header) return fail(header.error());
+  spill_begin_ += kHeaderBytes;
+  header_ = *header;
+  payload_have_ = 0;
+  target_ = nullptr;
+  large_frames_ = header_.length > kLargeFrame;
+  const Placement placement = sink.on_header(header_);
+  if (dead_) return Unexpected<WireError>(error_);
+  kind_ = placement.kind;
+  in_payload_ = true;
+  if (kind_ == Placement::Kind::refuse) return fail(WireError::not_expected);
+  if (kind_ == Placement::Kind::place) {
+    WEIR_ASSERT(placement.target != nullptr || header_.length == 0);
+    target_ = placement.target;
+  }
+  return {};
+}
+
+std::size_t FrameParser::take(const std::byte* from, std::size_t available) {
+  const std::size_t n = std::min(available, payload_missing());
+  if (kind_ == Placement::Kind::whole && target_ == nullptr) {
+    whole_.resize(header_.length);
+    target_ = whole_.data();
+  }
+  if (target_ != nullptr && n > 0) std::memcpy(target_ + payload_have_, from, n);
+  payload_have_ += n;
+  return n;
+}
+
+Expected<void, WireError> FrameParser::finish_frame(FrameSink& sink, ConstBytes payload) {
+  in_payload_ = false;
+  target_ = nullptr;
+  auto good = sink.on_frame(header_, payload);
+  if (dead_) return Unexpected<WireError>(error_);
+  if (!good) return fail(good.error());
+  return {};
+}
+
+Expected<void, WireError> FrameParser::fail(WireError error) {
+  dead_ = true;
+  error_ = error;
+  spill_begin_ = spill_end_ = 0;
+  return Unexpected<WireError>(error);
+}
+
+void FrameParser::ended(FrameSink& sink) {
+  if (in_payload_ && kind_ == Placement::Kind::place) sink.on_abandoned(header_);
+  in_payload_ = false;
+  target_ = nullptr;
+  if (!dead_) (void)fail(WireError::bad_payload);
+}
+
+}  // namespace weir::wire
