@@ -1,0 +1,155 @@
+#pragma once
+
+#include <weir/assembly/slice.hpp>
+#include <weir/base/expected.hpp>
+#include <weir/wire/frame.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace weir::assembly {
+
+// In which order slices leave the assembler for the filter (their first step; later steps go as completed).
+enum class ReleaseOrder : std::uint8_t {
+  as_completed,
+  by_id,  // a slice waits for all smaller ones that are open (ANTARES; REFERENCE.md A)
+};
+
+struct AssemblySettings {
+  std::size_t slices_max = 1024;  // open at once, those waiting for their confirmation included
+  std::uint32_t fragment_bytes_max = 16U << 20;
+  std::uint32_t range_bytes = 0;     // ask for at most so much at a time; 0: whole fragments
+  DurationNs deadline_ns = kSecond;  // per step, from its first request
+  ReleaseOrder order = ReleaseOrder::as_completed;
+  bool checksums = true;
+};
+
+enum class OpenError : std::uint8_t { full, duplicate };
+
+// What became of the fragments of one collector: requested = received + missing (all reasons), once all
+// slices have left. Late, duplicate and unknown ones come on top.
+struct FragmentCounters {
+  std::uint64_t requested = 0;
+  std::uint64_t received = 0;  // ok, truncated, suppressed and corrupt
+  std::uint64_t truncated = 0;
+  std::uint64_t suppressed = 0;
+  std::uint64_t corrupt = 0;
+  std::uint64_t asked_again = 0;
+  std::uint64_t late = 0;       // the (slice, attempt) is not open any more, or has given the fragment up
+  std::uint64_t duplicate = 0;  // is here already
+  std::uint64_t unknown = 0;    // never asked for, or not this peer's to send
+  std::uint64_t bytes = 0;      // payload of what was received
+  std::array<std::uint64_t, kMissingReasons> missing{};
+};
+
+struct SourceInfo {
+  SourceId id;
+  std::uint32_t readout = 0;  // index
+};
+
+// The rest of a fragment, to be asked for (ranges), or all of it once more (checksum).
+struct RangeWanted {
+  Slice* slice = nullptr;
+  SourceIndex source = 0;
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;
+};
+
+// Where a fragment frame's payload goes. `slice` is empty for those that are counted and thrown away.
+struct Reception {
+  Slice* slice = nullptr;
+  SourceIndex source = 0;
+  std::byte* target = nullptr;
+};
+
+// Fragments -> slices. Pure: no socket, thread or clock. A slice is open from open() to release(); a frame
+// for it is first announced by begin() and then by finish() or abandon(), in turn for each connection. Slices
+// that are as complete as they get are handed out by take_completed(). One thread.
+class Assembler {
+ public:
+  // `sources` sorted by id. `pool` outlives the assembler.
+  Assembler(AssemblySettings settings, std::vector<SourceInfo> sources, BufferPool& pool);
+  // Open slices give their memory back. No reception is under way any more.
+  ~Assembler();
+  Assembler(const Assembler&) = delete;
+  Assembler& operator=(const Assembler&) = delete;
+
+  [[nodiscard]] Expected<Slice*, OpenError> open(Assignment assignment, TimeNs now_ns);
+  // Marks sources as asked for in this step; those already asked for are left alone. Returns how many are
+  // new.
+  std::uint32_t want(Slice& slice, std::span<const SourceIndex> sources);
+  std::uint32_t want_all(Slice& slice);
+  // The step's requests go out now: its deadline runs from here.
+  void requested(Slice& slice, TimeNs now_ns);
+
+  [[nodiscard]] Reception begin(const wire::FrameHeader& header, std::uint32_t readout);
+  void finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns);
+  void abandon(const Reception& reception);
+
+  // Gives up what is outstanding: of one readout, of slices past their deadline, of one slice.
+  void readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns);
+  void expire(TimeNs now_ns);
+  void give_up(Slice& slice, MissingReason reason, TimeNs now_ns);
+  // Ids of (slice, attempt) whose remaining fragments nobody waits for any more, since the last call.
+  [[nodiscard]] std::vector<Slice*> take_expired();
+
+  // In release order. The slice's phase is `filtering` then.
+  void take_completed(std::vector<Slice*>& out);
+  [[nodiscard]] std::vector<RangeWanted>& ranges_wanted() { return ranges_wanted_; }
+
+  // Back to collecting, for another step: want() and requested() follow.
+  void next_step(Slice& slice);
+  // The slice has left: memory and identity are free. The pointer is dead. The filter's state must be gone.
+  void release(Slice& slice);
+
+  [[nodiscard]] Slice* find(SliceId slice, Attempt attempt);
+  [[nodiscard]] std::size_t open_count() const { return slices_.size(); }
+  [[nodiscard]] bool full() const { return slices_.size() >= settings_.slices_max; }
+  [[nodiscard]] const std::vector<SourceInfo>& sources() const { return sources_; }
+  [[nodiscard]] std::optional<SourceIndex> index_of(SourceId source) const;
+  [[nodiscard]] const FragmentCounters& counters() const { return counters_; }
+  // Payload of a slice as large as the recent ones; what a request will bring.
+  [[nodiscard]] std::size_t slice_bytes_expected() const { return slice_bytes_expected_; }
+  // Some slice was as complete as it gets: slice_bytes_expected() means something.
+  [[nodiscard]] bool knows_sizes() const { return knows_sizes_; }
+  template <class Visit>
+  void for_each_open(Visit visit) {
+    for (auto& entry : slices_) visit(*entry.second);
+  }
+
+ private:
+  Reception place(Slice& slice, SourceIndex source, const wire::FrameHeader& header);
+  Reception refuse(Slice& slice, SourceIndex source, MissingReason reason);
+  void complete_fragment(Slice& slice, SourceIndex source, const wire::FrameHeader& header, TimeNs now_ns);
+  void mark_missing(Slice& slice, SourceIndex source, MissingReason reason);
+  void fragment_done(Slice& slice, SourceIndex source, TimeNs now_ns);
+  void completed(Slice& slice);
+  void free_slice(Slice& slice);
+
+  static constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
+
+  AssemblySettings settings_;
+  std::vector<SourceInfo> sources_;
+  boost::unordered_flat_map<SourceId, SourceIndex, std::hash<SourceId>> index_;
+  std::vector<weir_filter_fragment> blank_table_;
+  BufferPool& pool_;
+  boost::unordered_flat_map<SliceId, std::unique_ptr<Slice>, std::hash<SliceId>> slices_;
+  std::vector<std::unique_ptr<Slice>> spare_;
+  std::vector<std::unique_ptr<Slice>> draining_;  // released while a fragment was being received
+  std::set<SliceId> unreleased_;                  // ReleaseOrder::by_id: not yet handed out
+  std::vector<Slice*> completed_;
+  std::vector<Slice*> expired_;
+  std::vector<RangeWanted> ranges_wanted_;
+  FragmentCounters counters_;
+  std::size_t slice_bytes_expected_ = 0;
+  bool knows_sizes_ = false;
+  TimeNs earliest_deadline_ns_ = kNever;  // of the slices that collect, or before it
+};
+
+}  // namespace weir::assembly

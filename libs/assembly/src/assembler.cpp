@@ -1,0 +1,373 @@
+#include <weir/assembly/assembler.hpp>
+#include <weir/base/assert.hpp>
+#include <weir/base/crc32c.hpp>
+
+#include <algorithm>
+
+namespace weir::assembly {
+namespace {
+
+using State = FragmentProgress::State;
+
+constexpr std::size_t kSpareSlicesMax = 4096;
+
+std::uint8_t raw(FragmentStatus status) { return static_cast<std::uint8_t>(status); }
+
+// What it would have taken to hold all of it.
+std::size_t bytes_wanted(const Slice& slice) { return slice.payload_bytes + slice.refused_bytes; }
+
+}  // namespace
+
+Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources, BufferPool& pool)
+    : settings_(settings), sources_(std::move(sources)), blank_table_(sources_.size()), pool_(pool) {
+  for (SourceIndex i = 0; i < sources_.size(); ++i) {
+    WEIR_ASSERT(i == 0 || sources_[i - 1].id < sources_[i].id);
+    index_.emplace(sources_[i].id, i);
+    blank_table_[i].source = sources_[i].id.value;
+    blank_table_[i].status = raw(FragmentStatus::not_requested);
+  }
+}
+
+Assembler::~Assembler() {
+  for (auto& entry : slices_) entry.second->memory.release(pool_);
+  for (auto& slice : draining_) slice->memory.release(pool_);
+}
+
+std::optional<SourceIndex> Assembler::index_of(SourceId source) const {
+  const auto found = index_.find(source);
+  if (found == index_.end()) return std::nullopt;
+  return found->second;
+}
+
+Slice* Assembler::find(SliceId slice, Attempt attempt) {
+  const auto found = slices_.find(slice);
+  if (found == slices_.end() || found->second->attempt() != attempt) return nullptr;
+  return found->second.get();
+}
+
+Expected<Slice*, OpenError> Assembler::open(Assignment assignment, TimeNs now_ns) {
+  if (full()) return Unexpected<OpenError>(OpenError::full);
+  const auto [entry, is_new] = slices_.try_emplace(assignment.slice);
+  if (!is_new) return Unexpected<OpenError>(OpenError::duplicate);
+  if (spare_.empty()) {
+    entry->second = std::make_unique<Slice>();
+  } else {
+    entry->second = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  Slice& slice = *entry->second;
+  slice.assignment = std::move(assignment);
+  slice.phase = Phase::collecting;
+  slice.step = slice.outstanding = slice.receiving = slice.flawed = 0;
+  slice.assigned_ns = now_ns;
+  slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns = 0;
+  slice.payload_bytes = slice.refused_bytes = 0;
+  slice.state = {};
+  slice.tag = 0;
+  slice.table = blank_table_;
+  slice.progress.assign(sources_.size(), FragmentProgress{});
+  if (settings_.order == ReleaseOrder::by_id) unreleased_.insert(slice.id());
+  return &slice;
+}
+
+std::uint32_t Assembler::want(Slice& slice, std::span<const SourceIndex> sources) {
+  WEIR_ASSERT(slice.phase == Phase::collecting);
+  std::uint32_t fresh = 0;
+  for (const SourceIndex source : sources) {
+    FragmentProgress& progress = slice.progress[source];
+    if (progress.state != State::idle) continue;
+    progress.state = State::requested;
+    ++fresh;
+  }
+  slice.outstanding += fresh;
+  counters_.requested += fresh;
+  if (slice.outstanding == 0) completed(slice);  // nothing to wait for
+  return fresh;
+}
+
+std::uint32_t Assembler::want_all(Slice& slice) {
+  WEIR_ASSERT(slice.phase == Phase::collecting);
+  std::uint32_t fresh = 0;
+  for (FragmentProgress& progress : slice.progress) {
+    if (progress.state != State::idle) continue;
+    progress.state = State::requested;
+    ++fresh;
+  }
+  slice.outstanding += fresh;
+  counters_.requested += fresh;
+  if (slice.outstanding == 0) completed(slice);
+  return fresh;
+}
+
+void Assembler::requested(Slice& slice, TimeNs now_ns) {
+  if (slice.first_request_ns == 0) slice.first_request_ns = now_ns;
+  if (slice.deadline_ns != 0) return;
+  slice.deadline_ns = now_ns + settings_.deadline_ns;
+  earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
+}
+
+Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readout) {
+  const auto source = index_.find(header.source);
+  if (source == index_.end() || sources_[source->second].readout != readout) {
+    ++counters_.unknown;
+    return {};
+  }
+  Slice* slice = find(header.slice, header.attempt);
+  if (slice == nullptr || slice->phase == Phase::released) {
+    ++counters_.late;
+    return {};
+  }
+  const FragmentProgress& progress = slice->progress[source->second];
+  switch (progress.state) {
+    case State::requested:
+      return place(*slice, source->second, header);
+    case State::idle:
+      ++counters_.unknown;
+      return {};
+    case State::receiving:
+      ++counters_.duplicate;
+      return {};
+    case State::done:
+      break;
+  }
+  const bool given_up = slice->table[source->second].status == raw(FragmentStatus::missing);
+  ++(given_up ? counters_.late : counters_.duplicate);
+  return {};
+}
+
+Reception Assembler::place(Slice& slice, SourceIndex source, const wire::FrameHeader& header) {
+  FragmentProgress& progress = slice.progress[source];
+  weir_filter_fragment& entry = slice.table[source];
+  if (header.status != FragmentStatus::missing) {
+    if (header.total > settings_.fragment_bytes_max) return refuse(slice, source, MissingReason::too_large);
+    // Memory is there for the total that was named first, whatever is asked for again; and a peer that sends
+    // nothing of something would be asked for ever.
+    const bool same_total = progress.target == nullptr || header.total == entry.total;
+    const bool advances = header.length > 0 || header.total == 0;
+    if (header.offset != progress.have || !same_total || !advances) {
+      ++counters_.unknown;
+      return {};
+    }
+    if (progress.target == nullptr && header.total > 0) {
+      progress.target = slice.memory.allocate(pool_, header.total, slice_bytes_expected_);
+      if (progress.target == nullptr) {
+        slice.refused_bytes += header.total;
+        return refuse(slice, source, MissingReason::no_buffer);
+      }
+    }
+    entry.total = header.total;
+  }
+  progress.state = State::receiving;
+  ++slice.receiving;
+  return {&slice, source, progress.target == nullptr ? nullptr : progress.target + header.offset};
+}
+
+Reception Assembler::refuse(Slice& slice, SourceIndex source, MissingReason reason) {
+  mark_missing(slice, source, reason);
+  fragment_done(slice, source, slice.last_fragment_ns);
+  return {};
+}
+
+void Assembler::finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns) {
+  if (reception.slice == nullptr) return;
+  Slice& slice = *reception.slice;
+  FragmentProgress& progress = slice.progress[reception.source];
+  --slice.receiving;
+  if (slice.phase == Phase::released || progress.state == State::done) {  // given up meanwhile
+    ++counters_.late;
+    if (slice.phase == Phase::released && slice.receiving == 0) free_slice(slice);
+    return;
+  }
+  progress.state = State::requested;
+  if (header.status == FragmentStatus::missing) {
+    mark_missing(slice, reception.source, wire::missing_reason(header));
+    return fragment_done(slice, reception.source, now_ns);
+  }
+  progress.have += header.length;
+  if (progress.have < header.total) {
+    const std::uint32_t rest = header.total - progress.have;
+    const std::uint32_t length = settings_.range_bytes == 0 ? rest : std::min(rest, settings_.range_bytes);
+    ranges_wanted_.push_back({&slice, reception.source, progress.have, length});
+    return;
+  }
+  complete_fragment(slice, reception.source, header, now_ns);
+}
+
+void Assembler::complete_fragment(Slice& slice, SourceIndex source, const wire::FrameHeader& header,
+                                  TimeNs now_ns) {
+  FragmentProgress& progress = slice.progress[source];
+  weir_filter_fragment& entry = slice.table[source];
+  FragmentStatus status = header.status;
+  const bool checked = settings_.checksums && status != FragmentStatus::corrupt;
+  if (checked && header.crc != crc32c(ConstBytes(progress.target, header.total))) {
+    if (!progress.asked_again) {
+      progress.asked_again = true;
+      progress.have = 0;
+      ++counters_.asked_again;
+      ranges_wanted_.push_back({&slice, source, 0, settings_.range_bytes});
+      return;
+    }
+    status = FragmentStatus::corrupt;
+  }
+  entry.status = raw(status);
+  entry.data = progress.target;
+  entry.length = entry.total = header.total;
+  entry.crc32c = header.crc;
+  ++counters_.received;
+  counters_.bytes += header.total;
+  slice.payload_bytes += header.total;
+  if (status == FragmentStatus::truncated) ++counters_.truncated;
+  if (status == FragmentStatus::suppressed) ++counters_.suppressed;
+  if (status == FragmentStatus::corrupt) ++counters_.corrupt;
+  if (status == FragmentStatus::truncated || status == FragmentStatus::corrupt) ++slice.flawed;
+  fragment_done(slice, source, now_ns);
+}
+
+void Assembler::mark_missing(Slice& slice, SourceIndex source, MissingReason reason) {
+  weir_filter_fragment& entry = slice.table[source];
+  entry.status = raw(FragmentStatus::missing);
+  entry.missing_reason = static_cast<std::uint8_t>(reason);
+  entry.data = nullptr;
+  entry.length = 0;
+  ++counters_.missing[static_cast<std::size_t>(reason)];
+  ++slice.flawed;
+}
+
+void Assembler::fragment_done(Slice& slice, SourceIndex source, TimeNs now_ns) {
+  slice.progress[source].state = State::done;
+  slice.last_fragment_ns = now_ns;
+  --slice.outstanding;
+  if (slice.outstanding == 0) completed(slice);
+}
+
+void Assembler::abandon(const Reception& reception) {
+  if (reception.slice == nullptr) return;
+  Slice& slice = *reception.slice;
+  --slice.receiving;
+  FragmentProgress& progress = slice.progress[reception.source];
+  // Asked for once more, from the start, when the connection is back.
+  if (progress.state == State::receiving) {
+    progress.state = State::requested;
+    progress.have = 0;
+  }
+  if (slice.phase == Phase::released && slice.receiving == 0) free_slice(slice);
+}
+
+void Assembler::give_up(Slice& slice, MissingReason reason, TimeNs now_ns) {
+  if (slice.phase != Phase::collecting) return;
+  for (SourceIndex i = 0; i < slice.progress.size() && slice.outstanding > 0; ++i) {
+    const State state = slice.progress[i].state;
+    if (state != State::requested && state != State::receiving) continue;
+    mark_missing(slice, i, reason);
+    fragment_done(slice, i, now_ns);
+  }
+}
+
+void Assembler::readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
+  for (auto& [id, slice] : slices_) {
+    if (slice->phase != Phase::collecting) continue;
+    for (SourceIndex i = 0; i < sources_.size() && slice->outstanding > 0; ++i) {
+      const State state = slice->progress[i].state;
+      if (sources_[i].readout != readout || (state != State::requested && state != State::receiving))
+        continue;
+      mark_missing(*slice, i, reason);
+      fragment_done(*slice, i, now_ns);
+    }
+  }
+}
+
+void Assembler::expire(TimeNs now_ns) {
+  if (now_ns < earliest_deadline_ns_) return;
+  earliest_deadline_ns_ = kNever;
+  for (auto& [id, slice] : slices_) {
+    if (slice->phase != Phase::collecting || slice->deadline_ns == 0) continue;
+    if (now_ns < slice->deadline_ns) {
+      earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice->deadline_ns);
+      continue;
+    }
+    expired_.push_back(slice.get());
+    give_up(*slice, MissingReason::deadline, now_ns);
+  }
+}
+
+std::vector<Slice*> Assembler::take_expired() { return std::exchange(expired_, {}); }
+
+void Assembler::completed(Slice& slice) {
+  slice.phase = Phase::waiting;
+  slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes_wanted(slice));
+  knows_sizes_ = true;
+  completed_.push_back(&slice);
+}
+
+void Assembler::take_completed(std::vector<Slice*>& out) {
+  if (settings_.order == ReleaseOrder::by_id) {
+    std::sort(completed_.begin(), completed_.end(), [](auto* a, auto* b) { return a->id() < b->id(); });
+    std::vector<Slice*> held_back;
+    for (Slice* slice : completed_) {
+      const bool first_step = slice->step == 0;
+      if (first_step && *unreleased_.begin() != slice->id()) {
+        held_back.push_back(slice);
+        continue;
+      }
+      if (first_step) unreleased_.erase(unreleased_.begin());
+      slice->phase = Phase::filtering;
+      out.push_back(slice);
+    }
+    completed_ = std::move(held_back);
+    return;
+  }
+  for (Slice* slice : completed_) {
+    slice->phase = Phase::filtering;
+    out.push_back(slice);
+  }
+  completed_.clear();
+}
+
+void Assembler::next_step(Slice& slice) {
+  WEIR_ASSERT(slice.phase == Phase::filtering);
+  ++slice.step;
+  slice.phase = Phase::collecting;
+  slice.deadline_ns = 0;
+}
+
+void Assembler::release(Slice& slice) {
+  WEIR_ASSERT(slice.state.data == nullptr);
+  if (slice.outstanding > 0) {
+    // Whoever releases a slice that is not complete has given up the rest.
+    for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
+      const State state = slice.progress[i].state;
+      if (state == State::requested || state == State::receiving)
+        mark_missing(slice, i, MissingReason::dropped);
+    }
+    slice.outstanding = 0;
+  }
+  if (slice.phase == Phase::waiting) std::erase(completed_, &slice);
+  std::erase(expired_, &slice);
+  std::erase_if(ranges_wanted_, [&](const RangeWanted& wanted) { return wanted.slice == &slice; });
+  if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
+  slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes_wanted(slice));
+  // Follows downward slowly: one large slice is not remembered for ever.
+  slice_bytes_expected_ -= (slice_bytes_expected_ - bytes_wanted(slice)) / 64;
+  const auto entry = slices_.find(slice.id());
+  WEIR_ASSERT(entry != slices_.end() && entry->second.get() == &slice);
+  std::unique_ptr<Slice> owned = std::move(entry->second);
+  slices_.erase(entry);
+  slice.phase = Phase::released;
+  if (slice.receiving > 0) {
+    draining_.push_back(std::move(owned));
+    return;
+  }
+  slice.memory.release(pool_);
+  if (spare_.size() < kSpareSlicesMax) spare_.push_back(std::move(owned));
+}
+
+void Assembler::free_slice(Slice& slice) {
+  slice.memory.release(pool_);
+  const auto entry = std::find_if(draining_.begin(), draining_.end(),
+                                  [&](const auto& owned) { return owned.get() == &slice; });
+  WEIR_ASSERT(entry != draining_.end());
+  if (spare_.size() < kSpareSlicesMax) spare_.push_back(std::move(*entry));
+  draining_.erase(entry);
+}
+
+}  // namespace weir::assembly

@@ -1,0 +1,332 @@
+#include "assembly_fixture.hpp"
+#include "weir_catch.hpp"
+
+namespace weir::assembly {
+namespace {
+
+FragmentStatus status(const Slice& slice, SourceIndex source) {
+  return static_cast<FragmentStatus>(slice.table[source].status);
+}
+MissingReason reason(const Slice& slice, SourceIndex source) {
+  return static_cast<MissingReason>(slice.table[source].missing_reason);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a slice is complete when its last fragment is here, and holds each fragment's bytes aligned to 8") {
+  Fixture f;
+  Slice& slice = f.open_all(7, 0, 100);
+  CHECK(f.deliver_ok(slice, 0, 13, 110));
+  CHECK(f.deliver_ok(slice, 2, 100, 120));
+  CHECK(f.completed().empty());
+  CHECK(f.deliver_ok(slice, 1, 0, 130));
+
+  const auto done = f.completed();
+  REQUIRE(done.size() == 1);
+  CHECK(done[0] == &slice);
+  CHECK(slice.phase == Phase::filtering);
+  CHECK(slice.flawed == 0);
+  CHECK(slice.payload_bytes == 113);
+  CHECK(slice.first_request_ns == 100);
+  CHECK(slice.last_fragment_ns == 130);
+  for (SourceIndex i = 0; i < 3; ++i) {
+    CHECK(status(slice, i) == FragmentStatus::ok);
+    CHECK(holds_content(slice, i));
+    CHECK(reinterpret_cast<std::uintptr_t>(slice.table[i].data) % 8 == 0);
+  }
+  CHECK(f.completed().empty());
+  CHECK(f.counters().requested == 3);
+  CHECK(f.counters().received == 3);
+  CHECK(f.counters().bytes == 113);
+
+  f.assembler.release(slice);
+  CHECK(f.pool.bytes_used() == 0);
+  CHECK(f.assembler.find(SliceId(7), Attempt(0)) == nullptr);
+}
+
+TEST_CASE("a slice of which nothing is wanted is complete at once") {
+  Fixture f;
+  Slice& slice = f.open(1);
+  CHECK(f.assembler.want(slice, {}) == 0);
+  CHECK(f.completed_ids() == std::vector<std::uint64_t>{1});
+  CHECK(status(slice, 0) == FragmentStatus::not_requested);
+}
+
+TEST_CASE("no more than slices_max are open, and an id is open once") {
+  AssemblySettings settings;
+  settings.slices_max = 2;
+  Fixture f(settings);
+  Slice& first = f.open(1);
+  Assignment again;
+  again.slice = SliceId(1);
+  again.attempt = Attempt(1);
+  CHECK(f.assembler.open(again, 0).error() == OpenError::duplicate);
+  f.open(2);
+  CHECK(f.assembler.full());
+  Assignment third;
+  third.slice = SliceId(3);
+  CHECK(f.assembler.open(third, 0).error() == OpenError::full);
+  CHECK(f.assembler.open_count() == 2);
+
+  f.assembler.release(first);
+  CHECK(f.assembler.open(again, 0).has_value());
+}
+
+TEST_CASE("a fragment of an attempt that is not open is late, and thrown away") {
+  Fixture f;
+  Slice& slice = f.open_all(5, 1);
+  const auto bytes = content(SliceId(5), SourceId(10), 50);
+  CHECK_FALSE(f.deliver(whole_header(SliceId(5), Attempt(0), SourceId(10), bytes), bytes, 0));
+  CHECK_FALSE(f.deliver(whole_header(SliceId(6), Attempt(0), SourceId(10), bytes), bytes, 0));
+  CHECK(f.counters().late == 2);
+  CHECK(slice.outstanding == 3);
+}
+
+TEST_CASE("a second copy of a fragment is a duplicate, also while the first is being received") {
+  Fixture f;
+  Slice& slice = f.open_all(5);
+  const auto bytes = content(SliceId(5), SourceId(10), 50);
+  const auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), bytes);
+  const Reception first = f.assembler.begin(header, 0);
+  REQUIRE(first.slice == &slice);
+  CHECK_FALSE(f.deliver(header, bytes, 0));
+  CHECK(f.counters().duplicate == 1);
+  std::memcpy(first.target, bytes.data(), bytes.size());
+  f.assembler.finish(first, header, 0);
+  CHECK_FALSE(f.deliver(header, bytes, 0));
+  CHECK(f.counters().duplicate == 2);
+  CHECK(f.counters().received == 1);
+}
+
+TEST_CASE("a fragment that nobody asked for, of no source, or from another's readout is unknown") {
+  Fixture f;
+  Slice& slice = f.open(5);
+  const SourceIndex wanted[] = {0};
+  CHECK(f.assembler.want(slice, wanted) == 1);
+  CHECK_FALSE(f.deliver_ok(slice, 1, 50));
+  const auto bytes = content(SliceId(5), SourceId(11), 50);
+  CHECK_FALSE(f.deliver(whole_header(SliceId(5), Attempt(0), SourceId(11), bytes), bytes, 0));
+  CHECK_FALSE(f.deliver(whole_header(SliceId(5), Attempt(0), SourceId(10), bytes), bytes, 1));
+  CHECK(f.counters().unknown == 3);
+  CHECK(f.deliver_ok(slice, 0, 50));
+  CHECK(f.completed_ids() == std::vector<std::uint64_t>{5});
+}
+
+TEST_CASE("a readout's reason for a missing fragment stands in the slice and in the counters") {
+  Fixture f;
+  Slice& slice = f.open_all(5);
+  CHECK(f.deliver_missing(slice, 0, MissingReason::restarted));
+  CHECK(f.deliver_missing(slice, 1, MissingReason::not_produced));
+  CHECK(f.deliver_missing(slice, 2, MissingReason::not_produced));
+  CHECK(f.completed_ids() == std::vector<std::uint64_t>{5});
+  CHECK(slice.flawed == 3);
+  CHECK(status(slice, 0) == FragmentStatus::missing);
+  CHECK(reason(slice, 0) == MissingReason::restarted);
+  CHECK(slice.table[0].data == nullptr);
+  CHECK(f.missing(MissingReason::restarted) == 1);
+  CHECK(f.missing(MissingReason::not_produced) == 2);
+  CHECK(f.counters().received == 0);
+}
+
+TEST_CASE("a fragment beyond the configured limit is missing as too_large, and costs no memory") {
+  AssemblySettings settings;
+  settings.fragment_bytes_max = 100;
+  Fixture f(settings);
+  Slice& slice = f.open_all(5);
+  CHECK_FALSE(f.deliver_ok(slice, 0, 101));
+  CHECK(f.deliver_ok(slice, 1, 100));
+  CHECK(reason(slice, 0) == MissingReason::too_large);
+  CHECK(f.missing(MissingReason::too_large) == 1);
+  CHECK(slice.outstanding == 1);
+  CHECK(slice.memory.bytes() == BufferPool::kBlockMin);
+}
+
+TEST_CASE("a fragment that the pool has no room for is missing as no_buffer, and the slice still completes") {
+  Fixture f({}, Fixture::three_sources(), 2 * BufferPool::kBlockMin);
+  Slice& slice = f.open_all(5);
+  CHECK(f.deliver_ok(slice, 0, 8192));
+  CHECK_FALSE(f.deliver_ok(slice, 1, 1));
+  CHECK(f.deliver_ok(slice, 2, 0));
+  CHECK(f.missing(MissingReason::no_buffer) == 1);
+  CHECK(f.completed_ids() == std::vector<std::uint64_t>{5});
+  CHECK(holds_content(slice, 0));
+  f.assembler.release(slice);
+  CHECK(f.pool.bytes_used() == 0);
+}
+
+TEST_CASE("a fragment whose checksum does not match is asked for once more, and then kept as corrupt") {
+  Fixture f;
+  Slice& slice = f.open_all(5);
+  auto bytes = content(SliceId(5), SourceId(10), 50);
+  const auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), bytes);
+  auto damaged = bytes;
+  damaged[17] ^= std::byte{1};
+
+  CHECK(f.deliver(header, damaged, 0));
+  CHECK(f.counters().asked_again == 1);
+  CHECK(slice.outstanding == 3);
+  REQUIRE(f.assembler.ranges_wanted().size() == 1);
+  CHECK(f.assembler.ranges_wanted()[0].slice == &slice);
+  CHECK(f.assembler.ranges_wanted()[0].source == 0);
+  CHECK(f.assembler.ranges_wanted()[0].offset == 0);
+  CHECK(f.assembler.ranges_wanted()[0].length == 0);
+  f.assembler.ranges_wanted().clear();
+
+  SECTION("the second copy is good") {
+    CHECK(f.deliver(header, bytes, 0));
+    CHECK(status(slice, 0) == FragmentStatus::ok);
+    CHECK(holds_content(slice, 0));
+    CHECK(f.counters().corrupt == 0);
+    CHECK(slice.flawed == 0);
+  }
+  SECTION("the second copy is damaged as well") {
+    CHECK(f.deliver(header, damaged, 0));
+    CHECK(status(slice, 0) == FragmentStatus::corrupt);
+    CHECK(slice.table[0].length == 50);
+    CHECK(f.counters().corrupt == 1);
+    CHECK(slice.flawed == 1);
+  }
+  CHECK(f.counters().received == 1);
+  CHECK(f.counters().asked_again == 1);
+  CHECK(f.assembler.ranges_wanted().empty());
+}
+
+TEST_CASE("without checksums a fragment is taken as it comes") {
+  AssemblySettings settings;
+  settings.checksums = false;
+  Fixture f(settings);
+  Slice& slice = f.open_all(5);
+  const auto bytes = content(SliceId(5), SourceId(10), 50);
+  auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), bytes);
+  header.crc = 0;
+  CHECK(f.deliver(header, bytes, 0));
+  CHECK(status(slice, 0) == FragmentStatus::ok);
+}
+
+TEST_CASE("what its source calls truncated, suppressed or corrupt is received under that name") {
+  Fixture f;
+  Slice& slice = f.open_all(5);
+  const FragmentStatus said[] = {FragmentStatus::truncated, FragmentStatus::suppressed,
+                                 FragmentStatus::corrupt};
+  for (SourceIndex i = 0; i < 3; ++i) {
+    const SourceInfo& source = f.assembler.sources()[i];
+    const auto bytes = content(SliceId(5), source.id, 20);
+    auto header = whole_header(SliceId(5), Attempt(0), source.id, bytes);
+    header.status = said[i];
+    if (said[i] == FragmentStatus::corrupt) header.crc ^= 1U;  // of what it was before it was damaged
+    CHECK(f.deliver(header, bytes, source.readout));
+    CHECK(status(slice, i) == said[i]);
+  }
+  CHECK(f.counters().truncated == 1);
+  CHECK(f.counters().suppressed == 1);
+  CHECK(f.counters().corrupt == 1);
+  CHECK(f.counters().asked_again == 0);
+  CHECK(f.counters().received == 3);
+  CHECK(slice.flawed == 2);
+}
+
+TEST_CASE("a fragment longer than a range is asked for range by range, and is one piece in the end") {
+  AssemblySettings settings;
+  settings.range_bytes = 100;
+  Fixture f(settings);
+  Slice& slice = f.open_all(5);
+  const auto bytes = content(SliceId(5), SourceId(10), 250);
+  std::uint32_t offset = 0;
+  for (const std::uint32_t next : {100U, 200U}) {
+    const auto header = range_header(SliceId(5), Attempt(0), SourceId(10), bytes, offset, 100);
+    CHECK(f.deliver(header, ConstBytes(bytes).subspan(offset), 0));
+    REQUIRE(f.assembler.ranges_wanted().size() == 1);
+    CHECK(f.assembler.ranges_wanted()[0].offset == next);
+    CHECK(f.assembler.ranges_wanted()[0].length == std::min(100U, 250 - next));
+    f.assembler.ranges_wanted().clear();
+    offset = next;
+  }
+  CHECK(f.counters().received == 0);
+  CHECK(f.deliver(range_header(SliceId(5), Attempt(0), SourceId(10), bytes, 200, 100),
+                  ConstBytes(bytes).subspan(200), 0));
+  CHECK(f.counters().received == 1);
+  CHECK(holds_content(slice, 0));
+}
+
+TEST_CASE("a range that does not go on where the last one ended is unknown and changes nothing") {
+  AssemblySettings settings;
+  settings.range_bytes = 100;
+  Fixture f(settings);
+  Slice& slice = f.open_all(5);
+  const auto bytes = content(SliceId(5), SourceId(10), 300);
+  const auto range = [&](std::uint32_t offset) {
+    return range_header(SliceId(5), Attempt(0), SourceId(10), bytes, offset, 100);
+  };
+  CHECK_FALSE(f.deliver(range(100), ConstBytes(bytes).subspan(100), 0));
+  CHECK(f.deliver(range(0), bytes, 0));
+  CHECK_FALSE(f.deliver(range(0), bytes, 0));
+  CHECK_FALSE(f.deliver(range(200), ConstBytes(bytes).subspan(200), 0));
+  CHECK(f.counters().unknown == 3);
+  CHECK(f.deliver(range(100), ConstBytes(bytes).subspan(100), 0));
+  CHECK(f.deliver(range(200), ConstBytes(bytes).subspan(200), 0));
+  CHECK(holds_content(slice, 0));
+}
+
+TEST_CASE(
+    "a fragment that names a larger total when it is asked for again is unknown, and nothing is "
+    "overwritten") {
+  Fixture f;
+  Slice& slice = f.open_all(5);
+  const auto small = content(SliceId(5), SourceId(10), 16);
+  const auto large = content(SliceId(5), SourceId(10), 3000);
+  const auto neighbour = content(SliceId(5), SourceId(20), 64);
+  SECTION("after a checksum that did not match") {
+    auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), small);
+    header.crc ^= 1U;
+    CHECK(f.deliver(header, small, 0));
+  }
+  SECTION("after a connection that broke") {
+    const auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), small);
+    f.assembler.abandon(f.assembler.begin(header, 0));
+  }
+  CHECK(f.deliver(whole_header(SliceId(5), Attempt(0), SourceId(20), neighbour), neighbour, 0));
+  CHECK_FALSE(f.deliver(whole_header(SliceId(5), Attempt(0), SourceId(10), large), large, 0));
+  CHECK(f.counters().unknown == 1);
+  CHECK(holds_content(slice, 1));
+  CHECK(f.deliver(whole_header(SliceId(5), Attempt(0), SourceId(10), small), small, 0));
+  CHECK(holds_content(slice, 0));
+}
+
+TEST_CASE("an empty range of a fragment that is not empty is unknown: it would be asked for without end") {
+  Fixture f;
+  f.open_all(5);
+  const auto bytes = content(SliceId(5), SourceId(10), 50);
+  auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), bytes);
+  header.length = 0;
+  CHECK_FALSE(f.deliver(header, {}, 0));
+  CHECK(f.counters().unknown == 1);
+  CHECK(f.assembler.ranges_wanted().empty());
+  CHECK(f.pool.bytes_used() == 0);
+}
+
+TEST_CASE("slices expect as much memory as recent ones took, and an assembler that goes gives all back") {
+  Fixture f;
+  Slice& first = f.open_all(1);
+  for (SourceIndex i = 0; i < 3; ++i) CHECK(f.deliver_ok(first, i, 6000));
+  CHECK(f.assembler.slice_bytes_expected() == 18000);
+  f.assembler.release(first);
+
+  BufferPool pool(f.memory);
+  {
+    Assembler other({}, Fixture::three_sources(), pool);
+    Assignment assignment;
+    Slice& slice = **other.open(assignment, 0);
+    other.want_all(slice);
+    const auto bytes = content(SliceId(0), SourceId(10), 5000);
+    CHECK(other.begin(whole_header(SliceId(0), Attempt(0), SourceId(10), bytes), 0).target != nullptr);
+    CHECK(pool.bytes_used() == 8192);
+  }
+  CHECK(pool.bytes_used() == 0);
+
+  Slice& second = f.open_all(2);
+  CHECK(f.deliver_ok(second, 0, 1));
+  CHECK(second.memory.bytes() == 32768);  // one block for all that is expected
+}
+
+}  // namespace weir::assembly

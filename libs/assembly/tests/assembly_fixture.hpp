@@ -1,0 +1,128 @@
+#pragma once
+
+#include <weir/assembly/assembler.hpp>
+#include <weir/base/assert.hpp>
+#include <weir/base/crc32c.hpp>
+#include <weir/base/hash.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+// What the tests of the assembler share: a pool over plain memory, and frames of contents that anyone can
+// work out.
+namespace weir::assembly {
+
+inline std::vector<std::byte> content(SliceId slice, SourceId source, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  std::uint64_t word = mix64(slice.value * 1'000'003 + source.value);
+  for (std::byte& byte : bytes) {
+    word = word * 6364136223846793005U + 1442695040888963407U;
+    byte = static_cast<std::byte>(word >> 56U);
+  }
+  return bytes;
+}
+
+// The frame that carries bytes [offset, offset + length) of a fragment; length 0: to the end.
+inline wire::FrameHeader range_header(SliceId slice, Attempt attempt, SourceId source, ConstBytes whole,
+                                      std::uint32_t offset, std::uint32_t length) {
+  const auto total = static_cast<std::uint32_t>(whole.size());
+  const std::uint32_t rest = total - offset;
+  wire::FrameHeader header;
+  header.type = wire::FrameType::fragment;
+  header.attempt = attempt;
+  header.slice = slice;
+  header.source = source;
+  header.offset = offset;
+  header.length = length == 0 ? rest : std::min(rest, length);
+  header.total = total;
+  header.crc = crc32c(whole);
+  return header;
+}
+
+inline wire::FrameHeader whole_header(SliceId slice, Attempt attempt, SourceId source, ConstBytes whole) {
+  return range_header(slice, attempt, source, whole, 0, 0);
+}
+
+class Fixture {
+ public:
+  static constexpr std::size_t kPoolBytes = 1U << 20;
+
+  explicit Fixture(AssemblySettings settings = {}, std::vector<SourceInfo> sources = three_sources(),
+                   std::size_t pool_bytes = kPoolBytes)
+      : memory(pool_bytes), pool(memory), assembler(settings, std::move(sources), pool) {}
+
+  // Sources 10 and 20 at readout 0, source 30 at readout 1.
+  static std::vector<SourceInfo> three_sources() {
+    return {{SourceId(10), 0}, {SourceId(20), 0}, {SourceId(30), 1}};
+  }
+
+  Slice& open(std::uint64_t id, std::uint16_t attempt = 0, TimeNs now_ns = 0) {
+    Assignment assignment;
+    assignment.slice = SliceId(id);
+    assignment.attempt = Attempt(attempt);
+    auto slice = assembler.open(std::move(assignment), now_ns);
+    WEIR_ASSERT(slice.has_value());
+    return **slice;
+  }
+  Slice& open_all(std::uint64_t id, std::uint16_t attempt = 0, TimeNs now_ns = 0) {
+    Slice& slice = open(id, attempt, now_ns);
+    assembler.want_all(slice);
+    assembler.requested(slice, now_ns);
+    return slice;
+  }
+
+  // One frame and its payload, as a connection receives them. True: the frame was taken.
+  bool deliver(const wire::FrameHeader& header, ConstBytes payload, std::uint32_t readout,
+               TimeNs now_ns = 0) {
+    const Reception reception = assembler.begin(header, readout);
+    if (reception.slice != nullptr && header.length > 0) {
+      std::memcpy(reception.target, payload.data(), header.length);
+    }
+    assembler.finish(reception, header, now_ns);
+    return reception.slice != nullptr;
+  }
+  bool deliver_ok(const Slice& slice, SourceIndex source, std::size_t size, TimeNs now_ns = 0) {
+    const SourceInfo& info = assembler.sources()[source];
+    const auto bytes = content(slice.id(), info.id, size);
+    return deliver(whole_header(slice.id(), slice.attempt(), info.id, bytes), bytes, info.readout, now_ns);
+  }
+  bool deliver_missing(const Slice& slice, SourceIndex source, MissingReason reason) {
+    const SourceInfo& info = assembler.sources()[source];
+    return deliver(wire::missing_fragment(slice.id(), slice.attempt(), info.id, reason), {}, info.readout);
+  }
+
+  std::vector<Slice*> completed() {
+    std::vector<Slice*> out;
+    assembler.take_completed(out);
+    return out;
+  }
+  std::vector<std::uint64_t> completed_ids() {
+    std::vector<std::uint64_t> ids;
+    for (const Slice* slice : completed()) ids.push_back(slice->id().value);
+    return ids;
+  }
+  [[nodiscard]] std::uint64_t missing(MissingReason reason) const {
+    return assembler.counters().missing[static_cast<std::size_t>(reason)];
+  }
+  [[nodiscard]] std::uint64_t missing_all() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t n : assembler.counters().missing) sum += n;
+    return sum;
+  }
+  [[nodiscard]] const FragmentCounters& counters() const { return assembler.counters(); }
+
+  std::vector<std::byte> memory;
+  BufferPool pool;
+  Assembler assembler;
+};
+
+// Exactly the bytes of content(), where the table says they are.
+inline bool holds_content(const Slice& slice, SourceIndex source) {
+  const weir_filter_fragment& entry = slice.table[source];
+  const auto expected = content(slice.id(), SourceId(entry.source), entry.total);
+  return entry.length == entry.total &&
+         (entry.length == 0 || std::memcmp(entry.data, expected.data(), entry.length) == 0);
+}
+
+}  // namespace weir::assembly

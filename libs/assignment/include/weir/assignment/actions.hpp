@@ -1,0 +1,101 @@
+#pragma once
+
+#include <weir/assignment/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weir::assignment {
+
+// --- what comes in, in batches
+
+// DCM -> supervisor. An accept is always stored as a record, also one that keeps no data and found no events.
+struct Decision {
+  SliceId slice;
+  Attempt attempt;
+  Verdict verdict = Verdict::reject;
+  DiscardReason reason = DiscardReason::none;  // when failed
+  bool incomplete = false;                     // fragments were missing
+};
+
+// Writer -> supervisor: this copy is on disk.
+struct StoredAck {
+  SliceId slice;
+  Attempt attempt;
+  StoreEpoch epoch;
+};
+
+// --- what goes out, in batches
+
+// To all readouts.
+struct Announcement {
+  SliceId slice;
+  TriggerInfo info;
+};
+
+struct Assignment {
+  SliceId slice;
+  TriggerInfo info;
+  std::uint32_t payload_offset = 0;  // in Actions::payload
+  std::uint32_t payload_length = 0;
+  Attempt attempt;
+  bool unfiltered = false;  // poison: accept to the debug stream unseen
+};
+
+struct Confirmation {
+  SliceId slice;
+  Attempt attempt;
+  StoreEpoch epoch;            // when answer is store
+  NodeIndex writer = kNoNode;  // when answer is store
+  Answer answer = Answer::refused;
+};
+
+// To all readouts and all writers: the slice's fate is settled. A writer that has another copy of it than the
+// one named here, or any copy of one that is not stored, has a dead copy.
+struct Cleared {
+  SliceId slice;
+  Attempt attempt;
+  StoreEpoch epoch;            // of the live copy, when stored
+  NodeIndex writer = kNoNode;  // that has it, when stored
+  Outcome outcome = Outcome::discarded;
+};
+
+// To one writer, whose acknowledgement did not settle a slice: what became of that copy.
+struct CopyNotice {
+  NodeIndex writer;
+  SliceId slice;
+  Attempt attempt;
+  StoreEpoch epoch;
+  bool live = false;  // false: list it as dead
+};
+
+struct DcmActions {
+  std::vector<Assignment> assign;
+  std::vector<Confirmation> confirm;
+};
+
+// What the machine wants done. Inputs append; the node carries everything out once per pass, in this order,
+// and calls clear(). The vectors keep their memory.
+struct Actions {
+  std::vector<Announcement> announce;
+  std::vector<DcmActions> dcms;    // by index
+  std::vector<NodeIndex> touched;  // the DCMs that have something in `dcms`, each once
+  std::vector<Cleared> cleared;
+  std::vector<CopyNotice> copies;
+  std::vector<std::byte> payload;  // of the assignments
+
+  [[nodiscard]] DcmActions& of(NodeIndex dcm);
+  [[nodiscard]] std::span<const std::byte> payload_of(const Assignment& assignment) const {
+    return std::span(payload).subspan(assignment.payload_offset, assignment.payload_length);
+  }
+  [[nodiscard]] bool empty() const {
+    return announce.empty() && touched.empty() && cleared.empty() && copies.empty();
+  }
+  // Forgets what was meant for one DCM.
+  void drop(NodeIndex dcm);
+  void clear();
+};
+
+}  // namespace weir::assignment

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <weir/assignment/types.hpp>
+#include <weir/base/fragment_status.hpp>
+#include <weir/base/hash.hpp>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weir::assignment {
+
+// What the supervisor counted.
+struct SupervisorLedger {
+  std::uint64_t offered = 0;
+  std::array<std::uint64_t, kVetoReasons> vetoed{};  // by VetoReason
+  SliceSum triggered;
+  SliceSum stored;                  // all of them
+  std::vector<SliceSum> stored_by;  // the same, by the writer that acknowledged it
+  SliceSum stored_incomplete;       // those among them with missing fragments
+  SliceSum rejected;
+  std::array<SliceSum, kDiscardReasons> discarded{};  // by DiscardReason
+  std::uint64_t open = 0;                             // not settled
+
+  std::uint64_t assignments = 0;
+  std::uint64_t unfiltered = 0;  // assignments of slices held for poison
+  std::uint64_t reopened = 0;    // attempts that were followed by another
+  std::uint64_t leases_expired = 0;
+  std::uint64_t reconfirmed = 0;         // accepts confirmed once more, to another writer
+  std::uint64_t decisions_refused = 0;   // of an attempt that was not open any more
+  std::uint64_t decisions_repeated = 0;  // of an accept that was confirmed already
+  std::uint64_t copies_taken = 0;  // of an attempt that had been given up, when they were on disk after all
+  std::uint64_t acks_dead = 0;     // of copies that do not count
+  std::uint64_t acks_repeated = 0;
+  std::uint64_t acks_unknown = 0;  // of slices that nobody remembers
+  std::uint64_t strangers = 0;     // batches from nodes that had not joined
+
+  [[nodiscard]] std::uint64_t vetoed_total() const;
+  [[nodiscard]] SliceSum discarded_total() const;
+};
+
+// What a process counted on its own, since it started. `final`: its last words after the end of the run;
+// otherwise the last report of a process that died, and a lower bound. One entry per process start
+// (incarnation).
+struct DcmLedger {
+  NodeIndex index;
+  bool final = true;
+  std::uint64_t assigned = 0;  // assignments received
+  SliceSum rejected;           // rejects that were confirmed
+  SliceSum stored;             // accepts that a writer has acknowledged
+  SliceSum discarded;          // confirmed failures, and accepts that nobody stores
+  // Fragments. Every requested one ends as received, missing or cancelled; the others come on top (a corrupt
+  // one is received, too).
+  std::uint64_t requested = 0;
+  std::uint64_t received = 0;
+  std::array<std::uint64_t, kMissingReasons> missing{};  // by MissingReason
+  std::uint64_t cancelled = 0;
+  std::uint64_t late = 0;
+  std::uint64_t duplicate = 0;
+  std::uint64_t unknown = 0;
+  std::uint64_t corrupt = 0;
+};
+
+// From what is on disk. One entry per writer, whatever it died of.
+struct WriterLedger {
+  NodeIndex index;
+  bool final = true;       // false: lost for good; nothing else is known then
+  SliceSum live;           // of every life of this writer in the run: its last process has them all
+  std::uint64_t dead = 0;  // copies that do not count
+};
+
+struct ReadoutLedger {
+  NodeIndex index;
+  bool final = true;
+  std::uint64_t produced = 0;
+  std::uint64_t cleared = 0;
+  std::uint64_t held = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> dropped;  // by reason
+};
+
+enum class FaultKind : std::uint8_t {
+  left,    // died, or its connection ended, while the run went on
+  stalled  // its lease expired, or its acknowledgement did not come
+};
+
+struct Fault {
+  FaultKind kind = FaultKind::left;
+  Role role = Role::dcm;
+  NodeIndex node;
+  Incarnation incarnation;
+  TimeNs at = 0;
+  std::uint64_t slices = 0;  // that were taken from it
+};
+constexpr std::size_t kFaultsMax = 10'000;  // kept by name; the counters go on
+
+[[nodiscard]] std::string describe(const Fault& fault);
+
+struct LedgerSide {
+  SliceSum sum;
+  bool hashed = false;  // the sum of ids' hashes is known as well
+};
+
+// One line of the ledger: left (relation) right.
+struct Equation {
+  enum class Relation : std::uint8_t { equal, at_most };
+  std::string name;
+  LedgerSide left;
+  LedgerSide right;
+  Relation relation = Relation::equal;
+  bool ok = false;
+  std::string note;
+};
+
+enum class LedgerStatus : std::uint8_t {
+  balanced = 0,              // every equation holds, and nothing happened
+  balanced_with_faults = 1,  // every equation holds as far as the dead left their counts
+  unbalanced = 2
+};
+
+struct LedgerResult {
+  bool balanced = false;
+  bool faults = false;
+  std::vector<Equation> equations;
+  [[nodiscard]] LedgerStatus status() const {
+    if (!balanced) return LedgerStatus::unbalanced;
+    return faults ? LedgerStatus::balanced_with_faults : LedgerStatus::balanced;
+  }
+};
+
+// Compares what the processes counted independently.
+//   offered = triggered + vetoed                      supervisor
+//   triggered = stored + rejected + discarded         supervisor; ids as well
+//   0 = open                                          supervisor
+//   stored = live on disk                             writers; ids as well. Holds whatever died. For a writer
+//   that
+//                                                     is lost at the end counts what it had acknowledged
+//   assignments, rejected, discarded = sum of DCMs    ids as well. Where a DCM died: the DCMs' sum is at most
+//   that stored = sum of DCMs' acknowledged                ids as well. Where one died or the drain timed
+//   out:
+//                                                     acknowledged <= live + dead copies on disk, and those
+//                                                     that were confirmed anew because a writer was lost
+//   requested = received + missing + cancelled        each DCM. A last report of a dead one: at least that
+//   produced = cleared + dropped + held               each readout
+// A discard that the supervisor decided itself (drain_timeout, attempts_exhausted, supervisor_restart) is no
+// DCM's.
+[[nodiscard]] LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLedger> dcms,
+                                     std::span<const WriterLedger> writers,
+                                     std::span<const ReadoutLedger> readouts, std::span<const Fault> faults);
+
+// The equations as a table for people, one line each, columns aligned; the last line says whether it
+// balances.
+[[nodiscard]] std::string format_ledger(const LedgerResult& result);
+// `name = value` lines of what became of the triggers: only what is not zero.
+[[nodiscard]] std::string format_outcomes(const SupervisorLedger& supervisor);
+
+}  // namespace weir::assignment

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <weir/assignment/policy.hpp>
+#include <weir/assignment/types.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::assignment {
+
+// Who is there, and the credits of the DCMs. For each live DCM:
+//   credits = free + assigned and undecided + revoked and undecided
+// A credit whose lease was taken back is still in use, for the DCM still has the slice in a slot: it returns
+// with the late decision, or when the DCM leaves. So a stalled DCM is given nothing more to stall on.
+class DcmTable {
+ public:
+  explicit DcmTable(std::size_t places) : views_(places), states_(places) {}
+
+  void join(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits);
+  void leave(NodeIndex dcm);
+  void take(NodeIndex dcm);
+  void give_back(NodeIndex dcm);
+  void revoke(NodeIndex dcm, SliceId slice, Attempt attempt);
+  // The late decision of a revoked lease; false when there was none.
+  bool redeem(NodeIndex dcm, SliceId slice, Attempt attempt);
+
+  [[nodiscard]] std::span<const DcmView> views() const { return views_; }
+  [[nodiscard]] bool live(NodeIndex dcm) const { return dcm.value < views_.size() && views_[dcm.value].live; }
+  [[nodiscard]] std::uint32_t assigned(NodeIndex dcm) const { return states_[dcm.value].assigned; }
+  [[nodiscard]] std::size_t revoked(NodeIndex dcm) const { return states_[dcm.value].revoked.size(); }
+  [[nodiscard]] Incarnation incarnation(NodeIndex dcm) const { return states_[dcm.value].incarnation; }
+  [[nodiscard]] std::uint64_t credits_free() const { return credits_free_; }  // of all together
+
+ private:
+  struct Lease {
+    SliceId slice;
+    Attempt attempt;
+  };
+  struct State {
+    Incarnation incarnation;
+    std::uint32_t assigned = 0;
+    std::vector<Lease> revoked;  // at most `credits`
+  };
+
+  std::vector<DcmView> views_;
+  std::vector<State> states_;
+  std::uint64_t credits_free_ = 0;
+};
+
+// Readouts or writers.
+class NodeTable {
+ public:
+  explicit NodeTable(std::size_t places) : nodes_(places) {}
+
+  void join(NodeIndex node, Incarnation incarnation) { nodes_[node.value] = {true, incarnation}; }
+  void leave(NodeIndex node) { nodes_[node.value].live = false; }
+  [[nodiscard]] bool live(NodeIndex node) const {
+    return node.value < nodes_.size() && nodes_[node.value].live;
+  }
+  [[nodiscard]] Incarnation incarnation(NodeIndex node) const { return nodes_[node.value].incarnation; }
+  [[nodiscard]] std::size_t places() const { return nodes_.size(); }
+  // The next live node in turn; kNoNode when none lives.
+  [[nodiscard]] NodeIndex next();
+
+ private:
+  struct Node {
+    bool live = false;
+    Incarnation incarnation;
+  };
+  std::vector<Node> nodes_;
+  std::size_t last_ = SIZE_MAX - 1;
+};
+
+// Who asks for less, and why: one entry per node.
+class ThrottleBoard {
+ public:
+  struct Entry {
+    Role role;
+    NodeIndex node;
+    std::string reason;
+  };
+
+  void set(Role role, NodeIndex node, bool on, std::string_view reason);
+  [[nodiscard]] bool any() const { return !entries_.empty(); }
+  [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace weir::assignment

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <weir/base/assert.hpp>
+#include <weir/base/ids.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace weir::assignment {
+
+// Slices that wait for a DCM: a double-ended queue of fixed capacity that never allocates after construction.
+class PendingList {
+ public:
+  explicit PendingList(std::size_t capacity) {
+    std::size_t power = 1;
+    while (power < capacity) power *= 2;
+    ring_.resize(power);
+  }
+
+  void push_back(SliceId slice) {
+    WEIR_ASSERT(size_ < ring_.size());
+    ring_[(head_ + size_) & mask()] = slice;
+    ++size_;
+  }
+  void push_front(SliceId slice) {
+    WEIR_ASSERT(size_ < ring_.size());
+    head_ = (head_ - 1) & mask();
+    ring_[head_] = slice;
+    ++size_;
+  }
+  SliceId pop_front() {
+    WEIR_ASSERT(size_ > 0);
+    const SliceId slice = ring_[head_];
+    head_ = (head_ + 1) & mask();
+    --size_;
+    return slice;
+  }
+  // Looks through the whole list: for what happens after a fault.
+  void erase(SliceId slice) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const SliceId each = ring_[(head_ + i) & mask()];
+      if (each != slice) ring_[(head_ + kept++) & mask()] = each;
+    }
+    size_ = kept;
+  }
+  void clear() { size_ = 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+ private:
+  [[nodiscard]] std::size_t mask() const { return ring_.size() - 1; }
+
+  std::vector<SliceId> ring_;
+  std::size_t head_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace weir::assignment

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <weir/assignment/types.hpp>
+#include <weir/base/bytes.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace weir::assignment {
+
+enum class SliceState : std::uint8_t {
+  empty,           // no slice was ever here
+  pending,         // waits for a DCM
+  assigned,        // a DCM has the lease of `attempt`
+  waiting_writer,  // accepted, not confirmed: no writer is there
+  confirmed,       // accepted and confirmed to `writer` under `epoch`, not on disk yet
+  settled          // over; kept for a while to recognise what comes late
+};
+
+struct SliceEntry {
+  SliceId slice;
+  TriggerInfo info;
+  TimeNs since = 0;  // of the lease, or of the confirmation
+  Attempt attempt;   // the one that is open, or the last one
+  StoreEpoch epoch;  // of the last confirmation; means something when `confirmations` > 0
+  NodeIndex dcm = kNoNode;
+  NodeIndex writer = kNoNode;
+  Attempt copy_attempt;  // of the last confirmation, as is the writer of the copy
+  NodeIndex copy_writer = kNoNode;
+  std::uint16_t confirmations = 0;  // accepts that were confirmed, over all attempts
+  SliceState state = SliceState::empty;
+  Outcome outcome = Outcome::discarded;  // when settled
+  std::uint8_t kills = 0;                // attempts that killed or stalled whoever had them
+  bool incomplete = false;               // as the last accepting decision said
+  bool has_payload = false;
+
+  [[nodiscard]] bool live() const { return state != SliceState::empty && state != SliceState::settled; }
+};
+
+// Every unsettled slice of the run, and the last settled ones. A slice lives at its id modulo the size of a
+// ring, which costs next to nothing where ids ascend; where another unsettled slice is in its place, in a
+// map. A settled slice stays known until a later id takes its place. No allocation in steady state, but for
+// payloads and for ids that do not ascend. One thread; pointers are valid until the next insert or settle.
+class SliceBook {
+ public:
+  // `remembered`: over how many consecutive ids a settled slice stays known, at least.
+  SliceBook(std::size_t in_flight_max, std::size_t remembered);
+
+  // A new pending entry; null when the id is unsettled or remembered.
+  [[nodiscard]] SliceEntry* insert(SliceId slice, const TriggerInfo& info, ConstBytes payload);
+  // Unsettled or remembered; null when unknown.
+  [[nodiscard]] SliceEntry* find(SliceId slice) {
+    SliceEntry& entry = ring_[slice.value & mask_];
+    if (entry.slice == slice && entry.state != SliceState::empty) return &entry;
+    return overflow_.empty() ? nullptr : find_overflow(slice);
+  }
+  // Ends an unsettled slice's life. `entry` is invalid afterwards.
+  void settle(SliceEntry& entry, Outcome outcome);
+
+  // Empty when the slice came without.
+  [[nodiscard]] ConstBytes payload(const SliceEntry& entry) const;
+  [[nodiscard]] std::size_t live() const { return live_; }
+  [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }
+
+  // Calls visit(SliceEntry&) for each unsettled slice, in no order worth relying on; visit neither inserts
+  // nor settles. Costs a pass over the whole ring.
+  template <class Visit>
+  void for_each_live(Visit visit) {
+    for (SliceEntry& entry : ring_) {
+      if (entry.live()) visit(entry);
+    }
+    for (auto& [slice, entry] : overflow_) visit(entry);
+  }
+
+ private:
+  [[nodiscard]] SliceEntry* find_overflow(SliceId slice);
+
+  std::vector<SliceEntry> ring_;
+  std::uint64_t mask_;
+  boost::unordered_flat_map<SliceId, SliceEntry, std::hash<SliceId>> overflow_;  // unsettled only
+  boost::unordered_flat_map<SliceId, std::vector<std::byte>, std::hash<SliceId>> payloads_;
+  std::size_t live_ = 0;
+  std::size_t payload_bytes_ = 0;
+};
+
+}  // namespace weir::assignment

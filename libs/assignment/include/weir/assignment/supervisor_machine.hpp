@@ -1,0 +1,154 @@
+#pragma once
+
+#include <weir/assignment/actions.hpp>
+#include <weir/assignment/ledger.hpp>
+#include <weir/assignment/node_tables.hpp>
+#include <weir/assignment/pending_list.hpp>
+#include <weir/assignment/policy.hpp>
+#include <weir/assignment/slice_book.hpp>
+#include <weir/assignment/trigger_source.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace weir::assignment {
+
+struct SupervisorSettings {
+  std::size_t readouts = 0;  // places in the farm, by role; every NodeIndex is below
+  std::size_t dcms = 0;
+  std::size_t writers = 0;             // 0: the farm stores nothing
+  std::uint32_t in_flight_max = 4096;  // unsettled slices
+  std::uint32_t pending_max = 256;     // slices that wait for a first DCM, beyond this triggers are vetoed
+  std::uint32_t remembered_slices = 65536;  // settled ones that are recognised when something comes late
+  std::uint32_t credits_max = 65536;        // of one DCM; it may declare more, and gets this
+  DurationNs lease_ns = 30 * kSecond;       // from assignment to decision
+  DurationNs writer_ack_ns = 0;  // from confirmation to acknowledgement, then another writer; 0: no limit
+  DurationNs drain_ns = 30 * kSecond;                  // without a slice settled, after request_stop()
+  std::uint8_t filtered_attempts_max = 2;              // that killed or stalled; then unfiltered
+  std::uint8_t attempts_max = 8;                       // that killed or stalled; then discarded
+  std::uint64_t slices_max = 0;                        // triggered; 0: no limit
+  DurationNs duration_ns = 0;                          // of triggering; 0: no limit
+  std::uint32_t payload_max = 64 * 1024;               // bytes of one trigger's payload
+  std::size_t payload_bytes_max = 64UL * 1024 * 1024;  // of all unsettled slices' payloads
+  SliceId first_slice;                                 // for triggers without an id
+};
+
+struct OfferResult {
+  bool taken = false;
+  SliceId slice;                         // when taken
+  VetoReason reason = VetoReason::none;  // when not
+};
+
+// The supervisor's mind: triggers, leases, confirmations, clears, and its side of the ledger. Pure: time
+// comes in, actions go out, one thread. Node indexes come from the farm file and are below the settings'
+// places (an assert); all else may be anything that a peer sends, and is answered or counted, never trusted.
+//
+// A pass of the node: every input that arrived, then tick(), then the actions. Only tick() makes triggers and
+// assigns; the other inputs settle, answer and reopen.
+class SupervisorMachine {
+ public:
+  SupervisorMachine(const SupervisorSettings& settings, std::unique_ptr<TriggerSource> source,
+                    std::unique_ptr<AssignmentPolicy> policy);
+
+  // The run begins. Nodes may join before and after.
+  void start(const Now& now);
+  // No more triggers; what is in flight goes on for as long as a slice is settled every
+  // settings.drain_ns.
+  void request_stop(TimeNs now);
+  // Expires leases, makes triggers that are due, assigns.
+  void tick(const Now& now, Actions& out);
+  // When tick() has something to do, if nothing comes in before; none: never.
+  [[nodiscard]] std::optional<TimeNs> next_wakeup(const Now& now) const;
+
+  // A node that is there already and joins again has left before. When a DCM leaves, what it did not decide,
+  // and what it accepted and no writer has on disk, is reopened as the next attempt; when a writer leaves,
+  // what it did not acknowledge is confirmed again under a higher epoch.
+  void dcm_joined(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits, TimeNs now, Actions& out);
+  void dcm_left(NodeIndex dcm, TimeNs now, Actions& out);
+  void readout_joined(NodeIndex readout, Incarnation incarnation, TimeNs now);
+  void readout_left(NodeIndex readout, TimeNs now);
+  void writer_joined(NodeIndex writer, Incarnation incarnation, TimeNs now, Actions& out);
+  void writer_left(NodeIndex writer, TimeNs now, Actions& out);
+  void throttle(Role role, NodeIndex node, bool on, std::string_view reason);
+
+  // A trigger from outside; info.time 0 stands for now.
+  OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
+  void decisions(NodeIndex dcm, std::span<const Decision> batch, TimeNs now, Actions& out);
+  void stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out);
+
+  // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
+  [[nodiscard]] bool triggers_done() const { return triggers_done_; }
+  // Stopped, and every slice is settled.
+  [[nodiscard]] bool drained() const { return stopping_ && book_.live() == 0; }
+  [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
+  [[nodiscard]] std::size_t pending() const { return pending_.size(); }
+  [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
+  [[nodiscard]] std::span<const ThrottleBoard::Entry> throttled_by() const { return throttles_.entries(); }
+  // `open` is brought up to date by the call.
+  [[nodiscard]] const SupervisorLedger& ledger();
+  [[nodiscard]] std::span<const Fault> faults() const { return faults_; }
+
+  // Recounts everything from the slices; the name of the first invariant that does not hold, empty when all
+  // do. For tests: costs a pass over the book.
+  [[nodiscard]] std::string_view broken_invariant();
+
+ private:
+  void make_triggers(const Now& now, Actions& out);
+  OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
+  [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
+  [[nodiscard]] bool has_room(TimeNs now, Actions& out);
+  void assign_pending(TimeNs now, Actions& out);
+  void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
+
+  void decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out);
+  void decide_again(SliceEntry& entry, const Decision& decision, Actions& out);
+  void fail(SliceEntry& entry, const Decision& decision, Actions& out);
+  void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out);
+  void answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer, Actions& out);
+  void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
+  [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
+  void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
+  void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
+
+  enum class Blame : std::uint8_t { nobody, attempt };
+  void reopen(SliceEntry& entry, Blame blame, Actions& out);
+  void expire(TimeNs now, Actions& out);
+  void expire_leases(TimeNs now, Actions& out);
+  void confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out);
+  void discard_rest(Actions& out);
+  void confirm_waiting(TimeNs now, Actions& out);
+  template <class Wanted>
+  void collect(Wanted wanted);
+  void wake_by(TimeNs deadline);
+  void note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation, TimeNs now,
+                  std::uint64_t slices);
+
+  SupervisorSettings settings_;
+  std::unique_ptr<TriggerSource> source_;
+  std::unique_ptr<AssignmentPolicy> policy_;
+  SliceBook book_;
+  PendingList pending_;
+  DcmTable dcms_;
+  NodeTable readouts_;
+  NodeTable writers_;
+  ThrottleBoard throttles_;
+  SupervisorLedger ledger_;
+  std::vector<Fault> faults_;  // at most kFaultsMax
+  std::vector<SliceId> scratch_;
+  SliceId next_slice_;
+  TimeNs started_at_ = 0;
+  TimeNs drain_deadline_ = 0;
+  bool progressed_ = false;       // a slice was settled since the last tick
+  TimeNs next_scan_ = INT64_MAX;  // no lease and no confirmation expires before
+  bool started_ = false;
+  bool stopping_ = false;
+  bool triggers_done_ = false;
+  bool assignable_ = false;  // assign_pending() might assign more than it did last time
+};
+
+}  // namespace weir::assignment

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weir::assignment {
+
+// Who joined, left or asked for less.
+enum class Role : std::uint8_t { readout, dcm, writer };
+
+// What a DCM decided about one attempt.
+enum class Verdict : std::uint8_t { reject, accept, failed };
+
+// Why a triggered slice was neither stored nor rejected. The numbers stand in messages and files: never reuse
+// one.
+enum class DiscardReason : std::uint8_t {
+  none = 0,
+  unspecified = 1,          // failed, and the DCM gave no reason that is known here
+  no_buffer = 2,            // the DCM had no memory for it
+  overflow = 3,             // newer slices pushed it out
+  too_large = 4,            // larger than the configured limit
+  deadline = 5,             // not built in time, and incomplete slices are not wanted
+  filter_failed = 6,        // the filter crashed, threw or hung: never final, the slice goes to another DCM
+  lost = 7,                 // the DCM no longer has what it accepted: never final, likewise
+  no_writer = 8,            // accepted in a farm that stores nothing
+  drain_timeout = 9,        // not settled when the time to drain was over
+  attempts_exhausted = 10,  // killed or stalled whoever had it, also unfiltered
+  supervisor_restart = 11   // nobody knew it after the supervisor had been restarted
+};
+constexpr std::size_t kDiscardReasons = 12;
+
+// Why an offered trigger did not become a slice.
+enum class VetoReason : std::uint8_t {
+  none = 0,
+  busy_pending = 1,  // as many slices wait for a DCM as may
+  in_flight = 2,     // as many slices are unsettled as may be
+  throttled = 3,     // a readout or a writer asked for less
+  duplicate_id = 4,  // the id is in use, or was a short time ago
+  bad_id = 5,        // beyond kSliceIdMax
+  too_large = 6,     // the payload is longer than the limit
+  draining = 7,      // the run ends, or has its number of slices
+  closed = 8,        // this run takes no triggers from outside
+  stalled = 9        // fell due so long ago, while nobody looked, that it was not even tried
+};
+constexpr std::size_t kVetoReasons = 10;
+
+enum class Outcome : std::uint8_t { stored, rejected, discarded };
+
+// What a DCM is told about its decision.
+enum class Answer : std::uint8_t {
+  refused = 0,  // the attempt is not its own any more: drop it, and count nothing
+  settled = 1,  // counts as decided; an accept that is `settled` is not stored (no_writer): drop it
+  store = 2     // send it to `writer` under `epoch`, keep it until the writer has it on disk
+};
+
+[[nodiscard]] std::string_view name(Role role);
+[[nodiscard]] std::string_view name(Verdict verdict);
+[[nodiscard]] std::string_view name(DiscardReason reason);
+[[nodiscard]] std::string_view name(VetoReason reason);
+[[nodiscard]] std::string_view name(Outcome outcome);
+// The reason of that name; `unspecified` when there is none.
+[[nodiscard]] DiscardReason discard_reason(std::string_view reason_name);
+
+constexpr NodeIndex kNoNode{UINT16_MAX};
+// Ids from outside end here, so that the next one can always be formed.
+constexpr SliceId kSliceIdMax{(std::uint64_t{1} << 62) - 1};
+
+// What a trigger says about its slice; travels with it to filter and file.
+struct TriggerInfo {
+  UtcNs time = 0;           // start of a time slice, or the moment of a trigger
+  DurationNs duration = 0;  // length of a time slice; 0 for an event
+  TriggerType type;
+};
+
+enum class AssignmentError : std::uint8_t { unknown_name, bad_setting, bad_line };
+
+// An expected failure, with a sentence for the person who has to mend it.
+struct Failure {
+  AssignmentError error = AssignmentError::bad_setting;
+  std::string message;
+};
+
+}  // namespace weir::assignment

@@ -1,0 +1,31 @@
+#include <weir/assignment/actions.hpp>
+
+namespace weir::assignment {
+
+DcmActions& Actions::of(NodeIndex dcm) {
+  if (dcm.value >= dcms.size()) dcms.resize(std::size_t{dcm.value} + 1);
+  DcmActions& actions = dcms[dcm.value];
+  if (actions.assign.empty() && actions.confirm.empty()) touched.push_back(dcm);
+  return actions;
+}
+
+void Actions::drop(NodeIndex dcm) {
+  if (dcm.value >= dcms.size()) return;
+  dcms[dcm.value].assign.clear();
+  dcms[dcm.value].confirm.clear();
+  std::erase(touched, dcm);
+}
+
+void Actions::clear() {
+  for (const NodeIndex dcm : touched) {
+    dcms[dcm.value].assign.clear();
+    dcms[dcm.value].confirm.clear();
+  }
+  touched.clear();
+  announce.clear();
+  cleared.clear();
+  copies.clear();
+  payload.clear();
+}
+
+}  // namespace weir::assignment

@@ -1,0 +1,210 @@
+#include <weir/assignment/ledger.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weir::assignment {
+namespace {
+
+using Relation = Equation::Relation;
+
+LedgerSide count_of(std::uint64_t count) { return {{count, 0}, false}; }
+LedgerSide sum_of(const SliceSum& sum) { return {sum, true}; }
+
+template <class Ledgers, class Member>
+SliceSum total(const Ledgers& ledgers, Member member) {
+  SliceSum sum;
+  for (const auto& each : ledgers) sum += each.*member;
+  return sum;
+}
+
+template <class Counts>
+std::uint64_t sum_all(const Counts& counts) {
+  return std::accumulate(std::begin(counts), std::end(counts), std::uint64_t{0});
+}
+
+class Book {
+ public:
+  void equal(std::string name, const LedgerSide& left, const LedgerSide& right, std::string note = {}) {
+    const bool hashes_agree = !left.hashed || !right.hashed || left.sum.hash_sum == right.sum.hash_sum;
+    const bool counts_agree = left.sum.count == right.sum.count;
+    if (counts_agree && !hashes_agree) note = "as many, but not the same slices";
+    add({std::move(name), left, right, Relation::equal, counts_agree && hashes_agree, std::move(note)});
+  }
+  void at_most(std::string name, const LedgerSide& left, const LedgerSide& right, std::string note) {
+    add({std::move(name), left, right, Relation::at_most, left.sum.count <= right.sum.count,
+         std::move(note)});
+  }
+  // Equal where everyone lived to tell, otherwise at most.
+  void equal_unless(const std::string& reason, std::string name, const LedgerSide& left,
+                    const LedgerSide& right) {
+    if (reason.empty()) {
+      equal(std::move(name), left, right);
+    } else {
+      at_most(std::move(name), left, right, reason);
+    }
+  }
+  std::vector<Equation> take() { return std::move(equations_); }
+
+ private:
+  void add(Equation equation) { equations_.push_back(std::move(equation)); }
+  std::vector<Equation> equations_;
+};
+
+// Why a role's counts are a lower bound; empty when they are exact.
+template <class Ledgers>
+std::string lost_counts(Role role, const Ledgers& ledgers, std::span<const Fault> faults) {
+  const auto left = std::count_if(faults.begin(), faults.end(), [role](const Fault& fault) {
+    return fault.kind == FaultKind::left && fault.role == role;
+  });
+  const auto not_final =
+      std::count_if(ledgers.begin(), ledgers.end(), [](const auto& ledger) { return !ledger.final; });
+  if (left == 0 && not_final == 0) return {};
+  std::string note = "a " + std::string(name(role)) + " was lost " + std::to_string(left) + " time(s)";
+  if (not_final > 0) note += ", " + std::to_string(not_final) + " last report(s) may be old";
+  return note;
+}
+
+SliceSum discarded_by_dcms(const SupervisorLedger& supervisor) {
+  SliceSum sum;
+  for (std::size_t i = 0; i < kDiscardReasons; ++i) {
+    const auto reason = static_cast<DiscardReason>(i);
+    const bool own = reason == DiscardReason::drain_timeout || reason == DiscardReason::attempts_exhausted ||
+                     reason == DiscardReason::supervisor_restart;
+    if (!own) sum += supervisor.discarded[i];
+  }
+  return sum;
+}
+
+void own_equations(Book& book, const SupervisorLedger& supervisor) {
+  book.equal("triggers: offered = triggered + vetoed", count_of(supervisor.offered),
+             count_of(supervisor.triggered.count + supervisor.vetoed_total()));
+  SliceSum settled = supervisor.stored;
+  settled += supervisor.rejected;
+  settled += supervisor.discarded_total();
+  book.equal("slices: triggered = stored + rejected + discarded", sum_of(supervisor.triggered),
+             sum_of(settled));
+  book.equal("slices: none left open", count_of(supervisor.open), count_of(0));
+}
+
+struct Disk {
+  SliceSum live;
+  std::uint64_t dead = 0;
+  std::string note;
+};
+
+// A writer that was lost for good cannot say what its disk holds. Of it counts what it had acknowledged.
+Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> writers) {
+  Disk disk;
+  for (const WriterLedger& writer : writers) {
+    disk.dead += writer.dead;
+    const std::size_t index = writer.index.value;
+    if (writer.final) {
+      disk.live += writer.live;
+      continue;
+    }
+    const SliceSum acknowledged =
+        index < supervisor.stored_by.size() ? supervisor.stored_by[index] : SliceSum{};
+    disk.live += acknowledged;
+    disk.note += "writer " + std::to_string(index) + " was lost: its " + std::to_string(acknowledged.count) +
+                 " as it acknowledged them; ";
+  }
+  if (disk.dead > 0) disk.note += "besides " + std::to_string(disk.dead) + " dead copies; ";
+  if (!disk.note.empty()) disk.note.resize(disk.note.size() - 2);
+  return disk;
+}
+
+void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<const DcmLedger> dcms,
+                     std::span<const WriterLedger> writers, std::span<const Fault> faults) {
+  const Disk disk = on_disk(supervisor, writers);
+  const SliceSum& live = disk.live;
+  const std::uint64_t dead = disk.dead;
+  book.equal("slices: stored = live on disk", sum_of(supervisor.stored), sum_of(live), disk.note);
+
+  const std::string lost = lost_counts(Role::dcm, dcms, faults);
+  std::uint64_t assigned = 0;
+  for (const DcmLedger& dcm : dcms) assigned += dcm.assigned;
+  book.equal_unless(lost, "slices: received by DCMs, assigned", count_of(assigned),
+                    count_of(supervisor.assignments));
+  book.equal_unless(lost, "slices: rejected by DCMs, rejected", sum_of(total(dcms, &DcmLedger::rejected)),
+                    sum_of(supervisor.rejected));
+  book.equal_unless(lost, "slices: discarded by DCMs, discarded", sum_of(total(dcms, &DcmLedger::discarded)),
+                    sum_of(discarded_by_dcms(supervisor)));
+
+  // A copy can be acknowledged to its DCM and yet not count: then the DCMs' sum has it, and so has the disk.
+  std::string copies = lost.empty() ? lost_counts(Role::writer, writers, faults) : lost;
+  const auto drained_late =
+      supervisor.discarded[static_cast<std::size_t>(DiscardReason::drain_timeout)].count;
+  if (copies.empty() && dead > 0) copies = "there are dead copies";
+  if (copies.empty() && drained_late > 0) copies = "the time to drain was over";
+  const SliceSum acknowledged = total(dcms, &DcmLedger::stored);
+  if (copies.empty()) {
+    book.equal("slices: acknowledged to DCMs, stored", sum_of(acknowledged), sum_of(supervisor.stored));
+  } else {
+    book.at_most("slices: acknowledged to DCMs, on disk", count_of(acknowledged.count),
+                 count_of(live.count + dead + supervisor.reconfirmed), copies);
+  }
+}
+
+void fragment_equations(Book& book, std::span<const DcmLedger> dcms) {
+  for (const DcmLedger& dcm : dcms) {
+    const std::string name =
+        "fragments: dcm " + std::to_string(dcm.index.value) + ": received + missing + cancelled, requested";
+    const auto ended = count_of(dcm.received + sum_all(dcm.missing) + dcm.cancelled);
+    book.equal_unless(dcm.final ? "" : "its last report", name, ended, count_of(dcm.requested));
+  }
+}
+
+void readout_equations(Book& book, std::span<const ReadoutLedger> readouts) {
+  for (const ReadoutLedger& readout : readouts) {
+    std::uint64_t dropped = 0;
+    for (const auto& [reason, count] : readout.dropped) dropped += count;
+    book.equal(
+        "fragments: readout " + std::to_string(readout.index.value) + ": produced = cleared + dropped + held",
+        count_of(readout.produced), count_of(readout.cleared + dropped + readout.held),
+        readout.final ? "" : "its last report; it took " + std::to_string(readout.held) + " with it");
+  }
+}
+
+}  // namespace
+
+std::uint64_t SupervisorLedger::vetoed_total() const { return sum_all(vetoed); }
+
+SliceSum SupervisorLedger::discarded_total() const {
+  SliceSum sum;
+  for (const SliceSum& each : discarded) sum += each;
+  return sum;
+}
+
+std::string describe(const Fault& fault) {
+  const std::string node = std::string(name(fault.role)) + " " + std::to_string(fault.node.value);
+  const std::string slices = std::to_string(fault.slices);
+  if (fault.kind == FaultKind::stalled) {
+    return node + " stalled: " + slices + " slice(s) taken from it";
+  }
+  if (fault.role == Role::readout) return node + " was lost: what it held is missing";
+  if (fault.role == Role::writer) return node + " was lost: " + slices + " slice(s) stored anew";
+  return node + " was lost: " + slices + " slice(s) given to others";
+}
+
+LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLedger> dcms,
+                       std::span<const WriterLedger> writers, std::span<const ReadoutLedger> readouts,
+                       std::span<const Fault> faults) {
+  Book book;
+  own_equations(book, supervisor);
+  slice_equations(book, supervisor, dcms, writers, faults);
+  fragment_equations(book, dcms);
+  readout_equations(book, readouts);
+
+  LedgerResult result;
+  result.equations = book.take();
+  result.balanced = std::all_of(result.equations.begin(), result.equations.end(),
+                                [](const Equation& equation) { return equation.ok; });
+  const auto old = [](const auto& ledgers) {
+    return std::any_of(ledgers.begin(), ledgers.end(), [](const auto& ledger) { return !ledger.final; });
+  };
+  result.faults = !faults.empty() || old(dcms) || old(writers) || old(readouts);
+  return result;
+}
+
+}  // namespace weir::assignment

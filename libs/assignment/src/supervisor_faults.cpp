@@ -1,0 +1,246 @@
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/base/assert.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::assignment {
+
+// Fills scratch_ with the wanted unsettled slices, by ascending id: what follows may settle and insert, and
+// the order does not depend on where the book keeps them.
+template <class Wanted>
+void SupervisorMachine::collect(Wanted wanted) {
+  scratch_.clear();
+  book_.for_each_live([&](const SliceEntry& entry) {
+    if (wanted(entry)) scratch_.push_back(entry.slice);
+  });
+  std::sort(scratch_.begin(), scratch_.end());
+}
+
+void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits, TimeNs now,
+                                   Actions& out) {
+  WEIR_ASSERT(dcm.value < settings_.dcms);
+  if (dcms_.live(dcm)) dcm_left(dcm, now, out);
+  dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
+  assignable_ = true;
+}
+
+void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
+  if (!dcms_.live(dcm)) return;
+  const Incarnation incarnation = dcms_.incarnation(dcm);
+  const bool run_goes_on = started_ && !drained();
+  out.drop(dcm);
+  dcms_.leave(dcm);
+  throttles_.set(Role::dcm, dcm, false, {});
+  collect([dcm](const SliceEntry& entry) { return entry.dcm == dcm; });
+  const std::uint64_t slices = scratch_.size();
+  for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
+    SliceEntry* entry = book_.find(*slice);
+    // Whatever it had decided did not kill it.
+    reopen(*entry, entry->state == SliceState::assigned ? Blame::attempt : Blame::nobody, out);
+  }
+  if (run_goes_on) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
+  assignable_ = true;
+}
+
+void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnation, TimeNs now) {
+  WEIR_ASSERT(readout.value < settings_.readouts);
+  readout_left(readout, now);
+  readouts_.join(readout, incarnation);
+}
+
+void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
+  if (!readouts_.live(readout)) return;
+  readouts_.leave(readout);
+  throttles_.set(Role::readout, readout, false, {});
+  if (started_ && !drained()) {
+    note_fault(FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0);
+  }
+}
+
+void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation, TimeNs now, Actions& out) {
+  WEIR_ASSERT(writer.value < settings_.writers);
+  writer_left(writer, now, out);
+  writers_.join(writer, incarnation);
+  confirm_waiting(now, out);
+}
+
+void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) {
+  if (!writers_.live(writer)) return;
+  const bool run_goes_on = started_ && !drained();
+  writers_.leave(writer);
+  throttles_.set(Role::writer, writer, false, {});
+  collect([writer](const SliceEntry& entry) {
+    return entry.state == SliceState::confirmed && entry.writer == writer;
+  });
+  const std::uint64_t slices = scratch_.size();
+  for (const SliceId slice : scratch_) {
+    ++ledger_.reconfirmed;
+    confirm_accept(*book_.find(slice), now, out);
+  }
+  if (run_goes_on)
+    note_fault(FaultKind::left, Role::writer, writer, writers_.incarnation(writer), now, slices);
+}
+
+void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string_view reason) {
+  const bool known =
+      role == Role::dcm ? dcms_.live(node) : (role == Role::readout ? readouts_ : writers_).live(node);
+  if (!known) {
+    ++ledger_.strangers;
+    return;
+  }
+  throttles_.set(role, node, on, reason);
+}
+
+void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {
+  collect([](const SliceEntry& entry) { return entry.state == SliceState::waiting_writer; });
+  for (const SliceId slice : scratch_) confirm_accept(*book_.find(slice), now, out);
+}
+
+void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
+  if (blame == Blame::attempt && entry.kills < UINT8_MAX) ++entry.kills;
+  if (entry.kills >= settings_.attempts_max || entry.attempt.value == UINT16_MAX) {
+    settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
+    return;
+  }
+  entry.attempt = entry.attempt.next();
+  entry.state = SliceState::pending;
+  entry.dcm = kNoNode;
+  entry.writer = kNoNode;
+  pending_.push_front(entry.slice);
+  ++ledger_.reopened;
+  assignable_ = true;
+}
+
+void SupervisorMachine::expire(TimeNs now, Actions& out) {
+  if (std::exchange(progressed_, false)) drain_deadline_ = now + settings_.drain_ns;
+  if (stopping_ && now >= drain_deadline_ && book_.live() > 0) discard_rest(out);
+  if (now >= next_scan_) expire_leases(now, out);
+}
+
+void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
+  const DurationNs ack_ns = settings_.writer_ack_ns;
+  // With a single writer there is nobody else to give the slice to: it goes on waiting.
+  std::size_t writers_live = 0;
+  for (std::size_t i = 0; i < writers_.places(); ++i) {
+    if (writers_.live(NodeIndex(static_cast<std::uint16_t>(i)))) ++writers_live;
+  }
+  next_scan_ = INT64_MAX;
+  collect([&](const SliceEntry& entry) {
+    const bool leased = entry.state == SliceState::assigned;
+    const bool unacknowledged = entry.state == SliceState::confirmed && ack_ns > 0;
+    if (!leased && !unacknowledged) return false;
+    const TimeNs deadline = entry.since + (leased ? settings_.lease_ns : ack_ns);
+    if (deadline > now) {
+      wake_by(deadline);
+    } else if (unacknowledged && writers_live < 2) {
+      wake_by(now + ack_ns);
+      return false;
+    }
+    return deadline <= now;
+  });
+  std::vector<std::uint64_t> by_dcm(settings_.dcms, 0);
+  std::vector<std::uint64_t> by_writer(settings_.writers, 0);
+  for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
+    SliceEntry& entry = *book_.find(*slice);
+    if (entry.state == SliceState::assigned) {
+      ++ledger_.leases_expired;
+      ++by_dcm[entry.dcm.value];
+      dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
+      reopen(entry, Blame::attempt, out);
+    } else {
+      ++ledger_.reconfirmed;
+      ++by_writer[entry.writer.value];
+      confirm_elsewhere(entry, now, out);
+    }
+  }
+  for (std::size_t i = 0; i < by_dcm.size(); ++i) {
+    const NodeIndex dcm(static_cast<std::uint16_t>(i));
+    if (by_dcm[i] > 0) note_fault(FaultKind::stalled, Role::dcm, dcm, dcms_.incarnation(dcm), now, by_dcm[i]);
+  }
+  for (std::size_t i = 0; i < by_writer.size(); ++i) {
+    const NodeIndex writer(static_cast<std::uint16_t>(i));
+    if (by_writer[i] == 0) continue;
+    note_fault(FaultKind::stalled, Role::writer, writer, writers_.incarnation(writer), now, by_writer[i]);
+  }
+}
+
+// To a writer that is not the one that did not answer, as long as there is one.
+void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out) {
+  const NodeIndex silent = entry.writer;
+  const Incarnation incarnation = writers_.incarnation(silent);
+  writers_.leave(silent);
+  confirm_accept(entry, now, out);
+  writers_.join(silent, incarnation);
+}
+
+void SupervisorMachine::discard_rest(Actions& out) {
+  pending_.clear();
+  collect([](const SliceEntry&) { return true; });
+  for (const SliceId slice : scratch_) {
+    SliceEntry& entry = *book_.find(slice);
+    if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
+    if (entry.state == SliceState::waiting_writer) {
+      answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+    }
+    settle(entry, Outcome::discarded, DiscardReason::drain_timeout, out);
+  }
+}
+
+void SupervisorMachine::note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation,
+                                   TimeNs now, std::uint64_t slices) {
+  if (faults_.size() < kFaultsMax) faults_.push_back({kind, role, node, incarnation, now, slices});
+}
+
+std::string_view SupervisorMachine::broken_invariant() {
+  std::vector<std::uint32_t> assigned(settings_.dcms, 0);
+  std::size_t live = 0;
+  std::size_t pending = 0;
+  std::string_view broken;
+  book_.for_each_live([&](const SliceEntry& entry) {
+    ++live;
+    switch (entry.state) {
+      case SliceState::pending:
+        ++pending;
+        break;
+      case SliceState::assigned:
+        ++assigned[entry.dcm.value];
+        [[fallthrough]];
+      case SliceState::waiting_writer:
+        if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
+        break;
+      case SliceState::confirmed:
+        if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
+        if (!writers_.live(entry.writer)) broken = "a slice is confirmed to a writer that is not there";
+        break;
+      case SliceState::empty:
+      case SliceState::settled:
+        break;
+    }
+  });
+  if (!broken.empty()) return broken;
+  if (live != book_.live()) return "the number of unsettled slices is wrong";
+  if (pending != pending_.size()) return "the list of pending slices does not match the slices";
+  std::uint64_t credits_free = 0;
+  for (std::size_t i = 0; i < settings_.dcms; ++i) {
+    const NodeIndex dcm(static_cast<std::uint16_t>(i));
+    const DcmView& view = dcms_.views()[i];
+    credits_free += view.credits_free;
+    if (dcms_.assigned(dcm) != assigned[i]) return "a DCM's count of leases does not match the slices";
+    if (view.live && view.credits != view.credits_free + dcms_.assigned(dcm) + dcms_.revoked(dcm)) {
+      return "credits are not conserved";
+    }
+  }
+  if (credits_free != dcms_.credits_free()) return "the sum of free credits is wrong";
+  SliceSum sum = ledger_.stored;
+  sum += ledger_.rejected;
+  sum += ledger_.discarded_total();
+  if (sum.count + live != ledger_.triggered.count) return "slices are not conserved";
+  if (live == 0 && !(sum == ledger_.triggered)) return "a slice was settled twice, and another never";
+  if (ledger_.offered != ledger_.triggered.count + ledger_.vetoed_total())
+    return "triggers are not conserved";
+  if (live > settings_.in_flight_max) return "more slices are in flight than may be";
+  return {};
+}
+
+}  // namespace weir::assignment

@@ -1,0 +1,276 @@
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/base/assert.hpp>
+
+#include <algorithm>
+
+namespace weir::assignment {
+
+SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
+                                     std::unique_ptr<TriggerSource> source,
+                                     std::unique_ptr<AssignmentPolicy> policy)
+    : settings_(settings),
+      source_(std::move(source)),
+      policy_(std::move(policy)),
+      book_(settings.in_flight_max, settings.remembered_slices),
+      pending_(settings.in_flight_max),
+      dcms_(settings.dcms),
+      readouts_(settings.readouts),
+      writers_(settings.writers),
+      next_slice_(settings.first_slice) {
+  WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
+  WEIR_ASSERT(settings.attempts_max > 0);
+  ledger_.stored_by.resize(settings.writers);
+}
+
+void SupervisorMachine::start(const Now& now) {
+  WEIR_ASSERT(!started_);
+  started_ = true;
+  started_at_ = now.mono;
+  source_->start(now);
+}
+
+void SupervisorMachine::request_stop(TimeNs now) {
+  if (stopping_) return;
+  stopping_ = true;
+  triggers_done_ = true;
+  drain_deadline_ = now + settings_.drain_ns;
+}
+
+void SupervisorMachine::tick(const Now& now, Actions& out) {
+  expire(now.mono, out);
+  make_triggers(now, out);
+  assign_pending(now.mono, out);
+}
+
+std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
+  std::optional<TimeNs> wakeup;
+  const auto by = [&wakeup](TimeNs time) { wakeup = wakeup ? std::min(*wakeup, time) : time; };
+  if (started_ && !triggers_done_) {
+    const bool room = !throttles_.any() && pending_.size() < settings_.pending_max &&
+                      book_.live() < settings_.in_flight_max;
+    const auto due = source_->next_due(now);
+    if (due && (room || !source_->waits_for_room())) by(*due);
+    if (settings_.duration_ns > 0) by(started_at_ + settings_.duration_ns);
+  }
+  if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);
+  if (stopping_ && book_.live() > 0) by(drain_deadline_);
+  return wakeup;
+}
+
+void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
+  // A policy may leave slices waiting for their own DCM; those behind them are looked at this far.
+  constexpr std::size_t kLookAhead = 256;
+  scratch_.clear();
+  while (dcms_.credits_free() > 0 && !pending_.empty() && scratch_.size() < kLookAhead) {
+    const SliceId slice = pending_.pop_front();
+    const auto dcm = policy_->choose(slice, dcms_.views());
+    if (!dcm) {
+      scratch_.push_back(slice);
+      continue;
+    }
+    SliceEntry* entry = book_.find(slice);
+    WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
+    assign(*entry, *dcm, now, out);
+  }
+  assignable_ = pending_.empty() && scratch_.empty();
+  while (!scratch_.empty()) {
+    pending_.push_front(scratch_.back());
+    scratch_.pop_back();
+  }
+}
+
+void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out) {
+  dcms_.take(dcm);
+  entry.state = SliceState::assigned;
+  entry.dcm = dcm;
+  entry.since = now;
+  wake_by(now + settings_.lease_ns);
+
+  Assignment assignment{entry.slice, entry.info,    0,
+                        0,           entry.attempt, entry.kills >= settings_.filtered_attempts_max};
+  if (entry.has_payload) {
+    const ConstBytes payload = book_.payload(entry);
+    assignment.payload_offset = static_cast<std::uint32_t>(out.payload.size());
+    assignment.payload_length = static_cast<std::uint32_t>(payload.size());
+    out.payload.insert(out.payload.end(), payload.begin(), payload.end());
+  }
+  ++ledger_.assignments;
+  if (assignment.unfiltered) ++ledger_.unfiltered;
+  out.of(dcm).assign.push_back(assignment);
+}
+
+void SupervisorMachine::decisions(NodeIndex dcm, std::span<const Decision> batch, TimeNs now, Actions& out) {
+  if (!dcms_.live(dcm)) {
+    ++ledger_.strangers;
+    return;
+  }
+  for (const Decision& decision : batch) decide(dcm, decision, now, out);
+  assignable_ = true;
+}
+
+void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out) {
+  SliceEntry* entry = book_.find(decision.slice);
+  const bool own =
+      entry != nullptr && entry->live() && entry->dcm == dcm && entry->attempt == decision.attempt;
+  if (!own) {
+    dcms_.redeem(dcm, decision.slice, decision.attempt);
+    ++ledger_.decisions_refused;
+    answer(dcm, decision.slice, decision.attempt, Answer::refused, out);
+    return;
+  }
+  if (entry->state != SliceState::assigned) {
+    decide_again(*entry, decision, out);
+    return;
+  }
+  dcms_.give_back(dcm);
+  switch (decision.verdict) {
+    case Verdict::reject:
+      answer(dcm, decision.slice, decision.attempt, Answer::settled, out);
+      settle(*entry, Outcome::rejected, DiscardReason::none, out);
+      return;
+    case Verdict::accept:
+      entry->incomplete = decision.incomplete;
+      if (writers_.places() == 0) {
+        answer(dcm, decision.slice, decision.attempt, Answer::settled, out);
+        settle(*entry, Outcome::discarded, DiscardReason::no_writer, out);
+      } else {
+        confirm_accept(*entry, now, out);
+      }
+      return;
+    case Verdict::failed:
+      fail(*entry, decision, out);
+      return;
+  }
+}
+
+// What is accepted already is decided once more: the DCM asks for the answer again, or it no longer has the
+// slice.
+void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision, Actions& out) {
+  if (decision.verdict == Verdict::failed) {
+    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+    reopen(entry, Blame::nobody, out);
+    return;
+  }
+  ++ledger_.decisions_repeated;
+  if (entry.state != SliceState::confirmed) return;
+  out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
+}
+
+void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Actions& out) {
+  const NodeIndex dcm = entry.dcm;
+  const bool another_try =
+      decision.reason == DiscardReason::filter_failed || decision.reason == DiscardReason::lost;
+  answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled, out);
+  if (another_try) {
+    reopen(entry, decision.reason == DiscardReason::filter_failed ? Blame::attempt : Blame::nobody, out);
+    return;
+  }
+  // Only what a DCM can know; the supervisor's own reasons are not for others to give.
+  const bool known =
+      decision.reason >= DiscardReason::unspecified && decision.reason <= DiscardReason::deadline;
+  settle(entry, Outcome::discarded, known ? decision.reason : DiscardReason::unspecified, out);
+}
+
+void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out) {
+  if (entry.confirmations == UINT16_MAX) {
+    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+    settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
+    return;
+  }
+  entry.writer = writers_.next();
+  if (entry.writer == kNoNode) {
+    entry.state = SliceState::waiting_writer;
+    return;
+  }
+  entry.state = SliceState::confirmed;
+  entry.epoch = StoreEpoch(entry.confirmations++);
+  entry.copy_attempt = entry.attempt;
+  entry.copy_writer = entry.writer;
+  entry.since = now;
+  if (settings_.writer_ack_ns > 0) wake_by(now + settings_.writer_ack_ns);
+  out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
+}
+
+void SupervisorMachine::answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer, Actions& out) {
+  out.of(dcm).confirm.push_back({slice, attempt, {}, kNoNode, answer});
+}
+
+void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out) {
+  if (!writers_.live(writer)) {
+    ++ledger_.strangers;
+    return;
+  }
+  for (const StoredAck& ack : batch) {
+    SliceEntry* entry = book_.find(ack.slice);
+    if (entry != nullptr && entry->state == SliceState::confirmed && entry->writer == writer &&
+        entry->attempt == ack.attempt && entry->epoch == ack.epoch) {
+      settle(*entry, Outcome::stored, DiscardReason::none, out);
+    } else if (entry != nullptr && wants_copy(*entry, writer, ack)) {
+      take_copy(*entry, writer, ack, out);
+    } else {
+      late_copy(writer, ack, entry, out);
+    }
+  }
+}
+
+// The copy of the last confirmation came after all, and no other was confirmed since: its DCM died after it
+// had sent it, or its writer died and came back.
+bool SupervisorMachine::wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack) {
+  if (entry.copy_writer != writer || entry.copy_attempt != ack.attempt || entry.epoch != ack.epoch)
+    return false;
+  if (entry.state == SliceState::waiting_writer) return entry.attempt == ack.attempt;
+  return entry.state == SliceState::pending || entry.state == SliceState::assigned;
+}
+
+void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out) {
+  if (entry.state == SliceState::pending) pending_.erase(entry.slice);
+  if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
+  if (entry.state == SliceState::waiting_writer) {
+    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+  }
+  ++ledger_.copies_taken;
+  entry.attempt = ack.attempt;
+  entry.writer = writer;
+  settle(entry, Outcome::stored, DiscardReason::none, out);
+}
+
+void SupervisorMachine::late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry,
+                                  Actions& out) {
+  if (entry == nullptr) {
+    ++ledger_.acks_unknown;
+    return;
+  }
+  const bool live = entry->state == SliceState::settled && entry->outcome == Outcome::stored &&
+                    entry->writer == writer && entry->attempt == ack.attempt && entry->epoch == ack.epoch;
+  ++(live ? ledger_.acks_repeated : ledger_.acks_dead);
+  out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, live});
+}
+
+void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out) {
+  switch (outcome) {
+    case Outcome::stored:
+      ledger_.stored.add(entry.slice);
+      ledger_.stored_by[entry.writer.value].add(entry.slice);
+      if (entry.incomplete) ledger_.stored_incomplete.add(entry.slice);
+      break;
+    case Outcome::rejected:
+      ledger_.rejected.add(entry.slice);
+      break;
+    case Outcome::discarded:
+      ledger_.discarded[static_cast<std::size_t>(reason)].add(entry.slice);
+      break;
+  }
+  progressed_ = true;
+  const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
+  out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, writer, outcome});
+  book_.settle(entry, outcome);
+}
+
+const SupervisorLedger& SupervisorMachine::ledger() {
+  ledger_.open = book_.live();
+  return ledger_;
+}
+
+void SupervisorMachine::wake_by(TimeNs deadline) { next_scan_ = std::min(next_scan_, deadline); }
+
+}  // namespace weir::assignment

@@ -1,0 +1,86 @@
+#include <weir/assignment/supervisor_machine.hpp>
+
+#include <algorithm>
+
+namespace weir::assignment {
+namespace {
+
+// A tick that finds more due than this leaves the rest to the next one, so that answers are not kept waiting.
+constexpr std::uint32_t kOffersPerTickMax = 65536;
+
+constexpr std::size_t index_of(VetoReason reason) { return static_cast<std::size_t>(reason); }
+
+}  // namespace
+
+void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
+  if (!started_ || triggers_done_) return;
+  if (settings_.duration_ns > 0 && now.mono - started_at_ >= settings_.duration_ns) {
+    triggers_done_ = true;
+    return;
+  }
+  const std::uint64_t skipped = source_->skip_overdue(now);
+  ledger_.offered += skipped;
+  ledger_.vetoed[index_of(VetoReason::stalled)] += skipped;
+
+  TriggerOffer trigger;
+  for (std::uint32_t made = 0; made < kOffersPerTickMax && !triggers_done_; ++made) {
+    if (source_->waits_for_room() && !has_room(now.mono, out)) break;
+    if (!source_->next(now, trigger)) break;
+    admit(trigger, now.mono, out);
+  }
+  if (source_->exhausted()) triggers_done_ = true;
+}
+
+OfferResult SupervisorMachine::offer(const TriggerOffer& trigger, const Now& now, Actions& out) {
+  if (!started_ || !source_->open()) {
+    ++ledger_.offered;
+    ++ledger_.vetoed[index_of(VetoReason::closed)];
+    return {false, {}, VetoReason::closed};
+  }
+  TriggerOffer stamped = trigger;
+  if (stamped.info.time == 0) stamped.info.time = now.utc;
+  return admit(stamped, now.mono, out);
+}
+
+OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Actions& out) {
+  ++ledger_.offered;
+  VetoReason reason = veto(trigger, now, out);
+  const SliceId slice = trigger.slice.value_or(next_slice_);
+  if (reason == VetoReason::none && book_.insert(slice, trigger.info, trigger.payload) == nullptr) {
+    reason = VetoReason::duplicate_id;
+  }
+  if (reason != VetoReason::none) {
+    ++ledger_.vetoed[index_of(reason)];
+    return {false, {}, reason};
+  }
+  next_slice_ = std::max(next_slice_, slice.next());
+  ledger_.triggered.add(slice);
+  pending_.push_back(slice);
+  out.announce.push_back({slice, trigger.info});
+  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
+  return {true, slice, VetoReason::none};
+}
+
+VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Actions& out) {
+  if (triggers_done_) return VetoReason::draining;
+  if (throttles_.any()) return VetoReason::throttled;
+  if (trigger.slice.value_or(next_slice_) > kSliceIdMax) return VetoReason::bad_id;
+  if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
+  if (book_.live() >= settings_.in_flight_max) return VetoReason::in_flight;
+  if (!has_room(now, out)) return VetoReason::busy_pending;
+  if (book_.payload_bytes() + trigger.payload.size() > settings_.payload_bytes_max) {
+    return VetoReason::busy_pending;
+  }
+  return VetoReason::none;
+}
+
+bool SupervisorMachine::has_room(TimeNs now, Actions& out) {
+  if (throttles_.any() || book_.live() >= settings_.in_flight_max) return false;
+  if (pending_.size() < settings_.pending_max) return true;
+  // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.
+  if (!assignable_) return false;
+  assign_pending(now, out);
+  return pending_.size() < settings_.pending_max;
+}
+
+}  // namespace weir::assignment

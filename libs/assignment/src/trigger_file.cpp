@@ -1,0 +1,113 @@
+#include <weir/assignment/trigger_file.hpp>
+
+#include <charconv>
+#include <string>
+
+namespace weir::assignment {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r";
+constexpr std::size_t kEchoMax = 40;  // of a field that is quoted in an error
+
+std::string_view take_field(std::string_view& line) {
+  const std::size_t begin = line.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return line = {};
+  line.remove_prefix(begin);
+  const std::string_view field = line.substr(0, line.find_first_of(kBlanks));
+  line.remove_prefix(field.size());
+  return field;
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view field) {
+  T value{};
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (error != std::errc() || end != field.data() + field.size()) return std::nullopt;
+  return value;
+}
+
+std::string quoted(std::string_view field) {
+  std::string text = "'";
+  for (const char c : field.substr(0, kEchoMax)) text += (c >= ' ' && c <= '~') ? c : '?';
+  return text + (field.size() > kEchoMax ? "...'" : "'");
+}
+
+std::optional<std::vector<std::byte>> parse_hex(std::string_view field) {
+  if (field.size() % 2 != 0) return std::nullopt;
+  std::vector<std::byte> bytes(field.size() / 2);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::uint8_t value{};
+    const char* const first = field.data() + 2 * i;
+    const auto [end, error] = std::from_chars(first, first + 2, value, 16);
+    if (error != std::errc() || end != first + 2) return std::nullopt;
+    bytes[i] = std::byte{value};
+  }
+  return bytes;
+}
+
+// The trigger of a line that is neither empty nor a comment, or what is wrong with it.
+Expected<FileTrigger, std::string> parse_line(std::string_view line) {
+  FileTrigger trigger;
+  const std::string_view slice = take_field(line);
+  const auto slice_value = parse_number<std::uint64_t>(slice);
+  if (!slice_value)
+    return Unexpected<std::string>("the slice number " + quoted(slice) + " is not a whole number from 0 on");
+  if (*slice_value > kSliceIdMax.value) {
+    return Unexpected<std::string>("the slice number " + quoted(slice) + " is larger than 2^62 - 1");
+  }
+  trigger.slice = SliceId(*slice_value);
+
+  const std::string_view time = take_field(line);
+  if (time.empty()) return Unexpected<std::string>("the time in ns is missing after the slice number");
+  const auto time_value = parse_number<std::int64_t>(time);
+  if (!time_value)
+    return Unexpected<std::string>("the time " + quoted(time) + " is not a whole number of ns");
+  trigger.time = *time_value;
+
+  const std::string_view type = take_field(line);
+  if (type.empty()) return trigger;
+  const auto type_value = parse_number<std::uint32_t>(type);
+  if (!type_value)
+    return Unexpected<std::string>("the type " + quoted(type) + " is not a number from 0 to 2^32 - 1");
+  trigger.type = TriggerType(*type_value);
+
+  const std::string_view payload = take_field(line);
+  auto bytes = parse_hex(payload);
+  if (!bytes)
+    return Unexpected<std::string>("the payload " + quoted(payload) +
+                                   " is not an even number of hexadecimal digits");
+  trigger.payload = std::move(*bytes);
+
+  const std::string_view rest = take_field(line);
+  if (!rest.empty())
+    return Unexpected<std::string>("nothing may follow the payload, but " + quoted(rest) + " does");
+  return trigger;
+}
+
+}  // namespace
+
+Expected<std::vector<FileTrigger>, Failure> parse_trigger_file(std::string_view text, std::string_view path) {
+  std::vector<FileTrigger> triggers;
+  std::size_t line_number = 0;
+  const auto failure = [&](const std::string& what) {
+    return Unexpected<Failure>(Failure{AssignmentError::bad_line,
+                                       std::string(path) + ":" + std::to_string(line_number) + ": " + what});
+  };
+  while (!text.empty()) {
+    ++line_number;
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    line = line.substr(0, line.find('#'));
+    if (line.find_first_not_of(kBlanks) == std::string_view::npos) continue;
+    auto trigger = parse_line(line);
+    if (!trigger) return failure(trigger.error());
+    if (!triggers.empty() && trigger->slice <= triggers.back().slice) {
+      return failure("slice " + std::to_string(trigger->slice.value) + " follows slice " +
+                     std::to_string(triggers.back().slice.value) + ": slice numbers must ascend");
+    }
+    triggers.push_back(std::move(*trigger));
+  }
+  return triggers;
+}
+
+}  // namespace weir::assignment

@@ -1,0 +1,42 @@
+#include <weir/assignment/types.hpp>
+
+#include <array>
+
+namespace weir::assignment {
+namespace {
+
+constexpr std::array<std::string_view, kDiscardReasons> kDiscardNames = {
+    "none",          "unspecified", "no_buffer", "overflow",      "too_large",          "deadline",
+    "filter_failed", "lost",        "no_writer", "drain_timeout", "attempts_exhausted", "supervisor_restart"};
+
+constexpr std::array<std::string_view, kVetoReasons> kVetoNames = {
+    "none",   "busy_pending", "in_flight", "throttled", "duplicate_id",
+    "bad_id", "too_large",    "draining",  "closed",    "stalled"};
+
+template <std::size_t N>
+std::string_view lookup(const std::array<std::string_view, N>& names, std::size_t index) {
+  return index < N ? names[index] : "unknown";
+}
+
+constexpr std::array<std::string_view, 3> kRoleNames = {"readout", "dcm", "writer"};
+constexpr std::array<std::string_view, 3> kVerdictNames = {"reject", "accept", "failed"};
+constexpr std::array<std::string_view, 3> kOutcomeNames = {"stored", "rejected", "discarded"};
+
+}  // namespace
+
+std::string_view name(Role role) { return lookup(kRoleNames, static_cast<std::size_t>(role)); }
+std::string_view name(Verdict verdict) { return lookup(kVerdictNames, static_cast<std::size_t>(verdict)); }
+std::string_view name(DiscardReason reason) {
+  return lookup(kDiscardNames, static_cast<std::size_t>(reason));
+}
+std::string_view name(VetoReason reason) { return lookup(kVetoNames, static_cast<std::size_t>(reason)); }
+std::string_view name(Outcome outcome) { return lookup(kOutcomeNames, static_cast<std::size_t>(outcome)); }
+
+DiscardReason discard_reason(std::string_view reason_name) {
+  for (std::size_t i = 1; i < kDiscardReasons; ++i) {
+    if (kDiscardNames[i] == reason_name) return static_cast<DiscardReason>(i);
+  }
+  return DiscardReason::unspecified;
+}
+
+}  // namespace weir::assignment

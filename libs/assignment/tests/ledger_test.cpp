@@ -1,0 +1,191 @@
+#include "weir_catch.hpp"
+#include <weir/assignment/ledger.hpp>
+
+using namespace weir;
+using namespace weir::assignment;
+
+namespace {
+
+constexpr std::size_t index_of(DiscardReason reason) { return static_cast<std::size_t>(reason); }
+
+// Ten slices: 0 to 4 stored, 5 to 8 rejected, 9 discarded by its DCM.
+struct Run {
+  SupervisorLedger supervisor;
+  std::vector<DcmLedger> dcms{2};
+  std::vector<WriterLedger> writers{1};
+  std::vector<ReadoutLedger> readouts{1};
+  std::vector<Fault> faults;
+
+  Run() {
+    supervisor.offered = 12;
+    supervisor.vetoed[static_cast<std::size_t>(VetoReason::throttled)] = 2;
+    supervisor.assignments = 10;
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      const SliceId slice(i);
+      DcmLedger& dcm = dcms[i % 2];
+      supervisor.triggered.add(slice);
+      ++dcm.assigned;
+      if (i < 5) {
+        supervisor.stored.add(slice);
+        writers[0].live.add(slice);
+        dcm.stored.add(slice);
+      } else if (i < 9) {
+        supervisor.rejected.add(slice);
+        dcm.rejected.add(slice);
+      } else {
+        supervisor.discarded[index_of(DiscardReason::no_buffer)].add(slice);
+        dcm.discarded.add(slice);
+      }
+    }
+    dcms[1].index = NodeIndex(1);
+    dcms[0].requested = 100;
+    dcms[0].received = 90;
+    dcms[0].missing[static_cast<std::size_t>(MissingReason::deadline)] = 7;
+    dcms[0].cancelled = 3;
+    readouts[0].produced = 50;
+    readouts[0].cleared = 45;
+    readouts[0].dropped = {{"buffer_full", 3}};
+    readouts[0].held = 2;
+  }
+  LedgerResult result() const { return reconcile(supervisor, dcms, writers, readouts, faults); }
+};
+
+std::string wrong(const LedgerResult& result) {
+  std::string names;
+  for (const Equation& equation : result.equations) {
+    if (!equation.ok) names += (names.empty() ? "" : "; ") + equation.name;
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a run in which everybody counted the same balances") {
+  const LedgerResult result = Run().result();
+  CHECK(wrong(result) == "");
+  CHECK(result.status() == LedgerStatus::balanced);
+  CHECK(result.equations.size() == 11);
+}
+
+TEST_CASE("a slice that one side counted and the other did not unbalances exactly that equation") {
+  Run run;
+  run.writers[0].live.remove(SliceId(3));
+  CHECK(wrong(run.result()) == "slices: stored = live on disk");
+  run = Run();
+  run.dcms[0].rejected.remove(SliceId(6));
+  CHECK(wrong(run.result()) == "slices: rejected by DCMs, rejected");
+  run = Run();
+  run.dcms[0].discarded.add(SliceId(77));
+  CHECK(wrong(run.result()) == "slices: discarded by DCMs, discarded");
+  run = Run();
+  run.dcms[1].stored.add(SliceId(77));
+  CHECK(wrong(run.result()) == "slices: acknowledged to DCMs, stored");
+  run = Run();
+  ++run.supervisor.offered;
+  CHECK(wrong(run.result()) == "triggers: offered = triggered + vetoed");
+  run = Run();
+  run.supervisor.open = 1;
+  CHECK(wrong(run.result()) == "slices: none left open");
+  run = Run();
+  ++run.supervisor.assignments;
+  CHECK(wrong(run.result()) == "slices: received by DCMs, assigned");
+  run = Run();
+  --run.dcms[0].received;
+  CHECK(wrong(run.result()) == "fragments: dcm 0: received + missing + cancelled, requested");
+  run = Run();
+  --run.readouts[0].held;
+  CHECK(wrong(run.result()) == "fragments: readout 0: produced = cleared + dropped + held");
+  CHECK(run.result().status() == LedgerStatus::unbalanced);
+}
+
+TEST_CASE("as many slices as there should be, but not the same ones, do not balance") {
+  Run run;
+  run.writers[0].live.remove(SliceId(3));
+  run.writers[0].live.add(SliceId(8));
+  const LedgerResult result = run.result();
+  CHECK(wrong(result) == "slices: stored = live on disk");
+  CHECK_THAT(format_ledger(result), Catch::ContainsSubstring("WRONG  (as many, but not the same slices)"));
+}
+
+TEST_CASE("where a DCM died its equations become bounds, and the run balances with faults") {
+  Run run;
+  run.faults.push_back({FaultKind::left, Role::dcm, NodeIndex(0), Incarnation(1), 0, 2});
+  run.dcms.erase(run.dcms.begin());
+  CHECK(wrong(run.result()) == "");
+  CHECK(run.result().status() == LedgerStatus::balanced_with_faults);
+  run.dcms[0].rejected.count += 10;  // more than the supervisor ever confirmed
+  CHECK(wrong(run.result()) == "slices: rejected by DCMs, rejected");
+}
+
+TEST_CASE("a last report of a dead DCM may leave requests open, and a final one may not") {
+  Run run;
+  run.dcms[0].received = 10;
+  run.dcms[0].final = false;
+  CHECK(wrong(run.result()) == "");
+  CHECK(run.result().status() == LedgerStatus::balanced_with_faults);
+  run.dcms[0].final = true;
+  CHECK(wrong(run.result()) == "fragments: dcm 0: received + missing + cancelled, requested");
+}
+
+TEST_CASE("what is on disk must match exactly, whatever died and came back") {
+  Run run;
+  run.faults.push_back({FaultKind::left, Role::dcm, NodeIndex(0), Incarnation(1), 0, 2});
+  run.faults.push_back({FaultKind::left, Role::writer, NodeIndex(0), Incarnation(1), 0, 2});
+  CHECK(wrong(run.result()) == "");
+  run.writers[0].live.remove(SliceId(0));
+  CHECK_THAT(wrong(run.result()), Catch::ContainsSubstring("slices: stored = live on disk"));
+}
+
+TEST_CASE("of a writer that is lost for good counts what it had acknowledged, and the ledger says so") {
+  Run run;
+  run.supervisor.stored_by = {run.supervisor.stored};
+  run.faults.push_back({FaultKind::left, Role::writer, NodeIndex(0), Incarnation(1), 0, 2});
+  run.writers[0].final = false;
+  run.writers[0].live = {};
+  const LedgerResult result = run.result();
+  CHECK(wrong(result) == "");
+  CHECK(result.status() == LedgerStatus::balanced_with_faults);
+  CHECK_THAT(format_ledger(result),
+             Catch::ContainsSubstring("writer 0 was lost: its 5 as it acknowledged them"));
+  run.supervisor.stored_by[0].remove(SliceId(1));
+  CHECK_THAT(wrong(run.result()), Catch::ContainsSubstring("slices: stored = live on disk"));
+}
+
+TEST_CASE("dead copies on disk explain acknowledgements beyond the stored slices") {
+  Run run;
+  run.dcms[0].stored.add(SliceId(2));  // once for each copy
+  run.writers[0].dead = 1;
+  CHECK(wrong(run.result()) == "");
+  run.writers[0].dead = 0;
+  CHECK(wrong(run.result()) == "slices: acknowledged to DCMs, stored");
+}
+
+TEST_CASE("a stalled DCM that answered in the end leaves all equations exact") {
+  Run run;
+  run.faults.push_back({FaultKind::stalled, Role::dcm, NodeIndex(0), Incarnation(1), 0, 1});
+  for (const Equation& equation : run.result().equations)
+    CHECK(equation.relation == Equation::Relation::equal);
+  CHECK(run.result().status() == LedgerStatus::balanced_with_faults);
+}
+
+TEST_CASE("the ledger is printed as an aligned table with its verdict") {
+  const std::string text = format_ledger(Run().result());
+  CHECK_THAT(text,
+             Catch::ContainsSubstring("offered = triggered + vetoed                        12 =   12  ok\n"));
+  CHECK_THAT(text, Catch::ContainsSubstring(" 5 =    5  ok, same ids\n"));
+  CHECK_THAT(text, Catch::ContainsSubstring("The ledger balances.\n"));
+  CHECK(format_outcomes(Run().supervisor) ==
+        "offered = 12\nvetoed.throttled = 2\ntriggered = 10\nstored = 5\nrejected = 4\ndiscarded.no_buffer = "
+        "1\n");
+}
+
+TEST_CASE("every reason has a name of its own, and is found by it") {
+  for (std::size_t i = 1; i < kDiscardReasons; ++i) {
+    const auto reason = static_cast<DiscardReason>(i);
+    CHECK(discard_reason(name(reason)) == reason);
+  }
+  CHECK(discard_reason("none") == DiscardReason::unspecified);
+  CHECK(discard_reason("???") == DiscardReason::unspecified);
+  CHECK(name(VetoReason::stalled) == "stalled");
+  CHECK(name(static_cast<VetoReason>(200)) == "unknown");
+}

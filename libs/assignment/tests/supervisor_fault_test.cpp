@@ -1,0 +1,254 @@
+#include "model_farm.hpp"
+#include "weir_catch.hpp"
+
+using namespace weir;
+using namespace weir::assignment;
+using weir::assignment::test::Farm;
+using weir::assignment::test::small_farm;
+
+namespace {
+
+Farm one_slice(SupervisorSettings settings = small_farm()) {
+  settings.slices_max = 1;
+  Farm farm(settings);
+  farm.join_dcm(0, 4);
+  farm.pass();
+  return farm;
+}
+
+const Assignment& only_assignment(const Actions& actions, std::uint16_t dcm) {
+  REQUIRE(actions.dcms.size() > dcm);
+  REQUIRE(actions.dcms[dcm].assign.size() == 1);
+  return actions.dcms[dcm].assign[0];
+}
+
+const Confirmation& only_confirmation(const Actions& actions, std::uint16_t dcm) {
+  REQUIRE(actions.dcms.size() > dcm);
+  REQUIRE(actions.dcms[dcm].confirm.size() == 1);
+  return actions.dcms[dcm].confirm[0];
+}
+
+}  // namespace
+
+TEST_CASE("a dead DCM's undecided slices go to another as the next attempt, before all others") {
+  SupervisorSettings settings = small_farm();
+  Farm farm(settings);
+  farm.join_dcm(0, 3);
+  farm.pass();
+  farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
+  farm.join_dcm(1, 3);
+  const Actions actions = farm.pass();
+  REQUIRE(actions.dcms[1].assign.size() == 3);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    CHECK(actions.dcms[1].assign[i].slice == SliceId(i));
+    CHECK(actions.dcms[1].assign[i].attempt == Attempt(1));
+    CHECK_FALSE(actions.dcms[1].assign[i].unfiltered);
+  }
+  REQUIRE(farm.machine.faults().size() == 1);
+  CHECK(describe(farm.machine.faults()[0]) == "dcm 0 was lost: 3 slice(s) given to others");
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE(
+    "an expired lease is given to another, the stalled DCM's decision is refused, its credit comes back "
+    "then") {
+  Farm farm = one_slice();
+  farm.join_dcm(1, 4);
+  CHECK(farm.machine.next_wakeup(farm.now) == farm.now.mono + kSecond);
+  farm.advance(kSecond - 1);
+  CHECK(farm.pass().touched.empty());
+  farm.advance(1);
+  const Actions again = farm.pass();
+  CHECK(only_assignment(again, 1).attempt == Attempt(1));
+  CHECK(farm.machine.dcms()[0].credits_free == 3);
+  CHECK(describe(farm.machine.faults()[0]) == "dcm 0 stalled: 1 slice(s) taken from it");
+
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.decide(0, 0, 0, Verdict::accept);
+  const Actions refused = farm.pass();
+  CHECK(refused.dcms[0].confirm[0].answer == Answer::refused);
+  CHECK(farm.machine.dcms()[0].credits_free == 4);
+  farm.decide(1, 0, 1, Verdict::reject);
+  CHECK(farm.machine.ledger().rejected.count == 1);
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE(
+    "after two attempts that killed their DCM a slice is assigned unfiltered, and at the limit discarded") {
+  SupervisorSettings settings = small_farm();
+  settings.attempts_max = 4;
+  Farm farm = one_slice(settings);
+  std::vector<bool> unfiltered;
+  for (int i = 0; i < 4; ++i) {
+    farm.join_dcm(0, 4);  // the one before has died
+    const Actions actions = farm.pass();
+    if (!actions.touched.empty()) unfiltered.push_back(only_assignment(actions, 0).unfiltered);
+  }
+  CHECK(unfiltered == std::vector<bool>{false, true, true});
+  CHECK(farm.discarded(DiscardReason::attempts_exhausted) == 1);
+  CHECK(farm.machine.ledger().unfiltered == 2);
+  CHECK(farm.machine.in_flight() == 0);
+}
+
+TEST_CASE("a filter that fails costs an attempt, not the slice") {
+  Farm farm = one_slice();
+  farm.decide(0, 0, 0, Verdict::failed, DiscardReason::filter_failed);
+  const Actions second = farm.pass();
+  CHECK(only_confirmation(second, 0).answer == Answer::refused);
+  CHECK_FALSE(only_assignment(second, 0).unfiltered);
+  farm.decide(0, 0, 1, Verdict::failed, DiscardReason::filter_failed);
+  CHECK(only_assignment(farm.pass(), 0).unfiltered);
+  CHECK(farm.machine.dcms()[0].credits_free == 3);
+}
+
+TEST_CASE("a confirmed accept whose DCM dies is reopened, and the copy that was on its way still counts") {
+  Farm farm = one_slice();
+  farm.join_writer(0);
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.pass();
+  farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
+  const bool assigned_again = GENERATE(false, true);
+  if (assigned_again) {
+    farm.join_dcm(1, 4);
+    CHECK(only_assignment(farm.pass(), 1).attempt == Attempt(1));
+  }
+  farm.store(0, 0, 0, 0);
+  const Actions stored = farm.pass();
+  REQUIRE(stored.cleared.size() == 1);
+  CHECK(stored.cleared[0].outcome == Outcome::stored);
+  CHECK(stored.cleared[0].attempt == Attempt(0));
+  CHECK(stored.cleared[0].writer == NodeIndex(0));
+  CHECK(stored.copies.empty());
+  CHECK(farm.machine.ledger().copies_taken == 1);
+  CHECK(farm.machine.ledger().stored.count == 1);
+  if (!assigned_again) return;
+  farm.decide(1, 0, 1, Verdict::accept);
+  CHECK(only_confirmation(farm.pass(), 1).answer == Answer::refused);
+  CHECK(farm.machine.dcms()[1].credits_free == 4);
+}
+
+TEST_CASE("once the reopened attempt is confirmed, the copy that was on its way is dead") {
+  Farm farm = one_slice();
+  farm.join_writer(0);
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.pass();
+  farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
+  farm.join_dcm(1, 4);
+  CHECK(only_assignment(farm.pass(), 1).attempt == Attempt(1));
+  farm.decide(1, 0, 1, Verdict::accept);
+  CHECK(only_confirmation(farm.pass(), 1).epoch == StoreEpoch(1));
+  farm.store(0, 0, 0, 0);
+  const Actions late = farm.pass();
+  REQUIRE(late.copies.size() == 1);
+  CHECK_FALSE(late.copies[0].live);
+  CHECK(late.cleared.empty());
+  farm.store(0, 0, 1, 1);
+  const Actions stored = farm.pass();
+  REQUIRE(stored.cleared.size() == 1);
+  CHECK(stored.cleared[0].epoch == StoreEpoch(1));
+  CHECK(stored.cleared[0].attempt == Attempt(1));
+  CHECK(farm.machine.ledger().stored.count == 1);
+  CHECK(farm.machine.ledger().acks_dead == 1);
+}
+
+TEST_CASE("whatever the reopened attempt decides counts, also a reject after an accept") {
+  Farm farm = one_slice();
+  farm.join_writer(0);
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.join_dcm(0, 4);
+  farm.pass();
+  farm.decide(0, 0, 1, Verdict::reject);
+  const Actions actions = farm.pass();
+  REQUIRE(actions.cleared.size() == 1);
+  CHECK(actions.cleared[0].outcome == Outcome::rejected);
+  CHECK(actions.cleared[0].writer == kNoNode);
+}
+
+TEST_CASE("nothing meant for a dead DCM is sent to the one that takes its place") {
+  Farm farm = one_slice();
+  farm.decide(0, 0, 0, Verdict::reject);
+  farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
+  farm.join_dcm(0, 4);
+  CHECK(farm.pass().touched.empty());
+}
+
+TEST_CASE("a dead writer's slices are confirmed to another under a higher epoch, and its late word is dead") {
+  Farm farm = one_slice();
+  farm.join_writer(0);
+  farm.join_writer(1);
+  farm.decide(0, 0, 0, Verdict::accept);
+  CHECK(only_confirmation(farm.pass(), 0).writer == NodeIndex(0));
+  farm.machine.writer_left(NodeIndex(0), farm.now.mono, farm.actions);
+  const Actions actions = farm.pass();
+  CHECK(only_confirmation(actions, 0).writer == NodeIndex(1));
+  CHECK(only_confirmation(actions, 0).epoch == StoreEpoch(1));
+  farm.join_writer(0);
+  farm.store(0, 0, 0, 0);
+  CHECK(farm.machine.in_flight() == 1);
+  farm.store(1, 0, 0, 1);
+  CHECK(farm.machine.in_flight() == 0);
+  CHECK(farm.machine.ledger().reconfirmed == 1);
+  CHECK_FALSE(farm.pass().copies[0].live);
+}
+
+TEST_CASE("a writer that was not named cannot settle a slice") {
+  Farm farm = one_slice();
+  farm.join_writer(0);
+  farm.join_writer(1);
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.store(1, 0, 0, 0);
+  CHECK(farm.machine.in_flight() == 1);
+  CHECK_FALSE(farm.pass().copies[0].live);
+}
+
+TEST_CASE("while no writer lives accepted slices wait, and the next writer gets them") {
+  Farm farm = one_slice();
+  farm.decide(0, 0, 0, Verdict::accept);
+  CHECK(farm.pass().touched.empty());
+  CHECK(farm.machine.dcms()[0].credits_free == 4);
+  farm.advance(100 * kSecond);  // no lease runs out while it waits
+  CHECK(farm.pass().touched.empty());
+  farm.join_writer(1);
+  const Actions actions = farm.pass();
+  CHECK(only_confirmation(actions, 0).writer == NodeIndex(1));
+  CHECK(only_confirmation(actions, 0).epoch == StoreEpoch(0));
+}
+
+TEST_CASE("a writer that does not acknowledge in time loses the slice to another one, if there is one") {
+  SupervisorSettings settings = small_farm();
+  settings.writer_ack_ns = kSecond;
+  Farm farm = one_slice(settings);
+  farm.join_writer(0);
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.pass();
+  farm.advance(kSecond);
+  CHECK(farm.pass().touched.empty());
+  farm.join_writer(1);
+  farm.advance(kSecond);
+  const Actions actions = farm.pass();
+  CHECK(only_confirmation(actions, 0).writer == NodeIndex(1));
+  CHECK(only_confirmation(actions, 0).epoch == StoreEpoch(1));
+  CHECK(describe(farm.machine.faults().back()) == "writer 0 stalled: 1 slice(s) taken from it");
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE("a DCM that no longer has what it accepted says so, and the slice is built again") {
+  Farm farm = one_slice();
+  farm.join_writer(0);
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.pass();
+  farm.decide(0, 0, 0, Verdict::failed, DiscardReason::lost);
+  const Actions actions = farm.pass();
+  CHECK(only_confirmation(actions, 0).answer == Answer::refused);
+  CHECK(only_assignment(actions, 0).attempt == Attempt(1));
+  CHECK_FALSE(only_assignment(actions, 0).unfiltered);
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE("a node that leaves after the run is drained is no fault") {
+  Farm farm = one_slice();
+  farm.decide(0, 0, 0, Verdict::reject);
+  farm.machine.request_stop(farm.now.mono);
+  farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
+  CHECK(farm.machine.faults().empty());
+}

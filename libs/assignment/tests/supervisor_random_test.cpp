@@ -1,0 +1,357 @@
+#include "model_farm.hpp"
+#include "weir_catch.hpp"
+
+#include <algorithm>
+
+using namespace weir;
+using namespace weir::assignment;
+
+namespace {
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : state_(mix64(seed) | 1) {}
+  std::uint64_t below(std::uint64_t n) {
+    state_ = mix64(state_);
+    return state_ % n;
+  }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+
+ private:
+  std::uint64_t state_;
+};
+
+// A farm whose nodes behave at random: they die, come back, stall, answer late, twice or never, and lose
+// messages that were under way when a connection ended.
+class RandomFarm {
+ public:
+  static constexpr std::uint16_t kDcms = 3;
+  static constexpr std::uint16_t kWriters = 2;
+  static constexpr std::uint16_t kReadouts = 2;
+
+  explicit RandomFarm(std::uint64_t seed)
+      : dice_(seed), with_writers_(!dice_.one_in(8)), machine_(settings(), source(), policy()) {
+    machine_.start(now_);
+    for (std::uint16_t i = 0; i < kReadouts; ++i)
+      machine_.readout_joined(NodeIndex(i), Incarnation(1), now_.mono);
+  }
+
+  // An empty string when all went well.
+  std::string run(int steps) {
+    for (int i = 0; i < steps && failure_.empty(); ++i) {
+      step();
+    }
+    if (!failure_.empty()) return failure_;
+    return drain();
+  }
+
+ private:
+  struct Copy {
+    Attempt attempt;
+    StoreEpoch epoch;
+    bool operator==(const Copy&) const = default;
+  };
+  struct Job {
+    Assignment assignment;
+    bool stuck = false;
+  };
+  struct Sending {
+    SliceId slice;
+    Attempt attempt;
+    StoreEpoch epoch;
+    NodeIndex writer;
+  };
+  struct Dcm {
+    bool live = false;
+    std::uint32_t credits = 0;
+    std::uint32_t in_use = 0;
+    std::vector<Job> jobs;
+    std::vector<Sending> sending;
+  };
+  struct Writer {
+    bool live = false;
+    std::map<std::uint64_t, std::vector<Copy>> disk;
+    std::vector<StoredAck> unsent;  // on disk, the supervisor not told
+  };
+
+  SupervisorSettings settings() {
+    SupervisorSettings settings;
+    settings.readouts = kReadouts;
+    settings.dcms = kDcms;
+    settings.writers = with_writers_ ? kWriters : 0;
+    settings.in_flight_max = static_cast<std::uint32_t>(4 + dice_.below(30));
+    settings.pending_max = static_cast<std::uint32_t>(1 + dice_.below(8));
+    settings.remembered_slices = 4096;
+    settings.lease_ns = 40;
+    settings.writer_ack_ns = dice_.one_in(2) ? 60 : 0;
+    settings.drain_ns = kSecond;
+    settings.attempts_max = 100;
+    return settings;
+  }
+  std::unique_ptr<TriggerSource> source() {
+    TriggerSettings triggers;
+    constexpr std::string_view kModes[] = {"max", "rate", "poisson", "network"};
+    triggers.mode = kModes[dice_.below(4)];
+    triggers.rate_hz = kRateMaxHz;
+    triggers.seed = dice_.below(1000);
+    return make_trigger_source(triggers).value();
+  }
+  std::unique_ptr<AssignmentPolicy> policy() {
+    return make_policy(dice_.one_in(3) ? "static" : "credits").value();
+  }
+
+  void step() {
+    now_.mono += static_cast<TimeNs>(dice_.below(8));
+    now_.utc = now_.mono;
+    if (dice_.one_in(2)) {
+      const bool named = dice_.one_in(2);
+      const TriggerOffer offer{named ? std::optional(SliceId(dice_.below(2000))) : std::nullopt, {}, {}};
+      machine_.offer(offer, now_, actions_);
+    }
+    for (std::uint16_t i = 0; i < kDcms; ++i) work_dcm(i);
+    for (std::uint16_t i = 0; i < kWriters; ++i) work_writer(i);
+    if (faulty_ && dice_.one_in(12)) fault();  // answers may be on their way
+    machine_.tick(now_, actions_);
+    carry_out();
+    check();
+  }
+
+  void work_dcm(std::uint16_t index) {
+    Dcm& dcm = dcms_[index];
+    if (!dcm.live) return;
+    std::vector<Decision> decisions;
+    std::erase_if(dcm.jobs, [&](const Job& job) {
+      if (job.stuck || dice_.one_in(2)) return false;
+      const std::uint64_t choice = dice_.below(10);
+      Decision decision{job.assignment.slice, job.assignment.attempt, Verdict::accept, DiscardReason::none,
+                        false};
+      decision.incomplete = dice_.one_in(5);
+      if (!job.assignment.unfiltered && choice < 4) decision.verdict = Verdict::reject;
+      if (choice == 9) {
+        constexpr DiscardReason kReasons[] = {DiscardReason::no_buffer, DiscardReason::filter_failed,
+                                              DiscardReason::lost, DiscardReason::drain_timeout};
+        decision.verdict = Verdict::failed;
+        decision.reason = kReasons[dice_.below(4)];
+      }
+      decisions.push_back(decision);
+      --dcm.in_use;
+      return true;
+    });
+    if (faulty_ && dice_.one_in(10)) {  // of an attempt that never was
+      decisions.push_back({SliceId(dice_.below(500)), Attempt(UINT16_MAX), Verdict::reject, {}, false});
+    }
+    if (!decisions.empty()) machine_.decisions(NodeIndex(index), decisions, now_.mono, actions_);
+    send(dcm, index);
+  }
+
+  void send(Dcm& dcm, std::uint16_t index) {
+    std::erase_if(dcm.sending, [&](const Sending& sending) {
+      Writer& writer = writers_[sending.writer.value];
+      if (faulty_ && dice_.one_in(40)) {  // no longer has it
+        const Decision gone{sending.slice, sending.attempt, Verdict::failed, DiscardReason::lost, false};
+        machine_.decisions(NodeIndex(index), {&gone, 1}, now_.mono, actions_);
+        return true;
+      }
+      if (!writer.live || dice_.one_in(3)) return false;
+      writer.disk[sending.slice.value].push_back({sending.attempt, sending.epoch});
+      writer.unsent.push_back({sending.slice, sending.attempt, sending.epoch});
+      return true;
+    });
+  }
+
+  // A copy that the writer was not asked for: under a wrong epoch, or another writer's.
+  void acknowledge_wrongly(std::uint16_t index) {
+    if (confirmed_.empty()) return;
+    const auto& [slice, latest] =
+        *std::next(confirmed_.begin(), static_cast<std::ptrdiff_t>(dice_.below(confirmed_.size())));
+    StoredAck ack{SliceId(slice), latest.attempt, latest.epoch};
+    if (latest.writer == NodeIndex(index) || dice_.one_in(2)) ack.epoch = ack.epoch.next();
+    machine_.stored(NodeIndex(index), {&ack, 1}, actions_);
+  }
+
+  void work_writer(std::uint16_t index) {
+    Writer& writer = writers_[index];
+    if (writer.live && faulty_ && dice_.one_in(10)) acknowledge_wrongly(index);
+    if (!writer.live || writer.unsent.empty() || dice_.one_in(2)) return;
+    std::vector<StoredAck> acks;
+    const std::size_t n = 1 + dice_.below(writer.unsent.size());
+    acks.assign(writer.unsent.begin(), writer.unsent.begin() + static_cast<std::ptrdiff_t>(n));
+    writer.unsent.erase(writer.unsent.begin(), writer.unsent.begin() + static_cast<std::ptrdiff_t>(n));
+    if (dice_.one_in(10)) acks.push_back(acks.front());
+    machine_.stored(NodeIndex(index), acks, actions_);
+  }
+
+  void fault() {
+    const auto dcm = static_cast<std::uint16_t>(dice_.below(kDcms));
+    const auto writer = static_cast<std::uint16_t>(dice_.below(kWriters));
+    switch (dice_.below(7)) {
+      case 0:
+      case 1:
+        dcms_[dcm].live&& dice_.one_in(2) ? leave_dcm(dcm) : join_dcm(dcm);
+        break;
+      case 2:
+        if (with_writers_)
+          writers_[writer].live&& dice_.one_in(2) ? leave_writer(writer) : join_writer(writer);
+        break;
+      case 3:
+        for (Job& job : dcms_[dcm].jobs) job.stuck = true;
+        break;
+      case 4:
+        for (Job& job : dcms_[dcm].jobs) job.stuck = false;
+        break;
+      case 5:
+        machine_.throttle(Role::readout, NodeIndex(0), dice_.one_in(3), "readout_buffer_full");
+        break;
+      case 6:
+        now_.mono += static_cast<TimeNs>(dice_.below(100));
+        break;
+    }
+  }
+
+  void join_dcm(std::uint16_t index) {
+    Dcm& dcm = dcms_[index];
+    const auto credits = static_cast<std::uint32_t>(1 + dice_.below(6));
+    dcm = {};
+    dcm.live = true;
+    dcm.credits = credits;
+    machine_.dcm_joined(NodeIndex(index), Incarnation(dice_.below(1000)), credits, now_.mono, actions_);
+  }
+  void leave_dcm(std::uint16_t index) {
+    dcms_[index].live = false;
+    machine_.dcm_left(NodeIndex(index), now_.mono, actions_);
+  }
+  void join_writer(std::uint16_t index) {
+    writers_[index].live = true;
+    machine_.writer_joined(NodeIndex(index), Incarnation(dice_.below(1000)), now_.mono, actions_);
+  }
+  void leave_writer(std::uint16_t index) {
+    writers_[index].live = false;
+    machine_.writer_left(NodeIndex(index), now_.mono, actions_);
+  }
+
+  void carry_out() {
+    for (const Announcement& announcement : actions_.announce) {
+      if (!announced_.insert(announcement.slice.value).second) fail("a slice was announced twice");
+    }
+    for (const NodeIndex index : actions_.touched) {
+      Dcm& dcm = dcms_[index.value];
+      if (!dcm.live) fail("something was sent to a DCM that is not there");
+      for (const Assignment& assignment : actions_.dcms[index.value].assign) {
+        if (++dcm.in_use > dcm.credits) fail("a DCM was given more slices than it has credits");
+        if (announced_.count(assignment.slice.value) == 0)
+          fail("a slice was assigned before it was announced");
+        dcm.jobs.push_back({assignment, faulty_ && dice_.one_in(15)});
+      }
+      for (const Confirmation& confirmation : actions_.dcms[index.value].confirm) take(dcm, confirmation);
+    }
+    for (const Cleared& cleared : actions_.cleared) {
+      if (!settled_.emplace(cleared.slice.value, cleared).second) fail("a slice was settled twice");
+      if (cleared.outcome == Outcome::stored && !on_disk(cleared))
+        fail("a slice was cleared before it was on disk");
+    }
+    actions_.clear();
+  }
+
+  bool on_disk(const Cleared& cleared) {
+    const auto& copies = writers_[cleared.writer.value].disk[cleared.slice.value];
+    return std::find(copies.begin(), copies.end(), Copy{cleared.attempt, cleared.epoch}) != copies.end();
+  }
+
+  void take(Dcm& dcm, const Confirmation& confirmation) {
+    std::erase_if(dcm.sending, [&](const Sending& sending) {
+      return sending.slice == confirmation.slice && sending.attempt == confirmation.attempt;
+    });
+    if (confirmation.answer != Answer::store) return;
+    // At most one attempt of a slice is confirmed, and epochs only rise.
+    if (settled_.count(confirmation.slice.value) > 0) fail("a settled slice was confirmed");
+    const auto [latest, first] = confirmed_.emplace(confirmation.slice.value, confirmation);
+    if (!first && latest->second.epoch >= confirmation.epoch) fail("a store epoch did not rise");
+    latest->second = confirmation;
+    dcm.sending.push_back(
+        {confirmation.slice, confirmation.attempt, confirmation.epoch, confirmation.writer});
+  }
+
+  void check() {
+    const std::string_view broken = machine_.broken_invariant();
+    if (!broken.empty()) fail(std::string(broken));
+    for (std::uint16_t i = 0; i < kDcms; ++i) {
+      const DcmView& view = machine_.dcms()[i];
+      if (view.live != dcms_[i].live) fail("the supervisor is wrong about who is there");
+      if (view.live && view.credits_free + dcms_[i].in_use != view.credits)
+        fail("a credit was lost or doubled");
+    }
+  }
+
+  // The faults stop: everything is settled, and the copies on disk match the ledger.
+  std::string drain() {
+    faulty_ = false;
+    machine_.throttle(Role::readout, NodeIndex(0), false, "");
+    for (std::uint16_t i = 0; i < kDcms; ++i) {
+      for (Job& job : dcms_[i].jobs) job.stuck = false;
+      if (!dcms_[i].live) join_dcm(i);
+    }
+    for (std::uint16_t i = 0; with_writers_ && i < kWriters; ++i) {
+      if (!writers_[i].live) join_writer(i);
+    }
+    machine_.request_stop(now_.mono);
+    for (int i = 0; i < 2000 && failure_.empty() && !machine_.drained(); ++i) step();
+    if (!failure_.empty()) return failure_;
+    if (!machine_.drained()) return "the farm does not drain";
+    for (int i = 0; i < 100 && failure_.empty(); ++i) step();  // what comes late changes nothing
+    if (!failure_.empty()) return failure_;
+    return compare();
+  }
+
+  std::string compare() {
+    const SupervisorLedger& ledger = machine_.ledger();
+    if (announced_.size() != ledger.triggered.count || settled_.size() != announced_.size()) {
+      return "not every announced slice was settled";
+    }
+    WriterLedger writers[kWriters];
+    for (std::uint16_t i = 0; i < kWriters; ++i) {
+      for (const auto& [slice, copies] : writers_[i].disk) {
+        const Cleared& fate = settled_.at(slice);
+        for (const Copy& copy : copies) {
+          const bool live = fate.outcome == Outcome::stored && fate.writer == NodeIndex(i) &&
+                            copy == Copy{fate.attempt, fate.epoch};
+          live ? writers[i].live.add(SliceId(slice)) : void(++writers[i].dead);
+        }
+      }
+    }
+    if (ledger.discarded[static_cast<std::size_t>(DiscardReason::drain_timeout)].count > 0) {
+      return "something was discarded by the drain's deadline";
+    }
+    const Fault lost_dcm{FaultKind::left, Role::dcm, NodeIndex(0), {}, 0, 0};
+    const LedgerResult result = reconcile(ledger, {}, writers, {}, {&lost_dcm, 1});
+    return result.balanced ? "" : format_ledger(result);
+  }
+
+  void fail(std::string what) {
+    if (failure_.empty()) failure_ = std::move(what);
+  }
+
+  Dice dice_;
+  bool with_writers_;
+  bool faulty_ = true;
+  Now now_{1000, 1000};
+  SupervisorMachine machine_;
+  Actions actions_;
+  Dcm dcms_[kDcms];
+  Writer writers_[kWriters];
+  std::set<std::uint64_t> announced_;
+  std::map<std::uint64_t, Cleared> settled_;
+  std::map<std::uint64_t, Confirmation> confirmed_;  // the latest of each slice
+  std::string failure_;
+};
+
+}  // namespace
+
+TEST_CASE("whatever dies, stalls or comes late, slices and credits are conserved and everything drains") {
+  constexpr std::uint64_t kSeeds = 3000;
+  constexpr int kSteps = 150;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const std::string failure = RandomFarm(seed).run(kSteps);
+    INFO("seed " << seed);
+    REQUIRE(failure == "");
+  }
+}

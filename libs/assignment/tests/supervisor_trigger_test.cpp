@@ -1,0 +1,182 @@
+#include "model_farm.hpp"
+#include "weir_catch.hpp"
+
+using namespace weir;
+using namespace weir::assignment;
+using weir::assignment::test::Farm;
+using weir::assignment::test::small_farm;
+
+namespace {
+
+TriggerSettings rate(double hz) {
+  TriggerSettings settings;
+  settings.mode = "rate";
+  settings.rate_hz = hz;
+  return settings;
+}
+
+TriggerSettings network() {
+  TriggerSettings settings;
+  settings.mode = "network";
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("mode max triggers as much as there is room for, and vetoes nothing") {
+  Farm farm(small_farm());
+  CHECK(farm.pass().announce.size() == 4);  // nobody builds: only the pending list fills
+  CHECK(farm.pass().announce.empty());
+  farm.join_dcm(0, 3);
+  const Actions actions = farm.pass();
+  CHECK(actions.dcms[0].assign.size() == 3);
+  CHECK(actions.announce.size() == 3);
+  CHECK(farm.machine.ledger().offered == 7);
+  CHECK(farm.machine.ledger().vetoed_total() == 0);
+  farm.join_dcm(1, 1000);
+  farm.pass();
+  CHECK(farm.machine.in_flight() == 16);  // bounded, whatever the credits
+  CHECK(farm.machine.ledger().vetoed_total() == 0);
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE("mode max fills all credits in one pass, also when more are free than may be pending") {
+  SupervisorSettings settings = small_farm();
+  settings.in_flight_max = 1000;
+  Farm farm(settings);
+  farm.join_dcm(0, 100);
+  farm.pass();
+  CHECK(farm.machine.dcms()[0].credits_free == 0);
+  CHECK(farm.machine.pending() == 4);
+}
+
+TEST_CASE("rate triggers that find no room are vetoed by reason, and offered equals triggered plus vetoed") {
+  SupervisorSettings settings = small_farm();
+  settings.in_flight_max = 6;
+  Farm farm(settings, rate(1000));
+  farm.advance(9 * kMillisecond);
+  farm.pass();
+  CHECK(farm.machine.ledger().offered == 10);
+  CHECK(farm.machine.ledger().triggered.count == 4);
+  CHECK(farm.vetoed(VetoReason::busy_pending) == 6);
+  farm.join_dcm(0, 100);
+  farm.advance(10 * kMillisecond);
+  farm.pass();
+  CHECK(farm.machine.ledger().triggered.count == 6);
+  CHECK(farm.vetoed(VetoReason::in_flight) == 8);
+  CHECK(farm.machine.ledger().offered == 20);
+}
+
+TEST_CASE("after a long stall the triggers in between are vetoed, not piled up") {
+  Farm farm(small_farm(), rate(1000));
+  farm.pass();
+  farm.advance(3600 * kSecond);
+  CHECK(farm.pass().announce.size() == 3);
+  CHECK(farm.vetoed(VetoReason::stalled) == 3'599'000 - 1);
+  CHECK(farm.vetoed(VetoReason::busy_pending) == 1001 - 3);
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE("a throttled node stops the triggers, with a reason, until it lets go or leaves") {
+  Farm farm(small_farm(), rate(1000));
+  farm.join_dcm(0, 100);
+  farm.machine.readout_joined(NodeIndex(1), Incarnation(1), 0);
+  farm.machine.throttle(Role::readout, NodeIndex(1), true, "readout_buffer_full");
+  farm.pass();
+  CHECK(farm.vetoed(VetoReason::throttled) == 1);
+  REQUIRE(farm.machine.throttled_by().size() == 1);
+  CHECK(farm.machine.throttled_by()[0].reason == "readout_buffer_full");
+  farm.machine.readout_left(NodeIndex(1), 0);
+  CHECK(farm.machine.throttled_by().empty());
+  farm.advance(kMillisecond);
+  CHECK(farm.pass().announce.size() == 1);
+  farm.machine.throttle(Role::readout, NodeIndex(1), true, "from one that is not there");
+  CHECK(farm.machine.throttled_by().empty());
+  CHECK(farm.machine.ledger().strangers == 1);
+}
+
+TEST_CASE(
+    "a trigger from outside is taken under its own id or the next one, and travels with type and payload") {
+  Farm farm(small_farm(), network());
+  farm.join_dcm(0, 10);
+  const std::byte payload[2] = {std::byte{0xab}, std::byte{0xcd}};
+  const OfferResult named = farm.offer(SliceId(40), payload);
+  CHECK(named.taken);
+  CHECK(named.slice == SliceId(40));
+  CHECK(farm.offer(std::nullopt).slice == SliceId(41));
+  CHECK(farm.offer(SliceId(7)).slice == SliceId(7));
+  CHECK(farm.offer(std::nullopt).slice == SliceId(42));
+  const Actions actions = farm.pass();
+  REQUIRE(actions.dcms[0].assign.size() == 4);
+  const Assignment& first = actions.dcms[0].assign[0];
+  CHECK(first.slice == SliceId(40));
+  CHECK(first.info.type == TriggerType(7));
+  CHECK(first.info.time == farm.now.utc);
+  REQUIRE(actions.payload_of(first).size() == 2);
+  CHECK(actions.payload_of(first)[1] == std::byte{0xcd});
+  CHECK(actions.payload_of(actions.dcms[0].assign[1]).empty());
+}
+
+TEST_CASE("a trigger from outside that cannot be taken is answered with the reason") {
+  SupervisorSettings settings = small_farm();
+  settings.payload_max = 2;
+  Farm farm(settings, network());
+  CHECK(farm.offer(SliceId(1)).taken);
+  CHECK(farm.offer(SliceId(1)).reason == VetoReason::duplicate_id);
+  CHECK(farm.offer(SliceId(UINT64_MAX)).reason == VetoReason::bad_id);
+  CHECK(farm.offer(kSliceIdMax).taken);
+  CHECK(farm.offer(std::nullopt).reason == VetoReason::bad_id);  // there is no next id
+  const std::byte payload[3] = {};
+  CHECK(farm.offer(SliceId(2), payload).reason == VetoReason::too_large);
+  CHECK(farm.offer(SliceId(2)).taken);
+  CHECK(farm.offer(SliceId(3)).taken);
+  CHECK(farm.offer(SliceId(4)).reason == VetoReason::busy_pending);
+  farm.machine.request_stop(farm.now.mono);
+  CHECK(farm.offer(SliceId(5)).reason == VetoReason::draining);
+  CHECK(farm.machine.broken_invariant() == "");
+
+  Farm closed(small_farm());
+  CHECK(closed.offer(SliceId(1)).reason == VetoReason::closed);
+  CHECK(closed.machine.broken_invariant() == "");
+}
+
+TEST_CASE("triggering ends with the number of slices, with the duration, and with the file") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = 3;
+  Farm counted(settings);
+  CHECK(counted.pass().announce.size() == 3);
+  CHECK(counted.machine.triggers_done());
+  CHECK_FALSE(counted.machine.drained());
+
+  settings = small_farm();
+  settings.duration_ns = 2 * kMillisecond;
+  Farm timed(settings, rate(1000));
+  timed.pass();
+  CHECK(timed.machine.next_wakeup(timed.now) == timed.now.mono + kMillisecond);
+  timed.advance(2 * kMillisecond);
+  CHECK(timed.pass().announce.empty());
+  CHECK(timed.machine.triggers_done());
+
+  TriggerSettings file;
+  file.mode = "file";
+  file.file = parse_trigger_file("10 5\n12 6 4 ff\n", "x").value();
+  Farm listed(small_farm(), file);
+  const Actions actions = listed.pass();
+  REQUIRE(actions.announce.size() == 2);
+  CHECK(actions.announce[1].slice == SliceId(12));
+  CHECK(actions.announce[1].info.time == 6);
+  CHECK(listed.machine.triggers_done());
+}
+
+TEST_CASE("the static policy does not let one full DCM hold up the others") {
+  SupervisorSettings settings = small_farm();
+  settings.dcms = 2;
+  Farm farm(settings, {}, "static");
+  farm.join_dcm(0, 1);
+  farm.join_dcm(1, 3);
+  const Actions actions = farm.pass();
+  CHECK(actions.dcms[0].assign.size() == 1);
+  CHECK(actions.dcms[1].assign.size() >= 2);
+  for (const Assignment& assignment : actions.dcms[1].assign) CHECK(assignment.slice.value % 2 == 1);
+  CHECK(farm.machine.broken_invariant() == "");
+}

@@ -1,0 +1,19 @@
+#include <weir/assignment/trigger_file.hpp>
+#include <weir/base/assert.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto triggers = weir::assignment::parse_trigger_file(text, "fuzz");
+  if (!triggers) {
+    WEIR_ASSERT(triggers.error().message.rfind("fuzz:", 0) == 0);
+    return 0;
+  }
+  for (std::size_t i = 1; i < triggers->size(); ++i) {
+    WEIR_ASSERT((*triggers)[i - 1].slice < (*triggers)[i].slice);
+  }
+  return 0;
+}

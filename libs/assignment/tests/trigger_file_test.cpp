@@ -1,0 +1,51 @@
+#include "weir_catch.hpp"
+#include <weir/assignment/trigger_file.hpp>
+
+using namespace weir;
+using namespace weir::assignment;
+
+TEST_CASE("a trigger file gives slice, time, type and payload, and comments count for nothing") {
+  const auto triggers = parse_trigger_file(
+      "# a run\n"
+      "0 1700000000000000000\n"
+      "\n"
+      "  7\t-5  3   00ffA5  # the third\r\n"
+      "8 1 2",
+      "x.txt");
+  REQUIRE(triggers);
+  REQUIRE(triggers->size() == 3);
+  CHECK((*triggers)[0].slice == SliceId(0));
+  CHECK((*triggers)[0].time == 1'700'000'000'000'000'000);
+  CHECK((*triggers)[0].type == TriggerType(0));
+  CHECK((*triggers)[1].slice == SliceId(7));
+  CHECK((*triggers)[1].time == -5);
+  CHECK((*triggers)[1].payload == std::vector<std::byte>{std::byte{0}, std::byte{0xff}, std::byte{0xa5}});
+  CHECK((*triggers)[2].type == TriggerType(2));
+}
+
+TEST_CASE("a bad line of a trigger file is named with file, line and what is wrong") {
+  const auto error = [](std::string_view text) {
+    const auto triggers = parse_trigger_file(text, "run.trg");
+    REQUIRE_FALSE(triggers);
+    CHECK(triggers.error().error == AssignmentError::bad_line);
+    return triggers.error().message;
+  };
+  CHECK(error("0 1\nx 2\n") == "run.trg:2: the slice number 'x' is not a whole number from 0 on");
+  CHECK(error("-1 1") == "run.trg:1: the slice number '-1' is not a whole number from 0 on");
+  CHECK(error("4611686018427387904 1") ==
+        "run.trg:1: the slice number '4611686018427387904' is larger than 2^62 - 1");
+  CHECK(error("1\n") == "run.trg:1: the time in ns is missing after the slice number");
+  CHECK(error("1 1.5") == "run.trg:1: the time '1.5' is not a whole number of ns");
+  CHECK(error("1 1 -2") == "run.trg:1: the type '-2' is not a number from 0 to 2^32 - 1");
+  CHECK(error("1 1 2 abc") == "run.trg:1: the payload 'abc' is not an even number of hexadecimal digits");
+  CHECK(error("1 1 2 0g") == "run.trg:1: the payload '0g' is not an even number of hexadecimal digits");
+  CHECK(error("1 1 2 00 x") == "run.trg:1: nothing may follow the payload, but 'x' does");
+  CHECK(error("5 1\n# c\n5 2") == "run.trg:3: slice 5 follows slice 5: slice numbers must ascend");
+  CHECK_THAT(error(std::string(100, '\x01')), Catch::ContainsSubstring("'????"));
+}
+
+TEST_CASE("an empty trigger file holds no triggers") {
+  const auto triggers = parse_trigger_file("\n# nothing\n", "x");
+  REQUIRE(triggers);
+  CHECK(triggers->empty());
+}

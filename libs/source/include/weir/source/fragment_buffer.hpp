@@ -1,0 +1,185 @@
+#pragma once
+
+#include <weir/base/bounded_queue.hpp>
+#include <weir/source/parked_requests.hpp>
+#include <weir/source/slice_index.hpp>
+#include <weir/source/source.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace weir::source {
+
+struct BufferLimits {
+  std::uint64_t bytes_max =
+      256ULL << 20U;                   // of fragments held; a fragment that does not fit any more is dropped
+  std::size_t slices_max = 8192;       // with fragments held; full: later slices wait to be made
+  std::size_t announced_max = 65'536;  // triggers that wait to be made; full: announce() takes no more
+  std::size_t parked_max = 65'536;     // requests that wait; beyond, they are answered missing, overflow
+  std::size_t notes_max = 65'536;      // ids remembered of slices cleared before they were announced
+  double throttle_high = 0.75;         // throttled from this share of a limit on ...
+  double throttle_low = 0.5;           // ... until below this one
+  // True: ids ascend in announcements (gaps allowed), so each announcement is also the watermark. False: any
+  // order; then only advance_watermark() tells that a slice will not come any more.
+  bool ids_ascend = true;
+};
+
+enum class Throttle : std::uint8_t { none, bytes, slices, announced };
+[[nodiscard]] constexpr std::string_view name(Throttle throttle) {
+  constexpr std::string_view kNames[] = {"none", "bytes", "slices", "announced"};
+  return kNames[static_cast<std::size_t>(throttle)];
+}
+
+// Why a fragment that was produced is gone without having been cleared.
+enum class DropReason : std::uint8_t { buffer_full, too_large, run_ended };
+constexpr std::size_t kDropReasons = 3;
+[[nodiscard]] constexpr std::string_view name(DropReason reason) {
+  constexpr std::string_view kNames[] = {"buffer_full", "too_large", "run_ended"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+// Since begin_run(). At any time: produced == cleared + sum of dropped + held, and likewise
+// announced == made + never_made + waiting.
+struct BufferCounters {
+  std::uint64_t produced = 0;  // fragments that sources had something for
+  std::uint64_t cleared = 0;
+  std::array<std::uint64_t, kDropReasons> dropped{};
+  std::uint64_t held = 0;
+  std::uint64_t bytes_produced = 0;
+  std::uint64_t bytes_held = 0;
+
+  std::uint64_t announced = 0;  // slices taken by announce(), repeats not counted
+  std::uint64_t made = 0;
+  std::uint64_t never_made = 0;  // cleared before their turn came
+  std::uint64_t waiting = 0;
+  std::uint64_t announced_again = 0;  // repeats, and ids at or below the watermark: ignored
+  std::uint64_t skipped = 0;          // slices given up by skip()
+
+  std::uint64_t slices_held = 0;
+  std::uint64_t slices_cleared = 0;
+  std::uint64_t clears_early = 0;     // before the announcement
+  std::uint64_t clears_unknown = 0;   // of nothing that is here or may come: repeats, other process' slices
+  std::uint64_t notes_forgotten = 0;  // beyond notes_max
+
+  std::uint64_t served = 0;                              // answers with a fragment
+  std::array<std::uint64_t, kMissingReasons> missing{};  // answers without one
+  std::uint64_t parked_total = 0;
+  std::uint64_t parked = 0;
+  std::uint64_t forgotten = 0;  // parked requests dropped by forget()
+};
+
+// Where answers go. Called from inside the buffer's functions: it must not call the buffer. The fragment's
+// bytes hold while its owner does (or, without one, its source); the Fragment itself only during the call.
+class AnswerSink {
+ public:
+  virtual ~AnswerSink() = default;
+  virtual void answer(const RequestedFragment& request, const Fragment& fragment) = 0;
+};
+
+// The readout's machine: what its sources made, kept from the announcement to the clear. Bounded in bytes,
+// slices and waiting requests; every request gets exactly one answer, unless its connection closes or it is
+// cancelled. A slice is known by its id alone: attempts share its fragments. One thread; no clock.
+class FragmentBuffer {
+ public:
+  // Owns the sources. Throws std::runtime_error when two have the same id or a limit is zero.
+  FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, const BufferLimits& limits);
+
+  // Begins with nothing held and all counters at zero; masks stay.
+  void begin_run(RunNumber run);
+  // Answers what waits with not_produced, drops what is held (run_ended). Counters stay until begin_run().
+  void end_run(AnswerSink& sink);
+
+  // A masked source makes nothing for slices made from now on. False: no such source.
+  [[nodiscard]] bool set_masked(SourceId source, bool masked);
+
+  // Takes slices to be made, in this order, and returns how many of them: fewer than given when announced_max
+  // is reached. The caller keeps the rest, or gives them up with skip().
+  [[nodiscard]] std::size_t announce(std::span<const Trigger> triggers, AnswerSink& sink);
+  // These will not be made: requests for them are answered missing, dropped.
+  void skip(std::span<const Trigger> triggers, AnswerSink& sink);
+  // No slice up to and including this one will be announced any more. Before the first announcement: those
+  // are from before this process' start, and missing as restarted.
+  void advance_watermark(SliceId watermark, AnswerSink& sink);
+
+  // Makes the fragments of up to `max_slices` announced slices as far as there is room, and answers who waits
+  // for them. Returns how many were made: less than max_slices means that there is nothing to do, or no room.
+  std::size_t make_some(std::size_t max_slices, AnswerSink& sink);
+
+  // Answered at once, or parked until the slice is made, cleared, or passed by the watermark.
+  void request(const RequestedFragment& request, AnswerSink& sink);
+  // The connection is gone: drops what it has parked.
+  void forget(std::uint32_t connection);
+  // What this connection has parked for (slice, attempt) is answered missing, deadline.
+  void cancel(std::uint32_t connection, SliceId slice, Attempt attempt, AnswerSink& sink);
+
+  // The fate of these is settled, their fragments are no longer needed. A slice cleared before it was
+  // announced or made is not made; who waits for it is answered not_produced.
+  void clear(std::span<const SliceId> slices, AnswerSink& sink);
+
+  // The limit that is nearly reached: the supervisor should hold back. With hysteresis, see BufferLimits.
+  [[nodiscard]] Throttle throttle() const { return throttle_; }
+  [[nodiscard]] const BufferCounters& counters() const { return counters_; }
+  [[nodiscard]] std::span<const SourceId> sources() const { return ids_; }  // ascending
+
+ private:
+  enum class State : std::uint8_t { waiting, held, settled };
+  struct Entry {
+    Trigger trigger;
+    State state = State::waiting;
+    bool owners = false;     // some fragment has an owner to let go
+    std::uint32_t row = 0;   // of its fragments, when held
+    std::uint32_t kept = 0;  // fragments that count as held
+    std::uint64_t bytes = 0;
+    ParkedRequests::List parked;
+  };
+  using Row = std::unique_ptr<Fragment[]>;  // one per source, in the order of ids_
+
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  [[nodiscard]] std::uint32_t column_of(SourceId source) const;
+  [[nodiscard]] bool is_past(SliceId slice) const { return watermark_ && slice <= *watermark_; }
+  [[nodiscard]] MissingReason reason_of_absent(SliceId slice) const;
+  [[nodiscard]] bool has_room() const;
+  void make(Entry& entry);
+  Fragment make_fragment(std::uint32_t column, const Trigger& trigger);
+  void answer(const RequestedFragment& request, const Fragment& fragment, AnswerSink& sink);
+  void answer_missing(const RequestedFragment& request, MissingReason reason, AnswerSink& sink);
+  void answer_all_missing(ParkedRequests::List& list, MissingReason reason, AnswerSink& sink);
+  void park(ParkedRequests::List& list, const RequestedFragment& request, AnswerSink& sink);
+  void answer_early(SliceId slice, MissingReason reason, AnswerSink& sink);
+  void move_watermark(SliceId slice, AnswerSink& sink);
+  void note(SliceId slice, MissingReason reason);
+  void clear_one(SliceId slice, AnswerSink& sink);
+  void release_held(Entry& entry, std::uint32_t entry_index);
+  [[nodiscard]] std::uint32_t new_entry(const Trigger& trigger);
+  void update_throttle();
+
+  BufferLimits limits_;
+  std::vector<std::unique_ptr<Source>> sources_;  // ascending in id, as are the next two
+  std::vector<SourceId> ids_;
+  std::vector<bool> masked_;
+
+  SliceIndex index_;  // waiting and held slices -> entries_
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_entries_;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> free_rows_;
+  BoundedQueue<std::uint32_t> queue_;  // entries to be made, settled ones among them
+
+  ParkedRequests parked_;
+  boost::unordered_flat_map<std::uint64_t, ParkedRequests::List> early_;  // by slices not announced yet
+  SliceId early_lowest_;  // no slice in early_ is below; spares looking at all of them at each announcement
+  SliceNotes notes_;
+  std::optional<SliceId> watermark_;
+  std::optional<SliceId> first_;  // announced to this process in this run
+  std::uint64_t slice_bytes_estimate_ = 0;
+  Throttle throttle_ = Throttle::none;
+  BufferCounters counters_;
+};
+
+}  // namespace weir::source

@@ -1,0 +1,395 @@
+#include <weir/base/assert.hpp>
+#include <weir/source/fragment_buffer.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir::source {
+namespace {
+
+// A burst's large slices are remembered for about this many slices when judging whether the next one will
+// fit.
+constexpr std::uint64_t kEstimateMemory = 64;
+
+Fragment missing_fragment(MissingReason reason) {
+  Fragment fragment;
+  fragment.status = FragmentStatus::missing;
+  fragment.reason = reason;
+  return fragment;
+}
+
+template <class T>
+std::uint32_t take_free(std::vector<std::uint32_t>& free, std::vector<T>& all) {
+  if (free.empty()) {
+    all.emplace_back();
+    return static_cast<std::uint32_t>(all.size() - 1);
+  }
+  const std::uint32_t index = free.back();
+  free.pop_back();
+  return index;
+}
+
+}  // namespace
+
+FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, const BufferLimits& limits)
+    : limits_(limits),
+      sources_(std::move(sources)),
+      masked_(sources_.size()),
+      index_(limits.slices_max + limits.announced_max),
+      queue_(std::max<std::size_t>(limits.announced_max, 1)),
+      parked_(limits.parked_max),
+      notes_(limits.notes_max) {
+  if (limits.bytes_max == 0 || limits.slices_max == 0 || limits.announced_max == 0 ||
+      limits.parked_max == 0) {
+    throw std::runtime_error("readout buffer: every limit must be above zero");
+  }
+  std::sort(sources_.begin(), sources_.end(), [](const auto& a, const auto& b) { return a->id() < b->id(); });
+  for (const auto& source : sources_) {
+    if (!ids_.empty() && ids_.back() == source->id()) {
+      throw std::runtime_error("readout buffer: source " + std::to_string(source->id().value) +
+                               " is there twice");
+    }
+    ids_.push_back(source->id());
+  }
+}
+
+void FragmentBuffer::begin_run(RunNumber run) {
+  WEIR_ASSERT(counters_.held == 0 && queue_.empty());
+  counters_ = {};
+  watermark_.reset();
+  first_.reset();
+  slice_bytes_estimate_ = 0;
+  throttle_ = Throttle::none;
+  for (const auto& source : sources_) source->begin_run(run);
+}
+
+void FragmentBuffer::end_run(AnswerSink& sink) {
+  while (!queue_.empty()) {
+    const std::uint32_t at = queue_.pop();
+    Entry& entry = entries_[at];
+    if (entry.state == State::waiting) {
+      index_.erase(entry.trigger.slice);
+      answer_all_missing(entry.parked, MissingReason::not_produced, sink);
+      ++counters_.never_made;
+      --counters_.waiting;
+      entry.state = State::settled;
+    }
+    free_entries_.push_back(at);
+  }
+  for (std::uint32_t at = 0; at < entries_.size(); ++at) {
+    if (entries_[at].state != State::held) continue;
+    counters_.dropped[static_cast<std::size_t>(DropReason::run_ended)] += entries_[at].kept;
+    index_.erase(entries_[at].trigger.slice);
+    release_held(entries_[at], at);
+  }
+  for (auto& [slice, list] : early_) answer_all_missing(list, MissingReason::not_produced, sink);
+  early_.clear();
+  notes_.clear();
+  update_throttle();
+}
+
+bool FragmentBuffer::set_masked(SourceId source, bool masked) {
+  const std::uint32_t column = column_of(source);
+  if (column == kNone) return false;
+  masked_[column] = masked;
+  return true;
+}
+
+std::size_t FragmentBuffer::announce(std::span<const Trigger> triggers, AnswerSink& sink) {
+  std::size_t taken = 0;
+  std::optional<SliceId> highest;
+  for (const Trigger& trigger : triggers) {
+    const SliceId slice = trigger.slice;
+    if (is_past(slice) || (highest && slice <= *highest) || index_.find(slice) != SliceIndex::kNone) {
+      ++counters_.announced_again;
+      ++taken;
+      continue;
+    }
+    if (queue_.full()) break;
+    ++taken;
+    ++counters_.announced;
+    if (!first_) first_ = slice;
+    if (limits_.ids_ascend) highest = slice;
+    if (notes_.find(slice)) {
+      ++counters_.never_made;
+      continue;
+    }
+    const std::uint32_t at = new_entry(trigger);
+    if (!early_.empty()) {
+      if (const auto early = early_.find(slice.value); early != early_.end()) {
+        entries_[at].parked = early->second;
+        early_.erase(early);
+      }
+    }
+    index_.insert(slice, at);
+    ++counters_.waiting;
+    const bool pushed = queue_.try_push(at);
+    WEIR_ASSERT(pushed);
+  }
+  if (highest) move_watermark(*highest, sink);
+  update_throttle();
+  return taken;
+}
+
+void FragmentBuffer::skip(std::span<const Trigger> triggers, AnswerSink& sink) {
+  std::optional<SliceId> highest;
+  for (const Trigger& trigger : triggers) {
+    if (is_past(trigger.slice) || index_.find(trigger.slice) != SliceIndex::kNone) continue;
+    ++counters_.skipped;
+    if (!first_) first_ = trigger.slice;
+    note(trigger.slice, MissingReason::dropped);
+    answer_early(trigger.slice, MissingReason::dropped, sink);
+    if (limits_.ids_ascend && (!highest || trigger.slice > *highest)) highest = trigger.slice;
+  }
+  if (highest) move_watermark(*highest, sink);
+}
+
+void FragmentBuffer::advance_watermark(SliceId watermark, AnswerSink& sink) {
+  if (!is_past(watermark)) move_watermark(watermark, sink);
+}
+
+std::size_t FragmentBuffer::make_some(std::size_t max_slices, AnswerSink& sink) {
+  std::size_t made = 0;
+  while (made < max_slices && !queue_.empty()) {
+    Entry& entry = entries_[queue_.front()];
+    if (entry.state == State::settled) {
+      free_entries_.push_back(queue_.pop());
+      continue;
+    }
+    if (!has_room()) break;
+    (void)queue_.pop();
+    make(entry);
+    const Fragment* row = rows_[entry.row].get();
+    parked_.take(entry.parked, [&](const RequestedFragment& request) {
+      answer(request, row[column_of(request.source)], sink);
+    });
+    ++made;
+  }
+  counters_.parked = parked_.size();
+  update_throttle();
+  return made;
+}
+
+void FragmentBuffer::request(const RequestedFragment& request, AnswerSink& sink) {
+  const std::uint32_t column = column_of(request.source);
+  if (column == kNone) return answer_missing(request, MissingReason::unknown_source, sink);
+  const std::uint32_t at = index_.find(request.slice);
+  if (at != SliceIndex::kNone) {
+    Entry& entry = entries_[at];
+    if (entry.state == State::held) return answer(request, rows_[entry.row][column], sink);
+    if (masked_[column]) return answer_missing(request, MissingReason::masked, sink);
+    return park(entry.parked, request, sink);
+  }
+  if (masked_[column]) return answer_missing(request, MissingReason::masked, sink);
+  const MissingReason reason = reason_of_absent(request.slice);
+  if (reason != MissingReason::none) return answer_missing(request, reason, sink);
+  if (parked_.size() >= limits_.parked_max) return answer_missing(request, MissingReason::overflow, sink);
+  early_lowest_ = early_.empty() ? request.slice : std::min(early_lowest_, request.slice);
+  park(early_[request.slice.value], request, sink);
+}
+
+void FragmentBuffer::forget(std::uint32_t connection) {
+  const auto drop = [&](const RequestedFragment& request) { return request.connection == connection; };
+  for (Entry& entry : entries_) counters_.forgotten += parked_.drop_if(entry.parked, drop);
+  for (auto at = early_.begin(); at != early_.end();) {
+    const auto here = at++;
+    counters_.forgotten += parked_.drop_if(here->second, drop);
+    if (here->second.empty()) early_.erase(here);
+  }
+  counters_.parked = parked_.size();
+}
+
+void FragmentBuffer::cancel(std::uint32_t connection, SliceId slice, Attempt attempt, AnswerSink& sink) {
+  // Each is answered, for whoever asked counts the answers that are still to come.
+  const auto give_up = [&](const RequestedFragment& request) {
+    if (request.connection != connection || request.attempt != attempt) return false;
+    answer_missing(request, MissingReason::deadline, sink);
+    return true;
+  };
+  const std::uint32_t at = index_.find(slice);
+  if (at != SliceIndex::kNone) {
+    parked_.drop_if(entries_[at].parked, give_up);
+  } else if (const auto early = early_.find(slice.value); early != early_.end()) {
+    parked_.drop_if(early->second, give_up);
+    if (early->second.empty()) early_.erase(early);
+  }
+  counters_.parked = parked_.size();
+}
+
+void FragmentBuffer::clear(std::span<const SliceId> slices, AnswerSink& sink) {
+  for (const SliceId slice : slices) clear_one(slice, sink);
+  update_throttle();
+}
+
+void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
+  const std::uint32_t at = index_.find(slice);
+  if (at == SliceIndex::kNone) {
+    if (is_past(slice) || notes_.find(slice)) {
+      ++counters_.clears_unknown;
+      return;
+    }
+    ++counters_.clears_early;
+    note(slice, MissingReason::not_produced);
+    return answer_early(slice, MissingReason::not_produced, sink);
+  }
+  index_.erase(slice);
+  ++counters_.slices_cleared;
+  Entry& entry = entries_[at];
+  if (entry.state == State::held) {
+    counters_.cleared += entry.kept;
+    return release_held(entry, at);
+  }
+  answer_all_missing(entry.parked, MissingReason::not_produced, sink);
+  entry.state = State::settled;  // its number stays taken until the queue comes to it
+  ++counters_.never_made;
+  --counters_.waiting;
+}
+
+void FragmentBuffer::release_held(Entry& entry, std::uint32_t entry_index) {
+  if (entry.owners) {
+    Fragment* row = rows_[entry.row].get();
+    for (std::size_t column = 0; column < sources_.size(); ++column) row[column].owner.reset();
+  }
+  counters_.held -= entry.kept;
+  counters_.bytes_held -= entry.bytes;
+  --counters_.slices_held;
+  entry.state = State::settled;
+  free_rows_.push_back(entry.row);
+  free_entries_.push_back(entry_index);
+}
+
+std::uint32_t FragmentBuffer::new_entry(const Trigger& trigger) {
+  const std::uint32_t at = take_free(free_entries_, entries_);
+  Entry& entry = entries_[at];
+  entry = {};
+  entry.trigger = trigger;
+  return at;
+}
+
+void FragmentBuffer::make(Entry& entry) {
+  entry.row = take_free(free_rows_, rows_);
+  Row& row = rows_[entry.row];
+  if (!row) row = std::make_unique<Fragment[]>(sources_.size());
+  for (std::uint32_t column = 0; column < sources_.size(); ++column) {
+    Fragment& fragment = row[column] = make_fragment(column, entry.trigger);
+    if (fragment.status == FragmentStatus::missing) continue;
+    ++entry.kept;
+    ++counters_.held;
+    counters_.bytes_held += fragment.bytes.size();
+    entry.bytes += fragment.bytes.size();
+    if (fragment.owner) entry.owners = true;
+  }
+  entry.state = State::held;
+  ++counters_.made;
+  --counters_.waiting;
+  ++counters_.slices_held;
+  slice_bytes_estimate_ =
+      std::max(entry.bytes, slice_bytes_estimate_ - slice_bytes_estimate_ / kEstimateMemory);
+}
+
+Fragment FragmentBuffer::make_fragment(std::uint32_t column, const Trigger& trigger) {
+  if (masked_[column]) return missing_fragment(MissingReason::masked);
+  Fragment fragment = sources_[column]->produce(trigger);
+  if (fragment.status == FragmentStatus::missing) return fragment;
+  const std::uint64_t size = fragment.bytes.size();
+  ++counters_.produced;
+  counters_.bytes_produced += size;
+  if (counters_.bytes_held + size <= limits_.bytes_max) return fragment;
+  const bool too_large = size > limits_.bytes_max;
+  ++counters_.dropped[static_cast<std::size_t>(too_large ? DropReason::too_large : DropReason::buffer_full)];
+  return missing_fragment(too_large ? MissingReason::too_large : MissingReason::dropped);
+}
+
+// Whether the next slice will fit is only known once it is made: judged by those before it. What does not fit
+// then is dropped, counted. An empty buffer always has room, for waiting longer would not help.
+bool FragmentBuffer::has_room() const {
+  if (counters_.slices_held >= limits_.slices_max) return false;
+  return counters_.slices_held == 0 || counters_.bytes_held + slice_bytes_estimate_ <= limits_.bytes_max;
+}
+
+std::uint32_t FragmentBuffer::column_of(SourceId source) const {
+  if (ids_.empty()) return kNone;
+  // Ids without gaps are the rule.
+  const std::uint32_t guess = source.value - ids_.front().value;
+  if (guess < ids_.size() && ids_[guess] == source) return guess;
+  const auto at = std::lower_bound(ids_.begin(), ids_.end(), source);
+  return at != ids_.end() && *at == source ? static_cast<std::uint32_t>(at - ids_.begin()) : kNone;
+}
+
+// none: it may still come.
+MissingReason FragmentBuffer::reason_of_absent(SliceId slice) const {
+  if (const auto noted = notes_.find(slice)) return *noted;
+  if (!is_past(slice)) return MissingReason::none;
+  return !first_ || slice < *first_ ? MissingReason::restarted : MissingReason::not_produced;
+}
+
+void FragmentBuffer::answer(const RequestedFragment& request, const Fragment& fragment, AnswerSink& sink) {
+  if (fragment.status == FragmentStatus::missing) {
+    ++counters_.missing[static_cast<std::size_t>(fragment.reason)];
+  } else {
+    ++counters_.served;
+  }
+  sink.answer(request, fragment);
+}
+
+void FragmentBuffer::answer_missing(const RequestedFragment& request, MissingReason reason,
+                                    AnswerSink& sink) {
+  answer(request, missing_fragment(reason), sink);
+}
+
+void FragmentBuffer::answer_all_missing(ParkedRequests::List& list, MissingReason reason, AnswerSink& sink) {
+  parked_.take(list, [&](const RequestedFragment& request) { answer_missing(request, reason, sink); });
+  counters_.parked = parked_.size();
+}
+
+void FragmentBuffer::park(ParkedRequests::List& list, const RequestedFragment& request, AnswerSink& sink) {
+  if (!parked_.park(list, request)) return answer_missing(request, MissingReason::overflow, sink);
+  ++counters_.parked_total;
+  counters_.parked = parked_.size();
+}
+
+void FragmentBuffer::answer_early(SliceId slice, MissingReason reason, AnswerSink& sink) {
+  const auto at = early_.find(slice.value);
+  if (at == early_.end()) return;
+  answer_all_missing(at->second, reason, sink);
+  early_.erase(at);
+}
+
+void FragmentBuffer::move_watermark(SliceId slice, AnswerSink& sink) {
+  watermark_ = slice;
+  if (early_.empty() || slice < early_lowest_) return;
+  early_lowest_ = SliceId(UINT64_MAX);
+  for (auto at = early_.begin(); at != early_.end();) {
+    const auto here = at++;
+    const SliceId waiting(here->first);
+    if (is_past(waiting)) {
+      answer_all_missing(here->second, reason_of_absent(waiting), sink);
+      early_.erase(here);
+    } else {
+      early_lowest_ = std::min(early_lowest_, waiting);
+    }
+  }
+}
+
+void FragmentBuffer::note(SliceId slice, MissingReason reason) {
+  counters_.notes_forgotten += notes_.add(slice, reason);
+}
+
+void FragmentBuffer::update_throttle() {
+  const auto level = [](std::uint64_t used, std::uint64_t limit) {
+    return static_cast<double>(used) / static_cast<double>(limit);
+  };
+  const double bytes = level(counters_.bytes_held, limits_.bytes_max);
+  const double slices = level(counters_.slices_held, limits_.slices_max);
+  const double announced = level(queue_.size(), limits_.announced_max);
+  const double highest = std::max({bytes, slices, announced});
+  if (highest >= (throttle_ == Throttle::none ? limits_.throttle_high : limits_.throttle_low)) {
+    throttle_ = highest == bytes    ? Throttle::bytes
+                : highest == slices ? Throttle::slices
+                                    : Throttle::announced;
+  } else {
+    throttle_ = Throttle::none;
+  }
+}
+
+}  // namespace weir::source

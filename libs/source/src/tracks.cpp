@@ -1,0 +1,135 @@
+#include "random.hpp"
+#include <weir/source/tracks.hpp>
+
+#include <boost/random/normal_distribution.hpp>
+#include <boost/random/poisson_distribution.hpp>
+
+#include <cstdio>
+
+namespace weir::source {
+namespace {
+
+// What a seed is for, so that the streams of one slice are unrelated.
+constexpr int kStreamTracks = 1;
+constexpr int kStreamTrackHit = 2;
+
+const double kSinCherenkov = std::sqrt(1 - 1 / (kPhaseIndex * kPhaseIndex));
+const double kTanCherenkov = kSinCherenkov * kPhaseIndex;
+
+// Light of a track that is at its closest point at t0 reaches any module within t0 -+ this.
+double light_crossing_ns(double sphere_m, double impact_m) {
+  return sphere_m / kSpeedOfLight + (sphere_m + impact_m) / (kWaterSpeedOfLight * kSinCherenkov);
+}
+
+Vector3 isotropic(SmallEngine& engine) {
+  const double z = 2 * engine.uniform() - 1;
+  const double phi = 2 * std::numbers::pi * engine.uniform();
+  const double rho = std::sqrt(1 - z * z);
+  return {rho * std::cos(phi), rho * std::sin(phi), z};
+}
+
+Vector3 cross(const Vector3& a, const Vector3& b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+Vector3 in_disc_across(const Vector3& direction, double radius, SmallEngine& engine) {
+  const Vector3 other = std::abs(direction.z) < 0.9 ? Vector3{0, 0, 1} : Vector3{1, 0, 0};
+  const Vector3 sideways = cross(direction, other);
+  const Vector3 u = sideways * (1 / length(sideways));
+  const Vector3 v = cross(direction, u);
+  const double r = radius * std::sqrt(engine.uniform());
+  const double phi = 2 * std::numbers::pi * engine.uniform();
+  return u * (r * std::cos(phi)) + v * (r * std::sin(phi));
+}
+
+}  // namespace
+
+DurationNs slice_duration(const HitsSettings& settings, const Trigger& trigger) {
+  return std::min(trigger.duration > 0 ? trigger.duration : settings.window_ns, kWindowMax);
+}
+
+std::vector<Track> tracks_of(const Detector& detector, RunNumber run, const Trigger& trigger) {
+  const HitsSettings& settings = detector.settings();
+  const auto duration = static_cast<double>(slice_duration(settings, trigger));
+  const double mean = settings.track_rate_hz * duration * 1e-9;
+  if (mean <= 0) return {};
+  SmallEngine engine(seed_of(settings.seed, run.value, trigger.slice.value, kStreamTracks));
+  std::vector<Track> tracks(boost::random::poisson_distribution<std::uint32_t>(mean)(engine));
+  const double impact_max = detector.radius_m() + settings.impact_margin_m;
+  const double crossing = light_crossing_ns(detector.radius_m(), impact_max);
+  const double margin = 2 * crossing < duration ? crossing : 0;
+  for (Track& track : tracks) {
+    track.direction = isotropic(engine);
+    track.point = in_disc_across(track.direction, impact_max, engine);
+    track.time_ns = margin + (duration - 2 * margin) * engine.uniform();
+  }
+  return tracks;
+}
+
+Light light_at(const Track& track, const Vector3& position) {
+  const Vector3 to_module = position - track.point;
+  const double along = dot(to_module, track.direction);
+  const double distance = length(to_module - track.direction * along);
+  return {track.time_ns + (along - distance / kTanCherenkov) / kSpeedOfLight +
+              distance / (kWaterSpeedOfLight * kSinCherenkov),
+          distance};
+}
+
+double expected_photoelectrons(const HitsSettings& settings, double distance_m) {
+  const double distance = std::max(distance_m, 1.0);
+  return settings.photoelectrons_at_1m / distance *
+         std::exp(-(distance - 1) / (settings.attenuation_m * kSinCherenkov));
+}
+
+TrackHit track_hit(const Detector& detector, RunNumber run, SliceId slice, std::size_t track_index,
+                   const Track& track, SourceId source) {
+  const HitsSettings& settings = detector.settings();
+  const Light light = light_at(track, detector.position(source));
+  const double mean = expected_photoelectrons(settings, light.distance_m);
+  if (mean <= 0) return {};
+  SmallEngine engine(
+      seed_of(settings.seed, run.value, slice.value, kStreamTrackHit, track_index, source.value));
+  TrackHit hit;
+  hit.photoelectrons = boost::random::poisson_distribution<std::uint32_t>(mean)(engine);
+  hit.time_ns = light.time_ns + settings.time_smear_ns * boost::random::normal_distribution<double>()(engine);
+  return hit;
+}
+
+std::string truth_lines(const Detector& detector, RunNumber run, const Trigger& trigger) {
+  std::string lines;
+  const std::vector<Track> tracks = tracks_of(detector, run, trigger);
+  for (std::size_t index = 0; index < tracks.size(); ++index) {
+    const Track& track = tracks[index];
+    unsigned modules = 0;
+    unsigned floors = 0;
+    unsigned strings = 0;
+    std::uint64_t photoelectrons = 0;
+    ModulePlace last{UINT32_MAX, UINT32_MAX, 0};
+    for (std::uint32_t n = 0; n < detector.modules(); ++n) {  // in the order of floors, then strings
+      const SourceId source(detector.first_source().value + n);
+      const TrackHit hit = track_hit(detector, run, trigger.slice, index, track, source);
+      if (hit.photoelectrons == 0) continue;
+      const ModulePlace place = detector.place(source);
+      ++modules;
+      photoelectrons += hit.photoelectrons;
+      if (place.string != last.string) ++strings;
+      if (place.string != last.string || place.floor != last.floor) ++floors;
+      last = place;
+    }
+    char line[512];
+    const int size =
+        std::snprintf(line, sizeof line,
+                      "{\"run\":%u,\"slice\":%llu,\"track\":%zu,\"utc_ns\":%lld,\"time_ns\":%.2f,\"point_m\":"
+                      "[%.3f,%.3f,%.3f],"
+                      "\"direction\":[%.6f,%.6f,%.6f],\"modules\":%u,\"floors\":%u,\"strings\":%u,"
+                      "\"photoelectrons\":%llu}\n",
+                      run.value, static_cast<unsigned long long>(trigger.slice.value), index,
+                      static_cast<long long>(trigger.time), track.time_ns, track.point.x, track.point.y,
+                      track.point.z, track.direction.x, track.direction.y, track.direction.z, modules, floors,
+                      strings, static_cast<unsigned long long>(photoelectrons));
+    lines.append(line, static_cast<std::size_t>(size));
+  }
+  return lines;
+}
+
+}  // namespace weir::source
