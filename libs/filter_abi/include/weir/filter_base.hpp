@@ -1,0 +1,278 @@
+// What a filter is made of in C++: the views it reads, the decision it returns, its base class. Part of
+// weir/filter.hpp.
+#pragma once
+
+#include <weir/filter_setup.hpp>
+#include <weir/weir_filter.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weir {
+inline namespace filter_v1 {
+
+// An unsigned little-endian number at a byte offset; throws std::out_of_range behind the end.
+template <class T>
+[[nodiscard]] T read_le(std::span<const std::byte> bytes, std::size_t offset) {
+  static_assert(std::is_unsigned_v<T>);
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) {
+    throw std::out_of_range("a field at byte " + std::to_string(offset) + " is outside of " +
+                            std::to_string(bytes.size()) + " bytes");
+  }
+  T value = 0;
+  for (std::size_t i = sizeof(T); i-- > 0;) {
+    value = static_cast<T>((static_cast<std::uint64_t>(value) << 8) |
+                           std::to_integer<std::uint64_t>(bytes[offset + i]));
+  }
+  return value;
+}
+
+// Builds an output event or a filter result from unsigned little-endian numbers. Reuse one: clear() keeps
+// memory.
+class ByteWriter {
+ public:
+  template <class T>
+  ByteWriter& put(T value) {
+    static_assert(std::is_unsigned_v<T>);
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      bytes_.push_back(static_cast<std::byte>((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xff));
+    }
+    return *this;
+  }
+  void clear() { bytes_.clear(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// What one source has for the slice. A view; false when the slice has no such source (Slice::find).
+class Fragment {
+ public:
+  explicit Fragment(const weir_filter_fragment* raw) : raw_(raw) {}
+  explicit operator bool() const { return raw_ != nullptr; }
+  [[nodiscard]] std::uint32_t source() const { return raw_->source; }
+  [[nodiscard]] std::uint8_t status() const { return raw_->status; }  // WEIR_FRAGMENT_...
+  [[nodiscard]] bool ok() const { return raw_->status == WEIR_FRAGMENT_OK; }
+  [[nodiscard]] bool missing() const { return raw_->status == WEIR_FRAGMENT_MISSING; }
+  [[nodiscard]] bool requested() const { return raw_->status != WEIR_FRAGMENT_NOT_REQUESTED; }
+  [[nodiscard]] std::uint8_t missing_reason() const { return raw_->missing_reason; }  // WEIR_MISSING_...
+  [[nodiscard]] std::uint32_t total() const { return raw_->total; }
+  [[nodiscard]] std::uint32_t crc32c() const { return raw_->crc32c; }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(raw_->data), raw_->data == nullptr ? 0 : raw_->length};
+  }
+
+ private:
+  const weir_filter_fragment* raw_;
+};
+
+// One slice at one step: a range of Fragments, sorted by source. A view, valid inside process().
+class Slice {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Fragment;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = Fragment;
+    Iterator(const weir_filter_slice* raw, std::uint32_t index) : raw_(raw), index_(index) {}
+    Fragment operator*() const { return Fragment(weir_filter_fragment_at(raw_, index_)); }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return index_ == other.index_; }
+
+   private:
+    const weir_filter_slice* raw_;
+    std::uint32_t index_;
+  };
+
+  explicit Slice(const weir_filter_slice* raw) : raw_(raw) {}
+  [[nodiscard]] std::uint32_t run() const { return raw_->run; }
+  [[nodiscard]] std::uint64_t id() const { return raw_->slice; }
+  [[nodiscard]] std::uint32_t attempt() const { return raw_->attempt; }
+  [[nodiscard]] std::uint32_t step() const { return raw_->step; }
+  [[nodiscard]] std::int64_t trigger_time_utc_ns() const { return raw_->trigger_time_utc_ns; }
+  [[nodiscard]] std::int64_t duration_ns() const { return raw_->duration_ns; }
+  [[nodiscard]] std::uint32_t trigger_type() const { return raw_->trigger_type; }
+  [[nodiscard]] std::span<const std::byte> trigger_payload() const {
+    return {static_cast<const std::byte*>(raw_->trigger_payload), raw_->trigger_payload_size};
+  }
+  [[nodiscard]] bool incomplete() const { return (raw_->flags & WEIR_SLICE_INCOMPLETE) != 0; }
+
+  [[nodiscard]] std::uint32_t size() const { return raw_->fragment_count; }
+  [[nodiscard]] Iterator begin() const { return {raw_, 0}; }
+  [[nodiscard]] Iterator end() const { return {raw_, raw_->fragment_count}; }
+  [[nodiscard]] Fragment find(std::uint32_t source) const { return Fragment(weir_filter_find(raw_, source)); }
+  // Bytes of all fragments that are there.
+  [[nodiscard]] std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const Fragment fragment : *this) sum += fragment.bytes().size();
+    return sum;
+  }
+
+  // Remembers a T for this slice's next steps, in place of what was remembered before.
+  template <class T, class... Args>
+  T& remember(Args&&... args) const {
+    auto fresh = std::make_unique<T>(std::forward<Args>(args)...);
+    if (raw_->state->destroy != nullptr) raw_->state->destroy(raw_->state->data);
+    raw_->state->destroy = [](void* data) { delete static_cast<T*>(data); };
+    raw_->state->data = fresh.get();
+    return *fresh.release();
+  }
+  // What remember<T>() made at an earlier step, or null.
+  template <class T>
+  [[nodiscard]] T* remembered() const {
+    return static_cast<T*>(raw_->state->data);
+  }
+
+  [[nodiscard]] const weir_filter_slice* raw() const { return raw_; }
+
+ private:
+  const weir_filter_slice* raw_;
+};
+
+// What process() returns; made by Filter::accept() and its siblings. Setters return *this, to be chained.
+struct Decision {
+  std::uint8_t verdict = WEIR_FILTER_UNDECIDED;
+  std::uint8_t keep = WEIR_KEEP_ALL;
+  bool need_all = false;
+  std::uint64_t streams = 0;  // none set: the default stream
+  std::uint32_t prescale = 1;
+  std::uint64_t prescale_counter = 0;
+  std::vector<std::uint32_t> sources;  // to keep (accept) or needed (need more)
+
+  // Goes to these streams instead of the default one.
+  Decision& to(std::uint64_t stream_bits) {
+    streams |= stream_bits;
+    return *this;
+  }
+  Decision& keep_no_raw_data() {
+    keep = WEIR_KEEP_NONE;
+    return *this;
+  }
+  Decision& keep_raw_data_of(std::vector<std::uint32_t> which) {
+    keep = WEIR_KEEP_LISTED;
+    sources = std::move(which);
+    return *this;
+  }
+  // Accepted as one of `n`; `counter` says which of them, counted from 1.
+  Decision& prescaled(std::uint32_t n, std::uint64_t counter) {
+    prescale = n;
+    prescale_counter = counter;
+    return *this;
+  }
+};
+
+// A number that all instances add to. Made by Filter::counter().
+class Counter {
+ public:
+  Counter() = default;
+  Counter(const weir_filter_host* host, std::uint32_t handle) : host_(host), handle_(handle) {}
+  void add(std::uint64_t amount = 1) const { host_->count(host_, handle_, amount); }
+
+ private:
+  const weir_filter_host* host_ = nullptr;
+  std::uint32_t handle_ = WEIR_NO_METRIC;
+};
+
+// A distribution that all instances fill. Made by Filter::histogram().
+class Histogram {
+ public:
+  Histogram() = default;
+  Histogram(const weir_filter_host* host, std::uint32_t handle) : host_(host), handle_(handle) {}
+  void record(double value) const { host_->record(host_, handle_, value); }
+
+ private:
+  const weir_filter_host* host_ = nullptr;
+  std::uint32_t handle_ = WEIR_NO_METRIC;
+};
+
+// The base of every filter. One instance per processing unit; its functions never run at the same time.
+class Filter {
+ public:
+  explicit Filter(FilterSetup& setup) : host_(setup.host()) {}
+  virtual ~Filter() = default;
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
+  virtual Decision process(const Slice& slice) = 0;
+  virtual void begin_run(const weir_filter_run& /*run*/) {}
+  virtual void end_run() {}
+  // The sources that step 0 wants; nothing: what the farm file says, all if it says nothing.
+  [[nodiscard]] virtual std::optional<std::vector<std::uint32_t>> first_sources() const {
+    return std::nullopt;
+  }
+
+ protected:
+  [[nodiscard]] static Decision accept() { return with_verdict(WEIR_FILTER_ACCEPT); }
+  [[nodiscard]] static Decision reject() { return with_verdict(WEIR_FILTER_REJECT); }
+  [[nodiscard]] static Decision need(std::vector<std::uint32_t> sources) {
+    Decision decision = with_verdict(WEIR_FILTER_NEED_MORE);
+    decision.sources = std::move(sources);
+    return decision;
+  }
+  [[nodiscard]] static Decision need_all() {
+    Decision decision = with_verdict(WEIR_FILTER_NEED_MORE);
+    decision.need_all = true;
+    return decision;
+  }
+
+  void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
+  [[nodiscard]] Counter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
+  [[nodiscard]] Histogram histogram(const char* name) const { return {host_, host_->histogram(host_, name)}; }
+  // The stream's bit; throws when the farm has no stream of this name.
+  [[nodiscard]] std::uint64_t stream(const std::string& name) const {
+    const std::uint64_t bit = host_->stream(host_, name.c_str());
+    if (bit == 0)
+      throw std::invalid_argument("the farm has no stream '" + name + "': add it to its list of streams");
+    return bit;
+  }
+
+  // Inside process() only. The random sequence is the same whenever and wherever this step of this slice
+  // runs.
+  [[nodiscard]] std::uint64_t random() const { return host_->random(host_); }
+  [[nodiscard]] double uniform() const {  // in [0, 1)
+    return static_cast<double>(random() >> 11) * 0x1.0p-53;
+  }
+  void add_event(std::uint64_t id, std::span<const std::byte> bytes) const {
+    if (host_->add_event(host_, id, bytes.data(), bytes.size()) != 0) {
+      throw std::length_error("more output events than the farm allows");
+    }
+  }
+  void set_result(std::span<const std::byte> bytes) const {
+    if (host_->set_result(host_, bytes.data(), bytes.size()) != 0) {
+      throw std::length_error("a filter result of " + std::to_string(bytes.size()) +
+                              " bytes is more than the farm allows");
+    }
+  }
+  [[nodiscard]] const weir_filter_host* host() const { return host_; }
+
+ private:
+  static Decision with_verdict(std::uint8_t verdict) {
+    Decision decision;
+    decision.verdict = verdict;
+    return decision;
+  }
+
+  const weir_filter_host* host_;
+};
+
+}  // namespace filter_v1
+}  // namespace weir

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/filter_host/error.hpp>
+#include <weir/filter_host/filter_metrics.hpp>
+#include <weir/filter_host/job.hpp>
+#include <weir/filter_host/plugin.hpp>
+#include <weir/filter_host/streams.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weir::filter_host {
+
+// What one step of one slice may produce, and one run may log. Beyond the first three the slice is a
+// filter_error; lines beyond the last are counted as `filter_log_dropped`.
+struct FilterLimits {
+  std::uint64_t event_bytes_max = std::uint64_t{16} << 20;
+  std::uint32_t events_max = 65536;
+  std::uint64_t filter_result_bytes_max = std::uint64_t{1} << 16;
+  std::uint32_t log_lines_max = 100;  // per instance and run
+};
+
+struct FilterConfig {
+  std::vector<std::pair<std::string, std::string>> parameters;  // each name once
+  StreamTable streams;
+  FilterLimits limits;
+  // WEIR_LOG_... and a line; called on the unit's thread. May be empty.
+  std::function<void(int level, std::string_view line)> log;
+};
+
+// One instance of a plugin, and the host services it sees. Calls must not overlap. What the plugin throws
+// against the rules is caught here and is an error like any other.
+class FilterInstance {
+ public:
+  // `metrics` outlives the instance.
+  [[nodiscard]] static Expected<std::unique_ptr<FilterInstance>, FilterError> create(
+      std::shared_ptr<const FilterPlugin> plugin, FilterConfig config, FilterMetrics& metrics);
+  ~FilterInstance();
+  FilterInstance(const FilterInstance&) = delete;
+  FilterInstance& operator=(const FilterInstance&) = delete;
+
+  [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run);
+  void end_run();
+  // Decides on the slice; `result` is cleared first, its token stays as it is.
+  void process(const weir_filter_slice& slice, FilterResult& result);
+  // The sources that step 0 wants, sorted; nothing: no wish. After begin_run.
+  [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources();
+
+  [[nodiscard]] const FilterPlugin& plugin() const { return *plugin_; }
+
+ private:
+  struct Services;  // the C functions of weir_filter_host
+
+  FilterInstance(std::shared_ptr<const FilterPlugin> plugin, FilterConfig config, FilterMetrics& metrics);
+  [[nodiscard]] Expected<void, FilterError> call_create();
+  void take_decision(const weir_filter_decision& decision, const weir_filter_slice& slice,
+                     FilterResult& result);
+  void take_accept(const weir_filter_decision& decision, FilterResult& result);
+  void take_need_more(const weir_filter_decision& decision, const weir_filter_slice& slice,
+                      FilterResult& result);
+  void fail(FilterResult& result, std::string_view why);
+  void write_log(int level, std::string_view text);
+
+  std::shared_ptr<const FilterPlugin> plugin_;
+  FilterConfig config_;
+  FilterMetrics::Cells& metrics_;
+  weir_filter_host host_{};
+  void* instance_ = nullptr;
+  RunInfo run_;
+  std::uint32_t log_lines_ = 0;
+
+  // Set while process() runs.
+  const weir_filter_slice* slice_ = nullptr;
+  FilterResult* result_ = nullptr;
+  std::string_view limit_reached_;
+  std::uint64_t random_drawn_ = 0;
+  std::uint64_t random_seed_ = 0;
+};
+
+}  // namespace weir::filter_host

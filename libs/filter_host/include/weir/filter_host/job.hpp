@@ -1,0 +1,102 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/weir_filter.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::filter_host {
+
+// One step of one slice for a filter. The view, its table, its fragments and its state belong to the caller
+// and stay as they are until the result has been drained.
+struct Job {
+  const weir_filter_slice* slice = nullptr;
+  std::uint64_t token = 0;  // the caller's own
+};
+
+enum class Verdict : std::uint8_t {
+  error = 0,  // filter_error: the plugin failed, or decided what cannot be done
+  reject = WEIR_FILTER_REJECT,
+  accept = WEIR_FILTER_ACCEPT,
+  need_more = WEIR_FILTER_NEED_MORE
+};
+
+enum class Keep : std::uint8_t { all = WEIR_KEEP_ALL, listed = WEIR_KEEP_LISTED, none = WEIR_KEEP_NONE };
+
+struct OutputEvent {
+  std::uint64_t id = 0;      // the filter's own
+  std::uint32_t offset = 0;  // into FilterResult::event_bytes
+  std::uint32_t size = 0;
+};
+
+// What a filter made of one job. Which fields mean something depends on the verdict.
+struct FilterResult {
+  std::uint64_t token = 0;
+  Verdict verdict = Verdict::error;
+  // accept:
+  Keep keep = Keep::all;
+  std::uint64_t streams = 0;  // at least one bit, all of them streams of the farm
+  std::uint32_t prescale = 1;
+  std::uint64_t prescale_counter = 0;
+  std::vector<std::uint32_t> keep_sources;  // sorted, each once; Keep::listed
+  std::vector<OutputEvent> events;
+  std::vector<std::byte> event_bytes;
+  std::vector<std::byte> filter_result;
+  // need_more: sources of the slice that were not asked for; none when need_all
+  bool need_all = false;
+  std::vector<std::uint32_t> need_sources;  // sorted, each once
+  // error:
+  std::string error;
+
+  DurationNs wall_ns = 0;
+  DurationNs cpu_ns = 0;  // of the unit's thread; 0 unless asked for
+
+  // Ready for the next job; keeps memory, except what an unusually large result took.
+  void clear();
+};
+
+struct RunInfo {
+  RunNumber run;
+  UtcNs start_time = 0;
+  std::vector<std::uint32_t> sources;  // masked ones left out, sorted
+};
+
+// A view with its sizes set, no fragments and no state.
+[[nodiscard]] inline weir_filter_slice empty_slice() {
+  weir_filter_slice slice{};
+  slice.struct_size = sizeof slice;
+  slice.fragment_stride = sizeof(weir_filter_fragment);
+  return slice;
+}
+
+// Owns what a filter remembers of one slice between steps. Give raw() to the view; it must not move while a
+// job of the slice is under way. Must be gone before the plugin is.
+class SliceState {
+ public:
+  SliceState() = default;
+  SliceState(SliceState&& other) noexcept : raw_(std::exchange(other.raw_, {})) {}
+  SliceState& operator=(SliceState&& other) noexcept {
+    if (this != &other) {
+      reset();
+      raw_ = std::exchange(other.raw_, {});
+    }
+    return *this;
+  }
+  ~SliceState() { reset(); }
+
+  [[nodiscard]] weir_filter_state* raw() { return &raw_; }
+  void reset() noexcept {
+    const weir_filter_state old = std::exchange(raw_, {});
+    if (old.destroy != nullptr) old.destroy(old.data);
+  }
+
+ private:
+  weir_filter_state raw_{};
+};
+
+}  // namespace weir::filter_host

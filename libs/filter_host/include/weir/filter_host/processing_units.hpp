@@ -1,0 +1,80 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/time.hpp>
+#include <weir/filter_host/error.hpp>
+#include <weir/filter_host/instance.hpp>
+#include <weir/filter_host/job.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace weir::filter_host {
+
+struct ProcessingUnitsOptions {
+  std::size_t units = 1;        // 0: jobs run inside drain(), on the caller's thread
+  std::size_t jobs_max = 4096;  // waiting, running and not yet drained
+  std::size_t batch_max = 64;   // jobs that a unit takes at once, when they are short
+  bool measure_cpu = false;     // fills FilterResult::cpu_ns, for two system calls a job
+  // Called when there is something to drain and there was nothing before: by a unit's thread, or with units
+  // == 0 by submit(). Must not call back in here. May be empty.
+  std::function<void()> wake;
+};
+
+// A unit that is at work, and since when (steady clock).
+struct OldestJob {
+  std::uint64_t token = 0;
+  TimeNs start_ns = 0;
+};
+
+// K threads, each with its own instance of the filter, between a queue of jobs and a list of results. All
+// functions are for one thread, the caller's; metrics() is for any. Results come in no particular order.
+class ProcessingUnits {
+ public:
+  [[nodiscard]] static Expected<std::unique_ptr<ProcessingUnits>, FilterError> create(
+      const std::shared_ptr<const FilterPlugin>& plugin, const FilterConfig& config,
+      ProcessingUnitsOptions options);
+  // Ends as stop() does, and waits for as long as a job takes.
+  ~ProcessingUnits();
+  ProcessingUnits(const ProcessingUnits&) = delete;
+  ProcessingUnits& operator=(const ProcessingUnits&) = delete;
+
+  // Both need in_flight() == 0, and call the instances one after the other on this thread.
+  [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run);
+  void end_run();
+  // As FilterInstance::first_sources().
+  [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources();
+
+  // Takes the first of `jobs` as far as there is room, and says how many.
+  [[nodiscard]] std::size_t submit(std::span<const Job> jobs);
+  // Appends what is finished. The results stay this object's: give each back with recycle().
+  void drain(std::vector<FilterResult*>& out);
+  void recycle(std::span<FilterResult* const> results);
+  [[nodiscard]] std::size_t in_flight() const;  // submitted and not drained
+
+  // The job that has been running longest; nothing when all units are idle. A hang shows here: nothing in
+  // this process can end it, what to do is the caller's decision.
+  [[nodiscard]] std::optional<OldestJob> oldest() const;
+  [[nodiscard]] std::optional<TimeNs> oldest_start_ns() const;
+  [[nodiscard]] FilterMetricsSnapshot metrics() const;
+
+  // Drops the jobs that wait and lets the units end. False when one has not after `patience_ns`: its thread
+  // is then left to itself, with all that it needs except the slice it works on, and the process had better
+  // end soon.
+  [[nodiscard]] bool stop(DurationNs patience_ns);
+
+ private:
+  struct Shared;
+  explicit ProcessingUnits(std::shared_ptr<Shared> shared);
+
+  std::shared_ptr<Shared> shared_;
+  std::vector<std::unique_ptr<FilterResult>> storage_;
+  std::vector<FilterResult*> free_;
+};
+
+}  // namespace weir::filter_host

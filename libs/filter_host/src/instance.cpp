@@ -1,0 +1,377 @@
+#include <weir/base/hash.hpp>
+#include <weir/filter_host/instance.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+namespace weir::filter_host {
+namespace {
+
+constexpr std::uint32_t kErrorTextSize = 512;
+constexpr std::size_t kKeepCapacityMax = std::size_t{1} << 20;
+
+// Runs a function of the plugin; false, with the reason in `error`, when it throws.
+template <class Call>
+bool guarded(char* error, Call call) {
+  try {
+    call();
+    return true;
+  } catch (const std::exception& e) {
+    std::strncpy(error, e.what(), kErrorTextSize - 1);
+  } catch (...) {
+    std::strncpy(error, "an exception", kErrorTextSize - 1);
+  }
+  return false;
+}
+
+// Plugins are asked to end their text with a zero byte; the buffer's last byte is ours, and stays one.
+std::string_view text_of(char* error) {
+  error[kErrorTextSize - 1] = 0;
+  return error[0] == 0 ? "it gave no reason" : std::string_view(error);
+}
+
+void sort_unique(std::vector<std::uint32_t>& sources) {
+  std::sort(sources.begin(), sources.end());
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+}
+
+template <class T>
+void clear_and_trim(std::vector<T>& items) {
+  items.clear();
+  if (items.capacity() * sizeof(T) > kKeepCapacityMax) items.shrink_to_fit();
+}
+
+}  // namespace
+
+void FilterResult::clear() {
+  verdict = Verdict::error;
+  keep = Keep::all;
+  streams = 0;
+  prescale = 1;
+  prescale_counter = 0;
+  clear_and_trim(keep_sources);
+  clear_and_trim(events);
+  clear_and_trim(event_bytes);
+  clear_and_trim(filter_result);
+  need_all = false;
+  clear_and_trim(need_sources);
+  error.clear();
+  wall_ns = 0;
+  cpu_ns = 0;
+}
+
+// Called by the plugin: nothing may be thrown through them, and a null pointer or a call outside process() is
+// answered, not believed.
+struct FilterInstance::Services {
+  static FilterInstance& self(const weir_filter_host* host) {
+    return *static_cast<FilterInstance*>(host->context);
+  }
+
+  // Runs `append` unless there is no slice or `allowed` is false; a refusal becomes the slice's filter_error.
+  template <class Append>
+  static std::int32_t bounded(FilterInstance& instance, bool allowed, std::string_view limit,
+                              Append append) noexcept {
+    if (instance.result_ == nullptr) return 1;
+    if (allowed) {
+      try {
+        append(*instance.result_);
+        return 0;
+      } catch (...) {
+        limit = "memory";
+      }
+    }
+    instance.limit_reached_ = limit;
+    return 1;
+  }
+
+  static void log(const weir_filter_host* host, std::int32_t level, const char* text) noexcept {
+    try {
+      self(host).write_log(level, text == nullptr ? "" : text);
+    } catch (...) {
+      self(host).metrics_.count(FilterMetrics::kLogDropped, 1);
+    }
+  }
+  static std::uint64_t stream(const weir_filter_host* host, const char* name) noexcept {
+    return name == nullptr ? 0 : self(host).config_.streams.bit(name);
+  }
+  static std::uint32_t counter(const weir_filter_host* host, const char* name) noexcept {
+    try {
+      return name == nullptr ? WEIR_NO_METRIC : self(host).metrics_.counter(name);
+    } catch (...) {
+      return WEIR_NO_METRIC;
+    }
+  }
+  static void count(const weir_filter_host* host, std::uint32_t counter, std::uint64_t amount) noexcept {
+    self(host).metrics_.count(counter, amount);
+  }
+  static std::uint32_t histogram(const weir_filter_host* host, const char* name) noexcept {
+    try {
+      return name == nullptr ? WEIR_NO_METRIC : self(host).metrics_.histogram(name);
+    } catch (...) {
+      return WEIR_NO_METRIC;
+    }
+  }
+  static void record(const weir_filter_host* host, std::uint32_t histogram, double value) noexcept {
+    self(host).metrics_.record(histogram, value);
+  }
+  static std::uint64_t random(const weir_filter_host* host) noexcept {
+    FilterInstance& instance = self(host);
+    if (instance.slice_ == nullptr) return 0;
+    if (instance.random_drawn_ == 0) {
+      const weir_filter_slice& slice = *instance.slice_;
+      instance.random_seed_ = mix64(mix64(mix64(slice.run) ^ slice.slice) ^ slice.step);
+    }
+    return mix64(instance.random_seed_ ^ mix64(++instance.random_drawn_));
+  }
+  static std::int32_t add_event(const weir_filter_host* host, std::uint64_t id, const void* bytes,
+                                std::uint64_t size) noexcept {
+    FilterInstance& instance = self(host);
+    const FilterLimits& limits = instance.config_.limits;
+    if (instance.result_ == nullptr) return 1;
+    const std::size_t used = instance.result_->event_bytes.size();
+    const bool fits = instance.result_->events.size() < limits.events_max &&
+                      (bytes != nullptr || size == 0) &&
+                      size <= limits.event_bytes_max - std::min<std::uint64_t>(used, limits.event_bytes_max);
+    return bounded(instance, fits, "output events", [&](FilterResult& result) {
+      result.events.push_back({id, static_cast<std::uint32_t>(used), static_cast<std::uint32_t>(size)});
+      const auto* from = static_cast<const std::byte*>(bytes);
+      result.event_bytes.insert(result.event_bytes.end(), from, from + size);
+    });
+  }
+  static std::int32_t set_result(const weir_filter_host* host, const void* bytes,
+                                 std::uint64_t size) noexcept {
+    FilterInstance& instance = self(host);
+    const bool fits =
+        size <= instance.config_.limits.filter_result_bytes_max && (bytes != nullptr || size == 0);
+    return bounded(instance, fits, "filter result", [&](FilterResult& result) {
+      const auto* from = static_cast<const std::byte*>(bytes);
+      result.filter_result.assign(from, from + size);
+    });
+  }
+  // A list longer than the slice's table is allowed to repeat itself, within reason.
+  static std::int32_t add_sources(const weir_filter_host* host,
+                                  std::vector<std::uint32_t> FilterResult::*list,
+                                  const std::uint32_t* sources, std::uint32_t count) noexcept {
+    constexpr std::size_t kListMax = std::size_t{1} << 20;
+    FilterInstance& instance = self(host);
+    if (instance.result_ == nullptr) return 1;
+    const bool fits =
+        (sources != nullptr || count == 0) && (instance.result_->*list).size() + count <= kListMax;
+    return bounded(instance, fits, "listed sources", [&](FilterResult& result) {
+      (result.*list).insert((result.*list).end(), sources, sources + count);
+    });
+  }
+  static std::int32_t keep_sources(const weir_filter_host* host, const std::uint32_t* sources,
+                                   std::uint32_t count) noexcept {
+    return add_sources(host, &FilterResult::keep_sources, sources, count);
+  }
+  static std::int32_t need_sources(const weir_filter_host* host, const std::uint32_t* sources,
+                                   std::uint32_t count) noexcept {
+    return add_sources(host, &FilterResult::need_sources, sources, count);
+  }
+};
+
+FilterInstance::FilterInstance(std::shared_ptr<const FilterPlugin> plugin, FilterConfig config,
+                               FilterMetrics& metrics)
+    : plugin_(std::move(plugin)), config_(std::move(config)), metrics_(metrics.add_instance()) {
+  host_.struct_size = sizeof host_;
+  host_.abi_version = WEIR_FILTER_ABI_VERSION;
+  host_.context = this;
+  host_.log = &Services::log;
+  host_.stream = &Services::stream;
+  host_.counter = &Services::counter;
+  host_.count = &Services::count;
+  host_.histogram = &Services::histogram;
+  host_.record = &Services::record;
+  host_.random = &Services::random;
+  host_.add_event = &Services::add_event;
+  host_.set_result = &Services::set_result;
+  host_.keep_sources = &Services::keep_sources;
+  host_.need_sources = &Services::need_sources;
+}
+
+Expected<std::unique_ptr<FilterInstance>, FilterError> FilterInstance::create(
+    std::shared_ptr<const FilterPlugin> plugin, FilterConfig config, FilterMetrics& metrics) {
+  std::unique_ptr<FilterInstance> instance(new FilterInstance(std::move(plugin), std::move(config), metrics));
+  if (auto created = instance->call_create(); !created) return Unexpected<FilterError>(created.error());
+  return instance;
+}
+
+Expected<void, FilterError> FilterInstance::call_create() {
+  std::vector<weir_filter_parameter> table;
+  table.reserve(config_.parameters.size());
+  for (const auto& [name, value] : config_.parameters) table.push_back({name.c_str(), value.c_str()});
+  weir_filter_parameters parameters{};
+  parameters.struct_size = sizeof parameters;
+  parameters.count = static_cast<std::uint32_t>(table.size());
+  parameters.stride = sizeof(weir_filter_parameter);
+  parameters.table = table.data();
+  char error[kErrorTextSize] = "";
+  guarded(error,
+          [&] { instance_ = plugin_->functions().create(&parameters, &host_, error, kErrorTextSize); });
+  if (instance_ != nullptr) return {};
+  return Unexpected<FilterError>(
+      {FilterErrorCode::create_failed, "filter '" + plugin_->name() + "': " + std::string(text_of(error))});
+}
+
+FilterInstance::~FilterInstance() {
+  char error[kErrorTextSize] = "";
+  if (instance_ == nullptr || guarded(error, [&] { plugin_->functions().destroy(instance_); })) return;
+  Services::log(&host_, WEIR_LOG_ERROR, error);
+}
+
+Expected<void, FilterError> FilterInstance::begin_run(const RunInfo& run) {
+  run_ = run;
+  log_lines_ = 0;
+  if (plugin_->functions().begin_run == nullptr) return {};
+  weir_filter_run view{};
+  view.struct_size = sizeof view;
+  view.run = run_.run.value;
+  view.start_time_utc_ns = run_.start_time;
+  view.source_count = static_cast<std::uint32_t>(run_.sources.size());
+  view.sources = run_.sources.data();
+  char error[kErrorTextSize] = "";
+  std::int32_t status = 1;
+  guarded(error, [&] { status = plugin_->functions().begin_run(instance_, &view, error, kErrorTextSize); });
+  if (status == 0) return {};
+  return Unexpected<FilterError>({FilterErrorCode::begin_run_failed,
+                                  "filter '" + plugin_->name() + "' refuses run " +
+                                      std::to_string(run_.run.value) + ": " + std::string(text_of(error))});
+}
+
+void FilterInstance::end_run() {
+  char error[kErrorTextSize] = "";
+  if (plugin_->functions().end_run == nullptr) return;
+  if (!guarded(error, [&] { plugin_->functions().end_run(instance_); })) {
+    Services::log(&host_, WEIR_LOG_ERROR, error);
+  }
+}
+
+void FilterInstance::process(const weir_filter_slice& slice, FilterResult& result) {
+  result.clear();
+  slice_ = &slice;
+  result_ = &result;
+  limit_reached_ = {};
+  random_drawn_ = 0;
+  weir_filter_decision decision{};
+  decision.struct_size = sizeof decision;
+  decision.streams = WEIR_STREAM_DEFAULT;
+  decision.prescale = 1;
+  char error[kErrorTextSize];
+  error[0] = 0;
+  std::int32_t status = 1;
+  guarded(error, [&] {
+    status = plugin_->functions().process(instance_, &slice, &decision, error, kErrorTextSize);
+  });
+  slice_ = nullptr;
+  result_ = nullptr;
+  if (status != 0) {
+    fail(result, text_of(error));
+  } else if (!limit_reached_.empty()) {
+    fail(result, "it reached the limit of its " + std::string(limit_reached_));
+  } else {
+    take_decision(decision, slice, result);
+  }
+}
+
+void FilterInstance::take_decision(const weir_filter_decision& decision, const weir_filter_slice& slice,
+                                   FilterResult& result) {
+  switch (decision.verdict) {
+    case WEIR_FILTER_REJECT:
+      result.clear();
+      result.verdict = Verdict::reject;
+      return;
+    case WEIR_FILTER_ACCEPT:
+      return take_accept(decision, result);
+    case WEIR_FILTER_NEED_MORE:
+      return take_need_more(decision, slice, result);
+    case WEIR_FILTER_UNDECIDED:
+      return fail(result, "it left the slice undecided");
+    default:
+      return fail(result, "verdict " + std::to_string(decision.verdict) + " is none of ABI 1");
+  }
+}
+
+void FilterInstance::take_accept(const weir_filter_decision& decision, FilterResult& result) {
+  if (decision.streams == 0) return fail(result, "it accepted into no stream");
+  if ((decision.streams & ~config_.streams.mask()) != 0) {
+    return fail(result, "it accepted into a stream that the farm does not have");
+  }
+  if (decision.keep > WEIR_KEEP_NONE) {
+    return fail(result, "keep " + std::to_string(decision.keep) + " is none of ABI 1");
+  }
+  result.verdict = Verdict::accept;
+  result.keep = static_cast<Keep>(decision.keep);
+  result.streams = decision.streams;
+  result.prescale = std::max(decision.prescale, std::uint32_t{1});
+  result.prescale_counter = decision.prescale_counter;
+  result.need_sources.clear();
+  if (result.keep == Keep::listed) {
+    sort_unique(result.keep_sources);
+  } else {
+    result.keep_sources.clear();
+  }
+}
+
+void FilterInstance::take_need_more(const weir_filter_decision& decision, const weir_filter_slice& slice,
+                                    FilterResult& result) {
+  std::vector<std::uint32_t> needed = std::move(result.need_sources);
+  result.clear();
+  result.need_all = decision.need_all != 0;
+  bool news = false;
+  if (result.need_all) {
+    for (std::uint32_t i = 0; i < slice.fragment_count && !news; ++i) {
+      news = weir_filter_fragment_at(&slice, i)->status == WEIR_FRAGMENT_NOT_REQUESTED;
+    }
+  } else {
+    std::erase_if(needed, [&slice](std::uint32_t source) {
+      const weir_filter_fragment* fragment = weir_filter_find(&slice, source);
+      return fragment == nullptr || fragment->status != WEIR_FRAGMENT_NOT_REQUESTED;
+    });
+    sort_unique(needed);
+    news = !needed.empty();
+    result.need_sources = std::move(needed);
+  }
+  // Without this a filter that always needs more would keep a slice for ever.
+  if (!news) return fail(result, "it needs more, but of no source that was not asked for already");
+  result.verdict = Verdict::need_more;
+}
+
+void FilterInstance::fail(FilterResult& result, std::string_view why) {
+  std::string text = "filter '" + plugin_->name() + "': " + std::string(why);
+  result.clear();
+  result.error = std::move(text);
+  metrics_.count(FilterMetrics::kFilterError, 1);
+}
+
+std::optional<std::vector<std::uint32_t>> FilterInstance::first_sources() {
+  const auto ask = plugin_->functions().first_sources;
+  if (ask == nullptr) return std::nullopt;
+  std::vector<std::uint32_t> sources(run_.sources.size());
+  std::uint32_t count = WEIR_ALL_SOURCES;
+  char error[kErrorTextSize] = "";
+  // More than the run has would be a wish with repetitions: asked for once more, then cut.
+  for (int round = 0; round < 2; ++round) {
+    const auto capacity = static_cast<std::uint32_t>(sources.size());
+    const bool good = guarded(error, [&] { count = ask(instance_, sources.data(), capacity); });
+    if (!good || count == WEIR_ALL_SOURCES) return std::nullopt;
+    if (count <= capacity) break;
+    constexpr std::uint32_t kWishMax = 1 << 20;
+    sources.resize(std::min(count, kWishMax));
+  }
+  sources.resize(std::min<std::size_t>(count, sources.size()));
+  sort_unique(sources);
+  return sources;
+}
+
+void FilterInstance::write_log(int level, std::string_view text) {
+  if (!config_.log || log_lines_ == config_.limits.log_lines_max) {
+    metrics_.count(FilterMetrics::kLogDropped, 1);
+    return;
+  }
+  ++log_lines_;
+  config_.log(level, text);
+}
+
+}  // namespace weir::filter_host

@@ -1,0 +1,111 @@
+// Does what its parameter `do` says.
+#include <weir/filter.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace {
+
+struct Noted {
+  explicit Noted(weir::Counter gone_) : gone(gone_) {}
+  ~Noted() { gone.add(); }
+  weir::Counter gone;
+};
+
+class Scripted : public weir::Filter {
+ public:
+  explicit Scripted(weir::FilterSetup& setup)
+      : Filter(setup),
+        what_(setup.parameter("do", "accept")),
+        number_(setup.parameter("number", std::uint32_t{0}, std::uint32_t{0}, std::uint32_t{100})),
+        processed_(counter("processed")),
+        ids_(histogram("ids")) {
+    if (what_ == "throw_in_create") throw std::runtime_error("cannot open the oracle");
+    if (what_ == "unknown_stream") (void)stream("gold");
+    if (what_ == "many_counters") {
+      for (int i = 0; i < 300; ++i) counter(("c" + std::to_string(i)).c_str()).add();
+    }
+  }
+
+  void begin_run(const weir_filter_run& run) override {
+    if (what_ == "throw_in_begin_run") throw std::runtime_error("no calibration");
+    sources_.assign(run.sources, run.sources + run.source_count);
+  }
+  void end_run() override {
+    if (what_ == "throw_in_end_run") throw std::runtime_error("cannot say goodbye");
+  }
+  [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() const override {
+    if (what_ == "need_more") return std::vector<std::uint32_t>{sources_.at(0)};
+    return std::nullopt;
+  }
+
+  weir::Decision process(const weir::Slice& slice) override {
+    processed_.add();
+    ids_.record(static_cast<double>(slice.id()));
+    if (what_ == "throw") throw std::runtime_error("hit 7 has no time");
+    if (what_ == "throw_int") throw 7;
+    if (what_ == "undecided") return {};
+    if (what_ == "reject") return reject();
+    if (what_ == "need_all") return need_all();
+    if (what_ == "need_none") return need({});
+    if (what_ == "need_known") return need({10});
+    if (what_ == "need_more") return need_more(slice);
+    if (what_ == "log") log(WEIR_LOG_INFO, "slice " + std::to_string(slice.id()));
+    if (what_ == "wrong_stream") return accept().to(std::uint64_t{1} << 40U);
+    if (what_ == "muons") return accept().to(stream("muons")).keep_raw_data_of({30, 10, 30}).prescaled(5, 2);
+    if (what_ == "events") return events(slice);
+    if (what_ == "flood") return flood();
+    if (what_ == "meet") return meet();
+    if (what_ == "random") result_.put(random()).put(random());
+    if (what_ == "bytes") result_.put(slice.bytes());
+    if (what_ == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number_));
+    if (!result_.bytes().empty()) set_result(result_.bytes());
+    result_.clear();
+    return accept();
+  }
+
+ private:
+  weir::Decision need_more(const weir::Slice& slice) {
+    if (Noted* noted = slice.remembered<Noted>(); noted == nullptr) {
+      slice.remember<Noted>(counter("state_gone"));
+      return need({30, 20});
+    }
+    return slice.find(20).requested() ? accept() : reject();
+  }
+  weir::Decision events(const weir::Slice& slice) {
+    for (std::uint32_t i = 0; i < number_; ++i) {
+      result_.clear();
+      add_event(slice.id() + i, result_.put(i).bytes());
+    }
+    result_.clear();
+    return accept().keep_no_raw_data();
+  }
+  // Accepts when another instance comes here as well.
+  weir::Decision meet() {
+    static std::atomic<int> arrived{0};
+    const int pair = arrived.fetch_add(1) / 2;
+    const auto patience_end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (arrived.load() < 2 * (pair + 1)) {
+      if (std::chrono::steady_clock::now() > patience_end) throw std::runtime_error("nobody came");
+      std::this_thread::yield();
+    }
+    return accept();
+  }
+  weir::Decision flood() {
+    const std::vector<std::byte> much(1000);
+    for (int i = 0; i < 100; ++i) (void)host()->add_event(host(), 0, much.data(), much.size());
+    return accept();
+  }
+
+  std::string what_;
+  std::uint32_t number_;
+  weir::Counter processed_;
+  weir::Histogram ids_;
+  weir::ByteWriter result_;
+  std::vector<std::uint32_t> sources_;
+};
+
+}  // namespace
+
+WEIR_FILTER_PLUGIN(Scripted, "scripted", "2.5", "does what it is told")

@@ -1,0 +1,50 @@
+// Works for a set time and then decides by chance: stands in for an algorithm when the farm itself is
+// measured.
+//   microseconds   of CPU time per slice (default 1000)
+//   reject         share of the slices that are rejected, 0 to 1 (default 0)
+//   keep           all (default): accepted slices with raw data; none: without
+#include <weir/filter.hpp>
+
+#include <time.h>
+
+namespace {
+
+std::uint64_t cpu_time_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+class Busy : public weir::Filter {
+ public:
+  explicit Busy(weir::FilterSetup& setup)
+      : Filter(setup),
+        work_ns_(setup.parameter("microseconds", 1000.0, 0.0, 1e9) * 1e3),
+        reject_(setup.parameter("reject", 0.0, 0.0, 1.0)),
+        keep_(setup.choice("keep", {"all", "none"}) == 0) {}
+
+  weir::Decision process(const weir::Slice& slice) override {
+    if (work_ns_ > 0) work(slice.id());
+    if (uniform() < reject_) return reject();
+    return keep_ ? accept() : accept().keep_no_raw_data();
+  }
+
+ private:
+  void work(std::uint64_t value) {
+    constexpr int kStepsPerLook = 2000;  // a microsecond or two; a look at the CPU clock is a system call
+    const std::uint64_t end = cpu_time_ns() + static_cast<std::uint64_t>(work_ns_);
+    do {
+      for (int i = 0; i < kStepsPerLook; ++i) value = value * 6364136223846793005U + 1442695040888963407U;
+      sink_ = value;
+    } while (cpu_time_ns() < end);
+  }
+
+  double work_ns_;
+  double reject_;
+  bool keep_;
+  volatile std::uint64_t sink_ = 0;  // so that the work is not optimised away
+};
+
+}  // namespace
+
+WEIR_FILTER_PLUGIN(Busy, "busy", "1.0", "works for a set CPU time, then accepts or rejects by chance")

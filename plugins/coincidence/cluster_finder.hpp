@@ -1,0 +1,110 @@
+#pragma once
+
+#include "geometry.hpp"
+#include <weir/base/bytes.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace coincidence {
+
+struct FinderSettings {
+  double pair_window_ns = 20;   // between two hits of a level-1 coincidence
+  double extra_window_ns = 20;  // on top of the light's way between two floors: scattering, size of a floor
+  std::uint32_t minimum = 0;    // floors of a cluster; 0: choose_minimum()
+  // For choose_minimum() only:
+  double background_hz = 70e3;              // single hits per module
+  double accidentals_per_slice_max = 5e-3;  // clusters that background alone may make
+  double slice_ns = 10e6;
+};
+
+// The least number of floors at which background alone makes fewer clusters than the settings allow, at
+// least 2. An upper bound of the accidental rate, sum over floors of R x (mean number of other floors'
+// level-1 hits that are causally connected with one)^(n-1) / (n-1)!, with R the accidental level-1 rate of a
+// floor: it takes hits that are connected with one as connected with each other.
+[[nodiscard]] std::uint32_t choose_minimum(const Geometry& geometry, const FinderSettings& settings);
+
+struct FoundHit {
+  std::uint32_t source = 0;
+  std::uint32_t time_ns = 0;  // from the slice's start
+  std::uint8_t channel = 0;
+  std::uint8_t tot_ns = 0;
+};
+
+// Hits on different floors, every two of them causally connected. Hits `first_hit` and on of
+// ClusterFinder::hits().
+struct Cluster {
+  std::uint32_t floors = 0;
+  std::uint32_t first_hit = 0;
+  std::uint32_t hit_count = 0;  // sorted by time
+};
+
+// Level-1 coincidences (hits of different modules of one floor within pair_window_ns) and clusters of them
+// that can come from one track: between any two, |dt| <= distance / (speed of light in water) +
+// extra_window_ns. Time is proportional to the hits, memory is kept from slice to slice. One thread.
+class ClusterFinder {
+ public:
+  ClusterFinder(Geometry geometry, const FinderSettings& settings);
+
+  // A new slice.
+  void clear();
+  // All hits of one source, in the format of weir/source/hit.hpp. False when the bytes end in something else;
+  // the hits before that count. Sources that the geometry does not know are passed over.
+  [[nodiscard]] bool add(std::uint32_t source, weir::ConstBytes fragment);
+  // The clusters of what was added, in the order of their first level-1 coincidence. Valid until clear().
+  [[nodiscard]] std::span<const Cluster> find();
+  [[nodiscard]] std::span<const FoundHit> hits() const { return found_hits_; }
+
+  [[nodiscard]] std::uint32_t minimum() const { return settings_.minimum; }
+  [[nodiscard]] std::uint64_t hit_count() const { return hit_count_; }         // of the slice, all sources
+  [[nodiscard]] std::uint64_t level1_count() const { return level1_.size(); }  // after find()
+
+ private:
+  // time_ns << 32 | index of the hit's source on its floor << 16 | channel << 8 | time over threshold: sorts
+  // by time.
+  using PackedHit = std::uint64_t;
+  struct Floor {
+    std::vector<PackedHit> hits;      // runs of one source after another, each sorted
+    std::vector<std::size_t> starts;  // of the runs
+    std::vector<std::uint32_t> sources;
+  };
+  // Hits of one floor, each within the pair window of the next.
+  struct Level1 {
+    std::uint32_t time_ns = 0;  // of the first hit
+    std::uint32_t floor = 0;
+    std::uint32_t first_hit = 0;  // in level1_hits_
+    std::uint32_t hit_count = 0;
+    bool used = false;
+  };
+
+  static std::uint32_t time_of(PackedHit hit) { return static_cast<std::uint32_t>(hit >> 32U); }
+  static std::uint32_t module_of(PackedHit hit) { return static_cast<std::uint32_t>(hit) >> 8U; }
+  void sort_floor(Floor& floor);
+  void find_level1(std::uint32_t floor_index);
+  void append_level1(std::uint32_t floor_index, std::span<const PackedHit> hits);
+  [[nodiscard]] bool connected(const Level1& a, const Level1& b) const;
+  void collect_candidates(std::size_t seed);
+  void reduce_to_clique();
+  [[nodiscard]] std::uint32_t count_floors();
+  void append_cluster(std::uint32_t floors);
+
+  Geometry geometry_;
+  FinderSettings settings_;
+  std::vector<float> reach_ns_;  // floors x floors: largest |dt| that is causal
+  double reach_max_ns_ = 0;
+
+  std::vector<Floor> floors_;
+  std::vector<std::uint32_t> place_on_floor_;  // of geometry_.sources[i], index into Floor::sources
+  std::vector<PackedHit> scratch_;
+  std::uint64_t hit_count_ = 0;
+  std::vector<PackedHit> level1_hits_;
+  std::vector<Level1> level1_;
+  std::vector<std::size_t> candidates_;
+  std::vector<std::uint32_t> partners_;
+  std::vector<std::uint32_t> floors_seen_;
+  std::vector<FoundHit> found_hits_;
+  std::vector<Cluster> clusters_;
+};
+
+}  // namespace coincidence

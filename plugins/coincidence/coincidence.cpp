@@ -1,0 +1,100 @@
+// The filter `coincidence`: README.md says what it does, which parameters it takes and what it writes.
+#include "cluster_finder.hpp"
+#include <weir/filter.hpp>
+#include <weir/source/detector.hpp>
+
+#include <fstream>
+#include <memory>
+
+namespace {
+
+using coincidence::Cluster;
+using coincidence::ClusterFinder;
+using coincidence::FoundHit;
+
+constexpr std::uint16_t kEventVersion = 1;
+constexpr unsigned kIndexBits = 16;  // of an event's id: which cluster of its slice
+
+coincidence::Geometry read_detector(weir::FilterSetup& setup) {
+  weir::source::HitsSettings settings;
+  const std::string file = setup.parameter("geometry", "");
+  settings.first_source.value = setup.parameter("first_source", settings.first_source.value);
+  settings.strings = setup.parameter("strings", settings.strings);
+  settings.floors_per_string = setup.parameter("floors_per_string", settings.floors_per_string);
+  settings.modules_per_floor = setup.parameter("modules_per_floor", settings.modules_per_floor);
+  settings.floor_spacing_m = setup.parameter("floor_spacing_m", settings.floor_spacing_m);
+  settings.string_spacing_m = setup.parameter("string_spacing_m", settings.string_spacing_m);
+  settings.module_radius_m = setup.parameter("module_radius_m", settings.module_radius_m);
+  if (file.empty()) {
+    const std::string wrong = weir::source::Detector::check(settings);
+    if (!wrong.empty()) throw std::invalid_argument(wrong);
+    return coincidence::geometry_of(weir::source::Detector(settings));
+  }
+  std::ifstream in(file);
+  if (!in) throw std::invalid_argument("parameter 'geometry': '" + file + "' cannot be read");
+  return coincidence::read_geometry(in, file);
+}
+
+coincidence::FinderSettings read_finder(weir::FilterSetup& setup) {
+  constexpr double kLongestNs = 1e6;
+  coincidence::FinderSettings settings;
+  settings.pair_window_ns = setup.parameter("pair_window_ns", settings.pair_window_ns, 0.0, kLongestNs);
+  settings.extra_window_ns = setup.parameter("extra_window_ns", settings.extra_window_ns, 0.0, kLongestNs);
+  settings.minimum = setup.parameter("minimum", settings.minimum);
+  settings.background_hz = setup.parameter("background_hz", settings.background_hz, 0.0, 1e9);
+  return settings;
+}
+
+class Coincidence : public weir::Filter {
+ public:
+  explicit Coincidence(weir::FilterSetup& setup)
+      : Filter(setup),
+        keep_raw_(setup.choice("keep", {"none", "raw"}) == 1),
+        finder_(read_detector(setup), read_finder(setup)),
+        hits_(counter("coincidence_hits")),
+        level1_(counter("coincidence_level1")),
+        clusters_(counter("coincidence_clusters")),
+        malformed_(counter("coincidence_malformed_fragments")),
+        cluster_floors_(histogram("coincidence_cluster_floors")) {}
+
+  weir::Decision process(const weir::Slice& slice) override {
+    finder_.clear();
+    for (const weir::Fragment fragment : slice) {
+      if (!finder_.add(fragment.source(), fragment.bytes())) malformed_.add();
+    }
+    const std::span<const Cluster> clusters = finder_.find();
+    hits_.add(finder_.hit_count());
+    level1_.add(finder_.level1_count());
+    if (clusters.empty()) return reject();
+
+    clusters_.add(clusters.size());
+    for (std::size_t i = 0; i < clusters.size(); ++i) write_event(slice, clusters[i], i);
+    return keep_raw_ ? accept() : accept().keep_no_raw_data();
+  }
+
+ private:
+  void write_event(const weir::Slice& slice, const Cluster& cluster, std::size_t index) {
+    const std::span<const FoundHit> hits = finder_.hits().subspan(cluster.first_hit, cluster.hit_count);
+    event_.clear();
+    event_.put(kEventVersion).put(static_cast<std::uint16_t>(cluster.floors)).put(cluster.hit_count);
+    event_.put(static_cast<std::uint64_t>(slice.trigger_time_utc_ns()));
+    for (const FoundHit& hit : hits) {
+      event_.put(hit.source).put(hit.time_ns).put(hit.channel).put(hit.tot_ns).put(std::uint16_t{0});
+    }
+    add_event(slice.id() << kIndexBits | index, event_.bytes());
+    cluster_floors_.record(cluster.floors);
+  }
+
+  bool keep_raw_;
+  ClusterFinder finder_;
+  weir::Counter hits_;
+  weir::Counter level1_;
+  weir::Counter clusters_;
+  weir::Counter malformed_;
+  weir::Histogram cluster_floors_;
+  weir::ByteWriter event_;
+};
+
+}  // namespace
+
+WEIR_FILTER_PLUGIN(Coincidence, "coincidence", "1.0", "finds muon tracks: causally connected pairs of hits")

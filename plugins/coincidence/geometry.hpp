@@ -1,0 +1,36 @@
+#pragma once
+
+#include <weir/source/detector.hpp>
+
+#include <cstdint>
+#include <istream>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace coincidence {
+
+// Where the hits of a source come from.
+struct SourcePlace {
+  std::uint32_t source = 0;
+  std::uint32_t floor = 0;  // index into Geometry::floors
+};
+
+// What the trigger knows of the detector: which sources are on one floor, and where the floors are. Sources
+// whose hits have several channels (photomultipliers) count each channel as a module of its own.
+struct Geometry {
+  std::vector<weir::source::Vector3> floors;  // m, the mean of the floor's sources
+  std::vector<SourcePlace> sources;           // sorted by source
+
+  [[nodiscard]] double longest_distance_m() const;
+};
+
+// The detector of the `hits` source.
+[[nodiscard]] Geometry geometry_of(const weir::source::Detector& detector);
+
+// One source a line: source, floor (any number that its neighbours share), x, y, z in m, separated by blanks;
+// empty lines and lines that begin with # are passed over. Throws std::invalid_argument with `name` and the
+// line's number.
+[[nodiscard]] Geometry read_geometry(std::istream& in, const std::string& name);
+
+}  // namespace coincidence
