@@ -1,0 +1,38 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/ingest/error.hpp>
+#include <weir/ingest/recorded_run.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::ingest {
+
+// A folder's index.json, checked: every fragment lies inside the length that the index gives for its file.
+struct FolderIndex {
+  struct Fragment {
+    SourceId source;
+    std::uint64_t offset = 0;  // bytes
+    std::uint64_t length = 0;  // bytes
+  };
+  struct Slice {
+    SliceId slice;
+    UtcNs time = 0;
+    std::string file;  // a name inside the folder
+    std::uint64_t bytes = 0;
+    std::vector<Fragment> fragments;  // ascending in source, each once
+  };
+  std::vector<Slice> slices;  // ascending in id, each once
+};
+
+// `path` is for messages: "index.json: slices[0].fragments[3].hits: ...". Reads the text only.
+[[nodiscard]] Expected<FolderIndex, Failure> parse_folder_index(const std::string& text,
+                                                                std::string_view path,
+                                                                const ReplayLimits& limits = {});
+
+}  // namespace weir::ingest

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/base/expected.hpp>
+#include <weir/base/fragment_status.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/ingest/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::ingest {
+
+// What was recorded of one source. `bytes` live as long as the run.
+struct RecordedFragment {
+  SourceId source;
+  FragmentStatus status = FragmentStatus::ok;  // ok, truncated, suppressed or missing
+  MissingReason reason = MissingReason::none;  // when missing
+  bool checksummed = false;                    // crc32c is known to be that of the bytes
+  std::uint32_t crc32c = 0;
+  ConstBytes bytes;
+};
+
+struct RecordedSlice {
+  SliceId slice;
+  UtcNs time = 0;                           // its start
+  std::vector<RecordedFragment> fragments;  // ascending in source, each once
+};
+
+// Data to be replayed, wherever it came from.
+struct RecordedRun {
+  std::vector<RecordedSlice> slices;  // at least one; ascending in id
+  std::vector<SourceId> sources;      // that occur in any slice, ascending
+  std::shared_ptr<const void> owner;  // of all bytes
+};
+
+struct ReplayLimits {
+  std::uint64_t index_bytes_max = 16ULL << 20U;
+  std::uint64_t bytes_max =
+      4ULL << 30U;  // of a folder's data, which is read into memory; run files are mapped
+  std::size_t slices_max = 1'000'000;
+  std::size_t fragments_max = 20'000'000;  // of all slices together
+};
+
+// Everything that can be replayed at `path`: a folder with an index.json (README.md, "Folder format"), a run
+// file of Weir, or a folder of those (*.weir), of which each slice's copy that counts is taken. Blocks; for
+// start-up.
+[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_recorded_run(
+    const std::string& path, const ReplayLimits& limits = {});
+
+// What a farm's layout depends on.
+struct RecordedContents {
+  std::vector<SourceId> sources;         // ascending
+  std::uint64_t slices = 0;              //
+  std::uint64_t slice_bytes_max = 0;     // of the largest slice
+  std::uint64_t fragment_bytes_max = 0;  // of the largest fragment
+};
+// The same places as load_recorded_run(), without reading the data: a folder's index, run files' tables.
+[[nodiscard]] Expected<RecordedContents, Failure> look_into(const std::string& path,
+                                                            const ReplayLimits& limits = {});
+
+// The folder with an index.json.
+[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(
+    const std::string& path, const ReplayLimits& limits = {});
+// Run files of one run. A fragment whose bytes were not kept, or are marked corrupt, is missing.
+[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_run_files(
+    const std::vector<std::string>& paths, const ReplayLimits& limits = {});
+
+}  // namespace weir::ingest

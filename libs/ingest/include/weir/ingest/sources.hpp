@@ -1,0 +1,48 @@
+#pragma once
+
+#include <weir/ingest/recorded_run.hpp>
+#include <weir/source/detector.hpp>
+#include <weir/source/dummy_content.hpp>
+#include <weir/source/source.hpp>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::ingest {
+
+enum class SourceKind : std::uint8_t { dummy, hits, replay };
+[[nodiscard]] constexpr std::string_view name(SourceKind kind) {
+  constexpr std::string_view kNames[] = {"dummy", "hits", "replay"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+[[nodiscard]] std::optional<SourceKind> source_kind(std::string_view name);
+
+struct ReplaySettings {
+  std::string path;
+  bool loop = true;
+  ReplayLimits limits;
+};
+
+// What the sources of a farm are. Only the settings of its kind are looked at.
+struct SourceSettings {
+  SourceKind kind = SourceKind::dummy;
+  bool checksums = true;
+  source::DummySettings dummy;
+  source::HitsSettings hits;
+  ReplaySettings replay;
+};
+
+// The sources that a farm of this kind has, ascending; empty for dummy, which can have any. Reads the
+// recorded data of kind replay. Throws std::runtime_error with a sentence when settings or data are unusable.
+[[nodiscard]] std::vector<SourceId> known_sources(const SourceSettings& settings);
+
+// The named sources of a farm, sharing what they have in common. Throws std::runtime_error, also for a source
+// that is not one of known_sources().
+[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(const SourceSettings& settings,
+                                                                        std::span<const SourceId> sources);
+
+}  // namespace weir::ingest

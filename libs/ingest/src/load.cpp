@@ -1,0 +1,156 @@
+#include "source_list.hpp"
+#include <weir/ingest/folder_index.hpp>
+#include <weir/ingest/recorded_run.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace weir::ingest {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kIndexName = "index.json";
+constexpr const char* kRunFileSuffix = ".weir";
+
+Unexpected<Failure> failed(IngestError error, const fs::path& path, const std::string& what) {
+  return Unexpected<Failure>({error, path.string() + ": " + what});
+}
+
+// The whole file, which must have at most `bytes_max` bytes.
+Expected<std::string, Failure> read_file(const fs::path& path, std::uint64_t bytes_max) {
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(path, error);
+  if (error) {
+    const bool absent = error == std::errc::no_such_file_or_directory;
+    return failed(absent ? IngestError::not_found : IngestError::io, path, error.message());
+  }
+  if (size > bytes_max) {
+    return failed(IngestError::too_large, path,
+                  std::to_string(size) + " bytes, the limit is " + std::to_string(bytes_max));
+  }
+  std::string content(size, '\0');
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !file.read(content.data(), static_cast<std::streamsize>(size))) {
+    return failed(IngestError::io, path, errno != 0 ? std::strerror(errno) : "cannot be read");
+  }
+  return content;
+}
+
+Expected<FolderIndex, Failure> read_index(const fs::path& folder, const ReplayLimits& limits) {
+  const auto text = read_file(folder / kIndexName, limits.index_bytes_max);
+  if (!text) return Unexpected<Failure>(text.error());
+  return parse_folder_index(*text, (folder / kIndexName).string(), limits);
+}
+
+// What stands at a path: run files, or none for a folder with an index.
+Expected<std::vector<std::string>, Failure> run_files_at(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    return failed(IngestError::not_found, path, "there is no such file or folder; set replay.path");
+  }
+  if (fs::is_regular_file(status)) return std::vector{path};
+  if (!fs::is_directory(status)) return failed(IngestError::io, path, "is neither a file nor a folder");
+  std::vector<std::string> files;
+  if (fs::exists(fs::path(path) / kIndexName, error)) return files;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == kRunFileSuffix) files.push_back(entry->path().string());
+  }
+  if (error) return failed(IngestError::io, path, error.message());
+  if (files.empty()) {
+    return failed(IngestError::not_found, path,
+                  std::string("holds neither ") + kIndexName + " nor run files (*" + kRunFileSuffix + ")");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// `Slice` has `fragments`, `length_of` gives the bytes of one.
+template <class Slice, class LengthOf>
+void note_sizes(const std::vector<Slice>& slices, LengthOf length_of, RecordedContents& contents) {
+  contents.slices = slices.size();
+  for (const Slice& slice : slices) {
+    std::uint64_t bytes = 0;
+    for (const auto& fragment : slice.fragments) {
+      const std::uint64_t length = length_of(fragment);
+      bytes += length;
+      contents.fragment_bytes_max = std::max(contents.fragment_bytes_max, length);
+      contents.sources.push_back(fragment.source);
+    }
+    contents.slice_bytes_max = std::max(contents.slice_bytes_max, bytes);
+  }
+  std::sort(contents.sources.begin(), contents.sources.end());
+  contents.sources.erase(std::unique(contents.sources.begin(), contents.sources.end()),
+                         contents.sources.end());
+}
+
+}  // namespace
+
+Expected<RecordedContents, Failure> look_into(const std::string& path, const ReplayLimits& limits) {
+  const auto files = run_files_at(path);
+  if (!files) return Unexpected<Failure>(files.error());
+  RecordedContents contents;
+  if (files->empty()) {
+    const auto index = read_index(path, limits);
+    if (!index) return Unexpected<Failure>(index.error());
+    note_sizes(
+        index->slices, [](const FolderIndex::Fragment& fragment) { return fragment.length; }, contents);
+  } else {
+    const auto run = load_run_files(*files, limits);
+    if (!run) return Unexpected<Failure>(run.error());
+    note_sizes((*run)->slices, [](const RecordedFragment& fragment) { return fragment.bytes.size(); },
+               contents);
+  }
+  return contents;
+}
+
+Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(const std::string& path,
+                                                                  const ReplayLimits& limits) {
+  const fs::path folder(path);
+  const auto index = read_index(folder, limits);
+  if (!index) return Unexpected<Failure>(index.error());
+
+  const auto files = std::make_shared<std::vector<std::string>>();
+  files->reserve(index->slices.size());  // the fragments refer to the strings' bytes: they must not move
+  auto run = std::make_shared<RecordedRun>();
+  std::uint64_t bytes_left = limits.bytes_max;
+  for (std::size_t n = 0; n < index->slices.size(); ++n) {
+    const FolderIndex::Slice& slice = index->slices[n];
+    auto content = read_file(folder / slice.file, bytes_left);
+    if (!content) return Unexpected<Failure>(content.error());
+    if (content->size() != slice.bytes) {
+      return failed(IngestError::malformed, folder / slice.file,
+                    std::to_string(content->size()) + " bytes, but " + kIndexName + " says " +
+                        std::to_string(slice.bytes) + " for slice " + std::to_string(slice.slice.value));
+    }
+    bytes_left -= content->size();
+    files->push_back(std::move(*content));
+    const ConstBytes bytes = std::as_bytes(std::span(files->back()));
+    RecordedSlice& recorded = run->slices.emplace_back();
+    recorded.slice = slice.slice;
+    recorded.time = slice.time;
+    recorded.fragments.reserve(slice.fragments.size());
+    for (const FolderIndex::Fragment& fragment : slice.fragments) {
+      RecordedFragment& entry = recorded.fragments.emplace_back();
+      entry.source = fragment.source;
+      entry.bytes = bytes.subspan(fragment.offset, fragment.length);
+    }
+  }
+  run->sources = sources_in(run->slices);
+  run->owner = files;
+  return run;
+}
+
+Expected<std::shared_ptr<const RecordedRun>, Failure> load_recorded_run(const std::string& path,
+                                                                        const ReplayLimits& limits) {
+  const auto files = run_files_at(path);
+  if (!files) return Unexpected<Failure>(files.error());
+  return files->empty() ? load_folder(path, limits) : load_run_files(*files, limits);
+}
+
+}  // namespace weir::ingest

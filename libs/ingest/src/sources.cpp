@@ -1,0 +1,91 @@
+#include <weir/ingest/replay_source.hpp>
+#include <weir/ingest/sources.hpp>
+#include <weir/source/dummy_source.hpp>
+#include <weir/source/hits_source.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir::ingest {
+namespace {
+
+using SourceList = std::vector<std::unique_ptr<source::Source>>;
+
+[[noreturn]] void not_there(SourceId source, const std::string& where) {
+  throw std::runtime_error("source " + std::to_string(source.value) + " is not in " + where);
+}
+
+std::shared_ptr<const RecordedRun> recorded(const ReplaySettings& settings) {
+  auto run = load_recorded_run(settings.path, settings.limits);
+  if (!run) throw std::runtime_error("replay: " + run.error().detail);
+  return *run;
+}
+
+SourceList make_dummy(const SourceSettings& settings, std::span<const SourceId> ids) {
+  const auto group = std::make_shared<source::DummyGroup>(settings.dummy, settings.checksums);
+  SourceList list;
+  for (const SourceId id : ids) list.push_back(std::make_unique<source::DummySource>(id, group));
+  return list;
+}
+
+SourceList make_hits(const SourceSettings& settings, std::span<const SourceId> ids) {
+  const auto group = std::make_shared<source::HitsGroup>(settings.hits, settings.checksums);
+  const source::Detector& detector = group->detector();
+  SourceList list;
+  for (const SourceId id : ids) {
+    if (!detector.contains(id)) {
+      not_there(id, "the detector, which has " + std::to_string(detector.modules()) + " from " +
+                        std::to_string(detector.first_source().value) + " on");
+    }
+    list.push_back(std::make_unique<source::HitsSource>(id, group));
+  }
+  return list;
+}
+
+SourceList make_replay(const SourceSettings& settings, std::span<const SourceId> ids) {
+  const auto run = recorded(settings.replay);
+  SourceList list;
+  for (const SourceId id : ids) {
+    if (!std::binary_search(run->sources.begin(), run->sources.end(), id)) {
+      not_there(id, "the recorded data at " + settings.replay.path);
+    }
+    list.push_back(std::make_unique<ReplaySource>(id, run, settings.replay.loop, settings.checksums));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::optional<SourceKind> source_kind(std::string_view text) {
+  for (const SourceKind kind : {SourceKind::dummy, SourceKind::hits, SourceKind::replay}) {
+    if (name(kind) == text) return kind;
+  }
+  return std::nullopt;
+}
+
+std::vector<SourceId> known_sources(const SourceSettings& settings) {
+  if (settings.kind == SourceKind::dummy) return {};
+  if (settings.kind == SourceKind::replay) return recorded(settings.replay)->sources;
+  if (const std::string why = source::Detector::check(settings.hits); !why.empty()) {
+    throw std::runtime_error("hits source: " + why);
+  }
+  const source::Detector detector(settings.hits);
+  std::vector<SourceId> ids;
+  for (std::uint32_t n = 0; n < detector.modules(); ++n)
+    ids.emplace_back(settings.hits.first_source.value + n);
+  return ids;
+}
+
+SourceList make_sources(const SourceSettings& settings, std::span<const SourceId> sources) {
+  switch (settings.kind) {
+    case SourceKind::hits:
+      return make_hits(settings, sources);
+    case SourceKind::replay:
+      return make_replay(settings, sources);
+    case SourceKind::dummy:
+      break;
+  }
+  return make_dummy(settings, sources);
+}
+
+}  // namespace weir::ingest

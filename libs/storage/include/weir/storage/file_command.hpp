@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::storage {
+
+enum class FileVerb : std::uint8_t {
+  info,    // what a file holds, in a screen
+  ls,      // a line for each slice
+  dump,    // one slice in full
+  verify,  // every checksum, the index against the records, the sums
+};
+[[nodiscard]] std::optional<FileVerb> parse_file_verb(std::string_view text);
+
+struct FileCommand {
+  FileVerb verb = FileVerb::info;
+  std::vector<std::string> paths;
+  bool json = false;                    // info, ls, verify: one JSON object a line
+  bool all = false;                     // ls, dump: dead copies too; dump: every byte of a fragment
+  std::uint64_t lines_max = 0;          // ls: so many slices a file; 0: every one
+  std::optional<std::uint64_t> slice;   // dump (needed), ls
+  std::optional<std::uint32_t> source;  // dump: this fragment only
+  std::optional<std::uint64_t> event;   // dump: this output event only
+  bool raw = false;                     // dump: the bytes of --source or --event as they are, nothing else
+};
+
+constexpr int kFileCommandFine = 0;
+constexpr int kFileCommandFaults = 1;  // verify found something; dump: the slice is not there
+constexpr int kFileCommandUnable = 2;  // a file cannot be read, or the options make no sense
+
+// `weir file VERB PATH...`: results to `out`, complaints to `err`; the exit status.
+[[nodiscard]] int run_file_command(const FileCommand& command, std::ostream& out, std::ostream& err);
+
+}  // namespace weir::storage

@@ -1,0 +1,219 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/base/hash.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/ports/disk.hpp>
+#include <weir/storage/format.hpp>
+#include <weir/storage/slice_record.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::storage {
+
+struct OutputCounters;
+
+struct RunStoreConfig {
+  std::string directory;
+  std::string writer;  // this writer's name in the farm: part of the file names
+  std::string farm;
+  RunNumber run;
+  std::uint32_t first_sequence = 0;  // of the first file; read_earlier_life() finds it after a restart
+
+  std::uint64_t file_bytes_max = 4ULL << 30;   // a file with one record may be larger
+  std::uint64_t file_records_max = 4'000'000;  // bounds the index in memory (48 bytes a record)
+  DurationNs file_duration_max = 600 * kSecond;
+
+  std::uint64_t sync_bytes = 64ULL << 20;  // group commit: whichever of the two comes first
+  DurationNs sync_interval = 100 * kMillisecond;
+  DurationNs retry_interval = kSecond;  // between attempts to go on after an error of the disk
+
+  std::uint64_t queue_bytes_max = 256ULL
+                                  << 20;  // records that are not on disk; one larger record goes when alone
+  std::size_t chunk_bytes = 1U << 20;     // gathered before an append
+  std::size_t reference_bytes_min = 64U << 10;  // records from here on are not copied
+
+  std::size_t unsettled_max = 4'000'000;  // slices that the dedupe remembers
+  std::size_t dead_copies_max = 1'000'000;
+  bool check_fragments = true;  // compare each fragment's checksum before storing it
+};
+
+enum class StoreResult : std::uint8_t {
+  accepted,        // acknowledged when on disk
+  duplicate,       // stored before: acknowledged again, when that copy is on disk
+  malformed,       // refused from here on: not a slice record
+  bad_checksum,    // damaged on the way
+  wrong_run,       //
+  stale_epoch,     // a copy with a higher store epoch was confirmed
+  epoch_conflict,  // the same store epoch for another attempt: somebody is confused
+  queue_full,      // more than was granted
+  unsettled_full,  // more slices unsettled than configured
+  dead_list_full,  // more dead copies than configured
+  not_open,        // not ready yet, closing, or failed
+};
+constexpr std::size_t kStoreResults = 11;
+[[nodiscard]] std::string_view name(StoreResult result);
+[[nodiscard]] constexpr bool is_refusal(StoreResult result) { return result > StoreResult::duplicate; }
+
+// A copy that is on disk.
+struct StoredSlice {
+  SliceId slice;
+  Attempt attempt;
+  StoreEpoch epoch;
+  std::uint32_t origin = 0;  // as given to store()
+  std::uint64_t bytes = 0;   // the record's length: what can be granted again
+};
+
+struct ClosedFile {
+  std::string path;
+  std::uint32_t sequence = 0;
+  std::uint64_t bytes = 0;
+  SliceSum live;  // without the copies that were known to be dead
+  std::uint32_t crc32c = 0;
+};
+
+// Called from flush(), tick(), close() and on_disk_event(); must not call the store.
+class StoreHandler {
+ public:
+  virtual ~StoreHandler() = default;
+  // The first file is there, with its begin-of-run record on disk: records are accepted from now on.
+  virtual void on_ready() = 0;
+  virtual void on_stored(std::span<const StoredSlice> slices) = 0;
+  virtual void on_file_closed(const ClosedFile& file) = 0;
+  // The disk refuses. Nothing of the file concerned is acknowledged until on_resumed().
+  virtual void on_blocked(ports::DiskError error, const std::string& detail) = 0;
+  virtual void on_resumed() = 0;
+  // The first file could not be created, or not written: there is no run.
+  virtual void on_failed(ports::DiskError error, const std::string& detail) = 0;
+  // After close(): every file is published.
+  virtual void on_finished() = 0;
+};
+
+struct StoreCounters {
+  std::uint64_t records = 0;       // accepted
+  std::uint64_t bytes_in = 0;      // of them
+  std::uint64_t bytes_stored = 0;  // on disk, with frames and indexes
+  std::uint64_t appends = 0;
+  std::uint64_t syncs = 0;
+  std::uint64_t retries = 0;
+  std::uint64_t blocked = 0;  // times
+  std::uint64_t files_closed = 0;
+  std::uint64_t dead_copies = 0;
+  std::array<std::uint64_t, kStoreResults> results{};  // by StoreResult
+};
+
+// A writer's run: checks records, stores each (slice, store epoch) once, gathers them into files, and says
+// what is on disk. Pure: the disk is a port, time a parameter. One thread; the disk's events for its files
+// come to on_disk_event(). File ids are counted from the `first_file_id`.
+class RunStore final : public ports::DiskHandler {
+ public:
+  RunStore(RunStoreConfig config, ports::Disk& disk, StoreHandler& handler, ports::FileId first_file_id = {});
+  ~RunStore() override;
+
+  // Creates the first file; on_ready() or on_failed() follows. `begin_of_run` stands in every file.
+  void start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run);
+  // `record` is one slice record as received. `owner` keeps a large one alive (small ones are copied before
+  // the call returns) and may be empty for bytes that outlive the store. `origin` comes back with the
+  // acknowledgement.
+  [[nodiscard]] StoreResult store(ConstBytes record, const std::shared_ptr<const void>& owner,
+                                  std::uint32_t origin, TimeNs now);
+  // At the end of a pass of the loop: hands gathered records to the disk, acknowledges duplicates.
+  void flush(TimeNs now);
+  // Group commit, roll-over, retry; to be called at next_deadline() at the latest.
+  void tick(TimeNs now);
+  [[nodiscard]] std::optional<TimeNs> next_deadline() const;
+  // Ends the run: closes the file with the dead list and this record. on_finished() follows, unless the disk
+  // keeps refusing: then there remains a .part that holds all that was acknowledged.
+  void close(TimeNs now, std::vector<std::byte> end_of_run);
+
+  // These slices are over: nobody sends them again. Forgets them.
+  void settle(std::span<const SliceId> slices);
+  // Copies of `slice` with this store epoch or a lower one do not count, here and when they come later.
+  // False: there is no room to note it (dead_copies_max, unsettled_max).
+  [[nodiscard]] bool mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch);
+  // A copy that an earlier life of this writer has on disk; before start(). It counts as stored. Beyond
+  // unsettled_max copies it is not recognised when it comes again.
+  void remember(SliceId slice, Attempt attempt, StoreEpoch epoch, std::uint32_t sequence);
+
+  void on_disk_event(const ports::DiskEvent& event) override;
+
+  [[nodiscard]] std::uint64_t bytes_queued() const { return bytes_queued_; }
+  [[nodiscard]] bool blocked() const { return blocked_files_ > 0; }
+  [[nodiscard]] bool finished() const { return state_ == State::finished; }
+  [[nodiscard]] std::size_t unsettled() const { return known_.size(); }
+  // A copy of it came, in this life or in an earlier one, and is not settled.
+  [[nodiscard]] bool has_copy(SliceId slice) const {
+    const auto found = known_.find(slice);
+    return found != known_.end() && found->second.copy;
+  }
+  // Unsettled copies that are on disk, to be acknowledged to who may not have heard of them.
+  [[nodiscard]] std::vector<StoredSlice> unsettled_on_disk() const;
+  // Live copies on disk, those of earlier lives included.
+  [[nodiscard]] SliceSum stored() const { return stored_; }
+  [[nodiscard]] std::span<const DeadCopy> dead_copies() const { return dead_; }
+  [[nodiscard]] StoreCounters counters() const;
+
+ private:
+  enum class State : std::uint8_t { idle, starting, open, closing, finished, failed };
+  struct File;
+  // The copy of a slice that counts, or only the epoch below which none does.
+  struct Known {
+    Attempt attempt;
+    StoreEpoch epoch;
+    std::uint32_t sequence = 0;
+    std::uint32_t index = 0;  // in that file's index, while it is open
+    bool copy = false;
+    bool earlier_life = false;
+  };
+  using KnownSlices = boost::unordered_flat_map<SliceId, Known, std::hash<SliceId>>;
+
+  [[nodiscard]] StoreResult judge(ConstBytes record, const Known* known, const SliceRecordView& view) const;
+  void accept(const SliceRecordView& view, ConstBytes record, const std::shared_ptr<const void>& owner,
+              std::uint32_t origin);
+  void acknowledge_again(const Known& known, const SliceHead& head, std::uint64_t bytes,
+                         std::uint32_t origin);
+  void kill_copy(SliceId slice, const Known& known);
+  void open_file();
+  void close_file(const std::vector<std::byte>* end_of_run);
+  void roll_over_if_due(std::uint64_t next_record_bytes);
+  void acknowledge_durable(File& file);
+  void emit_acknowledgements();
+  void on_published(File& file);
+  void on_file_failed(File& file);
+  [[nodiscard]] File* find_file(std::uint32_t sequence) const;
+  [[nodiscard]] File& current() const { return *files_.back(); }
+
+  RunStoreConfig config_;
+  ports::Disk& disk_;
+  StoreHandler& handler_;
+  ports::FileId next_file_id_;
+  State state_ = State::idle;
+  TimeNs now_ = 0;
+  TimeNs started_ns_ = 0;
+  UtcNs started_utc_ = 0;
+  std::vector<std::byte> begin_of_run_;
+  std::uint32_t next_sequence_ = 0;
+  std::vector<std::unique_ptr<File>> files_;  // closing ones, and the current one at the end
+  KnownSlices known_;
+  std::vector<DeadCopy> dead_;
+  std::size_t dead_written_ = 0;
+  std::vector<StoredSlice> acknowledgements_;
+  std::uint64_t bytes_queued_ = 0;
+  std::size_t blocked_files_ = 0;
+  SliceSum stored_;
+  StoreCounters counters_;
+  std::unique_ptr<OutputCounters> output_counters_;
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/base/expected.hpp>
+#include <weir/base/fragment_status.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/storage/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+// A slice as a DCM sends it and as it stands in a run file, byte by byte the same. FORMAT.md, "Slice record".
+namespace weir::storage {
+
+// Why the slice is kept. The numbers stand in files: never reuse one.
+enum class DecisionKind : std::uint8_t {
+  filter = 0,      // the filter accepted it
+  prescale = 1,    // the filter would have rejected it; one in `prescale` is kept
+  no_filter = 2,   // no filter is configured
+  incomplete = 3,  // incomplete slices bypass the filter by configuration
+  poison = 4,      // it killed or stalled its filter too often
+};
+[[nodiscard]] std::string_view name(DecisionKind kind);
+
+namespace slice_flag {
+constexpr std::uint16_t incomplete = 1U << 0;  // a requested fragment is not there as it should be
+constexpr std::uint16_t unfiltered = 1U << 1;  // no filter has decided on it
+constexpr std::uint16_t poison = 1U << 2;      // ... since it kills filters
+}  // namespace slice_flag
+
+// One source's line in the table. Its stored bytes stand behind the tables, in the order of the lines.
+struct FragmentRecord {
+  SourceId source;
+  FragmentStatus status = FragmentStatus::ok;
+  MissingReason reason = MissingReason::none;
+  bool kept = false;         // the bytes are in the record; false: stored_length is 0
+  bool checksummed = false;  // the checksums mean something (they can be switched off)
+  std::uint32_t stored_length = 0;
+  std::uint32_t total_length = 0;   // what the source held; 0 when not known
+  std::uint32_t source_crc32c = 0;  // of the whole fragment, as the source computed it
+  std::uint32_t stored_crc32c =
+      0;  // of the stored bytes, as the DCM found it; equal to source_crc32c if all is well
+  bool operator==(const FragmentRecord&) const = default;
+};
+
+struct OutputEvent {
+  std::uint64_t id = 0;
+  ConstBytes bytes;
+};
+
+// The numbers of a slice.
+struct SliceHead {
+  SliceId slice;
+  RunNumber run;
+  Attempt attempt;
+  StoreEpoch epoch;
+  UtcNs trigger_time = 0;
+  DurationNs duration = 0;
+  TriggerType trigger_type;
+  NodeIndex collector;  // the DCM that built it
+  std::uint64_t stream_mask = 0;
+  std::uint16_t flags = 0;  // slice_flag; bits not named there are kept and ignored
+  DecisionKind decision = DecisionKind::filter;
+  std::uint32_t prescale = 1;  // one in so many of these is kept
+  bool operator==(const SliceHead&) const = default;
+};
+
+// What to encode. Refers to the caller's memory.
+struct SliceRecord {
+  SliceHead head;
+  ConstBytes trigger_payload;
+  ConstBytes filter_result;
+  std::span<const OutputEvent> events;
+  std::span<const FragmentRecord> fragments;
+};
+
+// Bytes of the meta part (a multiple of 8), and of the whole record with the fragments' stored bytes. Trigger
+// payload, filter result and events together are below 4 GiB less 64 MiB, fragments and events below a
+// million: more is a bug of the caller.
+[[nodiscard]] std::uint32_t slice_meta_length(const SliceRecord& record);
+[[nodiscard]] std::uint64_t slice_record_length(const SliceRecord& record);
+
+// Appends the meta part to `out`. The whole record is this and the stored bytes of each kept fragment behind
+// it, in the order of the table and without padding: so they can be sent from where they are.
+void encode_slice_meta(const SliceRecord& record, std::vector<std::byte>& out);
+
+struct FragmentView {
+  FragmentRecord record;
+  ConstBytes bytes;
+};
+
+// A checked record; refers to its bytes.
+class SliceRecordView {
+ public:
+  [[nodiscard]] const SliceHead& head() const { return head_; }
+  [[nodiscard]] std::size_t fragment_count() const { return fragment_count_; }
+  [[nodiscard]] FragmentView fragment(std::size_t index) const;
+  [[nodiscard]] std::optional<FragmentView> find(SourceId source) const;
+  [[nodiscard]] std::size_t event_count() const { return event_count_; }
+  [[nodiscard]] OutputEvent event(std::size_t index) const;
+  [[nodiscard]] ConstBytes trigger_payload() const { return trigger_payload_; }
+  [[nodiscard]] ConstBytes filter_result() const { return filter_result_; }
+  [[nodiscard]] ConstBytes bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t payload_bytes() const { return bytes_.size() - meta_length_; }
+
+ private:
+  friend class SliceRecordParser;
+  SliceHead head_;
+  ConstBytes bytes_;
+  ConstBytes trigger_payload_;
+  ConstBytes filter_result_;
+  std::uint32_t meta_length_ = 0;
+  std::uint32_t fragment_count_ = 0;
+  std::uint32_t event_count_ = 0;
+};
+
+enum class Check : std::uint8_t {
+  meta,       // structure, and the checksum of the meta part
+  fragments,  // and the checksum of each stored fragment
+};
+
+// `bytes` is one whole record and nothing else. Never reads outside, whatever they are.
+[[nodiscard]] Expected<SliceRecordView, StorageError> parse_slice_record(ConstBytes bytes,
+                                                                         Check check = Check::meta);
+
+// False when the stored bytes are not those that the table tells of. True where there is nothing to compare.
+[[nodiscard]] bool fragment_is_sound(const FragmentView& fragment);
+
+}  // namespace weir::storage

@@ -1,0 +1,111 @@
+#include <weir/base/assert.hpp>
+#include <weir/storage/grant_book.hpp>
+
+#include <algorithm>
+#include <tuple>
+
+namespace weir::storage {
+
+GrantBook::GrantBook(std::uint64_t bound_bytes, std::size_t peers_max, std::size_t asks_max)
+    : bound_bytes_(bound_bytes), peers_max_(peers_max), asks_max_(asks_max) {
+  WEIR_ASSERT(bound_bytes > 0 && peers_max > 0 && asks_max > 0);
+}
+
+bool GrantBook::connect(PeerId peer) {
+  if (peers_.size() >= peers_max_) return false;
+  return peers_.try_emplace(peer).second;
+}
+
+void GrantBook::disconnect(PeerId peer) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  const Peer& gone = found->second;
+  charged_bytes_ -= gone.granted_total - gone.received_total;
+  orphaned_bytes_ += gone.received_total - gone.released_total;
+  waiting_bytes_ -= gone.wanted_total - gone.granted_total;
+  peers_.erase(found);
+}
+
+bool GrantBook::ask(PeerId peer, std::uint64_t wanted_total) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return false;
+  Peer& asking = found->second;
+  if (wanted_total == asking.wanted_total) return true;
+  if (wanted_total < asking.wanted_total || asking.asks.size() >= asks_max_) {
+    ++counters_.violations;
+    return false;
+  }
+  ++counters_.asks;
+  waiting_bytes_ += wanted_total - asking.wanted_total;
+  asking.wanted_total = wanted_total;
+  asking.asks.push_back(wanted_total);
+  return true;
+}
+
+bool GrantBook::received(PeerId peer, std::uint64_t bytes) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return false;
+  Peer& sender = found->second;
+  if (bytes > sender.granted_total - sender.received_total) {
+    ++counters_.violations;
+    return false;
+  }
+  sender.received_total += bytes;
+  return true;
+}
+
+void GrantBook::release(PeerId peer, std::uint64_t bytes) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) {
+    WEIR_ASSERT(bytes <= orphaned_bytes_);
+    orphaned_bytes_ -= bytes;
+  } else {
+    Peer& owner = found->second;
+    WEIR_ASSERT(bytes <= owner.received_total - owner.released_total);
+    owner.released_total += bytes;
+  }
+  charged_bytes_ -= bytes;
+}
+
+void GrantBook::grant(std::vector<Grant>& out) {
+  while (Peer* peer = next_peer()) {
+    const std::uint64_t bytes = peer->asks.front() - peer->granted_total;
+    if (!admissible(*peer, bytes)) break;
+    peer->granted_total = peer->asks.front();
+    peer->asks.pop_front();
+    peer->turn = ++turns_;
+    peer->told = false;
+    charged_bytes_ += bytes;
+    waiting_bytes_ -= bytes;
+    ++counters_.grants;
+    counters_.bytes_granted += bytes;
+    if (bytes > bound_bytes_) ++counters_.oversize;
+    counters_.charged_max = std::max(counters_.charged_max, charged_bytes_);
+  }
+  for (auto& [id, peer] : peers_) {
+    if (peer.told) continue;
+    peer.told = true;
+    out.push_back({id, peer.granted_total});
+  }
+}
+
+GrantBook::Peer* GrantBook::next_peer() {
+  Peer* next = nullptr;
+  for (auto& [id, peer] : peers_) {
+    if (peer.asks.empty()) continue;
+    if (next == nullptr || std::tuple(peer.charged(), peer.turn) < std::tuple(next->charged(), next->turn)) {
+      next = &peer;
+    }
+  }
+  return next;
+}
+
+bool GrantBook::admissible(const Peer& peer, std::uint64_t bytes) const {
+  if (charged_bytes_ == 0) return true;
+  if (charged_bytes_ >= bound_bytes_) return false;
+  const std::uint64_t free = bound_bytes_ - charged_bytes_;
+  if (bytes > free) return false;
+  return peer.charged() == 0 || (peer.charged() + bytes) / kShareOfFree <= free - bytes;
+}
+
+}  // namespace weir::storage

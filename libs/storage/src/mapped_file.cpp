@@ -1,0 +1,52 @@
+#include "mapped_file.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace weir::storage {
+namespace {
+
+Unexpected<Failure> failure(const std::string& path, const char* doing, int error) {
+  return Unexpected<Failure>({error == ENOENT ? StorageError::not_found : StorageError::io,
+                              path + ": cannot " + doing + ": " + std::generic_category().message(error)});
+}
+
+}  // namespace
+
+Expected<MappedFile, Failure> MappedFile::open(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return failure(path, "open", errno);
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) {
+    const int error = errno;
+    ::close(descriptor);
+    return failure(path, "look at", error);
+  }
+  MappedFile file;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* at = nullptr;
+  if (S_ISREG(status.st_mode) && size > 0) at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
+  const int error = S_ISREG(status.st_mode) ? errno : EISDIR;
+  ::close(descriptor);
+  if (!S_ISREG(status.st_mode) || at == MAP_FAILED) return failure(path, "read", error);
+  if (at != nullptr) file.bytes_ = ConstBytes(static_cast<const std::byte*>(at), size);
+  return file;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+}  // namespace weir::storage

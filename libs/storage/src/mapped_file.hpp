@@ -1,0 +1,27 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/base/expected.hpp>
+#include <weir/storage/error.hpp>
+
+#include <string>
+
+namespace weir::storage {
+
+// A file's bytes, read-only, as long as the object lives. The file may grow meanwhile (unseen); it must not
+// shrink.
+class MappedFile {
+ public:
+  [[nodiscard]] static Expected<MappedFile, Failure> open(const std::string& path);
+  MappedFile() = default;
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  [[nodiscard]] ConstBytes bytes() const { return bytes_; }
+
+ private:
+  ConstBytes bytes_;
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,375 @@
+#include "output_file.hpp"
+#include <weir/base/assert.hpp>
+#include <weir/storage/run_store.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace weir::storage {
+
+struct RunStore::File {
+  // Waits for the file to be on disk up to `end`.
+  struct Waiting {
+    std::uint64_t end;
+    StoredSlice slice;
+    std::uint32_t index;
+    bool duplicate;
+  };
+
+  File(ports::Disk& disk, ports::FileId id, const std::string& path, OutputFile::Settings settings,
+       OutputCounters& counters)
+      : output(disk, id, path + std::string(kPartSuffix), path, settings, counters) {}
+
+  OutputFile output;
+  std::uint32_t sequence = 0;
+  TimeNs opened = 0;
+  std::vector<IndexEntry> index;  // in file order
+  std::deque<Waiting> waiting;
+  std::uint64_t unsynced_bytes = 0;      // since the last sync was asked for
+  std::optional<TimeNs> unsynced_since;  // the first of them
+  TimeNs retry_at = 0;
+  SliceSum live;
+  bool closing = false;
+  bool blocked = false;
+};
+
+std::string_view name(StoreResult result) {
+  constexpr std::string_view kNames[kStoreResults] = {
+      "accepted",       "duplicate",  "malformed",      "bad_checksum",   "wrong_run", "stale_epoch",
+      "epoch_conflict", "queue_full", "unsettled_full", "dead_list_full", "not_open"};
+  return kNames[static_cast<std::size_t>(result)];
+}
+
+RunStore::RunStore(RunStoreConfig config, ports::Disk& disk, StoreHandler& handler,
+                   ports::FileId first_file_id)
+    : config_(std::move(config)),
+      disk_(disk),
+      handler_(handler),
+      next_file_id_(first_file_id),
+      next_sequence_(config_.first_sequence),
+      output_counters_(std::make_unique<OutputCounters>()) {}
+
+RunStore::~RunStore() = default;
+
+void RunStore::start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run) {
+  WEIR_ASSERT(state_ == State::idle);
+  now_ = started_ns_ = now;
+  started_utc_ = utc;
+  begin_of_run_ = std::move(begin_of_run);
+  state_ = State::starting;
+  open_file();
+  current().output.request_sync();
+}
+
+void RunStore::open_file() {
+  const std::uint32_t sequence = next_sequence_++;
+  const std::string path = config_.directory + "/" + run_file_name(config_.run, config_.writer, sequence);
+  auto file = std::make_unique<File>(disk_, next_file_id_, path,
+                                     OutputFile::Settings{config_.chunk_bytes, config_.reference_bytes_min},
+                                     *output_counters_);
+  next_file_id_ = next_file_id_.next();
+  file->sequence = sequence;
+  file->opened = now_;
+  FileHeader header;
+  header.run = config_.run;
+  header.sequence = sequence;
+  header.created = started_utc_ + (now_ - started_ns_);
+  header.writer = config_.writer;
+  header.farm = config_.farm;
+  file->output.open(std::move(header));
+  file->output.append(RecordType::begin_of_run, encode_opaque(begin_of_run_));
+  file->output.flush(true);
+  files_.push_back(std::move(file));
+}
+
+StoreResult RunStore::store(ConstBytes record, const std::shared_ptr<const void>& owner, std::uint32_t origin,
+                            TimeNs now) {
+  now_ = now;
+  StoreResult result = StoreResult::not_open;
+  if (state_ == State::open) {
+    const auto view = parse_slice_record(record, config_.check_fragments ? Check::fragments : Check::meta);
+    if (!view) {
+      result =
+          view.error() == StorageError::bad_checksum ? StoreResult::bad_checksum : StoreResult::malformed;
+    } else {
+      const auto found = known_.find(view->head().slice);
+      const Known* known = found == known_.end() ? nullptr : &found->second;
+      result = judge(record, known, *view);
+      if (result == StoreResult::duplicate) acknowledge_again(*known, view->head(), record.size(), origin);
+      if (result == StoreResult::accepted) accept(*view, record, owner, origin);
+    }
+  }
+  ++counters_.results[static_cast<std::size_t>(result)];
+  return result;
+}
+
+StoreResult RunStore::judge(ConstBytes record, const Known* known, const SliceRecordView& view) const {
+  const SliceHead& head = view.head();
+  if (head.run != config_.run) return StoreResult::wrong_run;
+  if (known != nullptr) {
+    if (head.epoch < known->epoch) return StoreResult::stale_epoch;
+    if (head.epoch == known->epoch) {
+      if (!known->copy) return StoreResult::stale_epoch;
+      if (head.attempt != known->attempt) return StoreResult::epoch_conflict;
+    }
+  }
+  const bool fits = bytes_queued_ == 0 || bytes_queued_ + record.size() <= config_.queue_bytes_max;
+  if (!fits) return StoreResult::queue_full;
+  if (known == nullptr) {
+    return known_.size() < config_.unsettled_max ? StoreResult::accepted : StoreResult::unsettled_full;
+  }
+  if (head.epoch == known->epoch) return StoreResult::duplicate;
+  const bool one_more_dead = known->copy && dead_.size() >= config_.dead_copies_max;
+  return one_more_dead ? StoreResult::dead_list_full : StoreResult::accepted;
+}
+
+void RunStore::accept(const SliceRecordView& view, ConstBytes record,
+                      const std::shared_ptr<const void>& owner, std::uint32_t origin) {
+  const SliceHead& head = view.head();
+  roll_over_if_due(kRecordHeadLength + padded(record.size()));
+  File& file = current();
+  Known& known = known_[head.slice];
+  if (known.copy) kill_copy(head.slice, known);
+
+  const auto index = static_cast<std::uint32_t>(file.index.size());
+  const std::uint64_t offset = file.output.append(RecordType::slice, record, owner);
+  file.index.push_back({head.slice, offset, record.size(), head.stream_mask, head.trigger_time, head.attempt,
+                        head.epoch, head.flags, false});
+  known = {head.attempt, head.epoch, file.sequence, index, true, false};
+  file.waiting.push_back(
+      {file.index.back().end(), {head.slice, head.attempt, head.epoch, origin, record.size()}, index, false});
+  bytes_queued_ += record.size();
+  ++counters_.records;
+  counters_.bytes_in += record.size();
+
+  file.unsynced_bytes += record.size();
+  if (!file.unsynced_since) file.unsynced_since = now_;
+  if (file.unsynced_bytes >= config_.sync_bytes) {
+    file.unsynced_bytes = 0;
+    file.unsynced_since.reset();
+    file.output.request_sync();
+  }
+}
+
+// The first copy's bytes are on their way to the disk, or there: the second one's are not needed.
+void RunStore::acknowledge_again(const Known& known, const SliceHead& head, std::uint64_t bytes,
+                                 std::uint32_t origin) {
+  const StoredSlice again{head.slice, head.attempt, head.epoch, origin, bytes};
+  File* file = known.earlier_life ? nullptr : find_file(known.sequence);
+  if (file == nullptr || file->waiting.empty() ||
+      file->index[known.index].end() <= file->output.durable_end()) {
+    acknowledgements_.push_back(again);
+  } else {
+    file->waiting.push_back({file->waiting.back().end, again, known.index, true});
+  }
+  bytes_queued_ += bytes;
+}
+
+void RunStore::kill_copy(SliceId slice, const Known& known) {
+  dead_.push_back({slice, known.attempt, known.epoch, known.sequence});
+  ++counters_.dead_copies;
+  File* file = known.earlier_life ? nullptr : find_file(known.sequence);
+  bool counted = true;
+  if (file != nullptr) {
+    IndexEntry& entry = file->index[known.index];
+    entry.dead = true;
+    counted = entry.end() <= file->output.durable_end();
+  }
+  if (counted) stored_.remove(slice);
+}
+
+bool RunStore::mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch) {
+  auto found = known_.find(slice);
+  if (found != known_.end() && found->second.epoch > epoch) return true;
+  if (found != known_.end() && found->second.copy) {
+    if (dead_.size() >= config_.dead_copies_max) return false;
+    kill_copy(slice, found->second);
+  }
+  if (found == known_.end() && known_.size() >= config_.unsettled_max) return false;
+  known_[slice] = {attempt, epoch, 0, 0, false, false};
+  return true;
+}
+
+void RunStore::settle(std::span<const SliceId> slices) {
+  for (const SliceId slice : slices) known_.erase(slice);
+}
+
+void RunStore::remember(SliceId slice, Attempt attempt, StoreEpoch epoch, std::uint32_t sequence) {
+  WEIR_ASSERT(state_ == State::idle);
+  stored_.add(slice);
+  if (known_.size() < config_.unsettled_max) known_[slice] = {attempt, epoch, sequence, 0, true, true};
+}
+
+std::vector<StoredSlice> RunStore::unsettled_on_disk() const {
+  std::vector<StoredSlice> copies;
+  for (const auto& [slice, known] : known_) {
+    if (!known.copy) continue;
+    const File* file = known.earlier_life ? nullptr : find_file(known.sequence);
+    if (file != nullptr && file->index[known.index].end() > file->output.durable_end()) continue;
+    copies.push_back({slice, known.attempt, known.epoch, 0, 0});
+  }
+  return copies;
+}
+
+void RunStore::roll_over_if_due(std::uint64_t next_record_bytes) {
+  const File& file = current();
+  if (file.index.empty()) return;
+  const bool full = file.output.size() + next_record_bytes > config_.file_bytes_max ||
+                    file.index.size() >= config_.file_records_max;
+  if (!full && now_ - file.opened < config_.file_duration_max) return;
+  close_file(nullptr);
+  open_file();
+}
+
+// The index is the last word on what was dead by then; what dies later stands in a later file's dead list.
+void RunStore::close_file(const std::vector<std::byte>* end_of_run) {
+  File& file = current();
+  OutputFile& output = file.output;
+  Footer footer;
+  footer.tail_offset = output.size();
+  if (dead_written_ < dead_.size()) {
+    output.append(RecordType::dead_list, encode_dead_list(std::span(dead_).subspan(dead_written_)));
+    dead_written_ = dead_.size();
+  }
+  if (end_of_run != nullptr) output.append(RecordType::end_of_run, encode_opaque(*end_of_run));
+
+  std::vector<IndexEntry> sorted = file.index;
+  std::vector<std::byte> index = encode_index(sorted);
+  footer.index_count = sorted.size();
+  footer.index_length = index.size();
+  footer.index_offset = output.append(RecordType::index, std::move(index));
+  for (const IndexEntry& entry : sorted) {
+    if (!entry.dead) footer.live.add(entry.slice);
+  }
+  footer.content_crc = output.checksum();
+  footer.records = output.records() + 1;
+  file.live = footer.live;
+  output.append(RecordType::footer, encode_footer(footer));
+  file.closing = true;
+  file.unsynced_since.reset();
+  output.finish();
+}
+
+void RunStore::close(TimeNs now, std::vector<std::byte> end_of_run) {
+  now_ = now;
+  if (state_ != State::open && state_ != State::starting) return;
+  state_ = State::closing;
+  emit_acknowledgements();
+  close_file(&end_of_run);
+}
+
+void RunStore::flush(TimeNs now) {
+  now_ = now;
+  emit_acknowledgements();
+  if (state_ == State::open) current().output.flush(false);
+}
+
+void RunStore::tick(TimeNs now) {
+  now_ = now;
+  emit_acknowledgements();
+  if (state_ == State::open) {
+    roll_over_if_due(0);
+    File& file = current();
+    if (file.unsynced_since && now_ - *file.unsynced_since >= config_.sync_interval) {
+      file.unsynced_bytes = 0;
+      file.unsynced_since.reset();
+      file.output.request_sync();
+    }
+  }
+  for (auto& file : files_) {
+    if (file->output.failed() && file->output.idle() && now_ >= file->retry_at) file->output.retry();
+  }
+}
+
+std::optional<TimeNs> RunStore::next_deadline() const {
+  std::optional<TimeNs> next;
+  const auto at = [&next](TimeNs time) { next = next ? std::min(*next, time) : time; };
+  if (state_ == State::open) {
+    const File& file = current();
+    if (file.unsynced_since) at(*file.unsynced_since + config_.sync_interval);
+    if (!file.index.empty()) at(file.opened + config_.file_duration_max);
+  }
+  for (const auto& file : files_) {
+    if (file->output.failed() && file->output.idle() && state_ != State::failed) at(file->retry_at);
+  }
+  return next;
+}
+
+void RunStore::on_disk_event(const ports::DiskEvent& event) {
+  const auto found = std::find_if(files_.begin(), files_.end(),
+                                  [&](const auto& file) { return file->output.id() == event.file; });
+  if (found == files_.end()) return;
+  File& file = **found;
+  const OutputFile::Outcome outcome = file.output.on_event(event);
+  if (state_ == State::failed) return;
+  if (outcome.failed) on_file_failed(file);
+  if (outcome.advanced && state_ == State::starting) {
+    state_ = State::open;
+    handler_.on_ready();
+  }
+  if (outcome.advanced) acknowledge_durable(file);
+  if (outcome.recovered && std::exchange(file.blocked, false) && --blocked_files_ == 0) handler_.on_resumed();
+  if (outcome.published) on_published(file);
+}
+
+void RunStore::on_file_failed(File& file) {
+  if (state_ == State::starting) {
+    state_ = State::failed;
+    handler_.on_failed(file.output.error(), file.output.detail());
+    return;
+  }
+  file.retry_at = now_ + config_.retry_interval;
+  if (std::exchange(file.blocked, true)) return;
+  ++blocked_files_;
+  ++counters_.blocked;
+  handler_.on_blocked(file.output.error(), file.output.detail());
+}
+
+void RunStore::acknowledge_durable(File& file) {
+  const std::uint64_t durable_end = file.output.durable_end();
+  while (!file.waiting.empty() && file.waiting.front().end <= durable_end) {
+    const File::Waiting& waiting = file.waiting.front();
+    if (!waiting.duplicate && !file.index[waiting.index].dead) stored_.add(waiting.slice.slice);
+    acknowledgements_.push_back(waiting.slice);
+    file.waiting.pop_front();
+  }
+  emit_acknowledgements();
+}
+
+void RunStore::emit_acknowledgements() {
+  if (acknowledgements_.empty()) return;
+  for (const StoredSlice& slice : acknowledgements_) bytes_queued_ -= slice.bytes;
+  handler_.on_stored(acknowledgements_);
+  acknowledgements_.clear();
+}
+
+void RunStore::on_published(File& file) {
+  ++counters_.files_closed;
+  const ClosedFile closed{file.output.final_path(), file.sequence, file.output.size(), file.live,
+                          file.output.checksum()};
+  files_.erase(std::find_if(files_.begin(), files_.end(), [&](const auto& f) { return f.get() == &file; }));
+  handler_.on_file_closed(closed);
+  if (state_ == State::closing && files_.empty()) {
+    state_ = State::finished;
+    handler_.on_finished();
+  }
+}
+
+RunStore::File* RunStore::find_file(std::uint32_t sequence) const {
+  for (const auto& file : files_) {
+    if (file->sequence == sequence) return file.get();
+  }
+  return nullptr;
+}
+
+StoreCounters RunStore::counters() const {
+  StoreCounters counters = counters_;
+  counters.bytes_stored = output_counters_->bytes_durable;
+  counters.appends = output_counters_->appends;
+  counters.syncs = output_counters_->syncs;
+  counters.retries = output_counters_->retries;
+  return counters;
+}
+
+}  // namespace weir::storage

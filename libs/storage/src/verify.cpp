@@ -1,0 +1,240 @@
+#include <weir/base/crc32c.hpp>
+#include <weir/storage/verify.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace weir::storage {
+namespace {
+
+constexpr std::size_t kSliceIdAt = 24;  // in a slice record, FORMAT.md
+
+class Verifier {
+ public:
+  explicit Verifier(const RunFileReader& file) : file_(file) {
+    report_.path = file.path();
+    report_.closed = file.closed();
+    report_.bytes = file.bytes().size();
+  }
+
+  VerifyReport run() {
+    if (!file_.closed()) add({file_.bytes().size(), {}, {}, file_.note()});
+    RecordCursor cursor(file_.bytes(), file_.header().length, file_.header().tag);
+    while (const auto head = cursor.next(gaps_)) check_record(*head);
+    for (const Gap& gap : gaps_) report_gap(gap);
+    if (file_.closed()) {
+      check_index();
+      check_footer();
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void add(Problem problem) {
+    ++report_.problems_total;
+    if (report_.problems.size() < VerifyReport::kProblemsMax) report_.problems.push_back(std::move(problem));
+  }
+
+  void check_record(const RecordHead& head) {
+    ++report_.records;
+    const ConstBytes body = file_.bytes().subspan(head.offset + kRecordHeadLength, head.body_length);
+    const ConstBytes padding = file_.bytes().subspan(head.offset + kRecordHeadLength + head.body_length,
+                                                     padded(head.body_length) - head.body_length);
+    std::optional<StorageError> error;
+    if (head.type == RecordType::slice) {
+      check_slice(head, body);
+    } else if (head.type == RecordType::begin_of_run || head.type == RecordType::end_of_run) {
+      if (const auto content = parse_opaque(body); !content) error = content.error();
+    } else if (head.type == RecordType::dead_list) {
+      if (const auto copies = parse_dead_list(body); !copies) error = copies.error();
+    }
+    if (std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{0}; })) {
+      error = StorageError::malformed;
+    }
+    if (error) {
+      add({head.offset,
+           {},
+           {},
+           fmt::format("{} record at {}: {}", name(head.type), head.offset, name(*error))});
+    }
+  }
+
+  void check_slice(const RecordHead& head, ConstBytes body) {
+    const auto view = parse_slice_record(body);
+    const IndexEntry* entry = indexed_at(head.offset);
+    if (!view) {
+      const bool known = entry != nullptr && file_.closed();
+      const std::optional<SliceId> slice = known ? std::optional(entry->slice) : claimed_slice(body);
+      add({head.offset,
+           slice,
+           {},
+           fmt::format("slice {}{}: head or tables of the record at {} are damaged ({})",
+                       slice ? slice->value : 0, known ? "" : " (as the damaged record says)", head.offset,
+                       name(view.error()))});
+      return;
+    }
+    ++report_.slices;
+    report_.events += view->event_count();
+    if ((view->head().flags & slice_flag::incomplete) != 0) ++report_.incomplete;
+    if (file_.closed() && (entry == nullptr || !agrees(*entry, head, view->head()))) {
+      add({head.offset,
+           view->head().slice,
+           {},
+           fmt::format("slice {}: the index does not lead to its record at {}", view->head().slice.value,
+                       head.offset)});
+    }
+    for (std::size_t i = 0; i < view->fragment_count(); ++i) check_fragment(head, *view, view->fragment(i));
+  }
+
+  void check_fragment(const RecordHead& head, const SliceRecordView& view, const FragmentView& fragment) {
+    const FragmentRecord& record = fragment.record;
+    if (record.status == FragmentStatus::corrupt) ++report_.fragments_marked_corrupt;
+    if (!record.kept) return;
+    ++report_.fragments;
+    if (record.checksummed) ++report_.fragments_checked;
+    if (fragment_is_sound(fragment)) return;
+    const auto offset = static_cast<std::uint64_t>(fragment.bytes.data() - file_.bytes().data());
+    add({offset, view.head().slice, record.source,
+         fmt::format("slice {} source {}: checksum mismatch in the {} B at {} (record at {})",
+                     view.head().slice.value, record.source.value, record.stored_length, offset,
+                     head.offset)});
+  }
+
+  // Slices that the index places in the gap are lost with it.
+  void report_gap(const Gap& gap) {
+    const auto entries = file_.entries();
+    auto entry =
+        std::lower_bound(entries.begin(), entries.end(), gap.offset,
+                         [](const IndexEntry& e, std::uint64_t offset) { return e.offset < offset; });
+    bool named = false;
+    for (; entry != entries.end() && entry->offset < gap.offset + gap.length; ++entry) {
+      named = true;
+      add({entry->offset,
+           entry->slice,
+           {},
+           fmt::format("slice {}: its record head at {} is damaged ({})", entry->slice.value, entry->offset,
+                       name(gap.error))});
+    }
+    if (!named) {
+      add({gap.offset,
+           {},
+           {},
+           fmt::format("{} B from {} belong to no record ({})", gap.length, gap.offset, name(gap.error))});
+    }
+  }
+
+  void check_index() {
+    std::uint64_t missing = file_.entries().size() - std::min<std::uint64_t>(file_.entries().size(), found_);
+    if (missing == 0) return;
+    for (const IndexEntry& entry : file_.entries()) {
+      if (parse_record_head(file_.bytes(), entry.offset, file_.header().tag)) {
+        if (file_.slice(entry)) continue;
+      }
+      const bool in_gap = std::any_of(gaps_.begin(), gaps_.end(), [&](const Gap& gap) {
+        return entry.offset >= gap.offset && entry.offset < gap.offset + gap.length;
+      });
+      const bool told = in_gap || std::any_of(report_.problems.begin(), report_.problems.end(),
+                                              [&](const Problem& p) { return p.offset == entry.offset; });
+      if (!told) {
+        add({entry.offset,
+             entry.slice,
+             {},
+             fmt::format("slice {}: the index names {}, where its record is not", entry.slice.value,
+                         entry.offset)});
+      }
+    }
+  }
+
+  void check_footer() {
+    const Footer& footer = *file_.footer();
+    const ConstBytes index_body =
+        file_.bytes().subspan(footer.index_offset + kRecordHeadLength, footer.index_length);
+    if (const auto entries = parse_index(index_body, file_.bytes().size())) {
+      for (const IndexEntry& entry : *entries) {
+        if (!entry.dead) report_.live.add(entry.slice);
+      }
+      report_.dead = entries->size() - report_.live.count;
+    }
+    const std::uint64_t footer_offset = file_.bytes().size() - kFooterLength;
+    if (report_.live != footer.live) {
+      add({footer_offset, {}, {}, "the footer's sum over the live slices is not that of the index"});
+    }
+    if (report_.records != footer.records) {
+      add({footer_offset,
+           {},
+           {},
+           fmt::format("the footer counts {} records, {} are there", footer.records, report_.records)});
+    }
+    // The last resort: what no other checksum covers (the bytes of a fragment without one, for example).
+    if (crc32c(file_.bytes().first(footer_offset)) != footer.content_crc && report_.sound()) {
+      add({0, {}, {}, "the file's bytes do not match the footer's checksum, though every record is sound"});
+    }
+  }
+
+  [[nodiscard]] const IndexEntry* indexed_at(std::uint64_t offset) {
+    const auto entries = file_.entries();
+    const auto entry = std::lower_bound(entries.begin(), entries.end(), offset,
+                                        [](const IndexEntry& e, std::uint64_t at) { return e.offset < at; });
+    if (entry == entries.end() || entry->offset != offset) return nullptr;
+    ++found_;
+    return &*entry;
+  }
+
+  [[nodiscard]] static bool agrees(const IndexEntry& entry, const RecordHead& head, const SliceHead& slice) {
+    return std::tie(entry.slice, entry.attempt, entry.epoch, entry.stream_mask, entry.slice_flags,
+                    entry.trigger_time, entry.length) == std::tie(slice.slice, slice.attempt, slice.epoch,
+                                                                  slice.stream_mask, slice.flags,
+                                                                  slice.trigger_time, head.body_length);
+  }
+
+  [[nodiscard]] static std::optional<SliceId> claimed_slice(ConstBytes body) {
+    if (body.size() < kSliceIdAt + sizeof(std::uint64_t)) return std::nullopt;
+    return SliceId(load_le<std::uint64_t>(body.data() + kSliceIdAt));
+  }
+
+  const RunFileReader& file_;
+  VerifyReport report_;
+  std::vector<Gap> gaps_;
+  std::uint64_t found_ = 0;  // slice records at a place that the index names
+};
+
+}  // namespace
+
+VerifyReport verify(const RunFileReader& file) { return Verifier(file).run(); }
+
+std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
+  struct Copy {
+    RunNumber run;
+    SliceId slice;
+    const RunFileReader* file;
+    std::uint64_t offset;
+  };
+  std::vector<Copy> copies;
+  for (const RunFileReader& file : files) {
+    for (const IndexEntry& entry : file.entries()) {
+      if (!entry.dead) copies.push_back({file.header().run, entry.slice, &file, entry.offset});
+    }
+  }
+  std::sort(copies.begin(), copies.end(),
+            [](const Copy& a, const Copy& b) { return std::tie(a.run, a.slice) < std::tie(b.run, b.slice); });
+  std::vector<Problem> problems;
+  for (std::size_t i = 0; i + 1 < copies.size() && problems.size() < VerifyReport::kProblemsMax; ++i) {
+    const Copy& copy = copies[i];
+    const Copy& next = copies[i + 1];
+    if (copy.run != next.run || copy.slice != next.slice) continue;
+    problems.push_back(
+        {next.offset,
+         copy.slice,
+         {},
+         fmt::format("slice {} is stored twice: in {} at {} and in {} at {}, and neither copy is dead",
+                     copy.slice.value, copy.file->path(), copy.offset, next.file->path(), next.offset)});
+  }
+  return problems;
+}
+
+}  // namespace weir::storage

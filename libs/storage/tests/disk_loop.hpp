@@ -1,0 +1,23 @@
+#pragma once
+
+#include <weir/storage/file_disk.hpp>
+
+#include <functional>
+#include <semaphore>
+
+namespace weir::storage::test {
+
+// A disk and the loop that it wakes.
+struct Loop {
+  std::counting_semaphore<> woken{0};
+  FileDisk disk{[this] { woken.release(); }};
+
+  void wait_for(const std::function<bool()>& done, ports::DiskHandler& handler) {
+    while (!done()) {
+      woken.acquire();
+      disk.deliver(handler);
+    }
+  }
+};
+
+}  // namespace weir::storage::test

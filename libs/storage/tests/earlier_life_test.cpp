@@ -1,0 +1,120 @@
+#include "disk_loop.hpp"
+#include "store_rig.hpp"
+#include "temporary_folder.hpp"
+#include "weir_catch.hpp"
+#include <weir/storage/earlier_life.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace weir;
+using namespace weir::storage;
+using namespace weir::storage::test;
+
+namespace {
+
+constexpr std::uint64_t kFirstLife = 10;  // slices 1 to 10, of which 1 to 6 are in a closed file
+
+RunStoreConfig config_in(const TemporaryFolder& folder) {
+  RunStoreConfig config = small_config();
+  config.directory = folder.path();
+  config.file_records_max = 6;
+  config.sync_interval = 0;
+  return config;
+}
+
+StoreResult put(RunStore& store, const RecordPlan& plan) {
+  const auto record = std::make_shared<const Buffer>(make_record(plan));
+  const StoreResult result = store.store(*record, record, 0, 0);
+  store.flush(0);
+  store.tick(0);
+  return result;
+}
+
+// Ends like a process that is killed: a file is left open.
+void live_and_die(const TemporaryFolder& folder) {
+  Loop loop;
+  Recorder seen;
+  RunStore store(config_in(folder), loop.disk, seen);
+  store.start(0, 0, text("begin"));
+  loop.wait_for([&] { return seen.ready == 1; }, store);
+  for (std::uint64_t i = 1; i <= kFirstLife; ++i) REQUIRE(put(store, {.slice = i}) == StoreResult::accepted);
+  loop.wait_for([&] { return seen.stored.size() == kFirstLife && seen.closed.size() == 1; }, store);
+}
+
+std::string part_of(const TemporaryFolder& folder) { return folder / "run-000007-writer-0-0001.weir.part"; }
+
+}  // namespace
+
+TEST_CASE(
+    "a writer that was killed finds every slice that it had acknowledged, stores none twice, and counts "
+    "all") {
+  const TemporaryFolder folder;
+  live_and_die(folder);
+  std::ofstream(part_of(folder), std::ios::app | std::ios::binary) << "half a reco";
+
+  auto life = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
+  REQUIRE(life);
+  CHECK(life->next_sequence == 2);
+  CHECK(life->copies.size() == kFirstLife);
+  REQUIRE(life->files.size() == 2);
+  CHECK(life->files[0].closed);
+  CHECK_FALSE(life->files[1].closed);
+  CHECK(life->files[1].live.count == 4);
+  CHECK(life->files[1].note == "11 bytes of no record skipped");
+
+  Loop loop;
+  Recorder seen;
+  RunStoreConfig config = config_in(folder);
+  config.first_sequence = life->next_sequence;
+  RunStore store(config, loop.disk, seen);
+  for (const EarlierLife::Copy& copy : life->copies) {
+    store.remember(copy.slice, copy.attempt, copy.epoch, copy.sequence);
+  }
+  store.start(0, 0, text("begin"));
+  loop.wait_for([&] { return seen.ready == 1; }, store);
+  CHECK(put(store, {.slice = 8}) == StoreResult::duplicate);
+  CHECK(put(store, {.slice = 3, .epoch = 2}) == StoreResult::accepted);
+  CHECK(put(store, {.slice = 11}) == StoreResult::accepted);
+  store.close(0, text("end"));
+  loop.wait_for([&] { return seen.finished == 1; }, store);
+  CHECK(seen.stored.size() == 3);
+
+  // As anyone counts who reads the folder afterwards.
+  const auto all = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
+  REQUIRE(all);
+  SliceSum live;
+  for (const EarlierLife::File& file : all->files) live += file.live;
+  CHECK(live.count == kFirstLife + 1);
+  CHECK(store.stored().count == live.count);
+  CHECK(store.stored().hash_sum == live.hash_sum);
+}
+
+TEST_CASE("a damaged record of an unclosed file is not counted, those around it are") {
+  const TemporaryFolder folder;
+  live_and_die(folder);
+  std::fstream part(part_of(folder), std::ios::in | std::ios::out | std::ios::binary);
+  part.seekg(0, std::ios::end);
+  const auto size = static_cast<std::int64_t>(part.tellg());
+  part.seekp(size - 300);  // in the payload of the last record but one, or of the last
+  part.put('\x7f').put('\x7e').put('\x7f');
+  part.close();
+  const auto life = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
+  REQUIRE(life);
+  CHECK(life->copies.size() == kFirstLife - 1);
+  CHECK(life->files[1].note.find("skipped") != std::string::npos);
+}
+
+TEST_CASE("an unclosed file without a header holds nothing that was acknowledged; a closed one is an error") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "run-000007-writer-0-0000.weir.part") << "WE";
+  const auto life = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
+  REQUIRE(life);
+  CHECK(life->next_sequence == 1);
+  CHECK(life->copies.empty());
+  std::filesystem::rename(folder / "run-000007-writer-0-0000.weir.part",
+                          folder / "run-000007-writer-0-0000.weir");
+  const auto refused = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().detail.find("run-000007-writer-0-0000.weir") != std::string::npos);
+}

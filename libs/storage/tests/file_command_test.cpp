@@ -1,0 +1,145 @@
+#include "store_rig.hpp"
+#include "temporary_folder.hpp"
+#include "weir_catch.hpp"
+#include <weir/storage/file_command.hpp>
+
+#include <fstream>
+#include <sstream>
+
+using namespace weir;
+using namespace weir::storage;
+using namespace weir::storage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Shown {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+Shown run(const FileCommand& command) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = run_file_command(command, out, err);
+  return {status, out.str(), err.str()};
+}
+
+// One file with the slices 1 to 4, slice 2 twice.
+struct OneFile {
+  OneFile() : path(folder / "run-000007-writer-0-0000.weir") {
+    Rig rig;
+    rig.start();
+    for (std::uint64_t i = 1; i <= 4; ++i) (void)rig.put({.slice = i, .fragment_bytes = 20});
+    (void)rig.put({.slice = 2, .attempt = 1, .epoch = 2});
+    rig.close();
+    bytes = rig.disk.files().begin()->second.bytes;
+    save();
+  }
+  void save() const {
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  FileCommand command(FileVerb verb) const {
+    FileCommand made;
+    made.verb = verb;
+    made.paths = {path};
+    return made;
+  }
+
+  TemporaryFolder folder;
+  std::string path;
+  Buffer bytes;
+};
+
+}  // namespace
+
+TEST_CASE("info tells what a file holds, for people and as JSON") {
+  const OneFile file;
+  FileCommand command = file.command(FileVerb::info);
+  const Shown text = run(command);
+  CHECK(text.status == kFileCommandFine);
+  CHECK_THAT(text.out,
+             ContainsSubstring("closed") && ContainsSubstring("4 (0 incomplete, 0 unfiltered), and 1 dead"));
+  CHECK_THAT(text.out, ContainsSubstring("test-farm") && ContainsSubstring("2023-11-14T22:13:20"));
+  command.json = true;
+  const Shown json = run(command);
+  CHECK_THAT(json.out, ContainsSubstring("\"slices\":4,\"dead\":1") && ContainsSubstring("\"closed\":true"));
+}
+
+TEST_CASE("ls has a line for each slice, in order, and dead copies only when asked") {
+  const OneFile file;
+  FileCommand command = file.command(FileVerb::ls);
+  command.json = true;
+  const auto lines = [&] {
+    const std::string out = run(command).out;
+    return std::count(out.begin(), out.end(), '\n');
+  };
+  CHECK(lines() == 4);
+  command.all = true;
+  CHECK(lines() == 5);
+  command.lines_max = 2;
+  CHECK(lines() == 2);
+  command.lines_max = 0;
+  command.slice = 2;
+  CHECK(lines() == 2);
+  command.json = false;
+  CHECK_THAT(run(command).out, ContainsSubstring("trigger time (UTC)") && ContainsSubstring("dead"));
+}
+
+TEST_CASE("dump shows a slice, or gives the bytes of one source") {
+  const OneFile file;
+  FileCommand command = file.command(FileVerb::dump);
+  command.slice = 3;
+  const Shown text = run(command);
+  CHECK(text.status == kFileCommandFine);
+  CHECK_THAT(text.out,
+             ContainsSubstring("slice 3 in") && ContainsSubstring("crc32c") && ContainsSubstring("good"));
+  command.source = 2;
+  command.raw = true;
+  const Shown raw = run(command);
+  CHECK(storage::test::text(raw.out) == pattern(20, 3001));
+  command.source = 9;
+  CHECK(run(command).status == kFileCommandFaults);
+  command.source = 2;
+  command.slice = 99;
+  CHECK_THAT(run(command).err, ContainsSubstring("slice 99"));
+}
+
+TEST_CASE("verify names slice and source of a flipped bit") {
+  OneFile file;
+  FileCommand command = file.command(FileVerb::verify);
+  CHECK(run(command).status == kFileCommandFine);
+  const auto reader = RunFileReader::from_bytes(file.bytes, "f");
+  const auto fragment = reader->slice(*reader->find(SliceId(3)))->find(SourceId(2));
+  file.bytes[static_cast<std::size_t>(fragment->bytes.data() - file.bytes.data()) + 7] ^= std::byte{4};
+  file.save();
+  const Shown text = run(command);
+  CHECK(text.status == kFileCommandFaults);
+  CHECK_THAT(text.out, ContainsSubstring("slice 3 source 2: checksum mismatch"));
+  command.json = true;
+  CHECK_THAT(run(command).out, ContainsSubstring("\"slice\":3,\"source\":2"));
+}
+
+TEST_CASE("a file that is not closed is read and said to be so") {
+  OneFile file;
+  file.bytes.resize(file.bytes.size() - 24);
+  file.save();
+  CHECK_THAT(run(file.command(FileVerb::info)).out, ContainsSubstring("not closed"));
+  CHECK(run(file.command(FileVerb::verify)).status == kFileCommandFaults);
+}
+
+TEST_CASE("what cannot be done is said, and the other files are shown") {
+  const OneFile file;
+  FileCommand command = file.command(FileVerb::info);
+  command.paths.insert(command.paths.begin(), file.folder / "none.weir");
+  const Shown shown = run(command);
+  CHECK(shown.status == kFileCommandUnable);
+  CHECK_THAT(shown.err, ContainsSubstring("none.weir: cannot open"));
+  CHECK_THAT(shown.out, ContainsSubstring("writer-0"));
+  CHECK(run({}).status == kFileCommandUnable);
+  CHECK(run(file.command(FileVerb::dump)).status == kFileCommandUnable);
+  CHECK(parse_file_verb("ls") == FileVerb::ls);
+  CHECK_FALSE(parse_file_verb("rm"));
+}

@@ -1,0 +1,143 @@
+#include "disk_loop.hpp"
+#include "store_rig.hpp"
+#include "temporary_folder.hpp"
+#include "weir_catch.hpp"
+#include <weir/storage/earlier_life.hpp>
+#include <weir/storage/file_command.hpp>
+#include <weir/storage/verify.hpp>
+
+#include <fstream>
+#include <sstream>
+
+using namespace weir;
+using namespace weir::storage;
+using namespace weir::storage::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Events : ports::DiskHandler {
+  std::vector<ports::DiskEvent> seen;
+  void on_disk_event(const ports::DiskEvent& event) override { seen.push_back(event); }
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+constexpr ports::FileId kFile(3);
+
+}  // namespace
+
+TEST_CASE("a file grows by pieces, is cut, and is published under its name") {
+  const TemporaryFolder folder;
+  Loop loop;
+  Events events;
+  auto owner = std::make_shared<const Buffer>(text("one two three"));
+  const ConstBytes all(*owner);
+  loop.disk.create(kFile, folder / "a.part", 1);
+  std::vector<ConstBytes> pieces;
+  for (int i = 0; i < 3000; ++i) pieces.push_back(all.first(3));
+  loop.disk.append(kFile, pieces, owner, 2);
+  loop.disk.truncate(kFile, 3, 3);
+  loop.disk.append(kFile, {all.subspan(3, 4), {}, all.subspan(7)}, owner, 4);
+  loop.disk.sync(kFile, 5);
+  loop.disk.publish(kFile, folder / "a", 6);
+  loop.wait_for([&] { return events.seen.size() == 6; }, events);
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(events.seen[i].token == i + 1);
+    CHECK(events.seen[i].error == ports::DiskError::none);
+    CHECK(events.seen[i].detail.empty());
+  }
+  CHECK(contents(folder / "a") == "one two three");
+  CHECK_FALSE(std::filesystem::exists(folder / "a.part"));
+}
+
+TEST_CASE("the disk says what is wrong with which path") {
+  const TemporaryFolder folder;
+  Loop loop;
+  Events events;
+  std::ofstream(folder / "taken") << "mine";
+  loop.disk.create(ports::FileId(1), folder / "taken", 1);
+  loop.disk.create(ports::FileId(2), folder / "no/such/folder", 2);
+  loop.disk.append(ports::FileId(2), {}, {}, 3);
+  loop.disk.create(ports::FileId(4), folder / "b.part", 4);
+  loop.disk.publish(ports::FileId(4), folder / "taken", 5);
+  loop.disk.sync(ports::FileId(4), 6);
+  loop.disk.truncate(ports::FileId(4), 0, 7);
+  loop.disk.publish(ports::FileId(4), folder / "b", 8);
+  loop.wait_for([&] { return events.seen.size() == 8; }, events);
+  CHECK(events.seen[0].error == ports::DiskError::exists);
+  CHECK_THAT(events.seen[0].detail, ContainsSubstring(folder / "taken"));
+  CHECK(events.seen[1].error == ports::DiskError::not_found);
+  CHECK(events.seen[2].error == ports::DiskError::not_found);
+  CHECK(events.seen[4].error == ports::DiskError::exists);
+  CHECK(events.seen[5].error == ports::DiskError::exists);
+  CHECK(events.seen[7].error == ports::DiskError::none);
+  CHECK(contents(folder / "taken") == "mine");
+}
+
+TEST_CASE("a full device blocks the store with its reason") {
+  Loop loop;
+  Recorder seen;
+  RunStoreConfig config = small_config();
+  config.directory = "/dev/full/nothing";
+  RunStore store(config, loop.disk, seen);
+  store.start(0, 0, {});
+  loop.wait_for([&] { return !seen.failed.empty(); }, store);
+  CHECK(seen.ready == 0);
+}
+
+TEST_CASE("a run on a real disk is read back whole, and its files are counted on from the highest number") {
+  const TemporaryFolder folder;
+  Recorder seen;
+  constexpr std::uint64_t kSlices = 2000;
+  {
+    Loop loop;
+    RunStoreConfig config = small_config();
+    config.directory = folder.path();
+    config.file_records_max = 700;
+    config.queue_bytes_max = 64U << 20;
+    RunStore store(config, loop.disk, seen);
+    store.start(0, 0, text("begin"));
+    loop.wait_for([&] { return seen.ready == 1; }, store);
+    for (std::uint64_t i = 1; i <= kSlices; ++i) {
+      auto record = std::make_shared<const Buffer>(
+          make_record({.slice = i, .fragment_bytes = i % 5 == 0 ? 9000U : 64U}));
+      REQUIRE(store.store(*record, record, 0, static_cast<TimeNs>(i)) == StoreResult::accepted);
+      store.flush(static_cast<TimeNs>(i));
+      loop.disk.deliver(store);
+    }
+    store.close(kSlices, text("end"));
+    loop.wait_for([&] { return seen.finished == 1; }, store);
+  }
+  REQUIRE(seen.stored.size() == kSlices);
+  REQUIRE(seen.closed.size() == 3);
+  SliceSum found;
+  FileCommand command;
+  command.verb = FileVerb::verify;
+  for (const ClosedFile& closed : seen.closed) {
+    const auto file = RunFileReader::open(closed.path);
+    REQUIRE(file);
+    CHECK(verify(*file).sound());
+    CHECK(crc32c(file->bytes()) == closed.crc32c);
+    found += file->live();
+    command.paths.push_back(closed.path);
+  }
+  CHECK(found.count == kSlices);
+  std::ostringstream out;
+  std::ostringstream err;
+  CHECK(run_file_command(command, out, err) == kFileCommandFine);
+  const auto earlier = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
+  REQUIRE(earlier);
+  CHECK(earlier->next_sequence == 3);
+  CHECK(earlier->copies.size() == kSlices);
+  REQUIRE(earlier->files.size() == 3);
+  CHECK(earlier->files[1].closed);
+  CHECK(earlier->files[1].crc32c == seen.closed[1].crc32c);
+  CHECK(read_earlier_life(folder.path(), RunNumber(8), "writer-0")->next_sequence == 0);
+  CHECK_FALSE(read_earlier_life(folder / "nowhere", RunNumber(8), "writer-0"));
+}

@@ -1,0 +1,215 @@
+#include "weir_catch.hpp"
+#include <weir/storage/grant_book.hpp>
+
+#include <random>
+
+using namespace weir;
+using namespace weir::storage;
+
+namespace {
+
+constexpr PeerId kA(1);
+constexpr PeerId kB(2);
+
+std::uint64_t granted(GrantBook& book, PeerId peer) {
+  std::vector<Grant> grants;
+  book.grant(grants);
+  for (const Grant& grant : grants) {
+    if (grant.peer == peer) return grant.granted_total;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("an ask that fits is granted, once") {
+  GrantBook book(1000, 4, 16);
+  REQUIRE(book.connect(kA));
+  REQUIRE(book.ask(kA, 300));
+  CHECK(granted(book, kA) == 300);
+  CHECK(granted(book, kA) == 0);
+  CHECK(book.ask(kA, 300));
+  CHECK(granted(book, kA) == 0);
+  CHECK(book.charged_bytes() == 300);
+}
+
+TEST_CASE("what is on disk makes room for the next") {
+  GrantBook book(1000, 4, 16);
+  REQUIRE(book.connect(kA));
+  REQUIRE(book.ask(kA, 700));
+  REQUIRE(book.ask(kA, 1400));
+  CHECK(granted(book, kA) == 700);
+  REQUIRE(book.received(kA, 700));
+  CHECK(granted(book, kA) == 0);
+  book.release(kA, 700);
+  CHECK(granted(book, kA) == 1400);
+}
+
+TEST_CASE("a record larger than the bound is granted when it is alone") {
+  GrantBook book(1000, 4, 16);
+  REQUIRE(book.connect(kA));
+  REQUIRE(book.connect(kB));
+  REQUIRE(book.ask(kA, 100));
+  CHECK(granted(book, kA) == 100);
+  REQUIRE(book.ask(kB, 5000));
+  CHECK(granted(book, kB) == 0);
+  REQUIRE(book.ask(kA, 200));
+  CHECK(granted(book, kA) == 0);  // does not overtake
+  REQUIRE(book.received(kA, 100));
+  book.release(kA, 100);
+  CHECK(granted(book, kB) == 5000);
+  CHECK(book.charged_bytes() == 5000);
+  CHECK(book.counters().oversize == 1);
+}
+
+TEST_CASE("one peer that asks for much leaves room for another") {
+  GrantBook book(1000, 4, 100);
+  REQUIRE(book.connect(kA));
+  REQUIRE(book.connect(kB));
+  for (std::uint64_t total = 50; total <= 5000; total += 50) REQUIRE(book.ask(kA, total));
+  const std::uint64_t first = granted(book, kA);
+  CHECK(first >= 700);
+  CHECK(first < 1000);
+  REQUIRE(book.ask(kB, 50));
+  CHECK(granted(book, kB) == 50);
+}
+
+TEST_CASE("peers that all want more than there is get the same") {
+  GrantBook book(10'000, 8, 1000);
+  for (std::uint32_t p = 1; p <= 4; ++p) {
+    REQUIRE(book.connect(PeerId(p)));
+    const std::uint64_t step = p == 1 ? 500 : 100;
+    for (std::uint64_t total = step; total <= 10'000; total += step) REQUIRE(book.ask(PeerId(p), total));
+  }
+  std::vector<Grant> grants;
+  book.grant(grants);
+  REQUIRE(grants.size() == 4);
+  for (const Grant& grant : grants) {
+    CHECK(grant.granted_total >= 1500);
+    CHECK(grant.granted_total <= 3000);
+  }
+}
+
+TEST_CASE("a peer that goes frees what it did not send; what it sent stays charged until stored") {
+  GrantBook book(1000, 4, 16);
+  REQUIRE(book.connect(kA));
+  REQUIRE(book.ask(kA, 300));
+  REQUIRE(book.ask(kA, 500));
+  CHECK(granted(book, kA) == 500);
+  REQUIRE(book.received(kA, 300));
+  book.disconnect(kA);
+  CHECK(book.charged_bytes() == 300);
+  CHECK(book.peers() == 0);
+  book.release(kA, 300);
+  CHECK(book.charged_bytes() == 0);
+  CHECK(book.waiting_bytes() == 0);
+}
+
+TEST_CASE("a peer that sends more than granted, or counts backwards, is found out") {
+  GrantBook book(1000, 1, 16);
+  REQUIRE(book.connect(kA));
+  CHECK_FALSE(book.connect(kA));
+  CHECK_FALSE(book.connect(kB));
+  REQUIRE(book.ask(kA, 100));
+  CHECK_FALSE(book.ask(kA, 99));
+  CHECK(granted(book, kA) == 100);
+  CHECK_FALSE(book.received(kA, 101));
+  CHECK_FALSE(book.ask(kB, 1));
+  CHECK(book.counters().violations == 2);
+}
+
+TEST_CASE("more asks than are remembered are refused, and cost the earlier ones nothing") {
+  GrantBook book(100, 1, 2);
+  REQUIRE(book.connect(kA));
+  REQUIRE(book.ask(kA, 60));
+  REQUIRE(book.ask(kA, 120));
+  CHECK_FALSE(book.ask(kA, 180));
+  CHECK(book.counters().violations == 1);
+  CHECK(book.waiting_bytes() == 120);
+  CHECK(granted(book, kA) == 60);
+  REQUIRE(book.received(kA, 60));
+  book.release(kA, 60);
+  CHECK(granted(book, kA) == 120);
+}
+
+TEST_CASE(
+    "whatever peers do, no more is charged than the bound or one oversize ask, and nobody waits for ever") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    constexpr std::uint64_t kBound = 10'000;
+    GrantBook book(kBound, 8, 32);
+    struct Peer {
+      bool there = false;
+      PeerId id;
+      std::uint64_t wanted = 0, granted = 0, received = 0, released = 0;
+    };
+    std::vector<Peer> peers(6);
+    std::uint32_t next_id = 1;
+    std::uint64_t oversize_before = 0;
+    const auto grant = [&] {
+      std::vector<Grant> grants;
+      book.grant(grants);
+      for (const Grant& g : grants) {
+        for (Peer& peer : peers) {
+          if (peer.there && peer.id == g.peer) peer.granted = g.granted_total;
+        }
+      }
+      const bool oversize = book.counters().oversize > oversize_before;
+      if (book.charged_bytes() > kBound) REQUIRE((oversize || oversize_before > 0));
+      if (book.charged_bytes() <= kBound) oversize_before = book.counters().oversize;
+    };
+    for (int step = 0; step < 500; ++step) {
+      Peer& peer = peers[random() % peers.size()];
+      switch (random() % 6) {
+        case 0:
+          if (!peer.there) {
+            peer = {true, PeerId(next_id++)};
+            REQUIRE(book.connect(peer.id));
+          } else if (random() % 10 == 0) {
+            book.disconnect(peer.id);
+            if (peer.received > peer.released) book.release(peer.id, peer.received - peer.released);
+            peer.there = false;
+          }
+          break;
+        case 1:
+          if (peer.there) {
+            peer.wanted += random() % 20 == 0 ? 15'000 : 1 + random() % 3000;
+            REQUIRE(book.ask(peer.id, peer.wanted));
+          }
+          break;
+        case 2:
+        case 3:
+          if (peer.there && peer.granted > peer.received) {
+            const std::uint64_t bytes = 1 + random() % (peer.granted - peer.received);
+            REQUIRE(book.received(peer.id, bytes));
+            peer.received += bytes;
+          }
+          break;
+        default:
+          if (peer.there && peer.received > peer.released) {
+            const std::uint64_t bytes = 1 + random() % (peer.received - peer.released);
+            book.release(peer.id, bytes);
+            peer.released += bytes;
+          }
+      }
+      grant();
+      std::uint64_t charged = 0;
+      for (const Peer& p : peers) charged += p.there ? p.granted - p.released : 0;
+      REQUIRE(charged == book.charged_bytes());
+    }
+    for (int round = 0; round < 2000; ++round) {
+      for (Peer& peer : peers) {
+        if (!peer.there) continue;
+        const std::uint64_t rest = peer.granted - peer.received;
+        REQUIRE(book.received(peer.id, rest));
+        peer.received += rest;
+        book.release(peer.id, peer.received - peer.released);
+        peer.released = peer.received;
+      }
+      grant();
+    }
+    for (const Peer& peer : peers) CHECK((!peer.there || peer.granted == peer.wanted));
+    CHECK(book.waiting_bytes() == 0);
+  }
+}

@@ -1,0 +1,172 @@
+#include "store_rig.hpp"
+#include "weir_catch.hpp"
+#include <weir/storage/verify.hpp>
+
+using namespace weir;
+using namespace weir::storage;
+using namespace weir::storage::test;
+
+namespace {
+
+constexpr const char* kFirst = "run-000007-writer-0-0000.weir";
+
+// Every slice of 1..count is in exactly one place of the published files, sound.
+void check_whole_run(const Rig& rig, std::uint64_t count) {
+  SliceSum found;
+  SliceSum expected;
+  for (const ClosedFile& closed : rig.seen.closed) {
+    const RunFileReader file = rig.read(closed.path.substr(4));
+    const VerifyReport report = verify(file);
+    for (const Problem& problem : report.problems) FAIL_CHECK(problem.text);
+    CHECK(crc32c(file.bytes()) == closed.crc32c);
+    found += file.live();
+  }
+  for (std::uint64_t i = 1; i <= count; ++i) expected.add(SliceId(i));
+  CHECK(found == expected);
+  CHECK(rig.store.stored() == expected);
+}
+
+}  // namespace
+
+TEST_CASE("an output folder that refuses the first file fails the run at once") {
+  Rig rig;
+  rig.disk.fail_at = GENERATE(0, 1, 2);  // create, append, sync
+  rig.disk.fail_with = ports::DiskError::not_writable;
+  rig.start();
+  CHECK(rig.seen.failed == std::vector{ports::DiskError::not_writable});
+  CHECK(rig.seen.ready == 0);
+  CHECK(rig.put({}) == StoreResult::not_open);
+  CHECK_FALSE(rig.store.next_deadline());
+}
+
+TEST_CASE("a full disk blocks, acknowledges nothing more, and goes on when there is room") {
+  Rig rig;
+  rig.start();
+  for (std::uint64_t i = 1; i <= 5; ++i) (void)rig.put({.slice = i, .fragment_bytes = 1000});
+  rig.pass(100 * kMillisecond);
+  REQUIRE(rig.seen.stored.size() == 5);
+  const std::uint64_t kept = rig.disk.bytes_used();
+  rig.disk.capacity = kept + 3000;
+  for (std::uint64_t i = 6; i <= 10; ++i) (void)rig.put({.slice = i, .fragment_bytes = 1000});
+  rig.pass(100 * kMillisecond);
+  CHECK(rig.seen.blocked == std::vector{ports::DiskError::no_space});
+  CHECK(rig.store.blocked());
+  CHECK(rig.seen.stored.size() == 5);
+  const std::uint64_t queued = rig.store.bytes_queued();
+  CHECK(queued > 0);
+
+  SECTION("it is tried again at the interval, without a second report") {
+    for (int i = 0; i < 3; ++i) rig.pass(kSecond);
+    CHECK(rig.store.counters().retries == 3);
+    CHECK(rig.seen.blocked.size() == 1);
+    CHECK(rig.seen.stored.size() == 5);
+    CHECK(rig.store.next_deadline() <= rig.now + kSecond);
+  }
+  SECTION("what is accepted meanwhile waits too") { CHECK(rig.put({.slice = 11}) == StoreResult::accepted); }
+  SECTION("what was acknowledged before stays") {
+    const auto& part = rig.disk.files().at(std::string("out/") + kFirst + ".part");
+    const auto file = RunFileReader::from_bytes(ConstBytes(part.bytes).first(part.synced), "part");
+    for (std::uint64_t i = 1; i <= 5; ++i) CHECK(file->find(SliceId(i)) != nullptr);
+  }
+
+  rig.disk.capacity = UINT64_MAX;
+  rig.pass(kSecond);
+  rig.pass(100 * kMillisecond);
+  CHECK(rig.seen.resumed == 1);
+  CHECK_FALSE(rig.store.blocked());
+  CHECK(rig.store.bytes_queued() == 0);
+  const std::uint64_t last = rig.seen.stored.back().slice.value;
+  CHECK(rig.seen.stored.size() == last);
+  rig.close();
+  CHECK(rig.seen.finished == 1);
+  check_whole_run(rig, last);
+}
+
+TEST_CASE("a disk that is full at the end of the run publishes the file when there is room") {
+  Rig rig;
+  rig.start();
+  (void)rig.put({.slice = 1});
+  rig.pass(100 * kMillisecond);
+  rig.disk.capacity = rig.disk.bytes_used() + 10;
+  rig.close();
+  CHECK(rig.seen.finished == 0);
+  CHECK(rig.store.blocked());
+  rig.pass(kSecond);
+  CHECK(rig.seen.finished == 0);
+  rig.disk.capacity = UINT64_MAX;
+  rig.pass(kSecond);
+  CHECK(rig.seen.finished == 1);
+  CHECK(rig.seen.resumed == 1);
+  check_whole_run(rig, 1);
+}
+
+TEST_CASE("one error at any operation of a run loses nothing and doubles nothing") {
+  RunStoreConfig config = small_config();
+  config.file_records_max = 4;
+  config.sync_bytes = 5000;
+  const std::uint64_t operations = [&] {
+    Rig rig(config);
+    rig.start();
+    for (std::uint64_t i = 1; i <= 14; ++i) {
+      (void)rig.put({.slice = i, .fragment_bytes = 1100});
+      if (i % 3 == 0) rig.pass(50 * kMillisecond);
+    }
+    rig.close();
+    return rig.disk.operations();
+  }();
+  REQUIRE(operations > 20);
+  constexpr std::uint64_t kStartOperations = 3;
+  for (std::uint64_t k = kStartOperations; k < operations; ++k) {
+    CAPTURE(k);
+    Rig rig(config);
+    rig.disk.fail_at = k;
+    rig.start();
+    for (std::uint64_t i = 1; i <= 14; ++i) {
+      REQUIRE(rig.put({.slice = i, .fragment_bytes = 1100}) == StoreResult::accepted);
+      if (i % 3 == 0) rig.pass(50 * kMillisecond);
+    }
+    rig.close();
+    for (int i = 0; i < 5 && rig.seen.finished == 0; ++i) rig.pass(kSecond);
+    REQUIRE(rig.seen.finished == 1);
+    CHECK(rig.seen.blocked.size() == 1);
+    CHECK(rig.seen.resumed == 1);
+    CHECK(rig.seen.stored.size() == 14);
+    CHECK(rig.store.bytes_queued() == 0);
+    check_whole_run(rig, 14);
+  }
+}
+
+TEST_CASE("with a crash after any operation, every acknowledged slice is in what was synced") {
+  RunStoreConfig config = small_config();
+  config.file_records_max = 5;
+  config.sync_bytes = 3000;
+  for (std::uint64_t crash_at = 0; crash_at < 60; ++crash_at) {
+    CAPTURE(crash_at);
+    Rig rig(config);
+    std::uint64_t steps = 0;
+    const auto work = [&] {
+      while (steps < crash_at && rig.disk.step(rig.store)) ++steps;
+    };
+    rig.store.start(rig.now, 0, {});
+    work();
+    for (std::uint64_t i = 1; i <= 14; ++i) {
+      (void)rig.put({.slice = i, .fragment_bytes = 1100});
+      rig.store.flush(rig.now);
+      work();
+    }
+    rig.store.close(rig.now, {});
+    work();
+    SliceSum acknowledged;
+    for (const StoredSlice& slice : rig.seen.stored) acknowledged.add(slice.slice);
+    SliceSum found;
+    for (const auto& [path, contents] : rig.disk.files()) {
+      const auto file = RunFileReader::from_bytes(ConstBytes(contents.bytes).first(contents.synced), path);
+      if (!file) continue;
+      for (const StoredSlice& slice : rig.seen.stored) {
+        const IndexEntry* entry = file->find(slice.slice);
+        if (entry != nullptr && file->slice(*entry, Check::fragments)) found.add(slice.slice);
+      }
+    }
+    CHECK(found == acknowledged);
+  }
+}

@@ -1,0 +1,323 @@
+#include "store_rig.hpp"
+#include "weir_catch.hpp"
+#include <weir/storage/verify.hpp>
+
+using namespace weir;
+using namespace weir::storage;
+using namespace weir::storage::test;
+
+namespace {
+
+constexpr const char* kFirst = "run-000007-writer-0-0000.weir";
+constexpr const char* kNext = "run-000007-writer-0-0001.weir";
+
+std::vector<std::uint64_t> ids(const std::vector<StoredSlice>& slices) {
+  std::vector<std::uint64_t> out;
+  for (const StoredSlice& slice : slices) out.push_back(slice.slice.value);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a run is stored, acknowledged and readable, and every file is sound") {
+  Rig rig;
+  CHECK(rig.put({}) == StoreResult::not_open);
+  rig.start();
+  REQUIRE(rig.seen.ready == 1);
+  // Small ones are copied, large ones referred to: both stand in the file unchanged.
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    const std::uint32_t size = i % 7 == 0 ? 5000 : 13;
+    REQUIRE(rig.put({.slice = i, .fragment_bytes = size}, static_cast<std::uint32_t>(i)) ==
+            StoreResult::accepted);
+  }
+  CHECK(rig.store.bytes_queued() > 0);
+  rig.close();
+  REQUIRE(rig.seen.finished == 1);
+  REQUIRE(rig.seen.stored.size() == 50);
+  CHECK(rig.seen.stored[7].origin == 8);
+  CHECK(rig.store.bytes_queued() == 0);
+  REQUIRE(rig.seen.closed.size() == 1);
+
+  const RunFileReader file = rig.read(kFirst);
+  CHECK(file.closed());
+  CHECK(verify(file).sound());
+  CHECK(file.entries().size() == 50);
+  CHECK(file.live() == rig.store.stored());
+  CHECK(file.live() == rig.seen.closed[0].live);
+  CHECK(rig.seen.closed[0].bytes == file.bytes().size());
+  CHECK(rig.seen.closed[0].crc32c == crc32c(file.bytes()));
+  CHECK(rig.store.counters().bytes_stored == file.bytes().size());
+  CHECK(std::ranges::equal(*file.begin_of_run(), text("{\"begin\":true}")));
+  CHECK(std::ranges::equal(*file.end_of_run(), text("{\"end\":true}")));
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    const IndexEntry* entry = file.find(SliceId(i));
+    REQUIRE(entry != nullptr);
+    const auto view = file.slice(*entry, Check::fragments);
+    REQUIRE(view);
+    const std::uint32_t size = i % 7 == 0 ? 5000 : 13;
+    CHECK(std::ranges::equal(view->bytes(), make_record({.slice = i, .fragment_bytes = size})));
+  }
+}
+
+TEST_CASE("small records share appends") {
+  Rig rig;
+  rig.start();
+  const std::uint64_t before = rig.disk.appends();
+  for (std::uint64_t i = 1; i <= 40; ++i) (void)rig.put({.slice = i});
+  CHECK(rig.disk.pending() == 0);
+  rig.store.flush(rig.now);
+  rig.disk.run(rig.store);
+  CHECK(rig.disk.appends() == before + 1);
+}
+
+TEST_CASE("while the disk is at an append, passes of the loop do not add more") {
+  Rig rig;
+  rig.start();
+  (void)rig.put({.slice = 1});
+  rig.store.flush(rig.now);
+  for (std::uint64_t i = 2; i <= 5; ++i) {
+    (void)rig.put({.slice = i});
+    rig.store.flush(rig.now);
+  }
+  CHECK(rig.disk.pending() == 1);
+  rig.disk.run(rig.store);
+  rig.store.flush(rig.now);
+  CHECK(rig.disk.pending() == 1);
+}
+
+TEST_CASE("nothing is acknowledged before the sync interval has passed, everything after it") {
+  Rig rig;
+  rig.start();
+  (void)rig.put({.slice = 1});
+  rig.pass(60 * kMillisecond);
+  (void)rig.put({.slice = 2});
+  CHECK(rig.store.next_deadline() == rig.now + 40 * kMillisecond);
+  rig.pass(39 * kMillisecond);
+  CHECK(rig.seen.stored.empty());
+  rig.pass(1 * kMillisecond);
+  CHECK(ids(rig.seen.stored) == std::vector<std::uint64_t>{1, 2});
+  CHECK(rig.seen.batches == 1);
+  CHECK(rig.disk.syncs() == 2);  // one for the beginning of the run
+}
+
+TEST_CASE("enough bytes are synced at once") {
+  RunStoreConfig config = small_config();
+  config.sync_bytes = 3000;
+  Rig rig(config);
+  rig.start();
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    (void)rig.put({.slice = i, .fragment_bytes = 1000});
+    rig.disk.run(rig.store);
+  }
+  CHECK(rig.seen.stored.size() >= 18);
+  CHECK(rig.seen.batches >= 9);
+}
+
+TEST_CASE("an acknowledged record is in what a crash leaves") {
+  Rig rig;
+  rig.start();
+  for (std::uint64_t i = 1; i <= 30; ++i) {
+    (void)rig.put({.slice = i, .fragment_bytes = 700});
+    if (i % 10 == 5) rig.pass(100 * kMillisecond);
+  }
+  REQUIRE(rig.seen.stored.size() == 25);
+  const auto& part = rig.disk.files().at(std::string("out/") + kFirst + ".part");
+  const auto file = RunFileReader::from_bytes(ConstBytes(part.bytes).first(part.synced), "part");
+  REQUIRE(file);
+  CHECK_FALSE(file->closed());
+  for (const StoredSlice& slice : rig.seen.stored) {
+    const IndexEntry* entry = file->find(slice.slice);
+    REQUIRE(entry != nullptr);
+    CHECK(file->slice(*entry, Check::fragments));
+  }
+}
+
+TEST_CASE("a file that is full by bytes or by records makes room for the next one") {
+  RunStoreConfig config = small_config();
+  SECTION("bytes") { config.file_bytes_max = 2000; }
+  SECTION("records") { config.file_records_max = 5; }
+  Rig rig(config);
+  rig.start();
+  for (std::uint64_t i = 1; i <= 12; ++i) (void)rig.put({.slice = i});
+  rig.close();
+  REQUIRE(rig.seen.closed.size() >= 3);
+  SliceSum sum;
+  for (const ClosedFile& closed : rig.seen.closed) {
+    CHECK(closed.bytes < 4000);
+    sum += closed.live;
+    CHECK(verify(rig.read(closed.path.substr(4))).sound());
+  }
+  CHECK(sum == rig.store.stored());
+  CHECK(rig.seen.stored.size() == 12);
+  CHECK(rig.seen.finished == 1);
+}
+
+TEST_CASE("a file is closed when it is old, but not while it is empty") {
+  RunStoreConfig config = small_config();
+  config.file_duration_max = 10 * kSecond;
+  Rig rig(config);
+  rig.start();
+  rig.pass(30 * kSecond);
+  CHECK(rig.seen.closed.empty());
+  (void)rig.put({.slice = 1});
+  rig.pass();
+  CHECK(rig.seen.closed.size() == 1);
+  CHECK(rig.seen.stored.size() == 1);
+  (void)rig.put({.slice = 2});
+  CHECK(rig.store.next_deadline() == rig.now + 100 * kMillisecond);
+  rig.pass(10 * kSecond);
+  CHECK(rig.seen.closed.size() == 2);
+  CHECK(rig.read(kNext).header().created == 1'700'000'030 * kSecond);
+}
+
+TEST_CASE("a record larger than a file's limit has a file of its own") {
+  RunStoreConfig config = small_config();
+  config.file_bytes_max = 1000;
+  Rig rig(config);
+  rig.start();
+  CHECK(rig.put({.slice = 1, .fragment_bytes = 5000}) == StoreResult::accepted);
+  CHECK(rig.put({.slice = 2, .fragment_bytes = 5000}) == StoreResult::accepted);
+  rig.close();
+  CHECK(rig.seen.closed.size() == 2);
+}
+
+TEST_CASE("a slice that comes twice is stored once and acknowledged twice") {
+  Rig rig;
+  rig.start();
+  (void)rig.put({.slice = 1}, 10);
+  SECTION("before the first copy is on disk: when it is") {
+    CHECK(rig.put({.slice = 1}, 20) == StoreResult::duplicate);
+    rig.pass();
+    CHECK(rig.seen.stored.empty());
+    rig.pass(100 * kMillisecond);
+  }
+  SECTION("after that: at once") {
+    rig.pass(100 * kMillisecond);
+    CHECK(rig.put({.slice = 1}, 20) == StoreResult::duplicate);
+    rig.store.flush(rig.now);
+  }
+  REQUIRE(rig.seen.stored.size() == 2);
+  CHECK(rig.seen.stored[1].origin == 20);
+  CHECK(rig.store.bytes_queued() == 0);
+  CHECK(rig.store.stored().count == 1);
+  rig.close();
+  CHECK(rig.read(kFirst).entries().size() == 1);
+  CHECK(rig.store.counters().results[static_cast<std::size_t>(StoreResult::duplicate)] == 1);
+}
+
+TEST_CASE("a duplicate of a slice in a file that is closed already is acknowledged at once") {
+  RunStoreConfig config = small_config();
+  config.file_records_max = 1;
+  Rig rig(config);
+  rig.start();
+  (void)rig.put({.slice = 1});
+  (void)rig.put({.slice = 2});
+  rig.disk.run(rig.store);
+  REQUIRE(rig.seen.closed.size() == 1);
+  CHECK(rig.put({.slice = 1}, 5) == StoreResult::duplicate);
+  rig.store.flush(rig.now);
+  CHECK(rig.seen.stored.back().origin == 5);
+}
+
+TEST_CASE("a higher store epoch is stored and the older copy is dead, a lower one is refused") {
+  Rig rig;
+  rig.start();
+  (void)rig.put({.slice = 1, .epoch = 2});
+  (void)rig.put({.slice = 2, .epoch = 1});
+  const bool on_disk_before = GENERATE(false, true);
+  if (on_disk_before) rig.pass(100 * kMillisecond);
+  CHECK(rig.put({.slice = 1, .attempt = 1, .epoch = 3}) == StoreResult::accepted);
+  CHECK(rig.put({.slice = 1, .epoch = 2}) == StoreResult::stale_epoch);
+  CHECK(rig.put({.slice = 1, .attempt = 2, .epoch = 3}) == StoreResult::epoch_conflict);
+  rig.close();
+  CHECK(rig.store.stored().count == 2);
+  REQUIRE(rig.store.dead_copies().size() == 1);
+  CHECK(rig.store.dead_copies()[0] == DeadCopy{SliceId(1), Attempt(0), StoreEpoch(2), 0});
+  const RunFileReader file = rig.read(kFirst);
+  CHECK(verify(file).sound());
+  CHECK(file.live() == rig.store.stored());
+  CHECK(file.entries().size() == 3);
+  CHECK(file.entries()[0].dead);
+  CHECK(file.find(SliceId(1))->epoch == StoreEpoch(3));
+  CHECK(rig.store.counters().dead_copies == 1);
+}
+
+TEST_CASE("a copy that dies after its file was closed stands in the last file's dead list") {
+  RunStoreConfig config = small_config();
+  config.file_records_max = 1;
+  Rig rig(config);
+  rig.start();
+  (void)rig.put({.slice = 1});
+  (void)rig.put({.slice = 2});
+  rig.disk.run(rig.store);
+  CHECK(rig.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
+  CHECK(rig.put({.slice = 1}) == StoreResult::stale_epoch);
+  rig.close();
+  CHECK(rig.store.stored().count == 1);
+  std::vector<RunFileReader> files;
+  files.push_back(rig.read(kFirst));
+  files.push_back(rig.read(kNext));
+  CHECK(files[0].live().count == 1);
+  resolve_copies(files);
+  CHECK(files[0].live().count == 0);
+  CHECK(files[1].live() == rig.store.stored());
+  CHECK(verify(files[0]).sound());
+}
+
+TEST_CASE("a settled slice is forgotten, and the memory of slices is bounded") {
+  RunStoreConfig config = small_config();
+  config.unsettled_max = 3;
+  Rig rig(config);
+  rig.start();
+  for (std::uint64_t i = 1; i <= 3; ++i) CHECK(rig.put({.slice = i}) == StoreResult::accepted);
+  CHECK(rig.put({.slice = 4}) == StoreResult::unsettled_full);
+  CHECK(rig.put({.slice = 3, .epoch = 2}) == StoreResult::accepted);
+  const SliceId settled[] = {SliceId(1), SliceId(2)};
+  rig.store.settle(settled);
+  CHECK(rig.store.unsettled() == 1);
+  CHECK(rig.put({.slice = 4}) == StoreResult::accepted);
+  rig.close();
+  CHECK(rig.seen.stored.size() == 5);
+}
+
+TEST_CASE("a restarted writer knows what an earlier life has stored") {
+  Rig rig;
+  rig.store.remember(SliceId(5), Attempt(1), StoreEpoch(2), 0);
+  rig.store.remember(SliceId(6), Attempt(0), StoreEpoch(0), 0);
+  rig.start();
+  CHECK(rig.store.stored().count == 2);
+  CHECK(rig.store.unsettled_on_disk().size() == 2);
+  CHECK(rig.put({.slice = 5, .attempt = 1, .epoch = 2}) == StoreResult::duplicate);
+  rig.store.flush(rig.now);
+  CHECK(rig.seen.stored.size() == 1);
+  CHECK(rig.put({.slice = 5, .attempt = 1, .epoch = 3}) == StoreResult::accepted);
+  CHECK(rig.store.dead_copies().size() == 1);
+  CHECK(rig.store.unsettled_on_disk().size() == 1);  // the new copy is not on disk yet
+  CHECK(rig.store.mark_dead(SliceId(6), Attempt(0), StoreEpoch(0)));
+  rig.close();
+  CHECK(rig.store.stored().count == 1);
+  CHECK(rig.store.stored().hash_sum == mix64(5));
+}
+
+TEST_CASE("what is damaged, of another run or more than the queue takes is refused and counted") {
+  Rig rig;
+  rig.start();
+  Buffer record = make_record({.slice = 1});
+  CHECK(rig.store.store(ConstBytes(record).first(50), {}, 0, rig.now) == StoreResult::malformed);
+  record.back() ^= std::byte{1};
+  CHECK(rig.store.store(record, {}, 0, rig.now) == StoreResult::bad_checksum);
+  CHECK(rig.put({.slice = 1, .run = 8}) == StoreResult::wrong_run);
+  CHECK(rig.put({.slice = 1, .fragment_bytes = 600'000}) ==
+        StoreResult::accepted);  // larger than the queue: alone
+  CHECK(rig.put({.slice = 2}) == StoreResult::queue_full);
+  rig.pass(100 * kMillisecond);
+  CHECK(rig.put({.slice = 2}) == StoreResult::accepted);
+  rig.close();
+  CHECK(rig.put({.slice = 3}) == StoreResult::not_open);
+  const StoreCounters counters = rig.store.counters();
+  for (const StoreResult refused : {StoreResult::malformed, StoreResult::bad_checksum, StoreResult::wrong_run,
+                                    StoreResult::queue_full, StoreResult::not_open}) {
+    CHECK(counters.results[static_cast<std::size_t>(refused)] == 1);
+  }
+  CHECK(counters.records == 2);
+}
