@@ -1,0 +1,55 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/config/locations.hpp>
+#include <weir/config/problem.hpp>
+#include <weir/ingest/recorded_run.hpp>
+#include <weir/v1/farm.pb.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::config {
+
+// What a farm's recorded data hold, as far as the farm's layout depends on it.
+using ReplayContents = ingest::RecordedContents;
+
+// Looks into `path`; on failure a sentence to follow the path's key.
+using ReplayReader = std::function<Expected<ReplayContents, std::string>(const std::string& path)>;
+[[nodiscard]] Expected<ReplayContents, std::string> read_replay(const std::string& path);
+
+enum class Role : std::uint8_t { supervisor, readout, dcm, writer };
+[[nodiscard]] std::string_view name(Role role);
+
+struct NodePlan {
+  std::string name;  // unique in the farm: "readout-0" unless the farm file gives another
+  Role role = Role::readout;
+  NodeIndex index;                // counts the nodes of one role, masked ones too
+  std::string listen;             // host:port; empty for a DCM, which only connects
+  std::vector<SourceId> sources;  // a readout's, in order, masked ones too
+  bool masked = false;            // not to be started
+};
+
+struct FarmPlan {
+  std::vector<NodePlan> nodes;    // the supervisor, writers, DCMs, readouts
+  std::vector<SourceId> sources;  // every source of the farm, in the readouts' order
+  std::vector<SourceId> masked;   // those of them that are not read, ascending
+
+  [[nodiscard]] std::vector<const NodePlan*> of_role(Role role) const;
+};
+
+// Lays the farm out: names, roles, and which readout has which sources. The sources of kinds `hits` and
+// `replay` are shared out in contiguous blocks whose sizes differ by one at most. `replay` is asked for
+// source kind replay.
+[[nodiscard]] Expected<FarmPlan, Problems> expand(const v1::Farm& farm, const Locations& locations = {},
+                                                  const ReplayReader& replay = read_replay);
+
+// Checks the keys against each other, and against the files they name. Errors and warnings: see Severity.
+[[nodiscard]] Problems validate(const v1::Farm& farm, const Locations& locations = {},
+                                const ReplayReader& replay = read_replay);
+
+}  // namespace weir::config

@@ -1,0 +1,135 @@
+#include "field_value.hpp"
+#include "schema.hpp"
+#include <weir/config/document.hpp>
+#include <weir/v1/farm.pb.h>
+
+#include <google/protobuf/descriptor.h>
+
+namespace weir::config {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumValueDescriptor;
+using google::protobuf::FieldDescriptor;
+
+constexpr const char* kIntroduction =
+    R"(# Configuration: every key of a farm file
+
+A farm file is one YAML document. `weir check FARM` reads it without starting anything, and names every mistake
+with its line. Any key can be set on the command line too, as in `--set dcm.credits=8`,
+`--set readout.masked=[1,2]` or `--set filter.parameters.minimum=5`; a list is replaced as a whole. A key that is
+left out has its default; paths are relative to the directory that `weir` is started in.
+
+A size takes bytes, or a unit: `64k` and `64kB` are 64 000 bytes, `64KiB` is 65 536; likewise `M`, `G`, `T`. Times
+are plain numbers with their unit in the key's name. YAML's aliases and tags are not used.
+
+This page is rendered from `proto/weir/v1/farm.proto`; a test keeps the two equal.
+)";
+
+std::string type_name(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "true, false";
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return is_size(field) ? "size" : "whole number";
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return "number";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return "word";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return field.is_map() ? "keys and texts" : "entries";
+    default:
+      break;
+  }
+  switch (rules(field).form()) {
+    case v1::TEXT_NAME:
+      return "name";
+    case v1::TEXT_ENDPOINT:
+      return "host:port";
+    case v1::TEXT_HOST:
+      return "host";
+    case v1::TEXT_ANY:
+      break;
+  }
+  return "text";
+}
+
+std::string type_column(const FieldDescriptor& field) {
+  const bool list = field.is_repeated() && !field.is_map();
+  std::string text =
+      list ? "list of " + type_name(field) + (type_name(field).back() == 's' ? "" : "s") : type_name(field);
+  const std::string& unit = rules(field).unit();
+  if (!unit.empty() && unit != "bytes") text += ", " + unit;
+  return text;
+}
+
+std::string default_column(const FieldDescriptor& field) {
+  if (rules(field).required()) return "required";
+  if (field.is_map()) return "`{}`";
+  if (field.is_repeated()) return "`[]`";
+  const std::string text = print_value(field, default_value(field));
+  return text.empty() ? "empty" : "`" + text + "`";
+}
+
+std::string print_limit(const FieldDescriptor& field, double limit) {
+  return is_size(field) ? print_size(static_cast<std::uint64_t>(limit)) : print_number(limit);
+}
+
+std::string range_column(const FieldDescriptor& field) {
+  const v1::KeyRules& rule = rules(field);
+  const bool whole = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ||
+                     field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64;
+  std::string low;
+  if (rule.has_above()) low = "> " + print_limit(field, rule.above());
+  if (rule.has_min() || (whole && rule.has_max())) low = print_limit(field, rule.min());
+  if (rule.has_max()) return low + (rule.has_above() ? ", ≤ " : " … ") + print_limit(field, rule.max());
+  return rule.has_min() ? "≥ " + low : low;
+}
+
+std::string meaning_column(const FieldDescriptor& field) {
+  std::string text = rules(field).doc();
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return text;
+  text.back() = ':';  // the full stop: the words follow
+  for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+    const EnumValueDescriptor& value = *field.enum_type()->value(i);
+    const std::string& meaning = value.options().GetExtension(v1::value_doc);
+    text += (i == 0 ? " `" : ", `") + word(value) + "`" + (meaning.empty() ? "" : " (" + meaning + ")");
+  }
+  return text + ".";
+}
+
+void add_rows(std::string& page, const Descriptor& type, const std::string& path) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (is_section(field)) continue;
+    const std::string key = join(path, field.name());
+    page += "| `" + key + "` | " + type_column(field) + " | " + default_column(field) + " | " +
+            range_column(field) + " | " + meaning_column(field) + " |\n";
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_map()) {
+      add_rows(page, *field.message_type(), key + "[]");
+    }
+  }
+}
+
+void add_table(std::string& page, const Descriptor& type, const std::string& path) {
+  page += "\n| key | type | default | range | meaning |\n| --- | --- | --- | --- | --- |\n";
+  add_rows(page, type, path);
+}
+
+}  // namespace
+
+std::string document() {
+  const Descriptor& farm = *v1::Farm::descriptor();
+  std::string page = kIntroduction;
+  add_table(page, farm, {});
+  for (int i = 0; i < farm.field_count(); ++i) {
+    const FieldDescriptor& section = *farm.field(i);
+    if (!is_section(section)) continue;
+    page += "\n## " + section.name() + "\n\n" + rules(section).doc() + "\n";
+    add_table(page, *section.message_type(), section.name());
+  }
+  return page;
+}
+
+}  // namespace weir::config

@@ -1,0 +1,129 @@
+#include "message_reader.hpp"
+#include "schema.hpp"
+#include <weir/config/farm_file.hpp>
+
+#include <google/protobuf/descriptor.h>
+
+#include <utility>
+
+namespace weir::config {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+Problem option_problem(ProblemKind kind, const std::string& key, std::string what) {
+  return {kind, Severity::error, std::string(kSetOption), key, std::move(what)};
+}
+
+std::string examples(const FieldDescriptor& section) {
+  const Descriptor& type = *section.message_type();
+  return "is a section: set one of its keys, as in " + section.name() + "." + type.field(0)->name() + "=…";
+}
+
+// A value that stands for itself: the text as it was typed, whatever YAML would make of it.
+YamlNode literal(std::string_view text) {
+  YamlNode node;
+  node.kind = YamlNode::Kind::scalar;
+  node.text = text;
+  return node;
+}
+
+class Override {
+ public:
+  Override(v1::Farm& farm, Problems& problems, Locations& locations)
+      : problems_(problems),
+        farm_(farm),
+        reader_(
+            problems, [](int) { return std::string(kSetOption); },
+            [&locations](const std::string& key, int) { locations.set_option(key); }),
+        locations_(locations) {}
+
+  void apply(const std::string& key, std::string_view value) {
+    std::string path;
+    std::string_view rest = key;
+    Message* message = &farm_;
+    for (;;) {
+      const std::string name(rest.substr(0, rest.find('.')));
+      rest = name.size() == rest.size() ? std::string_view() : rest.substr(name.size() + 1);
+      const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
+      if (field == nullptr) {
+        return report(ProblemKind::unknown_key, key,
+                      "unknown key" + key_hint(*message->GetDescriptor(), path, name));
+      }
+      path = join(path, name);
+      if (field->is_map() && !rest.empty())
+        return set_parameter(*message, *field, path, std::string(rest), value);
+      if (!is_section(*field)) {
+        if (!rest.empty())
+          return report(ProblemKind::unknown_key, key, "'" + path + "' has no keys below it");
+        return set_field(*message, *field, path, value);
+      }
+      if (rest.empty()) return report(ProblemKind::wrong_kind, key, examples(*field));
+      message = message->GetReflection()->MutableMessage(message, field);
+    }
+  }
+
+ private:
+  void report(ProblemKind kind, const std::string& key, std::string what) {
+    problems_.push_back(option_problem(kind, printable(key), std::move(what)));
+  }
+
+  void set_field(Message& message, const FieldDescriptor& field, const std::string& path,
+                 std::string_view value) {
+    locations_.set_option(path);
+    if (!field.is_repeated()) return reader_.read_scalar(literal(value), message, field, path);
+    const auto tree = parse_yaml(value, {kFarmFileBytesMax, kYamlDepthMax});
+    if (!tree) return report(ProblemKind::syntax, path, tree.error().what);
+    message.GetReflection()->ClearField(&message, &field);
+    reader_.read_field(*tree, message, field, path);
+  }
+
+  void set_parameter(Message& message, const FieldDescriptor& field, const std::string& path,
+                     const std::string& name, std::string_view value) {
+    YamlNode node;
+    node.kind = YamlNode::Kind::map;
+    node.keys.push_back(literal(name));
+    node.items.push_back(literal(value));
+    remove_entry(message, field, name);
+    reader_.read_field(node, message, field, path);
+  }
+
+  static void remove_entry(Message& message, const FieldDescriptor& field, const std::string& name) {
+    const auto& access = *message.GetReflection();
+    const FieldDescriptor& key_field = *field.message_type()->map_key();
+    for (int i = access.FieldSize(message, &field) - 1; i >= 0; --i) {
+      const Message& entry = access.GetRepeatedMessage(message, &field, i);
+      if (entry.GetReflection()->GetString(entry, &key_field) != name) continue;
+      access.SwapElements(&message, &field, i, access.FieldSize(message, &field) - 1);
+      access.RemoveLast(&message, &field);
+    }
+  }
+
+  Problems& problems_;
+  v1::Farm& farm_;
+  MessageReader reader_;
+  Locations& locations_;
+};
+
+}  // namespace
+
+Problems apply_override(v1::Farm& farm, std::string_view assignment, Locations* locations) {
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return {option_problem(ProblemKind::syntax, printable(assignment), "write key=value")};
+  }
+  v1::Farm changed = farm;
+  Locations noted = locations != nullptr ? *locations : Locations();
+  Problems problems;
+  Override(changed, problems, noted)
+      .apply(std::string(assignment.substr(0, equals)), assignment.substr(equals + 1));
+  if (problems.empty()) {
+    farm.Swap(&changed);
+    if (locations != nullptr) *locations = std::move(noted);
+  }
+  return problems;
+}
+
+}  // namespace weir::config

@@ -1,0 +1,272 @@
+#include "expected_sizes.hpp"
+#include "field_value.hpp"
+#include "schema.hpp"
+#include "yaml_tree.hpp"
+#include <weir/config/plan.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+namespace weir::config {
+namespace {
+
+class Validator {
+ public:
+  Validator(const v1::Farm& farm, const Locations& locations) : farm_(farm), locations_(locations) {}
+
+  Problems run(const ReplayReader& replay) {
+    std::unordered_map<std::string, Expected<ReplayContents, std::string>> seen;
+    // The folder is read once, however many rules look into it.
+    const ReplayReader once = [&](const std::string& path) {
+      return seen.try_emplace(path, seen.count(path) != 0 ? seen.at(path) : replay(path)).first->second;
+    };
+    check_trigger();
+    check_texts();
+    check_dummy_sizes();
+    check_limits();
+    auto plan = expand(farm_, locations_, once);
+    if (!plan) {
+      const Problems& found = plan.error();
+      problems_.insert(problems_.end(), found.begin(), found.end());
+      return std::move(problems_);
+    }
+    ReplayContents recorded;
+    if (farm_.source().kind() == v1::SourceSettings::KIND_REPLAY) {
+      auto contents = once(farm_.replay().path());
+      if (!contents) {
+        error(ProblemKind::unreadable, "replay.path", contents.error());
+        return std::move(problems_);
+      }
+      recorded = std::move(*contents);
+    }
+    check_sources(*plan, recorded);
+    check_memory(*plan, expected_sizes(farm_, *plan, recorded));
+    return std::move(problems_);
+  }
+
+ private:
+  void add(Severity severity, ProblemKind kind, const std::string& key, std::string what) {
+    if (problems_.size() >= kProblemsMax) return;
+    problems_.push_back({kind, severity, locations_.of(key), key, std::move(what)});
+  }
+  void error(ProblemKind kind, const std::string& key, std::string what) {
+    add(Severity::error, kind, key, std::move(what));
+  }
+  void inconsistent(const std::string& key, std::string what) {
+    add(Severity::error, ProblemKind::inconsistent, key, std::move(what));
+  }
+  void warn(const std::string& key, std::string what) {
+    add(Severity::warning, ProblemKind::inconsistent, key, std::move(what));
+  }
+
+  void check_trigger() {
+    using Trigger = v1::TriggerSettings;
+    const Trigger& trigger = farm_.trigger();
+    const bool needs_rate = trigger.mode() == Trigger::MODE_RATE || trigger.mode() == Trigger::MODE_POISSON;
+    if (needs_rate && trigger.rate_hz() == 0) {
+      const std::string mode = trigger.mode() == Trigger::MODE_RATE ? "rate" : "poisson";
+      error(ProblemKind::missing_key, "trigger.rate_hz", "needed by trigger.mode '" + mode + "'");
+    }
+    if (trigger.mode() == Trigger::MODE_FILE) {
+      std::error_code ignored;
+      if (trigger.file().empty()) {
+        error(ProblemKind::missing_key, "trigger.file", "needed by trigger.mode 'file'");
+      } else if (!std::filesystem::is_regular_file(trigger.file(), ignored)) {
+        error(ProblemKind::unreadable, "trigger.file", in_quotes(trigger.file()) + ": no such file");
+      }
+    }
+    if (trigger.mode() == Trigger::MODE_NETWORK && trigger.listen().empty()) {
+      error(ProblemKind::missing_key, "trigger.listen", "needed by trigger.mode 'network'");
+    }
+    std::set<std::uint32_t> types;
+    for (int i = 0; i < trigger.types_size(); ++i) {
+      const std::uint32_t type = trigger.types(i).type();
+      if (!types.insert(type).second) {
+        inconsistent("trigger.types[" + std::to_string(i) + "].type",
+                     "type " + std::to_string(type) + " is listed twice");
+      }
+    }
+    // A hit has 32 bits for its time in ns.
+    constexpr double kHitsSliceMsMax = 4294;
+    if (farm_.source().kind() == v1::SourceSettings::KIND_HITS && trigger.slice_ms() > kHitsSliceMsMax) {
+      inconsistent("trigger.slice_ms", print_number(trigger.slice_ms()) + " is above " +
+                                           print_number(kHitsSliceMsMax) +
+                                           ", the longest slice of source.kind 'hits'");
+    }
+  }
+
+  void check_texts() {
+    if (farm_.run().out().empty()) error(ProblemKind::missing_key, "run.out", "needs a directory");
+    if (farm_.filter().plugin().empty()) {
+      error(ProblemKind::missing_key, "filter.plugin", "needs a plugin; 'accept-all' keeps everything");
+    }
+  }
+
+  void check_dummy_sizes() {
+    using Source = v1::SourceSettings;
+    const Source& source = farm_.source();
+    if (source.kind() != Source::KIND_DUMMY) return;
+    const std::uint64_t least = source.size_bytes_min();
+    const std::uint64_t most = source.size_bytes_max();
+    if (least > most) {
+      return inconsistent("source.size_bytes_min",
+                          print_size(least) + " is above source.size_bytes_max, " + print_size(most));
+    }
+    const bool mean_counts = source.distribution() != Source::DISTRIBUTION_UNIFORM;
+    if (mean_counts && (source.size_bytes() < least || source.size_bytes() > most)) {
+      inconsistent("source.size_bytes",
+                   print_size(source.size_bytes()) +
+                       " is outside of source.size_bytes_min to source.size_bytes_max, " + print_size(least) +
+                       " to " + print_size(most));
+    }
+  }
+
+  void check_limits() {
+    const v1::DcmSettings& dcm = farm_.dcm();
+    const v1::SupervisorSettings& supervisor = farm_.supervisor();
+    if (dcm.credits() > dcm.slices_max()) {
+      inconsistent("dcm.slices_max", std::to_string(dcm.slices_max()) + " is below dcm.credits, " +
+                                         std::to_string(dcm.credits()));
+    }
+    if (dcm.credits() < dcm.processing_units()) {
+      warn("dcm.credits", std::to_string(dcm.credits()) + " is below dcm.processing_units, " +
+                              std::to_string(dcm.processing_units()) + ": some of them never work");
+    }
+    const std::uint64_t dcms =
+        dcm.nodes().empty() ? dcm.count() : static_cast<std::uint64_t>(dcm.nodes_size());
+    if (supervisor.in_flight_max() < dcms * dcm.credits()) {
+      warn("supervisor.in_flight_max", std::to_string(supervisor.in_flight_max()) + " is below the DCMs' " +
+                                           std::to_string(dcms * dcm.credits()) +
+                                           " credits: some of them are never used");
+    }
+    if (supervisor.in_flight_max() > farm_.readout().buffer_slices()) {
+      warn("supervisor.in_flight_max",
+           std::to_string(supervisor.in_flight_max()) + " is above readout.buffer_slices, " +
+               std::to_string(farm_.readout().buffer_slices()) + ": the readouts are the limit");
+    }
+    const std::uint64_t frame_max = farm_.network().frame_bytes_max();
+    const std::uint64_t asked_max = dcm.range_bytes() == 0
+                                        ? dcm.fragment_bytes_max()
+                                        : std::min(dcm.range_bytes(), dcm.fragment_bytes_max());
+    if (asked_max > frame_max) {
+      inconsistent(dcm.range_bytes() == 0 ? "dcm.fragment_bytes_max" : "dcm.range_bytes",
+                   print_size(asked_max) + " is above network.frame_bytes_max, " + print_size(frame_max));
+    }
+    if (dcm.fragment_bytes_max() > dcm.buffer_bytes()) {
+      inconsistent("dcm.fragment_bytes_max", print_size(dcm.fragment_bytes_max()) +
+                                                 " is above dcm.buffer_bytes, " +
+                                                 print_size(dcm.buffer_bytes()));
+    }
+    const std::uint64_t steps_ms = std::uint64_t{dcm.deadline_ms()} + farm_.filter().step_deadline_ms();
+    if (supervisor.lease_ms() <= steps_ms) {
+      warn("supervisor.lease_ms", std::to_string(supervisor.lease_ms()) +
+                                      " is not above dcm.deadline_ms + filter.step_deadline_ms, " +
+                                      std::to_string(steps_ms) + ": slow slices are built twice");
+    }
+  }
+
+  void check_known(const std::set<SourceId>& known,
+                   const google::protobuf::RepeatedField<std::uint32_t>& sources, const std::string& key) {
+    std::set<std::uint32_t> seen;
+    for (int i = 0; i < sources.size(); ++i) {
+      const std::string entry = key + "[" + std::to_string(i) + "]";
+      const std::string number = std::to_string(sources[i]);
+      if (known.count(SourceId(sources[i])) == 0) inconsistent(entry, "there is no source " + number);
+      if (!seen.insert(sources[i]).second) warn(entry, "source " + number + " is listed twice");
+    }
+  }
+
+  void check_sources(const FarmPlan& plan, const ReplayContents& recorded) {
+    const std::set<SourceId> known(plan.sources.begin(), plan.sources.end());
+    check_known(known, farm_.readout().masked(), "readout.masked");
+    check_known(known, farm_.filter().first_sources(), "filter.first_sources");
+    for (int i = 0; i < farm_.trigger().types_size(); ++i) {
+      check_known(known, farm_.trigger().types(i).sources(),
+                  "trigger.types[" + std::to_string(i) + "].sources");
+    }
+    if (!plan.sources.empty() && plan.masked.size() >= plan.sources.size()) {
+      inconsistent("readout.masked", "every source is masked: there is nothing to build");
+    }
+    check_listed_readouts(recorded);
+  }
+
+  // Sources given readout by readout have to be there in the detector or in the recorded data.
+  void check_listed_readouts(const ReplayContents& recorded) {
+    using Source = v1::SourceSettings;
+    if (farm_.source().kind() == Source::KIND_DUMMY) return;
+    const bool replay = farm_.source().kind() == Source::KIND_REPLAY;
+    const std::set<SourceId> have(recorded.sources.begin(), recorded.sources.end());
+    const v1::HitsSettings& hits = farm_.hits();
+    const std::uint64_t modules =
+        std::uint64_t{hits.strings()} * hits.floors_per_string() * hits.modules_per_floor();
+    const std::uint64_t first = farm_.readout().first_source();
+    for (int i = 0; i < farm_.readout().nodes_size(); ++i) {
+      const auto& sources = farm_.readout().nodes(i).sources();
+      for (int j = 0; j < sources.size(); ++j) {
+        const bool there = replay ? have.count(SourceId(sources[j])) != 0
+                                  : sources[j] >= first && sources[j] - first < modules;
+        if (there) continue;
+        inconsistent("readout.nodes[" + std::to_string(i) + "].sources[" + std::to_string(j) + "]",
+                     replay
+                         ? in_quotes(farm_.replay().path()) + " holds no source " + std::to_string(sources[j])
+                         : "the detector has no source " + std::to_string(sources[j]) + ", only " +
+                               std::to_string(first) + " to " + std::to_string(first + modules - 1));
+      }
+    }
+  }
+
+  void check_memory(const FarmPlan& plan, const ExpectedSizes& sizes) {
+    const v1::DcmSettings& dcm = farm_.dcm();
+    if (sizes.fragment_max > dcm.fragment_bytes_max()) {
+      inconsistent("dcm.fragment_bytes_max", print_size(dcm.fragment_bytes_max()) +
+                                                 " is below the largest fragment, " +
+                                                 print_size(sizes.fragment_max));
+    }
+    if (dcm.shaper() == v1::DcmSettings::SHAPER_BYTE_CREDITS) {
+      const std::uint64_t asked =
+          dcm.range_bytes() == 0 ? sizes.fragment_max : std::min(dcm.range_bytes(), sizes.fragment_max);
+      if (asked > dcm.window_bytes()) {
+        warn("dcm.window_bytes", print_size(dcm.window_bytes()) + " is below one request of " +
+                                     print_size(asked) + ": set dcm.range_bytes, or fragments go one by one");
+      }
+    }
+    check_slice_memory("dcm.buffer_bytes", dcm.buffer_bytes(), sizes.slice, dcm.credits(), "dcm.credits");
+    if (farm_.writer().count() > 0 && farm_.writer().buffer_bytes() < sizes.slice) {
+      inconsistent("writer.buffer_bytes", print_size(farm_.writer().buffer_bytes()) +
+                                              " is below one slice of about " + print_size(sizes.slice));
+    }
+    std::size_t sources_max = 0;
+    for (const NodePlan& node : plan.nodes) sources_max = std::max(sources_max, node.sources.size());
+    check_slice_memory("readout.buffer_bytes", farm_.readout().buffer_bytes(), sizes.fragment * sources_max,
+                       farm_.supervisor().in_flight_max(), "supervisor.in_flight_max");
+  }
+
+  // `bytes` has to hold one slice, and should hold `count` of them.
+  void check_slice_memory(const std::string& key, std::uint64_t bytes, std::uint64_t slice,
+                          std::uint64_t count, const std::string& count_key) {
+    if (bytes < slice) {
+      inconsistent(key, print_size(bytes) + " is below one slice of about " + print_size(slice));
+    } else if (slice > 0 && bytes / slice < count) {
+      warn(key, print_size(bytes) + " holds about " + std::to_string(bytes / slice) + " slices of " +
+                    print_size(slice) + ", and " + count_key + " allows for " + std::to_string(count) +
+                    ": memory is the limit");
+    }
+  }
+
+  const v1::Farm& farm_;
+  const Locations& locations_;
+  Problems problems_;
+};
+
+}  // namespace
+
+Problems validate(const v1::Farm& farm, const Locations& locations, const ReplayReader& replay) {
+  return Validator(farm, locations).run(replay);
+}
+
+}  // namespace weir::config

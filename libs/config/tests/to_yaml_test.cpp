@@ -1,0 +1,57 @@
+#include "weir_catch.hpp"
+#include <weir/config/farm_file.hpp>
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <string>
+
+using namespace weir;
+using google::protobuf::util::MessageDifferencer;
+
+namespace {
+
+void check_round_trip(const v1::Farm& farm) {
+  const std::string written = config::to_yaml(farm);
+  const auto again = config::read_farm(written, "written.yaml");
+  INFO(written);
+  INFO((again ? "" : config::to_text(again.error())));
+  REQUIRE(again.has_value());
+  CHECK(MessageDifferencer::Equivalent(farm, again->farm));
+  CHECK(config::to_yaml(again->farm) == written);
+}
+
+}  // namespace
+
+TEST_CASE("a farm of defaults is written out in full and reads back the same") {
+  const v1::Farm farm;
+  check_round_trip(farm);
+  CHECK_THAT(config::to_yaml(farm), Catch::ContainsSubstring("\n  congestion_control: \"cubic\"\n"));
+}
+
+TEST_CASE("a farm with every kind of value reads back the same") {
+  v1::Farm farm;
+  farm.set_farm("all");
+  farm.mutable_run()->set_slices(18446744073709551615U);
+  farm.mutable_run()->set_duration_s(0.1);
+  farm.mutable_run()->set_checksums(false);
+  farm.mutable_trigger()->set_slice_ms(1e-9);
+  farm.mutable_trigger()->set_rate_hz(99999999.99999999);
+  auto& type = *farm.mutable_trigger()->add_types();
+  type.set_type(4294967295U);
+  type.set_name("laser");
+  type.add_sources(1);
+  farm.mutable_source()->set_distribution(v1::SourceSettings::DISTRIBUTION_LOG_NORMAL);
+  for (const std::uint32_t source : {3U, 1U, 2U}) farm.mutable_readout()->add_masked(source);
+  auto& node = *farm.mutable_readout()->add_nodes();
+  node.set_name("left");
+  node.set_listen("[::1]:4000");
+  node.set_masked(true);
+  farm.mutable_dcm()->set_buffer_bytes(1234567);
+  farm.mutable_filter()->add_search_path("/opt/über plugins");
+  auto& parameters = *farm.mutable_filter()->mutable_parameters();
+  parameters["number"] = "5";
+  parameters["nothing"] = "";
+  parameters["null"] = "null";
+  parameters["text"] = "a: \"b\"\\ \t# '[c]'\nnext";
+  check_round_trip(farm);
+}

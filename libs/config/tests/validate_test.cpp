@@ -1,0 +1,132 @@
+#include "weir_catch.hpp"
+#include <weir/config/farm_file.hpp>
+#include <weir/config/plan.hpp>
+
+#include <string>
+
+using namespace weir;
+using config::Severity;
+
+namespace {
+
+Expected<config::ReplayContents, std::string> recording(const std::string& path) {
+  if (path != "folder") return Unexpected<std::string>("'" + path + "': no such folder");
+  return config::ReplayContents{{SourceId(10), SourceId(20)}, 1, 3000, 2000};
+}
+
+// The problems of this severity of a farm file with this text.
+std::string found(Severity severity, const std::string& text) {
+  const auto file = config::read_farm(text, "farm.yaml");
+  INFO((file ? "" : config::to_text(file.error())));
+  REQUIRE(file.has_value());
+  config::Problems chosen;
+  for (const auto& problem : config::validate(file->farm, file->locations, recording)) {
+    if (problem.severity == severity) chosen.push_back(problem);
+  }
+  return config::to_text(chosen);
+}
+std::string errors(const std::string& text) { return found(Severity::error, text); }
+std::string warnings(const std::string& text) { return found(Severity::warning, text); }
+
+}  // namespace
+
+TEST_CASE("a farm of defaults is valid, without a warning") {
+  CHECK(config::to_text(config::validate(v1::Farm())).empty());
+}
+
+TEST_CASE("a trigger mode needs its own keys") {
+  CHECK(errors("trigger:\n  mode: rate\n") == "farm.yaml:1: trigger.rate_hz: needed by trigger.mode 'rate'");
+  CHECK(errors("trigger:\n  rate_hz: 0\n  mode: poisson\n") ==
+        "farm.yaml:2: trigger.rate_hz: needed by trigger.mode 'poisson'");
+  CHECK(errors("trigger:\n  mode: file\n") == "farm.yaml:1: trigger.file: needed by trigger.mode 'file'");
+  CHECK(errors("trigger:\n  mode: file\n  file: /nonexistent\n") ==
+        "farm.yaml:3: trigger.file: '/nonexistent': no such file");
+  CHECK(errors("trigger: {mode: rate, rate_hz: 5}\n").empty());
+}
+
+TEST_CASE("a trigger type is listed once and names sources that are there") {
+  CHECK(errors("trigger:\n  types:\n    - {type: 1, name: a}\n    - {type: 1, name: b}\n") ==
+        "farm.yaml:4: trigger.types[1].type: type 1 is listed twice");
+  CHECK(errors("trigger:\n  types:\n    - {type: 1, name: a, sources: [1, 2]}\n") ==
+        "farm.yaml:3: trigger.types[0].sources[1]: there is no source 2");
+}
+
+TEST_CASE("masked and first sources have to be there") {
+  CHECK(errors("readout:\n  count: 2\n  masked: [3]\n") ==
+        "farm.yaml:3: readout.masked[0]: there is no source 3");
+  CHECK(errors("filter:\n  first_sources: [9]\n") ==
+        "farm.yaml:2: filter.first_sources[0]: there is no source 9");
+  CHECK(errors("readout:\n  masked: [1]\n") ==
+        "farm.yaml:2: readout.masked: every source is masked: there is nothing to build");
+  CHECK(warnings("readout:\n  count: 2\n  masked: [1,\n    1]\n") ==
+        "farm.yaml:4: readout.masked[1]: source 1 is listed twice");
+}
+
+TEST_CASE("a replay needs a path that can be read") {
+  CHECK(errors("source:\n  kind: replay\n") ==
+        "farm.yaml: replay.path: needed by source.kind 'replay': set it in the farm file, or with "
+        "--set replay.path=DIR");
+  CHECK(errors("source: {kind: replay}\nreplay:\n  path: nowhere\n") ==
+        "farm.yaml:3: replay.path: 'nowhere': no such folder");
+  CHECK(errors("source: {kind: replay}\nreplay: {path: folder}\nreadout: {count: 2}\n").empty());
+}
+
+TEST_CASE("a listed readout has sources that the recording or the detector has") {
+  CHECK(errors("source: {kind: replay}\nreplay: {path: folder}\nreadout:\n  nodes: [{name: a, sources: [10, "
+               "11]}]\n") == "farm.yaml:4: readout.nodes[0].sources[1]: 'folder' holds no source 11");
+  CHECK(errors("source: {kind: hits}\nreadout:\n  nodes: [{name: a, sources: [15, 16]}]\n") ==
+        "farm.yaml:3: readout.nodes[0].sources[1]: the detector has no source 16, only 1 to 15");
+}
+
+TEST_CASE("sizes of dummy fragments agree with each other and with the DCM's limit") {
+  CHECK(errors("source:\n  distribution: uniform\n  size_bytes_min: 4k\n  size_bytes_max: 1k\n") ==
+        "farm.yaml:3: source.size_bytes_min: 4000 is above source.size_bytes_max, 1000");
+  CHECK(errors("source:\n  size_bytes: 2MiB\n") ==
+        "farm.yaml:2: source.size_bytes: 2MiB is outside of source.size_bytes_min to source.size_bytes_max, "
+        "0 to 1MiB");
+  CHECK(errors("source:\n  size_bytes: 2KiB\ndcm:\n  fragment_bytes_max: 1KiB\n") ==
+        "farm.yaml:4: dcm.fragment_bytes_max: 1KiB is below the largest fragment, 2KiB");
+}
+
+TEST_CASE("limits that cannot hold together are errors") {
+  CHECK(errors("dcm:\n  slices_max: 8\n") == "farm.yaml:2: dcm.slices_max: 8 is below dcm.credits, 64");
+  CHECK(errors("network:\n  frame_bytes_max: 1MiB\n") ==
+        "farm.yaml: dcm.fragment_bytes_max: 16MiB is above network.frame_bytes_max, 1MiB");
+  CHECK(errors("dcm:\n  buffer_bytes: 8MiB\n") ==
+        "farm.yaml:1: dcm.fragment_bytes_max: 16MiB is above dcm.buffer_bytes, 8MiB");
+  CHECK(errors("readout: {count: 100}\nsource: {size_bytes: 1MiB}\nwriter:\n  buffer_bytes: 64MiB\n") ==
+        "farm.yaml:4: writer.buffer_bytes: 64MiB is below one slice of about 100MiB");
+  CHECK(errors("readout:\n  buffer_bytes: 4KiB\n  sources_per_readout: 5\n") ==
+        "farm.yaml:2: readout.buffer_bytes: 4KiB is below one slice of about 5KiB");
+  CHECK(errors("source: {kind: hits}\ntrigger:\n  slice_ms: 5000\n") ==
+        "farm.yaml:3: trigger.slice_ms: 5000 is above 4294, the longest slice of source.kind 'hits'");
+}
+
+TEST_CASE("limits that waste something are warnings") {
+  CHECK(warnings("dcm:\n  credits: 2\n  processing_units: 4\n") ==
+        "farm.yaml:2: dcm.credits: 2 is below dcm.processing_units, 4: some of them never work");
+  CHECK(
+      warnings("supervisor:\n  in_flight_max: 10\n") ==
+      "farm.yaml:2: supervisor.in_flight_max: 10 is below the DCMs' 64 credits: some of them are never used");
+  CHECK(warnings("supervisor:\n  in_flight_max: 9000\n") ==
+        "farm.yaml:2: supervisor.in_flight_max: 9000 is above readout.buffer_slices, 8192: the readouts are "
+        "the limit");
+  CHECK(warnings("supervisor:\n  lease_ms: 2000\n") ==
+        "farm.yaml:2: supervisor.lease_ms: 2000 is not above dcm.deadline_ms + filter.step_deadline_ms, "
+        "2000: slow "
+        "slices are built twice");
+  CHECK(warnings("source: {size_bytes: 64KiB}\ndcm:\n  window_bytes: 32KiB\n") ==
+        "farm.yaml:3: dcm.window_bytes: 32KiB is below one request of 64KiB: set dcm.range_bytes, or "
+        "fragments go "
+        "one by one");
+  CHECK(warnings("readout: {count: 64}\nsource: {size_bytes: 256KiB}\nsupervisor: {in_flight_max: 1000}\n") ==
+        "farm.yaml: dcm.buffer_bytes: 512MiB holds about 32 slices of 16MiB, and dcm.credits allows for 64: "
+        "memory "
+        "is the limit");
+}
+
+TEST_CASE("an empty text where something is needed is an error") {
+  CHECK(errors("run:\n  out: ''\n") == "farm.yaml:2: run.out: needs a directory");
+  CHECK(errors("filter:\n  plugin: ''\n") ==
+        "farm.yaml:2: filter.plugin: needs a plugin; 'accept-all' keeps everything");
+}

@@ -1,0 +1,200 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/ports/network.hpp>
+#include <weir/wire/frame.hpp>
+#include <weir/wire/frame_parser.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::v1 {
+class Control;
+}
+
+namespace weir::messages {
+
+enum class Role : std::uint8_t { unknown, readout, dcm, supervisor, writer, control, trigger };
+[[nodiscard]] std::string_view name(Role role);
+
+// Who a process is, as its hello tells.
+struct PeerInfo {
+  Role role = Role::unknown;
+  std::string name;
+  NodeIndex index;
+  RunNumber run;  // 0: whatever runs
+  Incarnation incarnation;
+  std::string farm;
+  ports::Endpoint listen;         // readout, writer
+  std::vector<SourceId> sources;  // readout
+  std::uint32_t credits = 0;      // DCM
+};
+
+struct PeerLimits {
+  std::uint32_t frame_bytes_max = 64U << 20;
+  DurationNs hello_timeout_ns = 5 * kSecond;
+  std::size_t connections_max = 256;  // per door; beyond: refused, counted
+};
+
+// Why connections were given up; a node reports them.
+struct PeerCounters {
+  std::uint64_t accepted = 0;
+  std::uint64_t refused_full = 0;                             // connections_max reached
+  std::uint64_t refused_hello = 0;                            // another version, farm, run or role
+  std::uint64_t silent = 0;                                   // no hello in time
+  std::map<std::string_view, std::uint64_t> protocol_errors;  // by wire::name(WireError)
+};
+
+class Peer;
+
+// What a node does with a peer's frames. Called on the loop's thread.
+class PeerHandler {
+ public:
+  virtual ~PeerHandler() = default;
+  // Before the connection is taken: an empty string, or a sentence why this peer is not wanted.
+  [[nodiscard]] virtual std::string check_hello(const PeerInfo& info) {
+    (void)info;
+    return {};
+  }
+  virtual void on_ready(Peer& peer) = 0;
+  // The connection is over; `peer` is deleted after this pass. `why` is a sentence for people. Also for peers
+  // that never were ready.
+  virtual void on_gone(Peer& peer, std::string_view why) = 0;
+  // Frames other than hello, refuse and control.
+  [[nodiscard]] virtual wire::Placement on_header(Peer& peer, const wire::FrameHeader& header) {
+    (void)peer, (void)header;
+    return {};
+  }
+  [[nodiscard]] virtual Expected<void, wire::WireError> on_frame(Peer& peer, const wire::FrameHeader& header,
+                                                                 ConstBytes payload) {
+    (void)peer, (void)header, (void)payload;
+    return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  }
+  [[nodiscard]] virtual Expected<void, wire::WireError> on_control(Peer& peer,
+                                                                   const v1::Control& message) = 0;
+  virtual void on_abandoned(Peer& peer, const wire::FrameHeader& header) { (void)peer, (void)header; }
+};
+
+// One connection to another process of the farm: hello both ways, then frames. The side that connects says
+// its hello first. A peer of another version, farm or run is refused with a sentence that both sides log.
+class Peer final : public ports::StreamHandler, private wire::FrameSink {
+ public:
+  Peer(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
+       TimeNs now_ns);
+  ~Peer() override;
+
+  void connect(ports::Network& network, const ports::Endpoint& to);
+  void adopt(std::unique_ptr<ports::Stream> accepted);
+
+  void send(const v1::Control& message);
+  [[nodiscard]] ports::Stream& stream() { return *stream_; }
+  [[nodiscard]] const PeerInfo& info() const { return info_; }
+  [[nodiscard]] bool ready() const { return state_ == State::ready; }
+  [[nodiscard]] bool gone() const { return state_ == State::gone; }
+  [[nodiscard]] bool was_ready() const { return was_ready_; }  // now or before it went
+  [[nodiscard]] std::size_t unsent_bytes() const { return stream_ ? stream_->unsent_bytes() : 0; }
+  // Gives up on the peer; on_gone follows at once.
+  void drop(std::string_view why);
+  // Drops a peer that has not said a good hello in time.
+  void tick(TimeNs now_ns);
+
+  std::uint64_t tag = 0;  // the node's own mark
+
+ private:
+  enum class State : std::uint8_t { waiting, ready, gone };
+
+  void on_connected() override;
+  ports::ReceiveSpace receive_space() override { return parser_.receive_space(); }
+  bool on_received(std::size_t bytes) override;
+  void on_closed(ports::CloseReason reason) override;
+
+  wire::Placement on_header(const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(const wire::FrameHeader& header, ConstBytes payload) override;
+  void on_abandoned(const wire::FrameHeader& header) override { handler_.on_abandoned(*this, header); }
+
+  Expected<void, wire::WireError> on_hello(ConstBytes payload);
+  [[nodiscard]] std::string refusal(std::uint32_t version) const;
+  void send_hello();
+  void refuse(const std::string& reason);
+  void end(std::string_view why);
+
+  const PeerInfo& self_;
+  PeerHandler& handler_;
+  const PeerLimits& limits_;
+  PeerCounters& counters_;
+  TimeNs since_ns_;
+  wire::FrameParser parser_;
+  std::unique_ptr<ports::Stream> stream_;
+  PeerInfo info_;
+  State state_ = State::waiting;
+  bool was_ready_ = false;
+  bool connecting_ = false;  // this side connected
+  std::string refused_by_peer_;
+};
+
+// The side that listens. Owns the peers it accepted.
+class Door final : public ports::Acceptor {
+ public:
+  Door(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
+       const TimeNs& now_ns);
+
+  // The error is a sentence that names the endpoint.
+  [[nodiscard]] Expected<ports::Endpoint, std::string> open(ports::Network& network,
+                                                            const ports::Endpoint& at);
+  void close() { listener_.reset(); }
+  // Once per pass: drops silent strangers, frees peers that are gone.
+  void tick();
+  [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const { return peers_; }
+
+ private:
+  ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> stream) override;
+
+  const PeerInfo& self_;
+  PeerHandler& handler_;
+  const PeerLimits& limits_;
+  PeerCounters& counters_;
+  const TimeNs& now_ns_;
+  std::unique_ptr<ports::Listener> listener_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+};
+
+// The side that connects, and again after a loss.
+class Link {
+ public:
+  Link(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
+       ports::Endpoint to, DurationNs retry_ns);
+
+  // Once per pass: connects when due, frees a peer that is gone.
+  void tick(ports::Network& network, TimeNs now_ns);
+  void redirect(ports::Endpoint to);
+  // No more attempts.
+  void stop() { stopped_ = true; }
+  [[nodiscard]] bool ready() const { return peer_ && peer_->ready(); }
+  [[nodiscard]] Peer& peer() { return *peer_; }
+  [[nodiscard]] const ports::Endpoint& to() const { return to_; }
+  // Since the loss, or since the first attempt; failed attempts do not count anew. Meaningful while not
+  // ready.
+  [[nodiscard]] TimeNs down_since_ns() const { return down_since_ns_; }
+
+  std::uint64_t tag = 0;  // given to each peer
+
+ private:
+  const PeerInfo& self_;
+  PeerHandler& handler_;
+  const PeerLimits& limits_;
+  PeerCounters& counters_;
+  ports::Endpoint to_;
+  DurationNs retry_ns_;
+  std::unique_ptr<Peer> peer_;
+  TimeNs next_attempt_ns_ = 0;
+  TimeNs down_since_ns_ = 0;
+  bool moved_ = false;  // gone because of redirect(): no wait before the next attempt
+  bool stopped_ = false;
+};
+
+}  // namespace weir::messages

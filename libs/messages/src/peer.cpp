@@ -1,0 +1,301 @@
+#include <weir/base/assert.hpp>
+#include <weir/messages/peer.hpp>
+#include <weir/v1/control.pb.h>
+#include <weir/wire/batch.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace weir::messages {
+namespace {
+
+constexpr std::uint32_t kHelloBytesMax = 64 * 1024;
+constexpr char kSoftware[] = "weir 0.1";
+constexpr std::size_t kSentenceBytesMax = 500;
+
+std::vector<std::byte> framed(wire::FrameType type, const google::protobuf::MessageLite& message) {
+  std::vector<std::byte> payload(message.ByteSizeLong());
+  message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(payload.data()));
+  std::vector<std::byte> frame;
+  wire::append_frame(type, payload, frame);
+  return frame;
+}
+
+bool parse(google::protobuf::MessageLite& message, ConstBytes payload) {
+  return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+}
+
+// What a stranger says ends in logs and on screens: one line, of bounded length.
+std::string one_line(std::string text) {
+  std::size_t end = std::min(text.size(), kSentenceBytesMax);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U)
+    --end;  // UTF-8
+  text.resize(end);
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return text;
+}
+
+bool fits(const v1::Hello& hello) {
+  return hello.index() <= std::numeric_limits<std::uint16_t>::max() &&
+         hello.listen_port() <= std::numeric_limits<std::uint16_t>::max();
+}
+
+PeerInfo from_hello(const v1::Hello& hello) {
+  PeerInfo info;
+  if (v1::Role_IsValid(hello.role())) info.role = static_cast<Role>(hello.role());
+  info.name = one_line(hello.name());
+  info.index = NodeIndex(static_cast<std::uint16_t>(hello.index()));
+  info.run = RunNumber(hello.run());
+  info.incarnation = Incarnation(hello.incarnation());
+  info.farm = one_line(hello.farm());
+  info.listen = {one_line(hello.listen_host()), static_cast<std::uint16_t>(hello.listen_port())};
+  for (const std::uint32_t source : hello.sources()) info.sources.emplace_back(source);
+  info.credits = hello.credits();
+  return info;
+}
+
+std::string_view sentence(ports::CloseReason reason) {
+  switch (reason) {
+    case ports::CloseReason::peer_closed:
+      return "closed by the peer";
+    case ports::CloseReason::reset:
+      return "connection lost";
+    case ports::CloseReason::refused:
+      return "cannot connect";
+    case ports::CloseReason::protocol_error:
+      return "protocol error";
+    case ports::CloseReason::local:
+      return "closed here";
+  }
+  return "closed";
+}
+
+}  // namespace
+
+std::string_view name(Role role) {
+  constexpr std::string_view kNames[] = {"unknown", "readout", "dcm",    "supervisor",
+                                         "writer",  "control", "trigger"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+
+Peer::Peer(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
+           TimeNs now_ns)
+    : self_(self),
+      handler_(handler),
+      limits_(limits),
+      counters_(counters),
+      since_ns_(now_ns),
+      parser_(kHelloBytesMax) {}
+
+Peer::~Peer() = default;
+
+void Peer::connect(ports::Network& network, const ports::Endpoint& to) {
+  connecting_ = true;
+  stream_ = network.connect(to, *this);
+}
+
+void Peer::adopt(std::unique_ptr<ports::Stream> accepted) { stream_ = std::move(accepted); }
+
+void Peer::on_connected() {
+  if (connecting_) send_hello();
+}
+
+void Peer::send_hello() {
+  v1::Hello hello;
+  hello.set_version(wire::kVersion);
+  hello.set_role(static_cast<v1::Role>(self_.role));
+  hello.set_name(self_.name);
+  hello.set_index(self_.index.value);
+  hello.set_run(self_.run.value);
+  hello.set_farm(self_.farm);
+  hello.set_incarnation(self_.incarnation.value);
+  hello.set_software(kSoftware);
+  hello.set_listen_host(self_.listen.host);
+  hello.set_listen_port(self_.listen.port);
+  for (const SourceId source : self_.sources) hello.add_sources(source.value);
+  hello.set_credits(self_.credits);
+  stream_->append(framed(wire::FrameType::hello, hello));
+}
+
+void Peer::send(const v1::Control& message) {
+  WEIR_ASSERT(state_ == State::ready);
+  const std::size_t size = message.ByteSizeLong();
+  Bytes space = stream_->reserve(wire::kHeaderBytes + size);
+  message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(space.data() + wire::kHeaderBytes));
+  wire::encode_header(wire::payload_header(wire::FrameType::control, space.subspan(wire::kHeaderBytes)),
+                      space.first<wire::kHeaderBytes>());
+}
+
+bool Peer::on_received(std::size_t bytes) {
+  auto good = parser_.received(bytes, *this);
+  if (state_ == State::gone) return false;
+  if (good) return true;
+  ++counters_.protocol_errors[wire::name(good.error())];
+  end(wire::name(good.error()));
+  return false;
+}
+
+void Peer::on_closed(ports::CloseReason reason) {
+  end(refused_by_peer_.empty() ? sentence(reason) : std::string_view(refused_by_peer_));
+}
+
+void Peer::end(std::string_view why) {
+  if (state_ == State::gone) return;
+  parser_.ended(*this);
+  state_ = State::gone;
+  handler_.on_gone(*this, why);
+}
+
+void Peer::drop(std::string_view why) {
+  if (state_ == State::gone) return;
+  stream_->close();
+  end(why);
+}
+
+void Peer::tick(TimeNs now_ns) {
+  if (state_ != State::waiting || now_ns - since_ns_ < limits_.hello_timeout_ns) return;
+  ++counters_.silent;
+  drop("no hello in time");
+}
+
+wire::Placement Peer::on_header(const wire::FrameHeader& header) {
+  using Kind = wire::Placement::Kind;
+  switch (header.type) {
+    case wire::FrameType::hello:
+      return {state_ == State::waiting ? Kind::whole : Kind::refuse, nullptr};
+    case wire::FrameType::refuse:
+      return {Kind::whole, nullptr};
+    case wire::FrameType::control:
+      return {state_ == State::ready ? Kind::whole : Kind::refuse, nullptr};
+    default:
+      break;
+  }
+  return state_ == State::ready ? handler_.on_header(*this, header) : wire::Placement{};
+}
+
+Expected<void, wire::WireError> Peer::on_frame(const wire::FrameHeader& header, ConstBytes payload) {
+  const bool own = header.type == wire::FrameType::hello || header.type == wire::FrameType::refuse ||
+                   header.type == wire::FrameType::control;
+  if (!own) return handler_.on_frame(*this, header, payload);
+  if (!wire::payload_checksum_good(header, payload))
+    return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
+  if (header.type == wire::FrameType::hello) return on_hello(payload);
+  if (header.type == wire::FrameType::refuse) {
+    v1::Refuse refusal;
+    if (!parse(refusal, payload)) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+    refused_by_peer_ = "refused by the peer: " + one_line(refusal.reason());
+    return {};
+  }
+  v1::Control message;
+  if (!parse(message, payload)) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  return handler_.on_control(*this, message);
+}
+
+std::string Peer::refusal(std::uint32_t version) const {
+  if (version != wire::kVersion) {
+    return "protocol version " + std::to_string(version) + " of '" + info_.name + "' does not fit version " +
+           std::to_string(wire::kVersion) + " of '" + self_.name + "': install the same release on both";
+  }
+  if (info_.role == Role::unknown)
+    return "'" + info_.name + "' names no role that '" + self_.name + "' knows";
+  if (info_.farm != self_.farm) {
+    return "'" + info_.name + "' belongs to farm '" + info_.farm + "', '" + self_.name + "' to '" +
+           self_.farm + "'";
+  }
+  if (info_.run.value != 0 && self_.run.value != 0 && info_.run != self_.run) {
+    return "'" + info_.name + "' takes part in run " + std::to_string(info_.run.value) + ", '" + self_.name +
+           "' in run " + std::to_string(self_.run.value);
+  }
+  return handler_.check_hello(info_);
+}
+
+Expected<void, wire::WireError> Peer::on_hello(ConstBytes payload) {
+  v1::Hello hello;
+  if (!parse(hello, payload) || !fits(hello)) return Unexpected<wire::WireError>(wire::WireError::bad_hello);
+  info_ = from_hello(hello);
+  const std::string reason = refusal(hello.version());
+  if (!reason.empty()) {
+    refuse(reason);
+    return {};
+  }
+  if (!connecting_) send_hello();
+  state_ = State::ready;
+  was_ready_ = true;
+  parser_.set_payload_max(limits_.frame_bytes_max);
+  handler_.on_ready(*this);
+  return {};
+}
+
+void Peer::refuse(const std::string& reason) {
+  ++counters_.refused_hello;
+  v1::Refuse message;
+  message.set_reason(reason);
+  message.set_version(wire::kVersion);
+  stream_->append(framed(wire::FrameType::refuse, message));
+  drop(reason);
+}
+
+Door::Door(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
+           const TimeNs& now_ns)
+    : self_(self), handler_(handler), limits_(limits), counters_(counters), now_ns_(now_ns) {}
+
+Expected<ports::Endpoint, std::string> Door::open(ports::Network& network, const ports::Endpoint& at) {
+  auto listener = network.listen(at, *this);
+  if (!listener) return Unexpected<std::string>(listener.error());
+  listener_ = std::move(*listener);
+  return listener_->endpoint();
+}
+
+ports::StreamHandler* Door::on_accept(std::unique_ptr<ports::Stream> stream) {
+  if (peers_.size() >= limits_.connections_max) {
+    ++counters_.refused_full;
+    return nullptr;
+  }
+  ++counters_.accepted;
+  peers_.push_back(std::make_unique<Peer>(self_, handler_, limits_, counters_, now_ns_));
+  peers_.back()->adopt(std::move(stream));
+  return peers_.back().get();
+}
+
+void Door::tick() {
+  for (const auto& peer : peers_) peer->tick(now_ns_);
+  std::erase_if(peers_, [](const auto& peer) { return peer->gone(); });
+}
+
+Link::Link(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
+           ports::Endpoint to, DurationNs retry_ns)
+    : self_(self),
+      handler_(handler),
+      limits_(limits),
+      counters_(counters),
+      to_(std::move(to)),
+      retry_ns_(retry_ns) {}
+
+void Link::tick(ports::Network& network, TimeNs now_ns) {
+  if (peer_) {
+    peer_->tick(now_ns);
+    if (peer_->gone()) {
+      if (peer_->was_ready()) down_since_ns_ = now_ns;
+      peer_.reset();
+      next_attempt_ns_ = moved_ ? now_ns : now_ns + retry_ns_;
+      moved_ = false;
+    }
+    return;
+  }
+  if (stopped_ || now_ns < next_attempt_ns_ || to_.port == 0) return;
+  if (down_since_ns_ == 0) down_since_ns_ = now_ns;
+  peer_ = std::make_unique<Peer>(self_, handler_, limits_, counters_, now_ns);
+  peer_->tag = tag;
+  peer_->connect(network, to_);
+}
+
+void Link::redirect(ports::Endpoint to) {
+  if (to == to_) return;
+  to_ = std::move(to);
+  next_attempt_ns_ = 0;
+  moved_ = peer_ != nullptr;
+  if (peer_) peer_->drop("moved to another address");
+}
+
+}  // namespace weir::messages

@@ -1,0 +1,287 @@
+#include "peer_fixture.hpp"
+
+namespace weir::messages {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("both sides know of each other after the hellos, whatever pieces they come in") {
+  const std::size_t cut = GENERATE(std::size_t{1}, std::size_t{33}, SIZE_MAX);
+  Farm farm;
+  farm.link.tag = 99;
+  farm.link.tick(farm.network, farm.now);
+  farm.network.run(cut);
+  REQUIRE(farm.link.ready());
+  CHECK(farm.link.peer().tag == 99);
+  CHECK(farm.at_door.ready == 1);
+  CHECK(farm.at_link.ready == 1);
+
+  const PeerInfo& seen = farm.at_link.info;
+  CHECK(seen.role == Role::readout);
+  CHECK(seen.name == "readout-3");
+  CHECK(seen.index == NodeIndex(3));
+  CHECK(seen.run == RunNumber(42));
+  CHECK(seen.incarnation == Incarnation(0xfeedfacecafe0001ULL));
+  CHECK(seen.farm == "test farm");
+  CHECK(seen.listen == ports::Endpoint{"10.0.0.3", 7003});
+  CHECK(seen.sources == std::vector<SourceId>{SourceId(5), SourceId(0xffffffff)});
+  CHECK(farm.at_door.info.role == Role::dcm);
+  CHECK(farm.at_door.info.credits == 17);
+  CHECK(farm.door_counters.accepted == 1);
+}
+
+TEST_CASE("control messages and placed frames pass both ways") {
+  Farm farm;
+  farm.pass();
+  REQUIRE(farm.link.ready());
+  farm.link.peer().send(some_message());
+  farm.link.peer().send(some_message());
+  farm.door.peers()[0]->send(v1::Control());
+  std::vector<std::byte> data;
+  wire::append_frame(wire::FrameType::data, std::vector<std::byte>(100'000, std::byte{3}), data);
+  farm.link.peer().stream().append(data);
+  farm.pass();
+  CHECK(farm.at_door.controls == 2);
+  CHECK(farm.at_link.controls == 1);
+  CHECK(farm.at_door.frames == 1);
+  CHECK(farm.at_door.room == std::vector<std::byte>(100'000, std::byte{3}));
+  CHECK(farm.link.peer().unsent_bytes() == 0);
+}
+
+TEST_CASE("a message may follow the hello at once") {
+  Farm farm;
+  farm.at_door.at_ready = [](Peer& peer) { peer.send(some_message()); };
+  farm.at_link.at_ready = [](Peer& peer) { peer.send(some_message()); };
+  farm.pass();
+  CHECK(farm.at_door.controls == 1);
+  CHECK(farm.at_link.controls == 1);
+}
+
+TEST_CASE("who does not belong is refused with a sentence that both sides have") {
+  PeerInfo guest = dcm();
+  std::string expected;
+  bool by_link = false;
+  std::string unwanted;
+  SECTION("another farm") {
+    guest.farm = "other farm";
+    expected = "'dcm-1' belongs to farm 'other farm', 'readout-3' to 'test farm'";
+  }
+  SECTION("another run") {
+    guest.run = RunNumber(43);
+    expected = "'dcm-1' takes part in run 43, 'readout-3' in run 42";
+  }
+  SECTION("no role") {
+    guest.role = Role::unknown;
+    expected = "'dcm-1' names no role that 'readout-3' knows";
+  }
+  SECTION("a role that the node does not want") {
+    unwanted = "dcm-1";
+    expected = "'dcm-1' is not wanted here";
+  }
+  SECTION("the one who came refuses the one who listens") {
+    by_link = true;
+    expected = "'readout-3' is not wanted here";
+  }
+  Farm farm(readout(), guest);
+  farm.at_door.unwanted = unwanted;
+  if (by_link) farm.at_link.unwanted = "readout-3";
+  farm.pass();
+  const Side& refusing = by_link ? farm.at_link : farm.at_door;
+  const Side& refused = by_link ? farm.at_door : farm.at_link;
+  CHECK(refusing.last_words == expected);
+  CHECK(refused.last_words == "refused by the peer: " + expected);
+  CHECK(refusing.gone == 1);
+  CHECK(refused.gone == 1);
+  CHECK(refusing.ready == 0);
+  CHECK((by_link ? farm.link_counters : farm.door_counters).refused_hello == 1);
+  CHECK_FALSE(farm.link.ready());
+  CHECK(farm.door.peers().empty());
+}
+
+TEST_CASE("a peer that takes part in any run is welcome in this one") {
+  PeerInfo any = dcm();
+  any.run = RunNumber(0);
+  Farm farm(readout(), any);
+  farm.pass();
+  CHECK(farm.link.ready());
+}
+
+TEST_CASE("another protocol version is refused with both numbers and what to do") {
+  Farm farm;
+  auto old = stranger(farm);
+  v1::Hello hello = good_hello();
+  hello.set_version(wire::kVersion + 1);
+  old->say(wire::FrameType::hello, hello);
+  farm.network.run();
+  CHECK(old->closed == 1);
+  CHECK_THAT(old->heard,
+             ContainsSubstring("protocol version 2 of 'dcm-9' does not fit version 1 of 'readout-3'"));
+  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("install the same release on both"));
+  CHECK(farm.door_counters.refused_hello == 1);
+}
+
+TEST_CASE("a hello whose numbers do not fit is a protocol error") {
+  Farm farm;
+  v1::Hello hello = good_hello();
+  SECTION("index") { hello.set_index(65536 + 1); }
+  SECTION("port") { hello.set_listen_port(70'000); }
+  auto liar = stranger(farm);
+  liar->say(wire::FrameType::hello, hello);
+  farm.network.run();
+  CHECK(liar->closed == 1);
+  CHECK(farm.at_door.ready == 0);
+  CHECK(farm.door_counters.protocol_errors[wire::name(wire::WireError::bad_hello)] == 1);
+}
+
+TEST_CASE("what a stranger calls himself is one bounded line in what people read") {
+  Farm farm;
+  v1::Hello hello = good_hello();
+  hello.set_farm("x");
+  std::string name = "evil\n2026 all is well\033[2J";
+  for (int i = 0; i < 1000; ++i) name += "\u00e9";
+  hello.set_name(name);
+  auto liar = stranger(farm);
+  liar->say(wire::FrameType::hello, hello);
+  farm.network.run();
+  CHECK(farm.at_door.last_words.size() < 700);
+  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("'evil?2026 all is well?[2J\u00e9"));
+  CHECK_THAT(liar->heard, ContainsSubstring("\u00e9' belongs to farm 'x'"));
+}
+
+TEST_CASE("who says nothing is dropped after the timeout, and not before") {
+  Farm farm;
+  auto mute = stranger(farm);
+  farm.link.stop();
+  farm.pass(farm.limits.hello_timeout_ns - 2 * kMillisecond);
+  CHECK(mute->closed == 0);
+  farm.pass(2 * kMillisecond);
+  farm.pass();
+  CHECK(mute->closed == 1);
+  CHECK(farm.door_counters.silent == 1);
+  CHECK(farm.at_door.last_words == "no hello in time");
+  CHECK(farm.door.peers().empty());
+}
+
+TEST_CASE("garbage costs the one who sent it his connection, is counted, and nobody else notices") {
+  Farm farm;
+  farm.pass();
+  REQUIRE(farm.link.ready());
+  auto noisy = stranger(farm);
+  std::string error;
+  SECTION("no frame at all") {
+    noisy->stream->append(std::vector<std::byte>(100, std::byte{0xff}));
+    error = wire::name(wire::WireError::unknown_type);
+  }
+  SECTION("a control message before the hello") {
+    noisy->say(wire::FrameType::control, some_message());
+    error = wire::name(wire::WireError::not_expected);
+  }
+  SECTION("data before the hello") {
+    noisy->say(wire::FrameType::data, some_message());
+    error = wire::name(wire::WireError::not_expected);
+  }
+  SECTION("a hello that is none") {
+    std::vector<std::byte> frame;
+    wire::append_frame(wire::FrameType::hello, std::vector<std::byte>(20, std::byte{0xff}), frame);
+    noisy->stream->append(frame);
+    error = wire::name(wire::WireError::bad_hello);
+  }
+  SECTION("a hello that was damaged") {
+    std::vector<std::byte> frame;
+    wire::append_frame(wire::FrameType::hello, std::vector<std::byte>(20, std::byte{0}), frame);
+    frame.back() = std::byte{1};
+    noisy->stream->append(frame);
+    error = wire::name(wire::WireError::bad_checksum);
+  }
+  SECTION("two hellos") {
+    noisy->say(wire::FrameType::hello, good_hello());
+    noisy->say(wire::FrameType::hello, good_hello());
+    error = wire::name(wire::WireError::not_expected);
+  }
+  SECTION("a frame longer than a stranger may send") {
+    wire::FrameHeader header;
+    header.type = wire::FrameType::control;
+    header.length = 1U << 20;
+    std::vector<std::byte> frame(wire::kHeaderBytes);
+    wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(frame.data(), wire::kHeaderBytes));
+    noisy->stream->append(frame);
+    error = wire::name(wire::WireError::too_long);
+  }
+  farm.network.run();
+  CHECK(noisy->closed == 1);
+  CHECK(farm.at_door.last_words == error);
+  REQUIRE(farm.door_counters.protocol_errors.size() == 1);
+  CHECK(farm.door_counters.protocol_errors.begin()->first == error);
+  CHECK(farm.door_counters.protocol_errors.begin()->second == 1);
+  farm.pass();
+  CHECK(farm.door.peers().size() == 1);
+  CHECK(farm.link.ready());
+}
+
+TEST_CASE("a door takes connections_max connections, counts those beyond, and has room again when one goes") {
+  PeerLimits limits;
+  limits.connections_max = 2;
+  Farm farm(readout(), dcm(), limits);
+  farm.link.stop();
+  auto first = stranger(farm);
+  auto second = stranger(farm);
+  auto third = stranger(farm);
+  CHECK(farm.door_counters.refused_full == 1);
+  CHECK(farm.door_counters.accepted == 2);
+  CHECK(third->closed == 1);
+  first->stream->close();
+  farm.pass();
+  auto fourth = stranger(farm);
+  CHECK(fourth->closed == 0);
+  CHECK(farm.door_counters.accepted == 3);
+}
+
+TEST_CASE("a peer that is lost in the middle of a placed payload has it given back") {
+  Farm farm;
+  farm.pass();
+  wire::FrameHeader header;
+  header.type = wire::FrameType::data;
+  header.length = 1000;
+  std::vector<std::byte> frame(wire::kHeaderBytes + 10);
+  wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(frame.data(), wire::kHeaderBytes));
+  farm.link.peer().stream().append(frame);
+  farm.network.run();
+  CHECK(farm.at_door.abandoned == 0);
+  farm.network.break_all();
+  CHECK(farm.at_door.abandoned == 1);
+  CHECK(farm.at_door.frames == 0);
+  CHECK(farm.at_door.last_words == "connection lost");
+}
+
+TEST_CASE("a peer may be dropped from inside any of its calls") {
+  Farm farm;
+  SECTION("when it is ready") {
+    farm.at_door.at_ready = [](Peer& peer) { peer.drop("changed my mind"); };
+  }
+  SECTION("when it has said something") {
+    farm.at_door.at_control = [](Peer& peer, const v1::Control&) { peer.drop("changed my mind"); };
+  }
+  farm.at_link.at_ready = [](Peer& peer) {
+    peer.send(some_message());
+    peer.send(some_message());
+  };
+  farm.pass();
+  CHECK(farm.at_door.last_words == "changed my mind");
+  CHECK(farm.at_door.gone == 1);
+  CHECK(farm.at_door.controls <= 1);
+  CHECK(farm.at_link.gone == 1);
+  CHECK(farm.door.peers().empty());
+  CHECK(farm.door_counters.protocol_errors.empty());
+}
+
+TEST_CASE("a door on a port in use says so") {
+  Farm farm;
+  PeerCounters counters;
+  Door second(farm.door_info, farm.at_door, farm.limits, counters, farm.now);
+  const auto opened = second.open(farm.network, farm.endpoint);
+  REQUIRE_FALSE(opened.has_value());
+  CHECK_THAT(opened.error(), ContainsSubstring("in use"));
+  farm.door.close();
+  CHECK(second.open(farm.network, farm.endpoint).has_value());
+}
+
+}  // namespace weir::messages

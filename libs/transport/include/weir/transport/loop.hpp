@@ -1,0 +1,64 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+#include <weir/ports/clock.hpp>
+#include <weir/ports/network.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+namespace weir::transport {
+
+// Options of every socket that the loop makes.
+struct SocketPolicy {
+  std::string congestion_control;  // empty: the system's
+  bool no_delay = true;            //
+  int send_buffer_bytes = 0;       // 0: the kernel tunes it
+  int receive_buffer_bytes = 0;    // likewise
+};
+
+struct LoopCounters {
+  std::uint64_t passes = 0;
+  std::uint64_t accept_failures = 0;  // out of descriptors, mostly; retried
+  std::uint64_t option_failures = 0;  // a socket option that the kernel refused
+};
+
+// TCP and time for one node: one thread, one reactor. After each batch of I/O the pass function is called,
+// and what it and the handlers appended leaves in as few system calls as the kernel allows. Only wake() and
+// stop() may be called from other threads. Listeners are destroyed before the loop; streams need not be:
+// those that outlive it are closed.
+class Loop final : public ports::Network, public ports::Clock {
+ public:
+  explicit Loop(SocketPolicy policy);
+  ~Loop() override;
+
+  // Runs until stop(): calls `pass` after I/O, on wake() and at least every `idle_wait_ns`.
+  void run(const std::function<void(TimeNs now_ns)>& pass, DurationNs idle_wait_ns);
+  // One turn of the same.
+  void run_once(const std::function<void(TimeNs now_ns)>& pass, DurationNs wait_ns);
+  void stop();
+  void wake();
+  void on_signals(std::initializer_list<int> signals, std::function<void(int)> handler);
+
+  [[nodiscard]] Expected<std::unique_ptr<ports::Listener>, std::string> listen(
+      const ports::Endpoint& at, ports::Acceptor& acceptor) override;
+  [[nodiscard]] std::unique_ptr<ports::Stream> connect(const ports::Endpoint& to,
+                                                       ports::StreamHandler& handler) override;
+  [[nodiscard]] TimeNs now_ns() const override;
+  [[nodiscard]] UtcNs utc_ns() const override;
+
+  // All streams of the loop together, those already closed included.
+  [[nodiscard]] ports::StreamCounters stream_totals() const;
+  [[nodiscard]] std::size_t unsent_bytes() const;  // of the open streams
+  [[nodiscard]] LoopCounters counters() const;
+
+  class Core;
+
+ private:
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace weir::transport

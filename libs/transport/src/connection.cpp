@@ -1,0 +1,271 @@
+#include "connection.hpp"
+
+#include "loop_core.hpp"
+#include <weir/base/assert.hpp>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/address.hpp>
+
+#include <array>
+#include <cerrno>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+namespace weir::transport {
+namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+// One connection may not keep the others waiting: so many receives, then their turn.
+constexpr int kReceivesPerTurn = 8;
+constexpr std::size_t kSendListMax = 1024;  // IOV_MAX on Linux
+
+// A port that nobody listens on can be given to the very socket that looks for it, and TCP then connects it
+// to itself.
+bool connected_to_itself(const tcp::socket& socket) {
+  error_code error;
+  const tcp::endpoint local = socket.local_endpoint(error);
+  return !error && local == socket.remote_endpoint(error) && !error;
+}
+
+std::string text_of(const tcp::endpoint& endpoint) {
+  return endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
+}
+
+}  // namespace
+
+Connection::Connection(Loop::Core& core, tcp::socket socket) : core_(&core), socket_(std::move(socket)) {
+  core_->remember(this);
+}
+
+Connection::~Connection() {
+  if (core_ != nullptr) core_->forget(this, counters_);
+}
+
+void Connection::connect(const ports::Endpoint& to, ports::StreamHandler& handler) {
+  handler_ = &handler;
+  peer_ = to.host + ":" + std::to_string(to.port);
+  auto endpoints = std::make_shared<std::vector<tcp::endpoint>>();
+  error_code bad_address;
+  const auto address = boost::asio::ip::make_address(to.host, bad_address);
+  if (!bad_address) {
+    endpoints->emplace_back(address, to.port);
+    try_next(std::move(endpoints), 0);
+    return;
+  }
+  auto resolver = std::make_shared<tcp::resolver>(core_->io);
+  resolver->async_resolve(to.host, std::to_string(to.port),
+                          [self = shared_from_this(), resolver, endpoints](
+                              error_code error, const tcp::resolver::results_type& found) {
+                            if (error || self->ended_) return self->end(ports::CloseReason::refused);
+                            for (const auto& entry : found) endpoints->push_back(entry.endpoint());
+                            self->try_next(endpoints, 0);
+                          });
+}
+
+void Connection::try_next(std::shared_ptr<std::vector<tcp::endpoint>> endpoints, std::size_t index) {
+  error_code error;
+  socket_->close(error);
+  if (index >= endpoints->size()) {
+    boost::asio::post(core_->io, [self = shared_from_this()] { self->end(ports::CloseReason::refused); });
+    return;
+  }
+  const tcp::endpoint to = (*endpoints)[index];
+  socket_->open(to.protocol(), error);
+  if (!error) core_->set_options(*socket_);
+  socket_->async_connect(to, [self = shared_from_this(), endpoints, index](error_code failed) {
+    if (self->ended_) return;
+    if (failed || connected_to_itself(*self->socket_)) {
+      if (index + 1 < endpoints->size()) return self->try_next(endpoints, index + 1);
+      return self->end(ports::CloseReason::refused);
+    }
+    self->open_now();
+    self->handler_->on_connected();
+  });
+}
+
+void Connection::accepted(ports::StreamHandler& handler) {
+  handler_ = &handler;
+  error_code error;
+  const tcp::endpoint remote = socket_->remote_endpoint(error);
+  if (!error) peer_ = text_of(remote);
+  core_->set_options(*socket_);
+  open_now();
+}
+
+void Connection::open_now() {
+  error_code error;
+  socket_->native_non_blocking(true, error);
+  open_ = true;
+  wait_readable();
+  if (!outbox_.empty()) outbox_for_append();
+}
+
+void Connection::wait_readable() {
+  if (reading_ || paused_ || !open_) return;
+  reading_ = true;
+  socket_->async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
+    self->reading_ = false;
+    if (self->ended_ || self->handler_ == nullptr) return;
+    if (error) return self->end(ports::CloseReason::reset);
+    self->on_readable();
+  });
+}
+
+void Connection::on_readable() {
+  for (int i = 0; i < kReceivesPerTurn && !paused_; ++i) {
+    switch (receive_once()) {
+      case ReceiveResult::more:
+        break;
+      case ReceiveResult::drained:
+        return wait_readable();
+      case ReceiveResult::ended:
+        return;
+    }
+  }
+  wait_readable();
+}
+
+Connection::ReceiveResult Connection::receive_once() {
+  const ports::ReceiveSpace space = handler_->receive_space();
+  std::array<iovec, 2> list{};
+  int count = 0;
+  std::size_t room = 0;
+  for (const Bytes part : space) {
+    if (part.empty()) continue;
+    list[static_cast<std::size_t>(count++)] = {part.data(), part.size()};
+    room += part.size();
+  }
+  WEIR_ASSERT(room > 0);
+  const ssize_t n = ::readv(socket_->native_handle(), list.data(), count);
+  ++counters_.receive_calls;
+  if (n < 0) {
+    if (errno == EAGAIN || errno == EINTR) return ReceiveResult::drained;
+    end(ports::CloseReason::reset);
+    return ReceiveResult::ended;
+  }
+  if (n == 0) {
+    end(ports::CloseReason::peer_closed);
+    return ReceiveResult::ended;
+  }
+  counters_.bytes_received += static_cast<std::uint64_t>(n);
+  core_->received_in_pass += static_cast<std::size_t>(n);
+  if (!handler_->on_received(static_cast<std::size_t>(n))) {
+    end(ports::CloseReason::protocol_error);
+    return ReceiveResult::ended;
+  }
+  if (ended_) return ReceiveResult::ended;
+  return static_cast<std::size_t>(n) < room ? ReceiveResult::drained : ReceiveResult::more;
+}
+
+Outbox& Connection::outbox_for_append() {
+  if (ended_) {
+    outbox_.clear();  // nobody will send it
+  } else if (!dirty_) {
+    dirty_ = true;
+    core_->dirty.push_back(shared_from_this());
+  }
+  return outbox_;
+}
+
+void Connection::flush() {
+  dirty_ = false;
+  if (!open_ || writing_ || ended_) return;
+  std::array<iovec, kSendListMax> list;  // filled by gather, as far as it says
+  while (!outbox_.empty()) {
+    msghdr message{};
+    message.msg_iov = list.data();
+    message.msg_iovlen = outbox_.gather(list);
+    std::size_t offered = 0;
+    for (std::size_t i = 0; i < message.msg_iovlen; ++i) offered += list[i].iov_len;
+    const ssize_t n = ::sendmsg(socket_->native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ++counters_.send_calls;
+    if (n < 0) {
+      if (errno == EAGAIN) return wait_writable();
+      if (errno == EINTR) continue;
+      // From inside the pass: the handler hears of it from the loop, not from within its own call.
+      boost::asio::post(core_->io, [self = shared_from_this()] { self->send_failed(); });
+      return;
+    }
+    counters_.bytes_sent += static_cast<std::uint64_t>(n);
+    outbox_.consume(static_cast<std::size_t>(n));
+    if (static_cast<std::size_t>(n) < offered) return wait_writable();
+  }
+  if (handler_ != nullptr) handler_->on_drained();
+}
+
+// The peer may have said why before it closed: what has arrived is looked at first.
+void Connection::send_failed() {
+  for (int i = 0; i < kReceivesPerTurn && !ended_ && !paused_; ++i) {
+    if (receive_once() != ReceiveResult::more) break;
+  }
+  end(ports::CloseReason::reset);
+}
+
+void Connection::wait_writable() {
+  writing_ = true;
+  socket_->async_wait(tcp::socket::wait_write, [self = shared_from_this()](error_code error) {
+    self->writing_ = false;
+    if (self->ended_) return;
+    if (error) return self->end(ports::CloseReason::reset);
+    self->flush();
+  });
+}
+
+void Connection::pause_receiving(bool paused) {
+  paused_ = paused;
+  if (!paused && !ended_) wait_readable();
+}
+
+void Connection::end(ports::CloseReason reason) {
+  if (ended_) return;
+  shut();
+  ports::StreamHandler* handler = std::exchange(handler_, nullptr);
+  if (handler != nullptr) handler->on_closed(reason);
+}
+
+void Connection::close() {
+  if (ended_) return;
+  if (open_ && !outbox_.empty() && !writing_) {  // last words, as far as the kernel takes them
+    handler_ = nullptr;
+    flush();
+  }
+  handler_ = nullptr;
+  shut();
+}
+
+void Connection::detach_from_core() {
+  handler_ = nullptr;
+  if (!ended_) shut();
+  socket_.reset();
+  core_ = nullptr;
+}
+
+void Connection::shut() {
+  ended_ = true;
+  if (open_) counters_.retransmits = retransmits_now();
+  open_ = false;
+  error_code error;
+  socket_->shutdown(tcp::socket::shutdown_both, error);
+  socket_->close(error);
+  outbox_.clear();
+}
+
+std::uint64_t Connection::retransmits_now() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  auto& socket = const_cast<tcp::socket&>(*socket_);
+  if (::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+    return counters_.retransmits;
+  return info.tcpi_total_retrans;
+}
+
+ports::StreamCounters Connection::counters() const {
+  ports::StreamCounters now = counters_;
+  if (open_) now.retransmits = retransmits_now();
+  return now;
+}
+
+}  // namespace weir::transport

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "outbox.hpp"
+#include <weir/transport/loop.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace weir::transport {
+
+// One TCP connection under the reactor. Kept alive by its Stream and by the operations that are under way.
+// After detach_from_core() it is an ended one that takes calls and does nothing.
+class Connection final : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Loop::Core& core, boost::asio::ip::tcp::socket socket);
+  ~Connection();
+
+  void connect(const ports::Endpoint& to, ports::StreamHandler& handler);
+  void accepted(ports::StreamHandler& handler);
+  Outbox& outbox_for_append();
+  [[nodiscard]] std::size_t unsent_bytes() const { return outbox_.size(); }
+  void pause_receiving(bool paused);
+  // Closes, after a last attempt to send; the handler hears no more.
+  void close();
+  void flush();
+  [[nodiscard]] ports::StreamCounters counters() const;
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+  // The reactor goes: nothing of this connection may touch it any more.
+  void detach_from_core();
+
+ private:
+  void try_next(std::shared_ptr<std::vector<boost::asio::ip::tcp::endpoint>> endpoints, std::size_t index);
+  void open_now();
+  void wait_readable();
+  void wait_writable();
+  void on_readable();
+  enum class ReceiveResult { more, drained, ended };
+  ReceiveResult receive_once();
+  void send_failed();
+  void end(ports::CloseReason reason);
+  void shut();
+  [[nodiscard]] std::uint64_t retransmits_now() const;
+
+  Loop::Core* core_;
+  std::optional<boost::asio::ip::tcp::socket> socket_;  // until detached
+  ports::StreamHandler* handler_ = nullptr;
+  Outbox outbox_;
+  ports::StreamCounters counters_;
+  std::string peer_;
+  bool open_ = false;
+  bool ended_ = false;
+  bool reading_ = false;  // a readiness wait is under way
+  bool writing_ = false;
+  bool paused_ = false;
+  bool dirty_ = false;  // in the core's list of streams to flush
+};
+
+}  // namespace weir::transport

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <weir/transport/loop.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <atomic>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+namespace weir::transport {
+
+class Connection;
+
+class Loop::Core {
+ public:
+  explicit Core(SocketPolicy socket_policy) : policy(std::move(socket_policy)) {}
+
+  void set_options(boost::asio::ip::tcp::socket& socket);
+  void flush_dirty();
+  void remember(Connection* connection) { live.insert(connection); }
+  void forget(Connection* connection, const ports::StreamCounters& last);
+
+  SocketPolicy policy;
+  boost::asio::io_context io{1};  // one thread runs it; posts from others stay locked
+  // Without work the reactor would return at once instead of waiting.
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
+  std::unique_ptr<boost::asio::signal_set> signals;
+  std::function<void(int)> signal_handler;
+  std::vector<std::shared_ptr<Connection>> dirty;
+  std::unordered_set<Connection*> live;
+  ports::StreamCounters closed_totals;
+  LoopCounters counters;
+  std::size_t received_in_pass = 0;
+  std::atomic<bool> stopped{false};
+  std::atomic<bool> wake_pending{false};
+};
+
+ports::StreamCounters& operator+=(ports::StreamCounters& left, const ports::StreamCounters& right);
+
+}  // namespace weir::transport
