@@ -1,0 +1,23 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace weir::node {
+
+// One process's node, driven by a loop: pass() after each batch of I/O and at least every kIdleWait.
+class Node {
+ public:
+  virtual ~Node() = default;
+  virtual void pass(TimeNs now_ns) = 0;
+  // The node has done its work and may end; its streams are flushed first.
+  [[nodiscard]] virtual bool finished() const = 0;
+  // SIGINT or SIGTERM.
+  virtual void on_signal(std::string_view signal_name) = 0;
+  // Empty when all is well, else why the process ends with status 1.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
+};
+
+}  // namespace weir::node

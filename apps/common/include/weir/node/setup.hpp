@@ -1,0 +1,47 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/messages/peer.hpp>
+#include <weir/transport/loop.hpp>
+#include <weir/v1/farm.pb.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// What all node executables share: command line, farm file, identity, the connection to the supervisor.
+namespace weir::node {
+
+struct CommandLine {
+  std::string farm_file;
+  std::string name;               // the node's, as the plan names it
+  std::vector<std::string> sets;  // key=value
+  std::string supervisor;         // host:port; empty: supervisor.listen of the farm file
+  std::string log_level;          // empty: the farm file's
+};
+
+// Everything a node is built from. Plain data; outlives the node.
+struct Setup {
+  v1::Farm farm;
+  config::FarmPlan plan;
+  config::NodePlan self;
+  ports::Endpoint supervisor;  // where the supervisor listens
+  ports::Endpoint listen;      // where this node does, port 0: any
+  messages::PeerInfo identity;
+  messages::PeerLimits limits;
+  RunNumber run;
+};
+
+// Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such
+// node.
+[[nodiscard]] Setup make_setup(const CommandLine& line, messages::Role role);
+// The same from a farm at hand (tests, several nodes in one process).
+[[nodiscard]] Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
+                               const ports::Endpoint& supervisor);
+
+[[nodiscard]] transport::SocketPolicy socket_policy(const v1::Farm& farm);
+// "host:port"; throws when it is not that.
+[[nodiscard]] ports::Endpoint parse_endpoint(const std::string& text);
+
+}  // namespace weir::node

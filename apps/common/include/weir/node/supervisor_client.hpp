@@ -1,0 +1,64 @@
+#pragma once
+
+#include <weir/messages/peer.hpp>
+#include <weir/ports/clock.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <functional>
+#include <string>
+
+namespace weir::node {
+
+// What a node hears from the supervisor.
+class SupervisorEvents {
+ public:
+  virtual ~SupervisorEvents() = default;
+  virtual void on_supervisor_ready() {}
+  virtual void on_supervisor_gone() {}
+  virtual void on_begin_run(const v1::BeginRun& begin) = 0;
+  // What the node's role is sent besides: assign, confirm, announce, clear, directory.
+  [[nodiscard]] virtual Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) = 0;
+  // The run is over: come to rest; make_report(true) is asked for when run_ended() says so.
+  virtual void on_end_run() = 0;
+  [[nodiscard]] virtual bool run_ended() const = 0;
+  [[nodiscard]] virtual v1::Report make_report(bool final) = 0;
+};
+
+// A node's side of its connection to the supervisor: hello, periodic reports, the end of the run. Reconnects
+// for as long as the node lives.
+class SupervisorClient final : public messages::PeerHandler {
+ public:
+  SupervisorClient(const messages::PeerInfo& self, const messages::PeerLimits& limits,
+                   messages::PeerCounters& counters, const ports::Endpoint& supervisor, DurationNs retry_ns,
+                   DurationNs report_ns, SupervisorEvents& events);
+
+  void tick(ports::Network& network, TimeNs now_ns);
+  [[nodiscard]] bool ready() const { return link_.ready(); }
+  void send(const v1::Control& message) { link_.peer().send(message); }
+  [[nodiscard]] messages::Peer& peer() { return link_.peer(); }
+  // The final report is out and the supervisor said that the process may end.
+  [[nodiscard]] bool finished() const { return finished_; }
+  // Since when there is no connection; 0 while there is one.
+  [[nodiscard]] TimeNs lost_since_ns() const { return link_.ready() ? 0 : link_.down_since_ns(); }
+  [[nodiscard]] const std::string& last_error() const { return last_error_; }
+
+ private:
+  void on_ready(messages::Peer& peer) override;
+  void on_gone(messages::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                           ConstBytes payload) override;
+  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+
+  SupervisorEvents& events_;
+  messages::Link link_;
+  DurationNs report_ns_;
+  TimeNs next_report_ns_ = 0;
+  bool ending_ = false;
+  bool shutdown_ = false;
+  bool final_sent_ = false;
+  bool finished_ = false;
+  std::string last_error_;
+};
+
+}  // namespace weir::node

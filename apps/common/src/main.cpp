@@ -1,0 +1,86 @@
+#include <weir/node/main.hpp>
+#include <weir/telemetry/log.hpp>
+
+#include <CLI/CLI.hpp>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <sys/prctl.h>
+
+namespace weir::node {
+namespace {
+
+constexpr DurationNs kIdleWait = 5 * kMillisecond;
+constexpr DurationNs kFlushMax = 2 * kSecond;  // for last words at the end
+
+void set_up_logging(const Setup& setup, const CommandLine& line) {
+  constexpr const char* kLevels[] = {"trace", "debug", "info", "warning", "error"};
+  telemetry::LogSettings log;
+  log.level = line.log_level.empty() ? kLevels[setup.farm.log().level()] : line.log_level;
+  log.format = setup.farm.log().format() == v1::LogSettings::FORMAT_JSON ? telemetry::LogFormat::json
+                                                                         : telemetry::LogFormat::text;
+  log.process = setup.self.name;
+  log.run = setup.run.value;
+  telemetry::set_up_logging(log);
+}
+
+int run(const Setup& setup, const MakeNode& make) {
+  transport::Loop loop(socket_policy(setup.farm));
+  const std::unique_ptr<Node> node = make(setup, loop);
+  loop.on_signals({SIGINT, SIGTERM},
+                  [&](int signal) { node->on_signal(signal == SIGINT ? "SIGINT" : "SIGTERM"); });
+  loop.run(
+      [&](TimeNs now_ns) {
+        node->pass(now_ns);
+        if (node->finished()) loop.stop();
+      },
+      kIdleWait);
+  const TimeNs flush_until = loop.now_ns() + kFlushMax;
+  while (loop.unsent_bytes() > 0 && loop.now_ns() < flush_until) loop.run_once([](TimeNs) {}, kMillisecond);
+  if (const std::string why = node->failure(); !why.empty()) {
+    spdlog::error("ends reason=\"{}\"", why);
+    return 1;
+  }
+  spdlog::info("ends");
+  return 0;
+}
+
+}  // namespace
+
+int run_node_main(int argc, char** argv, messages::Role role, const char* description, const MakeNode& make) {
+  CommandLine line;
+  bool die_with_parent = false;
+  CLI::App app(description);
+  app.add_option("--farm", line.farm_file, "farm file")->required();
+  app.add_option("--name", line.name, "which node of the farm this process is")->required();
+  app.add_option("--set", line.sets, "key=value: overrides a key of the farm file");
+  app.add_option("--supervisor", line.supervisor,
+                 "HOST:PORT of the supervisor, instead of supervisor.listen");
+  app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error, instead of log.level");
+  app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (die_with_parent) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  std::signal(SIGPIPE, SIG_IGN);
+  Setup setup;
+  try {
+    setup = make_setup(line, role);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+  set_up_logging(setup, line);
+  try {
+    return run(setup, make);
+  } catch (const std::exception& error) {
+    spdlog::error("ends reason=\"{}\"", error.what());
+    return 1;
+  }
+}
+
+}  // namespace weir::node

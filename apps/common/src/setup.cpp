@@ -1,0 +1,108 @@
+#include <weir/config/farm_file.hpp>
+#include <weir/node/setup.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+#include <stdexcept>
+
+namespace weir::node {
+namespace {
+
+[[noreturn]] void fail(const config::Problems& problems) {
+  throw std::runtime_error(config::to_text(problems));
+}
+
+std::uint64_t random_incarnation() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32 | device()) | 1;
+}
+
+messages::Role role_of(config::Role role) {
+  switch (role) {
+    case config::Role::supervisor:
+      return messages::Role::supervisor;
+    case config::Role::readout:
+      return messages::Role::readout;
+    case config::Role::dcm:
+      return messages::Role::dcm;
+    case config::Role::writer:
+      return messages::Role::writer;
+  }
+  return messages::Role::unknown;
+}
+
+}  // namespace
+
+ports::Endpoint parse_endpoint(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  unsigned port = 65536;
+  if (colon != std::string::npos) {
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + colon + 1, end, port);
+    if (parsed.ec != std::errc() || parsed.ptr != end) port = 65536;
+  }
+  if (colon == 0 || port > 65535) throw std::runtime_error("'" + text + "' is not HOST:PORT");
+  return {text.substr(0, colon), static_cast<std::uint16_t>(port)};
+}
+
+transport::SocketPolicy socket_policy(const v1::Farm& farm) {
+  const auto& network = farm.network();
+  return {network.congestion_control(), network.no_delay(), static_cast<int>(network.send_buffer_bytes()),
+          static_cast<int>(network.receive_buffer_bytes())};
+}
+
+Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
+                 const ports::Endpoint& supervisor) {
+  Setup setup;
+  setup.farm = farm;
+  setup.plan = plan;
+  for (const config::NodePlan& node : plan.nodes) {
+    if (node.name == name) setup.self = node;
+  }
+  if (setup.self.name.empty()) {
+    std::string names;
+    for (const config::NodePlan& node : plan.nodes) names += (names.empty() ? "" : ", ") + node.name;
+    throw std::runtime_error("the farm has no node '" + name + "'; it has " + names);
+  }
+  setup.supervisor = supervisor;
+  if (!setup.self.listen.empty()) setup.listen = parse_endpoint(setup.self.listen);
+  setup.run = RunNumber(farm.run().number());
+  setup.limits.frame_bytes_max = static_cast<std::uint32_t>(farm.network().frame_bytes_max());
+  setup.limits.hello_timeout_ns = farm.network().hello_timeout_ms() * kMillisecond;
+  messages::PeerInfo& identity = setup.identity;
+  identity.role = role_of(setup.self.role);
+  identity.name = name;
+  identity.index = setup.self.index;
+  identity.run = setup.run;
+  identity.farm = farm.farm();
+  identity.incarnation = Incarnation(random_incarnation());
+  for (const SourceId source : setup.self.sources) {
+    if (!std::binary_search(plan.masked.begin(), plan.masked.end(), source))
+      identity.sources.push_back(source);
+  }
+  if (identity.role == messages::Role::dcm) identity.credits = farm.dcm().credits();
+  return setup;
+}
+
+Setup make_setup(const CommandLine& line, messages::Role role) {
+  auto file = config::load_farm(line.farm_file);
+  if (!file) fail(file.error());
+  for (const std::string& set : line.sets) {
+    if (const auto problems = config::apply_override(file->farm, set, &file->locations); !problems.empty()) {
+      fail(problems);
+    }
+  }
+  const auto plan = config::expand(file->farm, file->locations);
+  if (!plan) fail(plan.error());
+  const std::string supervisor = line.supervisor.empty() ? file->farm.supervisor().listen() : line.supervisor;
+  Setup setup = make_setup(file->farm, *plan, line.name, parse_endpoint(supervisor));
+  if (setup.identity.role != role) {
+    throw std::runtime_error("node '" + line.name + "' is a " +
+                             std::string(messages::name(setup.identity.role)) + ", this program is a " +
+                             std::string(messages::name(role)));
+  }
+  return setup;
+}
+
+}  // namespace weir::node

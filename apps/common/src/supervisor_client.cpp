@@ -1,0 +1,69 @@
+#include <weir/node/supervisor_client.hpp>
+
+#include <spdlog/spdlog.h>
+
+namespace weir::node {
+
+SupervisorClient::SupervisorClient(const messages::PeerInfo& self, const messages::PeerLimits& limits,
+                                   messages::PeerCounters& counters, const ports::Endpoint& supervisor,
+                                   DurationNs retry_ns, DurationNs report_ns, SupervisorEvents& events)
+    : events_(events), link_(self, *this, limits, counters, supervisor, retry_ns), report_ns_(report_ns) {}
+
+void SupervisorClient::tick(ports::Network& network, TimeNs now_ns) {
+  link_.tick(network, now_ns);
+  if (!link_.ready()) return;
+  if (ending_ && !final_sent_ && events_.run_ended()) {
+    v1::Control message;
+    *message.mutable_report() = events_.make_report(true);
+    send(message);
+    final_sent_ = true;
+  }
+  if (final_sent_) {
+    finished_ = shutdown_;
+    return;
+  }
+  if (now_ns < next_report_ns_) return;
+  next_report_ns_ = now_ns + report_ns_;
+  v1::Control message;
+  *message.mutable_report() = events_.make_report(false);
+  send(message);
+}
+
+void SupervisorClient::on_ready(messages::Peer& peer) {
+  spdlog::info("supervisor connected peer={}", peer.stream().peer());
+  last_error_.clear();
+  events_.on_supervisor_ready();
+}
+
+void SupervisorClient::on_gone(messages::Peer& peer, std::string_view why) {
+  if (last_error_ != why)
+    spdlog::warn("supervisor not connected peer={} reason=\"{}\"", peer.stream().peer(), why);
+  last_error_ = why;
+  events_.on_supervisor_gone();
+}
+
+wire::Placement SupervisorClient::on_header(messages::Peer&, const wire::FrameHeader&) { return {}; }
+
+Expected<void, wire::WireError> SupervisorClient::on_frame(messages::Peer&, const wire::FrameHeader&,
+                                                           ConstBytes) {
+  return Unexpected<wire::WireError>(wire::WireError::not_expected);
+}
+
+Expected<void, wire::WireError> SupervisorClient::on_control(messages::Peer&, const v1::Control& message) {
+  switch (message.body_case()) {
+    case v1::Control::kBeginRun:
+      events_.on_begin_run(message.begin_run());
+      return {};
+    case v1::Control::kEndRun:
+      shutdown_ = shutdown_ || message.end_run().shutdown();
+      if (!ending_) {
+        ending_ = true;
+        events_.on_end_run();
+      }
+      return {};
+    default:
+      return events_.on_supervisor_message(message);
+  }
+}
+
+}  // namespace weir::node

@@ -1,0 +1,501 @@
+#include "dcm_node.hpp"
+
+#include <weir/base/assert.hpp>
+#include <weir/node/report.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir::dcm {
+namespace {
+
+using assembly::Phase;
+using assembly::Slice;
+
+// What accepted slices may hold of the memory while they wait for their writer; beyond, decisions are held
+// back, and with them the credits: back-pressure to the supervisor.
+constexpr std::uint64_t kAcceptedShare = 2;
+constexpr DurationNs kEndPatience = 2 * kSecond;
+
+std::uint64_t microseconds(DurationNs ns) {
+  return ns > 0 ? static_cast<std::uint64_t>(ns / kMicrosecond) : 0;
+}
+
+const char* shaper_name(const v1::Farm& farm) {
+  switch (farm.dcm().shaper()) {
+    case v1::DcmSettings::SHAPER_NONE:
+      return "none";
+    case v1::DcmSettings::SHAPER_BYTE_CREDITS:
+      return "byte-credits";
+    case v1::DcmSettings::SHAPER_FRAGMENT_CREDITS:
+      return "fragment-credits";
+  }
+  return "none";
+}
+
+assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
+  const v1::DcmSettings& dcm = farm.dcm();
+  assembly::AssemblySettings settings;
+  settings.slices_max = dcm.slices_max();
+  settings.fragment_bytes_max = static_cast<std::uint32_t>(dcm.fragment_bytes_max());
+  settings.range_bytes = static_cast<std::uint32_t>(dcm.range_bytes());
+  settings.deadline_ns = dcm.deadline_ms() * kMillisecond;
+  settings.order = dcm.order() == v1::DcmSettings::ORDER_ID ? assembly::ReleaseOrder::by_id
+                                                            : assembly::ReleaseOrder::as_completed;
+  settings.checksums = farm.run().checksums();
+  return settings;
+}
+
+std::vector<assembly::SourceInfo> source_table(const config::FarmPlan& plan) {
+  std::vector<assembly::SourceInfo> sources;
+  for (const config::NodePlan* readout : plan.of_role(config::Role::readout)) {
+    for (const SourceId source : readout->sources) {
+      if (std::binary_search(plan.masked.begin(), plan.masked.end(), source)) continue;
+      sources.push_back({source, readout->index.value});
+    }
+  }
+  std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return sources;
+}
+
+}  // namespace
+
+DcmNode::DcmNode(const node::Setup& setup, Environment environment)
+    : setup_(setup),
+      environment_(std::move(environment)),
+      supervisor_(setup_.identity, setup_.limits, peer_counters_, setup_.supervisor,
+                  setup_.farm.network().reconnect_ms() * kMillisecond,
+                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this),
+      memory_("weir-" + setup.identity.name, setup.farm.dcm().buffer_bytes()),
+      pool_(memory_.bytes()) {
+  const std::size_t readouts = setup_.plan.of_role(config::Role::readout).size();
+  assembler_ =
+      std::make_unique<assembly::Assembler>(assembly_settings(setup_.farm), source_table(setup_.plan), pool_);
+  shaping::ShaperSettings shaping;
+  shaping.readouts = static_cast<std::uint32_t>(readouts);
+  shaping.window_bytes = setup_.farm.dcm().window_bytes();
+  shaping.window_fragments = setup_.farm.dcm().window_fragments();
+  auto shaper = shaping::make_shaper(shaper_name(setup_.farm), shaping);
+  WEIR_ASSERT(shaper.has_value());
+  CollectorSettings collecting;
+  collecting.assembly = assembly_settings(setup_.farm);
+  collecting.readouts = static_cast<std::uint32_t>(readouts);
+  collecting.memory_bytes = pool_.bytes_total();
+  collecting.grace_ns = setup_.farm.dcm().grace_ms() * kMillisecond;
+  if (setup_.farm.dcm().readout_order() == v1::DcmSettings::READOUT_ORDER_ROTATED) {
+    const std::size_t dcms = std::max<std::size_t>(1, setup_.plan.of_role(config::Role::dcm).size());
+    collecting.first_readout = static_cast<std::uint32_t>(setup_.self.index.value * readouts / dcms);
+  }
+  collector_ = std::make_unique<Collector>(collecting, *assembler_, pool_, std::move(*shaper));
+  outlet_ = std::make_unique<Outlet>(setup_.identity, setup_.limits, peer_counters_,
+                                     setup_.farm.network().reconnect_ms() * kMillisecond,
+                                     [this](SliceId slice, Attempt, StoreEpoch) { on_stored(slice); });
+  readouts_.resize(readouts);
+  load_filter();
+  for (const v1::TriggerTypeSettings& type : setup_.farm.trigger().types()) {
+    if (type.sources().empty()) continue;
+    const std::vector<SourceId> sources(type.sources().begin(), type.sources().end());
+    type_selections_.emplace(type.type(), collector_->select(sources));
+  }
+}
+
+DcmNode::~DcmNode() {
+  outlet_.reset();  // gives its slices back, which needs all the rest
+  if (units_) (void)units_->stop(kEndPatience);
+  for (const auto& work : work_) {
+    if (work->slice != nullptr) destroy_state(*work->slice);
+  }
+}
+
+void DcmNode::load_filter() {
+  const v1::FilterSettings& filter = setup_.farm.filter();
+  std::vector<std::string> path(filter.search_path().begin(), filter.search_path().end());
+  path.insert(path.end(), environment_.plugin_path.begin(), environment_.plugin_path.end());
+  auto plugin = filter_host::FilterPlugin::load(filter.plugin(), path);
+  if (!plugin) throw std::runtime_error("filter.plugin: " + plugin.error().text);
+  plugin_ = *plugin;
+  filter_host::FilterConfig config;
+  config.parameters.assign(filter.parameters().begin(), filter.parameters().end());
+  config.log = [](int level, std::string_view line) {
+    constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                     spdlog::level::warn, spdlog::level::err};
+    spdlog::log(kLevels[std::clamp(level, 0, 3)], "filter {}", line);
+  };
+  filter_host::ProcessingUnitsOptions options;
+  options.units = setup_.farm.dcm().processing_units();
+  options.jobs_max = setup_.farm.dcm().slices_max();
+  options.wake = environment_.wake;
+  auto units = filter_host::ProcessingUnits::create(plugin_, config, options);
+  if (!units) throw std::runtime_error("filter " + plugin_->name() + ": " + units.error().text);
+  units_ = std::move(*units);
+  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x}", plugin_->name(),
+               plugin_->version(), plugin_->path(), plugin_->file_crc32c());
+}
+
+void DcmNode::pass(TimeNs now_ns) {
+  now_ns_ = now_ns;
+  supervisor_.tick(environment_.network, now_ns);
+  for (Readout& readout : readouts_) {
+    if (readout.link) readout.link->tick(environment_.network, now_ns);
+  }
+  take_results();
+  watch_filter();
+  open_assigned();
+  collector_->pass(now_ns);
+  filter_completed();
+  submit_jobs();
+  send_requests();
+  outlet_->tick(environment_.network, now_ns);
+  report_decisions();
+}
+
+void DcmNode::send_requests() {
+  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    Readout& readout = readouts_[i];
+    if (!readout.link || !readout.link->ready()) continue;
+    readout.frames.clear();
+    collector_->take_frames(i, readout.frames);
+    readout.link->peer().stream().append(readout.frames);
+  }
+}
+
+// ---- a slice's way
+
+Work& DcmNode::work_of(const Slice& slice) { return *reinterpret_cast<Work*>(slice.tag); }
+
+std::shared_ptr<const Selection> DcmNode::first_selection(const Slice& slice) const {
+  if (!type_selections_.empty()) {
+    const auto own = type_selections_.find(slice.assignment.type.value);
+    if (own != type_selections_.end()) return own->second;
+  }
+  return first_selection_ ? first_selection_ : collector_->everything();
+}
+
+void DcmNode::open_assigned() {
+  if (!run_begun_) return;
+  while (!assigned_.empty() && !assembler_->full()) {
+    open(std::move(assigned_.front()));
+    assigned_.pop_front();
+  }
+}
+
+void DcmNode::open(assembly::Assignment assignment) {
+  if (spare_work_.empty()) {
+    work_.push_back(std::make_unique<Work>());
+    spare_work_.push_back(work_.back().get());
+  }
+  const SliceId id = assignment.slice;
+  const Attempt attempt = assignment.attempt;
+  auto slice = assembler_->open(std::move(assignment), now_ns_);
+  if (!slice) {  // an earlier attempt of it is still on its way to a writer: somebody else shall have this
+                 // one
+    v1::Control message;
+    v1::Decide& decide = *message.mutable_decide();
+    decide.add_slice(id.value);
+    decide.add_attempt(attempt.value);
+    decide.add_verdict(v1::VERDICT_FAILED);
+    v1::Decide::Failure& failure = *decide.add_failures();
+    failure.set_reason("lost");
+    if (supervisor_.ready()) supervisor_.send(message);
+    return;
+  }
+  Work& work = *spare_work_.back();
+  spare_work_.pop_back();
+  work = Work{};
+  work.slice = *slice;
+  (*slice)->tag = reinterpret_cast<std::uint64_t>(&work);
+  collector_->collect(**slice, first_selection(**slice));
+}
+
+void DcmNode::filter_completed() {
+  completed_.clear();
+  assembler_->take_completed(completed_);
+  for (Slice* slice : completed_) {
+    Work& work = work_of(*slice);
+    if (slice->step == 0) {
+      latency_.record(microseconds(slice->last_fragment_ns - slice->first_request_ns));
+      build_latency_.record(microseconds(slice->last_fragment_ns - slice->assigned_ns));
+    }
+    if (slice->assignment.unfiltered) {
+      accept_unfiltered(work, storage::DecisionKind::poison);
+      continue;
+    }
+    if (slice->flawed > 0 && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG) {
+      accept_unfiltered(work, storage::DecisionKind::incomplete);
+      continue;
+    }
+    weir_filter_slice& view = work.view;
+    view = filter_host::empty_slice();
+    view.run = setup_.run.value;
+    view.slice = slice->id().value;
+    view.attempt = slice->attempt().value;
+    view.step = slice->step;
+    view.trigger_time_utc_ns = slice->assignment.time;
+    view.duration_ns = slice->assignment.duration;
+    view.trigger_type = slice->assignment.type.value;
+    view.trigger_payload_size = static_cast<std::uint32_t>(slice->assignment.payload.size());
+    view.trigger_payload = slice->assignment.payload.empty() ? nullptr : slice->assignment.payload.data();
+    view.flags = slice->flawed > 0 ? WEIR_SLICE_INCOMPLETE : 0;
+    view.fragment_count = static_cast<std::uint32_t>(slice->table.size());
+    view.fragments = slice->table.data();
+    view.state = &slice->state;
+    jobs_.push_back({&view, reinterpret_cast<std::uint64_t>(&work)});
+  }
+}
+
+void DcmNode::submit_jobs() {
+  if (jobs_.empty()) return;
+  const std::size_t taken = units_->submit(jobs_);
+  jobs_.erase(jobs_.begin(), jobs_.begin() + static_cast<std::ptrdiff_t>(taken));
+  counts_.steps += taken;
+}
+
+void DcmNode::take_results() {
+  results_.clear();
+  units_->drain(results_);
+  for (filter_host::FilterResult* result : results_) {
+    Work& work = *reinterpret_cast<Work*>(result->token);
+    if (!work.abandoned) {
+      act_on(work, *result);
+      continue;
+    }
+    filter_host::FilterResult* const held[] = {result};
+    units_->recycle(held);
+    release(work);
+  }
+}
+
+void DcmNode::act_on(Work& work, filter_host::FilterResult& result) {
+  using filter_host::Verdict;
+  const bool flawed = work.slice->flawed > 0;
+  filter_host::FilterResult* const held[] = {&result};
+  switch (result.verdict) {
+    case Verdict::reject:
+      units_->recycle(held);
+      return decide(work, flawed ? v1::VERDICT_REJECT_INCOMPLETE : v1::VERDICT_REJECT);
+    case Verdict::accept:
+      work.result = &result;
+      return decide(work, flawed ? v1::VERDICT_ACCEPT_INCOMPLETE : v1::VERDICT_ACCEPT);
+    case Verdict::need_more:
+      return need_more(work, result);
+    case Verdict::error:
+      break;
+  }
+  if (++counts_.filter_errors == 1)
+    spdlog::error("filter error slice={} reason=\"{}\"", work.slice->id().value, result.error);
+  units_->recycle(held);
+  if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT) {
+    return decide(work, flawed ? v1::VERDICT_REJECT_INCOMPLETE : v1::VERDICT_REJECT);
+  }
+  accept_unfiltered(work, storage::DecisionKind::no_filter);
+}
+
+void DcmNode::watch_filter() {
+  const auto oldest = units_->oldest();
+  if (!oldest || oldest->token == stalled_token_) return;
+  if (environment_.clock.now_ns() - oldest->start_ns < setup_.farm.filter().step_deadline_ms() * kMillisecond)
+    return;
+  stalled_token_ = oldest->token;
+  ++counts_.filter_stalled;
+  spdlog::warn("filter stalls slice={}", reinterpret_cast<const Work*>(oldest->token)->slice->id().value);
+}
+
+void DcmNode::need_more(Work& work, filter_host::FilterResult& result) {
+  assembler_->next_step(*work.slice);
+  if (result.need_all) {
+    collector_->collect(*work.slice, collector_->everything());
+  } else {
+    const std::vector<SourceId> sources(result.need_sources.begin(), result.need_sources.end());
+    collector_->collect(*work.slice, collector_->select(sources));
+  }
+  filter_host::FilterResult* const held[] = {&result};
+  units_->recycle(held);
+}
+
+void DcmNode::accept_unfiltered(Work& work, storage::DecisionKind why) {
+  work.unfiltered = true;
+  work.decision = why;
+  decide(work, work.slice->flawed > 0 ? v1::VERDICT_ACCEPT_INCOMPLETE : v1::VERDICT_ACCEPT);
+}
+
+void DcmNode::decide(Work& work, v1::Verdict verdict, const char* failure) {
+  Slice& slice = *work.slice;
+  destroy_state(slice);
+  const bool accepts = verdict == v1::VERDICT_ACCEPT || verdict == v1::VERDICT_ACCEPT_INCOMPLETE;
+  if (accepts && record_bytes_at_most(work) > setup_.limits.frame_bytes_max) {
+    verdict = v1::VERDICT_FAILED;
+    failure = "too_large";
+  }
+  work.verdict = verdict;
+  work.failure = failure;
+  slice.phase = Phase::decided;
+  decision_latency_.record(microseconds(now_ns_ - slice.assigned_ns));
+  decided_.push_back(&work);
+}
+
+void DcmNode::report_decisions() {
+  if (decided_.empty() || !supervisor_.ready()) return;
+  const std::uint64_t accepted_max = pool_.bytes_total() / kAcceptedShare;
+  v1::Control message;
+  v1::Decide& decide = *message.mutable_decide();
+  std::deque<Work*> held_back;
+  for (Work* work : decided_) {
+    const bool accepts =
+        work->verdict == v1::VERDICT_ACCEPT || work->verdict == v1::VERDICT_ACCEPT_INCOMPLETE;
+    if (accepts) {
+      if (accepted_bytes_ > accepted_max) {
+        held_back.push_back(work);
+        continue;
+      }
+      accepted_bytes_ += work->slice->memory.bytes();
+      work->counted = true;
+      ++counts_.accepted;
+    }
+    if (work->verdict == v1::VERDICT_FAILED) {
+      v1::Decide::Failure& failure = *decide.add_failures();
+      failure.set_index(static_cast<std::uint32_t>(decide.slice_size()));
+      failure.set_reason(work->failure);
+    }
+    decide.add_slice(work->slice->id().value);
+    decide.add_attempt(work->slice->attempt().value);
+    decide.add_verdict(work->verdict);
+    work->decided = true;
+  }
+  decided_ = std::move(held_back);
+  if (decide.slice_size() > 0) supervisor_.send(message);
+}
+
+void DcmNode::confirm(Work& work, v1::Confirmation code, StoreEpoch epoch, NodeIndex writer) {
+  const SliceId id = work.slice->id();
+  switch (code) {
+    case v1::CONFIRMATION_STORE:
+      return ship(work, epoch, writer);
+    case v1::CONFIRMATION_SETTLED:
+      if (work.verdict == v1::VERDICT_REJECT || work.verdict == v1::VERDICT_REJECT_INCOMPLETE) {
+        counts_.rejected.add(id);
+      } else {
+        counts_.discarded.add(id);
+      }
+      return release(work);
+    default:
+      ++counts_.refused;
+      return give_up(work);
+  }
+}
+
+void DcmNode::give_up(Work& work) {
+  if (work.slice->phase == Phase::storing)
+    return outlet_->drop(work.slice->id());  // released by its last owner
+  release(work);
+}
+
+void DcmNode::abandon_all(bool stored_too) {
+  assigned_.clear();
+  decided_.clear();
+  std::vector<Work*> open;
+  assembler_->for_each_open([&](Slice& slice) { open.push_back(&work_of(slice)); });
+  for (Work* work : open) {
+    if (!stored_too && work->slice->phase == Phase::storing) continue;
+    if (work->slice->phase == Phase::filtering) {
+      work->abandoned = true;  // released when its processing unit has done with it
+    } else {
+      give_up(*work);
+    }
+  }
+}
+
+void DcmNode::ship(Work& work, StoreEpoch epoch, NodeIndex writer) {
+  Record record = make_record(work, epoch, {setup_.run, setup_.self.index, setup_.farm.run().checksums()});
+  Shipment shipment;
+  shipment.slice = work.slice->id();
+  shipment.attempt = work.slice->attempt();
+  shipment.epoch = epoch;
+  shipment.writer = writer;
+  shipment.meta = std::move(record.meta);
+  shipment.payloads = std::move(record.payloads);
+  shipment.bytes = record.bytes;
+  // The memory may be given back only when no connection refers to it any more, whatever happens to the
+  // slice. A slice that is confirmed again, for another writer, goes on with the owner that it has.
+  shipment.owner = work.shipping.lock();
+  if (!shipment.owner) {
+    shipment.owner = std::shared_ptr<const void>(
+        &work, [this](const void* last) { release(*const_cast<Work*>(static_cast<const Work*>(last))); });
+    work.shipping = shipment.owner;
+  }
+  work.slice->phase = Phase::storing;
+  outlet_->ship(std::move(shipment));
+}
+
+void DcmNode::on_stored(SliceId slice) { counts_.stored.add(slice); }
+
+void DcmNode::destroy_state(Slice& slice) {
+  if (slice.state.data != nullptr && slice.state.destroy != nullptr) slice.state.destroy(slice.state.data);
+  slice.state = {};
+}
+
+void DcmNode::release(Work& work) {
+  destroy_state(*work.slice);
+  if (work.counted) accepted_bytes_ -= work.slice->memory.bytes();
+  if (work.result != nullptr) {
+    if (work.decided) counts_.output_events += work.result->events.size();
+    filter_host::FilterResult* const held[] = {work.result};
+    units_->recycle(held);
+  }
+  collector_->forget(*work.slice);
+  assembler_->release(*work.slice);
+  work = Work{};
+  spare_work_.push_back(&work);
+}
+
+// ---- readouts
+
+std::string DcmNode::check_hello(const messages::PeerInfo& info) {
+  if (info.role == messages::Role::readout) return {};
+  return "'" + info.name + "' is a " + std::string(messages::name(info.role)) + ", not a readout";
+}
+
+void DcmNode::on_ready(messages::Peer& peer) {
+  spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
+  collector_->readout_up(static_cast<std::uint32_t>(peer.tag));
+}
+
+void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
+  if (!collector_->is_up(static_cast<std::uint32_t>(peer.tag))) return;
+  spdlog::warn("readout lost name={} reason=\"{}\"", peer.info().name, why);
+  collector_->readout_down(static_cast<std::uint32_t>(peer.tag), now_ns_);
+}
+
+wire::Placement DcmNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
+  if (header.type != wire::FrameType::fragment) return {};
+  Readout& readout = readouts_[peer.tag];
+  readout.reception = assembler_->begin(header, static_cast<std::uint32_t>(peer.tag));
+  if (readout.reception.slice == nullptr) return {wire::Placement::Kind::discard, nullptr};
+  return {wire::Placement::Kind::place, readout.reception.target};
+}
+
+Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                                  ConstBytes) {
+  const assembly::Reception reception = std::exchange(readouts_[peer.tag].reception, {});
+  // The clock is read where it shows: at a slice's last fragment.
+  const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
+  assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
+  const bool last = header.status == FragmentStatus::missing || header.offset + header.length == header.total;
+  if (last) collector_->answered(static_cast<std::uint32_t>(peer.tag), now_ns_);
+  return {};
+}
+
+void DcmNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader&) {
+  assembler_->abandon(std::exchange(readouts_[peer.tag].reception, {}));
+}
+
+Expected<void, wire::WireError> DcmNode::on_control(messages::Peer&, const v1::Control&) {
+  return Unexpected<wire::WireError>(wire::WireError::not_expected);
+}
+
+std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
+  return std::make_unique<DcmNode>(setup, std::move(environment));
+}
+
+}  // namespace weir::dcm

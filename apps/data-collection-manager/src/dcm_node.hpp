@@ -1,0 +1,138 @@
+#pragma once
+
+#include "collector.hpp"
+#include "outlet.hpp"
+#include "work.hpp"
+#include <weir/assembly/assembler.hpp>
+#include <weir/base/hash.hpp>
+#include <weir/base/memory_region.hpp>
+#include <weir/dcm/node.hpp>
+#include <weir/filter_host/plugin.hpp>
+#include <weir/filter_host/processing_units.hpp>
+#include <weir/metrics/histogram.hpp>
+#include <weir/node/supervisor_client.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::dcm {
+
+// What this DCM counted on its own, for the ledger.
+struct DcmCounts {
+  std::uint64_t assigned = 0;
+  SliceSum rejected;
+  SliceSum stored;
+  SliceSum discarded;
+  std::uint64_t accepted = 0;
+  std::uint64_t filter_errors = 0;
+  std::uint64_t filter_stalled = 0;  // steps that took longer than their deadline
+  std::uint64_t steps = 0;
+  std::uint64_t output_events = 0;
+  std::uint64_t refused = 0;  // decisions that came too late
+  std::uint64_t fragments_bytes = 0;
+};
+
+class DcmNode final : public node::Node, private node::SupervisorEvents, private messages::PeerHandler {
+ public:
+  DcmNode(const node::Setup& setup, Environment environment);
+  ~DcmNode() override;
+
+  void pass(TimeNs now_ns) override;
+  [[nodiscard]] bool finished() const override;
+  void on_signal(std::string_view signal_name) override;
+  [[nodiscard]] std::string failure() const override { return failure_; }
+
+ private:
+  struct Readout {
+    std::unique_ptr<messages::Link> link;
+    assembly::Reception reception;  // the frame that is being received
+    std::vector<std::byte> frames;
+  };
+
+  // Supervisor
+  void on_begin_run(const v1::BeginRun& begin) override;
+  Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
+  void on_end_run() override;
+  bool run_ended() const override;
+  v1::Report make_report(bool final) override;
+  void on_supervisor_gone() override;
+  void take_directory(const v1::Directory& directory);
+  Expected<void, wire::WireError> take_assignments(const v1::Assign& assign);
+  Expected<void, wire::WireError> take_confirmations(const v1::Confirm& confirm);
+  void confirm(Work& work, v1::Confirmation code, StoreEpoch epoch, NodeIndex writer);
+
+  // Readouts
+  void on_ready(messages::Peer& peer) override;
+  void on_gone(messages::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                           ConstBytes payload) override;
+  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
+  std::string check_hello(const messages::PeerInfo& info) override;
+
+  // A slice's way
+  void open_assigned();
+  void open(assembly::Assignment assignment);
+  void filter_completed();
+  void submit_jobs();
+  void take_results();
+  void act_on(Work& work, filter_host::FilterResult& result);
+  void need_more(Work& work, filter_host::FilterResult& result);
+  void accept_unfiltered(Work& work, storage::DecisionKind why);
+  void decide(Work& work, v1::Verdict verdict, const char* failure = "");
+  void report_decisions();
+  void ship(Work& work, StoreEpoch epoch, NodeIndex writer);
+  void on_stored(SliceId slice);
+  void give_up(Work& work);
+  void abandon_all(bool stored_too);
+  void watch_filter();
+  static void destroy_state(assembly::Slice& slice);
+  void release(Work& work);
+  [[nodiscard]] std::shared_ptr<const Selection> first_selection(const assembly::Slice& slice) const;
+  static Work& work_of(const assembly::Slice& slice);
+  void send_requests();
+  void load_filter();
+
+  const node::Setup& setup_;
+  Environment environment_;
+  TimeNs now_ns_ = 0;
+  messages::PeerCounters peer_counters_;
+  node::SupervisorClient supervisor_;
+  MemoryRegion memory_;
+  BufferPool pool_;
+  std::unique_ptr<assembly::Assembler> assembler_;
+  std::unique_ptr<Collector> collector_;
+  std::unique_ptr<Outlet> outlet_;
+  std::shared_ptr<const filter_host::FilterPlugin> plugin_;
+  std::unique_ptr<filter_host::ProcessingUnits> units_;
+  std::vector<Readout> readouts_;
+  std::shared_ptr<const Selection> first_selection_;
+  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const Selection>> type_selections_;
+
+  std::deque<assembly::Assignment> assigned_;  // bounded by the credits; waits for room in the assembler
+  std::vector<std::unique_ptr<Work>> work_;    // all there are
+  std::vector<Work*> spare_work_;
+  std::vector<assembly::Slice*> completed_;
+  std::vector<filter_host::Job> jobs_;  // not yet taken by the processing units
+  std::vector<filter_host::FilterResult*> results_;
+  std::deque<Work*> decided_;         // not yet reported
+  std::uint64_t accepted_bytes_ = 0;  // reported accepts that wait for their writer
+  DcmCounts counts_;
+  metrics::Histogram latency_;           // first request sent to last fragment, us
+  metrics::Histogram build_latency_;     // assignment to last fragment, us
+  metrics::Histogram decision_latency_;  // assignment to decision, us
+  std::string failure_;
+  std::uint64_t stalled_token_ = 0;  // the job that was last seen to stall
+  bool run_begun_ = false;
+  bool ending_ = false;
+  bool units_stopped_ = false;
+  TimeNs end_deadline_ns_ = 0;
+  bool signalled_ = false;
+};
+
+}  // namespace weir::dcm

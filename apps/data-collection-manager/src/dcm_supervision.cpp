@@ -1,0 +1,222 @@
+// The DCM's side of its conversation with the supervisor.
+#include "dcm_node.hpp"
+#include <weir/node/report.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace weir::dcm {
+namespace {
+
+constexpr DurationNs kEndPatience = 2 * kSecond;
+
+// An entry of a column that may be left out when it is all zero.
+template <class Column>
+auto at_or_zero(const Column& column, int index) {
+  return index < column.size() ? column[index] : 0;
+}
+
+template <class Column>
+bool fits(const Column& column, int rows) {
+  return column.empty() || column.size() == rows;
+}
+
+Unexpected<wire::WireError> bad_payload() {
+  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+}
+
+}  // namespace
+
+void DcmNode::on_begin_run(const v1::BeginRun& begin) {
+  if (run_begun_) return;
+  filter_host::RunInfo run;
+  run.run = RunNumber(begin.run());
+  run.start_time = begin.utc_ns();
+  for (const assembly::SourceInfo& source : assembler_->sources()) run.sources.push_back(source.id.value);
+  if (auto begun = units_->begin_run(run); !begun) {
+    failure_ = "filter " + plugin_->name() + ": " + begun.error().text;
+    return;
+  }
+  const auto& configured = setup_.farm.filter().first_sources();
+  if (!configured.empty()) {
+    first_selection_ = collector_->select(std::vector<SourceId>(configured.begin(), configured.end()));
+  } else if (const auto wish = units_->first_sources()) {
+    first_selection_ = collector_->select(std::vector<SourceId>(wish->begin(), wish->end()));
+  }
+  run_begun_ = true;
+}
+
+Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control& message) {
+  switch (message.body_case()) {
+    case v1::Control::kDirectory:
+      take_directory(message.directory());
+      return {};
+    case v1::Control::kAssign:
+      return take_assignments(message.assign());
+    case v1::Control::kConfirm:
+      return take_confirmations(message.confirm());
+    default:
+      return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  }
+}
+
+void DcmNode::take_directory(const v1::Directory& directory) {
+  for (const v1::Directory::Node& node : directory.nodes()) {
+    const ports::Endpoint at{node.host(), static_cast<std::uint16_t>(node.port())};
+    const auto index = NodeIndex(static_cast<std::uint16_t>(node.index()));
+    if (!node.present() || at.port == 0) continue;
+    if (node.role() == v1::ROLE_WRITER) outlet_->set_writer(index, at);
+    if (node.role() != v1::ROLE_READOUT || node.index() >= readouts_.size()) continue;
+    Readout& readout = readouts_[node.index()];
+    if (readout.link) {
+      readout.link->redirect(at);
+      continue;
+    }
+    readout.link = std::make_unique<messages::Link>(
+        setup_.identity, static_cast<messages::PeerHandler&>(*this), setup_.limits, peer_counters_, at,
+        setup_.farm.network().reconnect_ms() * kMillisecond);
+    readout.link->tag = node.index();
+  }
+}
+
+Expected<void, wire::WireError> DcmNode::take_assignments(const v1::Assign& assign) {
+  const int rows = assign.slice_size();
+  if (!fits(assign.attempt(), rows) || !fits(assign.time_ns(), rows) || !fits(assign.type(), rows)) {
+    return bad_payload();
+  }
+  const std::size_t first = assigned_.size();
+  for (int i = 0; i < rows; ++i) {
+    assembly::Assignment one;
+    one.slice = SliceId(assign.slice(i));
+    one.attempt = Attempt(static_cast<std::uint16_t>(at_or_zero(assign.attempt(), i)));
+    one.time = at_or_zero(assign.time_ns(), i);
+    one.duration = assign.duration_ns();
+    one.type = TriggerType(at_or_zero(assign.type(), i));
+    assigned_.push_back(std::move(one));
+  }
+  for (const std::uint32_t index : assign.unfiltered()) {
+    if (index < static_cast<std::uint32_t>(rows)) assigned_[first + index].unfiltered = true;
+  }
+  for (const v1::Assign::Payload& payload : assign.payload()) {
+    if (payload.index() >= static_cast<std::uint32_t>(rows)) continue;
+    const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());
+    assigned_[first + payload.index()].payload.assign(bytes, bytes + payload.bytes().size());
+  }
+  counts_.assigned += static_cast<std::uint64_t>(rows);
+  return {};
+}
+
+Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& confirmations) {
+  const int rows = confirmations.slice_size();
+  if (!fits(confirmations.attempt(), rows) || !fits(confirmations.code(), rows) ||
+      !fits(confirmations.epoch(), rows) || !fits(confirmations.writer(), rows)) {
+    return bad_payload();
+  }
+  v1::Control answer;
+  v1::Decide& forgotten = *answer.mutable_decide();
+  for (int i = 0; i < rows; ++i) {
+    const Attempt attempt(static_cast<std::uint16_t>(at_or_zero(confirmations.attempt(), i)));
+    assembly::Slice* slice = assembler_->find(SliceId(confirmations.slice(i)), attempt);
+    // A writer acknowledged it here and died before it told the supervisor: it has to be built anew.
+    if (slice == nullptr && at_or_zero(confirmations.code(), i) == v1::CONFIRMATION_STORE) {
+      forgotten.add_slice(confirmations.slice(i));
+      forgotten.add_attempt(attempt.value);
+      forgotten.add_verdict(v1::VERDICT_FAILED);
+      v1::Decide::Failure& failure = *forgotten.add_failures();
+      failure.set_index(static_cast<std::uint32_t>(forgotten.slice_size() - 1));
+      failure.set_reason("lost");
+      continue;
+    }
+    // A confirmation of something that is not decided here is stale.
+    if (slice == nullptr ||
+        (slice->phase != assembly::Phase::decided && slice->phase != assembly::Phase::storing)) {
+      continue;
+    }
+    Work& work = work_of(*slice);
+    if (!work.decided) continue;
+    const auto code = static_cast<v1::Confirmation>(at_or_zero(confirmations.code(), i));
+    const StoreEpoch epoch(static_cast<std::uint16_t>(at_or_zero(confirmations.epoch(), i)));
+    const NodeIndex writer(static_cast<std::uint16_t>(at_or_zero(confirmations.writer(), i)));
+    confirm(work, code, epoch, writer);
+  }
+  if (forgotten.slice_size() > 0) supervisor_.send(answer);
+  return {};
+}
+
+void DcmNode::on_supervisor_gone() {
+  // It gives all of this DCM's slices to others, as soon as it notices.
+  abandon_all(true);
+}
+
+// Every slice is settled. What is open still was discarded when the drain had no more time; of what is stored
+// the writer's word may be on its way.
+void DcmNode::on_end_run() {
+  ending_ = true;
+  abandon_all(false);
+  end_deadline_ns_ = now_ns_ + kEndPatience;
+}
+
+bool DcmNode::run_ended() const {
+  const bool at_rest = assembler_->open_count() == 0 && assigned_.empty() && units_->in_flight() == 0;
+  return ending_ && (at_rest || now_ns_ >= end_deadline_ns_);
+}
+
+bool DcmNode::finished() const { return signalled_ || !failure_.empty() || supervisor_.finished(); }
+
+void DcmNode::on_signal(std::string_view signal_name) {
+  spdlog::warn("ends on signal={}", signal_name);
+  signalled_ = true;
+}
+
+v1::Report DcmNode::make_report(bool final) {
+  if (final && run_begun_ && units_->in_flight() == 0 && !units_stopped_) {
+    units_->end_run();
+    units_stopped_ = true;
+  }
+  v1::Report report = node::begin_report(setup_.identity, now_ns_, final);
+  auto& counters = *report.mutable_counters();
+  const assembly::FragmentCounters& fragments = assembler_->counters();
+  counters["dcm.assigned"] = counts_.assigned;
+  counters["dcm.accepted"] = counts_.accepted;
+  counters["dcm.filter_errors"] = counts_.filter_errors;
+  counters["dcm.filter_stalled"] = counts_.filter_stalled;
+  counters["dcm.steps"] = counts_.steps;
+  counters["dcm.output_events"] = counts_.output_events;
+  counters["dcm.refused"] = counts_.refused;
+  counters["fragments.requested"] = fragments.requested;
+  counters["fragments.received"] = fragments.received;
+  counters["fragments.truncated"] = fragments.truncated;
+  counters["fragments.suppressed"] = fragments.suppressed;
+  counters["fragments.corrupt"] = fragments.corrupt;
+  counters["fragments.asked_again"] = fragments.asked_again;
+  counters["fragments.late"] = fragments.late;
+  counters["fragments.duplicate"] = fragments.duplicate;
+  counters["fragments.unknown"] = fragments.unknown;
+  counters["fragments.bytes"] = fragments.bytes;
+  for (std::size_t i = 1; i < fragments.missing.size(); ++i) {
+    if (fragments.missing[i] == 0) continue;
+    counters["fragments.missing." + std::string(name(static_cast<MissingReason>(i)))] = fragments.missing[i];
+  }
+  for (const auto& [name, value] : units_->metrics().counters) counters["filter." + name] = value;
+  auto& gauges = *report.mutable_gauges();
+  gauges["slices_in_flight"] = static_cast<double>(assembler_->open_count() + assigned_.size());
+  gauges["buffer_bytes_used"] = static_cast<double>(pool_.bytes_used());
+  gauges["shipments_waiting"] = static_cast<double>(outlet_->waiting());
+  node::add_sum(report, "rejected", counts_.rejected);
+  node::add_sum(report, "stored", counts_.stored);
+  node::add_sum(report, "discarded", counts_.discarded);
+  node::add_histogram(report, "latency_us", latency_);
+  node::add_histogram(report, "build_latency_us", build_latency_);
+  node::add_histogram(report, "decision_latency_us", decision_latency_);
+  if (const auto oldest = units_->oldest_start_ns()) {
+    gauges["filter.oldest_s"] = static_cast<double>(environment_.clock.now_ns() - *oldest) / kSecond;
+  }
+  node::add_network(report, environment_.stream_totals(), peer_counters_);
+  node::add_process(report);
+  report.set_state(ending_ ? "ending" : run_begun_ ? "running" : "ready");
+  (*report.mutable_notes())["filter"] = plugin_->name() + " " + plugin_->version();
+  return report;
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,16 @@
+#include <weir/dcm/node.hpp>
+#include <weir/node/main.hpp>
+#include <weir/node/paths.hpp>
+
+int main(int argc, char** argv) {
+  return weir::node::run_node_main(argc, argv, weir::messages::Role::dcm,
+                                   "weir-dcm: builds slices, filters them, sends on what is accepted",
+                                   [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
+                                     return weir::dcm::make_node(setup,
+                                                                 {loop,
+                                                                  loop,
+                                                                  [&loop] { loop.wake(); },
+                                                                  [&loop] { return loop.stream_totals(); },
+                                                                  {weir::node::plugin_folder()}});
+                                   });
+}

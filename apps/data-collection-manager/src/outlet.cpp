@@ -1,0 +1,158 @@
+#include "outlet.hpp"
+
+#include <weir/v1/control.pb.h>
+#include <weir/wire/batch.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace weir::dcm {
+namespace {
+
+// Small records share an ask: a writer grants an ask as a whole.
+constexpr std::uint64_t kAskBytes = 1U << 20;
+
+}  // namespace
+
+Outlet::Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits,
+               messages::PeerCounters& counters, DurationNs retry_ns,
+               std::function<void(SliceId, Attempt, StoreEpoch)> stored)
+    : self_(self), limits_(limits), counters_(counters), retry_ns_(retry_ns), stored_(std::move(stored)) {}
+
+Outlet::Writer& Outlet::writer(NodeIndex index) {
+  while (writers_.size() <= index.value) writers_.push_back(std::make_unique<Writer>());
+  return *writers_[index.value];
+}
+
+void Outlet::set_writer(NodeIndex index, const ports::Endpoint& at) {
+  Writer& to = writer(index);
+  if (to.link) return to.link->redirect(at);
+  to.link = std::make_unique<messages::Link>(self_, *this, limits_, counters_, at, retry_ns_);
+  to.link->tag = index.value;
+}
+
+void Outlet::ship(Shipment shipment) {
+  drop(shipment.slice);
+  Writer& to = writer(shipment.writer);
+  to.queue.push_back(shipment.slice);
+  want(to, shipment.bytes);
+  const SliceId slice = shipment.slice;
+  shipments_.emplace(slice, std::move(shipment));
+}
+
+void Outlet::want(Writer& to, std::uint64_t bytes) {
+  const std::uint64_t reused = std::min(to.spare, bytes);
+  to.spare -= reused;
+  if (bytes == reused) return;
+  const std::uint64_t before = to.wanted_total;
+  to.wanted_total += bytes - reused;
+  const std::uint64_t last_but_one = to.asks.size() < 2 ? 0 : to.asks[to.asks.size() - 2];
+  if (!to.asks.empty() && to.asks.back() == before && to.wanted_total - last_but_one <= kAskBytes) {
+    to.asks.back() = to.wanted_total;
+  } else {
+    to.asks.push_back(to.wanted_total);
+  }
+}
+
+void Outlet::drop(SliceId slice) {
+  const auto found = shipments_.find(slice);
+  if (found == shipments_.end()) return;
+  Writer& from = writer(found->second.writer);
+  const auto queued = std::find(from.queue.begin(), from.queue.end(), slice);
+  if (queued != from.queue.end()) {
+    from.queue.erase(queued);
+    from.spare += found->second.bytes;
+  }
+  shipments_.erase(found);
+}
+
+void Outlet::tick(ports::Network& network, TimeNs now_ns) {
+  for (const auto& to : writers_) {
+    if (!to->link) continue;
+    to->link->tick(network, now_ns);
+    if (!to->link->ready()) continue;
+    send_granted(*to);
+    for (const std::uint64_t total : to->asks) {
+      v1::Control message;
+      message.mutable_space()->set_wanted_total(total);
+      to->link->peer().send(message);
+    }
+    to->asks.clear();
+  }
+}
+
+void Outlet::send_granted(Writer& to) {
+  while (!to.queue.empty()) {
+    const Shipment& shipment = shipments_.at(to.queue.front());
+    if (to.sent_total + shipment.bytes > to.granted_total) return;
+    to.sent_total += shipment.bytes;
+    to.queue.pop_front();
+    send_record(to.link->peer(), shipment);
+  }
+}
+
+void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) {
+  wire::FrameHeader header;
+  header.type = wire::FrameType::data;
+  header.slice = shipment.slice;
+  header.attempt = shipment.attempt;
+  header.length = static_cast<std::uint32_t>(shipment.bytes);
+  ports::Stream& stream = peer.stream();
+  const Bytes head = stream.reserve(wire::kHeaderBytes);
+  wire::encode_header(header, head.first<wire::kHeaderBytes>());
+  stream.append(shipment.meta);
+  for (const ConstBytes payload : shipment.payloads) stream.append_reference(payload, shipment.owner);
+}
+
+void Outlet::on_ready(messages::Peer& peer) {
+  spdlog::info("writer connected name={} peer={}", peer.info().name, peer.stream().peer());
+  requeue(writer(NodeIndex(static_cast<std::uint16_t>(peer.tag))), peer.tag);
+}
+
+void Outlet::requeue(Writer& to, std::size_t index) {
+  to.queue.clear();
+  to.asks.clear();
+  to.wanted_total = to.granted_total = to.sent_total = to.spare = 0;
+  for (const auto& [slice, shipment] : shipments_) {
+    if (shipment.writer.value == index) to.queue.push_back(slice);
+  }
+  std::sort(to.queue.begin(), to.queue.end());
+  for (const SliceId slice : to.queue) want(to, shipments_.at(slice).bytes);
+}
+
+void Outlet::on_gone(messages::Peer& peer, std::string_view why) {
+  if (peer.ready()) spdlog::warn("writer lost name={} reason=\"{}\"", peer.info().name, why);
+}
+
+wire::Placement Outlet::on_header(messages::Peer&, const wire::FrameHeader& header) {
+  if (header.type != wire::FrameType::stored) return {};
+  return {wire::Placement::Kind::whole, nullptr};
+}
+
+Expected<void, wire::WireError> Outlet::on_frame(messages::Peer&, const wire::FrameHeader& header,
+                                                 ConstBytes payload) {
+  if (!wire::payload_checksum_good(header, payload))
+    return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
+  const auto entries = wire::parse_slice_entries(payload);
+  if (!entries) return Unexpected<wire::WireError>(entries.error());
+  for (const wire::SliceEntry& entry : *entries) {
+    const auto found = shipments_.find(entry.slice);
+    if (found == shipments_.end() || found->second.attempt != entry.attempt ||
+        found->second.epoch != entry.epoch) {
+      continue;  // an earlier copy
+    }
+    shipments_.erase(found);
+    stored_(entry.slice, entry.attempt, entry.epoch);
+  }
+  return {};
+}
+
+Expected<void, wire::WireError> Outlet::on_control(messages::Peer& peer, const v1::Control& message) {
+  if (!message.has_grant()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
+  to.granted_total = std::max(to.granted_total, message.grant().granted_total());
+  return {};
+}
+
+}  // namespace weir::dcm

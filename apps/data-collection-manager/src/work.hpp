@@ -1,0 +1,44 @@
+#pragma once
+
+#include <weir/assembly/slice.hpp>
+#include <weir/filter_host/job.hpp>
+#include <weir/storage/slice_record.hpp>
+#include <weir/v1/control.pb.h>
+#include <weir/weir_filter.h>
+
+#include <memory>
+#include <vector>
+
+namespace weir::dcm {
+
+// What the node keeps of one slice besides its fragments, from assignment to release.
+struct Work {
+  assembly::Slice* slice = nullptr;
+  weir_filter_slice view{};
+  filter_host::FilterResult* result = nullptr;  // of the last step; the processing units' own
+  v1::Verdict verdict = v1::VERDICT_REJECT;
+  const char* failure = "";  // when the verdict is VERDICT_FAILED
+  bool unfiltered = false;   // no filter has decided: to the debug stream, whole
+  storage::DecisionKind decision = storage::DecisionKind::filter;
+  bool decided = false;
+  bool counted = false;                // among the accepted bytes that wait for their writer
+  bool abandoned = false;              // the supervisor has given it to somebody else
+  std::weak_ptr<const void> shipping;  // alive while a shipment refers to the slice's memory
+};
+
+// The record's meta part and its payloads, for an accepted slice under this epoch.
+struct Record {
+  std::vector<std::byte> meta;
+  std::vector<ConstBytes> payloads;
+  std::uint64_t bytes = 0;
+};
+struct RecordContext {
+  RunNumber run;
+  NodeIndex collector;
+  bool checksums = true;
+};
+[[nodiscard]] Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& context);
+// The same without making it: what a writer will be asked to take.
+[[nodiscard]] std::uint64_t record_bytes_at_most(const Work& work);
+
+}  // namespace weir::dcm

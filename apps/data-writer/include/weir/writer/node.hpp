@@ -1,0 +1,31 @@
+#pragma once
+
+#include <weir/node/node.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/ports/clock.hpp>
+#include <weir/ports/disk.hpp>
+#include <weir/ports/network.hpp>
+#include <weir/storage/earlier_life.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace weir::writer {
+
+// What the node needs of the outside.
+struct Environment {
+  ports::Network& network;
+  ports::Clock& clock;
+  ports::Disk& disk;
+  std::function<void(ports::DiskHandler&)> deliver_disk_events;
+  std::function<ports::StreamCounters()> stream_totals;
+  // Runs writer.on_close for a closed file without waiting for it.
+  std::function<void(const std::string& path, std::uint32_t crc32c)> on_close;
+  storage::EarlierLife earlier;  // of this writer in this run
+};
+
+// A writer: grants space, stores records in run files, acknowledges what is on disk. Throws
+// std::runtime_error with a sentence when its port is taken.
+[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
+
+}  // namespace weir::writer

@@ -1,0 +1,65 @@
+#include <weir/node/main.hpp>
+#include <weir/storage/file_disk.hpp>
+#include <weir/writer/node.hpp>
+
+#include <spawn.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+extern char** environ;
+
+namespace {
+
+// The command gets the file's path and its CRC32C as $1 and $2. It runs beside the writer, which does not
+// wait.
+void run_on_close(const std::string& command, const std::string& path, std::uint32_t crc32c) {
+  char checksum[16];
+  std::snprintf(checksum, sizeof checksum, "%08x", crc32c);
+  const std::string script = command + " \"$@\"";
+  const char* argv[] = {"sh", "-c", script.c_str(), "on_close", path.c_str(), checksum, nullptr};
+  pid_t child = 0;
+  const int error = ::posix_spawnp(&child, "sh", nullptr, nullptr, const_cast<char**>(argv), environ);
+  if (error != 0) spdlog::error("on_close cannot be started command=\"{}\" errno={}", command, error);
+}
+
+// The real disk beside the node that uses it.
+class WriterProcess final : public weir::node::Node {
+ public:
+  WriterProcess(const weir::node::Setup& setup, weir::transport::Loop& loop)
+      : disk_([&loop] { loop.wake(); }) {
+    auto earlier = weir::storage::read_earlier_life(setup.farm.run().out(), setup.run, setup.self.name);
+    if (!earlier) throw std::runtime_error("run.out: " + earlier.error().detail);
+    node_ = weir::writer::make_node(
+        setup, {loop, loop, disk_, [this](weir::ports::DiskHandler& handler) { disk_.deliver(handler); },
+                [&loop] { return loop.stream_totals(); },
+                [command = setup.farm.writer().on_close()](const std::string& path, std::uint32_t crc32c) {
+                  run_on_close(command, path, crc32c);
+                },
+                std::move(*earlier)});
+  }
+  void pass(weir::TimeNs now_ns) override { node_->pass(now_ns); }
+  bool finished() const override { return node_->finished(); }
+  void on_signal(std::string_view signal_name) override { node_->on_signal(signal_name); }
+  std::string failure() const override { return node_->failure(); }
+
+ private:
+  weir::storage::FileDisk disk_;
+  std::unique_ptr<weir::node::Node> node_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGCHLD, SIG_IGN);  // children of on_close are not waited for
+  return weir::node::run_node_main(argc, argv, weir::messages::Role::writer,
+                                   "weir-writer: stores accepted slices",
+                                   [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
+                                     std::filesystem::create_directories(setup.farm.run().out());
+                                     return std::make_unique<WriterProcess>(setup, loop);
+                                   });
+}

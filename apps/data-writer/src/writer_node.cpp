@@ -1,0 +1,333 @@
+#include "writer_node.hpp"
+
+#include <weir/config/farm_file.hpp>
+#include <weir/node/report.hpp>
+#include <weir/wire/batch.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir::writer {
+namespace {
+
+constexpr std::size_t kPeersMax = 4096;
+constexpr std::size_t kAsksMax = 65536;
+constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
+
+storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence) {
+  const v1::WriterSettings& writer = setup.farm.writer();
+  storage::RunStoreConfig config;
+  config.directory = setup.farm.run().out();
+  config.writer = setup.self.name;
+  config.farm = setup.farm.farm();
+  config.run = setup.run;
+  config.first_sequence = first_sequence;
+  if (writer.file_bytes_max() > 0) config.file_bytes_max = writer.file_bytes_max();
+  if (writer.file_seconds_max() > 0) {
+    config.file_duration_max = static_cast<DurationNs>(writer.file_seconds_max() * 1e9);
+  }
+  config.sync_bytes = writer.sync_bytes();
+  config.sync_interval = writer.sync_interval_ms() * kMillisecond;
+  // What is granted fits: the store's own bound is for records that were never granted.
+  config.queue_bytes_max = 2 * writer.buffer_bytes();
+  config.check_fragments = setup.farm.run().checksums();
+  return config;
+}
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
+}  // namespace
+
+WriterNode::WriterNode(const node::Setup& setup, Environment environment)
+    : setup_(setup),
+      environment_(std::move(environment)),
+      identity_(setup.identity),
+      store_(store_config(setup, environment_.earlier.next_sequence), environment_.disk, *this),
+      grants_(setup.farm.writer().buffer_bytes(), kPeersMax, kAsksMax),
+      door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
+      supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
+                  setup_.farm.network().reconnect_ms() * kMillisecond,
+                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this) {
+  now_ns_ = environment_.clock.now_ns();
+  auto at = door_.open(environment_.network, setup_.listen);
+  if (!at) throw std::runtime_error(at.error());
+  identity_.listen = *at;
+  recall();
+  const std::string record = "# farm file, every key\n" + config::to_yaml(setup_.farm);
+  store_.start(now_ns_, environment_.clock.utc_ns(), bytes_of(record));
+  spdlog::info("listens at={}:{} out={}", at->host, at->port, setup_.farm.run().out());
+}
+
+// An earlier life's copies are this one's: they count, and they are not stored again.
+void WriterNode::recall() {
+  for (const storage::EarlierLife::Copy& copy : environment_.earlier.copies) {
+    store_.remember(copy.slice, copy.attempt, copy.epoch, copy.sequence);
+  }
+  for (const storage::EarlierLife::File& file : environment_.earlier.files) {
+    spdlog::warn("file of an earlier life path={} bytes={} slices={} closed={} note=\"{}\"", file.path,
+                 file.bytes, file.live.count, file.closed, file.note);
+    files_.push_back({file.path, 0, file.bytes, file.live, file.crc32c});
+  }
+  environment_.earlier = {};
+}
+
+void WriterNode::pass(TimeNs now_ns) {
+  now_ns_ = now_ns;
+  environment_.deliver_disk_events(store_);
+  door_.tick();
+  // The supervisor shall not learn of a writer that cannot store.
+  if (run_begun_ || ended_without_run_) supervisor_.tick(environment_.network, now_ns);
+  store_.flush(now_ns);
+  store_.tick(now_ns);
+  send_acknowledgements();
+  send_grants();
+  tell_throttle();
+}
+
+// ---- supervisor
+
+void WriterNode::on_begin_run(const v1::BeginRun&) {}
+
+Expected<void, wire::WireError> WriterNode::on_supervisor_message(const v1::Control& message) {
+  if (!message.has_settled()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  return take_settled(message.settled());
+}
+
+Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& settled) {
+  const int rows = settled.slice_size();
+  const auto fits = [rows](const auto& column) { return column.empty() || column.size() == rows; };
+  if (!fits(settled.attempt()) || !fits(settled.epoch()) || !fits(settled.writer()) ||
+      !fits(settled.outcome())) {
+    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  }
+  const auto cell = [](const auto& column, int row) { return column.empty() ? 0U : column[row]; };
+  std::vector<SliceId> over;
+  over.reserve(static_cast<std::size_t>(rows));
+  for (int row = 0; row < rows; ++row) {
+    const SliceId slice(settled.slice(row));
+    over.push_back(slice);
+    const bool stored = cell(settled.outcome(), row) == v1::OUTCOME_STORED;
+    if (stored && cell(settled.writer(), row) == setup_.self.index.value) continue;
+    // No copy of it counts here: what there is, is dead.
+    const Attempt attempt(static_cast<std::uint16_t>(cell(settled.attempt(), row)));
+    const StoreEpoch epoch(stored ? static_cast<std::uint16_t>(cell(settled.epoch(), row)) : kEveryEpoch);
+    if (store_.has_copy(slice)) (void)store_.mark_dead(slice, attempt, epoch);
+  }
+  for (const v1::Settled::Copy& copy : settled.copies()) {
+    if (copy.live()) {
+      over.push_back(SliceId(copy.slice()));
+      continue;
+    }
+    (void)store_.mark_dead(SliceId(copy.slice()), Attempt(static_cast<std::uint16_t>(copy.attempt())),
+                           StoreEpoch(static_cast<std::uint16_t>(copy.epoch())));
+  }
+  store_.settle(over);
+  return {};
+}
+
+// What was acknowledged over an earlier connection may not have arrived: it is said again, for every slice
+// that is not known to be settled. The supervisor answers with what became of each copy.
+void WriterNode::on_supervisor_ready() {
+  throttle_sent_ = false;
+  acknowledged_.clear();
+  for (const storage::StoredSlice& copy : store_.unsettled_on_disk()) {
+    acknowledged_.push_back({copy.slice, copy.attempt, copy.epoch});
+  }
+}
+
+void WriterNode::tell_throttle() {
+  const bool now = !blocked_.empty();
+  if (now == throttle_sent_ || !supervisor_.ready()) return;
+  throttle_sent_ = now;
+  v1::Control message;
+  message.mutable_throttle()->set_on(now);
+  message.mutable_throttle()->set_reason("writer_" + (now ? blocked_ : "resumed"));
+  supervisor_.send(message);
+}
+
+void WriterNode::on_end_run() {
+  const std::string record = "run: " + std::to_string(setup_.run.value) + "\nwriter: " + setup_.self.name +
+                             "\nslices: " + std::to_string(store_.stored().count) +
+                             "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
+                             "\ndead_copies: " + std::to_string(store_.dead_copies().size()) + "\n";
+  store_.close(now_ns_, bytes_of(record));
+}
+
+bool WriterNode::finished() const { return signalled_ || !failure_.empty() || supervisor_.finished(); }
+
+void WriterNode::on_signal(std::string_view signal_name) {
+  spdlog::warn("ends on signal={}", signal_name);
+  signalled_ = true;
+}
+
+v1::Report WriterNode::make_report(bool final) {
+  v1::Report report = node::begin_report(identity_, now_ns_, final);
+  auto& counters = *report.mutable_counters();
+  const storage::StoreCounters store = store_.counters();
+  const storage::GrantCounters& grants = grants_.counters();
+  counters["writer.records"] = store.records;
+  counters["writer.bytes_in"] = store.bytes_in;
+  counters["writer.bytes_stored"] = store.bytes_stored;
+  counters["writer.appends"] = store.appends;
+  counters["writer.syncs"] = store.syncs;
+  counters["writer.retries"] = store.retries;
+  counters["writer.blocked"] = store.blocked;
+  counters["writer.files_closed"] = store.files_closed;
+  counters["writer.dead_copies"] = store.dead_copies;
+  for (std::size_t i = 0; i < store.results.size(); ++i) {
+    const auto result = static_cast<storage::StoreResult>(i);
+    if (store.results[i] > 0)
+      counters["writer.result." + std::string(storage::name(result))] = store.results[i];
+  }
+  counters["writer.grants"] = grants.grants;
+  counters["writer.grant_violations"] = grants.violations;
+  auto& gauges = *report.mutable_gauges();
+  gauges["buffer_bytes_used"] = static_cast<double>(store_.bytes_queued());
+  gauges["slices_in_flight"] = static_cast<double>(store_.unsettled());
+  node::add_sum(report, "live", store_.stored());
+  for (const storage::ClosedFile& file : files_) {
+    v1::Report::File& out = *report.add_files();
+    out.set_path(file.path);
+    out.set_bytes(file.bytes);
+    out.set_slices(file.live.count);
+    out.set_crc32c(file.crc32c);
+  }
+  node::add_network(report, environment_.stream_totals(), peer_counters_);
+  node::add_process(report);
+  report.set_state(blocked_.empty() ? "running" : "blocked: " + blocked_);
+  return report;
+}
+
+// ---- DCMs
+
+std::string WriterNode::check_hello(const messages::PeerInfo& info) {
+  if (info.role == messages::Role::dcm || info.role == messages::Role::supervisor) return {};
+  return "'" + info.name + "' is a " + std::string(messages::name(info.role)) +
+         ", and has no business at a writer";
+}
+
+void WriterNode::on_ready(messages::Peer& peer) {
+  const storage::PeerId id(static_cast<std::uint32_t>(connections_.size()));
+  if (!grants_.connect(id)) return peer.drop("too many DCMs");
+  peer.tag = id.value;
+  connections_.push_back({&peer, id, {}, {}, 0});
+  spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
+}
+
+void WriterNode::on_gone(messages::Peer& peer, std::string_view why) {
+  if (peer.tag >= connections_.size() || connections_[peer.tag].peer != &peer) return;
+  spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
+  Connection& connection = connections_[peer.tag];
+  connection.peer = nullptr;
+  connection.acknowledged.clear();
+  grants_.disconnect(connection.id);
+}
+
+wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
+  if (header.type != wire::FrameType::data) return {};
+  Connection& connection = connections_[peer.tag];
+  if (!grants_.received(connection.id, header.length)) return {};  // nobody may fill the memory unasked
+  connection.record = std::make_shared_for_overwrite<std::byte[]>(header.length);
+  return {wire::Placement::Kind::place, connection.record.get()};
+}
+
+Expected<void, wire::WireError> WriterNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                                     ConstBytes payload) {
+  Connection& connection = connections_[peer.tag];
+  const std::shared_ptr<std::byte[]> record = std::exchange(connection.record, nullptr);
+  const auto result = store_.store(payload, record, connection.id.value, now_ns_);
+  if (result == storage::StoreResult::accepted) return {};
+  if (!storage::is_refusal(result)) return {};
+  grants_.release(connection.id, header.length);
+  spdlog::warn("record refused slice={} attempt={} from={} reason={}", header.slice.value,
+               header.attempt.value, peer.info().name, storage::name(result));
+  return {};
+}
+
+void WriterNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) {
+  connections_[peer.tag].record.reset();
+  grants_.release(connections_[peer.tag].id, header.length);
+}
+
+Expected<void, wire::WireError> WriterNode::on_control(messages::Peer& peer, const v1::Control& message) {
+  if (!message.has_space()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  if (!grants_.ask(connections_[peer.tag].id, message.space().wanted_total())) {
+    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  }
+  return {};
+}
+
+void WriterNode::send_grants() {
+  if (!blocked_.empty()) return;
+  new_grants_.clear();
+  grants_.grant(new_grants_);
+  for (const storage::Grant& grant : new_grants_) {
+    messages::Peer* peer = connections_[grant.peer.value].peer;
+    if (peer == nullptr) continue;
+    v1::Control message;
+    message.mutable_grant()->set_granted_total(grant.granted_total);
+    peer->send(message);
+  }
+}
+
+void WriterNode::send_acknowledgements() {
+  std::vector<std::byte> frames;
+  for (Connection& connection : connections_) {
+    if (connection.acknowledged.empty() || connection.peer == nullptr) continue;
+    frames.clear();
+    wire::append_slice_entries(wire::FrameType::stored, connection.acknowledged, frames);
+    connection.peer->stream().append(frames);
+    connection.acknowledged.clear();
+  }
+  if (acknowledged_.empty() || !supervisor_.ready()) return;
+  frames.clear();
+  wire::append_slice_entries(wire::FrameType::stored, acknowledged_, frames);
+  supervisor_.peer().stream().append(frames);
+  acknowledged_.clear();
+}
+
+// ---- store
+
+void WriterNode::on_ready() { run_begun_ = true; }
+
+void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
+  for (const storage::StoredSlice& stored : slices) {
+    const wire::SliceEntry entry{stored.slice, stored.attempt, stored.epoch};
+    acknowledged_.push_back(entry);
+    Connection& connection = connections_[stored.origin];
+    grants_.release(connection.id, stored.bytes);
+    if (connection.peer != nullptr) connection.acknowledged.push_back(entry);
+  }
+}
+
+void WriterNode::on_file_closed(const storage::ClosedFile& file) {
+  spdlog::info("file closed path={} bytes={} slices={} crc32c={:08x}", file.path, file.bytes, file.live.count,
+               file.crc32c);
+  files_.push_back(file);
+  if (!setup_.farm.writer().on_close().empty()) environment_.on_close(file.path, file.crc32c);
+}
+
+void WriterNode::on_blocked(ports::DiskError error, const std::string& detail) {
+  blocked_ = ports::name(error);
+  spdlog::error("blocked reason=\"{}\"", detail);
+}
+
+void WriterNode::on_resumed() {
+  blocked_.clear();
+  spdlog::info("resumed");
+}
+
+void WriterNode::on_failed(ports::DiskError, const std::string& detail) { failure_ = "run.out: " + detail; }
+
+void WriterNode::on_finished() {}
+
+std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
+  return std::make_unique<WriterNode>(setup, std::move(environment));
+}
+
+}  // namespace weir::writer

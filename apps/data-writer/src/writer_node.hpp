@@ -1,0 +1,91 @@
+#pragma once
+
+#include <weir/messages/peer.hpp>
+#include <weir/node/supervisor_client.hpp>
+#include <weir/storage/grant_book.hpp>
+#include <weir/storage/run_store.hpp>
+#include <weir/wire/batch.hpp>
+#include <weir/writer/node.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::writer {
+
+class WriterNode final : public node::Node,
+                         private node::SupervisorEvents,
+                         private messages::PeerHandler,
+                         private storage::StoreHandler {
+ public:
+  WriterNode(const node::Setup& setup, Environment environment);
+
+  void pass(TimeNs now_ns) override;
+  [[nodiscard]] bool finished() const override;
+  void on_signal(std::string_view signal_name) override;
+  [[nodiscard]] std::string failure() const override { return failure_; }
+
+ private:
+  struct Connection {
+    messages::Peer* peer = nullptr;  // empty: gone
+    storage::PeerId id;
+    std::shared_ptr<std::byte[]> record;         // the one that is being received
+    std::vector<wire::SliceEntry> acknowledged;  // since the last pass
+    std::uint64_t released = 0;
+  };
+
+  void recall();
+
+  // Supervisor
+  void on_begin_run(const v1::BeginRun& begin) override;
+  Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
+  Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
+  void on_end_run() override;
+  bool run_ended() const override { return store_.finished() || ended_without_run_; }
+  v1::Report make_report(bool final) override;
+  void on_supervisor_ready() override;
+  void tell_throttle();
+
+  // DCMs
+  std::string check_hello(const messages::PeerInfo& info) override;
+  void on_ready(messages::Peer& peer) override;
+  void on_gone(messages::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                           ConstBytes payload) override;
+  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
+  void send_grants();
+  void send_acknowledgements();
+
+  // Store
+  void on_ready() override;
+  void on_stored(std::span<const storage::StoredSlice> slices) override;
+  void on_file_closed(const storage::ClosedFile& file) override;
+  void on_blocked(ports::DiskError error, const std::string& detail) override;
+  void on_resumed() override;
+  void on_failed(ports::DiskError error, const std::string& detail) override;
+  void on_finished() override;
+
+  const node::Setup& setup_;
+  Environment environment_;
+  TimeNs now_ns_ = 0;
+  messages::PeerInfo identity_;  // with the real port
+  messages::PeerCounters peer_counters_;
+  storage::RunStore store_;
+  storage::GrantBook grants_;
+  std::vector<Connection> connections_;  // by tag, which is the grant book's peer id and the store's origin
+  messages::Door door_;
+  node::SupervisorClient supervisor_;
+  std::vector<wire::SliceEntry> acknowledged_;  // to the supervisor, since the last pass
+  std::vector<storage::ClosedFile> files_;
+  std::vector<storage::Grant> new_grants_;
+  std::string blocked_;  // why, while the disk refuses
+  bool throttle_sent_ = false;
+  std::string failure_;
+  bool run_begun_ = false;
+  bool ended_without_run_ = false;
+  bool signalled_ = false;
+};
+
+}  // namespace weir::writer

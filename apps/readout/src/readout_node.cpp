@@ -1,0 +1,298 @@
+#include "readout_node.hpp"
+
+#include <weir/node/report.hpp>
+#include <weir/wire/batch.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir::readout {
+namespace {
+
+// Work per pass on slices to be made, so that requests are not kept waiting by a burst of announcements.
+constexpr std::size_t kSlicesPerPass = 1024;
+// A DCM that does not take what it asked for is not read from until it has.
+constexpr std::size_t kUnsentHigh = 64U << 20;
+constexpr std::size_t kUnsentLow = 16U << 20;
+// Up to here header and payload are written as one piece.
+constexpr std::size_t kInlineMax = 512;
+
+source::BufferLimits limits(const v1::Farm& farm) {
+  source::BufferLimits limits;
+  limits.bytes_max = farm.readout().buffer_bytes();
+  limits.slices_max = farm.readout().buffer_slices();
+  limits.parked_max = farm.readout().parked_max();
+  limits.ids_ascend = farm.trigger().mode() != v1::TriggerSettings::MODE_NETWORK &&
+                      farm.trigger().mode() != v1::TriggerSettings::MODE_FILE;
+  return limits;
+}
+
+Unexpected<wire::WireError> bad_payload() {
+  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+}
+
+}  // namespace
+
+ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
+    : setup_(setup),
+      environment_(std::move(environment)),
+      identity_(setup.identity),
+      buffer_(make_sources(setup), limits(setup.farm)),
+      truth_(setup),
+      door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
+      supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
+                  setup_.farm.network().reconnect_ms() * kMillisecond,
+                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this) {
+  now_ns_ = environment_.clock.now_ns();
+  auto at = door_.open(environment_.network, setup_.listen);
+  if (!at) throw std::runtime_error(at.error());
+  identity_.listen = *at;
+  spdlog::info("listens at={}:{} sources={}", at->host, at->port, identity_.sources.size());
+}
+
+void ReadoutNode::pass(TimeNs now_ns) {
+  now_ns_ = now_ns;
+  door_.tick();
+  supervisor_.tick(environment_.network, now_ns);
+  make_announced();
+  tell_throttle();
+  hold_back_slow_peers();
+}
+
+void ReadoutNode::make_announced() {
+  if (!run_begun_ || ended_) return;
+  while (!backlog_.empty()) {
+    triggers_.assign(backlog_.begin(), backlog_.end());
+    const std::size_t taken = buffer_.announce(triggers_, *this);
+    backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(taken));
+    if (taken < triggers_.size()) break;
+  }
+  (void)buffer_.make_some(kSlicesPerPass, *this);
+}
+
+void ReadoutNode::tell_throttle() {
+  const source::Throttle now = buffer_.throttle();
+  if (now == throttle_sent_ || !supervisor_.ready()) return;
+  throttle_sent_ = now;
+  v1::Control message;
+  message.mutable_throttle()->set_on(now != source::Throttle::none);
+  message.mutable_throttle()->set_reason("readout_buffer_" + std::string(source::name(now)));
+  supervisor_.send(message);
+}
+
+void ReadoutNode::hold_back_slow_peers() {
+  for (messages::Peer* peer : connections_) {
+    if (peer == nullptr) continue;
+    const std::size_t unsent = peer->unsent_bytes();
+    if (unsent > kUnsentHigh) {
+      ++held_back_;
+      peer->stream().pause_receiving(true);
+    } else if (unsent < kUnsentLow) {
+      peer->stream().pause_receiving(false);
+    }
+  }
+}
+
+// ---- supervisor
+
+void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
+  if (run_begun_) return;
+  run_begun_ = true;
+  buffer_.begin_run(RunNumber(begin.run()));
+  // Slices from before this process took part: nobody can have their data.
+  if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
+}
+
+Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Control& message) {
+  switch (message.body_case()) {
+    case v1::Control::kAnnounce:
+      return take_announcements(message.announce());
+    case v1::Control::kClear:
+      cleared_.clear();
+      for (const std::uint64_t slice : message.clear().slice()) cleared_.emplace_back(slice);
+      buffer_.clear(cleared_, *this);
+      return {};
+    default:
+      return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  }
+}
+
+Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announce& announce) {
+  const int rows = announce.slice_size();
+  if (announce.time_ns_size() != rows || (announce.type_size() != 0 && announce.type_size() != rows)) {
+    return bad_payload();
+  }
+  for (int i = 0; i < rows; ++i) {
+    source::Trigger trigger;
+    trigger.slice = SliceId(announce.slice(i));
+    trigger.time = announce.time_ns(i);
+    trigger.duration = announce.duration_ns();
+    if (announce.type_size() != 0) trigger.type = TriggerType(announce.type(i));
+    truth_.record(setup_.run, trigger);
+    backlog_.push_back(trigger);
+  }
+  make_announced();
+  return {};
+}
+
+void ReadoutNode::on_end_run() {
+  if (run_begun_) buffer_.end_run(*this);
+  ended_ = true;
+}
+
+bool ReadoutNode::finished() const { return signalled_ || !failure_.empty() || supervisor_.finished(); }
+
+void ReadoutNode::on_signal(std::string_view signal_name) {
+  spdlog::warn("ends on signal={}", signal_name);
+  signalled_ = true;
+}
+
+v1::Report ReadoutNode::make_report(bool final) {
+  v1::Report report = node::begin_report(identity_, now_ns_, final);
+  auto& counters = *report.mutable_counters();
+  const source::BufferCounters& buffer = buffer_.counters();
+  counters["fragments.produced"] = buffer.produced;
+  counters["fragments.cleared"] = buffer.cleared;
+  counters["fragments.held"] = buffer.held;
+  counters["fragments.served"] = buffer.served;
+  counters["fragments.bytes_produced"] = buffer.bytes_produced;
+  for (std::size_t i = 0; i < buffer.dropped.size(); ++i) {
+    const auto reason = static_cast<source::DropReason>(i);
+    if (buffer.dropped[i] > 0)
+      counters["fragments.dropped." + std::string(source::name(reason))] = buffer.dropped[i];
+  }
+  for (std::size_t i = 1; i < buffer.missing.size(); ++i) {
+    if (buffer.missing[i] == 0) continue;
+    counters["readout.missing." + std::string(name(static_cast<MissingReason>(i)))] = buffer.missing[i];
+  }
+  counters["readout.announced"] = buffer.announced;
+  counters["readout.made"] = buffer.made;
+  counters["readout.never_made"] = buffer.never_made;
+  counters["readout.parked"] = buffer.parked_total;
+  counters["readout.clears_unknown"] = buffer.clears_unknown;
+  counters["readout.held_back"] = held_back_;
+  auto& gauges = *report.mutable_gauges();
+  gauges["slices_in_flight"] = static_cast<double>(buffer.slices_held);
+  gauges["buffer_bytes_used"] = static_cast<double>(buffer.bytes_held);
+  node::add_network(report, environment_.stream_totals(), peer_counters_);
+  node::add_process(report);
+  const source::Throttle throttle = buffer_.throttle();
+  report.set_state(throttle == source::Throttle::none
+                       ? "running"
+                       : "throttled: readout_buffer_" + std::string(source::name(throttle)));
+  return report;
+}
+
+// ---- DCMs
+
+std::string ReadoutNode::check_hello(const messages::PeerInfo& info) {
+  if (info.role == messages::Role::dcm || info.role == messages::Role::supervisor) return {};
+  return "'" + info.name + "' is a " + std::string(messages::name(info.role)) +
+         ", and has no business at a readout";
+}
+
+void ReadoutNode::on_ready(messages::Peer& peer) {
+  const auto free = std::find(connections_.begin(), connections_.end(), nullptr);
+  peer.tag = static_cast<std::uint64_t>(free - connections_.begin());
+  if (free == connections_.end()) connections_.push_back(nullptr);
+  connections_[peer.tag] = &peer;
+  spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
+}
+
+void ReadoutNode::on_gone(messages::Peer& peer, std::string_view why) {
+  if (peer.tag >= connections_.size() || connections_[peer.tag] != &peer) {
+    spdlog::warn("refused peer={} reason=\"{}\"", peer.stream().peer(), why);
+    return;
+  }
+  spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
+  connections_[peer.tag] = nullptr;
+  buffer_.forget(static_cast<std::uint32_t>(peer.tag));
+}
+
+wire::Placement ReadoutNode::on_header(messages::Peer&, const wire::FrameHeader& header) {
+  if (header.type != wire::FrameType::request && header.type != wire::FrameType::cancel) return {};
+  return {wire::Placement::Kind::whole, nullptr};
+}
+
+Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                                      ConstBytes payload) {
+  if (!wire::payload_checksum_good(header, payload))
+    return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
+  if (header.type == wire::FrameType::request) return take_requests(peer, payload);
+  const auto entries = wire::parse_slice_entries(payload);
+  if (!entries) return Unexpected<wire::WireError>(entries.error());
+  for (const wire::SliceEntry& entry : *entries) {
+    buffer_.cancel(static_cast<std::uint32_t>(peer.tag), entry.slice, entry.attempt, *this);
+  }
+  return {};
+}
+
+Expected<void, wire::WireError> ReadoutNode::take_requests(messages::Peer& peer, ConstBytes payload) {
+  const auto view = wire::RequestView::parse(payload);
+  if (!view) return Unexpected<wire::WireError>(view.error());
+  source::RequestedFragment request;
+  request.connection = static_cast<std::uint32_t>(peer.tag);
+  for (std::size_t i = 0; i < view->entry_count(); ++i) {
+    const wire::RequestEntry entry = view->entry(i);
+    request.slice = entry.slice;
+    request.attempt = entry.attempt;
+    request.offset = entry.offset;
+    request.length = entry.length;
+    if (entry.source_set == wire::kAllSources) {
+      for (const SourceId source : identity_.sources) {
+        request.source = source;
+        buffer_.request(request, *this);
+      }
+      continue;
+    }
+    for (std::size_t k = 0; k < view->source_count(entry.source_set); ++k) {
+      request.source = view->source(entry.source_set, k);
+      buffer_.request(request, *this);
+    }
+  }
+  return {};
+}
+
+Expected<void, wire::WireError> ReadoutNode::on_control(messages::Peer&, const v1::Control&) {
+  return Unexpected<wire::WireError>(wire::WireError::not_expected);
+}
+
+void ReadoutNode::answer(const source::RequestedFragment& request, const source::Fragment& fragment) {
+  messages::Peer* peer = connections_[request.connection];
+  if (peer == nullptr) return;
+  ports::Stream& stream = peer->stream();
+  wire::FrameHeader header;
+  if (fragment.status == FragmentStatus::missing) {
+    header = wire::missing_fragment(request.slice, request.attempt, request.source, fragment.reason);
+    wire::encode_header(header, stream.reserve(wire::kHeaderBytes).first<wire::kHeaderBytes>());
+    return;
+  }
+  const std::size_t offset = std::min<std::size_t>(request.offset, fragment.bytes.size());
+  ConstBytes bytes = fragment.bytes.subspan(offset);
+  if (request.length != 0 && request.length < bytes.size()) bytes = bytes.first(request.length);
+  header.type = wire::FrameType::fragment;
+  header.status = fragment.status;
+  header.attempt = request.attempt;
+  header.length = static_cast<std::uint32_t>(bytes.size());
+  header.slice = request.slice;
+  header.source = request.source;
+  header.offset = static_cast<std::uint32_t>(offset);
+  header.total = static_cast<std::uint32_t>(fragment.bytes.size());
+  header.crc = fragment.crc32c;
+  if (bytes.size() <= kInlineMax) {
+    const Bytes room = stream.reserve(wire::kHeaderBytes + bytes.size());
+    wire::encode_header(header, room.first<wire::kHeaderBytes>());
+    std::copy(bytes.begin(), bytes.end(), room.begin() + wire::kHeaderBytes);
+    return;
+  }
+  wire::encode_header(header, stream.reserve(wire::kHeaderBytes).first<wire::kHeaderBytes>());
+  stream.append_reference(bytes, fragment.owner);
+}
+
+std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
+  return std::make_unique<ReadoutNode>(setup, std::move(environment));
+}
+
+}  // namespace weir::readout

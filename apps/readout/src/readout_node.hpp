@@ -1,0 +1,77 @@
+#pragma once
+
+#include "sources.hpp"
+#include <weir/messages/peer.hpp>
+#include <weir/node/supervisor_client.hpp>
+#include <weir/readout/node.hpp>
+#include <weir/source/fragment_buffer.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::readout {
+
+class ReadoutNode final : public node::Node,
+                          private node::SupervisorEvents,
+                          private messages::PeerHandler,
+                          private source::AnswerSink {
+ public:
+  ReadoutNode(const node::Setup& setup, Environment environment);
+
+  void pass(TimeNs now_ns) override;
+  [[nodiscard]] bool finished() const override;
+  void on_signal(std::string_view signal_name) override;
+  [[nodiscard]] std::string failure() const override { return failure_; }
+
+ private:
+  // Supervisor
+  void on_begin_run(const v1::BeginRun& begin) override;
+  Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
+  Expected<void, wire::WireError> take_announcements(const v1::Announce& announce);
+  void on_end_run() override;
+  bool run_ended() const override { return ended_; }
+  v1::Report make_report(bool final) override;
+  void on_supervisor_ready() override { throttle_sent_ = source::Throttle::none; }
+  void make_announced();
+  void tell_throttle();
+
+  // DCMs
+  std::string check_hello(const messages::PeerInfo& info) override;
+  void on_ready(messages::Peer& peer) override;
+  void on_gone(messages::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                           ConstBytes payload) override;
+  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  Expected<void, wire::WireError> take_requests(messages::Peer& peer, ConstBytes payload);
+  void hold_back_slow_peers();
+
+  // Buffer
+  void answer(const source::RequestedFragment& request, const source::Fragment& fragment) override;
+
+  const node::Setup& setup_;
+  Environment environment_;
+  TimeNs now_ns_ = 0;
+  messages::PeerInfo identity_;  // with the real port
+  messages::PeerCounters peer_counters_;
+  source::FragmentBuffer buffer_;
+  TruthRecorder truth_;
+  std::vector<messages::Peer*> connections_;  // by tag; empty where one is gone
+  std::vector<SourceId> all_sources_;
+  messages::Door door_;
+  node::SupervisorClient supervisor_;
+  std::deque<source::Trigger>
+      backlog_;  // announced, not yet taken by the buffer; bounded by what is in flight
+  std::vector<source::Trigger> triggers_;
+  std::vector<SliceId> cleared_;
+  source::Throttle throttle_sent_ = source::Throttle::none;
+  std::uint64_t held_back_ = 0;  // times that a slow peer's requests were left in the socket
+  std::string failure_;
+  bool run_begun_ = false;
+  bool ended_ = false;
+  bool signalled_ = false;
+};
+
+}  // namespace weir::readout

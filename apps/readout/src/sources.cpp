@@ -1,0 +1,102 @@
+#include "sources.hpp"
+
+#include <weir/source/tracks.hpp>
+
+#include <cstdio>
+#include <filesystem>
+
+namespace weir::readout {
+namespace {
+
+source::SizeDistribution distribution(v1::SourceSettings::Distribution value) {
+  switch (value) {
+    case v1::SourceSettings::DISTRIBUTION_UNIFORM:
+      return source::SizeDistribution::uniform;
+    case v1::SourceSettings::DISTRIBUTION_EXPONENTIAL:
+      return source::SizeDistribution::exponential;
+    case v1::SourceSettings::DISTRIBUTION_LOG_NORMAL:
+      return source::SizeDistribution::log_normal;
+    default:
+      return source::SizeDistribution::fixed;
+  }
+}
+
+ingest::SourceKind kind(v1::SourceSettings::Kind value) {
+  switch (value) {
+    case v1::SourceSettings::KIND_HITS:
+      return ingest::SourceKind::hits;
+    case v1::SourceSettings::KIND_REPLAY:
+      return ingest::SourceKind::replay;
+    default:
+      return ingest::SourceKind::dummy;
+  }
+}
+
+source::HitsSettings hits_settings(const v1::Farm& farm) {
+  const v1::HitsSettings& from = farm.hits();
+  source::HitsSettings to;
+  to.first_source = SourceId(farm.readout().first_source());
+  to.strings = from.strings();
+  to.floors_per_string = from.floors_per_string();
+  to.modules_per_floor = from.modules_per_floor();
+  to.floor_spacing_m = from.floor_spacing_m();
+  to.string_spacing_m = from.string_spacing_m();
+  to.module_radius_m = from.module_radius_m();
+  to.background_hz = from.background_hz();
+  to.waveform_fraction = from.waveform_fraction();
+  to.burst_fraction = from.burst_fraction();
+  to.burst_s_max = from.burst_s_max();
+  to.burst_factor = from.burst_factor();
+  to.track_rate_hz = from.track_rate_hz();
+  to.impact_margin_m = from.impact_margin_m();
+  to.photoelectrons_at_1m = from.photoelectrons_at_1m();
+  to.attenuation_m = from.attenuation_m();
+  to.time_smear_ns = from.time_smear_ns();
+  to.window_ns = static_cast<DurationNs>(farm.trigger().slice_ms() * 1e6);
+  to.seed = from.seed();
+  return to;
+}
+
+}  // namespace
+
+ingest::SourceSettings source_settings(const v1::Farm& farm) {
+  ingest::SourceSettings settings;
+  settings.kind = kind(farm.source().kind());
+  settings.checksums = farm.run().checksums();
+  settings.dummy.distribution = distribution(farm.source().distribution());
+  settings.dummy.size_bytes = static_cast<std::uint32_t>(farm.source().size_bytes());
+  settings.dummy.size_bytes_min = static_cast<std::uint32_t>(farm.source().size_bytes_min());
+  settings.dummy.size_bytes_max = static_cast<std::uint32_t>(farm.source().size_bytes_max());
+  settings.dummy.sigma = farm.source().sigma();
+  settings.dummy.seed = farm.source().seed();
+  settings.hits = hits_settings(farm);
+  settings.replay.path = farm.replay().path();
+  settings.replay.loop = farm.replay().loop();
+  return settings;
+}
+
+std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup) {
+  return ingest::make_sources(source_settings(setup.farm), setup.identity.sources);
+}
+
+TruthRecorder::TruthRecorder(const node::Setup& setup) {
+  const v1::Farm& farm = setup.farm;
+  const bool tracks =
+      farm.source().kind() == v1::SourceSettings::KIND_HITS && farm.hits().track_rate_hz() > 0;
+  if (!tracks || setup.self.index.value != 0) return;
+  namespace fs = std::filesystem;
+  const fs::path path = farm.hits().truth_file().empty() ? fs::path(farm.run().out()) / "truth.jsonl"
+                                                         : fs::path(farm.hits().truth_file());
+  std::error_code failed;
+  fs::create_directories(path.parent_path(), failed);
+  file_.open(path, std::ios::app);
+  if (!file_) throw std::runtime_error("hits.truth_file: cannot write '" + path.string() + "'");
+  detector_ = std::make_unique<source::Detector>(hits_settings(farm));
+}
+
+void TruthRecorder::record(RunNumber run, const source::Trigger& trigger) {
+  if (!detector_) return;
+  file_ << source::truth_lines(*detector_, run, trigger);
+}
+
+}  // namespace weir::readout

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <weir/ingest/sources.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/source/detector.hpp>
+#include <weir/source/source.hpp>
+
+#include <fstream>
+#include <memory>
+#include <vector>
+
+namespace weir::readout {
+
+[[nodiscard]] ingest::SourceSettings source_settings(const v1::Farm& farm);
+
+// The sources of this readout as the farm file describes them, masked ones left out. Throws
+// std::runtime_error.
+[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup);
+
+// The true tracks of source kind `hits`, one JSON object per line. The first readout of the farm writes them,
+// for every slice that is announced to it; the others compute the same tracks and say nothing.
+class TruthRecorder {
+ public:
+  explicit TruthRecorder(const node::Setup& setup);
+  void record(RunNumber run, const source::Trigger& trigger);
+
+ private:
+  std::ofstream file_;
+  std::unique_ptr<source::Detector> detector_;
+};
+
+}  // namespace weir::readout

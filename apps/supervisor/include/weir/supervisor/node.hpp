@@ -1,0 +1,28 @@
+#pragma once
+
+#include <weir/node/node.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/ports/clock.hpp>
+#include <weir/ports/network.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace weir::supervisor {
+
+// What the node needs of the outside.
+struct Environment {
+  ports::Network& network;
+  ports::Clock& clock;
+  // Told once, when the supervisor listens: where nodes reach it, and where triggers are taken (port 0:
+  // nowhere).
+  std::function<void(const ports::Endpoint& nodes, const ports::Endpoint& triggers)> listening;
+  std::function<ports::StreamCounters()> stream_totals;
+};
+
+// The supervisor: begins the run when every node of the plan is there, makes triggers, hands out slices,
+// takes decisions, clears, drains, and reconciles the ledger. Throws std::runtime_error with a sentence.
+[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
+
+}  // namespace weir::supervisor

@@ -1,0 +1,145 @@
+#include "roster.hpp"
+
+#include <weir/node/report.hpp>
+
+#include <algorithm>
+
+namespace weir::supervisor {
+namespace {
+
+constexpr std::size_t kBuriedMax = 10'000;
+constexpr std::string_view kMissing = "fragments.missing.";
+constexpr std::string_view kDropped = "fragments.dropped.";
+
+assignment::DcmLedger dcm_ledger(const v1::Report& report) {
+  assignment::DcmLedger ledger;
+  ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
+  ledger.final = report.final();
+  ledger.assigned = node::counter_of(report, "dcm.assigned");
+  ledger.rejected = node::sum_of(report, "rejected");
+  ledger.stored = node::sum_of(report, "stored");
+  ledger.discarded = node::sum_of(report, "discarded");
+  ledger.requested = node::counter_of(report, "fragments.requested");
+  ledger.received = node::counter_of(report, "fragments.received");
+  for (std::size_t i = 0; i < ledger.missing.size(); ++i) {
+    ledger.missing[i] =
+        node::counter_of(report, std::string(kMissing) + std::string(name(static_cast<MissingReason>(i))));
+  }
+  ledger.late = node::counter_of(report, "fragments.late");
+  ledger.duplicate = node::counter_of(report, "fragments.duplicate");
+  ledger.unknown = node::counter_of(report, "fragments.unknown");
+  ledger.corrupt = node::counter_of(report, "fragments.corrupt");
+  return ledger;
+}
+
+assignment::WriterLedger writer_ledger(const v1::Report& report) {
+  assignment::WriterLedger ledger;
+  ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
+  ledger.final = report.final();
+  ledger.live = node::sum_of(report, "live");
+  ledger.dead = node::counter_of(report, "writer.dead_copies");
+  return ledger;
+}
+
+assignment::ReadoutLedger readout_ledger(const v1::Report& report) {
+  assignment::ReadoutLedger ledger;
+  ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
+  ledger.final = report.final();
+  ledger.produced = node::counter_of(report, "fragments.produced");
+  ledger.cleared = node::counter_of(report, "fragments.cleared");
+  ledger.held = node::counter_of(report, "fragments.held");
+  for (const auto& [key, value] : report.counters()) {
+    if (key.starts_with(kDropped)) ledger.dropped.emplace_back(key.substr(kDropped.size()), value);
+  }
+  return ledger;
+}
+
+void add(LedgerInput& input, const v1::Report& report) {
+  switch (report.role()) {
+    case v1::ROLE_DCM:
+      input.dcms.push_back(dcm_ledger(report));
+      break;
+    case v1::ROLE_READOUT:
+      input.readouts.push_back(readout_ledger(report));
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+void Roster::plan(messages::Role role, NodeIndex index, const std::string& name) {
+  Member member;
+  member.role = role;
+  member.index = index;
+  member.name = name;
+  members_.push_back(std::move(member));
+}
+
+Member* Roster::find(messages::Role role, NodeIndex index) {
+  for (Member& member : members_) {
+    if (member.role == role && member.index == index) return &member;
+  }
+  return nullptr;
+}
+
+Member* Roster::find(const messages::Peer& peer) {
+  for (Member& member : members_) {
+    if (member.peer == &peer) return &member;
+  }
+  return nullptr;
+}
+
+void Roster::bury(Member& member) {
+  if (member.has_report && !member.report.final() && buried_.size() < kBuriedMax)
+    buried_.push_back(member.report);
+  if (!member.report.final()) member.has_report = false;
+}
+
+bool Roster::complete() const {
+  return std::all_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.peer != nullptr; });
+}
+
+std::string Roster::absent() const {
+  std::string names;
+  for (const Member& member : members_) {
+    if (member.peer == nullptr) names += (names.empty() ? "" : ", ") + member.name;
+  }
+  return names;
+}
+
+bool Roster::all_final() const {
+  return std::all_of(members_.begin(), members_.end(), [](const Member& member) {
+    return member.peer == nullptr || (member.has_report && member.report.final());
+  });
+}
+
+// A writer that is started again reports what its disk holds of all its lives: its earlier reports do not
+// count. One that was lost for good stands with its index alone.
+void add_writer(LedgerInput& input, const Member& member) {
+  if (member.has_report && member.report.final()) {
+    input.writers.push_back(writer_ledger(member.report));
+  } else if (member.was_there) {
+    assignment::WriterLedger lost;
+    lost.index = member.index;
+    lost.final = false;
+    input.writers.push_back(lost);
+  }
+}
+
+LedgerInput ledger_input(const Roster& roster) {
+  LedgerInput input;
+  for (const v1::Report& report : roster.buried()) add(input, report);
+  for (const Member& member : roster.members()) {
+    if (member.role == messages::Role::writer) {
+      add_writer(input, member);
+    } else if (member.has_report) {
+      add(input, member.report);
+    }
+  }
+  return input;
+}
+
+}  // namespace weir::supervisor

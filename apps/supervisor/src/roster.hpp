@@ -1,0 +1,55 @@
+#pragma once
+
+#include <weir/assignment/ledger.hpp>
+#include <weir/messages/peer.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weir::supervisor {
+
+// One planned node, and what is known of it.
+struct Member {
+  messages::Role role = messages::Role::unknown;
+  NodeIndex index;
+  std::string name;
+  messages::Peer* peer = nullptr;  // empty: not there
+  Incarnation incarnation;         // of the last process
+  v1::Report report;               // its last one
+  bool has_report = false;
+  bool was_there = false;
+};
+
+// The nodes of the plan: who is there, and the last words of everyone, dead processes included.
+class Roster {
+ public:
+  void plan(messages::Role role, NodeIndex index, const std::string& name);
+  [[nodiscard]] Member* find(messages::Role role, NodeIndex index);
+  [[nodiscard]] Member* find(const messages::Peer& peer);
+  // A process that is gone before its final report: its last report is kept apart.
+  void bury(Member& member);
+
+  [[nodiscard]] bool complete() const;
+  [[nodiscard]] std::string absent() const;  // names, for people
+  [[nodiscard]] bool all_final() const;      // everyone who is there has given its final report
+  [[nodiscard]] std::vector<Member>& members() { return members_; }
+  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+  [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }
+
+ private:
+  std::vector<Member> members_;
+  std::vector<v1::Report> buried_;  // bounded: the oldest of many restarts are merged away by name
+};
+
+// What the processes counted, as the ledger takes it. Reports of dead processes are lower bounds; those of
+// dead writers are left out.
+struct LedgerInput {
+  std::vector<assignment::DcmLedger> dcms;
+  std::vector<assignment::WriterLedger> writers;
+  std::vector<assignment::ReadoutLedger> readouts;
+};
+[[nodiscard]] LedgerInput ledger_input(const Roster& roster);
+
+}  // namespace weir::supervisor

@@ -1,0 +1,79 @@
+#include "settings.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace weir::supervisor {
+namespace {
+
+const char* mode_name(v1::TriggerSettings::Mode mode) {
+  switch (mode) {
+    case v1::TriggerSettings::MODE_RATE:
+      return "rate";
+    case v1::TriggerSettings::MODE_POISSON:
+      return "poisson";
+    case v1::TriggerSettings::MODE_CLOCK:
+      return "clock";
+    case v1::TriggerSettings::MODE_FILE:
+      return "file";
+    case v1::TriggerSettings::MODE_NETWORK:
+      return "network";
+    default:
+      return "max";
+  }
+}
+
+std::vector<assignment::FileTrigger> read_trigger_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("trigger.file: cannot open '" + path + "'");
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto triggers = assignment::parse_trigger_file(text.str(), path);
+  if (!triggers) throw std::runtime_error("trigger.file: " + triggers.error().message);
+  return std::move(*triggers);
+}
+
+}  // namespace
+
+assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
+  const v1::SupervisorSettings& supervisor = setup.farm.supervisor();
+  assignment::SupervisorSettings settings;
+  settings.readouts = setup.plan.of_role(config::Role::readout).size();
+  settings.dcms = setup.plan.of_role(config::Role::dcm).size();
+  settings.writers = setup.plan.of_role(config::Role::writer).size();
+  // A slice stays in the readouts' buffers until it is settled: more of them would only wait to be made.
+  settings.in_flight_max = std::min(supervisor.in_flight_max(), setup.farm.readout().buffer_slices());
+  settings.pending_max = supervisor.pending_max();
+  settings.lease_ns = supervisor.lease_ms() * kMillisecond;
+  settings.drain_ns = static_cast<DurationNs>(setup.farm.run().drain_timeout_s() * 1e9);
+  settings.filtered_attempts_max = static_cast<std::uint8_t>(std::min(supervisor.attempts_max(), 200U));
+  settings.attempts_max = static_cast<std::uint8_t>(settings.filtered_attempts_max + 6);
+  settings.slices_max = setup.farm.run().slices();
+  settings.duration_ns = static_cast<DurationNs>(setup.farm.run().duration_s() * 1e9);
+  settings.first_slice = SliceId(setup.farm.trigger().first_slice());
+  return settings;
+}
+
+std::unique_ptr<assignment::TriggerSource> make_triggers(const node::Setup& setup) {
+  const v1::TriggerSettings& trigger = setup.farm.trigger();
+  assignment::TriggerSettings settings;
+  settings.mode = mode_name(trigger.mode());
+  if (trigger.rate_hz() > 0) settings.rate_hz = trigger.rate_hz();
+  settings.seed = trigger.seed();
+  settings.slice_ns = static_cast<DurationNs>(trigger.slice_ms() * 1e6);
+  settings.first_slice = SliceId(trigger.first_slice());
+  if (trigger.mode() == v1::TriggerSettings::MODE_FILE) settings.file = read_trigger_file(trigger.file());
+  auto source = assignment::make_trigger_source(std::move(settings));
+  if (!source) throw std::runtime_error("trigger: " + source.error().message);
+  return std::move(*source);
+}
+
+std::unique_ptr<assignment::AssignmentPolicy> make_assignment_policy() {
+  auto policy = assignment::make_policy("credits");
+  if (!policy) throw std::runtime_error(policy.error().message);
+  return std::move(*policy);
+}
+
+}  // namespace weir::supervisor

@@ -1,0 +1,347 @@
+#include "supervisor_node.hpp"
+
+#include "settings.hpp"
+#include <weir/node/report.hpp>
+#include <weir/wire/batch.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir::supervisor {
+namespace {
+
+constexpr DurationNs kGatherPatience = 30 * kSecond;  // for all nodes of the plan to come
+constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
+
+bool takes_part(messages::Role role) {
+  return role == messages::Role::readout || role == messages::Role::dcm || role == messages::Role::writer;
+}
+
+assignment::Role assignment_role(messages::Role role) {
+  if (role == messages::Role::dcm) return assignment::Role::dcm;
+  return role == messages::Role::writer ? assignment::Role::writer : assignment::Role::readout;
+}
+
+}  // namespace
+
+SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment)
+    : setup_(setup),
+      environment_(std::move(environment)),
+      machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy()),
+      door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
+      trigger_door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_) {
+  now_ns_ = environment_.clock.now_ns();
+  gather_until_ns_ = now_ns_ + kGatherPatience;
+  for (const config::NodePlan& node : setup_.plan.nodes) {
+    if (node.masked || node.role == config::Role::supervisor) continue;
+    constexpr messages::Role kRoles[] = {messages::Role::supervisor, messages::Role::readout,
+                                         messages::Role::dcm, messages::Role::writer};
+    roster_.plan(kRoles[static_cast<std::size_t>(node.role)], node.index, node.name);
+  }
+  const auto at = door_.open(environment_.network, setup_.supervisor);
+  if (!at) throw std::runtime_error("supervisor.listen: " + at.error());
+  ports::Endpoint triggers;
+  if (setup_.farm.trigger().mode() == v1::TriggerSettings::MODE_NETWORK) {
+    const auto opened =
+        trigger_door_.open(environment_.network, node::parse_endpoint(setup_.farm.trigger().listen()));
+    if (!opened) throw std::runtime_error("trigger.listen: " + opened.error());
+    triggers = *opened;
+  }
+  spdlog::info("listens at={}:{} nodes={}", at->host, at->port, roster_.members().size());
+  environment_.listening(*at, triggers);
+}
+
+assignment::Now SupervisorNode::now() const { return {now_ns_, environment_.clock.utc_ns()}; }
+
+void SupervisorNode::pass(TimeNs now_ns) {
+  now_ns_ = now_ns;
+  door_.tick();
+  trigger_door_.tick();
+  if (directory_changed_) send_directory();
+  if (state_ == State::gathering) {
+    if (roster_.complete()) {
+      begin_run();
+    } else if (now_ns_ >= gather_until_ns_) {
+      failure_ = "the run cannot begin: no connection from " + roster_.absent();
+      state_ = State::done;
+    }
+  }
+  if (state_ == State::running || state_ == State::draining) {
+    machine_.tick(now(), actions_);
+    carry_out();
+    if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");
+    if (state_ == State::draining && machine_.drained()) end_run();
+  }
+  if (state_ == State::reporting && (roster_.all_final() || now_ns_ >= reporting_until_ns_)) finish();
+  send_status();
+}
+
+// ---- nodes
+
+std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
+  if (!takes_part(info.role)) {
+    if (info.role == messages::Role::control || info.role == messages::Role::trigger) return {};
+    return "'" + info.name + "' is a " + std::string(messages::name(info.role)) +
+           ", which a supervisor does not take";
+  }
+  Member* member = roster_.find(info.role, info.index);
+  if (member == nullptr || member->name != info.name) {
+    return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
+           "': start all processes with the same farm file";
+  }
+  if (member->peer != nullptr && member->incarnation == info.incarnation) return {};  // its connection broke
+  if (member->peer != nullptr && member->peer->ready()) {
+    return "'" + info.name + "' is here already, from " + member->peer->stream().peer() +
+           ": end that process first";
+  }
+  return {};
+}
+
+void SupervisorNode::on_ready(messages::Peer& peer) {
+  if (peer.info().role == messages::Role::control) {
+    watchers_.push_back(&peer);
+    return;
+  }
+  Member* member = roster_.find(peer.info().role, peer.info().index);
+  if (member == nullptr) return;  // a trigger client
+  if (member->peer != nullptr) member->peer->drop("connected again");
+  member->peer = &peer;
+  join(*member);
+}
+
+void SupervisorNode::join(Member& member) {
+  messages::Peer& peer = *member.peer;
+  const messages::PeerInfo& info = peer.info();
+  spdlog::info("joined name={} peer={}", member.name, peer.stream().peer());
+  member.incarnation = info.incarnation;
+  member.was_there = true;
+  directory_changed_ = true;
+  switch (member.role) {
+    case messages::Role::dcm:
+      machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
+      break;
+    case messages::Role::readout:
+      machine_.readout_joined(member.index, info.incarnation, now_ns_);
+      break;
+    default:
+      machine_.writer_joined(member.index, info.incarnation, now_ns_, actions_);
+      break;
+  }
+  if (state_ == State::running || state_ == State::draining) send_begin(peer);
+}
+
+void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
+  std::erase(watchers_, &peer);
+  Member* member = roster_.find(peer);
+  if (member == nullptr) {
+    if (!peer.ready()) spdlog::warn("refused peer={} reason=\"{}\"", peer.stream().peer(), why);
+    return;
+  }
+  member->peer = nullptr;
+  if (member->has_report && member->report.final()) return;
+  spdlog::warn("left name={} reason=\"{}\"", member->name, why);
+  leave(*member);
+}
+
+void SupervisorNode::leave(Member& member) {
+  directory_changed_ = true;
+  roster_.bury(member);
+  if (state_ == State::reporting) faults_text_.push_back(member.name + " left before its final report");
+  switch (member.role) {
+    case messages::Role::dcm:
+      machine_.dcm_left(member.index, now_ns_, actions_);
+      break;
+    case messages::Role::readout:
+      machine_.readout_left(member.index, now_ns_);
+      break;
+    default:
+      machine_.writer_left(member.index, now_ns_, actions_);
+      break;
+  }
+}
+
+// ---- messages in
+
+wire::Placement SupervisorNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
+  const bool good = header.type == wire::FrameType::stored && peer.info().role == messages::Role::writer;
+  return good ? wire::Placement{wire::Placement::Kind::whole, nullptr} : wire::Placement{};
+}
+
+Expected<void, wire::WireError> SupervisorNode::on_frame(messages::Peer& peer,
+                                                         const wire::FrameHeader& header,
+                                                         ConstBytes payload) {
+  if (!wire::payload_checksum_good(header, payload))
+    return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
+  const auto entries = wire::parse_slice_entries(payload);
+  if (!entries) return Unexpected<wire::WireError>(entries.error());
+  acknowledged_.clear();
+  for (const wire::SliceEntry& entry : *entries)
+    acknowledged_.push_back({entry.slice, entry.attempt, entry.epoch});
+  machine_.stored(peer.info().index, acknowledged_, actions_);
+  return {};
+}
+
+Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer, const v1::Control& message) {
+  const messages::Role role = peer.info().role;
+  if (role == messages::Role::control && message.has_command()) {
+    take_command(message.command());
+    return {};
+  }
+  if (role == messages::Role::trigger && message.has_trigger()) {
+    take_triggers(peer, message.trigger());
+    return {};
+  }
+  Member* member = roster_.find(peer);
+  if (member == nullptr) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  switch (message.body_case()) {
+    case v1::Control::kReport:
+      member->report = message.report();
+      member->report.set_name(member->name);  // who it is, is known from the hello
+      member->report.set_role(static_cast<v1::Role>(member->role));
+      member->report.set_index(member->index.value);
+      member->has_report = true;
+      return {};
+    case v1::Control::kThrottle:
+      machine_.throttle(assignment_role(role), member->index, message.throttle().on(),
+                        message.throttle().reason());
+      return {};
+    case v1::Control::kDecide:
+      if (role == messages::Role::dcm) return take_decisions(*member, message.decide());
+      break;
+    default:
+      break;
+  }
+  return Unexpected<wire::WireError>(wire::WireError::not_expected);
+}
+
+Expected<void, wire::WireError> SupervisorNode::take_decisions(Member& member, const v1::Decide& decide) {
+  const int rows = decide.slice_size();
+  if (decide.verdict_size() != rows || (decide.attempt_size() != 0 && decide.attempt_size() != rows)) {
+    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  }
+  decisions_.clear();
+  for (int i = 0; i < rows; ++i) {
+    assignment::Decision decision;
+    decision.slice = SliceId(decide.slice(i));
+    if (decide.attempt_size() != 0) decision.attempt = Attempt(static_cast<std::uint16_t>(decide.attempt(i)));
+    const auto verdict = decide.verdict(i);
+    decision.incomplete =
+        verdict == v1::VERDICT_ACCEPT_INCOMPLETE || verdict == v1::VERDICT_REJECT_INCOMPLETE;
+    if (verdict == v1::VERDICT_ACCEPT || verdict == v1::VERDICT_ACCEPT_INCOMPLETE) {
+      decision.verdict = assignment::Verdict::accept;
+    } else if (verdict == v1::VERDICT_FAILED) {
+      decision.verdict = assignment::Verdict::failed;
+      decision.reason = assignment::DiscardReason::unspecified;
+    }
+    decisions_.push_back(decision);
+  }
+  for (const v1::Decide::Failure& failure : decide.failures()) {
+    if (failure.index() < decisions_.size()) {
+      decisions_[failure.index()].reason = assignment::discard_reason(failure.reason());
+    }
+  }
+  machine_.decisions(member.index, decisions_, now_ns_, actions_);
+  return {};
+}
+
+void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer& offer) {
+  v1::Control answer;
+  for (const v1::TriggerOffer::One& one : offer.triggers()) {
+    assignment::TriggerOffer trigger;
+    if (one.has_slice()) trigger.slice = SliceId(one.slice());
+    trigger.info.time = one.time_ns();
+    trigger.info.type = TriggerType(one.type());
+    trigger.payload =
+        ConstBytes(reinterpret_cast<const std::byte*>(one.payload().data()), one.payload().size());
+    v1::TriggerAnswer::One& out = *answer.mutable_trigger_answer()->add_answers();
+    if (state_ != State::running) {
+      out.set_busy(state_ == State::gathering ? "not_running" : "draining");
+      continue;
+    }
+    const assignment::OfferResult result = machine_.offer(trigger, now(), actions_);
+    out.set_taken(result.taken);
+    out.set_slice(result.slice.value);
+    if (!result.taken) out.set_busy(std::string(assignment::name(result.reason)));
+  }
+  peer.send(answer);
+}
+
+void SupervisorNode::take_command(const v1::Command& command) {
+  if (command.kind() == v1::Command::STOP) stop(command.reason().empty() ? "stopped" : command.reason());
+}
+
+void SupervisorNode::on_signal(std::string_view signal_name) {
+  if (state_ == State::running) return stop(std::string(signal_name));
+  if (state_ == State::gathering || state_ == State::reporting) {
+    failure_ = "ended by " + std::string(signal_name);
+    state_ = State::done;
+  }
+}
+
+// ---- the run
+
+void SupervisorNode::begin_run() {
+  spdlog::info("run begins");
+  state_ = State::running;
+  begun_ns_ = now_ns_;
+  begun_utc_ = environment_.clock.utc_ns();
+  next_slice_ = setup_.farm.trigger().first_slice();
+  send_directory();
+  for (Member& member : roster_.members()) send_begin(*member.peer);
+  machine_.start(now());
+}
+
+void SupervisorNode::send_begin(messages::Peer& peer) {
+  v1::Control message;
+  v1::BeginRun& begin = *message.mutable_begin_run();
+  begin.set_run(setup_.run.value);
+  begin.set_utc_ns(begun_utc_);
+  begin.set_first_slice(next_slice_);
+  peer.send(message);
+}
+
+void SupervisorNode::stop(const std::string& reason) {
+  if (state_ == State::gathering) {
+    failure_ = "stopped before the run began: " + reason;
+    state_ = State::done;
+  }
+  if (state_ != State::running) return;
+  spdlog::info("run drains reason=\"{}\"", reason);
+  reason_ = reason;
+  state_ = State::draining;
+  machine_.request_stop(now_ns_);
+}
+
+void SupervisorNode::end_run() {
+  state_ = State::reporting;
+  reporting_until_ns_ = now_ns_ + kReportPatience;
+  v1::Control message;
+  message.mutable_end_run()->set_shutdown(true);
+  for (const messages::Role role : {messages::Role::dcm, messages::Role::readout, messages::Role::writer}) {
+    send_to(role, message);
+  }
+}
+
+void SupervisorNode::finish() {
+  for (const Member& member : roster_.members()) {
+    if (member.peer != nullptr && !(member.has_report && member.report.final())) {
+      faults_text_.push_back(member.name + " gave no final report in time");
+    }
+  }
+  v1::Control message;
+  *message.mutable_summary() = make_summary();
+  for (messages::Peer* watcher : watchers_) watcher->send(message);
+  spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", message.summary().balanced(),
+               machine_.ledger().triggered.count,
+               static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);
+  if (!message.summary().balanced()) failure_ = "the ledger does not balance";
+  state_ = State::done;
+}
+
+std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
+  return std::make_unique<SupervisorNode>(setup, std::move(environment));
+}
+
+}  // namespace weir::supervisor

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "roster.hpp"
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/messages/peer.hpp>
+#include <weir/supervisor/node.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::supervisor {
+
+class SupervisorNode final : public node::Node, private messages::PeerHandler {
+ public:
+  SupervisorNode(const node::Setup& setup, Environment environment);
+
+  void pass(TimeNs now_ns) override;
+  [[nodiscard]] bool finished() const override { return state_ == State::done; }
+  void on_signal(std::string_view signal_name) override;
+  [[nodiscard]] std::string failure() const override { return failure_; }
+
+ private:
+  enum class State : std::uint8_t { gathering, running, draining, reporting, done };
+
+  std::string check_hello(const messages::PeerInfo& info) override;
+  void on_ready(messages::Peer& peer) override;
+  void on_gone(messages::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                           ConstBytes payload) override;
+  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  Expected<void, wire::WireError> take_decisions(Member& member, const v1::Decide& decide);
+  void take_triggers(messages::Peer& peer, const v1::TriggerOffer& offer);
+  void take_command(const v1::Command& command);
+
+  void join(Member& member);
+  void leave(Member& member);
+  void begin_run();
+  void send_begin(messages::Peer& peer);
+  void stop(const std::string& reason);
+  void end_run();
+  void finish();
+  void send_directory();
+  void send_status();
+  void carry_out();
+  void send_announcements();
+  void send_assignments(Member& member, assignment::DcmActions& actions);
+  void send_confirmations(Member& member, assignment::DcmActions& actions);
+  void send_cleared();
+  void send_to(messages::Role role, const v1::Control& message);
+  [[nodiscard]] v1::Report make_report(bool final);
+  [[nodiscard]] v1::RunSummary make_summary();
+  [[nodiscard]] assignment::Now now() const;
+
+  const node::Setup& setup_;
+  Environment environment_;
+  TimeNs now_ns_ = 0;
+  messages::PeerCounters peer_counters_;
+  Roster roster_;
+  assignment::SupervisorMachine machine_;
+  assignment::Actions actions_;
+  messages::Door door_;
+  messages::Door trigger_door_;
+  std::vector<messages::Peer*> watchers_;  // control
+  std::vector<assignment::Decision> decisions_;
+  std::vector<assignment::StoredAck> acknowledged_;
+  State state_ = State::gathering;
+  std::string reason_;  // why the run ends
+  std::string failure_;
+  std::vector<std::string> faults_text_;  // besides the machine's
+  std::uint64_t next_slice_ = 0;          // above all that were announced
+  bool directory_changed_ = false;
+  TimeNs begun_ns_ = 0;
+  UtcNs begun_utc_ = 0;
+  TimeNs gather_until_ns_ = 0;
+  TimeNs reporting_until_ns_ = 0;
+  TimeNs next_status_ns_ = 0;
+  State told_state_ = State::gathering;
+  TimeNs first_trigger_ns_ = 0;
+  TimeNs last_settled_ns_ = 0;
+};
+
+}  // namespace weir::supervisor

@@ -1,0 +1,163 @@
+// What the supervisor's machine wants done, as messages.
+#include "supervisor_node.hpp"
+
+namespace weir::supervisor {
+namespace {
+
+// Rows of one message: bounds what a receiver has to take in one piece.
+constexpr int kRowsMax = 16384;
+
+}  // namespace
+
+void SupervisorNode::send_to(messages::Role role, const v1::Control& message) {
+  for (Member& member : roster_.members()) {
+    if (member.role == role && member.peer != nullptr) member.peer->send(message);
+  }
+}
+
+void SupervisorNode::carry_out() {
+  if (actions_.empty()) return;
+  if (!actions_.announce.empty()) send_announcements();
+  for (const NodeIndex index : actions_.touched) {
+    Member* member = roster_.find(messages::Role::dcm, index);
+    if (member == nullptr || member->peer == nullptr) continue;
+    assignment::DcmActions& actions = actions_.of(index);
+    send_assignments(*member, actions);
+    send_confirmations(*member, actions);
+  }
+  if (!actions_.cleared.empty() || !actions_.copies.empty()) send_cleared();
+  actions_.clear();
+}
+
+void SupervisorNode::send_announcements() {
+  if (first_trigger_ns_ == 0) first_trigger_ns_ = now_ns_;
+  v1::Control message;
+  v1::Announce* announce = message.mutable_announce();
+  bool typed = false;
+  for (const assignment::Announcement& one : actions_.announce) typed = typed || one.info.type.value != 0;
+  for (const assignment::Announcement& one : actions_.announce) {
+    announce->add_slice(one.slice.value);
+    announce->add_time_ns(one.info.time);
+    if (typed) announce->add_type(one.info.type.value);
+    announce->set_duration_ns(one.info.duration);
+    if (one.slice.value >= next_slice_) next_slice_ = one.slice.value + 1;
+    if (announce->slice_size() < kRowsMax) continue;
+    send_to(messages::Role::readout, message);
+    announce->Clear();
+  }
+  if (announce->slice_size() > 0) send_to(messages::Role::readout, message);
+}
+
+void SupervisorNode::send_assignments(Member& member, assignment::DcmActions& actions) {
+  if (actions.assign.empty()) return;
+  bool typed = false;
+  bool again = false;
+  for (const assignment::Assignment& one : actions.assign) {
+    typed = typed || one.info.type.value != 0;
+    again = again || one.attempt.value != 0;
+  }
+  v1::Control message;
+  v1::Assign& assign = *message.mutable_assign();
+  for (const assignment::Assignment& one : actions.assign) {
+    const auto row = static_cast<std::uint32_t>(assign.slice_size());
+    assign.add_slice(one.slice.value);
+    assign.add_time_ns(one.info.time);
+    if (again) assign.add_attempt(one.attempt.value);
+    if (typed) assign.add_type(one.info.type.value);
+    assign.set_duration_ns(one.info.duration);
+    if (one.unfiltered) assign.add_unfiltered(row);
+    if (one.payload_length == 0) continue;
+    const auto bytes = actions_.payload_of(one);
+    v1::Assign::Payload& payload = *assign.add_payload();
+    payload.set_index(row);
+    payload.set_bytes(bytes.data(), bytes.size());
+  }
+  member.peer->send(message);
+}
+
+void SupervisorNode::send_confirmations(Member& member, assignment::DcmActions& actions) {
+  if (actions.confirm.empty()) return;
+  v1::Control message;
+  v1::Confirm& confirm = *message.mutable_confirm();
+  for (const assignment::Confirmation& one : actions.confirm) {
+    confirm.add_slice(one.slice.value);
+    confirm.add_attempt(one.attempt.value);
+    const bool store = one.answer == assignment::Answer::store;
+    confirm.add_code(one.answer == assignment::Answer::refused ? v1::CONFIRMATION_REFUSED
+                     : store                                   ? v1::CONFIRMATION_STORE
+                                                               : v1::CONFIRMATION_SETTLED);
+    confirm.add_epoch(one.epoch.value);
+    confirm.add_writer(store ? one.writer.value : 0);
+  }
+  member.peer->send(message);
+}
+
+void SupervisorNode::send_cleared() {
+  last_settled_ns_ = now_ns_;
+  v1::Control clear;
+  v1::Control settled;
+  v1::Settled& rows = *settled.mutable_settled();
+  for (const assignment::Cleared& one : actions_.cleared) {
+    clear.mutable_clear()->add_slice(one.slice.value);
+    rows.add_slice(one.slice.value);
+    rows.add_attempt(one.attempt.value);
+    rows.add_epoch(one.epoch.value);
+    rows.add_writer(one.writer.value);
+    rows.add_outcome(static_cast<std::uint32_t>(one.outcome));
+  }
+  if (clear.has_clear()) send_to(messages::Role::readout, clear);
+  for (Member& member : roster_.members()) {
+    if (member.role != messages::Role::writer || member.peer == nullptr) continue;
+    rows.clear_copies();
+    for (const assignment::CopyNotice& notice : actions_.copies) {
+      if (notice.writer != member.index) continue;
+      v1::Settled::Copy& copy = *rows.add_copies();
+      copy.set_slice(notice.slice.value);
+      copy.set_attempt(notice.attempt.value);
+      copy.set_epoch(notice.epoch.value);
+      copy.set_live(notice.live);
+    }
+    member.peer->send(settled);
+  }
+}
+
+void SupervisorNode::send_directory() {
+  directory_changed_ = false;
+  v1::Control message;
+  for (const Member& member : roster_.members()) {
+    if (member.role == messages::Role::dcm) continue;
+    v1::Directory::Node& node = *message.mutable_directory()->add_nodes();
+    node.set_role(static_cast<v1::Role>(member.role));
+    node.set_index(member.index.value);
+    node.set_name(member.name);
+    node.set_present(member.peer != nullptr);
+    node.set_incarnation(member.incarnation.value);
+    if (member.peer == nullptr) continue;
+    const messages::PeerInfo& info = member.peer->info();
+    node.set_host(info.listen.host);
+    node.set_port(info.listen.port);
+    for (const SourceId source : info.sources) node.add_sources(source.value);
+  }
+  send_to(messages::Role::dcm, message);
+}
+
+void SupervisorNode::send_status() {
+  // A change of state is told at once: who watches must not take a process that dies in the run for one that
+  // never came.
+  if (watchers_.empty() || (now_ns_ < next_status_ns_ && state_ == told_state_)) return;
+  told_state_ = state_;
+  next_status_ns_ = now_ns_ + setup_.farm.supervisor().status_interval_ms() * kMillisecond;
+  constexpr const char* kStates[] = {"gathering", "running", "draining", "reporting", "done"};
+  v1::Control message;
+  v1::FarmStatus& status = *message.mutable_status();
+  status.set_state(kStates[static_cast<std::size_t>(state_)]);
+  status.set_run_ns(begun_ns_ == 0 ? 0 : now_ns_ - begun_ns_);
+  for (const Member& member : roster_.members()) {
+    if (member.has_report) *status.add_nodes() = member.report;
+  }
+  v1::Report& own = *status.add_nodes();
+  own = make_report(false);
+  for (messages::Peer* watcher : watchers_) watcher->send(message);
+}
+
+}  // namespace weir::supervisor
