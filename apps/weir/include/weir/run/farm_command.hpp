@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::run {
+
+struct FarmOptions {
+  std::string farm_file;
+  std::vector<std::string> sets;  // key=value
+};
+
+struct RunOptions {
+  FarmOptions farm;
+  std::optional<std::uint64_t> slices;  // these four instead of the farm file's
+  std::optional<double> duration_s;
+  std::string out;
+  std::string log_level;
+  std::string summary_file;  // besides the end-of-run record; empty: none
+  bool quiet = false;        // no live view, no summary: problems only
+};
+
+// `weir run`: the whole farm on this machine. Returns the exit status (exit_status.hpp).
+[[nodiscard]] int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err);
+
+// `weir check`: problems and warnings, then the plan. Returns 0, or 2 when the farm cannot run.
+[[nodiscard]] int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err);
+
+}  // namespace weir::run

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <boost/json/value.hpp>
+
+#include <string>
+
+namespace weir::run {
+
+// JSON for people and programs: two spaces an indent, keys in order of insertion, numbers as short as they
+// can be read back exactly. Numbers that JSON cannot write (not a number, infinite) become null.
+[[nodiscard]] std::string pretty(const boost::json::value& value);
+
+}  // namespace weir::run

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <weir/run/live_view.hpp>
+
+#include <cstdio>
+
+namespace weir::run {
+
+// Where the live view goes: redrawn in place on a terminal, plain lines now and then elsewhere.
+class LiveScreen {
+ public:
+  // `quiet`: nothing is shown but what say() is given.
+  LiveScreen(std::FILE* out, bool quiet);
+  LiveScreen(const LiveScreen&) = delete;
+  LiveScreen& operator=(const LiveScreen&) = delete;
+
+  void show(const LiveFrame& frame);
+  // A line that stays.
+  void say(const std::string& line);
+
+ private:
+  void erase();
+
+  std::FILE* out_;
+  bool quiet_;
+  bool terminal_;
+  std::size_t drawn_ = 0;           // lines that the next frame replaces
+  std::vector<std::string> lines_;  // they
+  double next_plain_s_;             // of the run, not on a terminal
+};
+
+}  // namespace weir::run

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <weir/v1/control.pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weir::run {
+
+// One process as the live view shows it.
+struct LiveRow {
+  std::string name;
+  std::string role;
+  std::string state;  // "running", "throttled: readout_buffer_bytes", "starting", "dead: signal 9 (Killed)"
+  double slices_per_s = 0;  // triggered, made, built or stored, by role
+  double bytes_per_s = 0;   // of fragments sent or built, or stored
+  std::uint64_t in_flight = 0;
+  std::uint64_t lost = 0;  // slices discarded, fragments dropped or missing, records refused, by role
+};
+
+struct LiveFrame {
+  std::string state;  // the run's: "gathering", "running", "draining", "reporting"
+  double run_s = 0;
+  std::uint64_t triggered = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t discarded = 0;
+  std::vector<LiveRow> rows;
+};
+
+// Rates from one status to the next. Pure.
+class LiveRates {
+ public:
+  // What a status says; a node's row has rates from its second report on.
+  [[nodiscard]] LiveFrame take(const v1::FarmStatus& status);
+
+ private:
+  struct Last {
+    std::uint64_t incarnation = 0;
+    std::int64_t now_ns = 0;
+    std::uint64_t slices = 0;
+    std::uint64_t bytes = 0;
+    double slices_per_s = 0;
+    double bytes_per_s = 0;
+  };
+  [[nodiscard]] LiveRow row_of(const v1::Report& report);
+
+  std::map<std::string, Last> last_;
+};
+
+// A line on the run, a heading, a line per process; with more than `rows_max` processes those of a role share
+// one. No line is longer than `columns`.
+[[nodiscard]] std::vector<std::string> format_live(const LiveFrame& frame, std::size_t columns,
+                                                   std::size_t rows_max);
+
+}  // namespace weir::run

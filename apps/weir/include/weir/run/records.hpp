@@ -1,0 +1,40 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/v1/farm.pb.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// What stands beside a run's data, in files of their own.
+namespace weir::run {
+
+struct RecordPaths {
+  std::string begin;  // run-000001-begin.yaml: versions, plugin, nodes and sources, configuration
+  std::string farm;   // run-000001-farm.yaml: every key; `weir run` takes it
+  std::string end;    // run-000001-end.json: the summary
+  std::string log;    // folder: a file per node
+};
+[[nodiscard]] RecordPaths record_paths(const std::string& out, RunNumber run);
+
+// The first run number from `from` on of which `file_names` hold nothing: data of two runs never share a
+// name.
+[[nodiscard]] RunNumber free_run_number(RunNumber from, const std::vector<std::string>& file_names);
+// The names in a folder; none when there is no such folder.
+[[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
+
+// The file that a filter plugin of this name or path is loaded from; empty when there is none.
+[[nodiscard]] std::string locate_plugin(const std::string& name_or_path,
+                                        const std::vector<std::string>& folders);
+
+// The begin-of-run record, YAML. `plugin_path` empty: not found.
+[[nodiscard]] std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
+                                       const std::string& plugin_path);
+
+// False: it could not be written, errno says why.
+[[nodiscard]] bool write_file(const std::string& path, const std::string& text);
+
+}  // namespace weir::run

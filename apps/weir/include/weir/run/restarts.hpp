@@ -1,0 +1,32 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace weir::run {
+
+struct RestartSettings {
+  bool on_failure = true;  // false: never
+  std::uint32_t restarts_max = 3;
+  DurationNs backoff_ns = 200 * kMillisecond;  // before the first restart; doubles with each
+  DurationNs backoff_max_ns = 5 * kSecond;
+};
+
+// The restarts of one process in a run. Pure.
+class Restarts {
+ public:
+  explicit Restarts(const RestartSettings& settings) : settings_(settings) {}
+
+  // The process ended in the middle of the run, with this status. When it is to be started again; empty: it
+  // stays away, because it ended well, restarts are off or used up.
+  [[nodiscard]] std::optional<TimeNs> after_end(int status, TimeNs now_ns);
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+
+ private:
+  RestartSettings settings_;
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace weir::run

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <weir/metrics/histogram.hpp>
+#include <weir/run/child.hpp>
+#include <weir/run/truth.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::run {
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+struct Percentiles {
+  std::uint64_t count = 0;
+  std::uint64_t p50 = 0;
+  std::uint64_t p90 = 0;
+  std::uint64_t p99 = 0;
+  std::uint64_t p999 = 0;
+  std::uint64_t max = 0;
+};
+
+// One process start.
+struct ProcessRecord {
+  std::string name;
+  std::string role;
+  ProcessEnd end;
+};
+
+// The end of a run in numbers: docs/summary.md says what each means.
+struct Summary {
+  struct Equation {
+    std::string name;
+    std::string left;
+    std::string right;
+    bool good = false;
+    std::string note;
+  };
+  struct File {
+    std::string path;
+    std::uint64_t bytes = 0;
+    std::uint64_t slices = 0;
+    std::uint32_t crc32c = 0;
+  };
+
+  std::string farm;
+  std::uint32_t run = 0;
+  std::string reason;   // why the run ended
+  std::string failure;  // why it was not a good one; empty: it was
+  int exit_status = 0;
+  std::int64_t begin_utc_ns = 0;
+  double duration_s = 0;  // first trigger to last settled slice
+
+  std::uint64_t offered = 0;
+  std::uint64_t triggered = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t stored_incomplete = 0;  // among the stored
+  std::uint64_t rejected = 0;
+  Counts vetoed;     // by reason
+  Counts discarded;  // by reason
+
+  Counts fragments;  // by what became of them; every name of fragment_outcomes() is there
+  Counts fragments_missing;
+  Counts fragments_dropped;
+
+  double slices_per_s = 0;
+  double fragments_per_s = 0;
+  double goodput_bytes_per_s = 0;
+  Percentiles latency_us;
+  Percentiles build_latency_us;
+  Percentiles decision_latency_us;
+  std::uint64_t retransmits = 0;
+  std::uint64_t output_events = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_stored = 0;
+
+  std::string filter_plugin;             // name and version
+  Counts filter;                         // the plugin's counters
+  std::optional<TruthComparison> truth;  // of source kind `hits`
+
+  bool ledger_balanced = false;
+  std::vector<Equation> ledger;
+  std::string ledger_text;
+  std::vector<std::string> faults;
+  std::vector<File> files;
+  std::vector<ProcessRecord> processes;
+};
+
+// The keys of Summary::fragments.
+[[nodiscard]] const std::vector<std::string>& fragment_outcomes();
+[[nodiscard]] Percentiles percentiles_of(const metrics::Histogram& histogram);
+[[nodiscard]] std::uint64_t total_of(const Counts& counts);
+
+// What the supervisor's account says: everything but farm, failure, exit_status, truth and processes. Of a
+// process that died its last report counts, of a file that two reports name the later one.
+[[nodiscard]] Summary summarize(const v1::RunSummary& account);
+
+// JSON, two spaces an indent, with a newline at the end.
+[[nodiscard]] std::string to_json(const Summary& summary);
+// A screen for people.
+[[nodiscard]] std::string to_text(const Summary& summary);
+
+}  // namespace weir::run

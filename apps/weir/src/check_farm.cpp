@@ -1,0 +1,132 @@
+#include "farm.hpp"
+#include "text.hpp"
+#include <weir/filter_host/plugin.hpp>
+#include <weir/node/paths.hpp>
+#include <weir/run/exit_status.hpp>
+#include <weir/run/farm_command.hpp>
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+
+namespace weir::run {
+namespace {
+
+constexpr double kHitBytes = 6;
+constexpr double kWaveformBytes = 385;  // mean of 257 and 513
+constexpr double kMsPerS = 1000;
+
+struct SliceSize {
+  double bytes = 0;
+  const char* kind = "about";
+};
+
+SliceSize slice_size(const LoadedFarm& loaded) {
+  const auto sources = static_cast<double>(loaded.plan.sources.size() - loaded.plan.masked.size());
+  const v1::SourceSettings& source = loaded.farm.source();
+  const v1::HitsSettings& hits = loaded.farm.hits();
+  switch (source.kind()) {
+    case v1::SourceSettings::KIND_HITS: {
+      const double rate = hits.background_hz() * (1 + hits.burst_fraction() * (hits.burst_factor() - 1));
+      const double per_hit = kHitBytes + hits.waveform_fraction() * kWaveformBytes;
+      return {sources * rate * loaded.farm.trigger().slice_ms() / kMsPerS * per_hit};
+    }
+    case v1::SourceSettings::KIND_REPLAY: {
+      const auto contents = config::read_replay(loaded.farm.replay().path());
+      return {contents ? static_cast<double>(contents->slice_bytes_max) : 0, "up to"};
+    }
+    default: {
+      const bool uniform = source.distribution() == v1::SourceSettings::DISTRIBUTION_UNIFORM;
+      const auto mean = static_cast<double>(uniform ? (source.size_bytes_min() + source.size_bytes_max()) / 2
+                                                    : source.size_bytes());
+      return {sources * mean};
+    }
+  }
+}
+
+// "1-4, 7": ids that follow each other as ranges.
+std::string ranges(const std::vector<SourceId>& sources) {
+  std::string text;
+  for (std::size_t first = 0; first < sources.size();) {
+    std::size_t last = first;
+    while (last + 1 < sources.size() && sources[last + 1].value == sources[last].value + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(sources[first].value);
+    if (last > first) text += "-" + std::to_string(sources[last].value);
+    first = last + 1;
+  }
+  return text;
+}
+
+std::string memory_line(const char* what, std::size_t count, std::uint64_t bytes) {
+  if (count == 0) return {};
+  return fmt::format("  {:<12} {:>9} each, {:>9} in all\n", what, bytes_text(static_cast<double>(bytes)),
+                     bytes_text(static_cast<double>(bytes) * static_cast<double>(count)));
+}
+
+std::string plan_table(const LoadedFarm& loaded) {
+  std::string text =
+      fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}\n", "node", "role", "listens", "sources", "");
+  for (const config::NodePlan& node : loaded.plan.nodes) {
+    text += fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}{}\n", node.name, config::name(node.role),
+                        node.listen, node.sources.empty() ? "" : std::to_string(node.sources.size()),
+                        ranges(node.sources), node.masked ? "  masked" : "");
+  }
+  if (!loaded.plan.masked.empty()) text += "  masked sources: " + ranges(loaded.plan.masked) + "\n";
+  return text;
+}
+
+std::string expectations(const LoadedFarm& loaded) {
+  const SliceSize size = slice_size(loaded);
+  std::string text = fmt::format("  a slice is {} {}", size.kind, bytes_text(size.bytes));
+  const v1::TriggerSettings& trigger = loaded.farm.trigger();
+  double rate = 0;
+  if (trigger.mode() == v1::TriggerSettings::MODE_CLOCK) rate = kMsPerS / trigger.slice_ms();
+  if (trigger.mode() == v1::TriggerSettings::MODE_RATE ||
+      trigger.mode() == v1::TriggerSettings::MODE_POISSON) {
+    rate = trigger.rate_hz();
+  }
+  if (rate > 0)
+    text += fmt::format("; {:g} a second make {}/s into the DCMs", rate, bytes_text(size.bytes * rate));
+  return text + "\n";
+}
+
+// Empty, or why the DCMs will not load the filter.
+std::string filter_problem(const v1::Farm& farm, std::string& description) {
+  std::vector<std::string> folders(farm.filter().search_path().begin(), farm.filter().search_path().end());
+  folders.push_back(node::plugin_folder());
+  const auto plugin = filter_host::FilterPlugin::load(farm.filter().plugin(), folders);
+  if (!plugin) return "filter.plugin: " + plugin.error().text;
+  description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
+                            (*plugin)->description(), (*plugin)->path());
+  return {};
+}
+
+}  // namespace
+
+int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
+  const auto loaded = load(options);
+  if (!loaded) {
+    fmt::print(err, "{}\n", config::to_text(loaded.error()));
+    return kExitUsage;
+  }
+  if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
+  const v1::Farm& farm = loaded->farm;
+  std::string filter;
+  const std::string problem = filter_problem(farm, filter);
+  if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
+  const auto nodes = [&](config::Role role) { return loaded->plan.of_role(role).size(); };
+  std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
+  text += "\nexpected\n" + expectations(*loaded);
+  text += "\nmemory bounds\n" +
+          memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes()) +
+          memory_line("DCM", nodes(config::Role::dcm), farm.dcm().buffer_bytes()) +
+          memory_line("writer", nodes(config::Role::writer), farm.writer().buffer_bytes());
+  if (!filter.empty()) text += "\nfilter\n" + filter;
+  std::fputs(text.c_str(), out);
+  if (!problem.empty()) return kExitUsage;
+  fmt::print(out, "\n{} is good{}.\n", options.farm_file, loaded->warnings.empty() ? "" : ", with warnings");
+  return kExitFine;
+}
+
+}  // namespace weir::run

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/App.hpp>
+
+// What follows `weir` on the command line: one function per subcommand, each in a file of its own. It adds
+// the subcommand, whose callback leaves the exit status in `status`, which lives as long as the app. main.cpp
+// has the table.
+namespace weir::commands {
+
+using AddCommand = void (*)(CLI::App& app, int& status);
+
+void add_run(CLI::App& app, int& status);
+void add_check(CLI::App& app, int& status);
+void add_file(CLI::App& app, int& status);
+void add_version(CLI::App& app, int& status);
+
+}  // namespace weir::commands

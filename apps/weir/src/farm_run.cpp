@@ -1,0 +1,349 @@
+#include <weir/node/setup.hpp>
+#include <weir/run/farm_run.hpp>
+#include <weir/run/log_tail.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <stdexcept>
+
+namespace weir::run {
+namespace {
+
+constexpr DurationNs kIdleWait = 20 * kMillisecond;
+constexpr DurationNs kReconnect = 50 * kMillisecond;
+constexpr DurationNs kPortPatience = 30 * kSecond;    // for the supervisor's line and connection
+constexpr DurationNs kSilenceMax = 60 * kSecond;      // of the supervisor, which reports every second or so
+constexpr DurationNs kAccountPatience = 2 * kSecond;  // for what the supervisor sent before it ended
+constexpr DurationNs kRoleEmptyMax = kSecond;  // nodes that end one after another at the end are no loss
+constexpr DurationNs kSettledPatience = 10 * kSecond;   // for processes to end by themselves
+constexpr DurationNs kTerminatePatience = 3 * kSecond;  // from SIGTERM to SIGKILL
+
+const char* program_of(config::Role role) {
+  switch (role) {
+    case config::Role::supervisor:
+      return "weir-supervisor";
+    case config::Role::readout:
+      return "weir-readout";
+    case config::Role::dcm:
+      return "weir-dcm";
+    case config::Role::writer:
+      return "weir-writer";
+  }
+  return "";
+}
+
+const char* person_name(config::Role role) {
+  if (role == config::Role::dcm) return "DCM";
+  return role == config::Role::writer ? "writer" : role == config::Role::readout ? "readout" : "supervisor";
+}
+
+RestartSettings restart_settings(const v1::Farm& farm) {
+  RestartSettings settings;
+  settings.on_failure = farm.run().restart() == v1::RunSettings::RESTART_ON_FAILURE;
+  settings.restarts_max = farm.run().restarts_max();
+  return settings;
+}
+
+const char* signal_name(int signal) {
+  return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
+}
+
+std::uint64_t size_of(const std::string& path) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(path, none);
+  return none ? 0 : size;
+}
+
+}  // namespace
+
+FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSettings settings,
+                 FarmRunView view)
+    : farm_(farm), settings_(std::move(settings)), view_(std::move(view)), loop_(node::socket_policy(farm)) {
+  // The order of starting: a supervisor to report to, writers to store, readouts with their ports, DCMs.
+  for (const config::Role role :
+       {config::Role::supervisor, config::Role::writer, config::Role::readout, config::Role::dcm}) {
+    for (const config::NodePlan* node : plan.of_role(role)) {
+      if (node->masked) continue;
+      nodes_.push_back({node, {}, Restarts(restart_settings(farm)), {}, "starting", 0, 0});
+    }
+  }
+  if (nodes_.empty() || nodes_.front().plan->role != config::Role::supervisor) {
+    throw std::runtime_error("the farm has no supervisor");
+  }
+  identity_.role = messages::Role::control;
+  identity_.name = "weir-run";
+  identity_.run = RunNumber(farm.run().number());
+  identity_.farm = farm.farm();
+  identity_.incarnation = Incarnation(1);
+  limits_.frame_bytes_max = static_cast<std::uint32_t>(farm.network().frame_bytes_max());
+}
+
+FarmRunResult FarmRun::run() {
+  loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
+    if (signal != SIGCHLD) on_signal(signal);
+  });
+  now_ns_ = heard_ns_ = loop_.now_ns();
+  start(supervisor());
+  while (has_child() || (stage_ != Stage::settled && stage_ != Stage::ending)) {
+    loop_.run_once([this](TimeNs now_ns) { pass(now_ns); }, kIdleWait);
+  }
+  return std::move(result_);
+}
+
+void FarmRun::pass(TimeNs now_ns) {
+  now_ns_ = now_ns;
+  reap(now_ns);
+  find_supervisor();
+  if (link_) link_->tick(loop_, now_ns);
+  if (stage_ == Stage::connecting && link_->ready()) start_nodes();
+  restart_due(now_ns);
+  watch_roles(now_ns);
+  watch_supervisor(now_ns);
+  hurry(now_ns);
+}
+
+// ---- processes
+
+std::string FarmRun::log_file(const Node& node) const {
+  return settings_.log_folder + "/" + node.plan->name + ".log";
+}
+
+void FarmRun::start(Node& node) {
+  ChildSettings child;
+  child.program = settings_.program_folder + "/" + program_of(node.plan->role);
+  child.arguments = {"--farm", settings_.farm_file, "--name", node.plan->name};
+  if (node.plan->role != config::Role::supervisor) {
+    child.arguments.insert(child.arguments.end(),
+                           {"--supervisor", fmt::format("{}:{}", supervisor_at_.host, supervisor_at_.port)});
+  }
+  if (!settings_.log_level.empty()) {
+    child.arguments.insert(child.arguments.end(), {"--log-level", settings_.log_level});
+  }
+  child.log_file = log_file(node);
+  child.append_log = node.starts > 0;
+  child.read_output = node.plan->role == config::Role::supervisor;
+  node.log_from = child.append_log ? size_of(child.log_file) : 0;
+  ++node.starts;
+  auto started = Child::start(child);
+  if (!started) return give_up(node.plan->name + ": " + started.error());
+  node.child = std::move(*started);
+  node.state = "starting";
+}
+
+void FarmRun::start_nodes() {
+  stage_ = Stage::gathering;
+  for (std::size_t i = 1; i < nodes_.size() && stage_ == Stage::gathering; ++i) start(nodes_[i]);
+}
+
+bool FarmRun::has_child() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.child.running(); });
+}
+
+void FarmRun::signal_all(int signal) {
+  for (const Node& node : nodes_) node.child.send_signal(signal);
+}
+
+std::string FarmRun::story(const Node& node, const ProcessEnd& end) const {
+  const std::string reason = last_error_of_file(log_file(node), node.log_from);
+  return fmt::format("{} ended with {}{}{}", node.plan->name, describe(end), reason.empty() ? "" : ": ",
+                     reason);
+}
+
+void FarmRun::reap(TimeNs now_ns) {
+  for (Node& node : nodes_) {
+    if (const auto end = node.child.poll()) ended(node, *end, now_ns);
+  }
+}
+
+void FarmRun::ended(Node& node, const ProcessEnd& end, TimeNs now_ns) {
+  result_.processes.push_back({node.plan->name, std::string(config::name(node.plan->role)), end});
+  node.state = end.well() ? "ended" : "dead: " + describe(end);
+  if (stage_ == Stage::ending) return;
+  if (end.well()) {
+    if (&node == &supervisor() && stage_ != Stage::settled) supervisor_ended_ns_ = now_ns;
+    return;
+  }
+  const std::string what = story(node, end);
+  if (stage_ == Stage::settled) {
+    result_.faults.push_back(what);
+    return;
+  }
+  if (&node == &supervisor() || stage_ != Stage::running) return give_up(what);
+  result_.faults.push_back(what);
+  node.restart_at_ns = run_over_ ? std::nullopt : node.restarts.after_end(end.status, now_ns);
+  if (node.restart_at_ns) {
+    node.state += ", starts again";
+    view_.say(
+        fmt::format("{}: starts again ({} of {})", what, node.restarts.count(), farm_.run().restarts_max()));
+  } else {
+    view_.say(what + (run_over_ ? "" : ": stays away"));
+  }
+}
+
+void FarmRun::restart_due(TimeNs now_ns) {
+  for (Node& node : nodes_) {
+    if (!node.restart_at_ns) continue;
+    if (stage_ != Stage::running || run_over_) {
+      node.restart_at_ns.reset();
+    } else if (now_ns >= *node.restart_at_ns) {
+      node.restart_at_ns.reset();
+      start(node);
+    }
+  }
+}
+
+// ---- the supervisor
+
+void FarmRun::find_supervisor() {
+  if (stage_ != Stage::supervisor) return;
+  supervisor_output_ += supervisor().child.take_output();
+  const std::size_t end = supervisor_output_.find('\n');
+  if (end == supervisor_output_.npos) return;
+  const std::string line = supervisor_output_.substr(0, end);
+  const std::size_t nodes = line.find(' ');
+  const std::size_t triggers = line.find(" triggers ");
+  if (!line.starts_with("supervisor ") || triggers == line.npos) {
+    return give_up("the supervisor does not say where it listens, but '" + line + "'");
+  }
+  supervisor_at_ = node::parse_endpoint(line.substr(nodes + 1, triggers - nodes - 1));
+  if (supervisor_at_.host == "0.0.0.0") supervisor_at_.host = "127.0.0.1";
+  if (supervisor_at_.host == "::") supervisor_at_.host = "::1";
+  const std::string offers = line.substr(triggers + std::string(" triggers ").size());
+  if (!offers.ends_with(":0")) view_.say("takes triggers at " + offers);
+  link_.emplace(identity_, static_cast<messages::PeerHandler&>(*this), limits_, peer_counters_,
+                supervisor_at_, kReconnect);
+  stage_ = Stage::connecting;
+}
+
+void FarmRun::on_ready(messages::Peer&) {
+  heard_ns_ = now_ns_;
+  stop_sent_ = false;
+  if (!stop_reason_.empty()) ask_to_stop(stop_reason_);
+}
+
+void FarmRun::on_gone(messages::Peer&, std::string_view why) { last_words_ = why; }
+
+Expected<void, wire::WireError> FarmRun::on_control(messages::Peer&, const v1::Control& message) {
+  heard_ns_ = now_ns_;
+  if (message.has_status()) {
+    const std::string& state = message.status().state();
+    if (stage_ == Stage::gathering && state != "gathering") stage_ = Stage::running;
+    run_over_ = run_over_ || state == "reporting" || state == "done";
+    result_.last_status = message.status();
+    show(message.status());
+    return {};
+  }
+  if (!message.has_summary()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  result_.account = message.summary();
+  run_over_ = true;
+  if (stage_ != Stage::ending) {
+    stage_ = Stage::settled;
+    terminate_at_ns_ = now_ns_ + kSettledPatience;
+  }
+  link_->stop();
+  return {};
+}
+
+void FarmRun::show(const v1::FarmStatus& status) {
+  LiveFrame told = rates_.take(status);
+  std::vector<LiveRow> rows;
+  for (const Node& node : nodes_) {
+    const auto row = std::find_if(told.rows.begin(), told.rows.end(),
+                                  [&](const LiveRow& one) { return one.name == node.plan->name; });
+    if (row != told.rows.end() && node.child.running()) {
+      rows.push_back(*row);
+      continue;
+    }
+    LiveRow& absent = rows.emplace_back();
+    absent.name = node.plan->name;
+    absent.role = config::name(node.plan->role);
+    absent.state = node.state;
+  }
+  told.rows = std::move(rows);
+  view_.show(told);
+}
+
+void FarmRun::watch_supervisor(TimeNs now_ns) {
+  if (stage_ == Stage::settled || stage_ == Stage::ending) return;
+  if (supervisor_ended_ns_ != 0) {
+    if (now_ns - supervisor_ended_ns_ > kAccountPatience)
+      give_up("the supervisor ended without its account of the run");
+    return;
+  }
+  const bool known = stage_ != Stage::supervisor && stage_ != Stage::connecting;
+  if (now_ns - heard_ns_ < (known ? kSilenceMax : kPortPatience)) return;
+  give_up(fmt::format("the supervisor says nothing for {} s{}{}", (now_ns - heard_ns_) / kSecond,
+                      last_words_.empty() ? "" : ": ", last_words_));
+}
+
+// ---- the end
+
+void FarmRun::watch_roles(TimeNs now_ns) {
+  if (stage_ != Stage::running || run_over_ || !result_.failure.empty()) return;
+  for (const config::Role role : {config::Role::dcm, config::Role::writer}) {
+    bool planned = false;
+    bool present = false;
+    for (const Node& node : nodes_) {
+      if (node.plan->role != role) continue;
+      planned = true;
+      present = present || node.child.running() || node.restart_at_ns;
+    }
+    if (!planned || present) continue;
+    if (role_empty_ns_ == 0) role_empty_ns_ = now_ns;
+    if (now_ns - role_empty_ns_ < kRoleEmptyMax) return;
+    result_.failure = fmt::format("no {} is left", person_name(role));
+    if (!result_.faults.empty()) result_.failure += ": " + result_.faults.back();
+    return ask_to_stop(result_.failure);
+  }
+  role_empty_ns_ = 0;
+}
+
+void FarmRun::on_signal(int signal) {
+  ++signals_;
+  if (signals_ > 1) {
+    give_up(std::string("killed by the second ") + signal_name(signal));
+    kill_at_ns_ = now_ns_;
+  } else if (stage_ == Stage::running) {
+    view_.say("stops: waits for the slices in flight (Ctrl-C again kills)");
+    ask_to_stop(signal_name(signal));
+  } else if (stage_ != Stage::settled) {
+    give_up(std::string("stopped before the run began: ") + signal_name(signal));
+  }
+}
+
+void FarmRun::ask_to_stop(const std::string& reason) {
+  stop_reason_ = reason;
+  if (!link_ || !link_->ready() || stop_sent_) return;
+  stop_sent_ = true;
+  v1::Control message;
+  message.mutable_command()->set_kind(v1::Command::STOP);
+  message.mutable_command()->set_reason(reason);
+  link_->peer().send(message);
+}
+
+void FarmRun::give_up(const std::string& reason) {
+  if (stage_ == Stage::ending) return;
+  if (result_.failure.empty()) result_.failure = reason;
+  stage_ = Stage::ending;
+  if (link_) link_->stop();
+  for (Node& node : nodes_) node.restart_at_ns.reset();
+  signal_all(SIGTERM);
+  kill_at_ns_ = now_ns_ + kTerminatePatience;
+}
+
+void FarmRun::hurry(TimeNs now_ns) {
+  if (stage_ == Stage::settled && terminate_at_ns_ != 0 && now_ns >= terminate_at_ns_) {
+    for (const Node& node : nodes_) {
+      if (node.child.running()) result_.faults.push_back(node.plan->name + " did not end by itself");
+    }
+    terminate_at_ns_ = 0;
+    kill_at_ns_ = now_ns + kTerminatePatience;
+    signal_all(SIGTERM);
+  }
+  if (kill_at_ns_ != 0 && now_ns >= kill_at_ns_) signal_all(SIGKILL);
+}
+
+}  // namespace weir::run

@@ -1,0 +1,49 @@
+#include "commands.hpp"
+#include <weir/storage/file_command.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+
+namespace weir::commands {
+namespace {
+
+using storage::FileCommand;
+using storage::FileVerb;
+
+CLI::App* add_verb(CLI::App& app, const std::shared_ptr<FileCommand>& options, int& status, FileVerb verb,
+                   const char* name, const char* description) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->add_option("FILE", options->paths, "run files (*.weir, *.weir.part)")->required();
+  command->callback([options, verb, &status] {
+    options->verb = verb;
+    status = storage::run_file_command(*options, std::cout, std::cerr);
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_file(CLI::App& app, int& status) {
+  auto options = std::make_shared<FileCommand>();
+  CLI::App* file = app.add_subcommand("file", "Look into run files");
+  file->require_subcommand(1);
+  CLI::App* info = add_verb(*file, options, status, FileVerb::info, "info", "What a file holds, in a screen");
+  CLI::App* ls = add_verb(*file, options, status, FileVerb::ls, "ls", "A line for each slice");
+  CLI::App* dump = add_verb(*file, options, status, FileVerb::dump, "dump", "One slice in full");
+  CLI::App* verify = add_verb(*file, options, status, FileVerb::verify, "verify",
+                              "Check every checksum, and the index against the records");
+  for (CLI::App* command : {info, ls, verify})
+    command->add_flag("--json", options->json, "a JSON object a line");
+  for (CLI::App* command : {ls, dump})
+    command->add_flag("--all", options->all, "dead copies too, and every byte");
+  ls->add_option("--lines", options->lines_max, "so many slices of a file; 0: all")->type_name("N");
+  ls->add_option("--slice", options->slice, "this slice only")->type_name("ID");
+  dump->add_option("--slice", options->slice, "which one")->type_name("ID")->required();
+  dump->add_option("--source", options->source, "this fragment only")->type_name("ID");
+  dump->add_option("--event", options->event, "this output event only")->type_name("ID");
+  dump->add_flag("--raw", options->raw, "the bytes of --source or --event as they are, nothing else");
+}
+
+}  // namespace weir::commands

@@ -1,0 +1,145 @@
+#include "text.hpp"
+#include <weir/base/time.hpp>
+#include <weir/messages/peer.hpp>
+#include <weir/node/report.hpp>
+#include <weir/run/live_view.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::run {
+namespace {
+
+std::uint64_t sum_with_prefix(const v1::Report& report, std::string_view prefix) {
+  std::uint64_t sum = 0;
+  for (const auto& [key, value] : report.counters()) {
+    if (key.starts_with(prefix)) sum += value;
+  }
+  return sum;
+}
+
+struct Totals {
+  std::uint64_t slices = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t lost = 0;
+};
+
+Totals totals_of(const v1::Report& report) {
+  const auto count = [&](const char* key) { return node::counter_of(report, key); };
+  switch (report.role()) {
+    case v1::ROLE_SUPERVISOR:
+      return {count("triggered"), 0, sum_with_prefix(report, "discarded.")};
+    case v1::ROLE_READOUT:
+      return {count("readout.made"), count("net.bytes_sent"), sum_with_prefix(report, "fragments.dropped.")};
+    case v1::ROLE_DCM:
+      return {count("dcm.assigned"), count("fragments.bytes"), sum_with_prefix(report, "fragments.missing.")};
+    case v1::ROLE_WRITER:
+      return {count("writer.records"), count("writer.bytes_stored"), count("writer.dead_copies")};
+    default:
+      return {};
+  }
+}
+
+std::string heading() {
+  return fmt::format("  {:<16} {:>10} {:>10} {:>9} {:>9}  {}", "process", "slices/s", "rate", "in flight",
+                     "lost", "state");
+}
+
+std::string line_of(const LiveRow& row) {
+  const std::string bytes = row.role == "supervisor" ? "" : bytes_text(row.bytes_per_s) + "/s";
+  return fmt::format("  {:<16} {:>10.1f} {:>10} {:>9} {:>9}  {}", row.name, row.slices_per_s, bytes,
+                     row.in_flight, row.lost, row.state);
+}
+
+// One row for all of a role: sums; slices/s of readouts, which all make every slice, is their mean.
+std::vector<LiveRow> by_role(const std::vector<LiveRow>& rows) {
+  struct Group {
+    LiveRow row;
+    std::size_t members = 0;
+    std::map<std::string, std::size_t> states;
+  };
+  std::vector<Group> groups;
+  for (const LiveRow& row : rows) {
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& one) { return one.row.role == row.role; });
+    if (group == groups.end()) {
+      group = groups.emplace(groups.end());
+      group->row.role = row.role;
+    }
+    ++group->members;
+    ++group->states[row.state];
+    group->row.slices_per_s += row.slices_per_s;
+    group->row.bytes_per_s += row.bytes_per_s;
+    group->row.in_flight += row.in_flight;
+    group->row.lost += row.lost;
+  }
+  std::vector<LiveRow> merged;
+  for (Group& group : groups) {
+    if (group.row.role == "readout") group.row.slices_per_s /= static_cast<double>(group.members);
+    group.row.name = counted(group.members, group.row.role);
+    for (const auto& [state, count] : group.states) {
+      if (!group.row.state.empty()) group.row.state += ", ";
+      group.row.state += group.states.size() == 1 ? state : fmt::format("{} {}", count, state);
+    }
+    merged.push_back(std::move(group.row));
+  }
+  return merged;
+}
+
+}  // namespace
+
+LiveRow LiveRates::row_of(const v1::Report& report) {
+  const Totals totals = totals_of(report);
+  Last& last = last_[report.name()];
+  if (last.incarnation != report.incarnation())
+    last = {report.incarnation(), report.now_ns(), totals.slices, totals.bytes, 0, 0};
+  if (const auto passed = report.now_ns() - last.now_ns; passed > 0) {
+    const double seconds = static_cast<double>(passed) / static_cast<double>(kSecond);
+    last.slices_per_s = static_cast<double>(totals.slices - std::min(last.slices, totals.slices)) / seconds;
+    last.bytes_per_s = static_cast<double>(totals.bytes - std::min(last.bytes, totals.bytes)) / seconds;
+    last.now_ns = report.now_ns();
+    last.slices = totals.slices;
+    last.bytes = totals.bytes;
+  }
+  LiveRow row;
+  row.name = report.name();
+  row.role = messages::name(static_cast<messages::Role>(report.role()));
+  row.state = report.state();
+  row.slices_per_s = last.slices_per_s;
+  row.bytes_per_s = last.bytes_per_s;
+  row.lost = totals.lost;
+  const auto in_flight = report.gauges().find("slices_in_flight");
+  if (in_flight != report.gauges().end()) row.in_flight = static_cast<std::uint64_t>(in_flight->second);
+  return row;
+}
+
+LiveFrame LiveRates::take(const v1::FarmStatus& status) {
+  LiveFrame frame;
+  frame.state = status.state();
+  frame.run_s = static_cast<double>(status.run_ns()) / static_cast<double>(kSecond);
+  for (const v1::Report& report : status.nodes()) {
+    frame.rows.push_back(row_of(report));
+    if (report.role() != v1::ROLE_SUPERVISOR) continue;
+    frame.triggered = node::counter_of(report, "triggered");
+    frame.stored = node::counter_of(report, "stored");
+    frame.rejected = node::counter_of(report, "rejected");
+    frame.discarded = frame.rows.back().lost;
+  }
+  return frame;
+}
+
+std::vector<std::string> format_live(const LiveFrame& frame, std::size_t columns, std::size_t rows_max) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("{:>7.1f} s  {}: {} triggered, {} stored, {} rejected, {} discarded",
+                              frame.run_s, frame.state, frame.triggered, frame.stored, frame.rejected,
+                              frame.discarded));
+  lines.push_back(heading());
+  for (const LiveRow& row : frame.rows.size() > rows_max ? by_role(frame.rows) : frame.rows) {
+    lines.push_back(line_of(row));
+  }
+  for (std::string& line : lines) line.resize(std::min(line.size(), columns));
+  return lines;
+}
+
+}  // namespace weir::run

@@ -1,0 +1,136 @@
+#include "text.hpp"
+#include <weir/base/crc32c.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/run/records.hpp>
+#include <weir/run/version.hpp>
+#include <weir/storage/format.hpp>
+#include <weir/weir_filter.h>
+#include <weir/wire/frame.hpp>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+namespace weir::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRunPrefix = "run-";
+
+std::string stem(const std::string& out, RunNumber run) {
+  return fmt::format("{}/run-{:06}", out, run.value);
+}
+
+// YAML's double-quoted form, for text that a person chose.
+std::string yaml_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return out + '"';
+}
+
+std::string list_of(const std::vector<SourceId>& sources) {
+  std::string text;
+  for (const SourceId source : sources) text += (text.empty() ? "" : ", ") + std::to_string(source.value);
+  return "[" + text + "]";
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return std::move(bytes).str();
+}
+
+std::string filter_record(const v1::Farm& farm, const std::string& plugin_path) {
+  std::string text = fmt::format("filter:\n  plugin: {}\n", yaml_text(farm.filter().plugin()));
+  if (plugin_path.empty()) return text;
+  const std::string library = read_file(plugin_path);
+  const std::uint32_t crc =
+      crc32c(ConstBytes(reinterpret_cast<const std::byte*>(library.data()), library.size()));
+  return text + fmt::format("  path: {}\n  bytes: {}\n  crc32c: \"{:08x}\"\n", yaml_text(plugin_path),
+                            library.size(), crc);
+}
+
+std::string nodes_record(const config::FarmPlan& plan) {
+  std::string text = "nodes:\n";
+  for (const config::NodePlan& node : plan.nodes) {
+    text += fmt::format("  - name: {}\n    role: {}\n", yaml_text(node.name), config::name(node.role));
+    if (node.role == config::Role::readout) text += "    sources: " + list_of(node.sources) + "\n";
+    if (node.masked) text += "    masked: true\n";
+  }
+  return text + "masked_sources: " + list_of(plan.masked) + "\n";
+}
+
+}  // namespace
+
+RecordPaths record_paths(const std::string& out, RunNumber run) {
+  const std::string base = stem(out, run);
+  return {base + "-begin.yaml", base + "-farm.yaml", base + "-end.json", out + "/log"};
+}
+
+RunNumber free_run_number(RunNumber from, const std::vector<std::string>& file_names) {
+  std::set<std::uint32_t> taken;
+  for (std::string_view name : file_names) {
+    if (!name.starts_with(kRunPrefix)) continue;
+    name.remove_prefix(kRunPrefix.size());
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error == std::errc() && end != name.data() + name.size() && *end == '-') taken.insert(number);
+  }
+  std::uint32_t number = from.value;
+  while (taken.contains(number)) ++number;
+  return RunNumber(number);
+}
+
+std::vector<std::string> file_names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
+std::string locate_plugin(const std::string& name_or_path, const std::vector<std::string>& folders) {
+  std::error_code none;
+  if (name_or_path.find('/') != name_or_path.npos || name_or_path.ends_with(".so")) {
+    return fs::is_regular_file(name_or_path, none) ? name_or_path : std::string();
+  }
+  for (const std::string& folder : folders) {
+    const fs::path path = fs::path(folder) / (name_or_path + ".so");
+    if (fs::is_regular_file(path, none)) return path.string();
+  }
+  return {};
+}
+
+std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
+                         const std::string& plugin_path) {
+  std::string text = fmt::format("run: {}\nfarm: {}\nbegin: {}\n", farm.run().number(),
+                                 yaml_text(farm.farm()), utc_text(begin_utc));
+  text += fmt::format("versions:\n  weir: {}\n  wire: {}\n  file_format: {}\n  filter_abi: {}\n", kVersion,
+                      wire::kVersion, storage::kFormatVersion, WEIR_FILTER_ABI_VERSION);
+  text += filter_record(farm, plugin_path) + nodes_record(plan) + "configuration:\n";
+  std::istringstream lines(config::to_yaml(farm));
+  for (std::string line; std::getline(lines, line);) text += line.empty() ? "\n" : "  " + line + "\n";
+  return text;
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return !file.fail();
+}
+
+}  // namespace weir::run

@@ -1,0 +1,19 @@
+#include <weir/run/restarts.hpp>
+
+#include <algorithm>
+
+namespace weir::run {
+namespace {
+
+constexpr std::uint32_t kDoublingsMax = 20;  // far beyond any backoff_max_ns
+
+}  // namespace
+
+std::optional<TimeNs> Restarts::after_end(int status, TimeNs now_ns) {
+  if (status == 0 || !settings_.on_failure || count_ >= settings_.restarts_max) return std::nullopt;
+  const std::uint32_t doublings = std::min(count_, kDoublingsMax);
+  ++count_;
+  return now_ns + std::min(settings_.backoff_ns << doublings, settings_.backoff_max_ns);
+}
+
+}  // namespace weir::run

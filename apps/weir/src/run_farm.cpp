@@ -1,0 +1,191 @@
+#include "farm.hpp"
+#include "run_data.hpp"
+#include "text.hpp"
+#include <weir/node/paths.hpp>
+#include <weir/run/exit_status.hpp>
+#include <weir/run/farm_command.hpp>
+#include <weir/run/farm_run.hpp>
+#include <weir/run/live_screen.hpp>
+#include <weir/run/records.hpp>
+#include <weir/run/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace weir::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+UtcNs utc_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+FarmOptions with_overrides(const RunOptions& options) {
+  FarmOptions farm = options.farm;
+  if (options.slices) farm.sets.push_back(fmt::format("run.slices={}", *options.slices));
+  if (options.duration_s) farm.sets.push_back(fmt::format("run.duration_s={}", *options.duration_s));
+  return farm;
+}
+
+std::string intentions(const LoadedFarm& loaded) {
+  const auto count = [&](config::Role role, const char* noun) {
+    const auto nodes = loaded.plan.of_role(role);
+    const auto present =
+        std::count_if(nodes.begin(), nodes.end(), [](const auto* node) { return !node->masked; });
+    return counted(static_cast<std::uint64_t>(present), noun);
+  };
+  const std::size_t read = loaded.plan.sources.size() - loaded.plan.masked.size();
+  return fmt::format("farm {}, run {}: {} ({}), {}, {}; into {}", loaded.farm.farm(),
+                     loaded.farm.run().number(), count(config::Role::readout, "readout"),
+                     counted(read, "source"), count(config::Role::dcm, "DCM"),
+                     count(config::Role::writer, "writer"), loaded.farm.run().out());
+}
+
+// The run's folder with its begin-of-run records; the error is a sentence.
+Expected<RecordPaths, std::string> prepare_folder(LoadedFarm& loaded, LiveScreen& screen) {
+  const std::string& out = loaded.farm.run().out();
+  std::error_code error;
+  fs::create_directories(out + "/log", error);
+  if (error)
+    return Unexpected<std::string>(fmt::format("run.out: cannot make '{}/log': {}", out, error.message()));
+  const RunNumber wanted(loaded.farm.run().number());
+  const RunNumber run = free_run_number(wanted, file_names_in(out));
+  if (run != wanted) {
+    screen.say(fmt::format("{} holds run {} already: this is run {}", out, wanted.value, run.value));
+    loaded.farm.mutable_run()->set_number(run.value);
+  }
+  RecordPaths paths = record_paths(out, run);
+  std::vector<std::string> folders(loaded.farm.filter().search_path().begin(),
+                                   loaded.farm.filter().search_path().end());
+  folders.push_back(node::plugin_folder());
+  const std::string plugin = locate_plugin(loaded.farm.filter().plugin(), folders);
+  const bool written = write_file(paths.farm, "# Every key of this run. It runs again with: weir run FILE\n" +
+                                                  config::to_yaml(loaded.farm)) &&
+                       write_file(paths.begin, begin_record(loaded.farm, loaded.plan, utc_now(), plugin));
+  if (!written) {
+    return Unexpected<std::string>(
+        fmt::format("run.out: cannot write into '{}': {}", out, std::strerror(errno)));
+  }
+  return paths;
+}
+
+// What is known of a run whose supervisor gave no account: its last status.
+v1::RunSummary account_of(const v1::FarmStatus& status, std::uint32_t run) {
+  v1::RunSummary account;
+  account.set_run(run);
+  account.set_duration_ns(status.run_ns());
+  *account.mutable_nodes() = status.nodes();
+  for (const v1::Report& report : status.nodes()) {
+    if (report.role() == v1::ROLE_SUPERVISOR) *account.mutable_counters() = report.counters();
+  }
+  return account;
+}
+
+Summary summary_of(const FarmRunResult& result, const v1::Farm& farm) {
+  Summary summary =
+      summarize(result.account ? *result.account : account_of(result.last_status, farm.run().number()));
+  summary.farm = farm.farm();
+  summary.processes = result.processes;
+  RunEnd end;
+  end.failure = result.failure;
+  end.has_summary = result.account.has_value();
+  end.balanced = end.has_summary && result.account->balanced();
+  end.faults = (end.has_summary && result.account->faults()) || !result.faults.empty();
+  end.processes_well = std::all_of(result.processes.begin(), result.processes.end(),
+                                   [](const ProcessRecord& process) { return process.end.well(); });
+  summary.faults.insert(summary.faults.end(), result.faults.begin(), result.faults.end());
+  summary.exit_status = exit_status(end);
+  summary.failure = summary.exit_status == kExitFailed ? explain(end) : "";
+  if (summary.reason.empty()) summary.reason = summary.failure;
+  return summary;
+}
+
+// What the summary says of the disk besides the reports.
+void look_at_data(const v1::Farm& farm, Summary& summary) {
+  const RunNumber run(farm.run().number());
+  add_unreported_files(farm.run().out(), run, summary);
+  if (farm.source().kind() != v1::SourceSettings::KIND_HITS || farm.hits().track_rate_hz() == 0) return;
+  const std::string& path = farm.hits().truth_file();
+  std::ifstream truth(path.empty() ? farm.run().out() + "/truth.jsonl" : path);
+  summary.truth = compare_with_truth(truth, run, stored_slices(summary.files));
+}
+
+// Commands that show the reader some of the data.
+std::string suggestions(const Summary& summary) {
+  const auto file = std::find_if(summary.files.begin(), summary.files.end(),
+                                 [](const Summary::File& one) { return one.slices > 0; });
+  if (file == summary.files.end()) return {};
+  std::string text = fmt::format("\nNext\n  weir file ls {}\n", file->path);
+  const std::vector<std::uint64_t> slices = stored_slices({*file});
+  if (!slices.empty()) text += fmt::format("  weir file dump --slice {} {}\n", slices.front(), file->path);
+  return text;
+}
+
+void print_end(const Summary& summary, const RecordPaths& paths, std::FILE* out) {
+  std::string text = to_text(summary);
+  text += fmt::format("\nRecords\n  {}\n  {}\n  {}/*.log\n", paths.begin, paths.end, paths.log);
+  text += suggestions(summary);
+  std::fputs(text.c_str(), out);
+  std::fflush(out);
+}
+
+bool write_summary(const Summary& summary, const std::string& path, std::FILE* err) {
+  if (path.empty() || write_file(path, to_json(summary))) return true;
+  fmt::print(err, "weir run: cannot write the summary to '{}': {}\n", path, std::strerror(errno));
+  return false;
+}
+
+int fail(std::FILE* err, const std::string& why) {
+  fmt::print(err, "weir run: {}\n", why);
+  return kExitFailed;
+}
+
+int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err) {
+  LiveScreen screen(out, options.quiet);
+  const auto say = [&](const std::string& line) {
+    if (!options.quiet) screen.say(line);
+  };
+  const auto paths = prepare_folder(loaded, screen);
+  if (!paths) return fail(err, paths.error());
+  say(intentions(loaded));
+  FarmRun run(loaded.farm, loaded.plan, {node::program_folder(), paths->farm, paths->log, options.log_level},
+              {[&](const LiveFrame& frame) { screen.show(frame); }, say});
+  const FarmRunResult result = run.run();
+  Summary summary = summary_of(result, loaded.farm);
+  look_at_data(loaded.farm, summary);
+  if (!options.quiet && result.account) print_end(summary, *paths, out);
+  const bool recorded = write_summary(summary, paths->end, err);
+  const bool written = write_summary(summary, options.summary_file, err) && recorded;
+  if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);
+  return written ? summary.exit_status : kExitFailed;
+}
+
+}  // namespace
+
+int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away does not end the run
+  auto loaded = load(with_overrides(options));
+  if (!loaded) {
+    fmt::print(err, "{}\n", config::to_text(loaded.error()));
+    return kExitUsage;
+  }
+  if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
+  if (!options.out.empty()) loaded->farm.mutable_run()->set_out(options.out);
+  try {
+    return run_loaded(*loaded, options, out, err);
+  } catch (const std::exception& error) {
+    return fail(err, error.what());
+  }
+}
+
+}  // namespace weir::run

@@ -1,0 +1,122 @@
+#include <weir/base/time.hpp>
+#include <weir/node/report.hpp>
+#include <weir/run/summary.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace weir::run {
+namespace {
+
+using Counters = google::protobuf::Map<std::string, std::uint64_t>;
+
+// `prefix`REASON: adds each to `counts` by its reason.
+void add_by_reason(const Counters& counters, std::string_view prefix, Counts& counts) {
+  for (const auto& [key, value] : counters) {
+    if (key.starts_with(prefix) && value > 0) counts[key.substr(prefix.size())] += value;
+  }
+}
+
+void add_fragments(const v1::Report& report, Summary& summary) {
+  for (const std::string& outcome : fragment_outcomes()) {
+    summary.fragments[outcome] += node::counter_of(report, "fragments." + outcome);
+  }
+  add_by_reason(report.counters(), "fragments.missing.", summary.fragments_missing);
+  add_by_reason(report.counters(), "fragments.dropped.", summary.fragments_dropped);
+}
+
+void add_files(const v1::Report& report, std::vector<Summary::File>& files) {
+  for (const v1::Report::File& file : report.files()) {
+    auto known =
+        std::find_if(files.begin(), files.end(), [&](const auto& one) { return one.path == file.path(); });
+    if (known == files.end()) known = files.emplace(files.end());
+    *known = {file.path(), file.bytes(), file.slices(), file.crc32c()};
+  }
+}
+
+void add_filter(const v1::Report& report, Summary& summary) {
+  add_by_reason(report.counters(), "filter.", summary.filter);
+  const auto plugin = report.notes().find("filter");
+  if (plugin != report.notes().end()) summary.filter_plugin = plugin->second;
+}
+
+double per_second(std::uint64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+void add_outcomes(const v1::RunSummary& account, Summary& summary) {
+  const auto count = [&](const char* key) {
+    const auto found = account.counters().find(key);
+    return found == account.counters().end() ? 0 : found->second;
+  };
+  summary.offered = count("offered");
+  summary.triggered = count("triggered");
+  summary.stored = count("stored");
+  summary.stored_incomplete = count("stored_incomplete");
+  summary.rejected = count("rejected");
+  add_by_reason(account.counters(), "vetoed.", summary.vetoed);
+  add_by_reason(account.counters(), "discarded.", summary.discarded);
+}
+
+}  // namespace
+
+const std::vector<std::string>& fragment_outcomes() {
+  static const std::vector<std::string> names = {
+      "produced",  "requested",  "received",    "late",   "duplicate", "unknown", "corrupt",
+      "truncated", "suppressed", "asked_again", "served", "cleared",   "held"};
+  return names;
+}
+
+Percentiles percentiles_of(const metrics::Histogram& histogram) {
+  return {histogram.count(),        histogram.percentile(50),   histogram.percentile(90),
+          histogram.percentile(99), histogram.percentile(99.9), histogram.max()};
+}
+
+std::uint64_t total_of(const Counts& counts) {
+  std::uint64_t total = 0;
+  for (const auto& [reason, count] : counts) total += count;
+  return total;
+}
+
+Summary summarize(const v1::RunSummary& account) {
+  Summary summary;
+  summary.run = account.run();
+  summary.reason = account.reason();
+  summary.begin_utc_ns = account.begin_utc_ns();
+  summary.duration_s = static_cast<double>(account.duration_ns()) / static_cast<double>(kSecond);
+  summary.ledger_balanced = account.balanced();
+  summary.ledger_text = account.ledger_text();
+  for (const auto& equation : account.equations()) {
+    summary.ledger.push_back(
+        {equation.name(), equation.left(), equation.right(), equation.good(), equation.note()});
+  }
+  summary.faults.assign(account.faults_text().begin(), account.faults_text().end());
+  add_outcomes(account, summary);
+
+  metrics::Histogram latency;
+  metrics::Histogram build_latency;
+  metrics::Histogram decision_latency;
+  for (const std::string& outcome : fragment_outcomes()) summary.fragments[outcome] = 0;
+  for (const v1::Report& report : account.nodes()) {
+    add_fragments(report, summary);
+    add_files(report, summary.files);
+    summary.retransmits += node::counter_of(report, "net.retransmits");
+    summary.bytes_stored += node::counter_of(report, "writer.bytes_stored");
+    if (report.role() != v1::ROLE_DCM) continue;
+    summary.bytes_in += node::counter_of(report, "fragments.bytes");
+    summary.output_events += node::counter_of(report, "dcm.output_events");
+    add_filter(report, summary);
+    latency.merge(node::histogram_of(report, "latency_us"));
+    build_latency.merge(node::histogram_of(report, "build_latency_us"));
+    decision_latency.merge(node::histogram_of(report, "decision_latency_us"));
+  }
+  summary.latency_us = percentiles_of(latency);
+  summary.build_latency_us = percentiles_of(build_latency);
+  summary.decision_latency_us = percentiles_of(decision_latency);
+  summary.slices_per_s = per_second(summary.triggered, summary.duration_s);
+  summary.fragments_per_s = per_second(summary.fragments["received"], summary.duration_s);
+  summary.goodput_bytes_per_s = per_second(summary.bytes_in, summary.duration_s);
+  return summary;
+}
+
+}  // namespace weir::run

@@ -1,0 +1,121 @@
+#include "text.hpp"
+#include <weir/run/json.hpp>
+#include <weir/run/summary.hpp>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+namespace weir::run {
+namespace {
+
+namespace json = boost::json;
+
+json::object object_of(const Counts& counts) {
+  json::object object;
+  for (const auto& [key, value] : counts) object.emplace(key, value);
+  return object;
+}
+
+json::object object_of(const Percentiles& percentiles) {
+  return {{"p50", percentiles.p50},   {"p90", percentiles.p90}, {"p99", percentiles.p99},
+          {"p999", percentiles.p999}, {"max", percentiles.max}, {"count", percentiles.count}};
+}
+
+json::object fragments_of(const Summary& summary) {
+  json::object object;
+  for (const std::string& outcome : fragment_outcomes()) {
+    const auto found = summary.fragments.find(outcome);
+    object.emplace(outcome, found == summary.fragments.end() ? 0 : found->second);
+  }
+  object.emplace("missing", object_of(summary.fragments_missing));
+  object.emplace("dropped", object_of(summary.fragments_dropped));
+  return object;
+}
+
+json::array ledger_of(const Summary& summary) {
+  json::array array;
+  for (const Summary::Equation& equation : summary.ledger) {
+    array.push_back({{"name", equation.name},
+                     {"left", equation.left},
+                     {"right", equation.right},
+                     {"good", equation.good},
+                     {"note", equation.note}});
+  }
+  return array;
+}
+
+json::array files_of(const Summary& summary) {
+  json::array array;
+  for (const Summary::File& file : summary.files) {
+    array.push_back({{"path", file.path},
+                     {"bytes", file.bytes},
+                     {"slices", file.slices},
+                     {"crc32c", fmt::format("{:08x}", file.crc32c)}});
+  }
+  return array;
+}
+
+json::array processes_of(const Summary& summary) {
+  json::array array;
+  for (const ProcessRecord& process : summary.processes) {
+    array.push_back({{"name", process.name},
+                     {"role", process.role},
+                     {"cpu_s", process.end.cpu_s},
+                     {"rss_max_bytes", process.end.rss_max_bytes},
+                     {"exit_status", process.end.status}});
+  }
+  return array;
+}
+
+json::value truth_of(const Summary& summary) {
+  if (!summary.truth) return nullptr;
+  json::array bins;
+  for (const TruthComparison::Bin& bin : summary.truth->bins) {
+    bins.push_back({{"modules_min", bin.modules_min}, {"tracks", bin.tracks}, {"stored", bin.stored}});
+  }
+  return json::object{{"tracks", summary.truth->tracks},
+                      {"by_modules", std::move(bins)},
+                      {"stored_without_track", summary.truth->stored_without_track}};
+}
+
+}  // namespace
+
+std::string to_json(const Summary& summary) {
+  json::object object;
+  object.emplace("farm", summary.farm);
+  object.emplace("run", summary.run);
+  object.emplace("begin", utc_text(summary.begin_utc_ns));
+  object.emplace("duration_s", summary.duration_s);
+  object.emplace("reason", summary.reason);
+  object.emplace("failure", summary.failure);
+  object.emplace("exit_status", summary.exit_status);
+  object.emplace("offered", summary.offered);
+  object.emplace("vetoed", object_of(summary.vetoed));
+  object.emplace("triggered", summary.triggered);
+  object.emplace("stored", summary.stored);
+  object.emplace("stored_incomplete", summary.stored_incomplete);
+  object.emplace("rejected", summary.rejected);
+  object.emplace("discarded", object_of(summary.discarded));
+  object.emplace("fragments", fragments_of(summary));
+  object.emplace("ledger_balanced", summary.ledger_balanced);
+  object.emplace("ledger", ledger_of(summary));
+  object.emplace("faults", json::array(summary.faults.begin(), summary.faults.end()));
+  object.emplace("slices_per_s", summary.slices_per_s);
+  object.emplace("fragments_per_s", summary.fragments_per_s);
+  object.emplace("goodput_bytes_per_s", summary.goodput_bytes_per_s);
+  object.emplace("latency_us", object_of(summary.latency_us));
+  object.emplace("build_latency_us", object_of(summary.build_latency_us));
+  object.emplace("decision_latency_us", object_of(summary.decision_latency_us));
+  object.emplace("retransmits", summary.retransmits);
+  object.emplace("output_events", summary.output_events);
+  object.emplace("bytes_in", summary.bytes_in);
+  object.emplace("bytes_stored", summary.bytes_stored);
+  object.emplace("filter_plugin", summary.filter_plugin);
+  object.emplace("filter", object_of(summary.filter));
+  object.emplace("truth", truth_of(summary));
+  object.emplace("files", files_of(summary));
+  object.emplace("processes", processes_of(summary));
+  return pretty(object);
+}
+
+}  // namespace weir::run

@@ -1,0 +1,179 @@
+#include "text.hpp"
+#include <weir/run/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::run {
+namespace {
+
+constexpr int kKeyWidth = 12;
+constexpr double kPercent = 100;
+constexpr std::size_t kFilesShown = 12;
+
+class Page {
+ public:
+  template <class... Arguments>
+  void line(std::string_view key, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    auto end = fmt::format_to(std::back_inserter(text_), "  {:<{}}", key, kKeyWidth);
+    fmt::format_to(end, format, std::forward<Arguments>(arguments)...);
+    text_ += '\n';
+  }
+  void heading(std::string_view heading) { fmt::format_to(std::back_inserter(text_), "\n{}\n", heading); }
+  [[nodiscard]] std::string take() { return std::exchange(text_, {}); }
+
+ private:
+  std::string text_;
+};
+
+// " (busy 3, draining 1)", or nothing.
+std::string in_brackets(const Counts& counts) {
+  std::string text;
+  for (const auto& [reason, count] : counts)
+    text += (text.empty() ? "" : ", ") + reason + " " + grouped(count);
+  return text.empty() ? text : "  (" + text + ")";
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0
+             ? ""
+             : fmt::format("{:.3g} %", kPercent * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+void add_slices(const Summary& summary, Page& page) {
+  const std::size_t width = grouped(std::max(summary.offered, summary.triggered)).size();
+  const auto row = [&](std::string_view key, std::uint64_t count, const std::string& remark) {
+    page.line(key, "{:>{}}{}{}", grouped(count), width, remark.empty() ? "" : "  ", remark);
+  };
+  if (!summary.vetoed.empty()) {
+    row("offered", summary.offered, {});
+    page.line("vetoed", "{:>{}}{}", grouped(total_of(summary.vetoed)), width, in_brackets(summary.vetoed));
+  }
+  row("triggered", summary.triggered, {});
+  std::string stored = share(summary.stored, summary.triggered);
+  if (summary.stored_incomplete > 0)
+    stored += fmt::format(", {} of them incomplete", grouped(summary.stored_incomplete));
+  row("stored", summary.stored, stored);
+  row("rejected", summary.rejected, share(summary.rejected, summary.triggered));
+  page.line("discarded", "{:>{}}{}", grouped(total_of(summary.discarded)), width,
+            in_brackets(summary.discarded));
+}
+
+void add_latency(std::string_view key, const Percentiles& latency, std::string_view meaning, Page& page) {
+  if (latency.count == 0) return;
+  page.line(key, "p50 {:<9} p90 {:<9} p99 {:<9} p99.9 {:<9} max {:<9} {}", microseconds_text(latency.p50),
+            microseconds_text(latency.p90), microseconds_text(latency.p99), microseconds_text(latency.p999),
+            microseconds_text(latency.max), meaning);
+}
+
+void add_fragments(const Summary& summary, Page& page) {
+  const auto count = [&](const char* key) {
+    const auto found = summary.fragments.find(key);
+    return found == summary.fragments.end() ? 0 : found->second;
+  };
+  page.line("fragments", "{} requested, {} received, {} missing{}", grouped(count("requested")),
+            grouped(count("received")), grouped(total_of(summary.fragments_missing)),
+            in_brackets(summary.fragments_missing));
+  Counts odd;
+  for (const char* key : {"late", "duplicate", "unknown", "corrupt", "truncated", "suppressed"}) {
+    if (count(key) > 0) odd[key] = count(key);
+  }
+  for (const auto& [reason, dropped] : summary.fragments_dropped) odd["dropped " + reason] = dropped;
+  if (!odd.empty()) page.line("", "besides:{}", in_brackets(odd));
+}
+
+void add_rates(const Summary& summary, Page& page) {
+  page.line("rate", "{:.4g} slices/s, {:.4g} fragments/s", summary.slices_per_s, summary.fragments_per_s);
+  page.line("goodput", "{}/s of fragments: {} built, {} stored{}", bytes_text(summary.goodput_bytes_per_s),
+            bytes_text(static_cast<double>(summary.bytes_in)),
+            bytes_text(static_cast<double>(summary.bytes_stored)),
+            summary.output_events == 0 ? "" : ", " + counted(summary.output_events, "output event"));
+  if (summary.retransmits > 0)
+    page.line("network", "{}", counted(summary.retransmits, "retransmitted segment"));
+  add_latency("latency", summary.latency_us, "first request to last fragment", page);
+  add_latency("building", summary.build_latency_us, "assignment to last fragment", page);
+  add_latency("decision", summary.decision_latency_us, "assignment to the filter's decision", page);
+}
+
+void add_filter(const Summary& summary, Page& page) {
+  if (summary.filter_plugin.empty() && summary.filter.empty()) return;
+  page.heading("Filter " + summary.filter_plugin);
+  std::size_t key_width = 0;
+  std::size_t count_width = 0;
+  for (const auto& [name, count] : summary.filter) {
+    key_width = std::max(key_width, name.size());
+    count_width = std::max(count_width, grouped(count).size());
+  }
+  for (const auto& [name, count] : summary.filter) {
+    const std::string a_slice =
+        summary.triggered == 0 ? ""
+                               : fmt::format("{:.3g} a slice", static_cast<double>(count) /
+                                                                   static_cast<double>(summary.triggered));
+    page.line(fmt::format("{:<{}}", name, key_width), "  {:>{}}  {}", grouped(count), count_width, a_slice);
+  }
+}
+
+void add_truth(const Summary& summary, Page& page) {
+  if (!summary.truth || summary.truth->tracks == 0) return;
+  page.heading("True tracks, by the modules that saw their light");
+  for (const TruthComparison::Bin& bin : summary.truth->bins) {
+    const bool open_end = bin.modules_max == UINT64_MAX;
+    const std::string modules = open_end ? fmt::format("{} or more", bin.modules_min)
+                                : bin.modules_min == bin.modules_max
+                                    ? std::to_string(bin.modules_min)
+                                    : fmt::format("{} to {}", bin.modules_min, bin.modules_max);
+    page.line(modules, "{:>7} tracks, {:>7} in stored slices  {}", grouped(bin.tracks), grouped(bin.stored),
+              share(bin.stored, bin.tracks));
+  }
+  page.line("none", "{:>7}         {:>7} stored slices", "", grouped(summary.truth->stored_without_track));
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += "  " + std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+void add_files(const Summary& summary, Page& page) {
+  if (summary.files.empty()) return;
+  page.heading("Run files");
+  std::size_t width = 0;
+  for (const Summary::File& file : summary.files) width = std::max(width, file.path.size());
+  const std::size_t shown = std::min(summary.files.size(), kFilesShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Summary::File& file = summary.files[i];
+    page.line(fmt::format("{:<{}}", file.path, width), "  {:>8}  {}  crc32c {:08x}",
+              bytes_text(static_cast<double>(file.bytes)), counted(file.slices, "slice"), file.crc32c);
+  }
+  if (shown < summary.files.size()) page.line("", "and {} more", summary.files.size() - shown);
+}
+
+}  // namespace
+
+std::string to_text(const Summary& summary) {
+  Page page;
+  page.heading(fmt::format("Run {} of farm {}: {:.4g} s{}{}", summary.run, summary.farm, summary.duration_s,
+                           summary.reason.empty() ? "" : ", ended: ", summary.reason));
+  add_slices(summary, page);
+  add_fragments(summary, page);
+  add_rates(summary, page);
+  add_filter(summary, page);
+  add_truth(summary, page);
+  std::string text = page.take();
+  if (!summary.ledger_text.empty()) text += "\nLedger\n" + indented(summary.ledger_text);
+  if (!summary.faults.empty()) {
+    text += "\nFaults\n";
+    for (const std::string& fault : summary.faults) text += "  " + fault + "\n";
+  }
+  add_files(summary, page);
+  return text + page.take();
+}
+
+}  // namespace weir::run

@@ -1,0 +1,23 @@
+#include "commands.hpp"
+#include <weir/run/version.hpp>
+#include <weir/storage/format.hpp>
+#include <weir/weir_filter.h>
+#include <weir/wire/frame.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+namespace weir::commands {
+
+void add_version(CLI::App& app, int& status) {
+  app.add_subcommand("version", "Versions of this program, its protocol, file format and filter ABI")
+      ->callback([&status] {
+        std::printf("weir %s\nprotocol %u\nfile format %u\nfilter ABI %u\n", run::kVersion,
+                    static_cast<unsigned>(wire::kVersion), static_cast<unsigned>(storage::kFormatVersion),
+                    static_cast<unsigned>(WEIR_FILTER_ABI_VERSION));
+        status = 0;
+      });
+}
+
+}  // namespace weir::commands

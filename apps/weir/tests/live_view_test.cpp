@@ -1,0 +1,101 @@
+#include "weir_catch.hpp"
+#include <weir/run/live_view.hpp>
+
+namespace weir::run {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+v1::FarmStatus status_at(std::int64_t seconds, std::uint64_t assigned, std::uint64_t bytes) {
+  v1::FarmStatus status;
+  status.set_state("running");
+  status.set_run_ns(seconds * kSecondNs);
+  v1::Report& dcm = *status.add_nodes();
+  dcm.set_name("dcm-0");
+  dcm.set_role(v1::ROLE_DCM);
+  dcm.set_incarnation(5);
+  dcm.set_now_ns(100 * kSecondNs + seconds * kSecondNs);
+  dcm.set_state("running");
+  (*dcm.mutable_counters())["dcm.assigned"] = assigned;
+  (*dcm.mutable_counters())["fragments.bytes"] = bytes;
+  (*dcm.mutable_counters())["fragments.missing.deadline"] = 2;
+  (*dcm.mutable_counters())["fragments.missing.source_down"] = 1;
+  (*dcm.mutable_gauges())["slices_in_flight"] = 12;
+  v1::Report& supervisor = *status.add_nodes();
+  supervisor.set_name("supervisor");
+  supervisor.set_role(v1::ROLE_SUPERVISOR);
+  (*supervisor.mutable_counters())["triggered"] = assigned + 1;
+  (*supervisor.mutable_counters())["stored"] = 4;
+  (*supervisor.mutable_counters())["rejected"] = 5;
+  (*supervisor.mutable_counters())["discarded.no_buffer"] = 6;
+  return status;
+}
+
+TEST_CASE("a process has rates from its second report on") {
+  LiveRates rates;
+  CHECK(rates.take(status_at(1, 100, 5000)).rows.at(0).slices_per_s == 0);
+  const LiveRow row = rates.take(status_at(3, 300, 9000)).rows.at(0);
+  CHECK(row.slices_per_s == 100);
+  CHECK(row.bytes_per_s == 2000);
+  CHECK(row.in_flight == 12);
+  CHECK(row.lost == 3);
+  CHECK(row.state == "running");
+}
+
+TEST_CASE("a status that repeats a report keeps its rates") {
+  LiveRates rates;
+  (void)rates.take(status_at(1, 100, 5000));
+  (void)rates.take(status_at(2, 150, 5000));
+  CHECK(rates.take(status_at(2, 150, 5000)).rows.at(0).slices_per_s == 50);
+}
+
+TEST_CASE("the counters of a restarted process begin anew without a wild rate") {
+  LiveRates rates;
+  (void)rates.take(status_at(1, 100, 5000));
+  v1::FarmStatus later = status_at(2, 10, 100);
+  later.mutable_nodes(0)->set_incarnation(6);
+  CHECK(rates.take(later).rows.at(0).slices_per_s == 0);
+}
+
+TEST_CASE("the run's line says what became of the slices") {
+  LiveRates rates;
+  const auto lines = format_live(rates.take(status_at(61, 99, 0)), 200, 10);
+  CHECK(lines.at(0) == "   61.0 s  running: 100 triggered, 4 stored, 5 rejected, 6 discarded");
+}
+
+TEST_CASE("there is a line per process under a heading") {
+  LiveRates rates;
+  (void)rates.take(status_at(1, 100, 0));
+  const auto lines = format_live(rates.take(status_at(2, 1100, 2'500'000)), 200, 10);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[1] == "  process            slices/s       rate in flight      lost  state");
+  CHECK(lines[2] == "  dcm-0                1000.0  2.50 MB/s        12         3  running");
+}
+
+TEST_CASE("no line is longer than the screen is wide") {
+  LiveRates rates;
+  for (const std::string& line : format_live(rates.take(status_at(1, 100, 0)), 30, 10))
+    CHECK(line.size() <= 30);
+}
+
+TEST_CASE("more processes than the screen has lines share one line by role") {
+  LiveFrame frame;
+  for (int i = 0; i < 4; ++i) {
+    LiveRow& row = frame.rows.emplace_back();
+    row.name = "readout-" + std::to_string(i);
+    row.role = "readout";
+    row.state = i == 3 ? "dead: signal 9 (Killed)" : "running";
+    row.slices_per_s = 100;
+    row.bytes_per_s = 1000;
+    row.lost = 1;
+  }
+  const auto lines = format_live(frame, 200, 3);
+  REQUIRE(lines.size() == 3);
+  CHECK_THAT(lines[2], ContainsSubstring("4 readouts            100.0  4.00 kB/s         0         4"));
+  CHECK_THAT(lines[2], ContainsSubstring("1 dead: signal 9 (Killed), 3 running"));
+}
+
+}  // namespace
+}  // namespace weir::run
