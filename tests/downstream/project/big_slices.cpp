@@ -1,0 +1,13 @@
+#include <weir/filter.hpp>
+
+class BigSlices : public weir::Filter {
+ public:
+  explicit BigSlices(weir::FilterSetup& setup) : Filter(setup), minimum_(setup.parameter("minimum", 1000U)) {}
+  weir::Decision process(const weir::Slice& slice) override {
+    return slice.bytes() >= minimum_ ? accept() : reject();
+  }
+
+ private:
+  unsigned minimum_;
+};
+WEIR_FILTER_PLUGIN(BigSlices, "big-slices", "1.0", "accepts slices of at least `minimum` bytes")

@@ -1,0 +1,220 @@
+#include "process.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+#include <weir/config/farm_file.hpp>
+#include <weir/dcm/node.hpp>
+#include <weir/messages/peer.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/readout/node.hpp>
+#include <weir/storage/file_disk.hpp>
+#include <weir/supervisor/node.hpp>
+#include <weir/transport/loop.hpp>
+#include <weir/v1/control.pb.h>
+#include <weir/writer/node.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace weir;
+using system_test::DummyCheck;
+using system_test::StoredRun;
+using system_test::TemporaryFolder;
+
+constexpr DurationNs kWait = 2 * kMillisecond;
+constexpr DurationNs kPatience = 60 * kSecond;
+
+struct Farm {
+  v1::Farm farm;
+  config::FarmPlan plan;
+};
+
+Farm make_farm(const TemporaryFolder& folder, const std::string& text) {
+  auto file = config::read_farm(
+      "farm: one-process\nrun: {out: \"" + (folder / "out") + "\", slices: 1000}\n" + text, "test");
+  if (!file) throw std::runtime_error(config::to_text(file.error()));
+  auto plan = config::expand(file->farm, file->locations);
+  if (!plan) throw std::runtime_error(config::to_text(plan.error()));
+  std::filesystem::create_directories(folder / "out");
+  return {file->farm, *plan};
+}
+
+// A node with all that it refers to, on a loop that may be shared.
+class Hosted {
+ public:
+  Hosted(const Farm& farm, const std::string& name, const ports::Endpoint& supervisor, transport::Loop& loop)
+      : setup_(node::make_setup(farm.farm, farm.plan, name, supervisor)) {
+    const auto totals = [&loop] { return loop.stream_totals(); };
+    switch (setup_.identity.role) {
+      case messages::Role::supervisor:
+        node_ = supervisor::make_node(
+            setup_,
+            {loop, loop, [this](const ports::Endpoint& at, const ports::Endpoint&) { listens_at_ = at; },
+             totals});
+        break;
+      case messages::Role::readout:
+        node_ = readout::make_node(setup_, {loop, loop, totals});
+        break;
+      case messages::Role::dcm:
+        node_ = dcm::make_node(setup_, {loop, loop, [&loop] { loop.wake(); }, totals, {WEIR_PLUGIN_DIR}});
+        break;
+      default:
+        disk_ = std::make_unique<storage::FileDisk>([&loop] { loop.wake(); });
+        node_ = writer::make_node(
+            setup_, {loop, loop, *disk_, [this](ports::DiskHandler& handler) { disk_->deliver(handler); },
+                     totals, [](const std::string&, std::uint32_t) {}, 0});
+    }
+  }
+  [[nodiscard]] node::Node& node() { return *node_; }
+  [[nodiscard]] const ports::Endpoint& listens_at() const { return listens_at_; }
+
+ private:
+  node::Setup setup_;
+  ports::Endpoint listens_at_;
+  std::unique_ptr<storage::FileDisk> disk_;
+  std::unique_ptr<node::Node> node_;
+};
+
+// Whoever watches a run and takes the supervisor's account of it.
+class Watcher final : private messages::PeerHandler {
+ public:
+  Watcher(const Farm& farm, const ports::Endpoint& supervisor) {
+    self_.role = messages::Role::control;
+    self_.name = "watcher";
+    self_.farm = farm.farm.farm();
+    link_.emplace(self_, *this, limits_, counters_, supervisor, kSecond);
+  }
+  void pass(transport::Loop& loop, TimeNs now_ns) { link_->tick(loop, now_ns); }
+  [[nodiscard]] const std::optional<v1::RunSummary>& account() const { return account_; }
+
+ private:
+  void on_ready(messages::Peer&) override {}
+  void on_gone(messages::Peer&, std::string_view) override { link_->stop(); }
+  Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control& message) override {
+    if (message.has_summary()) account_ = message.summary();
+    return {};
+  }
+
+  messages::PeerInfo self_;
+  messages::PeerLimits limits_;
+  messages::PeerCounters counters_;
+  std::optional<messages::Link> link_;
+  std::optional<v1::RunSummary> account_;
+};
+
+std::vector<std::string> names_but_supervisor(const Farm& farm) {
+  std::vector<std::string> names;
+  for (const config::NodePlan& node : farm.plan.nodes) {
+    if (node.role != config::Role::supervisor && !node.masked) names.push_back(node.name);
+  }
+  return names;
+}
+
+void check_run(const std::optional<v1::RunSummary>& account, const TemporaryFolder& folder,
+               std::uint64_t sources) {
+  REQUIRE(account.has_value());
+  INFO(account->ledger_text());
+  CHECK(account->balanced());
+  CHECK(!account->faults());
+  CHECK(account->counters().at("stored") == 1000);
+  const StoredRun run(folder / "out");
+  CHECK(run.problems() == "");
+  const DummyCheck check = check_dummy_data(run);
+  CHECK(check.wrong == "");
+  CHECK(check.fragments == 1000 * sources);
+}
+
+// Every node on one loop, so on one thread.
+std::optional<v1::RunSummary> run_on_one_loop(const Farm& farm) {
+  transport::Loop loop(node::socket_policy(farm.farm));
+  Hosted supervisor(farm, "supervisor", {"127.0.0.1", 0}, loop);
+  Watcher watcher(farm, supervisor.listens_at());
+  std::vector<std::unique_ptr<Hosted>> others;
+  for (const std::string& name : names_but_supervisor(farm)) {
+    others.push_back(std::make_unique<Hosted>(farm, name, supervisor.listens_at(), loop));
+  }
+  const TimeNs end = loop.now_ns() + kPatience;
+  const auto done = [&] {
+    return watcher.account() && supervisor.node().finished() &&
+           std::all_of(others.begin(), others.end(),
+                       [](const auto& other) { return other->node().finished(); });
+  };
+  while (!done() && loop.now_ns() < end) {
+    loop.run_once(
+        [&](TimeNs now_ns) {
+          if (!supervisor.node().finished()) supervisor.node().pass(now_ns);
+          for (const auto& other : others) {
+            if (!other->node().finished()) other->node().pass(now_ns);
+          }
+          watcher.pass(loop, now_ns);
+        },
+        kWait);
+  }
+  CHECK(done());
+  return watcher.account();
+}
+
+// Runs a loop's node to its end, then what is left to be sent.
+void run_to_end(transport::Loop& loop, node::Node& node, const std::function<void(TimeNs)>& besides = {}) {
+  const TimeNs end = loop.now_ns() + kPatience;
+  while (!node.finished() && loop.now_ns() < end) {
+    loop.run_once(
+        [&](TimeNs now_ns) {
+          node.pass(now_ns);
+          if (besides) besides(now_ns);
+        },
+        kWait);
+  }
+  while (loop.unsent_bytes() > 0 && loop.now_ns() < end) loop.run_once([](TimeNs) {}, kWait);
+}
+
+}  // namespace
+
+TEST_CASE("a whole farm on one thread stores 1000 slices and its ledger balances") {
+  const TemporaryFolder folder;
+  const Farm farm = make_farm(folder,
+                              "source: {kind: dummy, distribution: exponential, size_bytes: 800}\n"
+                              "readout: {count: 3, sources_per_readout: 2}\n"
+                              "dcm: {count: 2}\n"
+                              "filter: {plugin: accept-all}\n");
+  check_run(run_on_one_loop(farm), folder, 6);
+}
+
+TEST_CASE("a whole farm with a thread for each node stores 1000 slices and its ledger balances") {
+  const TemporaryFolder folder;
+  const Farm farm = make_farm(folder,
+                              "source: {kind: dummy, distribution: exponential, size_bytes: 800}\n"
+                              "readout: {count: 2, sources_per_readout: 3}\n"
+                              "dcm: {count: 2, processing_units: 2, range_bytes: 1000}\n"
+                              "writer: {count: 2}\n"
+                              "filter: {plugin: accept-all}\n");
+  transport::Loop loop(node::socket_policy(farm.farm));
+  Hosted supervisor(farm, "supervisor", {"127.0.0.1", 0}, loop);
+  std::atomic<int> failed{0};
+  std::vector<std::jthread> threads;
+  for (const std::string& name : names_but_supervisor(farm)) {
+    threads.emplace_back([&farm, &failed, name, at = supervisor.listens_at()] {
+      try {
+        transport::Loop own(node::socket_policy(farm.farm));
+        Hosted hosted(farm, name, at, own);
+        run_to_end(own, hosted.node());
+        if (!hosted.node().failure().empty()) ++failed;
+      } catch (const std::exception&) {
+        ++failed;
+      }
+    });
+  }
+  Watcher watcher(farm, supervisor.listens_at());
+  run_to_end(loop, supervisor.node(), [&](TimeNs now_ns) { watcher.pass(loop, now_ns); });
+  for (int i = 0; i < 100 && !watcher.account(); ++i) {
+    loop.run_once([&](TimeNs now_ns) { watcher.pass(loop, now_ns); }, kWait);
+  }
+  threads.clear();
+  CHECK(failed == 0);
+  check_run(watcher.account(), folder, 6);
+}

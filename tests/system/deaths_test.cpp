@@ -1,0 +1,286 @@
+#include "farm_run.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+#include "wire_client.hpp"
+
+#include <csignal>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+
+constexpr std::uint64_t kSlices = 3000;
+constexpr std::uint64_t kSources = 8;
+
+std::string farm() { return config_file("event-building.yaml"); }
+
+// 3000 slices in 3 s: time to do something to the farm.
+std::vector<std::string> three_seconds(const std::vector<std::string>& more = {}) {
+  std::vector<std::string> assignments{"trigger.mode=rate", "trigger.rate_hz=1000",
+                                       "supervisor.status_interval_ms=100", "readout.count=2"};
+  assignments.insert(assignments.end(), more.begin(), more.end());
+  std::vector<std::string> arguments = sets(assignments);
+  arguments.insert(arguments.end(), {"--slices", std::to_string(kSlices)});
+  return arguments;
+}
+
+// Every triggered slice is stored once, and what is stored is what the sources made.
+DummyCheck check_stored_once(const TemporaryFolder& folder, const FarmEnd& end) {
+  CHECK(end.summary.count("triggered") == kSlices);
+  CHECK(end.summary.count("stored") == kSlices);
+  const StoredRun run(folder / "out");
+  CHECK(run.ids().size() == kSlices);
+  DummyCheck check = check_dummy_data(run);
+  CHECK(check.wrong == "");
+  CHECK(check.slices == kSlices);
+  return check;
+}
+
+void check_nothing_left(const TemporaryFolder& folder) {
+  CHECK(wait_until([&] { return processes_naming(folder.path().string()).empty(); }, Seconds(10)));
+}
+
+std::uint64_t exits(const Summary& summary, const std::string& name, int status) {
+  std::uint64_t found = 0;
+  for (const auto& process : summary.json().at("processes").as_array()) {
+    const bool ended_so = process.at("exit_status").as_int64() == status;
+    found += process.at("name").as_string() == name && ended_so ? 1 : 0;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a DCM that is killed is started again and every slice is stored once") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("dcm-0", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+  CHECK(exits(end.summary, "dcm-0", -9) == 1);
+  CHECK(exits(end.summary, "dcm-0", 0) == 1);
+  CHECK_THAT(end.out, Catch::ContainsSubstring("dcm-0 ended with signal 9"));
+}
+
+TEST_CASE("the other DCM goes on alone where nothing is started again") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds({"run.restart=never"}));
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("dcm-1", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+  CHECK(exits(end.summary, "dcm-1", 0) == 0);
+}
+
+TEST_CASE("a run whose last DCM has died ends with that reason") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds({"run.restart=never", "dcm.count=1", "run.drain_timeout_s=1"}));
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("dcm-0", SIGKILL));
+  const FarmEnd end = run.finish();
+  INFO(describe(end));
+  CHECK(end.status == 1);
+  CHECK_THAT(end.err, Catch::ContainsSubstring("no DCM is left"));
+  CHECK(end.summary.imbalance() == "");
+  CHECK(end.summary.count("stored") > 0);
+  check_nothing_left(folder);
+}
+
+TEST_CASE("a slice that kills its filter every time is stored unfiltered as poison") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(),
+              three_seconds({std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/stumbles.so",
+                             "filter.parameters.dies_at=700"}));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  check_stored_once(folder, end);
+  bool poison = false;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    if (slice.head().slice.value == 700) poison = slice.head().decision == storage::DecisionKind::poison;
+  });
+  CHECK(poison);
+}
+
+TEST_CASE("a readout that is killed costs its own fragments, each marked missing") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds({"dcm.grace_ms=300"}));
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("readout-0", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  const DummyCheck check = check_stored_once(folder, end);
+  CHECK(check.fragments + check.missing == kSlices * kSources);
+  CHECK(end.summary.count_all("fragments.missing") == check.missing);
+  // Back again: the end of the run is complete.
+  std::uint64_t last_missing = 0;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    if ((slice.head().flags & storage::slice_flag::incomplete) != 0) last_missing = slice.head().slice.value;
+  });
+  CHECK(last_missing < kSlices - 1);
+}
+
+TEST_CASE("the sources of a readout that stays away are missing at once after the grace time") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds({"run.restart=never", "dcm.grace_ms=300"}));
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("readout-1", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  const DummyCheck check = check_stored_once(folder, end);
+  CHECK(check.fragments + check.missing == kSlices * kSources);
+  CHECK(end.summary.count("fragments.missing.source_down") > 1000);
+}
+
+TEST_CASE("a writer that is killed is started again and every slice is stored once") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(2'000'000));
+  REQUIRE(run.send_signal("writer-0", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+}
+
+TEST_CASE("the other writer takes over from one that has died") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds({"writer.count=2", "run.restart=never"}));
+  REQUIRE(run.wait_for_data(2'000'000));
+  REQUIRE(run.send_signal("writer-1", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+}
+
+TEST_CASE("a run whose supervisor has died ends with that reason and leaves no process") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("supervisor", SIGKILL));
+  const FarmEnd end = run.finish();
+  INFO(describe(end));
+  CHECK(end.status == 1);
+  CHECK_THAT(end.err, Catch::ContainsSubstring("supervisor ended with signal 9"));
+  check_nothing_left(folder);
+  // What was stored by then is there.
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}
+
+TEST_CASE("a request to stop drains the run and ends it well") {
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  CAPTURE(signal);
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(500'000));
+  run.process().send_signal(signal);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  CHECK(end.summary.count("stored") < kSlices);
+  CHECK(end.summary.text("reason") == (signal == SIGINT ? "SIGINT" : "SIGTERM"));
+  check_nothing_left(folder);
+  const StoredRun stored(folder / "out");
+  CHECK(stored.problems() == "");
+  CHECK(stored.ids().size() == end.summary.count("stored"));
+}
+
+TEST_CASE("nothing is left when weir run itself is killed") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.processes() == 7);
+  run.process().send_signal(SIGKILL);
+  REQUIRE(run.process().wait(Seconds(10)) == -SIGKILL);
+  check_nothing_left(folder);
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}
+
+TEST_CASE(
+    "fragments of a readout that stands still beyond the deadline are missing, and late when they come") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds({"dcm.deadline_ms=200"}));
+  REQUIRE(run.wait_for_data(500'000));
+  const pid_t readout = run.pid_of("readout-0");
+  REQUIRE(readout != 0);
+  REQUIRE(::kill(readout, SIGSTOP) == 0);
+  (void)wait_until([] { return false; }, Seconds(1));
+  REQUIRE(::kill(readout, SIGCONT) == 0);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  const DummyCheck check = check_stored_once(folder, end);
+  CHECK(check.fragments + check.missing == kSlices * kSources);
+  CHECK(end.summary.count("fragments.missing.deadline") > 100);
+  CHECK(end.summary.count("fragments.missing.deadline") == check.missing);
+  CHECK(end.summary.count("stored_incomplete") > 0);
+  CHECK(end.summary.count("fragments.late") > 0);
+}
+
+TEST_CASE("incomplete slices bypass the filter where the farm file says so") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(),
+              three_seconds({"run.restart=never", "dcm.grace_ms=100", "dcm.incomplete=debug"}));
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("readout-1", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  check_stored_once(folder, end);
+  std::uint64_t debug = 0;
+  std::uint64_t wrong = 0;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    const bool incomplete = (slice.head().flags & storage::slice_flag::incomplete) != 0;
+    const bool bypassed = slice.head().decision == storage::DecisionKind::incomplete;
+    debug += bypassed ? 1 : 0;
+    if (incomplete != bypassed) ++wrong;
+  });
+  CHECK(debug > 500);
+  CHECK(debug == end.summary.count("stored_incomplete"));
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("the slices of a DCM that stands still beyond its lease go to another and are stored once") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds({"supervisor.lease_ms=300"}));
+  REQUIRE(run.wait_for_data(500'000));
+  const pid_t dcm = run.pid_of("dcm-0");
+  REQUIRE(dcm != 0);
+  REQUIRE(::kill(dcm, SIGSTOP) == 0);
+  (void)wait_until([] { return false; }, Seconds(1.2));
+  REQUIRE(::kill(dcm, SIGCONT) == 0);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  check_stored_once(folder, end);
+}
+
+TEST_CASE("a writer that stands still for a while holds the run up and loses nothing") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(500'000));
+  const pid_t writer = run.pid_of("writer-0");
+  REQUIRE(writer != 0);
+  REQUIRE(::kill(writer, SIGSTOP) == 0);
+  (void)wait_until([] { return false; }, Seconds(1));
+  REQUIRE(::kill(writer, SIGCONT) == 0);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+}
+
+TEST_CASE("a second request to stop ends the run at once") {
+  const TemporaryFolder folder;
+  // 100 slices a second are filtered; thousands wait.
+  FarmRun run(folder, farm(),
+              sets({"readout.count=2", "filter.plugin=busy", "filter.parameters.microseconds=20000",
+                    "writer.sync_interval_ms=10"}));
+  REQUIRE(run.wait_for_data(20'000));
+  run.process().send_signal(SIGINT);
+  REQUIRE(wait_until([&] { return run.process().out().find("Ctrl-C again kills") != std::string::npos; },
+                     Seconds(10)));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish(Seconds(10));
+  CHECK(end.status == 1);
+  CHECK_THAT(end.err, Catch::ContainsSubstring("killed by the second SIGINT"));
+  check_nothing_left(folder);
+}

@@ -1,0 +1,100 @@
+#pragma once
+
+#include "process.hpp"
+
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::system_test {
+
+// The summary of a run, as its file says.
+class Summary {
+ public:
+  Summary() = default;
+  explicit Summary(boost::json::value value) : value_(std::move(value)) {}
+
+  [[nodiscard]] const boost::json::value& json() const { return value_; }
+  // What stands at a path like "fragments.missing.deadline"; 0 where there is nothing, as reasons that did
+  // not occur are left out.
+  [[nodiscard]] std::uint64_t count(std::string_view path) const;
+  // The sum of an object of counts: count_all("vetoed").
+  [[nodiscard]] std::uint64_t count_all(std::string_view path) const;
+  [[nodiscard]] std::string text(std::string_view path) const;
+  [[nodiscard]] bool balanced() const;
+  // Why the ledger does not balance: its lines that are not good.
+  [[nodiscard]] std::string imbalance() const;
+  [[nodiscard]] std::vector<std::string> files() const;
+
+ private:
+  [[nodiscard]] const boost::json::value* find(std::string_view path) const;
+  boost::json::value value_;
+};
+
+struct FarmEnd {
+  int status = 0;
+  std::string out;
+  std::string err;
+  Summary summary;   // empty when there is none
+  std::string logs;  // the last lines of each node, for messages of failed tests
+};
+
+// A `weir run` that is under way: one child of the test, which has children of its own.
+class FarmRun {
+ public:
+  // `arguments` as for `weir run FARM`; --out and --summary are added.
+  FarmRun(const TemporaryFolder& folder, const std::string& farm_file, std::vector<std::string> arguments,
+          std::string out = {});
+
+  [[nodiscard]] const std::string& out() const { return out_; }
+  [[nodiscard]] Process& process() { return *process_; }
+  // Its log so far.
+  [[nodiscard]] std::string log(const std::string& node) const;
+  [[nodiscard]] bool wait_for_log(const std::string& node, const std::string& text,
+                                  Seconds patience = Seconds(30)) const;
+  // The run has begun, and so much lies in its run files.
+  [[nodiscard]] bool wait_for_data(std::uint64_t bytes, Seconds patience = Seconds(30)) const;
+  [[nodiscard]] std::uint64_t data_bytes() const;
+  // Where it listens, from its log; waits for it.
+  [[nodiscard]] std::uint16_t port_of(const std::string& node) const;
+  // Where `weir run` says that triggers are taken.
+  [[nodiscard]] std::uint16_t trigger_port() const;
+  // 0 when there is no such process.
+  [[nodiscard]] pid_t pid_of(const std::string& node) const;
+  bool send_signal(const std::string& node, int signal) const;
+  // Processes of this run that there are, `weir run` itself included.
+  [[nodiscard]] std::size_t processes() const;
+  // Waits for the end; fails the test when that does not come.
+  [[nodiscard]] FarmEnd finish(Seconds patience = Seconds(90));
+
+ private:
+  const TemporaryFolder& folder_;
+  std::string out_;
+  std::string summary_file_;
+  std::unique_ptr<Process> process_;
+};
+
+[[nodiscard]] std::string config_file(const std::string& name);  // of configs/
+[[nodiscard]] FarmEnd run_farm(const TemporaryFolder& folder, const std::string& farm_file,
+                               std::vector<std::string> arguments);
+// "--set", "a=1", "--set", "b=2" from {"a=1", "b=2"}.
+[[nodiscard]] std::vector<std::string> sets(const std::vector<std::string>& assignments);
+// What a failed check should show.
+[[nodiscard]] std::string describe(const FarmEnd& end);
+
+}  // namespace weir::system_test
+
+// A run that ended with this status, and whose ledger balances.
+#define CHECK_BALANCED(end, expected_status)  \
+  do {                                        \
+    INFO(describe(end));                      \
+    CHECK((end).status == (expected_status)); \
+    CHECK((end).summary.imbalance() == "");   \
+    CHECK((end).summary.balanced());          \
+  } while (false)

@@ -1,0 +1,190 @@
+#include "farm_run.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+
+std::string one_file(const TemporaryFolder& folder, const std::string& slices) {
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), {"--slices", slices});
+  CHECK_BALANCED(end, 0);
+  REQUIRE(end.summary.files().size() == 1);
+  return end.summary.files().front();
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("a run file can be looked into slice by slice, and byte by byte") {
+  const TemporaryFolder folder;
+  const std::string file = one_file(folder, "300");
+
+  const CommandEnd info = run_command(folder, "weir", {"file", "info", "--json", file});
+  CHECK(info.status == 0);
+  const auto facts = boost::json::parse(info.out);
+  CHECK(facts.at("slices") == 300);
+  CHECK(facts.at("closed") == true);
+  CHECK(facts.at("farm") == "event-building");
+  CHECK(facts.at("begin_of_run") == true);
+  CHECK(facts.at("end_of_run") == true);
+
+  const CommandEnd list = run_command(folder, "weir", {"file", "ls", "--json", file});
+  CHECK(list.status == 0);
+  CHECK(lines_of(list.out) == 300);
+  const CommandEnd few = run_command(folder, "weir", {"file", "ls", "--lines", "5", file});
+  CHECK(few.status == 0);
+  CHECK(lines_of(few.out) >= 5);
+  CHECK(lines_of(few.out) <= 7);
+
+  const StoredRun run(folder / "out");
+  std::string expected;
+  run.for_each_slice([&](const storage::SliceRecordView& slice) {
+    if (slice.head().slice.value != 42) return;
+    const ConstBytes bytes = slice.find(SourceId(7))->bytes;
+    expected.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
+  const CommandEnd raw =
+      run_command(folder, "weir", {"file", "dump", "--slice", "42", "--source", "7", "--raw", file});
+  CHECK(raw.status == 0);
+  CHECK(raw.out == expected);
+  const CommandEnd dump = run_command(folder, "weir", {"file", "dump", "--slice", "42", file});
+  CHECK(dump.status == 0);
+  CHECK_THAT(dump.out, Catch::ContainsSubstring("42"));
+
+  const CommandEnd absent = run_command(folder, "weir", {"file", "dump", "--slice", "4242", file});
+  CHECK(absent.status == 1);
+  CHECK_THAT(absent.err, Catch::ContainsSubstring("4242"));
+}
+
+TEST_CASE("verify finds a flipped byte and names its slice and source") {
+  const TemporaryFolder folder;
+  const std::string file = one_file(folder, "300");
+  CHECK(run_command(folder, "weir", {"file", "verify", file}).status == 0);
+
+  std::uint64_t at = 0;
+  {
+    const StoredRun run(folder / "out");
+    const ConstBytes whole = run.files().front().bytes();
+    run.for_each_slice([&](const storage::SliceRecordView& slice) {
+      if (slice.head().slice.value != 137) return;
+      for (std::uint32_t source = 1; source <= 16 && at == 0; ++source) {
+        const ConstBytes bytes = slice.find(SourceId(source))->bytes;
+        if (source >= 5 && bytes.size() > 3) at = static_cast<std::uint64_t>(bytes.data() - whole.data()) + 3;
+      }
+    });
+  }
+  REQUIRE(at > 0);
+  std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+  bytes.seekg(static_cast<std::streamoff>(at));
+  const char byte = static_cast<char>(bytes.get() ^ 0x10);
+  bytes.seekp(static_cast<std::streamoff>(at));
+  bytes.put(byte);
+  bytes.close();
+
+  const CommandEnd verify = run_command(folder, "weir", {"file", "verify", "--json", file});
+  CHECK(verify.status == 1);
+  const auto report = boost::json::parse(verify.out);
+  CHECK(report.at("sound") == false);
+  REQUIRE(report.at("problems_total") == 1);
+  const auto& problem = report.at("problems").at(0);
+  CHECK(problem.at("slice") == 137);
+  CHECK(problem.at("source").to_number<std::uint32_t>() >= 5);
+  CHECK(problem.at("source").to_number<std::uint32_t>() <= 16);
+}
+
+TEST_CASE("a file that is none of Weir's is refused with a sentence") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("other.weir", "something else\n");
+  for (const char* verb : {"info", "ls", "verify"}) {
+    const CommandEnd end = run_command(folder, "weir", {"file", verb, file});
+    CHECK(end.status == 2);
+    CHECK_THAT(end.err, Catch::ContainsSubstring("other.weir"));
+  }
+}
+
+TEST_CASE("the command for closed files is given each file's name and checksum") {
+  const TemporaryFolder folder;
+  const std::string list = folder / "closed.txt";
+  std::vector<std::string> arguments =
+      sets({"writer.file_bytes_max=1000000", "source.distribution=fixed", "writer.on_close=echo >> " + list});
+  arguments.insert(arguments.end(), {"--slices", "300"});
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), arguments);
+  CHECK_BALANCED(end, 0);
+  const auto& files = end.summary.json().at("files").as_array();
+  REQUIRE(files.size() >= 5);
+  // The writer does not wait for the command.
+  REQUIRE(wait_until([&] { return lines_of(read_file(list)) >= files.size(); }, Seconds(10)));
+  const std::string told = read_file(list);
+  for (const auto& file : files) {
+    const std::string line =
+        std::string(file.at("path").as_string().c_str()) + " " + file.at("crc32c").as_string().c_str() + "\n";
+    CHECK_THAT(told, Catch::ContainsSubstring(line));
+  }
+}
+
+TEST_CASE("files that are full are followed by the next and all verify together") {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = sets({"writer.file_bytes_max=1000000", "source.distribution=fixed"});
+  arguments.insert(arguments.end(), {"--slices", "500"});
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), arguments);
+  CHECK_BALANCED(end, 0);
+  const std::vector<std::string> files = end.summary.files();
+  REQUIRE(files.size() >= 8);
+  for (const std::string& file : files) CHECK(std::filesystem::file_size(file) <= 1'000'000);
+  std::vector<std::string> verify{"file", "verify"};
+  verify.insert(verify.end(), files.begin(), files.end());
+  CHECK(run_command(folder, "weir", verify).status == 0);
+  const StoredRun run(folder / "out");
+  CHECK(run.ids().size() == 500);
+  const DummyCheck check = check_dummy_data(run);
+  CHECK(check.wrong == "");
+  CHECK(check.fragments == 500 * 16);
+}
+
+TEST_CASE("files are closed by time as well") {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments =
+      sets({"writer.file_seconds_max=0.5", "trigger.mode=rate", "trigger.rate_hz=200"});
+  arguments.insert(arguments.end(), {"--duration", "2"});
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), arguments);
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.files().size() >= 3);
+  CHECK(StoredRun(folder / "out").problems() == "");
+}
+
+TEST_CASE("a run can be replayed from its own run files, bit for bit") {
+  const TemporaryFolder first;
+  const std::string file = one_file(first, "200");
+  const TemporaryFolder second;
+  const FarmEnd end =
+      run_farm(second, config_file("replay.yaml"),
+               {"--slices", "200", "--set", "replay.path=" + file, "--set", "replay.loop=false"});
+  CHECK_BALANCED(end, 0);
+  std::map<std::uint64_t, std::vector<std::string>> bytes[2];
+  const auto read = [](const TemporaryFolder& folder, auto& slices) {
+    StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+      for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+        const ConstBytes fragment = slice.fragment(i).bytes;
+        slices[slice.head().slice.value].emplace_back(reinterpret_cast<const char*>(fragment.data()),
+                                                      fragment.size());
+      }
+    });
+  };
+  read(first, bytes[0]);
+  read(second, bytes[1]);
+  CHECK(bytes[0].size() == 200);
+  CHECK((bytes[0] == bytes[1]));
+}

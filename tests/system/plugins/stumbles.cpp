@@ -1,0 +1,35 @@
+// Accepts, but for every n-th slice throws; and what else its parameters ask for:
+//   every   n, 0: never (default 0)
+//   dies_at the id of a slice that kills its process, whenever it comes (default: none)
+#include <weir/filter.hpp>
+
+#include <csignal>
+#include <stdexcept>
+
+namespace {
+
+constexpr std::uint64_t kNone = UINT64_MAX;
+
+class Stumbles : public weir::Filter {
+ public:
+  explicit Stumbles(weir::FilterSetup& setup)
+      : Filter(setup),
+        every_(setup.parameter("every", std::uint64_t{0})),
+        dies_at_(setup.parameter("dies_at", kNone)) {}
+
+  weir::Decision process(const weir::Slice& slice) override {
+    if (slice.id() == dies_at_) std::raise(SIGKILL);
+    if (every_ != 0 && slice.id() % every_ == 0) {
+      throw std::runtime_error("stumbles over slice " + std::to_string(slice.id()));
+    }
+    return accept();
+  }
+
+ private:
+  std::uint64_t every_;
+  std::uint64_t dies_at_;
+};
+
+}  // namespace
+
+WEIR_FILTER_PLUGIN(Stumbles, "stumbles", "1.0", "throws now and then")

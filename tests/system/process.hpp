@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+// What system tests are made of: processes, waits with an end, folders that go away.
+namespace weir::system_test {
+
+using Seconds = std::chrono::duration<double>;
+
+// Asks every few milliseconds; false when it did not come true in time.
+[[nodiscard]] bool wait_until(const std::function<bool()>& condition, Seconds patience);
+
+// Made for one test, removed with all it holds. Processes that name the folder on their command line do not
+// outlive it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  // Returns the path.
+  std::string write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+[[nodiscard]] std::string read_file(const std::filesystem::path& path);
+
+struct RunningProcess {
+  pid_t pid = 0;
+  std::vector<std::string> arguments;  // with the program
+};
+// All processes whose command line names `text`.
+[[nodiscard]] std::vector<RunningProcess> processes_naming(const std::string& text);
+
+// A child of the test. Killed when the object, or the test, ends.
+class Process {
+ public:
+  // Standard output and standard error go to these files.
+  Process(const std::vector<std::string>& arguments, std::string out_file, std::string err_file);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // The exit status, or minus the signal; nothing while it runs after `patience`.
+  [[nodiscard]] std::optional<int> wait(Seconds patience);
+  void send_signal(int signal) const;
+  [[nodiscard]] std::string out() const { return read_file(out_file_); }
+  [[nodiscard]] std::string err() const { return read_file(err_file_); }
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<int> status_;
+  std::string out_file_;
+  std::string err_file_;
+};
+
+struct CommandEnd {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+// Runs one of the built executables to its end; fails the test when it takes too long.
+[[nodiscard]] CommandEnd run_command(const TemporaryFolder& folder, const std::string& program,
+                                     const std::vector<std::string>& arguments);
+
+}  // namespace weir::system_test
