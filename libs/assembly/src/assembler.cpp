@@ -13,6 +13,13 @@ constexpr std::size_t kSpareSlicesMax = 4096;
 
 std::uint8_t raw(FragmentStatus status) { return static_cast<std::uint8_t>(status); }
 
+template <class T>
+void prefetch(const T* object, std::size_t bytes) {
+  constexpr std::size_t kCacheLine = 64;
+  const auto* at = reinterpret_cast<const std::byte*>(object);
+  for (std::size_t offset = 0; offset < bytes; offset += kCacheLine) __builtin_prefetch(at + offset);
+}
+
 // What it would have taken to hold all of it.
 std::size_t bytes_wanted(const Slice& slice) { return slice.payload_bytes + slice.refused_bytes; }
 
@@ -25,6 +32,7 @@ Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources,
     index_.emplace(sources_[i].id, i);
     blank_table_[i].source = sources_[i].id.value;
     blank_table_[i].status = raw(FragmentStatus::not_requested);
+    if (places_.size() <= sources_[i].readout) places_.resize(sources_[i].readout + 1);
   }
 }
 
@@ -34,6 +42,9 @@ Assembler::~Assembler() {
 }
 
 std::optional<SourceIndex> Assembler::index_of(SourceId source) const {
+  // Ids without gaps are the rule.
+  const std::uint32_t guess = sources_.empty() ? 0 : source.value - sources_.front().id.value;
+  if (guess < sources_.size() && sources_[guess].id == source) return guess;
   const auto found = index_.find(source);
   if (found == index_.end()) return std::nullopt;
   return found->second;
@@ -43,6 +54,42 @@ Slice* Assembler::find(SliceId slice, Attempt attempt) {
   const auto found = slices_.find(slice);
   if (found == slices_.end() || found->second->attempt() != attempt) return nullptr;
   return found->second.get();
+}
+
+// A readout answers in the order in which it was asked, which is that of opening: its next fragment is of the
+// same slice or of the one behind. What that one takes from memory is asked for ahead: with thousands of
+// slices in flight nothing of it is in the cache.
+Slice* Assembler::find_next(std::uint32_t readout, SliceId id, Attempt attempt) {
+  const auto wanted = [&](const Slice* slice) {
+    return slice != nullptr && slice->id() == id && slice->attempt() == attempt;
+  };
+  Slice*& place = places_[readout];
+  if (wanted(place)) return place;
+  Slice* slice = place != nullptr && wanted(place->newer) ? place->newer : find(id, attempt);
+  if (slice == nullptr) return nullptr;
+  place = slice;
+  if (const Slice* next = slice->newer; next != nullptr) {
+    prefetch(next->progress.data(), next->progress.size() * sizeof(FragmentProgress));
+    prefetch(next->table.data(), next->table.size() * sizeof(weir_filter_fragment));
+    if (next->newer != nullptr) prefetch(next->newer, sizeof(Slice));
+  }
+  return slice;
+}
+
+void Assembler::link(Slice& slice) {
+  slice.older = newest_;
+  slice.newer = nullptr;
+  if (newest_ != nullptr) newest_->newer = &slice;
+  newest_ = &slice;
+}
+
+void Assembler::unlink(Slice& slice) {
+  for (Slice*& place : places_) {
+    if (place == &slice) place = slice.newer;
+  }
+  if (slice.newer != nullptr) slice.newer->older = slice.older;
+  if (slice.older != nullptr) slice.older->newer = slice.newer;
+  if (newest_ == &slice) newest_ = slice.older;
 }
 
 Expected<Slice*, OpenError> Assembler::open(Assignment assignment, TimeNs now_ns) {
@@ -67,6 +114,7 @@ Expected<Slice*, OpenError> Assembler::open(Assignment assignment, TimeNs now_ns
   slice.table = blank_table_;
   slice.progress.assign(sources_.size(), FragmentProgress{});
   if (settings_.order == ReleaseOrder::by_id) unreleased_.insert(slice.id());
+  link(slice);
   return &slice;
 }
 
@@ -107,20 +155,20 @@ void Assembler::requested(Slice& slice, TimeNs now_ns) {
 }
 
 Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readout) {
-  const auto source = index_.find(header.source);
-  if (source == index_.end() || sources_[source->second].readout != readout) {
+  const auto source = index_of(header.source);
+  if (!source || sources_[*source].readout != readout) {
     ++counters_.unknown;
     return {};
   }
-  Slice* slice = find(header.slice, header.attempt);
+  Slice* slice = find_next(readout, header.slice, header.attempt);
   if (slice == nullptr || slice->phase == Phase::released) {
     ++counters_.late;
     return {};
   }
-  const FragmentProgress& progress = slice->progress[source->second];
+  const FragmentProgress& progress = slice->progress[*source];
   switch (progress.state) {
     case State::requested:
-      return place(*slice, source->second, header);
+      return place(*slice, *source, header);
     case State::idle:
       ++counters_.unknown;
       return {};
@@ -130,7 +178,7 @@ Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readou
     case State::done:
       break;
   }
-  const bool given_up = slice->table[source->second].status == raw(FragmentStatus::missing);
+  const bool given_up = slice->table[*source].status == raw(FragmentStatus::missing);
   ++(given_up ? counters_.late : counters_.duplicate);
   return {};
 }
@@ -348,6 +396,7 @@ void Assembler::release(Slice& slice) {
   slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes_wanted(slice));
   // Follows downward slowly: one large slice is not remembered for ever.
   slice_bytes_expected_ -= (slice_bytes_expected_ - bytes_wanted(slice)) / 64;
+  unlink(slice);
   const auto entry = slices_.find(slice.id());
   WEIR_ASSERT(entry != slices_.end() && entry->second.get() == &slice);
   std::unique_ptr<Slice> owned = std::move(entry->second);

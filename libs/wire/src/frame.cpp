@@ -122,10 +122,17 @@ void encode_header(const FrameHeader& header, std::span<std::byte, kHeaderBytes>
 
 Expected<FrameHeader, WireError> decode_header(std::span<const std::byte, kHeaderBytes> in,
                                                std::uint32_t payload_max) {
+  FrameHeader header;
+  if (auto good = decode_header_into(in, payload_max, header); !good)
+    return Unexpected<WireError>(good.error());
+  return header;
+}
+
+Expected<void, WireError> decode_header_into(std::span<const std::byte, kHeaderBytes> in,
+                                             std::uint32_t payload_max, FrameHeader& header) {
   const std::byte* at = in.data();
   const auto type = load_le<std::uint8_t>(at + kType);
   if (!known(type)) return Unexpected<WireError>(WireError::unknown_type);
-  FrameHeader header;
   header.type = static_cast<FrameType>(type);
   header.status = static_cast<FragmentStatus>(load_le<std::uint8_t>(at + kStatus));
   header.attempt = Attempt(load_le<std::uint16_t>(at + kAttempt));
@@ -136,17 +143,14 @@ Expected<FrameHeader, WireError> decode_header(std::span<const std::byte, kHeade
   header.total = load_le<std::uint32_t>(at + kTotal);
   header.crc = load_le<std::uint32_t>(at + kCrc);
   if (header.length > payload_max) return Unexpected<WireError>(WireError::too_long);
-  if (header.type == FrameType::fragment) {
-    if (auto good = check_fragment(header); !good) return Unexpected<WireError>(good.error());
-    return header;
-  }
+  if (header.type == FrameType::fragment) return check_fragment(header);
   if (header.length > payload_limit(header.type)) return Unexpected<WireError>(WireError::too_long);
   const bool data = header.type == FrameType::data;
   if (header.status != FragmentStatus::ok || header.source.value != 0 || header.offset != 0 ||
       header.total != 0 || (data ? header.crc != 0 : header.slice.value != 0 || header.attempt.value != 0)) {
     return Unexpected<WireError>(WireError::not_zero);
   }
-  return header;
+  return {};
 }
 
 FrameHeader missing_fragment(SliceId slice, Attempt attempt, SourceId source, MissingReason reason) {

@@ -67,10 +67,10 @@ Expected<void, WireError> FrameParser::parse_spill(FrameSink& sink) {
 
 Expected<void, WireError> FrameParser::begin_frame(FrameSink& sink) {
   const std::span<const std::byte, kHeaderBytes> bytes(spill_.data() + spill_begin_, kHeaderBytes);
-  const auto header = decode_header(bytes, payload_max_);
-  if (!header) return fail(header.error());
+  if (auto good = decode_header_into(bytes, payload_max_, header_); !good) return fail(good.error());
   spill_begin_ += kHeaderBytes;
-  header_ = *header;
+  // The next frame's header: it would be waited for when this one's payload is done.
+  __builtin_prefetch(spill_.data() + std::min(spill_begin_ + header_.length, spill_end_));
   payload_have_ = 0;
   target_ = nullptr;
   large_frames_ = header_.length > kLargeFrame;

@@ -127,6 +127,9 @@ class Assembler {
   Reception place(Slice& slice, SourceIndex source, const wire::FrameHeader& header);
   Reception refuse(Slice& slice, SourceIndex source, MissingReason reason);
   void complete_fragment(Slice& slice, SourceIndex source, const wire::FrameHeader& header, TimeNs now_ns);
+  [[nodiscard]] Slice* find_next(std::uint32_t readout, SliceId id, Attempt attempt);
+  void link(Slice& slice);
+  void unlink(Slice& slice);
   void mark_missing(Slice& slice, SourceIndex source, MissingReason reason);
   void fragment_done(Slice& slice, SourceIndex source, TimeNs now_ns);
   void completed(Slice& slice);
@@ -143,6 +146,8 @@ class Assembler {
   std::vector<std::unique_ptr<Slice>> spare_;
   std::vector<std::unique_ptr<Slice>> draining_;  // released while a fragment was being received
   std::set<SliceId> unreleased_;                  // ReleaseOrder::by_id: not yet handed out
+  Slice* newest_ = nullptr;
+  std::vector<Slice*> places_;  // by readout: the slice that its last fragment was of, or the next one
   std::vector<Slice*> completed_;
   std::vector<Slice*> expired_;
   std::vector<RangeWanted> ranges_wanted_;

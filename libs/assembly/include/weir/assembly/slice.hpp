@@ -78,6 +78,8 @@ struct Slice {
   std::vector<FragmentProgress> progress;
   weir_filter_state state{};  // the filter's, between steps
   std::uint64_t tag = 0;      // the node's own mark
+  Slice* older = nullptr;     // in the order of opening; the assembler's
+  Slice* newer = nullptr;
 
   [[nodiscard]] SliceId id() const { return assignment.slice; }
   [[nodiscard]] Attempt attempt() const { return assignment.attempt; }
