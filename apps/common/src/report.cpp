@@ -68,6 +68,7 @@ void add_network(v1::Report& report, const ports::StreamCounters& streams,
   counters["net.bytes_sent"] = streams.bytes_sent;
   counters["net.receive_calls"] = streams.receive_calls;
   counters["net.send_calls"] = streams.send_calls;
+  counters["net.wait_calls"] = streams.wait_calls;
   counters["net.retransmits"] = streams.retransmits;
   counters["peers.accepted"] = peers.accepted;
   counters["peers.refused_full"] = peers.refused_full;

@@ -74,7 +74,7 @@ void Connection::try_next(std::shared_ptr<std::vector<tcp::endpoint>> endpoints,
   }
   const tcp::endpoint to = (*endpoints)[index];
   socket_->open(to.protocol(), error);
-  if (!error) core_->set_options(*socket_);
+  if (!error) core_->set_options(socket_->native_handle());
   socket_->async_connect(to, [self = shared_from_this(), endpoints, index](error_code failed) {
     if (self->ended_) return;
     if (failed || connected_to_itself(*self->socket_)) {
@@ -91,7 +91,6 @@ void Connection::accepted(ports::StreamHandler& handler) {
   error_code error;
   const tcp::endpoint remote = socket_->remote_endpoint(error);
   if (!error) peer_ = text_of(remote);
-  core_->set_options(*socket_);
   open_now();
 }
 
@@ -106,6 +105,7 @@ void Connection::open_now() {
 void Connection::wait_readable() {
   if (reading_ || paused_ || !open_) return;
   reading_ = true;
+  ++counters_.wait_calls;
   socket_->async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
     self->reading_ = false;
     if (self->ended_ || self->handler_ == nullptr) return;
@@ -206,6 +206,7 @@ void Connection::send_failed() {
 
 void Connection::wait_writable() {
   writing_ = true;
+  ++counters_.wait_calls;
   socket_->async_wait(tcp::socket::wait_write, [self = shared_from_this()](error_code error) {
     self->writing_ = false;
     if (self->ended_) return;

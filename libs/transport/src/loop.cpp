@@ -57,6 +57,9 @@ class Accepting : public std::enable_shared_from_this<Accepting> {
     error_code error;
     socket_.open(at.protocol(), error);
     if (!error) socket_.set_option(tcp::acceptor::reuse_address(true), error);
+    // Accepted sockets inherit these. Set on them later, it is too late for the congestion control: a socket
+    // that began with BBR stays paced under any other algorithm.
+    if (!error) core_.set_options(socket_.native_handle());
     if (!error) socket_.bind(at, error);
     if (!error) socket_.listen(boost::asio::socket_base::max_listen_connections, error);
     return error ? error.message() : std::string();
@@ -117,12 +120,12 @@ ports::StreamCounters& operator+=(ports::StreamCounters& left, const ports::Stre
   left.bytes_sent += right.bytes_sent;
   left.receive_calls += right.receive_calls;
   left.send_calls += right.send_calls;
+  left.wait_calls += right.wait_calls;
   left.retransmits += right.retransmits;
   return left;
 }
 
-void Loop::Core::set_options(tcp::socket& socket) {
-  const int fd = socket.native_handle();
+void Loop::Core::set_options(int fd) {
   const int no_delay = policy.no_delay ? 1 : 0;
   const auto set = [&](int level, int option, const void* value, socklen_t size) {
     if (::setsockopt(fd, level, option, value, size) != 0) ++counters.option_failures;
@@ -170,8 +173,11 @@ void Loop::run_once(const std::function<void(TimeNs)>& pass, DurationNs wait_ns)
   core_->received_in_pass = 0;
   core_->io.restart();
   core_->io.run_one_for(std::chrono::nanoseconds(wait_ns));
+  ++core_->looks;
   for (int i = 1; i < kHandlersPerPass && core_->received_in_pass < kBytesPerPass; ++i) {
-    if (core_->io.poll_one() == 0) break;
+    if (core_->io.poll_one() > 0) continue;
+    ++core_->looks;  // no handler was ready: the reactor was asked again
+    break;
   }
   // Sees what was done before a wake() that found another one pending.
   core_->wake_pending.exchange(false, std::memory_order_acq_rel);
@@ -242,6 +248,7 @@ UtcNs Loop::utc_ns() const { return read_clock(CLOCK_REALTIME); }
 
 ports::StreamCounters Loop::stream_totals() const {
   ports::StreamCounters totals = core_->closed_totals;
+  totals.wait_calls += core_->looks;
   for (const Connection* connection : core_->live) totals += connection->counters();
   return totals;
 }

@@ -20,7 +20,7 @@ class Loop::Core {
  public:
   explicit Core(SocketPolicy socket_policy) : policy(std::move(socket_policy)) {}
 
-  void set_options(boost::asio::ip::tcp::socket& socket);
+  void set_options(int socket);
   void flush_dirty();
   void remember(Connection* connection) { live.insert(connection); }
   void forget(Connection* connection, const ports::StreamCounters& last);
@@ -35,6 +35,7 @@ class Loop::Core {
   std::unordered_set<Connection*> live;
   ports::StreamCounters closed_totals;
   LoopCounters counters;
+  std::uint64_t looks = 0;  // at the reactor
   std::size_t received_in_pass = 0;
   std::atomic<bool> stopped{false};
   std::atomic<bool> wake_pending{false};

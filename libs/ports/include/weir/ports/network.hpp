@@ -50,6 +50,7 @@ struct StreamCounters {
   std::uint64_t bytes_sent = 0;
   std::uint64_t receive_calls = 0;
   std::uint64_t send_calls = 0;
+  std::uint64_t wait_calls = 0;  // for readiness: one to arm a stream, one for each look at all of them
   std::uint64_t retransmits = 0;
 };
 
