@@ -21,6 +21,8 @@ set(WEIR_SIDEWAYS
     "ingest>storage"  # a replay source reads Weir's own run files
     # What every executable does alike: start-up, reports, the connection to the supervisor.
     "readout_node>node" "dcm_node>node" "supervisor_node>node" "writer_node>node" "run>node"
+    # Benchmarks start farms as `weir run` does.
+    "bench>run" "bench>node"
 )
 
 # weir_layer_of(OUT NAME): the layer of a library of the table or of one already declared; empty if unknown.

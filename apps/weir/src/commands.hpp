@@ -12,6 +12,7 @@ using AddCommand = void (*)(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_file(CLI::App& app, int& status);
+void add_bench(CLI::App& app, int& status);
 void add_version(CLI::App& app, int& status);
 
 }  // namespace weir::commands

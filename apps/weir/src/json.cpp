@@ -4,13 +4,21 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 
 namespace weir::run {
 namespace {
 
 constexpr std::size_t kIndent = 2;
+constexpr std::size_t kOneLine = SIZE_MAX;  // a depth that stays
 
 void append(const boost::json::value& value, std::size_t depth, std::string& out);
+
+void new_line(std::size_t depth, std::string& out) {
+  if (depth == kOneLine) return;
+  out += '\n';
+  out.append(depth * kIndent, ' ');
+}
 
 template <class Container, class AppendOne>
 void append_list(const Container& container, char open, char close, std::size_t depth, std::string& out,
@@ -18,16 +26,12 @@ void append_list(const Container& container, char open, char close, std::size_t 
   out += open;
   bool first = true;
   for (const auto& one : container) {
-    if (!first) out += ',';
+    if (!first) out += depth == kOneLine ? ", " : ",";
     first = false;
-    out += '\n';
-    out.append((depth + 1) * kIndent, ' ');
+    new_line(depth == kOneLine ? depth : depth + 1, out);
     append_one(one);
   }
-  if (!first) {
-    out += '\n';
-    out.append(depth * kIndent, ' ');
-  }
+  if (!first) new_line(depth, out);
   out += close;
 }
 
@@ -36,11 +40,12 @@ void append(const boost::json::value& value, std::size_t depth, std::string& out
     append_list(*object, '{', '}', depth, out, [&](const boost::json::key_value_pair& member) {
       out += boost::json::serialize(member.key());
       out += ": ";
-      append(member.value(), depth + 1, out);
+      append(member.value(), depth == kOneLine ? depth : depth + 1, out);
     });
   } else if (const auto* array = value.if_array()) {
-    append_list(*array, '[', ']', depth, out,
-                [&](const boost::json::value& element) { append(element, depth + 1, out); });
+    append_list(*array, '[', ']', depth, out, [&](const boost::json::value& element) {
+      append(element, depth == kOneLine ? depth : depth + 1, out);
+    });
   } else if (const double* number = value.if_double()) {
     out += std::isfinite(*number) ? fmt::format("{}", *number) : std::string("null");
   } else {
@@ -54,6 +59,12 @@ std::string pretty(const boost::json::value& value) {
   std::string out;
   append(value, 0, out);
   out += '\n';
+  return out;
+}
+
+std::string one_line(const boost::json::value& value) {
+  std::string out;
+  append(value, kOneLine, out);
   return out;
 }
 

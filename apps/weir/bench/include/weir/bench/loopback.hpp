@@ -1,0 +1,63 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::bench {
+
+// What was reached, by a farm or by a ruler.
+struct Rate {
+  double fragments_per_s = 0;
+  double goodput_bytes_per_s = 0;
+  double cpu_us_per_fragment = 0;  // of all processes together
+  double system_calls_per_fragment = 0;
+};
+
+// One point of the benchmark: a whole farm on loopback, dummy data, accept-all, nothing stored.
+struct LoopbackPoint {
+  std::uint32_t readouts = 4;
+  std::uint32_t sources = 4;  // of each readout
+  std::uint32_t dcms = 1;
+  std::uint32_t fragment_bytes = 1024;
+  bool checksums = true;
+};
+
+struct LoopbackOptions {
+  std::vector<std::uint32_t> fragment_bytes{64, 1024, 4096, 16384, 65536, 262144, 1048576};
+  std::vector<std::uint32_t> dcms{1, 2};
+  std::vector<std::string> checksums{"on", "off"};
+  std::uint32_t readouts = 4;
+  std::uint32_t sources = 4;
+  std::uint32_t rounds = 3;
+  double seconds = 1.5;   // of each measurement
+  std::string yardstick;  // another ruler's program, run in turn as well; empty: none
+};
+
+// One farm run, in `folder`, which exists.
+[[nodiscard]] Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seconds,
+                                                       const std::string& folder);
+// A program that takes --readouts, --collectors, --size, --seconds and prints one JSON line with
+// fragments_per_s.
+[[nodiscard]] Expected<Rate, std::string> measure_yardstick(const std::string& program,
+                                                            const LoopbackPoint& point, double seconds);
+
+// The farm and the ceiling in turn, round after round; the ratios are of one round each, so that what else
+// the machine does meets both. The line has the medians.
+struct Round {
+  Rate farm;
+  Rate ceiling;
+  std::optional<Rate> yardstick;
+};
+[[nodiscard]] std::string to_json_line(const LoopbackPoint& point, const std::vector<Round>& rounds);
+[[nodiscard]] double median(std::vector<double> values);
+
+// The whole benchmark: a JSON line per point into `out`, a sentence per point into `err`. Returns the exit
+// status.
+[[nodiscard]] int run_loopback(const LoopbackOptions& options, std::FILE* out, std::FILE* err);
+
+}  // namespace weir::bench
