@@ -38,6 +38,14 @@ TEST_CASE("an unknown key is named with file, line and the nearest valid key, an
   CHECK(!std::filesystem::exists(folder / "out"));
 }
 
+TEST_CASE("a command that there is not is named with those that there are") {
+  const TemporaryFolder folder;
+  const CommandEnd end = run_command(folder, "weir", {"rum"});
+  CHECK(end.status == 2);
+  CHECK_THAT(end.err, Catch::ContainsSubstring("'rum'") && Catch::ContainsSubstring("run, check"));
+  CHECK(run_command(folder, "weir", {"help"}).status == 0);
+}
+
 TEST_CASE("an unknown key on the command line is named with the nearest valid key") {
   const TemporaryFolder folder;
   const FarmEnd end = run_farm(folder, event_building(), {"--set", "writer.sync_byte=5"});

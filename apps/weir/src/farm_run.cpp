@@ -261,6 +261,7 @@ void FarmRun::show(const v1::FarmStatus& status) {
     absent.name = node.plan->name;
     absent.role = config::name(node.plan->role);
     absent.state = node.state;
+    absent.measured = false;
   }
   told.rows = std::move(rows);
   view_.show(told);

@@ -1,13 +1,15 @@
 #include <weir/run/live_screen.hpp>
 
+#include <algorithm>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace weir::run {
 namespace {
 
-constexpr double kPlainEvery_s = 5;
-constexpr double kPlainFirst_s = 1;  // rates are known from the second report of a process on
+constexpr double kPlainFirst_s = 2;  // rates are known from the second report of a process on
+constexpr double kPlainEvery_s = 5;  // doubled each time
+constexpr double kPlainEveryMax_s = 60;
 constexpr std::size_t kPlainColumns = 240;
 constexpr std::size_t kPlainRowsMax = 32;
 constexpr std::size_t kColumnsUnknown = 80;
@@ -17,7 +19,11 @@ constexpr std::size_t kOtherLines = 4;  // of the screen: heading, the run's lin
 }  // namespace
 
 LiveScreen::LiveScreen(std::FILE* out, bool quiet)
-    : out_(out), quiet_(quiet), terminal_(::isatty(::fileno(out)) == 1), next_plain_s_(kPlainFirst_s) {}
+    : out_(out),
+      quiet_(quiet),
+      terminal_(::isatty(::fileno(out)) == 1),
+      next_plain_s_(kPlainFirst_s),
+      plain_every_s_(kPlainEvery_s) {}
 
 void LiveScreen::erase() {
   if (drawn_ > 0) std::fprintf(out_, "\x1b[%zuA\x1b[J", drawn_);
@@ -28,7 +34,8 @@ void LiveScreen::show(const LiveFrame& frame) {
   if (quiet_) return;
   if (!terminal_) {
     if (frame.run_s < next_plain_s_) return;
-    next_plain_s_ = frame.run_s + kPlainEvery_s;
+    next_plain_s_ = frame.run_s + plain_every_s_;
+    plain_every_s_ = std::min(2 * plain_every_s_, kPlainEveryMax_s);
     for (const std::string& line : format_live(frame, kPlainColumns, kPlainRowsMax)) {
       std::fprintf(out_, "%s\n", line.c_str());
     }

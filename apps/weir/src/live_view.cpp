@@ -47,9 +47,12 @@ std::string heading() {
 }
 
 std::string line_of(const LiveRow& row) {
-  const std::string bytes = row.role == "supervisor" ? "" : bytes_text(row.bytes_per_s) + "/s";
-  return fmt::format("  {:<16} {:>10.1f} {:>10} {:>9} {:>9}  {}", row.name, row.slices_per_s, bytes,
-                     row.in_flight, row.lost, row.state);
+  const std::string slices = row.measured ? fmt::format("{:.1f}", row.slices_per_s) : "-";
+  const std::string bytes = row.role == "supervisor" ? ""
+                            : row.measured           ? bytes_text(row.bytes_per_s) + "/s"
+                                                     : "-";
+  return fmt::format("  {:<16} {:>10} {:>10} {:>9} {:>9}  {}", row.name, slices, bytes, row.in_flight,
+                     row.lost, row.state);
 }
 
 // One row for all of a role: sums; slices/s of readouts, which all make every slice, is their mean.
@@ -57,6 +60,7 @@ std::vector<LiveRow> by_role(const std::vector<LiveRow>& rows) {
   struct Group {
     LiveRow row;
     std::size_t members = 0;
+    std::size_t measured = 0;
     std::map<std::string, std::size_t> states;
   };
   std::vector<Group> groups;
@@ -68,6 +72,7 @@ std::vector<LiveRow> by_role(const std::vector<LiveRow>& rows) {
       group->row.role = row.role;
     }
     ++group->members;
+    if (row.measured) ++group->measured;
     ++group->states[row.state];
     group->row.slices_per_s += row.slices_per_s;
     group->row.bytes_per_s += row.bytes_per_s;
@@ -76,7 +81,9 @@ std::vector<LiveRow> by_role(const std::vector<LiveRow>& rows) {
   }
   std::vector<LiveRow> merged;
   for (Group& group : groups) {
-    if (group.row.role == "readout") group.row.slices_per_s /= static_cast<double>(group.members);
+    group.row.measured = group.measured > 0;
+    if (group.row.role == "readout" && group.row.measured)
+      group.row.slices_per_s /= static_cast<double>(group.measured);
     group.row.name = counted(group.members, group.row.role);
     for (const auto& [state, count] : group.states) {
       if (!group.row.state.empty()) group.row.state += ", ";
@@ -93,11 +100,12 @@ LiveRow LiveRates::row_of(const v1::Report& report) {
   const Totals totals = totals_of(report);
   Last& last = last_[report.name()];
   if (last.incarnation != report.incarnation())
-    last = {report.incarnation(), report.now_ns(), totals.slices, totals.bytes, 0, 0};
+    last = {report.incarnation(), report.now_ns(), totals.slices, totals.bytes, false, 0, 0};
   if (const auto passed = report.now_ns() - last.now_ns; passed > 0) {
     const double seconds = static_cast<double>(passed) / static_cast<double>(kSecond);
     last.slices_per_s = static_cast<double>(totals.slices - std::min(last.slices, totals.slices)) / seconds;
     last.bytes_per_s = static_cast<double>(totals.bytes - std::min(last.bytes, totals.bytes)) / seconds;
+    last.measured = true;
     last.now_ns = report.now_ns();
     last.slices = totals.slices;
     last.bytes = totals.bytes;
@@ -106,6 +114,7 @@ LiveRow LiveRates::row_of(const v1::Report& report) {
   row.name = report.name();
   row.role = messages::name(static_cast<messages::Role>(report.role()));
   row.state = report.state();
+  row.measured = last.measured;
   row.slices_per_s = last.slices_per_s;
   row.bytes_per_s = last.bytes_per_s;
   row.lost = totals.lost;

@@ -2,13 +2,19 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace {
 
+constexpr int kUsage = 2;
+
 constexpr weir::commands::AddCommand kCommands[] = {
-    weir::commands::add_run,
-    weir::commands::add_check,
-    weir::commands::add_file,
-    weir::commands::add_version,
+    weir::commands::add_run,   weir::commands::add_check,   weir::commands::add_file,
+    weir::commands::add_bench, weir::commands::add_version,
 };
 
 constexpr const char* kDescription =
@@ -24,18 +30,44 @@ constexpr const char* kFooter =
     "  weir run configs/event-building.yaml --slices 10000 --set dcm.count=3\n"
     "\ndocs/configuration.md lists every key of a farm file.";
 
+// What follows `weir`. `weir help run` is `weir run --help`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
+}
+
+// A sentence when the first word should be a command and is none.
+std::string missing_command(const CLI::App& app, const std::vector<std::string>& words) {
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!words.empty() && words.front() == command->get_name()) return {};
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  if (words.empty()) return "weir: which command? " + known + "; `weir help` says more\n";
+  if (words.front().starts_with('-')) return {};
+  return "weir: no command '" + words.front() + "'; there are " + known + "\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   int status = 0;
   CLI::App app(kDescription, "weir");
-  app.footer(kFooter);
   app.require_subcommand(1);
   for (const auto add : kCommands) add(app, status);
+  app.footer(kFooter);  // not earlier: the commands would have it, too
+  std::vector<std::string> words = words_of(argc, argv);
+  if (const std::string sentence = missing_command(app, words); !sentence.empty()) {
+    std::fputs(sentence.c_str(), stderr);
+    return kUsage;
+  }
+  std::reverse(words.begin(), words.end());  // as parse() takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    constexpr int kUsage = 2;
     return app.exit(error) == 0 ? 0 : kUsage;
   }
   return status;

@@ -91,11 +91,7 @@ v1::RunSummary account_of(const v1::FarmStatus& status, std::uint32_t run) {
   return account;
 }
 
-Summary summary_of(const FarmRunResult& result, const v1::Farm& farm) {
-  Summary summary =
-      summarize(result.account ? *result.account : account_of(result.last_status, farm.run().number()));
-  summary.farm = farm.farm();
-  summary.processes = result.processes;
+RunEnd end_of(const FarmRunResult& result) {
   RunEnd end;
   end.failure = result.failure;
   end.has_summary = result.account.has_value();
@@ -103,6 +99,15 @@ Summary summary_of(const FarmRunResult& result, const v1::Farm& farm) {
   end.faults = (end.has_summary && result.account->faults()) || !result.faults.empty();
   end.processes_well = std::all_of(result.processes.begin(), result.processes.end(),
                                    [](const ProcessRecord& process) { return process.end.well(); });
+  return end;
+}
+
+Summary summary_of(const FarmRunResult& result, const v1::Farm& farm) {
+  Summary summary =
+      summarize(result.account ? *result.account : account_of(result.last_status, farm.run().number()));
+  summary.farm = farm.farm();
+  summary.processes = result.processes;
+  const RunEnd end = end_of(result);
   summary.faults.insert(summary.faults.end(), result.faults.begin(), result.faults.end());
   summary.exit_status = exit_status(end);
   summary.failure = summary.exit_status == kExitFailed ? explain(end) : "";
@@ -133,7 +138,8 @@ std::string suggestions(const Summary& summary) {
 
 void print_end(const Summary& summary, const RecordPaths& paths, std::FILE* out) {
   std::string text = to_text(summary);
-  text += fmt::format("\nRecords\n  {}\n  {}\n  {}/*.log\n", paths.begin, paths.end, paths.log);
+  text +=
+      fmt::format("\nRecords\n  {}\n  {}\n  {}\n  {}/*.log\n", paths.begin, paths.farm, paths.end, paths.log);
   text += suggestions(summary);
   std::fputs(text.c_str(), out);
   std::fflush(out);
@@ -148,6 +154,13 @@ bool write_summary(const Summary& summary, const std::string& path, std::FILE* e
 int fail(std::FILE* err, const std::string& why) {
   fmt::print(err, "weir run: {}\n", why);
   return kExitFailed;
+}
+
+// A run that went well enough, and not without an incident: on standard error also with --quiet.
+void tell_survived(const RunEnd& end, const Summary& summary, bool quiet, std::FILE* err) {
+  fmt::print(err, "weir run: {}\n", explain(end));
+  if (!quiet) return;  // the summary has named them
+  for (const std::string& fault : summary.faults) fmt::print(err, "  {}\n", fault);
 }
 
 int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err) {
@@ -167,6 +180,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const bool recorded = write_summary(summary, paths->end, err);
   const bool written = write_summary(summary, options.summary_file, err) && recorded;
   if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);
+  if (summary.exit_status == kExitSurvived) tell_survived(end_of(result), summary, options.quiet, err);
   return written ? summary.exit_status : kExitFailed;
 }
 

@@ -50,7 +50,7 @@ json::array files_of(const Summary& summary) {
     array.push_back({{"path", file.path},
                      {"bytes", file.bytes},
                      {"slices", file.slices},
-                     {"crc32c", fmt::format("{:08x}", file.crc32c)}});
+                     {"crc32c", file.closed() ? fmt::format("{:08x}", file.crc32c) : std::string()}});
   }
   return array;
 }
@@ -84,7 +84,7 @@ std::string to_json(const Summary& summary) {
   json::object object;
   object.emplace("farm", summary.farm);
   object.emplace("run", summary.run);
-  object.emplace("begin", utc_text(summary.begin_utc_ns));
+  object.emplace("begin", summary.begin_utc_ns == 0 ? std::string() : utc_text(summary.begin_utc_ns));
   object.emplace("duration_s", summary.duration_s);
   object.emplace("reason", summary.reason);
   object.emplace("failure", summary.failure);

@@ -43,6 +43,12 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
              : fmt::format("{:.3g} %", kPercent * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+// 0.0433, 100.2, 10 510
+std::string per_something(double value) {
+  constexpr double kGrouped = 1000;
+  return value < kGrouped ? fmt::format("{:.4g}", value) : grouped(static_cast<std::uint64_t>(value + 0.5));
+}
+
 void add_slices(const Summary& summary, Page& page) {
   const std::size_t width = grouped(std::max(summary.offered, summary.triggered)).size();
   const auto row = [&](std::string_view key, std::uint64_t count, const std::string& remark) {
@@ -86,7 +92,8 @@ void add_fragments(const Summary& summary, Page& page) {
 }
 
 void add_rates(const Summary& summary, Page& page) {
-  page.line("rate", "{:.4g} slices/s, {:.4g} fragments/s", summary.slices_per_s, summary.fragments_per_s);
+  page.line("rate", "{} slices/s, {} fragments/s", per_something(summary.slices_per_s),
+            per_something(summary.fragments_per_s));
   page.line("goodput", "{}/s of fragments: {} built, {} stored{}", bytes_text(summary.goodput_bytes_per_s),
             bytes_text(static_cast<double>(summary.bytes_in)),
             bytes_text(static_cast<double>(summary.bytes_stored)),
@@ -109,9 +116,9 @@ void add_filter(const Summary& summary, Page& page) {
   }
   for (const auto& [name, count] : summary.filter) {
     const std::string a_slice =
-        summary.triggered == 0 ? ""
-                               : fmt::format("{:.3g} a slice", static_cast<double>(count) /
-                                                                   static_cast<double>(summary.triggered));
+        summary.triggered == 0
+            ? ""
+            : per_something(static_cast<double>(count) / static_cast<double>(summary.triggered)) + " a slice";
     page.line(fmt::format("{:<{}}", name, key_width), "  {:>{}}  {}", grouped(count), count_width, a_slice);
   }
 }
@@ -149,8 +156,9 @@ void add_files(const Summary& summary, Page& page) {
   const std::size_t shown = std::min(summary.files.size(), kFilesShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const Summary::File& file = summary.files[i];
-    page.line(fmt::format("{:<{}}", file.path, width), "  {:>8}  {}  crc32c {:08x}",
-              bytes_text(static_cast<double>(file.bytes)), counted(file.slices, "slice"), file.crc32c);
+    page.line(fmt::format("{:<{}}", file.path, width), "  {:>8}  {}  {}",
+              bytes_text(static_cast<double>(file.bytes)), counted(file.slices, "slice"),
+              file.closed() ? fmt::format("crc32c {:08x}", file.crc32c) : "not closed");
   }
   if (shown < summary.files.size()) page.line("", "and {} more", summary.files.size() - shown);
 }

@@ -7,10 +7,12 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <string>
 
 namespace weir::commands {
 
 void add_version(CLI::App& app, int& status) {
+  app.set_version_flag("--version", std::string("weir ") + run::kVersion, "version of this program");
   app.add_subcommand("version", "Versions of this program, its protocol, file format and filter ABI")
       ->callback([&status] {
         std::printf("weir %s\nprotocol %u\nfile format %u\nfilter ABI %u\n", run::kVersion,

@@ -35,8 +35,12 @@ v1::FarmStatus status_at(std::int64_t seconds, std::uint64_t assigned, std::uint
 
 TEST_CASE("a process has rates from its second report on") {
   LiveRates rates;
-  CHECK(rates.take(status_at(1, 100, 5000)).rows.at(0).slices_per_s == 0);
+  const LiveFrame first = rates.take(status_at(1, 100, 5000));
+  CHECK(!first.rows.at(0).measured);
+  CHECK(format_live(first, 200, 10).at(2) ==
+        "  dcm-0                     -          -        12         3  running");
   const LiveRow row = rates.take(status_at(3, 300, 9000)).rows.at(0);
+  CHECK(row.measured);
   CHECK(row.slices_per_s == 100);
   CHECK(row.bytes_per_s == 2000);
   CHECK(row.in_flight == 12);
@@ -91,9 +95,11 @@ TEST_CASE("more processes than the screen has lines share one line by role") {
     row.bytes_per_s = 1000;
     row.lost = 1;
   }
+  frame.rows[3].measured = false;
+  frame.rows[3].slices_per_s = frame.rows[3].bytes_per_s = 0;
   const auto lines = format_live(frame, 200, 3);
   REQUIRE(lines.size() == 3);
-  CHECK_THAT(lines[2], ContainsSubstring("4 readouts            100.0  4.00 kB/s         0         4"));
+  CHECK_THAT(lines[2], ContainsSubstring("4 readouts            100.0  3.00 kB/s         0         4"));
   CHECK_THAT(lines[2], ContainsSubstring("1 dead: signal 9 (Killed), 3 running"));
 }
 

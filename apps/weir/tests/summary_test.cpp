@@ -191,6 +191,20 @@ TEST_CASE("the JSON has every documented key") {
   CHECK(object.at("truth").is_null());
 }
 
+TEST_CASE("a run without an account has no beginning") {
+  CHECK(json::parse(to_json(Summary{})).at("begin").as_string().empty());
+  Summary summary;
+  summary.begin_utc_ns = 1'000'000'000;
+  CHECK(json::parse(to_json(summary)).at("begin").as_string() == "1970-01-01T00:00:01.000Z");
+}
+
+TEST_CASE("a file that was not closed has no checksum") {
+  Summary summary;
+  summary.files.push_back({"out/run-000009-writer-0-0000.weir.part", 5000, 60, 0});
+  CHECK(json::parse(to_json(summary)).at("files").at(0).at("crc32c").as_string().empty());
+  CHECK_THAT(to_text(summary), ContainsSubstring("weir.part   5.00 kB  60 slices  not closed\n"));
+}
+
 TEST_CASE("the JSON keeps numbers exactly") {
   Summary summary;
   summary.triggered = UINT64_MAX;

@@ -6,7 +6,8 @@
 
 namespace weir::run {
 
-// Where the live view goes: redrawn in place on a terminal, plain lines now and then elsewhere.
+// Where the live view goes: redrawn in place on a terminal, plain lines now and then, ever more seldom,
+// elsewhere.
 class LiveScreen {
  public:
   // `quiet`: nothing is shown but what say() is given.
@@ -27,6 +28,7 @@ class LiveScreen {
   std::size_t drawn_ = 0;           // lines that the next frame replaces
   std::vector<std::string> lines_;  // they
   double next_plain_s_;             // of the run, not on a terminal
+  double plain_every_s_;            // from then to the one after it
 };
 
 }  // namespace weir::run

@@ -15,10 +15,11 @@ struct LiveRow {
   std::string name;
   std::string role;
   std::string state;  // "running", "throttled: readout_buffer_bytes", "starting", "dead: signal 9 (Killed)"
-  double slices_per_s = 0;  // triggered, made, built or stored, by role
+  bool measured = true;     // false: no rates yet
+  double slices_per_s = 0;  // triggered, made, assigned or stored, by role
   double bytes_per_s = 0;   // of fragments sent or built, or stored
   std::uint64_t in_flight = 0;
-  std::uint64_t lost = 0;  // slices discarded, fragments dropped or missing, records refused, by role
+  std::uint64_t lost = 0;  // slices discarded, fragments dropped or missing, dead copies, by role
 };
 
 struct LiveFrame {
@@ -43,6 +44,7 @@ class LiveRates {
     std::int64_t now_ns = 0;
     std::uint64_t slices = 0;
     std::uint64_t bytes = 0;
+    bool measured = false;
     double slices_per_s = 0;
     double bytes_per_s = 0;
   };

@@ -45,6 +45,8 @@ struct Summary {
     std::uint64_t bytes = 0;
     std::uint64_t slices = 0;
     std::uint32_t crc32c = 0;
+
+    [[nodiscard]] bool closed() const { return !path.ends_with(".part"); }
   };
 
   std::string farm;
