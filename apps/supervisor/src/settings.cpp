@@ -62,6 +62,7 @@ std::unique_ptr<assignment::TriggerSource> make_triggers(const node::Setup& setu
   settings.mode = mode_name(trigger.mode());
   if (trigger.rate_hz() > 0) settings.rate_hz = trigger.rate_hz();
   settings.seed = trigger.seed();
+  settings.type = TriggerType(trigger.type());
   settings.slice_ns = static_cast<DurationNs>(trigger.slice_ms() * 1e6);
   settings.first_slice = SliceId(trigger.first_slice());
   if (trigger.mode() == v1::TriggerSettings::MODE_FILE) settings.file = read_trigger_file(trigger.file());

@@ -9,11 +9,11 @@ namespace {
 
 class MaxSource final : public TriggerSource {
  public:
-  explicit MaxSource(DurationNs slice_ns) : slice_ns_(slice_ns) {}
+  explicit MaxSource(const TriggerSettings& settings) : slice_ns_(settings.slice_ns), type_(settings.type) {}
   std::string_view name() const override { return "max"; }
   void start(const Now&) override {}
   bool next(const Now& now, TriggerOffer& offer) override {
-    offer = {std::nullopt, {now.utc, slice_ns_, {}}, {}};
+    offer = {std::nullopt, {now.utc, slice_ns_, type_}, {}};
     return true;
   }
   bool waits_for_room() const override { return true; }
@@ -21,19 +21,22 @@ class MaxSource final : public TriggerSource {
 
  private:
   DurationNs slice_ns_;
+  TriggerType type_;
 };
 
 class RateSource final : public TriggerSource {
  public:
-  RateSource(double rate_hz, DurationNs slice_ns)
-      : period_ns_(static_cast<double>(kSecond) / rate_hz), slice_ns_(slice_ns) {}
+  explicit RateSource(const TriggerSettings& settings)
+      : period_ns_(static_cast<double>(kSecond) / settings.rate_hz),
+        slice_ns_(settings.slice_ns),
+        type_(settings.type) {}
   std::string_view name() const override { return "rate"; }
   void start(const Now& now) override { start_ = now.mono; }
   bool next(const Now& now, TriggerOffer& offer) override {
     const TimeNs due = due_at(offered_);
     if (due > now.mono) return false;
     ++offered_;
-    offer = {std::nullopt, {now.utc - (now.mono - due), slice_ns_, {}}, {}};
+    offer = {std::nullopt, {now.utc - (now.mono - due), slice_ns_, type_}, {}};
     return true;
   }
   std::uint64_t skip_overdue(const Now& now) override {
@@ -53,14 +56,18 @@ class RateSource final : public TriggerSource {
 
   double period_ns_;
   DurationNs slice_ns_;
+  TriggerType type_;
   TimeNs start_ = 0;
   std::uint64_t offered_ = 0;
 };
 
 class PoissonSource final : public TriggerSource {
  public:
-  PoissonSource(double rate_hz, std::uint64_t seed, DurationNs slice_ns)
-      : mean_ns_(static_cast<double>(kSecond) / rate_hz), seed_(mix64(seed)), slice_ns_(slice_ns) {}
+  explicit PoissonSource(const TriggerSettings& settings)
+      : mean_ns_(static_cast<double>(kSecond) / settings.rate_hz),
+        seed_(mix64(settings.seed)),
+        slice_ns_(settings.slice_ns),
+        type_(settings.type) {}
   std::string_view name() const override { return "poisson"; }
   void start(const Now& now) override {
     start_ = now.mono;
@@ -69,7 +76,7 @@ class PoissonSource final : public TriggerSource {
   bool next(const Now& now, TriggerOffer& offer) override {
     const TimeNs due = due_at();
     if (due > now.mono) return false;
-    offer = {std::nullopt, {now.utc - (now.mono - due), slice_ns_, {}}, {}};
+    offer = {std::nullopt, {now.utc - (now.mono - due), slice_ns_, type_}, {}};
     advance();
     return true;
   }
@@ -87,6 +94,7 @@ class PoissonSource final : public TriggerSource {
   double mean_ns_;
   std::uint64_t seed_;
   DurationNs slice_ns_;
+  TriggerType type_;
   TimeNs start_ = 0;
   double since_start_ns_ = 0;
   std::uint64_t drawn_ = 0;
@@ -94,7 +102,8 @@ class PoissonSource final : public TriggerSource {
 
 class ClockSource final : public TriggerSource {
  public:
-  ClockSource(DurationNs slice_ns, SliceId first_slice) : slice_ns_(slice_ns), first_slice_(first_slice) {}
+  explicit ClockSource(const TriggerSettings& settings)
+      : slice_ns_(settings.slice_ns), first_slice_(settings.first_slice), type_(settings.type) {}
   std::string_view name() const override { return "clock"; }
   void start(const Now& now) override {
     const UtcNs since_boundary = ((now.utc % slice_ns_) + slice_ns_) % slice_ns_;
@@ -103,7 +112,7 @@ class ClockSource final : public TriggerSource {
   bool next(const Now& now, TriggerOffer& offer) override {
     const UtcNs begin = begin_of(period_);
     if (begin > now.utc) return false;
-    offer = {SliceId(first_slice_.value + period_), {begin, slice_ns_, {}}, {}};
+    offer = {SliceId(first_slice_.value + period_), {begin, slice_ns_, type_}, {}};
     ++period_;
     return true;
   }
@@ -124,6 +133,7 @@ class ClockSource final : public TriggerSource {
 
   DurationNs slice_ns_;
   SliceId first_slice_;
+  TriggerType type_;
   UtcNs origin_ = 0;
   std::uint64_t period_ = 0;
 };
@@ -185,18 +195,18 @@ std::vector<std::string_view> trigger_modes() {
 Expected<std::unique_ptr<TriggerSource>, Failure> make_trigger_source(TriggerSettings settings) {
   const std::string& mode = settings.mode;
   if (settings.slice_ns < 0) return bad_setting("trigger: the length of a slice is not negative");
-  if (mode == "max") return std::make_unique<MaxSource>(settings.slice_ns);
+  if (mode == "max") return std::make_unique<MaxSource>(settings);
   if (mode == "network") return std::make_unique<NetworkSource>();
   if (mode == "rate" || mode == "poisson") {
     if (!(settings.rate_hz > 0 && settings.rate_hz <= kRateMaxHz)) {
       return bad_setting("trigger: mode " + mode + " needs a rate above 0 and up to 1e8 Hz");
     }
-    if (mode == "rate") return std::make_unique<RateSource>(settings.rate_hz, settings.slice_ns);
-    return std::make_unique<PoissonSource>(settings.rate_hz, settings.seed, settings.slice_ns);
+    if (mode == "rate") return std::make_unique<RateSource>(settings);
+    return std::make_unique<PoissonSource>(settings);
   }
   if (mode == "clock") {
     if (settings.slice_ns == 0) return bad_setting("trigger: mode clock needs the length of a time slice");
-    return std::make_unique<ClockSource>(settings.slice_ns, settings.first_slice);
+    return std::make_unique<ClockSource>(settings);
   }
   if (mode == "file") {
     if (settings.file.empty())

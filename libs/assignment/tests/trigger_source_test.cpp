@@ -144,3 +144,16 @@ TEST_CASE("a trigger mode that does not exist, or lacks its setting, is refused 
     CHECK(make_trigger_source(settings).value()->name() == each);
   }
 }
+
+TEST_CASE("triggers that are made here have the type of the settings") {
+  TriggerSettings settings;
+  settings.mode = std::string(GENERATE(as<std::string>{}, "max", "rate", "poisson", "clock"));
+  settings.slice_ns = kMillisecond;
+  settings.type = TriggerType(7);
+  const auto source = make_trigger_source(settings);
+  REQUIRE(source);
+  (*source)->start({0, 0});
+  TriggerOffer offer;
+  REQUIRE((*source)->next({kSecond / 2, kSecond / 2}, offer));
+  CHECK(offer.info.type == TriggerType(7));
+}

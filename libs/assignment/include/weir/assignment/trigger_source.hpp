@@ -56,6 +56,7 @@ struct TriggerSettings {
   std::uint64_t seed = 1;         // poisson
   DurationNs slice_ns = 0;        // clock: length of a time slice; elsewhere what TriggerInfo::duration says
   SliceId first_slice;            // clock: the id of the first time slice
+  TriggerType type;               // max, rate, poisson, clock: what TriggerInfo::type says
   std::vector<FileTrigger> file;  // file
   bool file_pace = false;  // file: at the distances of the file's times, instead of as fast as possible
 };
