@@ -16,7 +16,6 @@ pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 if(BUILD_TESTING)
   find_package(Catch2 CONFIG REQUIRED)
 endif()
-find_package(benchmark CONFIG QUIET)
 
 # The namespaced names that the libraries use, where a package of an older release gives another one.
 if(NOT TARGET yaml-cpp::yaml-cpp)

@@ -16,6 +16,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
+#include <sys/socket.h>
 #include <thread>
 #include <vector>
 
@@ -65,9 +67,13 @@ class Hosted {
         break;
       default:
         disk_ = std::make_unique<storage::FileDisk>([&loop] { loop.wake(); });
-        node_ = writer::make_node(
-            setup_, {loop, loop, *disk_, [this](ports::DiskHandler& handler) { disk_->deliver(handler); },
-                     totals, [](const std::string&, std::uint32_t) {}, 0});
+        node_ = writer::make_node(setup_, {loop,
+                                           loop,
+                                           *disk_,
+                                           [this](ports::DiskHandler& handler) { disk_->deliver(handler); },
+                                           totals,
+                                           [](const std::string&, std::uint32_t) {},
+                                           {}});
     }
   }
   [[nodiscard]] node::Node& node() { return *node_; }
@@ -87,14 +93,17 @@ class Watcher final : private messages::PeerHandler {
     self_.role = messages::Role::control;
     self_.name = "watcher";
     self_.farm = farm.farm.farm();
-    link_.emplace(self_, *this, limits_, counters_, supervisor, kSecond);
+    link_.emplace(self_, static_cast<messages::PeerHandler&>(*this), limits_, counters_, supervisor,
+                  20 * kMillisecond);
   }
   void pass(transport::Loop& loop, TimeNs now_ns) { link_->tick(loop, now_ns); }
   [[nodiscard]] const std::optional<v1::RunSummary>& account() const { return account_; }
 
  private:
   void on_ready(messages::Peer&) override {}
-  void on_gone(messages::Peer&, std::string_view) override { link_->stop(); }
+  void on_gone(messages::Peer&, std::string_view) override {
+    if (account_) link_->stop();
+  }
   Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control& message) override {
     if (message.has_summary()) account_ = message.summary();
     return {};
@@ -129,8 +138,21 @@ void check_run(const std::optional<v1::RunSummary>& account, const TemporaryFold
   CHECK(check.fragments == 1000 * sources);
 }
 
+// Breaks one of this process' connections, from underneath. Both ends are here, and both live on.
+void break_a_connection(std::mt19937_64& random) {
+  std::vector<int> sockets;
+  constexpr int kDescriptorsMax = 1024;
+  for (int fd = 3; fd < kDescriptorsMax; ++fd) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0) sockets.push_back(fd);
+  }
+  if (!sockets.empty()) ::shutdown(sockets[random() % sockets.size()], SHUT_RDWR);
+}
+
 // Every node on one loop, so on one thread.
-std::optional<v1::RunSummary> run_on_one_loop(const Farm& farm) {
+std::optional<v1::RunSummary> run_on_one_loop(const Farm& farm,
+                                              const std::function<void(TimeNs)>& besides = {}) {
   transport::Loop loop(node::socket_policy(farm.farm));
   Hosted supervisor(farm, "supervisor", {"127.0.0.1", 0}, loop);
   Watcher watcher(farm, supervisor.listens_at());
@@ -152,6 +174,7 @@ std::optional<v1::RunSummary> run_on_one_loop(const Farm& farm) {
             if (!other->node().finished()) other->node().pass(now_ns);
           }
           watcher.pass(loop, now_ns);
+          if (besides) besides(now_ns);
         },
         kWait);
   }
@@ -183,6 +206,43 @@ TEST_CASE("a whole farm on one thread stores 1000 slices and its ledger balances
                               "dcm: {count: 2}\n"
                               "filter: {plugin: accept-all}\n");
   check_run(run_on_one_loop(farm), folder, 6);
+}
+
+TEST_CASE("connections that break between nodes that live on cost no slice, and none is stored twice") {
+  const std::uint64_t seed = GENERATE(1U, 2U, 3U, 4U);
+  CAPTURE(seed);
+  const TemporaryFolder folder;
+  const Farm farm = make_farm(folder,
+                              "trigger: {mode: rate, rate_hz: 500}\n"
+                              "source: {kind: dummy, distribution: exponential, size_bytes: 800}\n"
+                              "readout: {count: 2, sources_per_readout: 2}\n"
+                              "dcm: {count: 2, deadline_ms: 5000, grace_ms: 5000}\n"
+                              "writer: {count: 2, sync_interval_ms: 50}\n"
+                              "network: {reconnect_ms: 20}\n"
+                              "filter: {plugin: accept-all}\n");
+  std::mt19937_64 random(seed);
+  constexpr DurationNs kBetween = 40 * kMillisecond;
+  constexpr int kBreaks = 40;
+  TimeNs next = 0;
+  int broken = 0;
+  const auto account = run_on_one_loop(farm, [&](TimeNs now_ns) {
+    if (next == 0) next = now_ns + 10 * kBetween;
+    if (now_ns < next || broken == kBreaks) return;
+    next = now_ns + kBetween;
+    ++broken;
+    break_a_connection(random);
+  });
+  CHECK(broken == kBreaks);
+  REQUIRE(account.has_value());
+  INFO(account->ledger_text());
+  CHECK(account->balanced());
+  CHECK(account->counters().at("triggered") == 1000);
+  const StoredRun run(folder / "out");
+  CHECK(run.problems() == "");
+  const DummyCheck check = check_dummy_data(run);
+  CHECK(check.wrong == "");
+  CHECK(account->counters().at("stored") == 1000);
+  CHECK(check.slices == 1000);
 }
 
 TEST_CASE("a whole farm with a thread for each node stores 1000 slices and its ledger balances") {

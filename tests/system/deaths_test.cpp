@@ -284,3 +284,23 @@ TEST_CASE("a second request to stop ends the run at once") {
   CHECK_THAT(end.err, Catch::ContainsSubstring("killed by the second SIGINT"));
   check_nothing_left(folder);
 }
+
+TEST_CASE("a readout that is silent for long is left aside, and the others' fragments go on") {
+  const TemporaryFolder folder;
+  // Fragments that fill a window: what the silent one was asked for must not hold back the rest.
+  FarmRun run(folder, farm(),
+              three_seconds({"dcm.deadline_ms=200", "dcm.grace_ms=300", "source.size_bytes=20000",
+                             "dcm.window_bytes=1000000", "readout.count=4"}));
+  REQUIRE(run.wait_for_data(500'000));
+  const pid_t readout = run.pid_of("readout-0");
+  REQUIRE(readout != 0);
+  REQUIRE(::kill(readout, SIGSTOP) == 0);
+  REQUIRE(run.wait_for_log("dcm-0", "readout lost name=readout-0 reason=\"silent\""));
+  const std::uint64_t before = run.data_bytes();
+  CHECK(wait_until([&] { return run.data_bytes() > before + 10'000'000; }, Seconds(20)));
+  REQUIRE(::kill(readout, SIGCONT) == 0);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices);
+  CHECK(end.summary.count_all("fragments.missing") > 0);
+}

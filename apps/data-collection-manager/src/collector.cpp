@@ -131,6 +131,7 @@ void Collector::issue(TimeNs now_ns) {
     if (!plain && missing_.empty()) continue;  // an earlier step brought them all
     const std::size_t fragments = plain ? part.selection->by_readout[part.readout].size() : missing_.size();
     if (!shaper_->try_take(demand(part.readout, fragments), now_ns)) break;
+    asked(flows_[part.readout], fragments, now_ns);
     add_request(part, plain, now_ns);
   }
   // What was not looked at stays, in order.
@@ -164,20 +165,27 @@ void Collector::add_entry(Flow& flow, std::span<const SourceId> sources, bool al
   flow.requests.add(added);
 }
 
-void Collector::request_ranges() {
+void Collector::request_ranges(TimeNs now_ns) {
   for (const assembly::RangeWanted& wanted : assembler_.ranges_wanted()) {
     const assembly::SourceInfo& source = assembler_.sources()[wanted.source];
     if (!flows_[source.readout].up) continue;  // asked again when it is back
+    if (wanted.slice == nullptr) {
+      if (wanted.offset > 0) answered(source.readout, now_ns);  // its credit would go on with the range
+      continue;
+    }
     const SourceId ids[] = {source.id};
     // A range goes on with its fragment's credit; a fragment that is asked for again has given its own back.
-    if (wanted.offset == 0) shaper_->take(demand(source.readout, 1));
+    if (wanted.offset == 0) {
+      shaper_->take(demand(source.readout, 1));
+      asked(flows_[source.readout], 1, now_ns);
+    }
     add_entry(flows_[source.readout], ids, false,
               {wanted.slice->id(), wanted.slice->attempt(), 0, wanted.offset, wanted.length});
   }
   assembler_.ranges_wanted().clear();
 }
 
-void Collector::readout_up(std::uint32_t readout) {
+void Collector::readout_up(std::uint32_t readout, TimeNs now_ns) {
   Flow& flow = flows_[readout];
   flow.up = true;
   flow.given_up = false;
@@ -185,11 +193,11 @@ void Collector::readout_up(std::uint32_t readout) {
   // stay in their queue, so they are left out here.
   std::erase_if(parts_, [&](const Part& part) { return part.readout == readout; });
   assembler_.for_each_open([&](Slice& slice) {
-    if (slice.phase == Phase::collecting && slice.outstanding > 0) request_again(slice, readout);
+    if (slice.phase == Phase::collecting && slice.outstanding > 0) request_again(slice, readout, now_ns);
   });
 }
 
-void Collector::request_again(Slice& slice, std::uint32_t readout) {
+void Collector::request_again(Slice& slice, std::uint32_t readout, TimeNs now_ns) {
   for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
     FragmentProgress& progress = slice.progress[i];
     if (assembler_.sources()[i].readout != readout || progress.state != FragmentProgress::State::requested)
@@ -197,6 +205,7 @@ void Collector::request_again(Slice& slice, std::uint32_t readout) {
     progress.have = 0;
     const SourceId ids[] = {assembler_.sources()[i].id};
     shaper_->take(demand(readout, 1));
+    asked(flows_[readout], 1, now_ns);
     add_entry(flows_[readout], ids, false,
               {slice.id(), slice.attempt(), 0, 0, settings_.assembly.range_bytes});
   }
@@ -206,9 +215,36 @@ void Collector::readout_down(std::uint32_t readout, TimeNs now_ns) {
   Flow& flow = flows_[readout];
   flow.up = false;
   flow.down_since_ns = now_ns;
+  flow.unanswered = 0;
   flow.frames.clear();
   flow.requests = {};
   shaper_->readout_lost(readout);
+}
+
+void Collector::begin(TimeNs now_ns) {
+  for (Flow& flow : flows_) {
+    if (flow.up) continue;
+    flow.down_since_ns = now_ns;
+    flow.given_up = false;
+  }
+}
+
+void Collector::asked(Flow& flow, std::size_t fragments, TimeNs now_ns) {
+  if (flow.unanswered == 0) flow.waiting_since_ns = now_ns;
+  flow.unanswered += fragments;
+}
+
+void Collector::answered(std::uint32_t readout, TimeNs now_ns) {
+  shaper_->answered(readout, now_ns);
+  Flow& flow = flows_[readout];
+  if (flow.unanswered > 0) --flow.unanswered;
+  flow.waiting_since_ns = now_ns;
+}
+
+bool Collector::is_silent(std::uint32_t readout, TimeNs now_ns) const {
+  const Flow& flow = flows_[readout];
+  return flow.up && flow.unanswered > 0 &&
+         now_ns - flow.waiting_since_ns > settings_.assembly.deadline_ns + settings_.grace_ns;
 }
 
 void Collector::pass(TimeNs now_ns) {
@@ -223,7 +259,7 @@ void Collector::pass(TimeNs now_ns) {
   }
   assembler_.expire(now_ns);
   cancel_expired();
-  request_ranges();
+  request_ranges(now_ns);
   start_slices(now_ns);
   issue(now_ns);
 }

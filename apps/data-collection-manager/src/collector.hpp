@@ -43,13 +43,19 @@ class Collector {
   // A slice is about to be released.
   void forget(const assembly::Slice& slice);
 
-  void readout_up(std::uint32_t readout);
+  void readout_up(std::uint32_t readout, TimeNs now_ns);
   void readout_down(std::uint32_t readout, TimeNs now_ns);
   [[nodiscard]] bool is_up(std::uint32_t readout) const { return flows_[readout].up; }
 
+  // The run begins: grace times of readouts that are not there run from here.
+  void begin(TimeNs now_ns);
   // One pass: deadlines, grace times, requests.
   void pass(TimeNs now_ns);
-  void answered(std::uint32_t readout, TimeNs now_ns) { shaper_->answered(readout, now_ns); }
+  // One for each fragment, and for each range of one.
+  void answered(std::uint32_t readout, TimeNs now_ns);
+  // A readout that is up and has answered nothing for so long that even a slow one would have: it cancels
+  // what it cannot answer in time. What it was asked for keeps its window.
+  [[nodiscard]] bool is_silent(std::uint32_t readout, TimeNs now_ns) const;
   // Request and cancel frames for this readout, in order, appended.
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
   [[nodiscard]] std::size_t waiting_slices() const { return starting_.size(); }
@@ -71,6 +77,8 @@ class Collector {
     bool up = false;
     bool given_up = false;
     TimeNs down_since_ns = 0;
+    std::uint64_t unanswered = 0;  // fragments
+    TimeNs waiting_since_ns = 0;   // for the next answer, while there are any
   };
 
   [[nodiscard]] bool has_memory() const;
@@ -79,9 +87,10 @@ class Collector {
   void issue(TimeNs now_ns);
   void list_missing(const Part& part);
   void add_request(const Part& part, bool plain, TimeNs now_ns);
-  void request_ranges();
-  void request_again(assembly::Slice& slice, std::uint32_t readout);
+  void request_ranges(TimeNs now_ns);
+  void request_again(assembly::Slice& slice, std::uint32_t readout, TimeNs now_ns);
   void cancel_expired();
+  void asked(Flow& flow, std::size_t fragments, TimeNs now_ns);
   [[nodiscard]] shaping::Demand demand(std::uint32_t readout, std::size_t fragments) const;
   void add_entry(Flow& flow, std::span<const SourceId> sources, bool all, const wire::RequestEntry& entry);
 

@@ -143,12 +143,26 @@ void DcmNode::pass(TimeNs now_ns) {
   take_results();
   watch_filter();
   open_assigned();
-  collector_->pass(now_ns);
+  drop_silent_readouts();
+  if (run_begun_) collector_->pass(now_ns);
   filter_completed();
   submit_jobs();
   send_requests();
   outlet_->tick(environment_.network, now_ns);
   report_decisions();
+}
+
+// A readout that is stopped, or whose host is gone, breaks no connection, and holds all that it was asked
+// for.
+void DcmNode::drop_silent_readouts() {
+  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    Readout& readout = readouts_[i];
+    if (!readout.link || !readout.link->ready() || !collector_->is_silent(i, now_ns_)) continue;
+    // One large fragment on a slow link is no silence.
+    const std::uint64_t received = readout.link->peer().stream().counters().bytes_received;
+    if (std::exchange(readout.received_when_silent, received) != received) continue;
+    readout.link->peer().drop("silent");
+  }
 }
 
 void DcmNode::send_requests() {
@@ -175,8 +189,20 @@ std::shared_ptr<const Selection> DcmNode::first_selection(const Slice& slice) co
 
 void DcmNode::open_assigned() {
   if (!run_begun_) return;
+  for (auto at = blocked_.begin(); at != blocked_.end() && !assembler_->full();) {
+    const auto here = at++;
+    if (assembler_->is_open(here->first)) continue;
+    open(std::move(here->second));
+    blocked_.erase(here);
+  }
   while (!assigned_.empty() && !assembler_->full()) {
-    open(std::move(assigned_.front()));
+    assembly::Assignment& next = assigned_.front();
+    if (assembler_->is_open(next.slice)) {
+      // An earlier attempt of it is still with the filter, or on its way to a writer. The lease goes on.
+      blocked_.insert_or_assign(next.slice, std::move(next));
+    } else {
+      open(std::move(next));
+    }
     assigned_.pop_front();
   }
 }
@@ -186,21 +212,8 @@ void DcmNode::open(assembly::Assignment assignment) {
     work_.push_back(std::make_unique<Work>());
     spare_work_.push_back(work_.back().get());
   }
-  const SliceId id = assignment.slice;
-  const Attempt attempt = assignment.attempt;
-  auto slice = assembler_->open(std::move(assignment), now_ns_);
-  if (!slice) {  // an earlier attempt of it is still on its way to a writer: somebody else shall have this
-                 // one
-    v1::Control message;
-    v1::Decide& decide = *message.mutable_decide();
-    decide.add_slice(id.value);
-    decide.add_attempt(attempt.value);
-    decide.add_verdict(v1::VERDICT_FAILED);
-    v1::Decide::Failure& failure = *decide.add_failures();
-    failure.set_reason("lost");
-    if (supervisor_.ready()) supervisor_.send(message);
-    return;
-  }
+  const auto slice = assembler_->open(std::move(assignment), now_ns_);
+  WEIR_ASSERT(slice.has_value());
   Work& work = *spare_work_.back();
   spare_work_.pop_back();
   work = Work{};
@@ -393,6 +406,7 @@ void DcmNode::give_up(Work& work) {
 
 void DcmNode::abandon_all(bool stored_too) {
   assigned_.clear();
+  blocked_.clear();
   decided_.clear();
   std::vector<Work*> open;
   assembler_->for_each_open([&](Slice& slice) { open.push_back(&work_of(slice)); });
@@ -458,7 +472,7 @@ std::string DcmNode::check_hello(const messages::PeerInfo& info) {
 
 void DcmNode::on_ready(messages::Peer& peer) {
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
-  collector_->readout_up(static_cast<std::uint32_t>(peer.tag));
+  collector_->readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
 }
 
 void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
@@ -480,9 +494,9 @@ Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wi
   const assembly::Reception reception = std::exchange(readouts_[peer.tag].reception, {});
   // The clock is read where it shows: at a slice's last fragment.
   const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
-  assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
-  const bool last = header.status == FragmentStatus::missing || header.offset + header.length == header.total;
-  if (last) collector_->answered(static_cast<std::uint32_t>(peer.tag), now_ns_);
+  const bool goes_on =
+      assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
+  if (!goes_on) collector_->answered(static_cast<std::uint32_t>(peer.tag), now_ns_);
   return {};
 }
 

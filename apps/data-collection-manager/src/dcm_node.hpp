@@ -15,6 +15,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,6 +52,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
     std::unique_ptr<messages::Link> link;
     assembly::Reception reception;  // the frame that is being received
     std::vector<std::byte> frames;
+    std::uint64_t received_when_silent = 0;  // bytes, when it was last found silent
   };
 
   // Supervisor
@@ -95,6 +97,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void release(Work& work);
   [[nodiscard]] std::shared_ptr<const Selection> first_selection(const assembly::Slice& slice) const;
   static Work& work_of(const assembly::Slice& slice);
+  void drop_silent_readouts();
   void send_requests();
   void load_filter();
 
@@ -114,6 +117,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   std::shared_ptr<const Selection> first_selection_;
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const Selection>> type_selections_;
 
+  std::map<SliceId, assembly::Assignment> blocked_;  // assigned, while an earlier attempt is open here
   std::deque<assembly::Assignment> assigned_;  // bounded by the credits; waits for room in the assembler
   std::vector<std::unique_ptr<Work>> work_;    // all there are
   std::vector<Work*> spare_work_;

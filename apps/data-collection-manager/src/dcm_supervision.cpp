@@ -45,6 +45,7 @@ void DcmNode::on_begin_run(const v1::BeginRun& begin) {
     first_selection_ = collector_->select(std::vector<SourceId>(wish->begin(), wish->end()));
   }
   run_begun_ = true;
+  collector_->begin(now_ns_);
 }
 
 Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control& message) {
@@ -77,6 +78,7 @@ void DcmNode::take_directory(const v1::Directory& directory) {
         setup_.identity, static_cast<messages::PeerHandler&>(*this), setup_.limits, peer_counters_, at,
         setup_.farm.network().reconnect_ms() * kMillisecond);
     readout.link->tag = node.index();
+    readout.link->expect(messages::Role::readout, NodeIndex(static_cast<std::uint16_t>(node.index())));
   }
 }
 
@@ -158,7 +160,8 @@ void DcmNode::on_end_run() {
 }
 
 bool DcmNode::run_ended() const {
-  const bool at_rest = assembler_->open_count() == 0 && assigned_.empty() && units_->in_flight() == 0;
+  const bool at_rest =
+      assembler_->open_count() == 0 && assigned_.empty() && blocked_.empty() && units_->in_flight() == 0;
   return ending_ && (at_rest || now_ns_ >= end_deadline_ns_);
 }
 
@@ -200,7 +203,8 @@ v1::Report DcmNode::make_report(bool final) {
   }
   for (const auto& [name, value] : units_->metrics().counters) counters["filter." + name] = value;
   auto& gauges = *report.mutable_gauges();
-  gauges["slices_in_flight"] = static_cast<double>(assembler_->open_count() + assigned_.size());
+  gauges["slices_in_flight"] =
+      static_cast<double>(assembler_->open_count() + assigned_.size() + blocked_.size());
   gauges["buffer_bytes_used"] = static_cast<double>(pool_.bytes_used());
   gauges["shipments_waiting"] = static_cast<double>(outlet_->waiting());
   node::add_sum(report, "rejected", counts_.rejected);

@@ -30,6 +30,7 @@ void Outlet::set_writer(NodeIndex index, const ports::Endpoint& at) {
   if (to.link) return to.link->redirect(at);
   to.link = std::make_unique<messages::Link>(self_, *this, limits_, counters_, at, retry_ns_);
   to.link->tag = index.value;
+  to.link->expect(messages::Role::writer, index);
 }
 
 void Outlet::ship(Shipment shipment) {
@@ -142,7 +143,7 @@ Expected<void, wire::WireError> Outlet::on_frame(messages::Peer&, const wire::Fr
         found->second.epoch != entry.epoch) {
       continue;  // an earlier copy
     }
-    shipments_.erase(found);
+    drop(entry.slice);
     stored_(entry.slice, entry.attempt, entry.epoch);
   }
   return {};

@@ -65,8 +65,10 @@ WriterNode::WriterNode(const node::Setup& setup, Environment environment)
 
 // An earlier life's copies are this one's: they count, and they are not stored again.
 void WriterNode::recall() {
-  for (const storage::EarlierLife::Copy& copy : environment_.earlier.copies) {
-    store_.remember(copy.slice, copy.attempt, copy.epoch, copy.sequence);
+  // The newest first: should there be more than are remembered, theirs is the fate that may not be known.
+  const auto& copies = environment_.earlier.copies;
+  for (auto copy = copies.rbegin(); copy != copies.rend(); ++copy) {
+    store_.remember(copy->slice, copy->attempt, copy->epoch, copy->sequence);
   }
   for (const storage::EarlierLife::File& file : environment_.earlier.files) {
     spdlog::warn("file of an earlier life path={} bytes={} slices={} closed={} note=\"{}\"", file.path,

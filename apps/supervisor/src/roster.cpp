@@ -97,6 +97,12 @@ void Roster::bury(Member& member) {
   if (!member.report.final()) member.has_report = false;
 }
 
+void Roster::unbury(const Member& member) {
+  std::erase_if(buried_, [&](const v1::Report& report) {
+    return report.name() == member.name && report.incarnation() == member.incarnation.value;
+  });
+}
+
 bool Roster::complete() const {
   return std::all_of(members_.begin(), members_.end(),
                      [](const Member& member) { return member.peer != nullptr; });
@@ -113,6 +119,12 @@ std::string Roster::absent() const {
 bool Roster::all_final() const {
   return std::all_of(members_.begin(), members_.end(), [](const Member& member) {
     return member.peer == nullptr || (member.has_report && member.report.final());
+  });
+}
+
+bool Roster::is_one_away() const {
+  return std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+    return member.peer == nullptr && !(member.has_report && member.report.final());
   });
 }
 

@@ -20,7 +20,11 @@ struct Member {
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
+  // Of a readout that is away: what it was not told. Beyond kMissedRowsMax slices it has to be started again.
+  std::vector<v1::Control> missed;
+  std::size_t missed_rows = 0;
 };
+constexpr std::size_t kMissedRowsMax = 1'000'000;
 
 // The nodes of the plan: who is there, and the last words of everyone, dead processes included.
 class Roster {
@@ -30,10 +34,13 @@ class Roster {
   [[nodiscard]] Member* find(const messages::Peer& peer);
   // A process that is gone before its final report: its last report is kept apart.
   void bury(Member& member);
+  // The process was not gone: its last report, which the coming ones go on from, is taken out again.
+  void unbury(const Member& member);
 
   [[nodiscard]] bool complete() const;
   [[nodiscard]] std::string absent() const;  // names, for people
   [[nodiscard]] bool all_final() const;      // everyone who is there has given its final report
+  [[nodiscard]] bool is_one_away() const;    // someone is not there and has not given it
   [[nodiscard]] std::vector<Member>& members() { return members_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }

@@ -14,6 +14,9 @@ namespace {
 
 constexpr DurationNs kGatherPatience = 30 * kSecond;  // for all nodes of the plan to come
 constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
+constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are between two connections then
+
+constexpr std::size_t kClientUnsentMax = 1U << 20;
 
 bool takes_part(messages::Role role) {
   return role == messages::Role::readout || role == messages::Role::dcm || role == messages::Role::writer;
@@ -74,7 +77,13 @@ void SupervisorNode::pass(TimeNs now_ns) {
     if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");
     if (state_ == State::draining && machine_.drained()) end_run();
   }
-  if (state_ == State::reporting && (roster_.all_final() || now_ns_ >= reporting_until_ns_)) finish();
+  if (state_ == State::reporting) {
+    carry_out();  // what became of copies that writers acknowledge only now
+    // Who is away for a moment may be back to hear that the run is over.
+    const bool all_told = roster_.all_final() && (!roster_.is_one_away() || now_ns_ >= absent_until_ns_);
+    if (all_told || now_ns_ >= reporting_until_ns_) finish();
+  }
+  hold_back_slow_clients();
   send_status();
 }
 
@@ -87,6 +96,9 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
            ", which a supervisor does not take";
   }
   Member* member = roster_.find(info.role, info.index);
+  if (member != nullptr && member->incarnation == info.incarnation && member->missed_rows > kMissedRowsMax) {
+    return "'" + info.name + "' was away for so long that it cannot be told all it missed: start it again";
+  }
   if (member == nullptr || member->name != info.name) {
     return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
            "': start all processes with the same farm file";
@@ -115,6 +127,9 @@ void SupervisorNode::join(Member& member) {
   messages::Peer& peer = *member.peer;
   const messages::PeerInfo& info = peer.info();
   spdlog::info("joined name={} peer={}", member.name, peer.stream().peer());
+  const bool same_process = member.was_there && member.incarnation == info.incarnation;
+  // Its counters go on from where they were.
+  if (same_process) roster_.unbury(member);
   member.incarnation = info.incarnation;
   member.was_there = true;
   directory_changed_ = true;
@@ -129,7 +144,14 @@ void SupervisorNode::join(Member& member) {
       machine_.writer_joined(member.index, info.incarnation, now_ns_, actions_);
       break;
   }
-  if (state_ == State::running || state_ == State::draining) send_begin(peer);
+  if (state_ == State::gathering || state_ == State::done) return;
+  send_begin(peer);
+  if (same_process) {
+    for (const v1::Control& message : member.missed) peer.send(message);
+  }
+  member.missed.clear();
+  member.missed_rows = 0;
+  if (state_ == State::reporting) send_end(peer);
 }
 
 void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
@@ -201,6 +223,7 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
       member->report.set_name(member->name);  // who it is, is known from the hello
       member->report.set_role(static_cast<v1::Role>(member->role));
       member->report.set_index(member->index.value);
+      member->report.set_incarnation(member->incarnation.value);
       member->has_report = true;
       return {};
     case v1::Control::kThrottle:
@@ -317,11 +340,16 @@ void SupervisorNode::stop(const std::string& reason) {
 void SupervisorNode::end_run() {
   state_ = State::reporting;
   reporting_until_ns_ = now_ns_ + kReportPatience;
+  absent_until_ns_ = now_ns_ + kAbsentPatience;
+  for (Member& member : roster_.members()) {
+    if (member.peer != nullptr) send_end(*member.peer);
+  }
+}
+
+void SupervisorNode::send_end(messages::Peer& peer) {
   v1::Control message;
   message.mutable_end_run()->set_shutdown(true);
-  for (const messages::Role role : {messages::Role::dcm, messages::Role::readout, messages::Role::writer}) {
-    send_to(role, message);
-  }
+  peer.send(message);
 }
 
 void SupervisorNode::finish() {
@@ -338,6 +366,16 @@ void SupervisorNode::finish() {
                static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
   state_ = State::done;
+}
+
+// A client that sends and does not read is not read from until it does.
+void SupervisorNode::hold_back_slow_clients() {
+  for (const messages::Door* door : {&door_, &trigger_door_}) {
+    for (const auto& peer : door->peers()) {
+      if (!peer->ready() || takes_part(peer->info().role)) continue;
+      peer->stream().pause_receiving(peer->unsent_bytes() > kClientUnsentMax);
+    }
+  }
 }
 
 std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {

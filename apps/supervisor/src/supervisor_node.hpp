@@ -43,6 +43,9 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void finish();
   void send_directory();
   void send_status();
+  static void note_missed(Member& member, const v1::Control& message);
+  void send_end(messages::Peer& peer);
+  void hold_back_slow_clients();
   void carry_out();
   void send_announcements();
   void send_assignments(Member& member, assignment::DcmActions& actions);
@@ -75,6 +78,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   UtcNs begun_utc_ = 0;
   TimeNs gather_until_ns_ = 0;
   TimeNs reporting_until_ns_ = 0;
+  TimeNs absent_until_ns_ = 0;
   TimeNs next_status_ns_ = 0;
   State told_state_ = State::gathering;
   TimeNs first_trigger_ns_ = 0;

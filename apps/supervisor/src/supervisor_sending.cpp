@@ -6,12 +6,31 @@ namespace {
 
 // Rows of one message: bounds what a receiver has to take in one piece.
 constexpr int kRowsMax = 16384;
+constexpr std::size_t kUnsentMax = 256U << 20;       // bytes that wait for one node
+constexpr std::size_t kWatcherUnsentMax = 4U << 20;  // ... for one who watches
 
 }  // namespace
 
 void SupervisorNode::send_to(messages::Role role, const v1::Control& message) {
   for (Member& member : roster_.members()) {
-    if (member.role == role && member.peer != nullptr) member.peer->send(message);
+    if (member.role != role) continue;
+    if (member.peer != nullptr) {
+      member.peer->send(message);
+      // Somebody who takes nothing for so long is not there.
+      if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
+    } else if (role == messages::Role::readout && member.was_there) {
+      note_missed(member, message);
+    }
+  }
+}
+
+void SupervisorNode::note_missed(Member& member, const v1::Control& message) {
+  member.missed_rows +=
+      static_cast<std::size_t>(message.announce().slice_size() + message.clear().slice_size());
+  if (member.missed_rows > kMissedRowsMax) {
+    member.missed.clear();
+  } else {
+    member.missed.push_back(message);
   }
 }
 
@@ -157,7 +176,9 @@ void SupervisorNode::send_status() {
   }
   v1::Report& own = *status.add_nodes();
   own = make_report(false);
-  for (messages::Peer* watcher : watchers_) watcher->send(message);
+  for (messages::Peer* watcher : watchers_) {
+    if (watcher->unsent_bytes() < kWatcherUnsentMax) watcher->send(message);
+  }
 }
 
 }  // namespace weir::supervisor

@@ -216,29 +216,31 @@ Reception Assembler::refuse(Slice& slice, SourceIndex source, MissingReason reas
   return {};
 }
 
-void Assembler::finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns) {
-  if (reception.slice == nullptr) return;
+bool Assembler::finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns) {
+  if (reception.slice == nullptr) return false;
   Slice& slice = *reception.slice;
   FragmentProgress& progress = slice.progress[reception.source];
   --slice.receiving;
   if (slice.phase == Phase::released || progress.state == State::done) {  // given up meanwhile
     ++counters_.late;
     if (slice.phase == Phase::released && slice.receiving == 0) free_slice(slice);
-    return;
+    return false;
   }
   progress.state = State::requested;
   if (header.status == FragmentStatus::missing) {
     mark_missing(slice, reception.source, wire::missing_reason(header));
-    return fragment_done(slice, reception.source, now_ns);
+    fragment_done(slice, reception.source, now_ns);
+    return false;
   }
   progress.have += header.length;
   if (progress.have < header.total) {
     const std::uint32_t rest = header.total - progress.have;
     const std::uint32_t length = settings_.range_bytes == 0 ? rest : std::min(rest, settings_.range_bytes);
     ranges_wanted_.push_back({&slice, reception.source, progress.have, length});
-    return;
+    return true;
   }
   complete_fragment(slice, reception.source, header, now_ns);
+  return false;
 }
 
 void Assembler::complete_fragment(Slice& slice, SourceIndex source, const wire::FrameHeader& header,
@@ -391,7 +393,9 @@ void Assembler::release(Slice& slice) {
   }
   if (slice.phase == Phase::waiting) std::erase(completed_, &slice);
   std::erase(expired_, &slice);
-  std::erase_if(ranges_wanted_, [&](const RangeWanted& wanted) { return wanted.slice == &slice; });
+  for (RangeWanted& wanted : ranges_wanted_) {
+    if (wanted.slice == &slice) wanted.slice = nullptr;
+  }
   if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
   slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes_wanted(slice));
   // Follows downward slowly: one large slice is not remembered for ever.

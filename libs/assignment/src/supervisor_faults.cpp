@@ -76,6 +76,7 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
   const std::uint64_t slices = scratch_.size();
   for (const SliceId slice : scratch_) {
     ++ledger_.reconfirmed;
+    give_up_copy(*book_.find(slice));
     confirm_accept(*book_.find(slice), now, out);
   }
   if (run_goes_on)
@@ -103,6 +104,7 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
     settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
     return;
   }
+  give_up_copy(entry);
   entry.attempt = entry.attempt.next();
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
@@ -167,6 +169,7 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
 
 // To a writer that is not the one that did not answer, as long as there is one.
 void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out) {
+  give_up_copy(entry);
   const NodeIndex silent = entry.writer;
   const Incarnation incarnation = writers_.incarnation(silent);
   writers_.leave(silent);
@@ -179,6 +182,7 @@ void SupervisorMachine::discard_rest(Actions& out) {
   collect([](const SliceEntry&) { return true; });
   for (const SliceId slice : scratch_) {
     SliceEntry& entry = *book_.find(slice);
+    give_up_copy(entry);
     if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
     if (entry.state == SliceState::waiting_writer) {
       answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);

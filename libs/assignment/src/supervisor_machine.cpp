@@ -171,6 +171,12 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
   settle(entry, Outcome::discarded, known ? decision.reason : DiscardReason::unspecified, out);
 }
 
+// The copy of the last confirmation may be on disk, or get there, and does not count.
+void SupervisorMachine::give_up_copy(const SliceEntry& entry) {
+  if (entry.state != SliceState::confirmed) return;
+  if (given_up_.size() < kGivenUpMax) given_up_.emplace(entry.slice, GivenUp{entry.copy_writer, entry.epoch});
+}
+
 void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out) {
   if (entry.confirmations == UINT16_MAX) {
     answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
@@ -229,6 +235,11 @@ void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const Sto
     answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
   }
   ++ledger_.copies_taken;
+  const auto [first, last] = given_up_.equal_range(entry.slice);
+  const auto own = std::find_if(first, last, [&](const auto& copy) {
+    return copy.second.writer == writer && copy.second.epoch == ack.epoch;
+  });
+  if (own != last) given_up_.erase(own);
   entry.attempt = ack.attempt;
   entry.writer = writer;
   settle(entry, Outcome::stored, DiscardReason::none, out);
@@ -237,7 +248,14 @@ void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const Sto
 void SupervisorMachine::late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry,
                                   Actions& out) {
   if (entry == nullptr) {
+    // Settled so long ago that only copies that were given up are remembered: any other is the one that
+    // counts.
     ++ledger_.acks_unknown;
+    const auto [first, last] = given_up_.equal_range(ack.slice);
+    const bool dead = std::any_of(first, last, [&](const auto& copy) {
+      return copy.second.writer == writer && copy.second.epoch == ack.epoch;
+    });
+    out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, !dead});
     return;
   }
   const bool live = entry->state == SliceState::settled && entry->outcome == Outcome::stored &&

@@ -141,15 +141,17 @@ TEST_CASE("batches from a node that has not joined are counted and have no effec
 }
 
 TEST_CASE(
-    "an acknowledgement that comes again is answered live, and one of an unknown slice is only counted") {
+    "an acknowledgement that comes again is answered live, and so is one of a slice that is forgotten") {
   Farm farm = farm_with(1);
   farm.decide(0, 0, 0, Verdict::accept);
   farm.store(0, 0, 0, 0);
   farm.store(0, 0, 0, 0);
   farm.store(0, 500, 0, 0);
   const Actions actions = farm.pass();
-  REQUIRE(actions.copies.size() == 1);
+  REQUIRE(actions.copies.size() == 2);
   CHECK(actions.copies[0].live);
+  CHECK(actions.copies[1].slice == SliceId(500));
+  CHECK(actions.copies[1].live);
   CHECK(actions.cleared.size() == 1);
   CHECK(farm.machine.ledger().acks_repeated == 1);
   CHECK(farm.machine.ledger().acks_unknown == 1);

@@ -207,6 +207,11 @@ std::string Peer::refusal(std::uint32_t version) const {
     return "'" + info_.name + "' takes part in run " + std::to_string(info_.run.value) + ", '" + self_.name +
            "' in run " + std::to_string(self_.run.value);
   }
+  const bool met = info_.role == expected_role_ && info_.index == expected_index_;
+  if (expected_role_ != Role::unknown && !met) {
+    return "'" + info_.name + "' is met where '" + self_.name + "' looks for " +
+           std::string(name(expected_role_)) + " " + std::to_string(expected_index_.value);
+  }
   return handler_.check_hello(info_);
 }
 
@@ -287,6 +292,7 @@ void Link::tick(ports::Network& network, TimeNs now_ns) {
   if (down_since_ns_ == 0) down_since_ns_ = now_ns;
   peer_ = std::make_unique<Peer>(self_, handler_, limits_, counters_, now_ns);
   peer_->tag = tag;
+  peer_->expect(expected_role_, expected_index_);
   peer_->connect(network, to_);
 }
 

@@ -117,7 +117,7 @@ StoreResult RunStore::judge(ConstBytes record, const Known* known, const SliceRe
   const bool fits = bytes_queued_ == 0 || bytes_queued_ + record.size() <= config_.queue_bytes_max;
   if (!fits) return StoreResult::queue_full;
   if (known == nullptr) {
-    return known_.size() < config_.unsettled_max ? StoreResult::accepted : StoreResult::unsettled_full;
+    return unsettled() < config_.unsettled_max ? StoreResult::accepted : StoreResult::unsettled_full;
   }
   if (head.epoch == known->epoch) return StoreResult::duplicate;
   const bool one_more_dead = known->copy && dead_.size() >= config_.dead_copies_max;
@@ -129,14 +129,15 @@ void RunStore::accept(const SliceRecordView& view, ConstBytes record,
   const SliceHead& head = view.head();
   roll_over_if_due(kRecordHeadLength + padded(record.size()));
   File& file = current();
-  Known& known = known_[head.slice];
-  if (known.copy) kill_copy(head.slice, known);
+  if (const auto found = known_.find(head.slice); found != known_.end() && found->second.copy) {
+    kill_copy(head.slice, found->second);
+  }
 
   const auto index = static_cast<std::uint32_t>(file.index.size());
   const std::uint64_t offset = file.output.append(RecordType::slice, record, owner);
   file.index.push_back({head.slice, offset, record.size(), head.stream_mask, head.trigger_time, head.attempt,
                         head.epoch, head.flags, false});
-  known = {head.attempt, head.epoch, file.sequence, index, true, false};
+  set_known(head.slice, {head.attempt, head.epoch, file.sequence, index, true, false, false});
   file.waiting.push_back(
       {file.index.back().end(), {head.slice, head.attempt, head.epoch, origin, record.size()}, index, false});
   bytes_queued_ += record.size();
@@ -186,25 +187,53 @@ bool RunStore::mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch) {
     if (dead_.size() >= config_.dead_copies_max) return false;
     kill_copy(slice, found->second);
   }
-  if (found == known_.end() && known_.size() >= config_.unsettled_max) return false;
-  known_[slice] = {attempt, epoch, 0, 0, false, false};
+  if (found == known_.end() && unsettled() >= config_.unsettled_max) return false;
+  set_known(slice, {attempt, epoch, 0, 0, false, false, false});
   return true;
 }
 
+void RunStore::set_known(SliceId slice, const Known& known) {
+  Known& entry = known_[slice];
+  if (entry.settled) --settled_;
+  entry = known;
+}
+
+void RunStore::forget(SliceId slice) {
+  const auto found = known_.find(slice);
+  if (found == known_.end()) return;
+  if (found->second.settled) --settled_;
+  known_.erase(found);
+}
+
 void RunStore::settle(std::span<const SliceId> slices) {
-  for (const SliceId slice : slices) known_.erase(slice);
+  for (const SliceId slice : slices) {
+    const auto found = known_.find(slice);
+    if (found == known_.end() || found->second.settled) continue;
+    if (!found->second.copy) {
+      known_.erase(found);
+      continue;
+    }
+    found->second.settled = true;
+    ++settled_;
+    settled_in_order_.push_back(slice);
+  }
+  while (settled_in_order_.size() > config_.settled_max) {
+    const auto oldest = known_.find(settled_in_order_.front());
+    if (oldest != known_.end() && oldest->second.settled) forget(settled_in_order_.front());
+    settled_in_order_.pop_front();
+  }
 }
 
 void RunStore::remember(SliceId slice, Attempt attempt, StoreEpoch epoch, std::uint32_t sequence) {
   WEIR_ASSERT(state_ == State::idle);
   stored_.add(slice);
-  if (known_.size() < config_.unsettled_max) known_[slice] = {attempt, epoch, sequence, 0, true, true};
+  if (unsettled() < config_.unsettled_max) set_known(slice, {attempt, epoch, sequence, 0, true, true, false});
 }
 
 std::vector<StoredSlice> RunStore::unsettled_on_disk() const {
   std::vector<StoredSlice> copies;
   for (const auto& [slice, known] : known_) {
-    if (!known.copy) continue;
+    if (!known.copy || known.settled) continue;
     const File* file = known.earlier_life ? nullptr : find_file(known.sequence);
     if (file != nullptr && file->index[known.index].end() > file->output.durable_end()) continue;
     copies.push_back({slice, known.attempt, known.epoch, 0, 0});

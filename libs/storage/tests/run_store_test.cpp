@@ -275,9 +275,29 @@ TEST_CASE("a settled slice is forgotten, and the memory of slices is bounded") {
   const SliceId settled[] = {SliceId(1), SliceId(2)};
   rig.store.settle(settled);
   CHECK(rig.store.unsettled() == 1);
+  CHECK(rig.put({.slice = 2}) == StoreResult::duplicate);  // sent again after a lost connection
   CHECK(rig.put({.slice = 4}) == StoreResult::accepted);
   rig.close();
-  CHECK(rig.seen.stored.size() == 5);
+  CHECK(rig.seen.stored.size() == 6);  // one of them twice
+  CHECK(rig.store.stored().count == 4);
+}
+
+TEST_CASE("only so many settled slices are recognised") {
+  RunStoreConfig config = small_config();
+  config.settled_max = 2;
+  Rig rig(config);
+  rig.start();
+  std::vector<SliceId> settled;
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    CHECK(rig.put({.slice = i}) == StoreResult::accepted);
+    settled.emplace_back(i);
+  }
+  rig.store.settle(settled);
+  CHECK(rig.store.unsettled() == 0);
+  CHECK(rig.put({.slice = 3}) == StoreResult::duplicate);
+  CHECK(rig.put({.slice = 2}) == StoreResult::duplicate);
+  CHECK(rig.put({.slice = 1}) == StoreResult::accepted);  // forgotten
+  rig.close();
 }
 
 TEST_CASE("a restarted writer knows what an earlier life has stored") {

@@ -20,6 +20,9 @@ using boost::system::error_code;
 // A pass ends after so many handlers or received bytes: what they caused is not to wait for all that arrives.
 constexpr int kHandlersPerPass = 256;
 constexpr std::size_t kBytesPerPass = 8U << 20;
+constexpr int kKeepAliveIdleS = 10;
+constexpr int kKeepAliveIntervalS = 5;
+constexpr int kUserTimeoutMs = 30'000;  // without an acknowledgement from the other host's kernel
 constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
 
 TimeNs read_clock(clockid_t clock) {
@@ -131,6 +134,12 @@ void Loop::Core::set_options(int fd) {
     if (::setsockopt(fd, level, option, value, size) != 0) ++counters.option_failures;
   };
   set(IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof no_delay);
+  // A host that is gone breaks no connection by itself.
+  const int on = 1;
+  set(SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveIdleS, sizeof kKeepAliveIdleS);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, &kKeepAliveIntervalS, sizeof kKeepAliveIntervalS);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeoutMs, sizeof kUserTimeoutMs);
   if (!policy.congestion_control.empty()) {
     set(IPPROTO_TCP, TCP_CONGESTION, policy.congestion_control.data(),
         static_cast<socklen_t>(policy.congestion_control.size()));

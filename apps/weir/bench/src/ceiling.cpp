@@ -30,7 +30,7 @@ constexpr std::size_t kFragmentsPerCall = 512;
 constexpr std::size_t kBytesPerCall = 4U << 20;
 constexpr std::size_t kSpillSmall = 256 * 1024;
 constexpr std::size_t kSpillLarge = 16 * 1024;
-constexpr double kWarmUpSeconds = 0.3;
+constexpr double kWarmUpSeconds = 0.5;
 constexpr int kWaitMs = 50;
 constexpr unsigned kProcessesMax = 64;
 
@@ -357,13 +357,13 @@ void run_collector(const CeilingSettings& settings, const std::vector<sockaddr_i
   std::uint64_t complete = 0;
   Meter meter(account, settings.seconds);
   while (meter.goes_on()) {
-    while (asked + batch <= complete + slots) {
-      const Request request{asked, batch};
+    if (const std::uint64_t room = complete + slots - asked; room >= batch) {
+      const Request request{asked, room / batch * batch};
       for (const int fd : fds) {
         ++meter.calls;
         if (::send(fd, &request, sizeof request, MSG_NOSIGNAL) < 0) return;
       }
-      asked += batch;
+      asked += request.count;
     }
     for (const epoll_event& event : poll.wait()) {
       if ((event.events & EPOLLIN) == 0) continue;

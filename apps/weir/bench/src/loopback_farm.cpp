@@ -14,16 +14,13 @@
 namespace weir::bench {
 namespace {
 
-// Decisions and clears are on their way while a slice counts as in flight: a farm needs more in flight than a
-// ruler.
-constexpr std::uint32_t kPerRulers = 2;
 constexpr std::uint32_t kCreditsMin = 2;
 constexpr std::uint64_t kBufferBytesMin = 64U << 20;
 
 std::string farm_text(const LoopbackPoint& point, double seconds, const std::string& folder) {
-  // The ruler's slices have one fragment of each readout.
+  // As many fragments in flight as the ruler has, whose slices have one of each readout.
   const std::uint32_t credits =
-      std::max(kCreditsMin, kPerRulers * slices_in_flight_for(point.fragment_bytes) / point.sources);
+      std::max(kCreditsMin, slices_in_flight_for(point.fragment_bytes) / point.sources);
   const std::uint64_t slice_bytes =
       std::bit_ceil(std::uint64_t{point.readouts} * point.sources * point.fragment_bytes);
   const std::uint64_t dcm_bytes = std::max(kBufferBytesMin, 2 * credits * slice_bytes);

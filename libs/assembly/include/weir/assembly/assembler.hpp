@@ -55,7 +55,7 @@ struct SourceInfo {
 
 // The rest of a fragment, to be asked for (ranges), or all of it once more (checksum).
 struct RangeWanted {
-  Slice* slice = nullptr;
+  Slice* slice = nullptr;  // empty: released meanwhile, nobody wants it any more
   SourceIndex source = 0;
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
@@ -89,7 +89,8 @@ class Assembler {
   void requested(Slice& slice, TimeNs now_ns);
 
   [[nodiscard]] Reception begin(const wire::FrameHeader& header, std::uint32_t readout);
-  void finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns);
+  // True: this was a range, and the next one is asked for (ranges_wanted()).
+  bool finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns);
   void abandon(const Reception& reception);
 
   // Gives up what is outstanding: of one readout, of slices past their deadline, of one slice.
@@ -110,6 +111,7 @@ class Assembler {
 
   [[nodiscard]] Slice* find(SliceId slice, Attempt attempt);
   [[nodiscard]] std::size_t open_count() const { return slices_.size(); }
+  [[nodiscard]] bool is_open(SliceId slice) const { return slices_.contains(slice); }  // whatever attempt
   [[nodiscard]] bool full() const { return slices_.size() >= settings_.slices_max; }
   [[nodiscard]] const std::vector<SourceInfo>& sources() const { return sources_; }
   [[nodiscard]] std::optional<SourceIndex> index_of(SourceId source) const;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -112,6 +113,7 @@ class SupervisorMachine {
   void answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer, Actions& out);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
   [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
+  void give_up_copy(const SliceEntry& entry);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
   void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
 
@@ -143,6 +145,14 @@ class SupervisorMachine {
   SliceId next_slice_;
   TimeNs started_at_ = 0;
   TimeNs drain_deadline_ = 0;
+  struct GivenUp {
+    NodeIndex writer;
+    StoreEpoch epoch;
+  };
+  // Copies whose confirmation was taken back, for the whole run: their writer may come back with them. What
+  // is forgotten beyond the bound counts as live when it comes.
+  static constexpr std::size_t kGivenUpMax = 1'000'000;
+  std::multimap<SliceId, GivenUp> given_up_;
   bool progressed_ = false;       // a slice was settled since the last tick
   TimeNs next_scan_ = INT64_MAX;  // no lease and no confirmation expires before
   bool started_ = false;

@@ -100,6 +100,11 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   [[nodiscard]] std::size_t unsent_bytes() const { return stream_ ? stream_->unsent_bytes() : 0; }
   // Gives up on the peer; on_gone follows at once.
   void drop(std::string_view why);
+  // Refuses anyone else: an address may have become another process'.
+  void expect(Role role, NodeIndex index) {
+    expected_role_ = role;
+    expected_index_ = index;
+  }
   // Drops a peer that has not said a good hello in time.
   void tick(TimeNs now_ns);
 
@@ -132,6 +137,8 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   std::unique_ptr<ports::Stream> stream_;
   PeerInfo info_;
   State state_ = State::waiting;
+  Role expected_role_ = Role::unknown;  // unknown: anyone
+  NodeIndex expected_index_;
   bool was_ready_ = false;
   bool connecting_ = false;  // this side connected
   std::string refused_by_peer_;
@@ -172,6 +179,11 @@ class Link {
   // Once per pass: connects when due, frees a peer that is gone.
   void tick(ports::Network& network, TimeNs now_ns);
   void redirect(ports::Endpoint to);
+  // Who is to be met there.
+  void expect(Role role, NodeIndex index) {
+    expected_role_ = role;
+    expected_index_ = index;
+  }
   // No more attempts.
   void stop() { stopped_ = true; }
   [[nodiscard]] bool ready() const { return peer_ && peer_->ready(); }
@@ -193,6 +205,8 @@ class Link {
   std::unique_ptr<Peer> peer_;
   TimeNs next_attempt_ns_ = 0;
   TimeNs down_since_ns_ = 0;
+  Role expected_role_ = Role::unknown;
+  NodeIndex expected_index_;
   bool moved_ = false;  // gone because of redirect(): no wait before the next attempt
   bool stopped_ = false;
 };

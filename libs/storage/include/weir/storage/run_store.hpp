@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,7 @@ struct RunStoreConfig {
   std::size_t reference_bytes_min = 64U << 10;  // records from here on are not copied
 
   std::size_t unsettled_max = 4'000'000;  // slices that the dedupe remembers
+  std::size_t settled_max = 250'000;      // settled slices that it recognises besides, when they come again
   std::size_t dead_copies_max = 1'000'000;
   bool check_fragments = true;  // compare each fragment's checksum before storing it
 };
@@ -137,7 +139,8 @@ class RunStore final : public ports::DiskHandler {
   // keeps refusing: then there remains a .part that holds all that was acknowledged.
   void close(TimeNs now, std::vector<std::byte> end_of_run);
 
-  // These slices are over: nobody sends them again. Forgets them.
+  // These slices are over. A DCM that lost its connection may send one again all the same: the last
+  // settled_max of them are recognised, and acknowledged again.
   void settle(std::span<const SliceId> slices);
   // Copies of `slice` with this store epoch or a lower one do not count, here and when they come later.
   // False: there is no room to note it (dead_copies_max, unsettled_max).
@@ -151,8 +154,8 @@ class RunStore final : public ports::DiskHandler {
   [[nodiscard]] std::uint64_t bytes_queued() const { return bytes_queued_; }
   [[nodiscard]] bool blocked() const { return blocked_files_ > 0; }
   [[nodiscard]] bool finished() const { return state_ == State::finished; }
-  [[nodiscard]] std::size_t unsettled() const { return known_.size(); }
-  // A copy of it came, in this life or in an earlier one, and is not settled.
+  [[nodiscard]] std::size_t unsettled() const { return known_.size() - settled_; }
+  // A copy of it came, in this life or in an earlier one, and is not forgotten.
   [[nodiscard]] bool has_copy(SliceId slice) const {
     const auto found = known_.find(slice);
     return found != known_.end() && found->second.copy;
@@ -175,6 +178,7 @@ class RunStore final : public ports::DiskHandler {
     std::uint32_t index = 0;  // in that file's index, while it is open
     bool copy = false;
     bool earlier_life = false;
+    bool settled = false;
   };
   using KnownSlices = boost::unordered_flat_map<SliceId, Known, std::hash<SliceId>>;
 
@@ -184,6 +188,8 @@ class RunStore final : public ports::DiskHandler {
   void acknowledge_again(const Known& known, const SliceHead& head, std::uint64_t bytes,
                          std::uint32_t origin);
   void kill_copy(SliceId slice, const Known& known);
+  void set_known(SliceId slice, const Known& known);
+  void forget(SliceId slice);
   void open_file();
   void close_file(const std::vector<std::byte>* end_of_run);
   void roll_over_if_due(std::uint64_t next_record_bytes);
@@ -206,6 +212,8 @@ class RunStore final : public ports::DiskHandler {
   std::uint32_t next_sequence_ = 0;
   std::vector<std::unique_ptr<File>> files_;  // closing ones, and the current one at the end
   KnownSlices known_;
+  std::size_t settled_ = 0;               // of them
+  std::deque<SliceId> settled_in_order_;  // forgotten from the front
   std::vector<DeadCopy> dead_;
   std::size_t dead_written_ = 0;
   std::vector<StoredSlice> acknowledgements_;
