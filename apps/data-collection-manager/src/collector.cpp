@@ -202,7 +202,7 @@ void Collector::request_again(Slice& slice, std::uint32_t readout, TimeNs now_ns
     FragmentProgress& progress = slice.progress[i];
     if (assembler_.sources()[i].readout != readout || progress.state != FragmentProgress::State::requested)
       continue;
-    progress.have = 0;
+    progress.start_again();
     const SourceId ids[] = {assembler_.sources()[i].id};
     shaper_->take(demand(readout, 1));
     asked(flows_[readout], 1, now_ns);

@@ -74,6 +74,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  void on_part(messages::Peer& peer, const wire::FrameHeader& header, ConstBytes part) override;
   void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
   std::string check_hello(const messages::PeerInfo& info) override;
 

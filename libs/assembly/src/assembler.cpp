@@ -249,10 +249,13 @@ void Assembler::complete_fragment(Slice& slice, SourceIndex source, const wire::
   weir_filter_fragment& entry = slice.table[source];
   FragmentStatus status = header.status;
   const bool checked = settings_.checksums && status != FragmentStatus::corrupt;
-  if (checked && header.crc != crc32c(ConstBytes(progress.target, header.total))) {
+  const auto checksum = [&] {
+    return progress.summed == header.total ? progress.crc : crc32c(ConstBytes(progress.target, header.total));
+  };
+  if (checked && header.crc != checksum()) {
     if (!progress.asked_again) {
       progress.asked_again = true;
-      progress.have = 0;
+      progress.start_again();
       ++counters_.asked_again;
       ranges_wanted_.push_back({&slice, source, 0, settings_.range_bytes});
       return;
@@ -290,6 +293,13 @@ void Assembler::fragment_done(Slice& slice, SourceIndex source, TimeNs now_ns) {
   if (slice.outstanding == 0) completed(slice);
 }
 
+void Assembler::part(const Reception& reception, ConstBytes bytes) {
+  if (reception.slice == nullptr || !settings_.checksums) return;
+  FragmentProgress& progress = reception.slice->progress[reception.source];
+  progress.crc = crc32c_extend(progress.crc, bytes);
+  progress.summed += static_cast<std::uint32_t>(bytes.size());
+}
+
 void Assembler::abandon(const Reception& reception) {
   if (reception.slice == nullptr) return;
   Slice& slice = *reception.slice;
@@ -298,7 +308,7 @@ void Assembler::abandon(const Reception& reception) {
   // Asked for once more, from the start, when the connection is back.
   if (progress.state == State::receiving) {
     progress.state = State::requested;
-    progress.have = 0;
+    progress.start_again();
   }
   if (slice.phase == Phase::released && slice.receiving == 0) free_slice(slice);
 }

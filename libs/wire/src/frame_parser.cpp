@@ -34,6 +34,7 @@ Expected<void, WireError> FrameParser::received(std::size_t bytes, FrameSink& si
     const std::size_t direct = std::min(bytes, payload_missing());
     payload_have_ += direct;
     bytes -= direct;
+    tell_part(direct, sink);
     if (payload_missing() > 0) return {};
     if (auto done = finish_frame(sink, ConstBytes(target_, header_.length)); !done) return done;
   }
@@ -57,7 +58,7 @@ Expected<void, WireError> FrameParser::parse_spill(FrameSink& sink) {
       if (auto done = finish_frame(sink, ConstBytes(from, header_.length)); !done) return done;
       continue;
     }
-    spill_begin_ += take(from, available);
+    spill_begin_ += take(from, available, sink);
     if (payload_missing() > 0) return {};
     const bool kept = kind_ != Placement::Kind::discard;
     if (auto done = finish_frame(sink, kept ? ConstBytes(target_, header_.length) : ConstBytes{}); !done)
@@ -86,7 +87,7 @@ Expected<void, WireError> FrameParser::begin_frame(FrameSink& sink) {
   return {};
 }
 
-std::size_t FrameParser::take(const std::byte* from, std::size_t available) {
+std::size_t FrameParser::take(const std::byte* from, std::size_t available, FrameSink& sink) {
   const std::size_t n = std::min(available, payload_missing());
   if (kind_ == Placement::Kind::whole && target_ == nullptr) {
     whole_.resize(header_.length);
@@ -94,7 +95,13 @@ std::size_t FrameParser::take(const std::byte* from, std::size_t available) {
   }
   if (target_ != nullptr && n > 0) std::memcpy(target_ + payload_have_, from, n);
   payload_have_ += n;
+  tell_part(n, sink);
   return n;
+}
+
+void FrameParser::tell_part(std::size_t bytes, FrameSink& sink) {
+  if (!large_frames_ || kind_ != Placement::Kind::place || bytes == 0) return;
+  sink.on_part(header_, ConstBytes(target_ + payload_have_ - bytes, bytes));
 }
 
 Expected<void, WireError> FrameParser::finish_frame(FrameSink& sink, ConstBytes payload) {

@@ -27,6 +27,7 @@ class RecordingSink : public FrameSink {
   [[nodiscard]] Placement on_header(const FrameHeader& header) override {
     WEIR_ASSERT(!open_);
     open_ = true;
+    part_bytes_ = 0;
     header_ = header;
     kind_ = choose_(header);
     if (ending != nullptr && frames.size() + 1 == end_in_header) {
@@ -40,6 +41,8 @@ class RecordingSink : public FrameSink {
 
   [[nodiscard]] Expected<void, WireError> on_frame(const FrameHeader& header, ConstBytes payload) override {
     close(header);
+    const bool in_parts = kind_ == Placement::Kind::place && header.length > FrameParser::kLargeFrame;
+    WEIR_ASSERT(part_bytes_ == (in_parts ? header.length : 0));
     if (kind_ == Placement::Kind::discard) {
       WEIR_ASSERT(payload.empty());
     } else {
@@ -51,6 +54,13 @@ class RecordingSink : public FrameSink {
     if (ending != nullptr && frames.size() == end_in_frame) ending->ended(*this);
     if (frames.size() == fail_at) return Unexpected<WireError>(WireError::bad_hello);
     return {};
+  }
+
+  void on_part(const FrameHeader& header, ConstBytes part) override {
+    WEIR_ASSERT(open_ && header == header_ && kind_ == Placement::Kind::place && !part.empty());
+    WEIR_ASSERT(header.length > FrameParser::kLargeFrame);
+    WEIR_ASSERT(part.data() == target_.data() + kGuardBytes + part_bytes_);
+    part_bytes_ += part.size();
   }
 
   void on_abandoned(const FrameHeader& header) override {
@@ -95,6 +105,7 @@ class RecordingSink : public FrameSink {
   std::vector<std::byte> target_;
   FrameHeader header_;
   Placement::Kind kind_ = Placement::Kind::discard;
+  std::size_t part_bytes_ = 0;
   bool open_ = false;
 };
 

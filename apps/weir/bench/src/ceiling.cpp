@@ -30,6 +30,9 @@ constexpr std::size_t kFragmentsPerCall = 512;
 constexpr std::size_t kBytesPerCall = 4U << 20;
 constexpr std::size_t kSpillSmall = 256 * 1024;
 constexpr std::size_t kSpillLarge = 16 * 1024;
+// A readout sends what came from its detector, not the same bytes out of the cache again and again.
+constexpr std::size_t kPayloadsMax = 64;
+constexpr std::size_t kPayloadBytesMax = 16U << 20;
 constexpr double kWarmUpSeconds = 0.5;
 constexpr int kWaitMs = 50;
 constexpr unsigned kProcessesMax = 64;
@@ -165,12 +168,14 @@ class Answers {
     std::size_t count = 0;
     std::size_t bytes = 0;
     std::size_t skip = skip_;
+    std::size_t payload = next_payload_;
     while (count + 2 <= list_.size() && bytes < kBytesPerCall && bytes < pending_bytes_) {
       if (skip < kHeaderBytes) list_[count++] = {header_.data() + skip, kHeaderBytes - skip};
       const std::size_t in_payload = skip > kHeaderBytes ? skip - kHeaderBytes : 0;
       if (in_payload < size_) {
-        list_[count++] = {payloads_.data() + in_payload, size_ - in_payload};
+        list_[count++] = {payloads_.data() + payload * size_ + in_payload, size_ - in_payload};
       }
+      payload = payload + 1 == payloads_.size() / size_ ? 0 : payload + 1;
       bytes += frame_ - skip;
       skip = 0;
     }
@@ -182,7 +187,9 @@ class Answers {
   Sent taken(ssize_t n, std::size_t offered) {
     if (n < 0) return errno == EAGAIN ? Sent::some : Sent::failed;
     pending_bytes_ -= static_cast<std::uint64_t>(n);
-    skip_ = (skip_ + static_cast<std::size_t>(n)) % frame_;
+    const std::size_t sent = skip_ + static_cast<std::size_t>(n);
+    skip_ = sent % frame_;
+    next_payload_ = (next_payload_ + sent / frame_) % (payloads_.size() / size_);
     return static_cast<std::size_t>(n) < offered ? Sent::some : Sent::all;
   }
 
@@ -190,6 +197,7 @@ class Answers {
   std::size_t frame_;
   Bytes payloads_;
   std::uint64_t pending_bytes_ = 0;
+  std::size_t next_payload_ = 0;
   std::size_t skip_ = 0;  // bytes of the first frame that have left
   std::array<std::byte, kHeaderBytes> header_{};
   std::array<iovec, 2 * kFragmentsPerCall> list_{};
@@ -197,7 +205,9 @@ class Answers {
 };
 
 void run_readout(const CeilingSettings& settings, int listener, Account& account) {
-  const std::span payloads(map_memory(settings.fragment_bytes), settings.fragment_bytes);
+  const std::size_t count =
+      std::clamp<std::size_t>(kPayloadBytesMax / settings.fragment_bytes, 1, kPayloadsMax);
+  const std::span payloads(map_memory(count * settings.fragment_bytes), count * settings.fragment_bytes);
   std::fill(payloads.begin(), payloads.end(), std::byte{0x5a});
   struct Peer {
     int fd = -1;

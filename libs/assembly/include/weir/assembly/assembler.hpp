@@ -91,6 +91,8 @@ class Assembler {
   [[nodiscard]] Reception begin(const wire::FrameHeader& header, std::uint32_t readout);
   // True: this was a range, and the next one is asked for (ranges_wanted()).
   bool finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns);
+  // A part of a large payload, while it is in the cache: its checksum goes along.
+  void part(const Reception& reception, ConstBytes bytes);
   void abandon(const Reception& reception);
 
   // Gives up what is outstanding: of one readout, of slices past their deadline, of one slice.

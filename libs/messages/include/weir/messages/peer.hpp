@@ -77,6 +77,10 @@ class PeerHandler {
   }
   [[nodiscard]] virtual Expected<void, wire::WireError> on_control(Peer& peer,
                                                                    const v1::Control& message) = 0;
+  // As wire::FrameSink::on_part().
+  virtual void on_part(Peer& peer, const wire::FrameHeader& header, ConstBytes part) {
+    (void)peer, (void)header, (void)part;
+  }
   virtual void on_abandoned(Peer& peer, const wire::FrameHeader& header) { (void)peer, (void)header; }
 };
 
@@ -120,6 +124,9 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
 
   wire::Placement on_header(const wire::FrameHeader& header) override;
   Expected<void, wire::WireError> on_frame(const wire::FrameHeader& header, ConstBytes payload) override;
+  void on_part(const wire::FrameHeader& header, ConstBytes part) override {
+    handler_.on_part(*this, header, part);
+  }
   void on_abandoned(const wire::FrameHeader& header) override { handler_.on_abandoned(*this, header); }
 
   Expected<void, wire::WireError> on_hello(ConstBytes payload);

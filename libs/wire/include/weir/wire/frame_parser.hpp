@@ -31,6 +31,9 @@ class FrameSink {
   // The payload is complete: in the parser's memory (whole; valid for this call), at the target (place), or
   // gone (discard: empty). An error gives up on the peer.
   [[nodiscard]] virtual Expected<void, WireError> on_frame(const FrameHeader& header, ConstBytes payload) = 0;
+  // Of a placed payload of more than FrameParser::kLargeFrame bytes: `part` came in, in order, and is still
+  // in the cache. Must not end the parser.
+  virtual void on_part(const FrameHeader& header, ConstBytes part) { (void)header, (void)part; }
   // A peer that went in the middle of a placed payload; `target` is free again.
   virtual void on_abandoned(const FrameHeader& header) { (void)header; }
 };
@@ -66,7 +69,8 @@ class FrameParser {
   Expected<void, WireError> begin_frame(FrameSink& sink);
   Expected<void, WireError> finish_frame(FrameSink& sink, ConstBytes payload);
   Expected<void, WireError> fail(WireError error);
-  std::size_t take(const std::byte* from, std::size_t available);
+  std::size_t take(const std::byte* from, std::size_t available, FrameSink& sink);
+  void tell_part(std::size_t bytes, FrameSink& sink);
   [[nodiscard]] std::size_t payload_missing() const { return header_.length - payload_have_; }
 
   std::uint32_t payload_max_;

@@ -1,0 +1,80 @@
+// The DCM's connections to the readouts: requests out, fragments in.
+#include "dcm_node.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace weir::dcm {
+
+void DcmNode::send_requests() {
+  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    Readout& readout = readouts_[i];
+    if (!readout.link || !readout.link->ready()) continue;
+    readout.frames.clear();
+    collector_->take_frames(i, readout.frames);
+    readout.link->peer().stream().append(readout.frames);
+  }
+}
+
+// A readout that is stopped, or whose host is gone, breaks no connection, and holds all that it was asked
+// for.
+void DcmNode::drop_silent_readouts() {
+  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    Readout& readout = readouts_[i];
+    if (!readout.link || !readout.link->ready() || !collector_->is_silent(i, now_ns_)) continue;
+    // One large fragment on a slow link is no silence.
+    const std::uint64_t received = readout.link->peer().stream().counters().bytes_received;
+    if (std::exchange(readout.received_when_silent, received) != received) continue;
+    readout.link->peer().drop("silent");
+  }
+}
+
+std::string DcmNode::check_hello(const messages::PeerInfo& info) {
+  if (info.role == messages::Role::readout) return {};
+  return "'" + info.name + "' is a " + std::string(messages::name(info.role)) + ", not a readout";
+}
+
+void DcmNode::on_ready(messages::Peer& peer) {
+  spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
+  collector_->readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
+}
+
+void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
+  if (!collector_->is_up(static_cast<std::uint32_t>(peer.tag))) return;
+  spdlog::warn("readout lost name={} reason=\"{}\"", peer.info().name, why);
+  collector_->readout_down(static_cast<std::uint32_t>(peer.tag), now_ns_);
+}
+
+wire::Placement DcmNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
+  if (header.type != wire::FrameType::fragment) return {};
+  Readout& readout = readouts_[peer.tag];
+  readout.reception = assembler_->begin(header, static_cast<std::uint32_t>(peer.tag));
+  if (readout.reception.slice == nullptr) return {wire::Placement::Kind::discard, nullptr};
+  return {wire::Placement::Kind::place, readout.reception.target};
+}
+
+Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                                  ConstBytes) {
+  const assembly::Reception reception = std::exchange(readouts_[peer.tag].reception, {});
+  // The clock is read where it shows: at a slice's last fragment.
+  const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
+  const bool goes_on =
+      assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
+  if (!goes_on) collector_->answered(static_cast<std::uint32_t>(peer.tag), now_ns_);
+  return {};
+}
+
+void DcmNode::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes part) {
+  assembler_->part(readouts_[peer.tag].reception, part);
+}
+
+void DcmNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader&) {
+  assembler_->abandon(std::exchange(readouts_[peer.tag].reception, {}));
+}
+
+Expected<void, wire::WireError> DcmNode::on_control(messages::Peer&, const v1::Control&) {
+  return Unexpected<wire::WireError>(wire::WireError::not_expected);
+}
+
+}  // namespace weir::dcm
