@@ -80,14 +80,14 @@ void Collector::start_slices(TimeNs now_ns) {
                                                                                                           : 0;
   });
   while (!starting_.empty() && has_memory()) {
-    Wanted wanted = std::move(starting_.front());
+    const Wanted wanted = std::move(starting_.front());
     starting_.pop_front();
-    start(std::move(wanted), now_ns);
+    start(wanted, now_ns);
     ++collecting_;
   }
 }
 
-void Collector::start(Wanted wanted, TimeNs now_ns) {
+void Collector::start(const Wanted& wanted, TimeNs now_ns) {
   Slice& slice = *wanted.slice;
   const Selection& selection = *wanted.selection;
   const std::uint32_t fresh =

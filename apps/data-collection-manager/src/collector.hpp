@@ -83,7 +83,7 @@ class Collector {
 
   [[nodiscard]] bool has_memory() const;
   void start_slices(TimeNs now_ns);
-  void start(Wanted wanted, TimeNs now_ns);
+  void start(const Wanted& wanted, TimeNs now_ns);
   void issue(TimeNs now_ns);
   void list_missing(const Part& part);
   void add_request(const Part& part, bool plain, TimeNs now_ns);

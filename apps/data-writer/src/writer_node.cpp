@@ -122,7 +122,7 @@ Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& sett
   }
   for (const v1::Settled::Copy& copy : settled.copies()) {
     if (copy.live()) {
-      over.push_back(SliceId(copy.slice()));
+      over.emplace_back(copy.slice());
       continue;
     }
     (void)store_.mark_dead(SliceId(copy.slice()), Attempt(static_cast<std::uint16_t>(copy.attempt())),

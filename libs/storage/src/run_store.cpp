@@ -280,7 +280,7 @@ void RunStore::close_file(const std::vector<std::byte>* end_of_run) {
   output.finish();
 }
 
-void RunStore::close(TimeNs now, std::vector<std::byte> end_of_run) {
+void RunStore::close(TimeNs now, const std::vector<std::byte>& end_of_run) {
   now_ = now;
   if (state_ != State::open && state_ != State::starting) return;
   state_ = State::closing;

@@ -137,7 +137,7 @@ class RunStore final : public ports::DiskHandler {
   [[nodiscard]] std::optional<TimeNs> next_deadline() const;
   // Ends the run: closes the file with the dead list and this record. on_finished() follows, unless the disk
   // keeps refusing: then there remains a .part that holds all that was acknowledged.
-  void close(TimeNs now, std::vector<std::byte> end_of_run);
+  void close(TimeNs now, const std::vector<std::byte>& end_of_run);
 
   // These slices are over. A DCM that lost its connection may send one again all the same: the last
   // settled_max of them are recognised, and acknowledged again.
