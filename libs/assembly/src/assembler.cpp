@@ -111,6 +111,7 @@ Expected<Slice*, OpenError> Assembler::open(Assignment assignment, TimeNs now_ns
   slice.payload_bytes = slice.refused_bytes = 0;
   slice.state = {};
   slice.tag = 0;
+  slice.gathering = nullptr;
   slice.table = blank_table_;
   slice.progress.assign(sources_.size(), FragmentProgress{});
   if (settings_.order == ReleaseOrder::by_id) unreleased_.insert(slice.id());

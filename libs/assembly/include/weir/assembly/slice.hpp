@@ -82,6 +82,7 @@ struct Slice {
   std::vector<FragmentProgress> progress;
   weir_filter_state state{};  // the filter's, between steps
   std::uint64_t tag = 0;      // the node's own mark
+  void* gathering = nullptr;  // likewise, of whoever asks for the fragments
   Slice* older = nullptr;     // in the order of opening; the assembler's
   Slice* newer = nullptr;
 
