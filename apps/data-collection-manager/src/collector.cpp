@@ -15,6 +15,7 @@ using assembly::SourceIndex;
 // The share of the pool that requests may plan with; the rest absorbs slices larger than expected.
 constexpr std::size_t kPlannedNumerator = 7;
 constexpr std::size_t kPlannedDenominator = 8;
+constexpr std::ptrdiff_t kQuestionsSearched = 16;
 
 }  // namespace
 
@@ -123,7 +124,7 @@ void Collector::start(const Wanted& wanted, TimeNs now_ns) {
   bool lost = false;
   for (std::uint32_t i = 0; i < settings_.readouts; ++i) {
     const std::uint32_t readout = (settings_.first_readout + i) % settings_.readouts;
-    gathering->parts[readout].next = 0;
+    gathering->parts[readout].next = gathering->parts[readout].offset = 0;
     gathering->parts[readout].again = slice.step > 0;
     lost = lost || flows_[readout].given_up;
     if (selection.by_readout[readout].empty() || flows_[readout].given_up) continue;
@@ -184,7 +185,7 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
     std::erase_if(gathering->ranges, [&](const assembly::RangeWanted& range) {
       return assembler_.sources()[range.source].readout == readout;
     });
-    gathering->parts[readout].next = 0;
+    gathering->parts[readout].next = gathering->parts[readout].offset = 0;
     gathering->parts[readout].again = true;
     want_of(*gathering, readout);
   });
@@ -195,6 +196,7 @@ void Collector::readout_down(std::uint32_t readout, TimeNs now_ns) {
   flow.up = false;
   flow.down_since_ns = now_ns;
   flow.unanswered = 0;
+  flow.questions.clear();
   flow.owed = flow.late_fragments = flow.late_bytes = 0;
   flow.frames.clear();
   flow.requests = {};
@@ -232,7 +234,8 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
   if (flow.unanswered > 0) --flow.unanswered;
   flow.waiting_since_ns = now_ns;
   // Also what the assembler did not take may be an answer to what an open slice asked.
-  const Slice* slice = reception.slice != nullptr ? reception.slice : assembler_.find(header.slice, header.attempt);
+  const Slice* slice =
+      reception.slice != nullptr ? reception.slice : assembler_.find(header.slice, header.attempt);
   auto* gathering = slice == nullptr ? nullptr : static_cast<Gathering*>(slice->gathering);
   if (gathering == nullptr || gathering->parts[readout].owed_fragments == 0) {
     if (flow.late_fragments == 0) return;
@@ -245,12 +248,23 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
     learn_size(reception.source, readout, header.total);
   Gathering::Part& part = gathering->parts[readout];
   std::uint64_t back = 0;
-  if (--part.owed_fragments == 0) {
-    back = std::exchange(part.owed_bytes, 0);
-    if (shaper_->learns()) replies_.push_back({readout, part.asked_ns, part.asked_bytes});
-  }
+  if (--part.owed_fragments == 0) back = std::exchange(part.owed_bytes, 0);
+  if (shaper_->learns()) find_question(readout, header);
   flow.owed -= std::min(flow.owed, back);
   shaper_->answered(readout, 1, back, now_ns);
+}
+
+// Answers come in the order of the requests, but for those that wait for a slice that is not there yet.
+void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& header) {
+  auto& questions = flows_[readout].questions;
+  const auto end =
+      questions.size() > kQuestionsSearched ? questions.begin() + kQuestionsSearched : questions.end();
+  const auto found = std::find_if(questions.begin(), end, [&](const Question& question) {
+    return question.slice == header.slice && question.offset == header.offset;
+  });
+  if (found == end || --found->fragments > 0) return;
+  replies_.push_back({readout, found->asked_ns, found->bytes});
+  questions.erase(found);
 }
 
 void Collector::learn_size(SourceIndex source, std::uint32_t readout, std::uint32_t bytes) {

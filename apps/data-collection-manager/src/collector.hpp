@@ -70,6 +70,19 @@ class Collector {
     assembly::Slice* slice = nullptr;
     std::shared_ptr<const Selection> selection;
   };
+  // A request that waits for its answer, and then the answer; for a shaper that learns from the time between.
+  struct Question {
+    SliceId slice;
+    std::uint32_t offset = 0;
+    std::uint32_t fragments = 0;  // not yet answered
+    std::uint64_t bytes = 0;
+    TimeNs asked_ns = 0;
+  };
+  struct Reply {
+    std::uint32_t readout = 0;
+    TimeNs asked_ns = 0;
+    std::uint64_t bytes = 0;
+  };
   struct Flow {
     wire::RequestWriter requests;
     std::vector<std::byte> frames;
@@ -78,9 +91,10 @@ class Collector {
     bool given_up = false;
     bool full = false;  // in this pass: the shaper lets nothing more go to it
     TimeNs down_since_ns = 0;
-    std::uint64_t unanswered = 0;  // fragments
-    TimeNs waiting_since_ns = 0;   // for the next answer, while there are any
-    std::uint64_t owed = 0;        // bytes
+    std::uint64_t unanswered = 0;    // fragments
+    TimeNs waiting_since_ns = 0;     // for the next answer, while there are any
+    std::uint64_t owed = 0;          // bytes
+    std::deque<Question> questions;  // oldest first; kQuestionsMax at most, the oldest are forgotten
     // Of slices that have left: what they were still owed, which comes late or not at all.
     std::uint64_t late_fragments = 0;
     std::uint64_t late_bytes = 0;
@@ -94,17 +108,13 @@ class Collector {
     std::uint64_t bytes = 0;  // expected, headers included; 0: not known
     std::uint32_t offset = 0;
     std::uint32_t length = 0;
-    bool all = false;     // every source of the readout, without a list
-    bool range = false;   // the rest of a fragment
-    std::uint32_t end = 0;  // of the selection's sources of this readout: asked up to here
+    bool all = false;    // every source of the readout, without a list
+    bool range = false;  // the rest of a fragment
+    // Of the selection's sources of this readout, and of that source's fragment: asked up to here.
+    std::uint32_t end = 0;
+    std::uint32_t end_offset = 0;
   };
   enum class Issue { done, held, full };
-  struct Reply {
-    std::uint32_t readout = 0;
-    TimeNs asked_ns = 0;
-    std::uint64_t bytes = 0;
-  };
-
   [[nodiscard]] bool has_memory() const;
   void start_slices(TimeNs now_ns);
   void start(const Wanted& wanted, TimeNs now_ns);
@@ -115,10 +125,14 @@ class Collector {
   // The next request to this readout; empty when nothing is wanted of it any more.
   [[nodiscard]] std::optional<Piece> next_piece(Gathering& gathering, std::uint32_t readout);
   [[nodiscard]] std::optional<Piece> next_sources(Gathering& gathering, std::uint32_t readout);
+  [[nodiscard]] Piece rest_of(SourceId source, assembly::SourceIndex index, const Gathering::Part& part,
+                              std::uint64_t most);
+  void note_asked(assembly::Slice& slice, const Piece& piece);
   void send(Gathering& gathering, std::uint32_t readout, const Piece& piece, TimeNs now_ns);
   void queue(Gathering& gathering);
   void want_of(Gathering& gathering, std::uint32_t readout);
   void queue_ranges();
+  void find_question(std::uint32_t readout, const wire::FrameHeader& header);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   void give_up_readouts(TimeNs now_ns);
   void cancel_expired();

@@ -14,6 +14,7 @@ using assembly::Phase;
 // What a fragment is cut into: as far as this many pieces it goes whole, for a short rest costs more than a
 // long piece.
 constexpr std::uint64_t kWholePieces = 2;
+constexpr std::size_t kQuestionsMax = 4096;
 
 std::uint64_t whole_up_to(std::uint64_t piece) { return kWholePieces * piece; }
 
@@ -129,7 +130,7 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
   const std::uint64_t most = shaper_->piece_bytes();
   Piece piece;
   piece.length = settings_.assembly.range_bytes;
-  const bool untouched = gathering.selection->all && part.next == 0 && !part.again;
+  const bool untouched = gathering.selection->all && part.next == 0 && part.offset == 0 && !part.again;
   if (untouched && (most == 0 || (flow.unknown == 0 && flow.expected <= whole_up_to(most)))) {
     piece.all = true;
     piece.fragments = static_cast<std::uint32_t>(sources.size());
@@ -146,6 +147,7 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
     const FragmentProgress& progress = gathering.slice->progress[index];
     if (part.again && (progress.state != FragmentProgress::State::requested || progress.have > 0)) continue;
     const bool known = expected_[index] != kUnknownSize;
+    if (part.offset > 0 && at == part.next) return rest_of(sources[at], index, part, most);
     const std::uint64_t size = known ? std::uint64_t{expected_[index]} + wire::kHeaderBytes : most;
     if (most > 0 && piece.fragments > 0 && piece.bytes + size > whole_up_to(most)) break;
     asked_sources_.push_back(sources[at]);
@@ -155,14 +157,33 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
     if (most > 0 && piece.bytes > whole_up_to(most)) {  // one alone, and larger
       piece.bytes = most;
       piece.length = payload_of(most);
-      piece.end = at + 1;
+      const bool more = expected_[index] > piece.length;
+      piece.end = more ? at : at + 1;
+      piece.end_offset = more ? piece.length : 0;
       return piece;
     }
   }
   piece.end = at;
-  part.next = piece.fragments == 0 ? at : part.next;
+  if (piece.fragments == 0) part.next = at;
   if (piece.fragments == 0) return std::nullopt;  // an earlier step brought them all
   if (most > 0) piece.length = payload_of(all_known ? whole_up_to(most) : most);
+  return piece;
+}
+
+// The next range of a fragment whose length is taken to be that of the last one. When it is longer, the
+// assembler asks for what is missing.
+Collector::Piece Collector::rest_of(SourceId source, assembly::SourceIndex index, const Gathering::Part& part,
+                                    std::uint64_t most) {
+  const std::uint32_t rest = expected_[index] > part.offset ? expected_[index] - part.offset : 1;
+  Piece piece;
+  piece.fragments = 1;
+  piece.offset = part.offset;
+  const bool cut = rest + wire::kHeaderBytes > most + most / 2;
+  piece.length = cut ? payload_of(most) : rest;
+  piece.bytes = std::uint64_t{piece.length} + wire::kHeaderBytes;
+  piece.end = cut ? part.next : part.next + 1;
+  piece.end_offset = cut ? part.offset + piece.length : 0;
+  asked_sources_.assign(1, source);
   return piece;
 }
 
@@ -174,20 +195,31 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
   add_entry(flow, asked_sources_, piece.all,
             {slice.id(), slice.attempt(), wire::kAllSources, piece.offset, piece.length});
   if (piece.range) {
-    const auto range = std::find_if(gathering.ranges.begin(), gathering.ranges.end(), [&](const auto& wanted) {
-      return assembler_.sources()[wanted.source].readout == readout;
-    });
+    const auto range = std::find_if(
+        gathering.ranges.begin(), gathering.ranges.end(),
+        [&](const auto& wanted) { return assembler_.sources()[wanted.source].readout == readout; });
     gathering.ranges.erase(range);
   } else {
+    note_asked(slice, piece);
     part.next = piece.end;
+    part.offset = piece.end_offset;
+  }
+  if (shaper_->learns()) {
+    if (flow.questions.size() >= kQuestionsMax) flow.questions.pop_front();
+    flow.questions.push_back({slice.id(), piece.offset, piece.fragments, piece.bytes, now_ns});
   }
   if (flow.unanswered == 0) flow.waiting_since_ns = now_ns;
   flow.unanswered += piece.fragments;
   flow.owed += piece.bytes;
   part.owed_fragments += piece.fragments;
   part.owed_bytes += piece.bytes;
-  part.asked_bytes = piece.bytes;
-  part.asked_ns = now_ns;
+}
+
+// A fragment that is asked for in ranges before it is known how long it is will be asked for up to here.
+void Collector::note_asked(assembly::Slice& slice, const Piece& piece) {
+  if (piece.offset > 0 || piece.end_offset == 0) return;
+  const assembly::SourceIndex source = *assembler_.index_of(asked_sources_.front());
+  slice.progress[source].asked = expected_[source];
 }
 
 void Collector::add_entry(Flow& flow, std::span<const SourceId> sources, bool all,

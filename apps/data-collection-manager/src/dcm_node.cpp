@@ -103,8 +103,7 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
   const std::size_t readouts = setup_.plan.of_role(config::Role::readout).size();
   assembler_ =
       std::make_unique<assembly::Assembler>(assembly_settings(setup_.farm), source_table(setup_.plan), pool_);
-  auto shaper =
-      shaping::make_shaper(shaper_name(setup_.farm), shaper_settings(setup_.farm.dcm(), readouts));
+  auto shaper = shaping::make_shaper(shaper_name(setup_.farm), shaper_settings(setup_.farm.dcm(), readouts));
   WEIR_ASSERT(shaper.has_value());
   CollectorSettings collecting;
   collecting.assembly = assembly_settings(setup_.farm);

@@ -52,7 +52,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   struct Readout {
     std::unique_ptr<messages::Link> link;
     assembly::Reception reception;  // the frame that is being received
-    std::uint64_t told_bytes = 0;  // of that frame, those that the collector knows of
+    std::uint64_t told_bytes = 0;   // of that frame, those that the collector knows of
     std::vector<std::byte> frames;
     std::uint64_t received_when_silent = 0;  // bytes, when it was last found silent
   };

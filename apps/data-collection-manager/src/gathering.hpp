@@ -19,21 +19,20 @@ struct Selection {
 struct Gathering {
   // One readout's part in it.
   struct Part {
-    std::uint32_t next = 0;  // of the selection's sources of this readout, the first that was not asked for
-    bool again = false;      // some were asked for before: those that are here are left out
+    std::uint32_t next = 0;    // of the selection's sources of this readout, the first that was not asked for
+    std::uint32_t offset = 0;  // of that source's fragment, the first byte that was not asked for
+    bool again = false;        // some were asked for before: those that are here are left out
     std::uint32_t owed_fragments = 0;
     std::uint64_t owed_bytes = 0;  // charged to the shaper and not given back
-    std::uint64_t asked_bytes = 0;
-    TimeNs asked_ns = 0;
   };
 
   assembly::Slice* slice = nullptr;
   std::shared_ptr<const Selection> selection;
   std::uint64_t order = 0;
   bool queued = false;
-  std::vector<Part> parts;                      // by readout
-  std::vector<std::uint32_t> wanting;           // readouts that something is to be asked of
-  std::vector<assembly::RangeWanted> ranges;    // rests of fragments, first of all
+  std::vector<Part> parts;                    // by readout
+  std::vector<std::uint32_t> wanting;         // readouts that something is to be asked of
+  std::vector<assembly::RangeWanted> ranges;  // rests of fragments, first of all
 };
 
 }  // namespace weir::dcm

@@ -18,14 +18,15 @@ constexpr std::uint32_t kResponses = 48;
 constexpr double kFast = 0.05;  // the quantile of response times that shows a queue that does not empty
 
 constexpr double kStartFactor = 1.25;
-constexpr double kStartGain = 1.04;  // less growth of the rate than this for a window kStartFactor larger: full
-constexpr double kFull = 0.998;    // of the full rate: the link is not quite full below
+constexpr double kStartGain =
+    1.04;                        // less growth of the rate than this for a window kStartFactor larger: full
+constexpr double kFull = 0.998;  // of the full rate: the link is not quite full below
 constexpr double kUp = 1.03;
 constexpr double kDown = 0.985;
-constexpr double kStandingBytes = 2 * kSegment;   // of a queue that never empties: enough
-constexpr double kStandingMax = 12 * kSegment;    // beyond, a larger window cannot help
+constexpr double kStandingBytes = 2 * kSegment;  // of a queue that never empties: enough
+constexpr double kStandingMax = 12 * kSegment;   // beyond, a larger window cannot help
 
-constexpr double kFade = 0.9998;                  // of what is held for the full rate, per epoch
+constexpr double kFade = 0.9998;  // of what is held for the full rate, per epoch
 
 constexpr double kPieceSegmentsMin = 2;
 constexpr double kFirstPieceSegments = 4;
@@ -107,7 +108,8 @@ void Adaptive::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns
 
 void Adaptive::response(const Response& response, TimeNs) {
   const std::size_t at = epoch_.responses % epoch_.times_us10.size();
-  epoch_.times_us10[at] = static_cast<std::uint32_t>(std::clamp<DurationNs>(response.time_ns / 100, 1, UINT32_MAX));
+  epoch_.times_us10[at] =
+      static_cast<std::uint32_t>(std::clamp<DurationNs>(response.time_ns / 100, 1, UINT32_MAX));
   ++epoch_.responses;
   if (phase_ == Phase::drain) {
     if (drain_base_ns_ == 0 || response.time_ns < drain_base_ns_) drain_base_ns_ = response.time_ns;
@@ -198,8 +200,8 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   move_to(target_ * kDown);
 }
 
-// Somebody who does not give way holds the port, or the port has become slower. A larger window tells: against
-// somebody else it gains rate, on a slower port it only gains queue.
+// Somebody who does not give way holds the port, or the port has become slower. A larger window tells:
+// against somebody else it gains rate, on a slower port it only gains queue.
 void Adaptive::contend(double rate, TimeNs now_ns) {
   if (now_ns < no_push_until_ns_) return;
   if (before_push_rate_ > 0 && rate < before_push_rate_ * kPushGain) {

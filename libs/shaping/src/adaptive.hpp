@@ -32,7 +32,7 @@ class Adaptive final : public ByteWindow {
     std::uint32_t responses = 0;
     std::array<std::uint32_t, 512> times_us10{};  // response times, 0.1 us, the latest ones
 
-    [[nodiscard]] double rate() const;             // bytes per ns
+    [[nodiscard]] double rate() const;                // bytes per ns
     [[nodiscard]] DurationNs quantile(double share);  // of the response times
   };
 
@@ -50,7 +50,7 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] double floor() const;
 
   Phase phase_ = Phase::start_up;
-  double target_;  // window, bytes
+  double target_;   // window, bytes
   double ceiling_;  // a window that lost data, less a part
   PortShare share_;
 

@@ -8,8 +8,8 @@ namespace weir::shaping {
 Paced::Paced(const ShaperSettings& settings)
     : accounts_(settings.readouts),
       buckets_(settings.pace_pairs ? std::max(1U, settings.readouts) : 1),
-      rate_(static_cast<double>(std::max<std::uint64_t>(1, settings.bytes_per_s)) / static_cast<double>(kSecond) /
-            static_cast<double>(buckets_.size())),
+      rate_(static_cast<double>(std::max<std::uint64_t>(1, settings.bytes_per_s)) /
+            static_cast<double>(kSecond) / static_cast<double>(buckets_.size())),
       burst_(static_cast<double>(settings.burst_bytes) / static_cast<double>(buckets_.size())),
       piece_bytes_(settings.range_bytes > 0 ? settings.range_bytes
                                             : std::max<std::uint64_t>(1, settings.burst_bytes / 2)) {
@@ -42,7 +42,9 @@ void Paced::take(const Demand& demand, TimeNs now_ns) {
   accounts_.take(demand.readout, demand.fragments, charge);
 }
 
-void Paced::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs) { accounts_.give_back(readout, bytes); }
+void Paced::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs) {
+  accounts_.give_back(readout, bytes);
+}
 
 void Paced::answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) {
   // What was smaller than expected is not paid for.

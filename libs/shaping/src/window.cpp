@@ -18,9 +18,7 @@ std::uint64_t ByteWindow::charge_of(const Demand& demand) const {
   return demand.bytes > 0 ? demand.bytes : (window_ + kUnknownInWindow - 1) / kUnknownInWindow;
 }
 
-std::uint64_t ByteWindow::share_of_one() const {
-  return accounts_.readouts() > 1 ? window_ / 2 : window_;
-}
+std::uint64_t ByteWindow::share_of_one() const { return accounts_.readouts() > 1 ? window_ / 2 : window_; }
 
 Credit ByteWindow::try_take(const Demand& demand, TimeNs now_ns) {
   const std::uint64_t charge = charge_of(demand);

@@ -15,8 +15,8 @@
 
 namespace weir::shaping {
 
-// A switch port and what is behind it, as a model in simulated time: collectors ask readouts for pieces, which
-// meet in the port's queue. What does not fit there is lost and comes once more after TCP's timeout.
+// A switch port and what is behind it, as a model in simulated time: collectors ask readouts for pieces,
+// which meet in the port's queue. What does not fit there is lost and comes once more after TCP's timeout.
 class PortModel {
  public:
   struct Settings {
@@ -42,9 +42,8 @@ class PortModel {
     std::uint64_t lost = 0;  // pieces
 
     struct Slice {
-      std::vector<std::uint64_t> left;   // not yet asked for, by readout
-      std::vector<bool> busy;            // a piece is under way
-      std::uint64_t outstanding = 0;     // bytes not received
+      std::vector<std::uint64_t> left;  // not yet asked for, by readout
+      std::uint64_t outstanding = 0;    // bytes not received
       TimeNs first_ns = -1;
     };
     std::deque<Slice> slices;
@@ -70,7 +69,8 @@ class PortModel {
   double foreign_bytes = 0;
 
   void run_until(TimeNs end_ns) {
-    for (auto& collector : collectors_) at(std::max(now_ns_, collector->from_ns), [this, c = collector.get()] { pass(*c); });
+    for (auto& collector : collectors_)
+      at(std::max(now_ns_, collector->from_ns), [this, c = collector.get()] { pass(*c); });
     while (!events_.empty() && events_.top().at_ns <= end_ns) {
       now_ns_ = events_.top().at_ns;
       const auto act = events_.top().act;
@@ -118,7 +118,6 @@ class PortModel {
   void open(Collector& c) {
     Collector::Slice slice;
     slice.left.assign(c.readouts, c.fragment_bytes);
-    slice.busy.assign(c.readouts, false);
     slice.outstanding = c.fragment_bytes * c.readouts;
     c.slices.push_back(std::move(slice));
   }
@@ -130,7 +129,7 @@ class PortModel {
     for (;;) {
       std::vector<Candidate> candidates;
       for (std::uint32_t r = 0; r < c.readouts; ++r) {
-        if (slice.left[r] > 0 && !slice.busy[r]) candidates.push_back({r, c.owed[r], slice.left[r], !closed[r]});
+        if (slice.left[r] > 0) candidates.push_back({r, c.owed[r], slice.left[r], !closed[r]});
       }
       const auto chosen = choose(ReadoutOrder::least_loaded, candidates, 0, c.readouts);
       if (!chosen) return true;
@@ -145,12 +144,12 @@ class PortModel {
         continue;
       }
       slice.left[r] -= piece;
-      slice.busy[r] = true;
       c.owed[r] += piece;
       if (slice.first_ns < 0) slice.first_ns = now_ns_;
       const std::uint64_t id = c.first_slice + index;
       const TimeNs asked = now_ns_;
-      at(now_ns_ + settings_.way_ns + jitter(), [this, &c, id, r, piece, asked] { send(c, id, r, piece, asked); });
+      at(now_ns_ + settings_.way_ns + jitter(),
+         [this, &c, id, r, piece, asked] { send(c, id, r, piece, asked); });
     }
   }
 
@@ -160,13 +159,15 @@ class PortModel {
     const double queued_ns = std::max(0.0, static_cast<double>(port_free_ns_ - now_ns_));
     if ((queued_ns + foreign_ns) * rate + wire_bytes(piece) > settings_.buffer_bytes) {
       ++c.lost;
-      at(now_ns_ + settings_.timeout_ns, [this, &c, slice, r, piece, asked] { send(c, slice, r, piece, asked); });
+      at(now_ns_ + settings_.timeout_ns,
+         [this, &c, slice, r, piece, asked] { send(c, slice, r, piece, asked); });
       return;
     }
     // A foreign flow takes its part of the rate as it holds its part of the queue.
     const double held = queued_ns * rate + wire_bytes(piece);
     const double share = foreign_bytes > 0 ? held / (held + foreign_bytes) : 1;
-    port_free_ns_ = std::max(port_free_ns_, now_ns_) + static_cast<DurationNs>(wire_bytes(piece) / rate / share);
+    port_free_ns_ =
+        std::max(port_free_ns_, now_ns_) + static_cast<DurationNs>(wire_bytes(piece) / rate / share);
     at(port_free_ns_, [this, &c, slice, r, piece, asked] { arrive(c, slice, r, piece, asked); });
   }
 
@@ -177,7 +178,6 @@ class PortModel {
     c.shaper->answered(r, 1, 0, now_ns_);
     c.shaper->response({r, now_ns_ - asked, piece}, now_ns_);
     Collector::Slice& of = c.slices[slice - c.first_slice];
-    of.busy[r] = false;
     of.outstanding -= piece;
     if (of.outstanding == 0) c.latencies_ns.push_back(now_ns_ - of.first_ns);
     while (!c.slices.empty() && c.slices.front().outstanding == 0) {

@@ -32,8 +32,8 @@ enum class Credit : std::uint8_t {
   full,          // nothing more goes now
 };
 
-// A DCM's part of the port that it receives through, as the supervisor hands it out. The window belongs to the
-// port: DCMs behind one port divide it among them.
+// A DCM's part of the port that it receives through, as the supervisor hands it out. The window belongs to
+// the port: DCMs behind one port divide it among them.
 struct PortShare {
   std::uint32_t members = 1;  // DCMs that receive through the port at present
   DurationNs base_ns = 0;     // shortest response time that any of them has seen of late; 0: not known
@@ -100,9 +100,9 @@ enum class ShapingError : std::uint8_t { unknown_name };
 // each has an equal part at any time (Jereczek 2017, section 4.2.2, on DIATCP, where the receiver divides one
 // window over its flows by what it advertises; here by what it asks for).
 //
-// `paced`: a leaky bucket of bytes_per_s and burst_bytes over all requests, or with pace_pairs one per readout
-// with an equal part of the rate: fair share per pair of readout and DCM, which protects both their links
-// (RCNP emulation of the ATLAS sequential option, REFERENCE.md B).
+// `paced`: a leaky bucket of bytes_per_s and burst_bytes over all requests, or with pace_pairs one per
+// readout with an equal part of the rate: fair share per pair of readout and DCM, which protects both their
+// links (RCNP emulation of the ATLAS sequential option, REFERENCE.md B).
 //
 // `adaptive`: as byte-credits, with a window that follows what the network shows: adaptive.hpp.
 [[nodiscard]] Expected<std::unique_ptr<Shaper>, ShapingError> make_shaper(std::string_view name,
