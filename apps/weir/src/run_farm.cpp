@@ -216,6 +216,8 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const FarmRunResult result = run.run();
   Summary summary = summary_of(result, loaded.farm);
   if (*lab) (*lab)->account(summary);
+  add_theory(*lab ? network_of((*lab)->plan(), loaded.plan) : network_of(loaded.farm, loaded.plan), summary);
+  add_steady_part(result.steady, summary);
   look_at_data(loaded.farm, summary);
   if (!options.quiet && result.account) print_end(summary, *paths, out);
   const bool recorded = write_summary(summary, paths->end, err);

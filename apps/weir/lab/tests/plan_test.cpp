@@ -100,11 +100,5 @@ TEST_CASE("names that the lab uses itself are no names for hosts") {
         "lab.yaml:1: lab.hosts[0].name: 'a-very-long-name' is longer than 12 characters");
 }
 
-TEST_CASE("the payload that ports to DCMs can carry counts all that a frame takes") {
-  const LabPlan plan = plan_of("port_rate: 200mbit\n", kIncast);
-  CHECK(plan.payload_bound_bytes_per_s() == Approx(200e6 / 8 * 1448 / 1538));
-  CHECK(plan_of("port_rate: unlimited\n", kIncast).payload_bound_bytes_per_s() == 0);
-}
-
 }  // namespace
 }  // namespace weir::lab

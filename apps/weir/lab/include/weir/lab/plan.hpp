@@ -119,9 +119,6 @@ struct LabPlan {
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;
-  // Payload of TCP that all ports to hosts with DCMs can carry at most: what is left of frames of full length
-  // after headers with time stamps, preamble, gap and checksum. 0: not limited, or no DCM.
-  [[nodiscard]] double payload_bound_bytes_per_s() const;
 };
 
 // Where the supervisor is, and `weir run` meets it.
