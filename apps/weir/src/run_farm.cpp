@@ -185,7 +185,7 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   if (!file) return Unexpected<LabError>({file.error(), true});
   const auto plan = lab::plan_lab(*file, &loaded.plan);
   if (!plan) return Unexpected<LabError>({config::to_text(plan.error()), true});
-  auto lab = LabRun::make(*plan);
+  auto lab = LabRun::make(*plan, loaded.farm.network().congestion_control());
   if (!lab) return Unexpected<LabError>(lab.error());
   return std::optional<LabRun>(std::move(*lab));
 }
@@ -211,6 +211,11 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   if (*lab) {
     settings.places = (*lab)->places();
     view.pass = [&](TimeNs now_ns) { (*lab)->pass(now_ns); };
+    view.begun = [&](DurationNs ago_ns) { (*lab)->begun(ago_ns); };
+    view.show = [&](LiveFrame frame) {
+      frame.lab = (*lab)->live_line();
+      screen.show(frame);
+    };
   }
   FarmRun run(loaded.farm, loaded.plan, std::move(settings), std::move(view));
   const FarmRunResult result = run.run();

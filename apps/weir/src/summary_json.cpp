@@ -104,6 +104,18 @@ json::array ports_of(const Summary& summary) {
   return array;
 }
 
+json::array foreign_of(const Summary& summary) {
+  json::array array;
+  for (const lab::ForeignReport& flow : summary.foreign) {
+    array.push_back({{"from", flow.from},
+                     {"to", flow.to},
+                     {"rate_bits_per_s", flow.rate_bits_per_s},
+                     {"bytes", flow.bytes},
+                     {"seconds", flow.seconds}});
+  }
+  return array;
+}
+
 }  // namespace
 
 std::string to_json(const Summary& summary) {
@@ -145,6 +157,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("port_drops", port_drops(summary));
   object.emplace("port_drops_after_1s", port_drops_after_1s(summary));
   object.emplace("ports", ports_of(summary));
+  object.emplace("foreign", foreign_of(summary));
   return pretty(object);
 }
 

@@ -1,4 +1,5 @@
 #include "offloads.hpp"
+#include "sockets.hpp"
 #include "space.hpp"
 #include "tools.hpp"
 #include <weir/lab/batches.hpp>
@@ -90,6 +91,7 @@ Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
       }
     }
     set_offloads(plan, files);
+    if (plan.window_segments > 0) meet_once(plan, network);
   } catch (const NotPermitted&) {
     return Failed({kNeedsRoot, true});
   } catch (const std::exception& error) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/lab/port_record.hpp>
+#include <weir/lab/traffic.hpp>
 #include <weir/metrics/histogram.hpp>
 #include <weir/run/child.hpp>
 #include <weir/run/truth.hpp>
@@ -103,6 +104,7 @@ struct Summary {
 
   std::optional<LabSummary> lab;       // where there is one
   std::vector<lab::PortReport> ports;  // its limited ones
+  std::vector<lab::ForeignReport> foreign;
 };
 
 // The keys of Summary::fragments.
