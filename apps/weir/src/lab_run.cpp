@@ -57,6 +57,13 @@ Expected<LabRun, LabError> LabRun::make(const lab::LabPlan& plan, const std::str
   return run;
 }
 
+std::string LabRun::introduction() const {
+  return fmt::format("in lab {}: {}, {}{}", plan_.name, plan_.topology, counted(plan_.hosts.size(), "host"),
+                     network_.in_order() ? ""
+                                         : "; frames may overtake each other here, which TCP takes for loss: "
+                                           "receive packet steering cannot be set");
+}
+
 std::map<std::string, NodePlace> LabRun::places() const {
   std::map<std::string, NodePlace> places;
   for (const auto& [node, there] : plan_.places) {

@@ -203,9 +203,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const auto paths = prepare_folder(loaded, screen);
   if (!paths) return fail(err, paths.error());
   say(intentions(loaded));
-  if (*lab)
-    say(fmt::format("in lab {}: {}, {}", (*lab)->plan().name, (*lab)->plan().topology,
-                    counted((*lab)->plan().hosts.size(), "host")));
+  if (*lab) say((*lab)->introduction());
   FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level};
   FarmRunView view{[&](const LiveFrame& frame) { screen.show(frame); }, say};
   if (*lab) {

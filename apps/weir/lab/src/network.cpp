@@ -1,3 +1,4 @@
+#include "frame_order.hpp"
 #include "offloads.hpp"
 #include "sockets.hpp"
 #include "space.hpp"
@@ -17,6 +18,7 @@ namespace weir::lab {
 
 struct Network::Spaces {
   std::vector<Descriptor> files;
+  bool in_order = true;
 };
 
 namespace {
@@ -68,6 +70,8 @@ Network& Network::operator=(Network&& other) noexcept = default;
 
 int Network::space(Space space) const { return spaces_->files[space].get(); }
 
+bool Network::in_order() const { return spaces_->in_order; }
+
 Expected<void, std::string> Network::enter(Space to) const {
   if (::setns(space(to), CLONE_NEWNET) == 0) return {};
   return Unexpected<std::string>(std::string("cannot enter a network namespace: ") + std::strerror(errno));
@@ -91,6 +95,7 @@ Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
       }
     }
     set_offloads(plan, files);
+    network.spaces_->in_order = keep_frame_order(plan, files);
     if (plan.window_segments > 0) meet_once(plan, network);
   } catch (const NotPermitted&) {
     return Failed({kNeedsRoot, true});

@@ -70,8 +70,10 @@ class Relay::Loop {
         taps_{std::move(from), std::move(to)},
         ways_{Way(line), Way(line)} {}
   ~Loop() {
+    // Without a thread the event may be shared with a process that runs the line.
+    if (!thread_.joinable()) return;
     ::eventfd_write(stop_.get(), 1);
-    if (thread_.joinable()) thread_.join();
+    thread_.join();
   }
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;

@@ -37,7 +37,8 @@ class LabRun {
   [[nodiscard]] static Expected<LabRun, LabError> make(const lab::LabPlan& plan,
                                                        const std::string& congestion_control);
 
-  [[nodiscard]] const lab::LabPlan& plan() const { return plan_; }
+  // What a person is told at the start.
+  [[nodiscard]] std::string introduction() const;
   // Where the farm's nodes run.
   [[nodiscard]] std::map<std::string, NodePlace> places() const;
   // Often: reads the ports' counters when it is time.
