@@ -232,6 +232,10 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
 
 int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away does not end the run
+  if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
+    fmt::print(err, "weir run: --set {}: there is no lab; give its file with --lab FILE\n", lab.front());
+    return kExitUsage;
+  }
   auto loaded = load(with_overrides(options));
   if (!loaded) {
     fmt::print(err, "{}\n", config::to_text(loaded.error()));

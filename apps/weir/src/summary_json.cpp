@@ -83,6 +83,7 @@ json::value lab_of(const Summary& summary) {
   return json::object{{"name", summary.lab->name},
                       {"topology", summary.lab->topology},
                       {"hosts", summary.lab->hosts},
+                      {"machine_drops", summary.lab->machine_drops},
                       {"payload_bound_bytes_per_s", summary.lab->payload_bound_bytes_per_s},
                       {"payload_share", summary.lab->payload_share}};
 }

@@ -152,6 +152,10 @@ void add_lab(const Summary& summary, Page& page) {
   }
   page.line("drops", "{}, {} of them later than 1 s after the port's begin", grouped(port_drops(summary)),
             grouped(port_drops_after_1s(summary)));
+  if (summary.lab->machine_drops > 0) {
+    page.line("overload", "{} dropped by this machine's CPUs: the lab is more than it can carry",
+              counted(summary.lab->machine_drops, "frame"));
+  }
   std::vector<const lab::PortReport*> ports;
   for (const lab::PortReport& port : summary.ports) {
     if (port.packets > 0) ports.push_back(&port);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <sched.h>
 #include <stdexcept>
 
@@ -44,7 +45,12 @@ void prepare_space(const LabPlan& plan, Space space) {
   for (const auto& [name, value] : plan.sysctls) set(name, value, "host " + where);
   const Host& host = plan.hosts[space - kFirstHost];
   if (!host.congestion_control.empty()) {
-    set("ipv4/tcp_congestion_control", host.congestion_control, "host " + where);
+    if (write_sysctl("ipv4/tcp_congestion_control", host.congestion_control)) return;
+    std::ifstream known("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    std::string names;
+    std::getline(known, names);
+    throw std::runtime_error(fmt::format("host {}: this kernel has no congestion_control '{}'; it has: {}",
+                                         where, host.congestion_control, names));
   }
 }
 

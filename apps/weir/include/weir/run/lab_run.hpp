@@ -62,6 +62,7 @@ class LabRun {
   std::vector<lab::Port> ports_;
   std::vector<lab::PortCount> counts_;
   lab::PortRecord record_;
+  std::uint64_t machine_drops_before_ = lab::machine_drops();
   TimeNs next_sample_ns_ = 0;
   TimeNs now_ns_ = 0;
 };

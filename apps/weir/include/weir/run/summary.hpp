@@ -31,6 +31,7 @@ struct LabSummary {
   std::string name;
   std::string topology;
   std::uint64_t hosts = 0;
+  std::uint64_t machine_drops = 0;
   double payload_bound_bytes_per_s = 0;
   double payload_share = 0;
 };
