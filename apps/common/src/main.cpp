@@ -34,6 +34,7 @@ int run(const Setup& setup, const MakeNode& make) {
   loop.run(
       [&](TimeNs now_ns) {
         node->pass(now_ns);
+        loop.wake_at(node->wake_at_ns());
         if (node->finished()) loop.stop();
       },
       kIdleWait);
