@@ -61,9 +61,9 @@ void ReadoutNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   door_.tick();
   supervisor_.tick(environment_.network, now_ns);
+  if (run_begun_ && !ended_) buffer_.tick(now_ns, *this);
   make_announced();
   if (front_end_) front_end_->pass(now_ns);
-  if (run_begun_ && !ended_) buffer_.tick(now_ns, *this);
   tell_throttle();
   hold_back_slow_peers();
 }
@@ -108,6 +108,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (run_begun_) return;
   run_begun_ = true;
   buffer_.begin_run(RunNumber(begin.run()));
+  buffer_.tick(now_ns_, *this);  // from when on it waits for what is announced
   // Slices from before this process took part: nobody can have their data.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));

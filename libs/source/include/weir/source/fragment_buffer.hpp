@@ -147,7 +147,8 @@ class FragmentBuffer {
   // Nothing of this source will be delivered any more up to and including this slice; what did not come is
   // missing for `reason`. Goes back never: a lower slice than before is passed over.
   void source_passed(SourceId source, SliceId slice, MissingReason reason, AnswerSink& sink);
-  // Gives up what did not arrive in time. Waiting begins with the time of the last tick.
+  // Gives up what did not arrive in time. Waiting begins with the time of the last tick: there must be one
+  // before the first announcement.
   void tick(TimeNs now, AnswerSink& sink);
 
   // Answered at once, or parked until the slice is made, cleared, or passed by the watermark.
