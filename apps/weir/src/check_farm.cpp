@@ -4,6 +4,8 @@
 #include <weir/node/paths.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
+#include <weir/run/records.hpp>
+#include <weir/source_host/plugin.hpp>
 
 #include <fmt/format.h>
 
@@ -102,6 +104,19 @@ std::string filter_problem(const v1::Farm& farm, std::string& description) {
   return {};
 }
 
+// Empty, or why the readouts will not load the source plugin, where there is one.
+std::string source_problem(const v1::Farm& farm, std::string& description) {
+  const std::string name = source_plugin(farm);
+  if (name.empty()) return {};
+  std::vector<std::string> folders(farm.source().search_path().begin(), farm.source().search_path().end());
+  folders.push_back(node::plugin_folder());
+  const auto plugin = source_host::SourcePlugin::load(name, folders);
+  if (!plugin) return "source.plugin: " + plugin.error().text;
+  description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
+                            (*plugin)->description(), (*plugin)->path());
+  return {};
+}
+
 }  // namespace
 
 int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
@@ -112,9 +127,12 @@ int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
   }
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   const v1::Farm& farm = loaded->farm;
+  std::string source;
   std::string filter;
-  const std::string problem = filter_problem(farm, filter);
-  if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
+  const std::string problems[] = {source_problem(farm, source), filter_problem(farm, filter)};
+  for (const std::string& problem : problems) {
+    if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
+  }
   const auto nodes = [&](config::Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded);
@@ -122,9 +140,10 @@ int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
           memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes()) +
           memory_line("DCM", nodes(config::Role::dcm), farm.dcm().buffer_bytes()) +
           memory_line("writer", nodes(config::Role::writer), farm.writer().buffer_bytes());
+  if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);
-  if (!problem.empty()) return kExitUsage;
+  if (!problems[0].empty() || !problems[1].empty()) return kExitUsage;
   fmt::print(out, "\n{} is good{}.\n", options.farm_file, loaded->warnings.empty() ? "" : ", with warnings");
   return kExitFine;
 }

@@ -80,13 +80,16 @@ Expected<RecordPaths, std::string> prepare_folder(LoadedFarm& loaded, LiveScreen
     loaded.farm.mutable_run()->set_number(run.value);
   }
   RecordPaths paths = record_paths(out, run);
-  std::vector<std::string> folders(loaded.farm.filter().search_path().begin(),
-                                   loaded.farm.filter().search_path().end());
-  folders.push_back(node::plugin_folder());
-  const std::string plugin = locate_plugin(loaded.farm.filter().plugin(), folders);
+  const auto located = [](const std::string& name, const auto& search_path) {
+    std::vector<std::string> folders(search_path.begin(), search_path.end());
+    folders.push_back(node::plugin_folder());
+    return name.empty() ? name : locate_plugin(name, folders);
+  };
+  const PluginPaths plugins{located(source_plugin(loaded.farm), loaded.farm.source().search_path()),
+                            located(loaded.farm.filter().plugin(), loaded.farm.filter().search_path())};
   const bool written = write_file(paths.farm, "# Every key of this run. It runs again with: weir run FILE\n" +
                                                   config::to_yaml(loaded.farm)) &&
-                       write_file(paths.begin, begin_record(loaded.farm, loaded.plan, utc_now(), plugin));
+                       write_file(paths.begin, begin_record(loaded.farm, loaded.plan, utc_now(), plugins));
   if (!written) {
     return Unexpected<std::string>(
         fmt::format("run.out: cannot write into '{}': {}", out, std::strerror(errno)));

@@ -109,16 +109,17 @@ void add_rates(const Summary& summary, Page& page) {
   add_latency("decision", summary.decision_latency_us, "assignment to the filter's decision", page);
 }
 
-void add_filter(const Summary& summary, Page& page) {
-  if (summary.filter_plugin.empty() && summary.filter.empty()) return;
-  page.heading("Filter " + summary.filter_plugin);
+void add_plugin(const std::string& heading, const std::string& plugin, const Counts& counts,
+                const Summary& summary, Page& page) {
+  if (plugin.empty() && counts.empty()) return;
+  page.heading(heading + plugin);
   std::size_t key_width = 0;
   std::size_t count_width = 0;
-  for (const auto& [name, count] : summary.filter) {
+  for (const auto& [name, count] : counts) {
     key_width = std::max(key_width, name.size());
     count_width = std::max(count_width, grouped(count).size());
   }
-  for (const auto& [name, count] : summary.filter) {
+  for (const auto& [name, count] : counts) {
     const std::string a_slice =
         summary.triggered == 0
             ? ""
@@ -213,7 +214,8 @@ std::string to_text(const Summary& summary) {
   add_slices(summary, page);
   add_fragments(summary, page);
   add_rates(summary, page);
-  add_filter(summary, page);
+  add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
+  add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);
   add_truth(summary, page);
   add_lab(summary, page);
   std::string text = page.take();

@@ -92,6 +92,8 @@ struct Summary {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_stored = 0;
 
+  std::string source_plugin;             // name and version; empty where sources are built in
+  Counts source;                         // the plugin's counters
   std::string filter_plugin;             // name and version
   Counts filter;                         // the plugin's counters
   std::optional<TruthComparison> truth;  // of source kind `hits`
