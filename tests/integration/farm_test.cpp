@@ -60,7 +60,8 @@ class Hosted {
              totals});
         break;
       case messages::Role::readout:
-        node_ = readout::make_node(setup_, {loop, loop, totals});
+        node_ = readout::make_node(setup_,
+                                   {loop, loop, totals, &loop, [&loop] { loop.wake(); }, {WEIR_PLUGIN_DIR}});
         break;
       case messages::Role::dcm:
         node_ = dcm::make_node(setup_, {loop, loop, [&loop] { loop.wake(); }, totals, {WEIR_PLUGIN_DIR}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "front_end.hpp"
 #include "sources.hpp"
 #include <weir/messages/peer.hpp>
 #include <weir/node/supervisor_client.hpp>
@@ -30,6 +31,7 @@ class ReadoutNode final : public node::Node,
   void on_begin_run(const v1::BeginRun& begin) override;
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
   Expected<void, wire::WireError> take_announcements(const v1::Announce& announce);
+  void tell_front_end(std::size_t fresh);  // announcements
   void on_end_run() override;
   bool run_ended() const override { return ended_; }
   v1::Report make_report(bool final) override;
@@ -56,6 +58,7 @@ class ReadoutNode final : public node::Node,
   TimeNs now_ns_ = 0;
   messages::PeerInfo identity_;  // with the real port
   messages::PeerCounters peer_counters_;
+  std::unique_ptr<FrontEnd> front_end_;  // where the sources are a plugin's
   source::FragmentBuffer buffer_;
   TruthRecorder truth_;
   std::vector<messages::Peer*> connections_;  // by tag; empty where one is gone

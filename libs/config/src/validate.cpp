@@ -28,6 +28,7 @@ class Validator {
     check_trigger();
     check_texts();
     check_dummy_sizes();
+    check_front_end();
     check_limits();
     auto plan = expand(farm_, locations_, once);
     if (!plan) {
@@ -110,7 +111,7 @@ class Validator {
   void check_dummy_sizes() {
     using Source = v1::SourceSettings;
     const Source& source = farm_.source();
-    if (source.kind() != Source::KIND_DUMMY) return;
+    if (source.kind() == Source::KIND_HITS || source.kind() == Source::KIND_REPLAY) return;
     const std::uint64_t least = source.size_bytes_min();
     const std::uint64_t most = source.size_bytes_max();
     if (least > most) {
@@ -123,6 +124,25 @@ class Validator {
                    print_size(source.size_bytes()) +
                        " is outside of source.size_bytes_min to source.size_bytes_max, " + print_size(least) +
                        " to " + print_size(most));
+    }
+  }
+
+  void check_front_end() {
+    using Source = v1::SourceSettings;
+    const Source& source = farm_.source();
+    if (source.kind() != Source::KIND_PLUGIN && source.kind() != Source::KIND_UDP) return;
+    if (source.kind() == Source::KIND_PLUGIN && source.plugin().empty()) {
+      error(ProblemKind::missing_key, "source.plugin", "needed by source.kind 'plugin'");
+    }
+    if (source.kind() == Source::KIND_UDP && !source.plugin().empty()) {
+      inconsistent("source.plugin",
+                   "source.kind 'udp' names its plugin itself: leave this out, or set "
+                   "source.kind to 'plugin'");
+    }
+    if (source.wait_ms() == 0 || source.wait_ms() >= farm_.dcm().deadline_ms()) {
+      warn("source.wait_ms", "a slice is given up after dcm.deadline_ms, " +
+                                 std::to_string(farm_.dcm().deadline_ms()) +
+                                 " ms: a shorter wait tells which fragments did not come");
     }
   }
 
@@ -198,7 +218,7 @@ class Validator {
   // Sources given readout by readout have to be there in the detector or in the recorded data.
   void check_listed_readouts(const ReplayContents& recorded) {
     using Source = v1::SourceSettings;
-    if (farm_.source().kind() == Source::KIND_DUMMY) return;
+    if (farm_.source().kind() != Source::KIND_HITS && farm_.source().kind() != Source::KIND_REPLAY) return;
     const bool replay = farm_.source().kind() == Source::KIND_REPLAY;
     const std::set<SourceId> have(recorded.sources.begin(), recorded.sources.end());
     const v1::HitsSettings& hits = farm_.hits();

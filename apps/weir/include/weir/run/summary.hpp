@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/lab/port_record.hpp>
+#include <weir/lab/traffic.hpp>
 #include <weir/metrics/histogram.hpp>
 #include <weir/run/child.hpp>
 #include <weir/run/farm_network.hpp>
@@ -32,6 +33,7 @@ struct LabSummary {
   std::string name;
   std::string topology;
   std::uint64_t hosts = 0;
+  std::uint64_t machine_drops = 0;
 };
 
 // The run without its start.
@@ -45,6 +47,7 @@ struct SteadySummary {
   std::uint64_t retransmits = 0;
   double dcm_share_min = 0;
   double dcm_share_max = 0;
+  metrics::Histogram latency;  // of latency_us; not in the JSON
 };
 
 // One process start.
@@ -103,6 +106,8 @@ struct Summary {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_stored = 0;
 
+  std::string source_plugin;             // name and version; empty where sources are built in
+  Counts source;                         // the plugin's counters
   std::string filter_plugin;             // name and version
   Counts filter;                         // the plugin's counters
   std::optional<TruthComparison> truth;  // of source kind `hits`
@@ -118,6 +123,7 @@ struct Summary {
   std::optional<SteadySummary> after_1s;  // nothing: the run was too short
   std::optional<LabSummary> lab;          // where there is one
   std::vector<lab::PortReport> ports;     // its limited ones
+  std::vector<lab::ForeignReport> foreign;
 };
 
 // The keys of Summary::fragments.
