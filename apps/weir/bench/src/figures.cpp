@@ -104,14 +104,20 @@ void add_axis(const Axis& axis, const std::vector<Curve>& curves, std::string& s
   script += fmt::format("set xlabel '{}'\n", axis.label);
 }
 
-// Where the window is as large as the port's buffer.
-std::string buffer_mark(const Axis& axis, const NetworkOptions& options) {
+// Where the windows of all DCMs behind a port are as large as its buffer.
+std::string buffer_mark(const Axis& axis, const std::vector<NetworkResult>& results,
+                        const NetworkOptions& options) {
   const auto buffer = config::parse_buffer(options.buffer);
-  if (axis.label != kWindowLabel || !buffer) return {};
+  const double members = options.pattern == Pattern::incast ? 1 : options.dcms_per_host;
+  const NetworkPoint& point = results.front().point;
+  double unit = 0;
+  if (axis.label == kWindowLabel) unit = kBytesPerKb;
+  if (axis.label == kQuotaLabel && options.fragment_bytes.size() == 1) unit = point.fragment_bytes;
+  if (unit == 0 || !buffer) return {};
   return fmt::format(
       "set arrow from {0:g}, graph 0 to {0:g}, graph 1 nohead dashtype 2 linecolor 'gray40'\n"
-      "set label 'buffer of the port' at {0:g}, graph 0.05 offset 0.6,0 textcolor 'gray40'\n",
-      static_cast<double>(*buffer) / kBytesPerKb);
+      "set label 'buffer of the port' at {0:g}, graph 0.05 right offset -0.6,0 textcolor 'gray40'\n",
+      static_cast<double>(*buffer) / unit / members);
 }
 
 // Columns: x, share of theory in %, p50, p99, max in ms, serialisation in ms.
@@ -136,10 +142,11 @@ std::string plotted(const std::vector<std::string>& parts) {
   return text + "\n";
 }
 
-Figure goodput_figure(const std::vector<Curve>& curves, const Axis& axis, const std::string& about,
+Figure goodput_figure(const std::vector<NetworkResult>& results, const Axis& axis, const std::string& about,
                       const NetworkOptions& options) {
+  const std::vector<Curve> curves = curves_of(results, axis);
   Figure figure{options.name + "-goodput", "Goodput", curve_data(curves), {}};
-  figure.script = header(figure, about) + buffer_mark(axis, options) +
+  figure.script = header(figure, about) + buffer_mark(axis, results, options) +
                   "set yrange [0:108]\nset ylabel 'goodput, % of theory'\n";
   add_axis(axis, curves, figure.script);
   std::vector<std::string> parts;
@@ -156,10 +163,11 @@ Figure goodput_figure(const std::vector<Curve>& curves, const Axis& axis, const 
   return figure;
 }
 
-Figure latency_figure(const std::vector<Curve>& curves, const Axis& axis, const std::string& about,
+Figure latency_figure(const std::vector<NetworkResult>& results, const Axis& axis, const std::string& about,
                       const NetworkOptions& options) {
+  const std::vector<Curve> curves = curves_of(results, axis);
   Figure figure{options.name + "-latency", "Latency of a slice", curve_data(curves), {}};
-  figure.script = header(figure, about) + buffer_mark(axis, options) +
+  figure.script = header(figure, about) + buffer_mark(axis, results, options) +
                   "set logscale y\nset ylabel 'first request to last fragment, ms'\n";
   add_axis(axis, curves, figure.script);
   std::vector<std::string> parts;
@@ -268,8 +276,7 @@ std::string arrival_data(const std::vector<NetworkResult>& results) {
     }
     data += "\n\n";
   }
-  const NetworkRun run = results.front().medians();
-  const double ms = run.serialisation_us / kUsPerMs;
+  const double ms = results.front().medians().serialisation_us / kUsPerMs;
   const NetworkPoint& point = results.front().point;
   const double kb =
       static_cast<double>(point.readouts) * point.fragments * point.fragment_bytes / kBytesPerKb;
@@ -302,9 +309,8 @@ std::vector<Figure> figures_of(const std::vector<NetworkResult>& results, const 
   const std::string about = common(results, options);
   const Axis axis = axis_of(results);
   if (axis.value != nullptr) {
-    const std::vector<Curve> curves = curves_of(results, axis);
-    figures.push_back(goodput_figure(curves, axis, about, options));
-    figures.push_back(latency_figure(curves, axis, about, options));
+    figures.push_back(goodput_figure(results, axis, about, options));
+    figures.push_back(latency_figure(results, axis, about, options));
   }
   if (results.size() > kCurvesMax) return figures;
   figures.push_back(distribution_figure(results, about, options));

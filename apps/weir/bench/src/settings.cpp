@@ -33,7 +33,7 @@ std::string segments_text(const NetworkPoint& point) {
 
 const std::array<Setting, 9> kSettings = {{
     {[](const NetworkPoint& point) { return point.shaper; }},
-    {[](const NetworkPoint& point) { return window_text(point); }, "quota of each DCM, fragments",
+    {[](const NetworkPoint& point) { return window_text(point); }, kQuotaLabel,
      [](const NetworkPoint& point) { return static_cast<double>(point.window_fragments); }},
     {[](const NetworkPoint& point) { return window_text(point); }, kWindowLabel,
      [](const NetworkPoint& point) { return static_cast<double>(point.allowed_bytes()) / kBytesPerKb; }},

@@ -8,6 +8,7 @@
 
 namespace weir::bench {
 
+inline constexpr const char* kQuotaLabel = "quota of each DCM, fragments";
 inline constexpr const char* kWindowLabel = "window of each DCM, kB";
 inline constexpr const char* kLoadLabel = "offered, % of theory";
 

@@ -49,6 +49,11 @@ TEST_CASE("quotas alone are drawn in fragments, beside windows in bytes in bytes
   options.shapers = {"fragment-credits"};
   options.window_fragments = {1, 2};
   CHECK(axis_of(results_of(options)).label == "quota of each DCM, fragments");
+  options.name = "test";
+  options.fragment_bytes = {1'024};
+  CHECK_THAT(figures_of(results_of(options), options).front().script,
+             ContainsSubstring("set arrow from 100, graph 0"));  // where 100 k are full
+  options.fragment_bytes = {65'536};
   options.shapers = {"fragment-credits", "byte-credits"};
   const auto results = results_of(options);
   CHECK(axis_of(results).label == "window of each DCM, kB");
