@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace weir::run {
 namespace {
@@ -193,12 +194,28 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   return std::optional<LabRun>(std::move(*lab));
 }
 
+// DCMs of one host share its port.
+void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
+  std::map<std::string, std::string> hosts;  // by node
+  for (const lab::Host& host : lab.hosts) {
+    for (const std::string& node : host.nodes) hosts[node] = host.name;
+  }
+  v1::DcmSettings& dcm = *loaded.farm.mutable_dcm();
+  dcm.clear_nodes();
+  for (const config::NodePlan* node : loaded.plan.of_role(config::Role::dcm)) {
+    v1::NodeSettings& entry = *dcm.add_nodes();
+    entry.set_name(node->name);
+    if (const auto host = hosts.find(node->name); host != hosts.end()) entry.set_port(host->second);
+  }
+}
+
 int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err) {
   auto lab = make_lab(loaded, options);
   if (!lab) {
     fmt::print(err, "weir run: {}\n", lab.error().text);
     return lab.error().usage ? kExitUsage : kExitFailed;
   }
+  if (*lab) name_ports((*lab)->plan(), loaded);
   LiveScreen screen(out, options.quiet);
   const auto say = [&](const std::string& line) {
     if (!options.quiet) screen.say(line);

@@ -39,6 +39,7 @@ class LabRun {
 
   // What a person is told at the start.
   [[nodiscard]] std::string introduction() const;
+  [[nodiscard]] const lab::LabPlan& plan() const { return plan_; }
   // Where the farm's nodes run.
   [[nodiscard]] std::map<std::string, NodePlace> places() const;
   // Often: reads the ports' counters when it is time.
