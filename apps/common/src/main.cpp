@@ -34,6 +34,7 @@ int run(const Setup& setup, const MakeNode& make) {
   loop.run(
       [&](TimeNs now_ns) {
         node->pass(now_ns);
+        loop.wake_at(node->wake_at_ns());
         if (node->finished()) loop.stop();
       },
       kIdleWait);
@@ -58,6 +59,7 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
   app.add_option("--set", line.sets, "key=value: overrides a key of the farm file");
   app.add_option("--supervisor", line.supervisor,
                  "HOST:PORT of the supervisor, instead of supervisor.listen");
+  app.add_option("--listen", line.listen, "HOST:PORT that this node listens on, instead of the farm file's");
   app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error, instead of log.level");
   app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
   try {

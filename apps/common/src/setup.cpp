@@ -99,6 +99,9 @@ Setup make_setup(const CommandLine& line, messages::Role role) {
   if (!plan) fail(plan.error());
   const std::string supervisor = line.supervisor.empty() ? file->farm.supervisor().listen() : line.supervisor;
   Setup setup = make_setup(file->farm, *plan, line.name, parse_endpoint(supervisor));
+  if (!line.listen.empty()) {
+    (role == messages::Role::supervisor ? setup.supervisor : setup.listen) = parse_endpoint(line.listen);
+  }
   if (setup.identity.role != role) {
     throw std::runtime_error("node '" + line.name + "' is a " +
                              std::string(messages::name(setup.identity.role)) + ", this program is a " +

@@ -8,7 +8,6 @@
 namespace weir::dcm {
 namespace {
 
-using assembly::FragmentProgress;
 using assembly::Phase;
 using assembly::Slice;
 using assembly::SourceIndex;
@@ -16,6 +15,7 @@ using assembly::SourceIndex;
 // The share of the pool that requests may plan with; the rest absorbs slices larger than expected.
 constexpr std::size_t kPlannedNumerator = 7;
 constexpr std::size_t kPlannedDenominator = 8;
+constexpr std::ptrdiff_t kQuestionsSearched = 16;
 
 }  // namespace
 
@@ -25,7 +25,8 @@ Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler,
       assembler_(assembler),
       pool_(pool),
       shaper_(std::move(shaper)),
-      flows_(settings.readouts) {
+      flows_(settings.readouts),
+      expected_(assembler.sources().size(), kUnknownSize) {
   auto all = std::make_shared<Selection>();
   all->all = true;
   all->by_readout.resize(settings_.readouts);
@@ -34,6 +35,7 @@ Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler,
     all->sources.push_back(i);
     all->by_readout[source.readout].push_back(source.id);
     ++flows_[source.readout].sources;
+    ++flows_[source.readout].unknown;
   }
   everything_ = std::move(all);
 }
@@ -54,9 +56,18 @@ void Collector::collect(Slice& slice, std::shared_ptr<const Selection> selection
   starting_.push_back({&slice, std::move(selection)});
 }
 
-void Collector::forget(const Slice& slice) {
+void Collector::forget(Slice& slice) {
   std::erase_if(starting_, [&](const Wanted& wanted) { return wanted.slice == &slice; });
-  std::erase_if(parts_, [&](const Part& part) { return part.slice == &slice; });
+  auto* gathering = static_cast<Gathering*>(std::exchange(slice.gathering, nullptr));
+  if (gathering == nullptr) return;
+  for (std::uint32_t readout = 0; readout < gathering->parts.size(); ++readout) {
+    const Gathering::Part& part = gathering->parts[readout];
+    flows_[readout].late_fragments += part.owed_fragments;
+    flows_[readout].late_bytes += part.owed_bytes;
+  }
+  if (gathering->queued) std::erase(queue_, gathering);
+  gathering->selection.reset();
+  spare_.push_back(gathering);
 }
 
 bool Collector::has_memory() const {
@@ -93,122 +104,91 @@ void Collector::start(const Wanted& wanted, TimeNs now_ns) {
   const std::uint32_t fresh =
       selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources);
   if (fresh == 0) return;
+  auto* gathering = static_cast<Gathering*>(slice.gathering);
+  if (gathering == nullptr) {
+    if (spare_.empty()) {
+      gatherings_.push_back(std::make_unique<Gathering>());
+      spare_.push_back(gatherings_.back().get());
+    }
+    gathering = spare_.back();
+    spare_.pop_back();
+    slice.gathering = gathering;
+    gathering->slice = &slice;
+    gathering->parts.assign(settings_.readouts, {});
+  }
+  gathering->selection = wanted.selection;
+  gathering->order = started_++;
+  if (std::exchange(gathering->queued, false)) std::erase(queue_, gathering);
+  gathering->wanting.clear();
+  gathering->ranges.clear();
+  bool lost = false;
   for (std::uint32_t i = 0; i < settings_.readouts; ++i) {
     const std::uint32_t readout = (settings_.first_readout + i) % settings_.readouts;
-    if (selection.by_readout[readout].empty()) continue;
-    if (flows_[readout].given_up) continue;  // settled below, all at once
-    parts_.push_back({&slice, wanted.selection, readout});
+    gathering->parts[readout].next = gathering->parts[readout].offset = 0;
+    gathering->parts[readout].again = slice.step > 0;
+    lost = lost || flows_[readout].given_up;
+    if (selection.by_readout[readout].empty() || flows_[readout].given_up) continue;
+    gathering->wanting.push_back(readout);
   }
-  if (std::any_of(flows_.begin(), flows_.end(), [](const Flow& flow) { return flow.given_up; })) {
-    assembler_.requested(slice, now_ns);
-    for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
-      if (flows_[readout].given_up) assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
-    }
-  }
-}
-
-shaping::Demand Collector::demand(std::uint32_t readout, std::size_t fragments) const {
-  const std::size_t sources = std::max<std::size_t>(1, assembler_.sources().size());
-  return {readout, static_cast<std::uint32_t>(fragments),
-          assembler_.slice_bytes_expected() / sources * fragments};
-}
-
-void Collector::issue(TimeNs now_ns) {
-  std::size_t kept = 0;
-  std::size_t at = 0;
-  for (; at < parts_.size(); ++at) {
-    Part& part = parts_[at];
-    if (part.slice->phase != Phase::collecting) continue;  // given up meanwhile
-    if (!flows_[part.readout].up) {
-      // Its deadline runs all the same: a readout that never comes costs one deadline or the grace time.
-      assembler_.requested(*part.slice, now_ns);
-      if (kept != at) parts_[kept] = std::move(part);
-      ++kept;
-      continue;
-    }
-    const bool plain = part.slice->step == 0 && part.selection->all;
-    if (!plain) list_missing(part);
-    if (!plain && missing_.empty()) continue;  // an earlier step brought them all
-    const std::size_t fragments = plain ? part.selection->by_readout[part.readout].size() : missing_.size();
-    if (!shaper_->try_take(demand(part.readout, fragments), now_ns)) break;
-    asked(flows_[part.readout], fragments, now_ns);
-    add_request(part, plain, now_ns);
-  }
-  // What was not looked at stays, in order.
-  if (kept == at) return;
-  parts_.erase(parts_.begin() + static_cast<std::ptrdiff_t>(kept),
-               parts_.begin() + static_cast<std::ptrdiff_t>(at));
-}
-
-// In a later step some of the selection may be here already.
-void Collector::list_missing(const Part& part) {
-  missing_.clear();
-  for (const SourceId source : part.selection->by_readout[part.readout]) {
-    const FragmentProgress& progress = part.slice->progress[*assembler_.index_of(source)];
-    if (progress.state == FragmentProgress::State::requested && progress.have == 0)
-      missing_.push_back(source);
-  }
-}
-
-void Collector::add_request(const Part& part, bool plain, TimeNs now_ns) {
-  Slice& slice = *part.slice;
+  queue(*gathering);
+  if (!lost) return;
   assembler_.requested(slice, now_ns);
-  add_entry(flows_[part.readout], missing_, plain,
-            {slice.id(), slice.attempt(), wire::kAllSources, 0, settings_.assembly.range_bytes});
+  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+    if (flows_[readout].given_up) assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
+  }
 }
 
-void Collector::add_entry(Flow& flow, std::span<const SourceId> sources, bool all,
-                          const wire::RequestEntry& entry) {
-  if (flow.requests.full()) flow.requests.take_frame(flow.frames);
-  wire::RequestEntry added = entry;
-  if (!all) added.source_set = flow.requests.add_set(sources);
-  flow.requests.add(added);
+// In the order of starting. What comes back with a range is among the oldest.
+void Collector::queue(Gathering& gathering) {
+  if (gathering.queued) return;
+  gathering.queued = true;
+  if (queue_.empty() || queue_.back()->order < gathering.order) {
+    queue_.push_back(&gathering);
+    return;
+  }
+  auto at = queue_.begin();
+  while ((*at)->order < gathering.order) ++at;
+  queue_.insert(at, &gathering);
 }
 
-void Collector::request_ranges(TimeNs now_ns) {
+void Collector::want_of(Gathering& gathering, std::uint32_t readout) {
+  auto& wanting = gathering.wanting;
+  if (std::find(wanting.begin(), wanting.end(), readout) == wanting.end()) wanting.push_back(readout);
+  queue(gathering);
+}
+
+void Collector::queue_ranges() {
   for (const assembly::RangeWanted& wanted : assembler_.ranges_wanted()) {
-    const assembly::SourceInfo& source = assembler_.sources()[wanted.source];
-    if (!flows_[source.readout].up) continue;  // asked again when it is back
-    if (wanted.slice == nullptr) {
-      if (wanted.offset > 0) answered(source.readout, now_ns);  // its credit would go on with the range
-      continue;
-    }
-    const SourceId ids[] = {source.id};
-    // A range goes on with its fragment's credit; a fragment that is asked for again has given its own back.
-    if (wanted.offset == 0) {
-      shaper_->take(demand(source.readout, 1));
-      asked(flows_[source.readout], 1, now_ns);
-    }
-    add_entry(flows_[source.readout], ids, false,
-              {wanted.slice->id(), wanted.slice->attempt(), 0, wanted.offset, wanted.length});
+    if (wanted.slice == nullptr || wanted.slice->gathering == nullptr) continue;  // released meanwhile
+    auto& gathering = *static_cast<Gathering*>(wanted.slice->gathering);
+    gathering.ranges.push_back(wanted);
+    want_of(gathering, assembler_.sources()[wanted.source].readout);
   }
   assembler_.ranges_wanted().clear();
 }
 
-void Collector::readout_up(std::uint32_t readout, TimeNs now_ns) {
+void Collector::readout_up(std::uint32_t readout, TimeNs) {
   Flow& flow = flows_[readout];
   flow.up = true;
   flow.given_up = false;
-  // Whatever was asked of it before the connection was lost is asked for again; parts that were never sent
-  // stay in their queue, so they are left out here.
-  std::erase_if(parts_, [&](const Part& part) { return part.readout == readout; });
+  // What it was asked for before the connection was lost is asked for again.
   assembler_.for_each_open([&](Slice& slice) {
-    if (slice.phase == Phase::collecting && slice.outstanding > 0) request_again(slice, readout, now_ns);
+    auto* gathering = static_cast<Gathering*>(slice.gathering);
+    if (gathering == nullptr || slice.phase != Phase::collecting || slice.outstanding == 0) return;
+    if (gathering->selection->by_readout[readout].empty()) return;
+    for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
+      assembly::FragmentProgress& progress = slice.progress[i];
+      if (assembler_.sources()[i].readout == readout &&
+          progress.state == assembly::FragmentProgress::State::requested)
+        progress.start_again();
+    }
+    std::erase_if(gathering->ranges, [&](const assembly::RangeWanted& range) {
+      return assembler_.sources()[range.source].readout == readout;
+    });
+    gathering->parts[readout].next = gathering->parts[readout].offset = 0;
+    gathering->parts[readout].again = true;
+    want_of(*gathering, readout);
   });
-}
-
-void Collector::request_again(Slice& slice, std::uint32_t readout, TimeNs now_ns) {
-  for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
-    FragmentProgress& progress = slice.progress[i];
-    if (assembler_.sources()[i].readout != readout || progress.state != FragmentProgress::State::requested)
-      continue;
-    progress.start_again();
-    const SourceId ids[] = {assembler_.sources()[i].id};
-    shaper_->take(demand(readout, 1));
-    asked(flows_[readout], 1, now_ns);
-    add_entry(flows_[readout], ids, false,
-              {slice.id(), slice.attempt(), 0, 0, settings_.assembly.range_bytes});
-  }
 }
 
 void Collector::readout_down(std::uint32_t readout, TimeNs now_ns) {
@@ -216,8 +196,16 @@ void Collector::readout_down(std::uint32_t readout, TimeNs now_ns) {
   flow.up = false;
   flow.down_since_ns = now_ns;
   flow.unanswered = 0;
+  flow.questions.clear();
+  flow.owed = flow.late_fragments = flow.late_bytes = 0;
   flow.frames.clear();
   flow.requests = {};
+  assembler_.for_each_open([&](Slice& slice) {
+    auto* gathering = static_cast<Gathering*>(slice.gathering);
+    if (gathering == nullptr) return;
+    gathering->parts[readout].owed_fragments = 0;
+    gathering->parts[readout].owed_bytes = 0;
+  });
   shaper_->readout_lost(readout);
 }
 
@@ -229,16 +217,67 @@ void Collector::begin(TimeNs now_ns) {
   }
 }
 
-void Collector::asked(Flow& flow, std::size_t fragments, TimeNs now_ns) {
-  if (flow.unanswered == 0) flow.waiting_since_ns = now_ns;
-  flow.unanswered += fragments;
+void Collector::arrived(std::uint32_t readout, const Slice* slice, std::uint64_t bytes, TimeNs now_ns) {
+  Flow& flow = flows_[readout];
+  flow.waiting_since_ns = now_ns;
+  auto* gathering = slice == nullptr ? nullptr : static_cast<Gathering*>(slice->gathering);
+  std::uint64_t& owed = gathering == nullptr ? flow.late_bytes : gathering->parts[readout].owed_bytes;
+  const std::uint64_t back = std::min(owed, bytes);
+  owed -= back;
+  flow.owed -= std::min(flow.owed, back);
+  shaper_->arrived(readout, back, now_ns);
 }
 
-void Collector::answered(std::uint32_t readout, TimeNs now_ns) {
-  shaper_->answered(readout, now_ns);
+void Collector::answered(std::uint32_t readout, const assembly::Reception& reception,
+                         const wire::FrameHeader& header, TimeNs now_ns) {
   Flow& flow = flows_[readout];
   if (flow.unanswered > 0) --flow.unanswered;
   flow.waiting_since_ns = now_ns;
+  // Also what the assembler did not take may be an answer to what an open slice asked.
+  const Slice* slice =
+      reception.slice != nullptr ? reception.slice : assembler_.find(header.slice, header.attempt);
+  auto* gathering = slice == nullptr ? nullptr : static_cast<Gathering*>(slice->gathering);
+  if (gathering == nullptr || gathering->parts[readout].owed_fragments == 0) {
+    if (flow.late_fragments == 0) return;
+    const std::uint64_t back = flow.late_bytes / flow.late_fragments--;
+    flow.late_bytes -= back;
+    flow.owed -= std::min(flow.owed, back);
+    return shaper_->answered(readout, 1, back, now_ns);
+  }
+  if (reception.slice != nullptr && header.status != FragmentStatus::missing)
+    learn_size(reception.source, readout, header.total);
+  Gathering::Part& part = gathering->parts[readout];
+  std::uint64_t back = 0;
+  if (--part.owed_fragments == 0) back = std::exchange(part.owed_bytes, 0);
+  if (shaper_->learns()) find_question(readout, header);
+  flow.owed -= std::min(flow.owed, back);
+  shaper_->answered(readout, 1, back, now_ns);
+}
+
+// Answers come in the order of the requests, but for those that wait for a slice that is not there yet.
+void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& header) {
+  auto& questions = flows_[readout].questions;
+  const auto end =
+      questions.size() > kQuestionsSearched ? questions.begin() + kQuestionsSearched : questions.end();
+  const auto found = std::find_if(questions.begin(), end, [&](const Question& question) {
+    return question.slice == header.slice && question.offset == header.offset;
+  });
+  if (found == end || --found->fragments > 0) return;
+  replies_.push_back({readout, found->asked_ns, found->bytes});
+  questions.erase(found);
+}
+
+void Collector::learn_size(SourceIndex source, std::uint32_t readout, std::uint32_t bytes) {
+  std::uint32_t& expected = expected_[source];
+  if (expected == bytes) return;
+  Flow& flow = flows_[readout];
+  if (expected == kUnknownSize) {
+    --flow.unknown;
+  } else {
+    flow.expected -= expected + wire::kHeaderBytes;
+  }
+  expected = std::min(bytes, kUnknownSize - 1);
+  flow.expected += expected + wire::kHeaderBytes;
 }
 
 bool Collector::is_silent(std::uint32_t readout, TimeNs now_ns) const {
@@ -248,20 +287,28 @@ bool Collector::is_silent(std::uint32_t readout, TimeNs now_ns) const {
 }
 
 void Collector::pass(TimeNs now_ns) {
+  give_up_readouts(now_ns);
+  assembler_.expire(now_ns);
+  cancel_expired();
+  for (const Reply& reply : replies_)
+    shaper_->response({reply.readout, std::max<DurationNs>(1, now_ns - reply.asked_ns), reply.bytes}, now_ns);
+  replies_.clear();
+  queue_ranges();
+  start_slices(now_ns);
+  issue(now_ns);
+  if (shaper_->learns()) shaper_->end_of_pass(!queue_.empty(), now_ns);
+}
+
+void Collector::give_up_readouts(TimeNs now_ns) {
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     Flow& flow = flows_[readout];
     if (flow.up || flow.given_up || flow.sources == 0) continue;
     if (flow.down_since_ns == 0) flow.down_since_ns = now_ns;
     if (now_ns - flow.down_since_ns < settings_.grace_ns) continue;
     flow.given_up = true;
-    std::erase_if(parts_, [&](const Part& part) { return part.readout == readout; });
+    for (Gathering* gathering : queue_) std::erase(gathering->wanting, readout);
     assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
   }
-  assembler_.expire(now_ns);
-  cancel_expired();
-  request_ranges(now_ns);
-  start_slices(now_ns);
-  issue(now_ns);
 }
 
 void Collector::cancel_expired() {

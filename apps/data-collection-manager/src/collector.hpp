@@ -1,6 +1,8 @@
 #pragma once
 
+#include "gathering.hpp"
 #include <weir/assembly/assembler.hpp>
+#include <weir/shaping/readout_choice.hpp>
 #include <weir/shaping/shaper.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -12,19 +14,15 @@
 
 namespace weir::dcm {
 
+constexpr std::uint32_t kUnknownSize = UINT32_MAX;
+
 struct CollectorSettings {
   assembly::AssemblySettings assembly;
   std::uint32_t readouts = 0;
-  std::uint32_t first_readout = 0;  // asked first; the others follow in order (rotation)
+  shaping::ReadoutOrder order = shaping::ReadoutOrder::least_loaded;
+  std::uint32_t first_readout = 0;  // this DCM's own place among the readouts (rotation)
   std::size_t memory_bytes = 0;     // of the pool
   DurationNs grace_ns = 2 * kSecond;
-};
-
-// A set of sources, cut by readout; made once and shared by the slices that ask for it.
-struct Selection {
-  bool all = false;
-  std::vector<assembly::SourceIndex> sources;
-  std::vector<std::vector<SourceId>> by_readout;
 };
 
 // Decides which request goes to which readout when, and what becomes of slices whose readout is gone. Pure:
@@ -41,7 +39,7 @@ class Collector {
   // A slice that was just opened, or that goes into its next step.
   void collect(assembly::Slice& slice, std::shared_ptr<const Selection> selection);
   // A slice is about to be released.
-  void forget(const assembly::Slice& slice);
+  void forget(assembly::Slice& slice);
 
   void readout_up(std::uint32_t readout, TimeNs now_ns);
   void readout_down(std::uint32_t readout, TimeNs now_ns);
@@ -51,24 +49,39 @@ class Collector {
   void begin(TimeNs now_ns);
   // One pass: deadlines, grace times, requests.
   void pass(TimeNs now_ns);
-  // One for each fragment, and for each range of one.
-  void answered(std::uint32_t readout, TimeNs now_ns);
+  // When the next pass has something to do although nothing arrives; shaping::kNever: then never.
+  [[nodiscard]] TimeNs wake_at_ns() const { return shaper_->next_ns(); }
+
+  // Bytes of a frame of this readout are here; `slice` is the one that they are received for, or empty.
+  void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes, TimeNs now_ns);
+  // A frame with a fragment, or a range of one, or the word that there is none, is here. `reception` as the
+  // assembler gave it for this frame.
+  void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header,
+                TimeNs now_ns);
   // A readout that is up and has answered nothing for so long that even a slow one would have: it cancels
   // what it cannot answer in time. What it was asked for keeps its window.
   [[nodiscard]] bool is_silent(std::uint32_t readout, TimeNs now_ns) const;
   // Request and cancel frames for this readout, in order, appended.
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
-  [[nodiscard]] std::size_t waiting_slices() const { return starting_.size(); }
+  [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
 
  private:
   struct Wanted {
     assembly::Slice* slice = nullptr;
     std::shared_ptr<const Selection> selection;
   };
-  struct Part {  // what one readout is asked for a slice's step
-    assembly::Slice* slice = nullptr;
-    std::shared_ptr<const Selection> selection;
+  // A request that waits for its answer, and then the answer; for a shaper that learns from the time between.
+  struct Question {
+    SliceId slice;
+    std::uint32_t offset = 0;
+    std::uint32_t fragments = 0;  // not yet answered
+    std::uint64_t bytes = 0;
+    TimeNs asked_ns = 0;
+  };
+  struct Reply {
     std::uint32_t readout = 0;
+    TimeNs asked_ns = 0;
+    std::uint64_t bytes = 0;
   };
   struct Flow {
     wire::RequestWriter requests;
@@ -76,22 +89,53 @@ class Collector {
     std::size_t sources = 0;
     bool up = false;
     bool given_up = false;
+    bool full = false;  // in this pass: the shaper lets nothing more go to it
     TimeNs down_since_ns = 0;
-    std::uint64_t unanswered = 0;  // fragments
-    TimeNs waiting_since_ns = 0;   // for the next answer, while there are any
+    std::uint64_t unanswered = 0;    // fragments
+    TimeNs waiting_since_ns = 0;     // for the next answer, while there are any
+    std::uint64_t owed = 0;          // bytes
+    std::deque<Question> questions;  // oldest first; kQuestionsMax at most, the oldest are forgotten
+    // Of slices that have left: what they were still owed, which comes late or not at all.
+    std::uint64_t late_fragments = 0;
+    std::uint64_t late_bytes = 0;
+    // Bytes that all its sources together are expected to send of a slice.
+    std::uint64_t expected = 0;
+    std::size_t unknown = 0;  // sources of which nothing was seen yet
   };
-
+  // One request as it is put together.
+  struct Piece {
+    std::uint32_t fragments = 0;
+    std::uint64_t bytes = 0;  // expected, headers included; 0: not known
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+    bool all = false;    // every source of the readout, without a list
+    bool range = false;  // the rest of a fragment
+    // Of the selection's sources of this readout, and of that source's fragment: asked up to here.
+    std::uint32_t end = 0;
+    std::uint32_t end_offset = 0;
+  };
+  enum class Issue { done, held, full };
   [[nodiscard]] bool has_memory() const;
   void start_slices(TimeNs now_ns);
   void start(const Wanted& wanted, TimeNs now_ns);
   void issue(TimeNs now_ns);
-  void list_missing(const Part& part);
-  void add_request(const Part& part, bool plain, TimeNs now_ns);
-  void request_ranges(TimeNs now_ns);
-  void request_again(assembly::Slice& slice, std::uint32_t readout, TimeNs now_ns);
+  Issue ask_for(Gathering& gathering, TimeNs now_ns);
+  [[nodiscard]] std::optional<std::size_t> choose_readout(const Gathering& gathering);
+  [[nodiscard]] std::uint64_t bytes_left(const Gathering& gathering, std::uint32_t readout) const;
+  // The next request to this readout; empty when nothing is wanted of it any more.
+  [[nodiscard]] std::optional<Piece> next_piece(Gathering& gathering, std::uint32_t readout);
+  [[nodiscard]] std::optional<Piece> next_sources(Gathering& gathering, std::uint32_t readout);
+  [[nodiscard]] Piece rest_of(SourceId source, assembly::SourceIndex index, const Gathering::Part& part,
+                              std::uint64_t most);
+  void note_asked(assembly::Slice& slice, const Piece& piece);
+  void send(Gathering& gathering, std::uint32_t readout, const Piece& piece, TimeNs now_ns);
+  void queue(Gathering& gathering);
+  void want_of(Gathering& gathering, std::uint32_t readout);
+  void queue_ranges();
+  void find_question(std::uint32_t readout, const wire::FrameHeader& header);
+  void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
+  void give_up_readouts(TimeNs now_ns);
   void cancel_expired();
-  void asked(Flow& flow, std::size_t fragments, TimeNs now_ns);
-  [[nodiscard]] shaping::Demand demand(std::uint32_t readout, std::size_t fragments) const;
   void add_entry(Flow& flow, std::span<const SourceId> sources, bool all, const wire::RequestEntry& entry);
 
   CollectorSettings settings_;
@@ -100,9 +144,15 @@ class Collector {
   std::unique_ptr<shaping::Shaper> shaper_;
   std::shared_ptr<const Selection> everything_;
   std::vector<Flow> flows_;
-  std::deque<Wanted> starting_;  // bounded by the assembler's slices
-  std::deque<Part> parts_;       // bounded by slices x readouts
-  std::vector<SourceId> missing_;
+  std::vector<std::uint32_t> expected_;  // bytes of each source's fragment, as the last one was
+  std::deque<Wanted> starting_;          // bounded by the assembler's slices
+  std::deque<Gathering*> queue_;         // those that want something, oldest first
+  std::vector<std::unique_ptr<Gathering>> gatherings_;
+  std::vector<Gathering*> spare_;
+  std::uint64_t started_ = 0;
+  std::vector<SourceId> asked_sources_;
+  std::vector<shaping::Candidate> candidates_;
+  std::vector<Reply> replies_;  // of this pass, for a shaper that learns
   std::size_t collecting_ = 0;  // slices with fragments outstanding
   std::size_t leaving_ = 0;     // slices that are further, and give memory back in the end
 };

@@ -31,8 +31,38 @@ const char* shaper_name(const v1::Farm& farm) {
       return "byte-credits";
     case v1::DcmSettings::SHAPER_FRAGMENT_CREDITS:
       return "fragment-credits";
+    case v1::DcmSettings::SHAPER_DIATCP:
+      return "diatcp";
+    case v1::DcmSettings::SHAPER_PACED:
+      return "paced";
+    case v1::DcmSettings::SHAPER_ADAPTIVE:
+      return "adaptive";
   }
   return "none";
+}
+
+shaping::ShaperSettings shaper_settings(const v1::DcmSettings& dcm, std::size_t readouts) {
+  shaping::ShaperSettings settings;
+  settings.readouts = static_cast<std::uint32_t>(readouts);
+  settings.window_bytes = dcm.window_bytes();
+  settings.window_fragments = dcm.window_fragments();
+  settings.range_bytes = dcm.range_bytes();
+  settings.bytes_per_s = dcm.pace_bytes_per_s();
+  settings.burst_bytes = dcm.pace_burst_bytes();
+  settings.pace_pairs = dcm.pace_pairs();
+  return settings;
+}
+
+shaping::ReadoutOrder readout_order(const v1::DcmSettings& dcm) {
+  switch (dcm.readout_order()) {
+    case v1::DcmSettings::READOUT_ORDER_IN_ORDER:
+      return shaping::ReadoutOrder::in_order;
+    case v1::DcmSettings::READOUT_ORDER_ROTATED:
+      return shaping::ReadoutOrder::rotated;
+    case v1::DcmSettings::READOUT_ORDER_LEAST_LOADED:
+      break;
+  }
+  return shaping::ReadoutOrder::least_loaded;
 }
 
 assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
@@ -73,21 +103,16 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
   const std::size_t readouts = setup_.plan.of_role(config::Role::readout).size();
   assembler_ =
       std::make_unique<assembly::Assembler>(assembly_settings(setup_.farm), source_table(setup_.plan), pool_);
-  shaping::ShaperSettings shaping;
-  shaping.readouts = static_cast<std::uint32_t>(readouts);
-  shaping.window_bytes = setup_.farm.dcm().window_bytes();
-  shaping.window_fragments = setup_.farm.dcm().window_fragments();
-  auto shaper = shaping::make_shaper(shaper_name(setup_.farm), shaping);
+  auto shaper = shaping::make_shaper(shaper_name(setup_.farm), shaper_settings(setup_.farm.dcm(), readouts));
   WEIR_ASSERT(shaper.has_value());
   CollectorSettings collecting;
   collecting.assembly = assembly_settings(setup_.farm);
   collecting.readouts = static_cast<std::uint32_t>(readouts);
   collecting.memory_bytes = pool_.bytes_total();
   collecting.grace_ns = setup_.farm.dcm().grace_ms() * kMillisecond;
-  if (setup_.farm.dcm().readout_order() == v1::DcmSettings::READOUT_ORDER_ROTATED) {
-    const std::size_t dcms = std::max<std::size_t>(1, setup_.plan.of_role(config::Role::dcm).size());
-    collecting.first_readout = static_cast<std::uint32_t>(setup_.self.index.value * readouts / dcms);
-  }
+  collecting.order = readout_order(setup_.farm.dcm());
+  const std::size_t dcms = std::max<std::size_t>(1, setup_.plan.of_role(config::Role::dcm).size());
+  collecting.first_readout = static_cast<std::uint32_t>(setup_.self.index.value * readouts / dcms);
   collector_ = std::make_unique<Collector>(collecting, *assembler_, pool_, std::move(*shaper));
   outlet_ = std::make_unique<Outlet>(setup_.identity, setup_.limits, peer_counters_,
                                      setup_.farm.network().reconnect_ms() * kMillisecond,

@@ -43,6 +43,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   ~DcmNode() override;
 
   void pass(TimeNs now_ns) override;
+  [[nodiscard]] TimeNs wake_at_ns() const override { return collector_->wake_at_ns(); }
   [[nodiscard]] bool finished() const override;
   void on_signal(std::string_view signal_name) override;
   [[nodiscard]] std::string failure() const override { return failure_; }
@@ -51,6 +52,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   struct Readout {
     std::unique_ptr<messages::Link> link;
     assembly::Reception reception;  // the frame that is being received
+    std::uint64_t told_bytes = 0;   // of that frame, those that the collector knows of
     std::vector<std::byte> frames;
     std::uint64_t received_when_silent = 0;  // bytes, when it was last found silent
   };

@@ -59,17 +59,24 @@ Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wi
   const assembly::Reception reception = std::exchange(readouts_[peer.tag].reception, {});
   // The clock is read where it shows: at a slice's last fragment.
   const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
-  const bool goes_on =
-      assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
-  if (!goes_on) collector_->answered(static_cast<std::uint32_t>(peer.tag), now_ns_);
+  const auto readout = static_cast<std::uint32_t>(peer.tag);
+  const std::uint64_t frame_bytes = header.length + wire::kHeaderBytes;
+  const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
+  collector_->arrived(readout, reception.slice, frame_bytes - told, now_ns_);
+  collector_->answered(readout, reception, header, now_ns_);
+  (void)assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
   return {};
 }
 
 void DcmNode::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes part) {
-  assembler_->part(readouts_[peer.tag].reception, part);
+  Readout& readout = readouts_[peer.tag];
+  assembler_->part(readout.reception, part);
+  readout.told_bytes += part.size();
+  collector_->arrived(static_cast<std::uint32_t>(peer.tag), readout.reception.slice, part.size(), now_ns_);
 }
 
 void DcmNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader&) {
+  readouts_[peer.tag].told_bytes = 0;
   assembler_->abandon(std::exchange(readouts_[peer.tag].reception, {}));
 }
 

@@ -206,6 +206,12 @@ v1::Report DcmNode::make_report(bool final) {
   gauges["slices_in_flight"] =
       static_cast<double>(assembler_->open_count() + assigned_.size() + blocked_.size());
   gauges["buffer_bytes_used"] = static_cast<double>(pool_.bytes_used());
+  const shaping::Shaper& shaper = collector_->shaper();
+  gauges["shaper.window"] = static_cast<double>(shaper.window());
+  gauges["shaper.outstanding"] = static_cast<double>(shaper.outstanding());
+  gauges["shaper.base_us"] = static_cast<double>(shaper.base_ns()) / kMicrosecond;
+  spdlog::debug("shaper window={} outstanding={} base_us={} piece_bytes={}", shaper.window(),
+                shaper.outstanding(), shaper.base_ns() / kMicrosecond, shaper.piece_bytes());
   gauges["shipments_waiting"] = static_cast<double>(outlet_->waiting());
   node::add_sum(report, "rejected", counts_.rejected);
   node::add_sum(report, "stored", counts_.stored);

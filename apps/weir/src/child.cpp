@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -36,7 +37,7 @@ ProcessEnd end_of(int status, const rusage& usage) {
 }
 
 // In the new process, until it becomes the program. Only calls that are safe after fork().
-[[noreturn]] void become(pid_t parent, char* const* argv, int log, int output) {
+[[noreturn]] void become(pid_t parent, char* const* argv, int log, int output, int network) {
   ::setpgid(0, 0);
   // The kernel's kill, not a request: a process that hangs must not outlive the run. A death of the parent
   // before this call is seen by the next line.
@@ -50,9 +51,10 @@ ProcessEnd end_of(int status, const rusage& usage) {
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(output >= 0 ? output : log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
+  const bool entered = network < 0 || ::setns(network, CLONE_NEWNET) == 0;
   ::close_range(STDERR_FILENO + 1, ~0U, 0);
-  ::execv(argv[0], argv);
-  const char* why = std::strerror(errno);
+  if (entered) ::execv(argv[0], argv);
+  const char* why = entered ? std::strerror(errno) : "its network namespace cannot be entered";
   for (const char* part : {"cannot execute ", static_cast<const char*>(argv[0]), ": ", why, "\n"}) {
     if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
   }
@@ -101,7 +103,7 @@ Expected<Child, std::string> Child::start(const ChildSettings& settings) {
 
   const pid_t self = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) become(self, argv.data(), log, pipe[1]);
+  if (pid == 0) become(self, argv.data(), log, pipe[1], settings.network);
   const int error = errno;
   close_if_open(log);
   close_if_open(pipe[1]);

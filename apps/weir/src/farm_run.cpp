@@ -95,6 +95,7 @@ FarmRunResult FarmRun::run() {
 
 void FarmRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
+  if (view_.pass) view_.pass(now_ns);
   reap(now_ns);
   find_supervisor();
   if (link_) link_->tick(loop_, now_ns);
@@ -121,6 +122,14 @@ void FarmRun::start(Node& node) {
   }
   if (!settings_.log_level.empty()) {
     child.arguments.insert(child.arguments.end(), {"--log-level", settings_.log_level});
+  }
+  if (const auto place = settings_.places.find(node.plan->name); place != settings_.places.end()) {
+    const NodePlace& there = place->second;
+    child.network = there.network;
+    child.arguments.insert(child.arguments.end(), there.arguments.begin(), there.arguments.end());
+    if (!there.address.empty() && !node.plan->listen.empty()) {
+      child.arguments.insert(child.arguments.end(), {"--listen", there.address + ":0"});
+    }
   }
   child.log_file = log_file(node);
   child.append_log = node.starts > 0;
@@ -230,7 +239,10 @@ Expected<void, wire::WireError> FarmRun::on_control(messages::Peer&, const v1::C
   heard_ns_ = now_ns_;
   if (message.has_status()) {
     const std::string& state = message.status().state();
-    if (stage_ == Stage::gathering && state != "gathering") stage_ = Stage::running;
+    if (stage_ == Stage::gathering && state != "gathering") {
+      stage_ = Stage::running;
+      if (view_.begun) view_.begun();
+    }
     run_over_ = run_over_ || state == "reporting" || state == "done";
     result_.last_status = message.status();
     show(message.status());

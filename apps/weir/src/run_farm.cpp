@@ -5,6 +5,7 @@
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
 #include <weir/run/farm_run.hpp>
+#include <weir/run/lab_run.hpp>
 #include <weir/run/live_screen.hpp>
 #include <weir/run/records.hpp>
 #include <weir/run/summary.hpp>
@@ -30,8 +31,22 @@ UtcNs utc_now() {
       .count();
 }
 
+// What the command line sets, of the farm and of the lab.
+struct Sets {
+  std::vector<std::string> farm;
+  std::vector<std::string> lab;
+};
+
+Sets share_out(const std::vector<std::string>& sets) {
+  Sets shared;
+  for (const std::string& set : sets)
+    (set.starts_with(config::kLabPrefix) ? shared.lab : shared.farm).push_back(set);
+  return shared;
+}
+
 FarmOptions with_overrides(const RunOptions& options) {
   FarmOptions farm = options.farm;
+  if (!options.lab_file.empty()) farm.sets = share_out(farm.sets).farm;
   if (options.slices) farm.sets.push_back(fmt::format("run.slices={}", *options.slices));
   if (options.duration_s) farm.sets.push_back(fmt::format("run.duration_s={}", *options.duration_s));
   return farm;
@@ -166,7 +181,24 @@ void tell_survived(const RunEnd& end, const Summary& summary, bool quiet, std::F
   for (const std::string& fault : summary.faults) fmt::print(err, "  {}\n", fault);
 }
 
+// The virtual network that the options ask for, if they do; this thread is inside afterwards.
+Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, const RunOptions& options) {
+  if (options.lab_file.empty()) return std::optional<LabRun>();
+  const auto file = load_lab(options.lab_file, share_out(options.farm.sets).lab);
+  if (!file) return Unexpected<LabError>({file.error(), true});
+  const auto plan = lab::plan_lab(*file, &loaded.plan);
+  if (!plan) return Unexpected<LabError>({config::to_text(plan.error()), true});
+  auto lab = LabRun::make(*plan);
+  if (!lab) return Unexpected<LabError>(lab.error());
+  return std::optional<LabRun>(std::move(*lab));
+}
+
 int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err) {
+  auto lab = make_lab(loaded, options);
+  if (!lab) {
+    fmt::print(err, "weir run: {}\n", lab.error().text);
+    return lab.error().usage ? kExitUsage : kExitFailed;
+  }
   LiveScreen screen(out, options.quiet);
   const auto say = [&](const std::string& line) {
     if (!options.quiet) screen.say(line);
@@ -174,10 +206,19 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const auto paths = prepare_folder(loaded, screen);
   if (!paths) return fail(err, paths.error());
   say(intentions(loaded));
-  FarmRun run(loaded.farm, loaded.plan, {node::program_folder(), paths->farm, paths->log, options.log_level},
-              {[&](const LiveFrame& frame) { screen.show(frame); }, say});
+  if (*lab)
+    say(fmt::format("in lab {}: {}, {}", (*lab)->plan().name, (*lab)->plan().topology,
+                    counted((*lab)->plan().hosts.size(), "host")));
+  FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level};
+  FarmRunView view{[&](const LiveFrame& frame) { screen.show(frame); }, say};
+  if (*lab) {
+    settings.places = (*lab)->places();
+    view.pass = [&](TimeNs now_ns) { (*lab)->pass(now_ns); };
+  }
+  FarmRun run(loaded.farm, loaded.plan, std::move(settings), std::move(view));
   const FarmRunResult result = run.run();
   Summary summary = summary_of(result, loaded.farm);
+  if (*lab) (*lab)->account(summary);
   look_at_data(loaded.farm, summary);
   if (!options.quiet && result.account) print_end(summary, *paths, out);
   const bool recorded = write_summary(summary, paths->end, err);

@@ -78,6 +78,32 @@ json::value truth_of(const Summary& summary) {
                       {"stored_without_track", summary.truth->stored_without_track}};
 }
 
+json::value lab_of(const Summary& summary) {
+  if (!summary.lab) return nullptr;
+  return json::object{{"name", summary.lab->name},
+                      {"topology", summary.lab->topology},
+                      {"hosts", summary.lab->hosts},
+                      {"payload_bound_bytes_per_s", summary.lab->payload_bound_bytes_per_s},
+                      {"payload_share", summary.lab->payload_share}};
+}
+
+json::array ports_of(const Summary& summary) {
+  json::array array;
+  for (const lab::PortReport& port : summary.ports) {
+    array.push_back({{"name", port.name},
+                     {"rate_bits_per_s", port.rate_bits_per_s},
+                     {"buffer_bytes", port.buffer_bytes},
+                     {"bytes", port.bytes},
+                     {"packets", port.packets},
+                     {"drops", port.drops},
+                     {"drops_after_1s", port.drops_after_1s},
+                     {"last_drop_s", port.last_drop_s},
+                     {"use", port.use},
+                     {"busiest_use", port.busiest_use}});
+  }
+  return array;
+}
+
 }  // namespace
 
 std::string to_json(const Summary& summary) {
@@ -117,6 +143,10 @@ std::string to_json(const Summary& summary) {
   object.emplace("truth", truth_of(summary));
   object.emplace("files", files_of(summary));
   object.emplace("processes", processes_of(summary));
+  object.emplace("lab", lab_of(summary));
+  object.emplace("port_drops", port_drops(summary));
+  object.emplace("port_drops_after_1s", port_drops_after_1s(summary));
+  object.emplace("ports", ports_of(summary));
   return pretty(object);
 }
 

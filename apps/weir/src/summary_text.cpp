@@ -1,4 +1,5 @@
 #include "text.hpp"
+#include <weir/config/rate.hpp>
 #include <weir/run/summary.hpp>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@ namespace {
 constexpr int kKeyWidth = 12;
 constexpr double kPercent = 100;
 constexpr std::size_t kFilesShown = 12;
+constexpr std::size_t kPortsShown = 12;
 
 class Page {
  public:
@@ -139,6 +141,33 @@ void add_truth(const Summary& summary, Page& page) {
   page.line("none", "{:>7}         {:>7} stored slices", "", grouped(summary.truth->stored_without_track));
 }
 
+void add_lab(const Summary& summary, Page& page) {
+  if (!summary.lab) return;
+  page.heading(fmt::format("Lab {}: {}, {}", summary.lab->name, summary.lab->topology,
+                           counted(summary.lab->hosts, "host")));
+  if (summary.lab->payload_bound_bytes_per_s > 0) {
+    page.line("payload", "{:.1f} % of the {}/s that the DCMs' ports can carry",
+              kPercent * summary.lab->payload_share, bytes_text(summary.lab->payload_bound_bytes_per_s));
+  }
+  page.line("drops", "{}, {} of them later than 1 s after the port's begin", grouped(port_drops(summary)),
+            grouped(port_drops_after_1s(summary)));
+  std::vector<const lab::PortReport*> ports;
+  for (const lab::PortReport& port : summary.ports) {
+    if (port.packets > 0) ports.push_back(&port);
+  }
+  std::stable_sort(ports.begin(), ports.end(), [](const auto* a, const auto* b) {
+    return a->drops != b->drops ? a->drops > b->drops : a->use > b->use;
+  });
+  const std::size_t shown = std::min(ports.size(), kPortsShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const lab::PortReport& port = *ports[i];
+    page.line(port.name, "{:>5.1f} % of {}, {:>5.1f} % in its busiest second, {} sent, {} dropped",
+              kPercent * port.use, config::print_rate(port.rate_bits_per_s), kPercent * port.busiest_use,
+              bytes_text(static_cast<double>(port.bytes)), counted(port.drops, "frame"));
+  }
+  if (shown < ports.size()) page.line("", "and {} more that carried something", ports.size() - shown);
+}
+
 std::string indented(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -176,6 +205,7 @@ std::string to_text(const Summary& summary) {
   add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
   add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);
   add_truth(summary, page);
+  add_lab(summary, page);
   std::string text = page.take();
   if (!summary.ledger_text.empty()) text += "\nLedger\n" + indented(summary.ledger_text);
   if (!summary.faults.empty()) {

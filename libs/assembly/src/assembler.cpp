@@ -111,6 +111,7 @@ Expected<Slice*, OpenError> Assembler::open(Assignment assignment, TimeNs now_ns
   slice.payload_bytes = slice.refused_bytes = 0;
   slice.state = {};
   slice.tag = 0;
+  slice.gathering = nullptr;
   slice.table = blank_table_;
   slice.progress.assign(sources_.size(), FragmentProgress{});
   if (settings_.order == ReleaseOrder::by_id) unreleased_.insert(slice.id());
@@ -155,6 +156,8 @@ void Assembler::requested(Slice& slice, TimeNs now_ns) {
 }
 
 Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readout) {
+  // A range past the end: it was asked for before the fragment's length was known.
+  if (header.length == 0 && header.offset > 0 && header.offset == header.total) return {};
   const auto source = index_of(header.source);
   if (!source || sources_[*source].readout != readout) {
     ++counters_.unknown;
@@ -234,6 +237,7 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
   }
   progress.have += header.length;
   if (progress.have < header.total) {
+    if (progress.have < progress.asked) return true;  // the next range is under way
     const std::uint32_t rest = header.total - progress.have;
     const std::uint32_t length = settings_.range_bytes == 0 ? rest : std::min(rest, settings_.range_bytes);
     ranges_wanted_.push_back({&slice, reception.source, progress.have, length});

@@ -2,6 +2,7 @@
 #include "schema.hpp"
 #include <weir/config/document.hpp>
 #include <weir/v1/farm.pb.h>
+#include <weir/v1/lab.pb.h>
 
 #include <google/protobuf/descriptor.h>
 
@@ -23,7 +24,18 @@ left out has its default; paths are relative to the directory that `weir` is sta
 A size takes bytes, or a unit: `64k` and `64kB` are 64 000 bytes, `64KiB` is 65 536; likewise `M`, `G`, `T`. Times
 are plain numbers with their unit in the key's name. YAML's aliases and tags are not used.
 
-This page is rendered from `proto/weir/v1/farm.proto`; a test keeps the two equal.
+This page is rendered from `proto/weir/v1/farm.proto`, its last part from `lab.proto`; a test keeps them equal.
+)";
+
+constexpr const char* kLabIntroduction = R"(
+## The lab file
+
+A virtual network for `weir lab` and `weir run FARM --lab FILE`; [lab.md](lab.md) says how to use it. It is read as a
+farm file is. On the command line its keys have `lab.` in front, as in `--set lab.port_rate=200mbit`.
+
+Rates and buffers are written as for `tc`, which is told them: `1gbit`, `200mbit` and `2.5gbit` are bits per second in
+steps of 1000; `100k` and `4m` are bytes in steps of 1024, so `100k` is 102 400 bytes. (Elsewhere in this page a `k` is
+1000.) A rate `unlimited` is none.
 )";
 
 std::string type_name(const FieldDescriptor& field) {
@@ -49,6 +61,10 @@ std::string type_name(const FieldDescriptor& field) {
       return "host:port";
     case v1::TEXT_HOST:
       return "host";
+    case v1::TEXT_RATE:
+      return "rate";
+    case v1::TEXT_BUFFER:
+      return "buffer";
     case v1::TEXT_ANY:
       break;
   }
@@ -117,18 +133,23 @@ void add_table(std::string& page, const Descriptor& type, const std::string& pat
   add_rows(page, type, path);
 }
 
+void add_file(std::string& page, const Descriptor& file, const std::string& heading) {
+  add_table(page, file, {});
+  for (int i = 0; i < file.field_count(); ++i) {
+    const FieldDescriptor& section = *file.field(i);
+    if (!is_section(section)) continue;
+    page += "\n" + heading + section.name() + "\n\n" + rules(section).doc() + "\n";
+    add_table(page, *section.message_type(), section.name());
+  }
+}
+
 }  // namespace
 
 std::string document() {
-  const Descriptor& farm = *v1::Farm::descriptor();
   std::string page = kIntroduction;
-  add_table(page, farm, {});
-  for (int i = 0; i < farm.field_count(); ++i) {
-    const FieldDescriptor& section = *farm.field(i);
-    if (!is_section(section)) continue;
-    page += "\n## " + section.name() + "\n\n" + rules(section).doc() + "\n";
-    add_table(page, *section.message_type(), section.name());
-  }
+  add_file(page, *v1::Farm::descriptor(), "## ");
+  page += kLabIntroduction;
+  add_file(page, *v1::Lab::descriptor(), "### lab: ");
   return page;
 }
 

@@ -1,53 +1,27 @@
-#include "message_reader.hpp"
-#include "yaml_tree.hpp"
+#include "message_file.hpp"
 #include <weir/config/farm_file.hpp>
 
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 namespace weir::config {
-namespace {
-
-Unexpected<Problems> one_problem(ProblemKind kind, std::string where, std::string what) {
-  return Unexpected<Problems>(Problems{{kind, Severity::error, std::move(where), {}, std::move(what)}});
-}
-
-}  // namespace
 
 Expected<FarmFile, Problems> load_farm(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return one_problem(ProblemKind::unreadable, name, "is a folder, not a farm file");
-  }
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) {
-    const bool there = std::filesystem::exists(path, error);
-    return one_problem(ProblemKind::unreadable, name,
-                       there ? "cannot be read: check its permissions" : "no such file");
-  }
-  // One byte more than allowed tells that the file is too large, whatever its size is.
-  std::string text(kFarmFileBytesMax + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) return one_problem(ProblemKind::unreadable, name, "cannot be read");
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return read_farm(text, name);
+  const auto text = read_text(path, "farm file");
+  if (!text) return Unexpected<Problems>(text.error());
+  return read_farm(*text, path.string());
 }
 
 Expected<FarmFile, Problems> read_farm(std::string_view text, const std::string& name) {
-  const auto place = [&](int line) { return line > 0 ? name + ":" + std::to_string(line) : name; };
-  const auto tree = parse_yaml(text, {kFarmFileBytesMax, kYamlDepthMax});
-  if (!tree) return one_problem(ProblemKind::syntax, place(tree.error().line), tree.error().what);
-  if (tree->kind == YamlNode::Kind::null) return one_problem(ProblemKind::syntax, name, "holds no keys");
-
-  FarmFile file{{}, Locations(name)};
-  Problems problems;
-  MessageReader reader(problems, place,
-                       [&](const std::string& key, int line) { file.locations.set_line(key, line); });
-  reader.read_message(*tree, file.farm, {});
+  FarmFile file;
+  Problems problems = read_message_text(text, name, file.farm, file.locations);
   if (!problems.empty()) return Unexpected<Problems>(std::move(problems));
   return file;
 }
+
+Problems apply_override(v1::Farm& farm, std::string_view assignment, Locations* locations) {
+  return override_key(farm, {}, assignment, locations);
+}
+
+std::string to_yaml(const v1::Farm& farm) { return message_to_yaml(farm); }
 
 }  // namespace weir::config

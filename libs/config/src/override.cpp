@@ -1,9 +1,11 @@
+#include "message_file.hpp"
 #include "message_reader.hpp"
 #include "schema.hpp"
 #include <weir/config/farm_file.hpp>
 
 #include <google/protobuf/descriptor.h>
 
+#include <memory>
 #include <utility>
 
 namespace weir::config {
@@ -32,18 +34,21 @@ YamlNode literal(std::string_view text) {
 
 class Override {
  public:
-  Override(v1::Farm& farm, Problems& problems, Locations& locations)
+  // `prefix` stands before each key in problems.
+  Override(Message& root, std::string prefix, Problems& problems, Locations& locations)
       : problems_(problems),
-        farm_(farm),
+        root_(root),
+        prefix_(std::move(prefix)),
         reader_(
             problems, [](int) { return std::string(kSetOption); },
-            [&locations](const std::string& key, int) { locations.set_option(key); }),
+            [this](const std::string& key, int) { note(key); }),
         locations_(locations) {}
 
-  void apply(const std::string& key, std::string_view value) {
-    std::string path;
-    std::string_view rest = key;
-    Message* message = &farm_;
+  void apply(const std::string& bare_key, std::string_view value) {
+    const std::string key = join(prefix_, bare_key);
+    std::string path = prefix_;
+    std::string_view rest = bare_key;
+    Message* message = &root_;
     for (;;) {
       const std::string name(rest.substr(0, rest.find('.')));
       rest = name.size() == rest.size() ? std::string_view() : rest.substr(name.size() + 1);
@@ -70,9 +75,15 @@ class Override {
     problems_.push_back(option_problem(kind, printable(key), std::move(what)));
   }
 
+  // In the file the keys stand without the prefix.
+  void note(std::string_view key) {
+    if (!prefix_.empty()) key.remove_prefix(prefix_.size() + 1);
+    locations_.set_option(std::string(key));
+  }
+
   void set_field(Message& message, const FieldDescriptor& field, const std::string& path,
                  std::string_view value) {
-    locations_.set_option(path);
+    note(path);
     if (!field.is_repeated()) return reader_.read_scalar(literal(value), message, field, path);
     const auto tree = parse_yaml(value, {kFarmFileBytesMax, kYamlDepthMax});
     if (!tree) return report(ProblemKind::syntax, path, tree.error().what);
@@ -102,25 +113,29 @@ class Override {
   }
 
   Problems& problems_;
-  v1::Farm& farm_;
+  Message& root_;
+  std::string prefix_;
   MessageReader reader_;
   Locations& locations_;
 };
 
 }  // namespace
 
-Problems apply_override(v1::Farm& farm, std::string_view assignment, Locations* locations) {
+Problems override_key(Message& message, const std::string& prefix, std::string_view assignment,
+                      Locations* locations) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    return {option_problem(ProblemKind::syntax, printable(assignment), "write key=value")};
+    return {option_problem(ProblemKind::syntax, printable(join(prefix, std::string(assignment))),
+                           "write key=value")};
   }
-  v1::Farm changed = farm;
+  const std::unique_ptr<Message> changed(message.New());
+  changed->CopyFrom(message);
   Locations noted = locations != nullptr ? *locations : Locations();
   Problems problems;
-  Override(changed, problems, noted)
+  Override(*changed, prefix, problems, noted)
       .apply(std::string(assignment.substr(0, equals)), assignment.substr(equals + 1));
   if (problems.empty()) {
-    farm.Swap(&changed);
+    message.GetReflection()->Swap(&message, changed.get());
     if (locations != nullptr) *locations = std::move(noted);
   }
   return problems;

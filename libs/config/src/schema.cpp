@@ -1,7 +1,6 @@
 #include "schema.hpp"
 
 #include "suggest.hpp"
-#include <weir/v1/farm.pb.h>
 
 #include <algorithm>
 #include <cctype>
@@ -60,7 +59,7 @@ std::vector<std::string> key_names(const Descriptor& type) {
 
 std::string key_hint(const Descriptor& type, const std::string& path, const std::string& unknown) {
   if (const auto near = nearest(unknown, key_names(type))) return did_you_mean(join(path, *near));
-  const Descriptor& farm = *v1::Farm::descriptor();
+  const Descriptor& farm = *type.file()->message_type(0);  // the whole file: Farm, or Lab
   for (int i = 0; i < farm.field_count(); ++i) {
     const FieldDescriptor& section = *farm.field(i);
     if (is_section(section) && section.message_type()->FindFieldByName(unknown) != nullptr) {

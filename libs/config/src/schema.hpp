@@ -28,7 +28,7 @@ namespace weir::config {
 [[nodiscard]] std::vector<std::string> key_names(const google::protobuf::Descriptor& type);
 
 // "; did you mean 'dcm.credits'?" for a key unknown in `type`, which is the section `path` ("" = the farm
-// itself): looks among its neighbours, and then for the same name in the other sections of `farm`.
+// itself): looks among its neighbours, and then for the same name in the other sections of the file.
 [[nodiscard]] std::string key_hint(const google::protobuf::Descriptor& type, const std::string& path,
                                    const std::string& unknown);
 

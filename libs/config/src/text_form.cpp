@@ -1,5 +1,7 @@
 #include "text_form.hpp"
 
+#include <weir/config/rate.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -61,6 +63,11 @@ const char* check_form(v1::TextForm form, std::string_view text) {
       return is_endpoint(text) ? nullptr : "is not host:port with a port up to 65535";
     case v1::TEXT_HOST:
       return is_host(text) ? nullptr : "is not a host name or address";
+    case v1::TEXT_RATE:
+      return parse_rate(text) ? nullptr
+                              : "is not a rate: write it as in 1gbit, 200mbit, 2.5gbit or unlimited";
+    case v1::TEXT_BUFFER:
+      return parse_buffer(text) ? nullptr : "is not a size: write bytes, or as in 100k (102400 bytes), 4m";
     case v1::TEXT_ANY:
       break;
   }

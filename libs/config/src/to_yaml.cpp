@@ -1,7 +1,7 @@
 #include "field_value.hpp"
+#include "message_file.hpp"
 #include "schema.hpp"
 #include <weir/base/assert.hpp>
-#include <weir/config/farm_file.hpp>
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -82,9 +82,9 @@ void write_message(YAML::Emitter& out, const Message& message) {
 
 }  // namespace
 
-std::string to_yaml(const v1::Farm& farm) {
+std::string message_to_yaml(const Message& message) {
   YAML::Emitter out;
-  write_message(out, farm);
+  write_message(out, message);
   WEIR_ASSERT(out.good());
   return std::string(out.c_str(), out.size()) + "\n";
 }

@@ -247,13 +247,12 @@ class Validator {
                                                  " is below the largest fragment, " +
                                                  print_size(sizes.fragment_max));
     }
-    if (dcm.shaper() == v1::DcmSettings::SHAPER_BYTE_CREDITS) {
-      const std::uint64_t asked =
-          dcm.range_bytes() == 0 ? sizes.fragment_max : std::min(dcm.range_bytes(), sizes.fragment_max);
-      if (asked > dcm.window_bytes()) {
-        warn("dcm.window_bytes", print_size(dcm.window_bytes()) + " is below one request of " +
-                                     print_size(asked) + ": set dcm.range_bytes, or fragments go one by one");
-      }
+    const bool window = dcm.shaper() == v1::DcmSettings::SHAPER_BYTE_CREDITS ||
+                        dcm.shaper() == v1::DcmSettings::SHAPER_DIATCP;
+    if (window && dcm.range_bytes() > dcm.window_bytes()) {
+      warn("dcm.window_bytes", print_size(dcm.window_bytes()) + " is below one request of " +
+                                   print_size(dcm.range_bytes()) +
+                                   ": set a smaller dcm.range_bytes, or requests go one by one");
     }
     check_slice_memory("dcm.buffer_bytes", dcm.buffer_bytes(), sizes.slice, dcm.credits(), "dcm.credits");
     if (farm_.writer().count() > 0 && farm_.writer().buffer_bytes() < sizes.slice) {

@@ -4,6 +4,7 @@
 #include <weir/config/document.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/v1/farm.pb.h>
+#include <weir/v1/lab.pb.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -29,6 +30,13 @@ void for_each_key(const Descriptor& type, const std::string& path, const Visit& 
   }
 }
 
+// Of the farm file and of the lab file.
+template <class Visit>
+void for_each_key(const Visit& visit) {
+  for_each_key(*v1::Farm::descriptor(), {}, visit);
+  for_each_key(*v1::Lab::descriptor(), "lab", visit);
+}
+
 }  // namespace
 
 TEST_CASE("docs/configuration.md is what the schema says") {
@@ -44,7 +52,7 @@ TEST_CASE("docs/configuration.md is what the schema says") {
 }
 
 TEST_CASE("every key is documented by a sentence") {
-  for_each_key(*v1::Farm::descriptor(), {}, [](const std::string& key, const FieldDescriptor& field) {
+  for_each_key([](const std::string& key, const FieldDescriptor& field) {
     INFO(key);
     const std::string& doc = config::rules(field).doc();
     REQUIRE_FALSE(doc.empty());
@@ -55,7 +63,7 @@ TEST_CASE("every key is documented by a sentence") {
 }
 
 TEST_CASE("a number's key ends in its unit, so that nobody guesses") {
-  for_each_key(*v1::Farm::descriptor(), {}, [](const std::string& key, const FieldDescriptor& field) {
+  for_each_key([](const std::string& key, const FieldDescriptor& field) {
     std::string unit = config::rules(field).unit();
     if (unit.empty()) return;
     INFO(key);
@@ -66,7 +74,7 @@ TEST_CASE("a number's key ends in its unit, so that nobody guesses") {
 }
 
 TEST_CASE("every default is a value that a farm file may give") {
-  for_each_key(*v1::Farm::descriptor(), {}, [](const std::string& key, const FieldDescriptor& field) {
+  for_each_key([](const std::string& key, const FieldDescriptor& field) {
     if (field.is_repeated() || field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return;
     if (config::rules(field).required()) return;
     INFO(key);
@@ -78,7 +86,7 @@ TEST_CASE("every default is a value that a farm file may give") {
 }
 
 TEST_CASE("every number with a lower limit above zero has a default that reaches it") {
-  for_each_key(*v1::Farm::descriptor(), {}, [](const std::string& key, const FieldDescriptor& field) {
+  for_each_key([](const std::string& key, const FieldDescriptor& field) {
     const auto& rule = config::rules(field);
     INFO(key);
     CHECK_FALSE((rule.has_min() && rule.has_max() && rule.min() > rule.max()));

@@ -115,10 +115,9 @@ TEST_CASE("limits that waste something are warnings") {
         "farm.yaml:2: supervisor.lease_ms: 2000 is not above dcm.deadline_ms + filter.step_deadline_ms, "
         "2000: slow "
         "slices are built twice");
-  CHECK(warnings("source: {size_bytes: 64KiB}\ndcm:\n  window_bytes: 32KiB\n") ==
-        "farm.yaml:3: dcm.window_bytes: 32KiB is below one request of 64KiB: set dcm.range_bytes, or "
-        "fragments go "
-        "one by one");
+  CHECK(warnings("dcm:\n  shaper: byte-credits\n  window_bytes: 32KiB\n  range_bytes: 64KiB\n") ==
+        "farm.yaml:3: dcm.window_bytes: 32KiB is below one request of 64KiB: set a smaller dcm.range_bytes, "
+        "or requests go one by one");
   CHECK(warnings("readout: {count: 64}\nsource: {size_bytes: 256KiB}\nsupervisor: {in_flight_max: 1000}\n") ==
         "farm.yaml: dcm.buffer_bytes: 512MiB holds about 32 slices of 16MiB, and dcm.credits allows for 64: "
         "memory "

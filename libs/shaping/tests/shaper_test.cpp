@@ -2,8 +2,8 @@
 #include <weir/base/hash.hpp>
 #include <weir/shaping/shaper.hpp>
 
-#include <deque>
 #include <string>
+#include <vector>
 
 namespace weir::shaping {
 namespace {
@@ -19,6 +19,10 @@ std::unique_ptr<Shaper> shaper(std::string_view name, std::uint32_t fragments = 
   auto made = make_shaper(name, settings);
   REQUIRE(made.has_value());
   return std::move(*made);
+}
+
+bool goes(Shaper& shaper, const Demand& demand, TimeNs now_ns = 0) {
+  return shaper.try_take(demand, now_ns) == Credit::granted;
 }
 
 class Random {
@@ -40,78 +44,151 @@ TEST_CASE("a shaper that does not exist is an error") {
 
 TEST_CASE("without a shaper everything goes at once") {
   auto none = shaper("none");
-  for (int i = 0; i < 1000; ++i) CHECK(none->try_take({0, 100, 1U << 20}, 0));
+  for (int i = 0; i < 1000; ++i) CHECK(goes(*none, {0, 100, 1U << 20}));
   CHECK(none->outstanding() == 0);
+  CHECK(none->piece_bytes() == 0);
 }
 
 TEST_CASE("fragment credits are taken by requests and given back one by one") {
   auto window = shaper("fragment-credits", 8);
-  CHECK(window->try_take({0, 5, 0}, 0));
-  CHECK_FALSE(window->try_take({1, 4, 0}, 0));
-  CHECK(window->try_take({1, 3, 0}, 0));
+  CHECK(goes(*window, {0, 5, 0}));
+  CHECK(window->try_take({1, 4, 0}, 0) == Credit::full);
+  CHECK(goes(*window, {1, 3, 0}));
   CHECK(window->outstanding() == 8);
-  CHECK_FALSE(window->try_take({2, 1, 0}, 0));
-  window->answered(0, 1);
+  CHECK_FALSE(goes(*window, {2, 1, 0}));
+  window->answered(0, 1, 0, 1);
   CHECK(window->outstanding() == 7);
-  CHECK(window->try_take({2, 1, 0}, 2));
+  CHECK(goes(*window, {2, 1, 0}));
 }
 
-TEST_CASE("byte credits count what is expected, and an answer gives back its share") {
+TEST_CASE("byte credits come back as bytes arrive, not only with the last one of a fragment") {
   auto window = shaper("byte-credits", 0, 1000);
-  CHECK(window->try_take({0, 4, 600}, 0));
-  CHECK_FALSE(window->try_take({1, 1, 500}, 0));
-  window->answered(0, 1);
-  CHECK(window->outstanding() == 450);
-  CHECK(window->try_take({1, 1, 500}, 2));
-  for (int i = 0; i < 3; ++i) window->answered(0, 3);
+  CHECK(goes(*window, {0, 1, 900}));
+  CHECK_FALSE(goes(*window, {1, 1, 500}));
+  window->arrived(0, 400, 1);
   CHECK(window->outstanding() == 500);
+  CHECK(goes(*window, {1, 1, 500}, 1));
+  window->arrived(0, 500, 2);
+  window->answered(0, 1, 0, 2);
+  CHECK(window->outstanding() == 500);
+}
+
+TEST_CASE("a fragment smaller than expected gives back the rest with its answer") {
+  auto window = shaper("byte-credits", 0, 1000);
+  CHECK(goes(*window, {0, 2, 800}));
+  window->arrived(0, 100, 1);
+  window->answered(0, 1, 300, 1);
+  CHECK(window->outstanding() == 400);
+  window->answered(0, 1, 0, 1);  // the last one of this readout: nothing of it remains
+  CHECK(window->outstanding() == 0);
+}
+
+TEST_CASE("one slow readout holds half of the window at most, and the others go on") {
+  auto window = shaper("byte-credits", 0, 1000);
+  CHECK(goes(*window, {0, 1, 500}));
+  CHECK(window->try_take({0, 1, 100}, 0) == Credit::readout_full);
+  CHECK(goes(*window, {1, 1, 500}));
+  CHECK(window->try_take({2, 1, 100}, 0) == Credit::full);
+}
+
+TEST_CASE("a divided window gives every sending readout an equal part") {
+  auto window = shaper("diatcp", 0, 1000);
+  CHECK(goes(*window, {0, 1, 200}));
+  CHECK(goes(*window, {1, 1, 200}));
+  CHECK(goes(*window, {0, 1, 300}));
+  CHECK(window->try_take({0, 1, 100}, 0) == Credit::readout_full);
+  CHECK(goes(*window, {1, 1, 200}));
+  window->arrived(1, 400, 1);
+  window->answered(1, 2, 0, 1);
+  CHECK(goes(*window, {0, 1, 400}, 1));  // alone again: all of it
+}
+
+TEST_CASE("pieces of a window fill whole segments, and a fixed range has the last word") {
+  auto window = shaper("byte-credits", 0, 72U << 10U);
+  CHECK(window->piece_bytes() % 1448 == 0);
+  CHECK(window->piece_bytes() * 8 <= 72U << 10U);
+  ShaperSettings settings;
+  settings.range_bytes = 5000;
+  CHECK((*make_shaper("byte-credits", settings))->piece_bytes() == 5000);
+}
+
+TEST_CASE("a leaky bucket lets its burst go, then its rate, and says when it has room again") {
+  ShaperSettings settings;
+  settings.readouts = 2;
+  settings.bytes_per_s = 1'000'000;  // a byte per microsecond
+  settings.burst_bytes = 1000;
+  auto paced = *make_shaper("paced", settings);
+  CHECK(goes(*paced, {0, 1, 1500}, 0));
+  CHECK(paced->try_take({1, 1, 100}, 0) == Credit::full);
+  CHECK(paced->next_ns() == 500 * kMicrosecond);
+  CHECK_FALSE(goes(*paced, {1, 1, 100}, 499 * kMicrosecond));
+  CHECK(goes(*paced, {1, 1, 100}, 500 * kMicrosecond));
+  std::uint64_t sent = 0;
+  for (TimeNs now = kMillisecond; now < kSecond; now += 10 * kMicrosecond) {
+    if (goes(*paced, {0, 1, 100}, now)) sent += 100;
+  }
+  CHECK(sent <= 1'001'000);
+  CHECK(sent >= 998'000);
+}
+
+TEST_CASE("pacing per pair leaves each readout its part, whatever the others do") {
+  ShaperSettings settings;
+  settings.readouts = 4;
+  settings.bytes_per_s = 4'000'000;
+  settings.burst_bytes = 400;
+  settings.pace_pairs = true;
+  auto paced = *make_shaper("paced", settings);
+  CHECK(goes(*paced, {0, 1, 1100}, 0));
+  CHECK(paced->try_take({0, 1, 100}, 0) == Credit::readout_full);
+  CHECK(goes(*paced, {1, 1, 100}, 0));
+  CHECK_FALSE(goes(*paced, {0, 1, 100}, 999 * kMicrosecond));
+  CHECK(goes(*paced, {0, 1, 100}, kMillisecond));
 }
 
 TEST_CASE("demands of unknown size do not fill more than the window either") {
   auto window = shaper("byte-credits", 0, 1600);
-  std::uint64_t taken = 0;
-  while (taken < 100 && window->try_take({0, 10, 0}, 0)) ++taken;
+  std::uint32_t taken = 0;
+  while (taken < 100 && goes(*window, {taken % kReadouts, 10, 0})) ++taken;
   CHECK(taken == 16);
-  for (std::uint64_t i = 0; i < 10 * taken; ++i) window->answered(0, 1);
+  for (std::uint32_t i = 0; i < taken; ++i) window->answered(i % kReadouts, 10, 0, 1);
   CHECK(window->outstanding() == 0);
 }
 
 TEST_CASE("a demand larger than the window goes alone, so that nothing waits for ever") {
-  const std::string name = GENERATE("fragment-credits", "byte-credits");
+  const std::string name = GENERATE("fragment-credits", "byte-credits", "diatcp");
   auto window = shaper(name, 8, 1000);
-  CHECK(window->try_take({0, 1, 100}, 0));
-  CHECK_FALSE(window->try_take({1, 20, 5000}, 0));
-  window->answered(0, 1);
-  CHECK(window->try_take({1, 20, 5000}, 2));
-  CHECK_FALSE(window->try_take({2, 1, 1}, 3));
-  for (int i = 0; i < 20; ++i) window->answered(1, 4);
+  CHECK(goes(*window, {0, 1, 100}));
+  CHECK_FALSE(goes(*window, {1, 20, 5000}));
+  window->answered(0, 1, 0, 1);
+  CHECK(goes(*window, {1, 20, 5000}, 2));
+  CHECK_FALSE(goes(*window, {2, 1, 1}, 3));
+  window->answered(1, 20, 0, 4);
   CHECK(window->outstanding() == 0);
 }
 
 TEST_CASE("what goes whatever the window says is counted in it") {
   auto window = shaper("fragment-credits", 4);
-  CHECK(window->try_take({0, 4, 0}, 0));
-  window->take({1, 2, 0});
+  CHECK(goes(*window, {0, 4, 0}));
+  window->take({1, 2, 0}, 0);
   CHECK(window->outstanding() == 6);
-  window->answered(0, 1);
-  window->answered(0, 1);
-  CHECK_FALSE(window->try_take({2, 1, 0}, 2));
-  window->answered(1, 3);
-  CHECK(window->try_take({2, 1, 0}, 4));
+  window->answered(0, 2, 0, 1);
+  CHECK_FALSE(goes(*window, {2, 1, 0}, 2));
+  window->answered(1, 1, 0, 3);
+  CHECK(goes(*window, {2, 1, 0}, 4));
 }
 
 TEST_CASE("a lost readout's credits come back at once, and its late answers give none") {
-  const std::string name = GENERATE("fragment-credits", "byte-credits");
+  const std::string name = GENERATE("fragment-credits", "byte-credits", "adaptive", "diatcp");
   auto window = shaper(name, 8, 1000);
-  CHECK(window->try_take({0, 4, 400}, 0));
-  CHECK(window->try_take({1, 4, 400}, 0));
+  CHECK(goes(*window, {0, 4, 400}));
+  CHECK(goes(*window, {1, 4, 400}));
   const std::uint64_t both = window->outstanding();
   window->readout_lost(0);
   CHECK(window->outstanding() == both / 2);
-  window->answered(0, 1);
-  window->answered(0, 1);
+  window->answered(0, 2, 100, 1);
+  window->arrived(0, 100, 1);
   CHECK(window->outstanding() == both / 2);
-  for (int i = 0; i < 4; ++i) window->answered(1, 2);
+  window->answered(1, 4, 0, 2);
   CHECK(window->outstanding() == 0);
 }
 
@@ -122,41 +199,41 @@ TEST_CASE("credits are conserved: the window is kept whatever comes, and all ans
   constexpr std::uint64_t kWindow = 300;
   auto window = shaper(bytes ? "byte-credits" : "fragment-credits", kWindow, kWindow);
   Random random(seed);
-  std::uint64_t fragments_out[kReadouts] = {};
-  std::uint64_t charge_out[kReadouts] = {};
-  const auto charge_sum = [&] {
-    std::uint64_t sum = 0;
-    for (const std::uint64_t charge : charge_out) sum += charge;
-    return sum;
+  struct Owed {
+    std::uint32_t fragments = 0;
+    std::uint64_t charge = 0;
   };
-
+  std::vector<Owed> owed(kReadouts);
+  const auto sum = [&] {
+    std::uint64_t all = 0;
+    for (const Owed& one : owed) all += one.charge;
+    return all;
+  };
   for (int i = 0; i < 20'000; ++i) {
     const auto readout = static_cast<std::uint32_t>(random.below(kReadouts));
-    const std::uint64_t before = window->outstanding();
+    Owed& of = owed[readout];
     if (random.below(3) == 0) {
       Demand demand{readout, static_cast<std::uint32_t>(1 + random.below(20)), 1 + random.below(80)};
       if (random.below(200) == 0) demand.fragments = 500, demand.bytes = 500;  // larger than the window
       const std::uint64_t charge = bytes ? demand.bytes : demand.fragments;
-      const bool goes = window->try_take(demand, i);
-      REQUIRE(goes == (before == 0 || before + charge <= kWindow));
-      REQUIRE(window->outstanding() == before + (goes ? charge : 0));
-      if (goes) fragments_out[readout] += demand.fragments, charge_out[readout] += charge;
+      const bool fits = sum() == 0 || sum() + charge <= kWindow;
+      const bool share = !bytes || of.charge == 0 || of.charge + charge <= kWindow / 2;
+      REQUIRE(goes(*window, demand, i) == (fits && share));
+      if (fits && share) of.fragments += demand.fragments, of.charge += charge;
     } else if (random.below(300) == 0) {
       window->readout_lost(readout);
-      fragments_out[readout] = charge_out[readout] = 0;
-    } else {
-      window->answered(readout, i);
-      REQUIRE(window->outstanding() <= before);
-      charge_out[readout] -= before - window->outstanding();
-      if (fragments_out[readout] > 0) --fragments_out[readout];
-      if (fragments_out[readout] == 0) REQUIRE(charge_out[readout] == 0);
+      of = {};
+    } else if (of.fragments > 0) {
+      const std::uint64_t part = bytes ? random.below(of.charge + 1) : 1;
+      if (bytes) window->arrived(readout, part, i);
+      window->answered(readout, 1, 0, i);
+      of.charge -= part;
+      if (--of.fragments == 0) of.charge = 0;
     }
-    REQUIRE(window->outstanding() == charge_sum());
+    REQUIRE(window->outstanding() == sum());
   }
-
-  for (std::uint32_t readout = 0; readout < kReadouts; ++readout) {
-    while (fragments_out[readout]-- > 0) window->answered(readout, 0);
-  }
+  for (std::uint32_t readout = 0; readout < kReadouts; ++readout)
+    window->answered(readout, owed[readout].fragments, 0, 0);
   CHECK(window->outstanding() == 0);
 }
 

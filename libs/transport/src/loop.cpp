@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <limits>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -207,6 +208,21 @@ void Loop::stop() {
 void Loop::wake() {
   if (core_->wake_pending.exchange(true, std::memory_order_acq_rel)) return;
   boost::asio::post(core_->io, [] {});
+}
+
+// The reactor's own waiting counts in milliseconds; its timers do not.
+void Loop::wake_at(TimeNs at_ns) {
+  if (core_->alarm_ns == at_ns) return;
+  if (at_ns <= 0 || at_ns == std::numeric_limits<TimeNs>::max()) {
+    if (core_->alarm_ns != 0) core_->alarm.cancel();
+    core_->alarm_ns = 0;
+    return;
+  }
+  core_->alarm_ns = at_ns;
+  core_->alarm.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
+  core_->alarm.async_wait([core = core_.get()](error_code error) {
+    if (!error) core->alarm_ns = 0;
+  });
 }
 
 void Loop::on_signals(std::initializer_list<int> signals, std::function<void(int)> handler) {

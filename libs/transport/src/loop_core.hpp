@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <atomic>
 #include <memory>
@@ -29,6 +30,8 @@ class Loop::Core {
   boost::asio::io_context io{1};  // one thread runs it; posts from others stay locked
   // Without work the reactor would return at once instead of waiting.
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
+  boost::asio::steady_timer alarm{io};
+  TimeNs alarm_ns = 0;  // when it goes off; 0: it is not set
   std::unique_ptr<boost::asio::signal_set> signals;
   std::function<void(int)> signal_handler;
   std::vector<std::shared_ptr<Connection>> dirty;

@@ -2,6 +2,7 @@
 
 #include <weir/base/time.hpp>
 
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,8 @@ class Node {
  public:
   virtual ~Node() = default;
   virtual void pass(TimeNs now_ns) = 0;
+  // When the next pass is due although nothing arrives; the largest TimeNs: at no set time.
+  [[nodiscard]] virtual TimeNs wake_at_ns() const { return std::numeric_limits<TimeNs>::max(); }
   // The node has done its work and may end; its streams are flushed first.
   [[nodiscard]] virtual bool finished() const = 0;
   // SIGINT or SIGTERM.

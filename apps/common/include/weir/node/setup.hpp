@@ -18,6 +18,7 @@ struct CommandLine {
   std::string name;               // the node's, as the plan names it
   std::vector<std::string> sets;  // key=value
   std::string supervisor;         // host:port; empty: supervisor.listen of the farm file
+  std::string listen;             // host:port; empty: as the plan says
   std::string log_level;          // empty: the farm file's
 };
 

@@ -28,6 +28,7 @@ struct ChildSettings {
   std::string log_file;      // standard error, and standard output unless that is read
   bool append_log = false;   // or begin it anew
   bool read_output = false;  // standard output comes through take_output()
+  int network = -1;          // descriptor of the network namespace that it runs in; -1: the caller's
 };
 
 // One process that this one started: in a process group of its own (the terminal's Ctrl-C does not reach it),

@@ -10,7 +10,7 @@ namespace weir::run {
 
 struct FarmOptions {
   std::string farm_file;
-  std::vector<std::string> sets;  // key=value
+  std::vector<std::string> sets;  // key=value; those with lab. in front are the lab's
 };
 
 struct RunOptions {
@@ -21,6 +21,7 @@ struct RunOptions {
   std::string log_level;
   std::string summary_file;  // besides the end-of-run record; empty: none
   bool quiet = false;        // no live view, no summary: problems only
+  std::string lab_file;      // the farm runs in a virtual network; empty: on this machine as it is
 };
 
 // `weir run`: the whole farm on this machine. Returns the exit status (exit_status.hpp).

@@ -11,17 +11,26 @@
 #include <weir/v1/control.pb.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace weir::run {
 
+// Where a node's process runs, if not just on this machine.
+struct NodePlace {
+  int network = -1;                    // ChildSettings::network
+  std::string address;                 // it listens there, at any port; empty: as the plan says
+  std::vector<std::string> arguments;  // besides its own
+};
+
 struct FarmRunSettings {
-  std::string program_folder;  // of weir-supervisor and the others
-  std::string farm_file;       // which every process reads
-  std::string log_folder;      // exists; one file per node
-  std::string log_level;       // empty: the farm file's
+  std::string program_folder;                    // of weir-supervisor and the others
+  std::string farm_file;                         // which every process reads
+  std::string log_folder;                        // exists; one file per node
+  std::string log_level;                         // empty: the farm file's
+  std::map<std::string, NodePlace> places = {};  // by node; others run like this process
 };
 
 struct FarmRunResult {
@@ -36,6 +45,8 @@ struct FarmRunResult {
 struct FarmRunView {
   std::function<void(const LiveFrame&)> show;
   std::function<void(const std::string&)> say;
+  std::function<void(TimeNs now_ns)> pass = {};  // often, 20 ms apart at most; may be empty
+  std::function<void()> begun = {};              // once, when the run has begun; may be empty
 };
 
 // All processes of a farm on this machine, from the first start to the last end. The supervisor goes first,

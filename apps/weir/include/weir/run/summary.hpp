@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/lab/port_record.hpp>
 #include <weir/metrics/histogram.hpp>
 #include <weir/run/child.hpp>
 #include <weir/run/truth.hpp>
@@ -22,6 +23,15 @@ struct Percentiles {
   std::uint64_t p99 = 0;
   std::uint64_t p999 = 0;
   std::uint64_t max = 0;
+};
+
+// The lab that a farm ran in.
+struct LabSummary {
+  std::string name;
+  std::string topology;
+  std::uint64_t hosts = 0;
+  double payload_bound_bytes_per_s = 0;
+  double payload_share = 0;
 };
 
 // One process start.
@@ -92,12 +102,18 @@ struct Summary {
   std::vector<std::string> faults;
   std::vector<File> files;
   std::vector<ProcessRecord> processes;
+
+  std::optional<LabSummary> lab;       // where there is one
+  std::vector<lab::PortReport> ports;  // its limited ones
 };
 
 // The keys of Summary::fragments.
 [[nodiscard]] const std::vector<std::string>& fragment_outcomes();
 [[nodiscard]] Percentiles percentiles_of(const metrics::Histogram& histogram);
 [[nodiscard]] std::uint64_t total_of(const Counts& counts);
+// Of all ports of the lab together.
+[[nodiscard]] std::uint64_t port_drops(const Summary& summary);
+[[nodiscard]] std::uint64_t port_drops_after_1s(const Summary& summary);
 
 // What the supervisor's account says: everything but farm, failure, exit_status, truth and processes. Of a
 // process that died its last report counts, of a file that two reports name the later one.

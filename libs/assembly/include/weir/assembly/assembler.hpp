@@ -89,7 +89,8 @@ class Assembler {
   void requested(Slice& slice, TimeNs now_ns);
 
   [[nodiscard]] Reception begin(const wire::FrameHeader& header, std::uint32_t readout);
-  // True: this was a range, and the next one is asked for (ranges_wanted()).
+  // True: this was a range, and the next one is under way (FragmentProgress::asked) or is to be asked for
+  // (ranges_wanted()).
   bool finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns);
   // A part of a large payload, while it is in the cache: its checksum goes along.
   void part(const Reception& reception, ConstBytes bytes);

@@ -48,10 +48,11 @@ struct FragmentProgress {
   bool asked_again = false;  // after a checksum that did not match
   std::byte* target = nullptr;
   std::uint32_t have = 0;    // bytes from the front
+  std::uint32_t asked = 0;   // bytes from the front that are asked for, or will be, by whoever keeps count
   std::uint32_t summed = 0;  // of these, bytes that `crc` is over
   std::uint32_t crc = 0;
 
-  void start_again() { have = summed = crc = 0; }
+  void start_again() { have = asked = summed = crc = 0; }
 };
 
 enum class Phase : std::uint8_t {
@@ -82,6 +83,7 @@ struct Slice {
   std::vector<FragmentProgress> progress;
   weir_filter_state state{};  // the filter's, between steps
   std::uint64_t tag = 0;      // the node's own mark
+  void* gathering = nullptr;  // likewise, of whoever asks for the fragments
   Slice* older = nullptr;     // in the order of opening; the assembler's
   Slice* newer = nullptr;
 

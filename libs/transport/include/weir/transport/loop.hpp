@@ -42,6 +42,8 @@ class Loop final : public ports::Network, public ports::Clock, public ports::Rea
   void run_once(const std::function<void(TimeNs now_ns)>& pass, DurationNs wait_ns);
   void stop();
   void wake();
+  // One more pass at this time, whatever happens before; a later call takes its place.
+  void wake_at(TimeNs at_ns);
   void on_signals(std::initializer_list<int> signals, std::function<void(int)> handler);
 
   [[nodiscard]] Expected<std::unique_ptr<ports::Listener>, std::string> listen(

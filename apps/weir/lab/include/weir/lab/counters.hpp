@@ -1,0 +1,44 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/lab/network.hpp>
+#include <weir/lab/plan.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::lab {
+
+// What the kernel has counted at a port so far.
+struct PortCount {
+  std::uint64_t bytes = 0;  // sent: frames without preamble, checksum and gap
+  std::uint64_t packets = 0;
+  std::uint64_t drops = 0;  // frames that did not fit the buffer
+  std::uint64_t backlog_bytes = 0;
+
+  // On the wire.
+  [[nodiscard]] std::uint64_t wire_bytes() const { return bytes + kOverheadBytes * packets; }
+};
+
+// Reads the counters of a lab's ports, over a netlink socket in each namespace that has some. One reading of
+// 50 ports takes below a millisecond.
+class Counters {
+ public:
+  Counters();
+  ~Counters();
+  Counters(Counters&& other) noexcept;
+  Counters& operator=(Counters&& other) noexcept;
+
+  [[nodiscard]] static Expected<Counters, std::string> open(const LabPlan& plan, const Network& network);
+  // By port, as in LabPlan::ports. A port that cannot be read keeps its last count.
+  [[nodiscard]] const std::vector<PortCount>& read();
+
+ private:
+  struct Reader;
+  std::vector<std::unique_ptr<Reader>> readers_;
+  std::vector<PortCount> counts_;
+};
+
+}  // namespace weir::lab

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+#include <weir/lab/counters.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::lab {
+
+// A port over a run: docs/summary.md says what each means.
+struct PortReport {
+  std::string name;
+  std::uint64_t rate_bits_per_s = 0;
+  std::uint64_t buffer_bytes = 0;
+  std::uint64_t bytes = 0;  // on the wire
+  std::uint64_t packets = 0;
+  std::uint64_t drops = 0;
+  std::uint64_t drops_after_1s = 0;
+  double last_drop_s = 0;  // after the port's begin; 0: it dropped nothing
+  double use = 0;          // share of the rate, over the seconds that were given
+  double busiest_use = 0;  // in the busiest second or so
+};
+
+// The history of the ports of a lab, from readings of their counters. Pure.
+class PortRecord {
+ public:
+  explicit PortRecord(const LabPlan& plan);
+
+  // At ever later times, about every kSampleInterval.
+  void take(TimeNs now_ns, const std::vector<PortCount>& counts);
+  // `run_s`: the time over which `use` is.
+  [[nodiscard]] std::vector<PortReport> report(double run_s) const;
+  // The share of its rate that each port carried between the last two readings.
+  [[nodiscard]] const std::vector<double>& use_now() const { return use_now_; }
+
+ private:
+  struct History {
+    PortCount first;
+    PortCount last;
+    std::optional<TimeNs> begin_ns;  // when it first carried more than a few words of greeting
+    std::uint64_t drops_at_1s = 0;   // of the last reading not later than 1 s after that
+    TimeNs last_drop_ns = 0;
+    TimeNs second_from_ns = 0;
+    std::uint64_t second_from_bytes = 0;
+    double busiest_use = 0;
+  };
+
+  std::vector<Port> ports_;
+  std::vector<History> histories_;
+  std::vector<double> use_now_;
+  std::optional<TimeNs> last_ns_;
+};
+
+constexpr DurationNs kSampleInterval = 100 * kMillisecond;
+
+}  // namespace weir::lab

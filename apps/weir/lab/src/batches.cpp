@@ -1,0 +1,140 @@
+#include <weir/lab/batches.hpp>
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+namespace weir::lab {
+namespace {
+
+class Lines {
+ public:
+  template <class... Arguments>
+  void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    text_ += '\n';
+  }
+  [[nodiscard]] std::string take() { return std::exchange(text_, {}); }
+
+ private:
+  std::string text_;
+};
+
+std::string switch_links(const LabPlan& plan, const std::vector<std::string>& paths) {
+  Lines lines;
+  lines.add("link set lo up");
+  for (const std::string& name : plan.switches) {
+    lines.add("link add {} mtu {} type bridge mcast_snooping 0 stp_state 0", name, plan.mtu);
+    lines.add("link set {} up", name);
+  }
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
+    const Host& host = plan.hosts[i];
+    lines.add("link add {} mtu {} type veth peer name data mtu {} address {} netns {}", host.name, plan.mtu,
+              plan.mtu, host.mac, paths[kFirstHost + i]);
+    lines.add("link set {} master {} up", host.name, plan.switches[host.attached]);
+  }
+  for (const Link& link : plan.links) {
+    lines.add("link add {} mtu {} type veth peer name {} mtu {}", link.from_device, plan.mtu, link.to_device,
+              plan.mtu);
+    lines.add("link set {} master {} up", link.from_device, plan.switches[link.from]);
+    lines.add("link set {} master {} up", link.to_device, plan.switches[link.to]);
+  }
+  return lines.take();
+}
+
+// Nothing is learnt, nothing is flooded: every switch knows the way to every host from the start.
+std::string forwarding(const LabPlan& plan) {
+  Lines lines;
+  const auto quiet = [&](const std::string& device) {
+    lines.add("link set dev {} learning off flood off mcast_flood off bcast_flood off", device);
+  };
+  for (const Host& host : plan.hosts) quiet(host.name);
+  for (const Link& link : plan.links) {
+    quiet(link.from_device);
+    quiet(link.to_device);
+  }
+  for (const Forward& forward : plan.forwards) {
+    lines.add("fdb replace {} dev {} master static", plan.hosts[forward.host].mac, forward.device);
+  }
+  return lines.take();
+}
+
+std::string port_limits(const LabPlan& plan, Space space) {
+  Lines lines;
+  for (const Port& port : plan.ports) {
+    if (port.space != space) continue;
+    lines.add("qdisc add dev {} root handle 1: tbf rate {}bit burst {} limit {} overhead {} mpu {}",
+              port.device, port.rate_bits_per_s, plan.burst_bytes, port.buffer_bytes, kOverheadBytes,
+              kShortestBytes);
+  }
+  return lines.take();
+}
+
+std::string steering(const LabPlan& plan) {
+  Lines lines;
+  std::string device;
+  for (const Steer& steer : plan.steers) {
+    const std::string& from = plan.hosts[steer.from].name;
+    if (std::exchange(device, from) != from) lines.add("qdisc add dev {} clsact", from);
+    lines.add(
+        "filter add dev {} ingress protocol ip u32 match ip dst {}/32 action mirred egress redirect dev {}",
+        from, plan.hosts[steer.to].address, steer.device);
+  }
+  return lines.take();
+}
+
+std::string control_links(const LabPlan& plan, const std::vector<std::string>& paths) {
+  Lines lines;
+  lines.add("link set lo up");
+  lines.add("link add control type bridge mcast_snooping 0 stp_state 0");
+  lines.add("addr add {}/{} dev control", control_address(), kPrefixBits);
+  lines.add("link set control up");
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
+    lines.add("link add {} type veth peer name control netns {}", plan.hosts[i].name, paths[kFirstHost + i]);
+    lines.add("link set {} master control up", plan.hosts[i].name);
+  }
+  return lines.take();
+}
+
+std::string host_side(const LabPlan& plan, std::size_t i) {
+  const Host& host = plan.hosts[i];
+  Lines lines;
+  lines.add("link set lo up");
+  lines.add("addr add {}/{} dev control", host.control_address, kPrefixBits);
+  lines.add("link set control up");
+  // A port counts a packet of TCP's as one frame: TCP is not to make longer ones.
+  if (host.own_port && host.offloads != Offloads::all) lines.add("link set data gso_max_segs 1");
+  lines.add("addr add {}/{} dev data", host.address, kPrefixBits);
+  lines.add("link set data up");
+  if (plan.window_segments > 0) {
+    lines.add("route replace 10.77.0.0/{} dev data scope link src {} cwnd lock {}", kPrefixBits, host.address,
+              plan.window_segments);
+  }
+  for (std::size_t other = 0; other < plan.hosts.size(); ++other) {
+    if (other == i) continue;
+    lines.add("neigh add {} lladdr {} dev data nud permanent", plan.hosts[other].address,
+              plan.hosts[other].mac);
+  }
+  return lines.take();
+}
+
+}  // namespace
+
+std::vector<Batch> set_up_batches(const LabPlan& plan, const std::vector<std::string>& paths) {
+  std::vector<Batch> batches;
+  const auto add = [&](Space space, Tool tool, std::string lines) {
+    if (!lines.empty()) batches.push_back({space, tool, std::move(lines)});
+  };
+  add(kSwitches, Tool::ip, switch_links(plan, paths));
+  add(kSwitches, Tool::bridge, forwarding(plan));
+  add(kSwitches, Tool::tc, port_limits(plan, kSwitches) + steering(plan));
+  add(kControl, Tool::ip, control_links(plan, paths));
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
+    add(kFirstHost + i, Tool::ip, host_side(plan, i));
+    add(kFirstHost + i, Tool::tc, port_limits(plan, kFirstHost + i));
+  }
+  return batches;
+}
+
+}  // namespace weir::lab

@@ -1,0 +1,283 @@
+#include "topology.hpp"
+#include <weir/base/time.hpp>
+#include <weir/config/rate.hpp>
+#include <weir/lab/plan.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace weir::lab {
+namespace {
+
+using config::Problem;
+using config::ProblemKind;
+using config::Problems;
+using config::Role;
+
+constexpr std::size_t kHostNameMax = 12;  // of the 15 that a device's name may have
+constexpr std::size_t kHostsPerThird = 250;
+constexpr std::size_t kHostsMax = 1000;
+
+std::string nth_address(int second, std::size_t i) {
+  return fmt::format("10.{}.{}.{}", second, 1 + i / kHostsPerThird, 1 + i % kHostsPerThird);
+}
+
+Offloads offloads_of(v1::Offloads word) {
+  switch (word) {
+    case v1::OFFLOADS_NONE:
+      return Offloads::none;
+    case v1::OFFLOADS_ALL:
+      return Offloads::all;
+    case v1::OFFLOADS_AS_LAB:
+    case v1::OFFLOADS_CHECKSUM:
+      break;
+  }
+  return Offloads::checksum;
+}
+
+class Planner {
+ public:
+  Planner(const config::LabFile& file, const config::FarmPlan* farm)
+      : lab_(file.lab), locations_(file.locations), farm_(farm) {}
+
+  Expected<LabPlan, Problems> plan() {
+    settings();
+    if (name_hosts() && attach()) {
+      place();
+      if (problems_.empty()) add_topology(lab_, listed_, plan_);
+      check_names();
+      foreign();
+    }
+    if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
+    return std::move(plan_);
+  }
+
+ private:
+  void report(const std::string& key, std::string what, ProblemKind kind = ProblemKind::inconsistent) {
+    if (problems_.size() < config::kProblemsMax) {
+      problems_.push_back({kind, config::Severity::error, locations_.of(key), "lab." + key, std::move(what)});
+    }
+  }
+
+  void settings() {
+    plan_.name = lab_.lab();
+    plan_.mtu = lab_.mtu();
+    plan_.burst_bytes = config::parse_buffer(lab_.burst()).value_or(0);
+    if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");
+    plan_.window_segments = lab_.window_segments();
+    plan_.sysctls = {{"ipv4/tcp_no_metrics_save", "1"},
+                     {"ipv4/tcp_slow_start_after_idle", lab_.slow_start_after_idle() ? "1" : "0"}};
+    for (const auto& [name, value] : lab_.sysctls()) {
+      std::string path = name;
+      std::replace(path.begin(), path.end(), '.', '/');
+      const bool plain = !path.empty() && std::all_of(path.begin(), path.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || c == '_' || c == '/' || c == '-';
+      });
+      if (!plain) report("sysctls." + name, "is not the name of a setting, as in ipv4.tcp_timestamps");
+      plan_.sysctls.emplace_back(path, value);
+    }
+    std::sort(plan_.sysctls.begin() + 2, plan_.sysctls.end());  // a map has no order
+  }
+
+  // How many hosts the nodes need that no host names.
+  [[nodiscard]] std::size_t hosts_for_farm() const {
+    const std::size_t readouts = unplaced(Role::readout).size();
+    const std::size_t dcms = unplaced(Role::dcm).size();
+    return lab_.placement() == v1::Lab::PLACEMENT_TOGETHER ? std::max(readouts, dcms) : readouts + dcms;
+  }
+
+  bool name_hosts() {
+    const auto listed = static_cast<std::size_t>(lab_.hosts_size());
+    std::size_t count = lab_.host_count();
+    if (count == 0) count = listed;
+    if (count == 0 && farm_ != nullptr) count = hosts_for_farm();
+    if (count == 0) {
+      report("host_count", "the lab has no hosts: name them in `hosts`, or say how many",
+             ProblemKind::missing_key);
+    } else if (count < listed) {
+      report("host_count", fmt::format("{} is less than the {} of `hosts`", count, listed));
+    } else if (count > kHostsMax) {
+      report("host_count", fmt::format("{} hosts are above {}", count, kHostsMax));
+    }
+    if (!problems_.empty()) return false;
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) {
+      const v1::HostSettings* own = i < listed ? &lab_.hosts(static_cast<int>(i)) : nullptr;
+      listed_.push_back(own);
+      Host host;
+      host.name = own != nullptr ? own->name() : fmt::format("h{}", i);
+      const std::string key = own != nullptr ? fmt::format("hosts[{}].name", i) : "host_count";
+      if (!names.insert(host.name).second) report(key, fmt::format("there are two hosts '{}'", host.name));
+      if (host.name.size() > kHostNameMax) {
+        report(key, fmt::format("'{}' is longer than {} characters", host.name, kHostNameMax));
+      }
+      host.address = nth_address(77, i);
+      host.control_address = nth_address(78, i);
+      host.mac = fmt::format("02:77:00:00:{:02x}:{:02x}", (i + 1) / 256, (i + 1) % 256);
+      const bool own_cards = own != nullptr && own->offloads() != v1::OFFLOADS_AS_LAB;
+      host.offloads = offloads_of(own_cards ? own->offloads() : lab_.offloads());
+      const bool own_control = own != nullptr && !own->congestion_control().empty();
+      host.congestion_control = own_control ? own->congestion_control() : lab_.congestion_control();
+      plan_.hosts.push_back(std::move(host));
+    }
+    return problems_.empty();
+  }
+
+  // In contiguous blocks, unless a host says where.
+  bool attach() {
+    const Edges edges = edges_of(lab_);
+    const std::size_t hosts = plan_.hosts.size();
+    const bool wan = lab_.topology() == v1::Lab::TOPOLOGY_WAN;
+    if (wan && lab_.wan().far_hosts() > hosts) {
+      report("wan.far_hosts", fmt::format("{} of {} hosts", lab_.wan().far_hosts(), hosts));
+    }
+    for (std::size_t i = 0; i < hosts; ++i) {
+      const std::size_t said = listed_[i] != nullptr ? listed_[i]->attached() : 0;
+      if (said > edges.count) {
+        report(fmt::format("hosts[{}].attached", i),
+               fmt::format("there is no {} {}, there are {}", edges.noun, said, edges.count));
+      } else if (said > 0) {
+        plan_.hosts[i].attached = said - 1;
+      } else if (wan) {
+        plan_.hosts[i].attached = i + lab_.wan().far_hosts() >= hosts ? 1 : 0;
+      } else {
+        plan_.hosts[i].attached = i * edges.count / hosts;
+      }
+    }
+    return problems_.empty();
+  }
+
+  // ---- nodes
+
+  [[nodiscard]] std::vector<const config::NodePlan*> unplaced(Role role) const {
+    std::set<std::string> named;
+    for (const v1::HostSettings& host : lab_.hosts()) named.insert(host.nodes().begin(), host.nodes().end());
+    std::vector<const config::NodePlan*> nodes;
+    for (const config::NodePlan* node : farm_->of_role(role)) {
+      if (!node->masked && !named.contains(node->name)) nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+  void place() {
+    if (farm_ == nullptr) return;
+    place_named();
+    std::vector<std::size_t> free;  // hosts that name no nodes
+    for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
+      if (listed_[i] == nullptr || listed_[i]->nodes().empty()) free.push_back(i);
+    }
+    const auto readouts = unplaced(Role::readout);
+    const auto dcms = unplaced(Role::dcm);
+    if (lab_.placement() == v1::Lab::PLACEMENT_TOGETHER) {
+      share_out(readouts, free);
+      share_out(dcms, free);
+    } else if (readouts.size() + dcms.size() > free.size()) {
+      report("host_count",
+             fmt::format("{} readouts and {} DCMs do not fit on {} hosts, one on each: set lab.host_count, "
+                         "lab.placement=together, or name the nodes of each host",
+                         readouts.size(), dcms.size(), free.size()));
+    } else {
+      std::size_t next = 0;
+      for (const auto& nodes : {readouts, dcms}) {
+        for (const config::NodePlan* node : nodes) put(*node, free[next++]);
+      }
+    }
+    for (const Role role : {Role::supervisor, Role::writer}) {
+      for (const config::NodePlan* node : unplaced(role)) {
+        plan_.places[node->name] = {kControl, control_address(), {}};
+      }
+    }
+  }
+
+  void place_named() {
+    for (std::size_t i = 0; i < listed_.size(); ++i) {
+      if (listed_[i] == nullptr) continue;
+      for (int n = 0; n < listed_[i]->nodes_size(); ++n) {
+        const std::string key = fmt::format("hosts[{}].nodes[{}]", i, n);
+        const std::string& name = listed_[i]->nodes(n);
+        const auto node = std::find_if(farm_->nodes.begin(), farm_->nodes.end(),
+                                       [&](const config::NodePlan& one) { return one.name == name; });
+        if (node == farm_->nodes.end()) {
+          report(key, fmt::format("the farm has no node '{}'; `weir check` lists its nodes", name));
+        } else if (plan_.places.contains(name)) {
+          report(key, fmt::format("'{}' is on another host already", name));
+        } else if (node->role == Role::supervisor) {
+          report(key, "the supervisor is on the control network, beside the hosts");
+        } else if (!node->masked) {
+          put(*node, i);
+        }
+      }
+    }
+  }
+
+  // In contiguous blocks whose sizes differ by one at most.
+  void share_out(const std::vector<const config::NodePlan*>& nodes, const std::vector<std::size_t>& hosts) {
+    if (!nodes.empty() && hosts.empty()) {
+      return report("hosts", fmt::format("no host is left for '{}'", nodes.front()->name));
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      put(*nodes[i], hosts[nodes.size() > hosts.size() ? i * hosts.size() / nodes.size() : i]);
+    }
+  }
+
+  void put(const config::NodePlan& node, std::size_t i) {
+    Host& host = plan_.hosts[i];
+    host.nodes.push_back(node.name);
+    host.has_dcm = host.has_dcm || node.role == Role::dcm;
+    plan_.places[node.name] = {kFirstHost + i, host.address, host.congestion_control};
+  }
+
+  // ---- the rest
+
+  // A host's name is a device at its switch, too.
+  void check_names() {
+    std::set<std::string> taken(plan_.switches.begin(), plan_.switches.end());
+    taken.insert({"switches", "control", "lo", "data"});
+    for (const Link& link : plan_.links) taken.insert({link.from_device, link.to_device});
+    if (plan_.line) taken.insert({plan_.line->from_device, plan_.line->to_device});
+    for (const Host& host : plan_.hosts) {
+      if (taken.contains(host.name))
+        report("hosts", fmt::format("'{}' cannot be a host's name: the lab uses it", host.name));
+    }
+  }
+
+  void foreign() {
+    const auto host = [&](const std::string& key, const std::string& name) {
+      const auto found = std::find_if(plan_.hosts.begin(), plan_.hosts.end(),
+                                      [&](const Host& one) { return one.name == name; });
+      if (found == plan_.hosts.end()) report(key, fmt::format("there is no host '{}'", name));
+      return static_cast<std::size_t>(found - plan_.hosts.begin());
+    };
+    const auto ns = [](double seconds) {
+      return static_cast<std::int64_t>(seconds * static_cast<double>(kSecond));
+    };
+    for (int i = 0; i < lab_.foreign_size(); ++i) {
+      const v1::ForeignSettings& settings = lab_.foreign(i);
+      const std::string key = fmt::format("foreign[{}].", i);
+      Foreign traffic{host(key + "from", settings.from()), host(key + "to", settings.to()),
+                      config::parse_rate(settings.rate()).value_or(0), ns(settings.start_s()),
+                      ns(settings.stop_s())};
+      if (settings.from() == settings.to()) report(key + "to", "is the host that sends");
+      if (traffic.stop_ns != 0 && traffic.stop_ns <= traffic.start_ns)
+        report(key + "stop_s", "is not after start_s");
+      plan_.foreign.push_back(traffic);
+    }
+  }
+
+  const v1::Lab& lab_;
+  const config::Locations& locations_;
+  const config::FarmPlan* farm_;
+  std::vector<const v1::HostSettings*> listed_;  // by host
+  LabPlan plan_;
+  Problems problems_;
+};
+
+}  // namespace
+
+Expected<LabPlan, Problems> plan_lab(const config::LabFile& file, const config::FarmPlan* farm) {
+  return Planner(file, farm).plan();
+}
+
+}  // namespace weir::lab

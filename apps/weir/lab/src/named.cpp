@@ -1,0 +1,74 @@
+#include "descriptor.hpp"
+#include <weir/lab/named.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mount.h>
+
+namespace weir::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFolder = "/run/netns";
+
+std::string name_prefix(const std::string& lab) { return "weir." + lab + "."; }
+
+Unexpected<NetworkError> failed(const std::string& what, const std::string& path) {
+  return Unexpected<NetworkError>(
+      {fmt::format("{} '{}': {}", what, path, std::strerror(errno)), errno == EPERM || errno == EACCES});
+}
+
+}  // namespace
+
+std::vector<std::string> named_paths(const LabPlan& plan) {
+  std::vector<std::string> paths;
+  for (Space space = 0; space < plan.spaces(); ++space) {
+    paths.push_back(fmt::format("{}/{}{}", kFolder, name_prefix(plan.name), plan.space_name(space)));
+  }
+  return paths;
+}
+
+std::vector<std::string> names_present(const std::string& lab) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(kFolder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(name_prefix(lab))) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Expected<void, NetworkError> give_names(const LabPlan& plan, const Network& network) {
+  std::error_code error;
+  fs::create_directories(kFolder, error);
+  const std::vector<std::string> paths = named_paths(plan);
+  for (Space space = 0; space < plan.spaces(); ++space) {
+    const std::string& path = paths[space];
+    const std::string from = fmt::format("/proc/self/fd/{}", network.space(space));
+    const Descriptor place(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
+    const bool named = place.open() && ::mount(from.c_str(), path.c_str(), "none", MS_BIND, nullptr) == 0;
+    if (named) continue;
+    auto why = failed("cannot make", path);
+    (void)remove_names(plan.name);
+    return why;
+  }
+  return {};
+}
+
+Expected<void, NetworkError> remove_names(const std::string& lab) {
+  for (const std::string& name : names_present(lab)) {
+    const std::string path = fmt::format("{}/{}", kFolder, name);
+    if (::umount2(path.c_str(), MNT_DETACH) != 0 && errno != EINVAL) return failed("cannot unmount", path);
+    if (::unlink(path.c_str()) != 0) return failed("cannot remove", path);
+  }
+  return {};
+}
+
+}  // namespace weir::lab

@@ -1,0 +1,114 @@
+#include "offloads.hpp"
+#include "space.hpp"
+#include "tools.hpp"
+#include <weir/lab/batches.hpp>
+#include <weir/lab/network.hpp>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdexcept>
+
+namespace weir::lab {
+
+struct Network::Spaces {
+  std::vector<Descriptor> files;
+};
+
+namespace {
+
+constexpr const char* kNeedsRoot =
+    "a lab makes network namespaces, which takes root's rights (CAP_SYS_ADMIN, CAP_NET_ADMIN): run it as "
+    "root";
+
+void set(const std::string& name, const std::string& value, const std::string& where) {
+  if (const auto done = write_sysctl(name, value); !done) {
+    throw std::runtime_error(
+        fmt::format("{}: cannot set /proc/sys/net/{} to '{}': {}", where, name, value, done.error()));
+  }
+}
+
+// Before there is any device: what IPv6 says on a new one would be counted at the ports.
+void prepare_space(const LabPlan& plan, Space space) {
+  const std::string where = plan.space_name(space);
+  for (const char* scope : {"all", "default"}) {
+    (void)write_sysctl(fmt::format("ipv6/conf/{}/disable_ipv6", scope), "1");  // a kernel may have no IPv6
+  }
+  if (space < kFirstHost) return;
+  for (const auto& [name, value] : plan.sysctls) set(name, value, "host " + where);
+  const Host& host = plan.hosts[space - kFirstHost];
+  if (!host.congestion_control.empty()) {
+    set("ipv4/tcp_congestion_control", host.congestion_control, "host " + where);
+  }
+}
+
+void set_offloads(const LabPlan& plan, const std::vector<Descriptor>& spaces) {
+  in_space(spaces[kSwitches].get(), [&] {
+    for (const Host& host : plan.hosts) set_offloads(host.name, host.offloads);
+    for (const Link& link : plan.links) {
+      set_offloads(link.from_device, Offloads::checksum);
+      set_offloads(link.to_device, Offloads::checksum);
+    }
+  });
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
+    in_space(spaces[kFirstHost + i].get(), [&] { set_offloads("data", plan.hosts[i].offloads); });
+  }
+}
+
+}  // namespace
+
+Network::Network() = default;
+Network::~Network() = default;
+Network::Network(Network&& other) noexcept = default;
+Network& Network::operator=(Network&& other) noexcept = default;
+
+int Network::space(Space space) const { return spaces_->files[space].get(); }
+
+Expected<void, std::string> Network::enter(Space to) const {
+  if (::setns(space(to), CLONE_NEWNET) == 0) return {};
+  return Unexpected<std::string>(std::string("cannot enter a network namespace: ") + std::strerror(errno));
+}
+
+Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
+  using Failed = Unexpected<NetworkError>;
+  if (auto missing = missing_tools()) return Failed({std::move(*missing), true});
+  Network network;
+  network.spaces_ = std::make_unique<Spaces>();
+  std::vector<Descriptor>& files = network.spaces_->files;
+  try {
+    std::vector<std::string> paths;
+    for (Space space = 0; space < plan.spaces(); ++space) {
+      files.push_back(make_space([&] { prepare_space(plan, space); }));
+      paths.push_back(fmt::format("/proc/{}/fd/{}", ::getpid(), files.back().get()));
+    }
+    for (const Batch& batch : set_up_batches(plan, paths)) {
+      if (const auto done = run_tool(batch.tool, batch.lines, network.space(batch.space)); !done) {
+        return Failed({fmt::format("{}: {}", plan.space_name(batch.space), done.error()), false});
+      }
+    }
+    set_offloads(plan, files);
+  } catch (const NotPermitted&) {
+    return Failed({kNeedsRoot, true});
+  } catch (const std::exception& error) {
+    return Failed({error.what(), false});
+  }
+  return network;
+}
+
+Expected<Network, NetworkError> Network::open(const LabPlan& plan, const std::vector<std::string>& paths) {
+  Network network;
+  network.spaces_ = std::make_unique<Spaces>();
+  for (Space space = 0; space < plan.spaces(); ++space) {
+    network.spaces_->files.emplace_back(::open(paths[space].c_str(), O_RDONLY | O_CLOEXEC));
+    if (!network.spaces_->files.back().open()) {
+      return Unexpected<NetworkError>(
+          {fmt::format("'{}': {}", plan.space_name(space), std::strerror(errno)), true});
+    }
+  }
+  return network;
+}
+
+}  // namespace weir::lab

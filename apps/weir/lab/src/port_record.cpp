@@ -1,0 +1,77 @@
+#include <weir/base/assert.hpp>
+#include <weir/lab/port_record.hpp>
+
+#include <algorithm>
+
+namespace weir::lab {
+namespace {
+
+constexpr double kBegunUse = 0.01;  // greetings of connections stay far below
+constexpr DurationNs kSettling = kSecond;
+constexpr double kBitsPerByte = 8;
+
+double use_of(std::uint64_t bytes, double seconds, std::uint64_t rate_bits_per_s) {
+  if (seconds <= 0 || rate_bits_per_s == 0) return 0;
+  return kBitsPerByte * static_cast<double>(bytes) / (seconds * static_cast<double>(rate_bits_per_s));
+}
+
+double seconds(DurationNs duration) { return static_cast<double>(duration) / static_cast<double>(kSecond); }
+
+}  // namespace
+
+PortRecord::PortRecord(const LabPlan& plan)
+    : ports_(plan.ports), histories_(plan.ports.size()), use_now_(plan.ports.size()) {}
+
+void PortRecord::take(TimeNs now_ns, const std::vector<PortCount>& counts) {
+  WEIR_ASSERT(counts.size() == ports_.size());
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    History& history = histories_[i];
+    const PortCount& count = counts[i];
+    if (!last_ns_) {
+      history.first = history.last = count;
+      history.second_from_ns = now_ns;
+      history.second_from_bytes = count.wire_bytes();
+      continue;
+    }
+    use_now_[i] = use_of(count.wire_bytes() - history.last.wire_bytes(), seconds(now_ns - *last_ns_),
+                         ports_[i].rate_bits_per_s);
+    const bool dropped = count.drops > history.last.drops;
+    if (!history.begin_ns && (use_now_[i] > kBegunUse || dropped)) history.begin_ns = *last_ns_;
+    if (history.begin_ns) {
+      if (now_ns - *history.begin_ns <= kSettling) history.drops_at_1s = count.drops;
+      if (dropped) history.last_drop_ns = now_ns;
+    }
+    if (now_ns - history.second_from_ns >= kSecond) {
+      const double use = use_of(count.wire_bytes() - history.second_from_bytes,
+                                seconds(now_ns - history.second_from_ns), ports_[i].rate_bits_per_s);
+      history.busiest_use = std::max(history.busiest_use, use);
+      history.second_from_ns = now_ns;
+      history.second_from_bytes = count.wire_bytes();
+    }
+    history.last = count;
+  }
+  last_ns_ = now_ns;
+}
+
+std::vector<PortReport> PortRecord::report(double run_s) const {
+  std::vector<PortReport> reports;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const Port& port = ports_[i];
+    const History& history = histories_[i];
+    PortReport& report = reports.emplace_back();
+    report.name = port.name;
+    report.rate_bits_per_s = port.rate_bits_per_s;
+    report.buffer_bytes = port.buffer_bytes;
+    report.bytes = history.last.wire_bytes() - history.first.wire_bytes();
+    report.packets = history.last.packets - history.first.packets;
+    report.drops = history.last.drops - history.first.drops;
+    if (history.begin_ns)
+      report.drops_after_1s = history.last.drops - std::max(history.drops_at_1s, history.first.drops);
+    if (history.last_drop_ns != 0) report.last_drop_s = seconds(history.last_drop_ns - *history.begin_ns);
+    report.use = use_of(report.bytes, run_s, port.rate_bits_per_s);
+    report.busiest_use = history.busiest_use;
+  }
+  return reports;
+}
+
+}  // namespace weir::lab

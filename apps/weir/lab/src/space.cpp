@@ -1,0 +1,61 @@
+#include "space.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdexcept>
+#include <thread>
+
+namespace weir::lab {
+namespace {
+
+// A thread alone changes its namespace; the others of the process stay where they are.
+void in_thread(const std::function<void()>& work) {
+  std::exception_ptr failure;
+  std::thread([&] {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+void in_space(int space, const std::function<void()>& work) {
+  in_thread([&] {
+    if (::setns(space, CLONE_NEWNET) != 0) {
+      throw std::runtime_error(std::string("cannot enter a network namespace: ") + std::strerror(errno));
+    }
+    work();
+  });
+}
+
+Descriptor make_space(const std::function<void()>& first) {
+  Descriptor space;
+  in_thread([&] {
+    if (::unshare(CLONE_NEWNET) != 0) {
+      if (errno == EPERM) throw NotPermitted();
+      throw std::runtime_error(std::string("cannot make a network namespace: ") + std::strerror(errno));
+    }
+    space = Descriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+    if (!space.open())
+      throw std::runtime_error(std::string("/proc/thread-self/ns/net: ") + std::strerror(errno));
+    first();
+  });
+  return space;
+}
+
+Expected<void, std::string> write_sysctl(const std::string& name, const std::string& value) {
+  const Descriptor file(::open(("/proc/sys/net/" + name).c_str(), O_WRONLY | O_CLOEXEC));
+  const bool written =
+      file.open() && ::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size());
+  if (!written) return Unexpected<std::string>(std::strerror(errno));
+  return {};
+}
+
+}  // namespace weir::lab

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/lab/batches.hpp>
+
+#include <optional>
+#include <string>
+
+namespace weir::lab {
+
+// The sentence when a program of iproute2 is not there.
+[[nodiscard]] std::optional<std::string> missing_tools();
+
+// Runs the tool on the lines inside the network namespace and waits for it. The error is a sentence with the
+// tool's own words and the line.
+[[nodiscard]] Expected<void, std::string> run_tool(Tool tool, const std::string& lines, int space);
+
+}  // namespace weir::lab

@@ -1,0 +1,188 @@
+#include "topology.hpp"
+
+#include <weir/base/assert.hpp>
+#include <weir/base/time.hpp>
+#include <weir/config/rate.hpp>
+
+#include <fmt/format.h>
+
+namespace weir::lab {
+namespace {
+
+// Checked when the file was read.
+std::uint64_t rate_of(const std::string& text) {
+  const auto rate = config::parse_rate(text);
+  WEIR_ASSERT(rate.has_value());
+  return *rate;
+}
+
+std::uint64_t buffer_of(const std::string& text) {
+  const auto bytes = config::parse_buffer(text);
+  WEIR_ASSERT(bytes.has_value());
+  return *bytes;
+}
+
+const std::string& or_else(const std::string& text, const std::string& otherwise) {
+  return text.empty() ? otherwise : text;
+}
+
+class Builder {
+ public:
+  explicit Builder(LabPlan& plan) : plan_(plan) {}
+
+  void add_port(std::string name, Space space, std::string device, const std::string& rate,
+                const std::string& buffer, bool to_host) {
+    if (const std::uint64_t bits = rate_of(rate); bits != 0) {
+      plan_.ports.push_back({std::move(name), space, std::move(device), bits, buffer_of(buffer), to_host});
+    }
+  }
+
+  // Both directions of a cable.
+  void add_link(std::size_t from, std::size_t to, const std::string& rate, const std::string& buffer) {
+    const std::string& a = plan_.switches[from];
+    const std::string& b = plan_.switches[to];
+    plan_.links.push_back({from, to, device(from, to), device(to, from)});
+    add_port(a + ">" + b, kSwitches, device(from, to), rate, buffer, false);
+    add_port(b + ">" + a, kSwitches, device(to, from), rate, buffer, false);
+  }
+
+  [[nodiscard]] std::string device(std::size_t at, std::size_t towards) const {
+    return plan_.switches[at] + "." + plan_.switches[towards];
+  }
+
+  void forward(std::size_t host, std::string device) { plan_.forwards.push_back({host, std::move(device)}); }
+
+  void add_hosts(const v1::Lab& lab, const std::vector<const v1::HostSettings*>& listed) {
+    static const v1::HostSettings kNothing;
+    for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
+      const v1::HostSettings& own = listed[i] != nullptr ? *listed[i] : kNothing;
+      Host& host = plan_.hosts[i];
+      const std::string& edge = plan_.switches[host.attached];
+      add_port(edge + ">" + host.name, kSwitches, host.name, or_else(own.port_rate(), lab.port_rate()),
+               or_else(own.port_buffer(), lab.port_buffer()), true);
+      const std::string& rate = or_else(own.host_rate(), lab.host_rate());
+      host.own_port = rate_of(rate) != 0;
+      add_port(host.name + ">" + edge, kFirstHost + i, "data", rate, lab.host_buffer(), false);
+      forward(i, host.name);
+    }
+  }
+
+  // Edge switches 0 to count-1, a core behind them.
+  void add_racks(const v1::Lab& lab) {
+    const std::size_t core = plan_.switches.size() - 1;
+    for (std::size_t rack = 0; rack < core; ++rack) {
+      add_link(rack, core, lab.racks().uplink_rate(), lab.racks().uplink_buffer());
+    }
+    for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
+      for (std::size_t rack = 0; rack < core; ++rack) {
+        if (rack != plan_.hosts[i].attached) forward(i, device(rack, core));
+      }
+      forward(i, device(core, plan_.hosts[i].attached));
+    }
+  }
+
+  void add_leaf_spine(const v1::Lab& lab) {
+    const std::size_t leaves = lab.leaf_spine().leaves();
+    const std::size_t spines = lab.leaf_spine().spines();
+    for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
+      for (std::size_t spine = 0; spine < spines; ++spine) {
+        add_link(leaf, leaves + spine, lab.leaf_spine().link_rate(), lab.leaf_spine().link_buffer());
+      }
+    }
+    choose_spines(spines);
+    for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
+      const Host& host = plan_.hosts[i];
+      for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
+        if (leaf != host.attached) forward(i, device(leaf, leaves + host.spine));
+      }
+      for (std::size_t spine = 0; spine < spines; ++spine) forward(i, device(leaves + spine, host.attached));
+    }
+    steer(leaves);
+  }
+
+  void add_line(const v1::Lab& lab) {
+    const v1::WanSettings& wan = lab.wan();
+    plan_.line = Line{device(0, 1), device(1, 0), rate_of(wan.rate()), buffer_of(wan.buffer()),
+                      static_cast<std::int64_t>(wan.delay_ms() * static_cast<double>(kMillisecond))};
+    for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
+      forward(i, device(1 - plan_.hosts[i].attached, plan_.hosts[i].attached));
+    }
+  }
+
+ private:
+  // Hosts with DCMs take turns; without any, all hosts do.
+  void choose_spines(std::size_t spines) {
+    std::size_t next = 0;
+    std::size_t other = 0;
+    for (Host& host : plan_.hosts) host.spine = (host.has_dcm ? next++ : other++) % spines;
+  }
+
+  // What a host with DCMs sends to one without (requests, acknowledgements) keeps to the spine that the
+  // answers come over.
+  void steer(std::size_t leaves) {
+    for (std::size_t from = 0; from < plan_.hosts.size(); ++from) {
+      const Host& dcm = plan_.hosts[from];
+      if (!dcm.has_dcm) continue;
+      for (std::size_t to = 0; to < plan_.hosts.size(); ++to) {
+        const Host& other = plan_.hosts[to];
+        if (other.has_dcm || other.attached == dcm.attached || other.spine == dcm.spine) continue;
+        plan_.steers.push_back({from, to, device(dcm.attached, leaves + dcm.spine)});
+      }
+    }
+  }
+
+  LabPlan& plan_;
+};
+
+void add_switches(LabPlan& plan, std::string_view name, std::size_t count) {
+  for (std::size_t i = 1; i <= count; ++i) plan.switches.push_back(fmt::format("{}{}", name, i));
+}
+
+}  // namespace
+
+Edges edges_of(const v1::Lab& lab) {
+  switch (lab.topology()) {
+    case v1::Lab::TOPOLOGY_RACKS:
+      return {lab.racks().count(), "rack"};
+    case v1::Lab::TOPOLOGY_LEAF_SPINE:
+      return {lab.leaf_spine().leaves(), "leaf"};
+    case v1::Lab::TOPOLOGY_WAN:
+      return {2, "site"};
+    case v1::Lab::TOPOLOGY_STAR:
+      break;
+  }
+  return {};
+}
+
+void add_topology(const v1::Lab& lab, const std::vector<const v1::HostSettings*>& listed, LabPlan& plan) {
+  Builder builder(plan);
+  switch (lab.topology()) {
+    case v1::Lab::TOPOLOGY_STAR:
+      plan.topology = "star";
+      plan.switches = {"switch"};
+      builder.add_hosts(lab, listed);
+      return;
+    case v1::Lab::TOPOLOGY_RACKS:
+      plan.topology = "racks";
+      add_switches(plan, "rack", lab.racks().count());
+      plan.switches.emplace_back("core");
+      builder.add_hosts(lab, listed);
+      builder.add_racks(lab);
+      return;
+    case v1::Lab::TOPOLOGY_LEAF_SPINE:
+      plan.topology = "leaf-spine";
+      add_switches(plan, "leaf", lab.leaf_spine().leaves());
+      add_switches(plan, "spine", lab.leaf_spine().spines());
+      builder.add_hosts(lab, listed);
+      builder.add_leaf_spine(lab);
+      return;
+    case v1::Lab::TOPOLOGY_WAN:
+      plan.topology = "wan";
+      add_switches(plan, "site", 2);
+      builder.add_hosts(lab, listed);
+      builder.add_line(lab);
+      return;
+  }
+}
+
+}  // namespace weir::lab

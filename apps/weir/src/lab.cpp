@@ -1,0 +1,92 @@
+#include <weir/config/rate.hpp>
+#include <weir/lab/named.hpp>
+#include <weir/run/exit_status.hpp>
+#include <weir/run/lab_command.hpp>
+#include <weir/run/lab_run.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::run {
+namespace {
+
+Expected<lab::LabPlan, std::string> plan_of(const LabOptions& options) {
+  const auto file = load_lab(options.lab_file, options.sets);
+  if (!file) return Unexpected<std::string>(file.error());
+  auto plan = lab::plan_lab(*file, nullptr);
+  if (!plan) return Unexpected<std::string>(config::to_text(plan.error()));
+  return std::move(*plan);
+}
+
+int refuse(std::FILE* err, const std::string& why, int status) {
+  fmt::print(err, "weir lab: {}\n", why);
+  return status;
+}
+
+int refuse(std::FILE* err, const lab::NetworkError& error) {
+  return refuse(err, error.what, error.usage ? kExitUsage : kExitFailed);
+}
+
+void print_hosts(const lab::LabPlan& plan, std::FILE* out) {
+  std::size_t width = 0;
+  for (const lab::Host& host : plan.hosts) width = std::max(width, host.name.size());
+  for (const lab::Host& host : plan.hosts) {
+    fmt::print(out, "  {:<{}}  {:<13}  control {:<13}  at {}\n", host.name, width, host.address,
+               host.control_address, plan.switches[host.attached]);
+  }
+}
+
+}  // namespace
+
+int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
+  const auto plan = plan_of(options);
+  if (!plan) return refuse(err, plan.error(), kExitUsage);
+  if (!lab::names_present(plan->name).empty()) {
+    return refuse(
+        err, fmt::format("lab {} is up already: `weir lab down {}` ends it", plan->name, options.lab_file),
+        kExitFailed);
+  }
+  const auto network = lab::Network::make(*plan);
+  if (!network) return refuse(err, network.error());
+  if (const auto named = lab::give_names(*plan, *network); !named) return refuse(err, named.error());
+  fmt::print(out, "lab {} is up: {}, {} hosts\n", plan->name, plan->topology, plan->hosts.size());
+  print_hosts(*plan, out);
+  fmt::print(out, "run something on a host:  ip netns exec weir.{}.{} COMMAND\nend it:  weir lab down {}\n",
+             plan->name, plan->hosts.front().name, options.lab_file);
+  return 0;
+}
+
+int lab_down(const LabOptions& options, std::FILE* out, std::FILE* err) {
+  const auto plan = plan_of(options);
+  if (!plan) return refuse(err, plan.error(), kExitUsage);
+  const std::size_t present = lab::names_present(plan->name).size();
+  if (const auto removed = lab::remove_names(plan->name); !removed) return refuse(err, removed.error());
+  fmt::print(out, "lab {} {}\n", plan->name, present == 0 ? "was not up" : "is down");
+  return 0;
+}
+
+int lab_status(const LabOptions& options, std::FILE* out, std::FILE* err) {
+  const auto plan = plan_of(options);
+  if (!plan) return refuse(err, plan.error(), kExitUsage);
+  if (lab::names_present(plan->name).empty()) {
+    fmt::print(out, "lab {} is not up\n", plan->name);
+    return kExitFailed;
+  }
+  const auto network = lab::Network::open(*plan, lab::named_paths(*plan));
+  if (!network) return refuse(err, network.error());
+  auto counters = lab::Counters::open(*plan, *network);
+  if (!counters) return refuse(err, counters.error(), kExitFailed);
+  fmt::print(out, "lab {} is up: {}, {} hosts\n", plan->name, plan->topology, plan->hosts.size());
+  print_hosts(*plan, out);
+  const std::vector<lab::PortCount>& counts = counters->read();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const lab::Port& port = plan->ports[i];
+    fmt::print(out, "  {:<24}  {:>9}  buffer {:>6}  {} bytes in {} frames sent, {} dropped\n", port.name,
+               config::print_rate(port.rate_bits_per_s), config::print_buffer(port.buffer_bytes),
+               counts[i].wire_bytes(), counts[i].packets, counts[i].drops);
+  }
+  return 0;
+}
+
+}  // namespace weir::run

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <cstdint>
+
+// What a network could do at best, as formulas. Used by the summary, by `weir check` and by the benchmarks.
+namespace weir::shaping {
+
+// Ethernet with TCP over IPv4 on it.
+struct EthernetLink {
+  double bits_per_s = 0;
+  std::uint32_t mtu = 1500;
+  bool timestamps = true;  // TCP's; 12 bytes of each segment
+};
+
+constexpr std::uint32_t kIpTcpBytes = 40;
+constexpr std::uint32_t kTimestampBytes = 12;
+constexpr std::uint32_t kFrameBytes = 38;    // preamble 8, header 14, checksum 4, gap 12
+constexpr std::uint32_t kFrameDataMin = 46;  // a shorter one is padded
+
+// Bytes of a TCP stream per byte on the wire when all segments are full: 1448 / 1538 with an MTU of 1500.
+[[nodiscard]] double stream_share(const EthernetLink& link);
+
+// The stream bound, which nothing exceeds: payload bytes per second, of which each `payload` bytes bring
+// `headers` bytes of the application's own along.
+[[nodiscard]] double stream_goodput(const EthernetLink& link, double payload, double headers);
+
+// Goodput after the thesis (Jereczek 2017, appendix A, A.1 to A.7): each response of `payload` bytes with a
+// protocol header of `header` bytes begins a frame of its own, segments hold 1460 bytes, every frame takes 78
+// bytes more on the wire. Responses that are gathered fill frames better, and so may come above it.
+[[nodiscard]] double thesis_goodput(double bits_per_s, double payload, double header);
+
+// Time that `bytes` of payload take at `goodput` bytes per second.
+[[nodiscard]] DurationNs serialisation(double bytes, double goodput);
+
+// What may be under way to a port (REFERENCE.md C): below `least` the link idles, above `most` the port
+// loses.
+struct SafeWindow {
+  double least = 0;  // bytes: the bandwidth-delay product
+  double most = 0;   // bytes: and the port's buffer
+};
+[[nodiscard]] SafeWindow safe_window(const EthernetLink& link, DurationNs round_trip, double buffer_bytes);
+
+}  // namespace weir::shaping

@@ -1,0 +1,261 @@
+#include "adaptive.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weir::shaping {
+namespace {
+
+constexpr double kSegment = 1448;
+constexpr double kFirstWindow = 10 * kSegment;  // TCP's own initial window
+constexpr double kFloorSegments = 6;
+constexpr double kWindowMax = 64.0 * (1U << 20U);
+
+constexpr DurationNs kStartEpoch = 2 * kMillisecond;
+constexpr DurationNs kEpoch = 10 * kMillisecond;
+constexpr std::uint32_t kStartResponses = 8;
+constexpr std::uint32_t kResponses = 48;
+constexpr double kFast = 0.05;  // the quantile of response times that shows a queue that does not empty
+
+constexpr double kStartFactor = 1.25;
+constexpr double kStartGain =
+    1.04;                        // less growth of the rate than this for a window kStartFactor larger: full
+constexpr double kFull = 0.998;  // of the full rate: the link is not quite full below
+constexpr double kUp = 1.03;
+constexpr double kDown = 0.985;
+constexpr double kStandingBytes = 2 * kSegment;  // of a queue that never empties: enough
+constexpr double kStandingMax = 12 * kSegment;   // beyond, a larger window cannot help
+
+constexpr double kFade = 0.9998;  // of what is held for the full rate, per epoch
+
+constexpr double kPieceSegmentsMin = 2;
+constexpr double kFirstPieceSegments = 4;
+constexpr double kPieceNs = 50.0 * kMicrosecond;  // pieces that follow each other faster cost too much CPU
+constexpr double kPiecesMin = 4;                  // in the window
+constexpr double kPieces = 8;
+
+constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause is twice the last one
+constexpr DurationNs kDrainEveryMax = 4 * kSecond;
+constexpr DurationNs kDrainMin = kMillisecond;
+constexpr DurationNs kStallMin = 50 * kMillisecond;
+constexpr DurationNs kForgive = 500 * kMillisecond;  // stalls of one event
+constexpr double kBackOff = 0.75;
+constexpr double kForget = 1.0002;  // of the ceiling, per epoch
+
+constexpr double kContended = 0.47;  // of the port's own rate: somebody else is there
+constexpr double kContendedEnough = 0.53;
+constexpr int kContendedEpochs = 3;
+constexpr double kPush = 1.25;
+constexpr double kPushGain = 1.05;
+constexpr DurationNs kPushAgain = 5 * kSecond;
+
+}  // namespace
+
+double Adaptive::Epoch::rate() const {
+  return limited_ns > 0 ? static_cast<double>(bytes) / static_cast<double>(limited_ns) : 0;
+}
+
+DurationNs Adaptive::Epoch::quantile(double share) {
+  const std::size_t count = std::min<std::size_t>(responses, times_us10.size());
+  if (count == 0) return 0;
+  const auto at = times_us10.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(count - 1));
+  std::nth_element(times_us10.begin(), at, times_us10.begin() + static_cast<std::ptrdiff_t>(count));
+  return DurationNs{*at} * 100;
+}
+
+Adaptive::Adaptive(const ShaperSettings& settings)
+    : ByteWindow(static_cast<std::uint64_t>(kFirstWindow), settings.range_bytes, settings.readouts),
+      target_(kFirstWindow),
+      ceiling_(kWindowMax),
+      drain_every_ns_(kDrainEvery),
+      last_arrival_ns_(settings.readouts) {}
+
+std::uint64_t Adaptive::piece_bytes() const {
+  if (range_bytes() > 0) return range_bytes();
+  if (phase_ == Phase::start_up) return static_cast<std::uint64_t>(kFirstPieceSegments * kSegment);
+  const double piece = std::clamp(full_rate_ * kPieceNs, target_ / kPieces, target_ / kPiecesMin);
+  return static_cast<std::uint64_t>(std::max(kPieceSegmentsMin, std::floor(piece / kSegment)) * kSegment);
+}
+
+double Adaptive::floor() const { return kFloorSegments * kSegment; }
+
+void Adaptive::move_to(double window) {
+  target_ = std::clamp(window, floor(), std::max(floor(), ceiling_));
+  if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
+}
+
+void Adaptive::set_share(const PortShare& share) {
+  const std::uint32_t before = share_.members;
+  share_ = share;
+  if (share.members == before) return;
+  // The port's window is divided anew.
+  move_to(target_ * before / share.members);
+  full_rate_ = full_rate_ * before / share.members;
+  rates_seen_ = 0;
+  low_epochs_ = 0;
+}
+
+DurationNs Adaptive::base() const {
+  if (share_.members == 1 || share_.base_ns == 0 || base_ns_ == 0) return base_ns_;
+  return std::min(base_ns_, share_.base_ns);
+}
+
+void Adaptive::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
+  ByteWindow::arrived(readout, bytes, now_ns);
+  last_arrival_ns_[readout] = now_ns;
+  pass_bytes_ += bytes;
+}
+
+void Adaptive::response(const Response& response, TimeNs) {
+  const std::size_t at = epoch_.responses % epoch_.times_us10.size();
+  epoch_.times_us10[at] =
+      static_cast<std::uint32_t>(std::clamp<DurationNs>(response.time_ns / 100, 1, UINT32_MAX));
+  ++epoch_.responses;
+  if (phase_ == Phase::drain) {
+    if (drain_base_ns_ == 0 || response.time_ns < drain_base_ns_) drain_base_ns_ = response.time_ns;
+  } else if (base_ns_ == 0 || response.time_ns < base_ns_) {
+    base_ns_ = response.time_ns;
+  }
+}
+
+// Only time in which the window was the limit, from one pass to the next, tells something about the window.
+void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
+  if (was_wanting_) {
+    epoch_.limited_ns += now_ns - pass_ns_;
+    epoch_.bytes += pass_bytes_;
+  }
+  was_wanting_ = wanting;
+  pass_ns_ = now_ns;
+  pass_bytes_ = 0;
+  if (phase_ == Phase::drain) {
+    if (now_ns >= drain_until_ns_) end_drain(now_ns);
+    return;
+  }
+  const bool starting = phase_ == Phase::start_up;
+  if (epoch_.limited_ns < (starting ? kStartEpoch : kEpoch)) return;
+  if (epoch_.responses < (starting ? kStartResponses : kResponses)) return;
+  finish_epoch(now_ns);
+}
+
+void Adaptive::finish_epoch(TimeNs now_ns) {
+  const double rate = epoch_.rate();
+  const DurationNs fast = epoch_.quantile(kFast);
+  epoch_.limited_ns = 0;
+  epoch_.bytes = 0;
+  epoch_.responses = 0;
+  ceiling_ = std::min(kWindowMax, ceiling_ * kForget);
+  if (stalled(now_ns)) return back_off(now_ns);
+  note_rate(rate);
+  if (phase_ == Phase::start_up) {
+    start_up(rate, fast);
+  } else {
+    steady(rate, fast, now_ns);
+  }
+  if (next_drain_ns_ == 0) next_drain_ns_ = now_ns + drain_every_ns_;
+  if (phase_ != Phase::steady) return;
+  if (now_ns >= next_drain_ns_) begin_drain(now_ns);
+}
+
+// The window grows for as long as the rate grows with it and the answers do not queue.
+void Adaptive::start_up(double rate, DurationNs fast) {
+  const bool queues = static_cast<double>(fast - base()) * rate > kStandingBytes;
+  const bool grows = rate > best_rate_ * kStartGain;
+  best_rate_ = std::max(best_rate_, rate);
+  if (grows && !queues) return move_to(target_ * kStartFactor);
+  phase_ = Phase::steady;
+  if (queues) move_to(target_ / kStartFactor);
+}
+
+void Adaptive::note_rate(double rate) {
+  rates_[rates_seen_++ % kRates] = rate;
+  full_rate_ = std::max(full_rate_ * kFade, late_rate());
+}
+
+// A high quantile, not the highest one: after an idle moment a port may send faster than it can for long.
+double Adaptive::late_rate() const {
+  const std::size_t count = std::min(rates_seen_, kRates);
+  if (count == 0) return 0;
+  std::array<double, kRates> sorted = rates_;
+  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(count * 4 / 5);
+  std::nth_element(sorted.begin(), at, sorted.begin() + static_cast<std::ptrdiff_t>(count));
+  return *at;
+}
+
+void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
+  if (share_.members == 1 && rates_seen_ >= kRates / 4) alone_rate_ = std::max(alone_rate_, full_rate_);
+  const double members = share_.members;
+  if (alone_rate_ > 0 && rate * members < kContended * alone_rate_) {
+    if (++low_epochs_ >= kContendedEpochs) return contend(rate, now_ns);
+  } else {
+    low_epochs_ = 0;
+    if (before_push_rate_ > 0 && rate * members < kContendedEnough * alone_rate_) return;
+    before_push_rate_ = 0;
+  }
+  const double standing = static_cast<double>(fast - base()) * rate * members;
+  if (standing > kStandingMax) {
+    full_rate_ = late_rate();  // whatever it was: the port is full at this rate
+    return move_to(target_ * kDown * kDown);
+  }
+  if (standing < kStandingBytes || rate < kFull * full_rate_) return move_to(target_ * kUp);
+  move_to(target_ * kDown);
+}
+
+// Somebody who does not give way holds the port, or the port has become slower. A larger window tells:
+// against somebody else it gains rate, on a slower port it only gains queue.
+void Adaptive::contend(double rate, TimeNs now_ns) {
+  if (now_ns < no_push_until_ns_) return;
+  if (before_push_rate_ > 0 && rate < before_push_rate_ * kPushGain) {
+    move_to(before_push_window_);
+    before_push_rate_ = 0;
+    no_push_until_ns_ = now_ns + kPushAgain;
+    alone_rate_ = full_rate_ = 0;
+    rates_seen_ = 0;
+    next_drain_ns_ = now_ns;  // the shortest response time is another one, too
+    low_epochs_ = 0;
+    return;
+  }
+  before_push_rate_ = rate;
+  before_push_window_ = target_;
+  low_epochs_ = 0;
+  move_to(target_ * kPush);
+}
+
+bool Adaptive::stalled(TimeNs now_ns) const {
+  for (std::uint32_t readout = 0; readout < last_arrival_ns_.size(); ++readout) {
+    if (accounts_.of(readout) == 0 || last_arrival_ns_[readout] == 0) continue;
+    if (now_ns - last_arrival_ns_[readout] > kStallMin) return true;
+  }
+  return false;
+}
+
+void Adaptive::back_off(TimeNs now_ns) {
+  if (now_ns - backed_off_ns_ < kForgive) return;
+  backed_off_ns_ = now_ns;
+  phase_ = Phase::steady;
+  ceiling_ = target_ * kBackOff;
+  before_push_rate_ = 0;
+  no_push_until_ns_ = now_ns + kPushAgain;
+  move_to(target_ * kBackOff);
+}
+
+// For a moment next to nothing is asked for, so that queues empty and the shortest response time shows.
+void Adaptive::begin_drain(TimeNs now_ns) {
+  phase_ = Phase::drain;
+  drain_base_ns_ = 0;
+  drain_until_ns_ = now_ns + std::max(kDrainMin, 4 * base_ns_);
+  set_window(1);  // one piece at a time
+}
+
+void Adaptive::end_drain(TimeNs now_ns) {
+  phase_ = Phase::steady;
+  if (drain_base_ns_ > 0) base_ns_ = drain_base_ns_;
+  drain_every_ns_ = std::min(2 * drain_every_ns_, kDrainEveryMax);
+  next_drain_ns_ = now_ns + drain_every_ns_;
+  epoch_.limited_ns = 0;
+  epoch_.bytes = 0;
+  epoch_.responses = 0;
+  was_wanting_ = false;
+  move_to(target_);
+}
+
+}  // namespace weir::shaping

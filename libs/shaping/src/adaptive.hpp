@@ -1,0 +1,86 @@
+#pragma once
+
+#include "window.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace weir::shaping {
+
+// Finds the window that keeps the port just full, from response times and from progress, and follows what
+// changes. README.md tells how.
+class Adaptive final : public ByteWindow {
+ public:
+  explicit Adaptive(const ShaperSettings& settings);
+
+  void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) override;
+  std::uint64_t piece_bytes() const override;
+  bool learns() const override { return true; }
+  void response(const Response& response, TimeNs now_ns) override;
+  void end_of_pass(bool wanting, TimeNs now_ns) override;
+  void set_share(const PortShare& share) override;
+  DurationNs base_ns() const override { return base_ns_; }
+
+ private:
+  enum class Phase : std::uint8_t { start_up, steady, drain };
+
+  // What was seen while the window was the limit.
+  struct Epoch {
+    DurationNs limited_ns = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t responses = 0;
+    std::array<std::uint32_t, 512> times_us10{};  // response times, 0.1 us, the latest ones
+
+    [[nodiscard]] double rate() const;                // bytes per ns
+    [[nodiscard]] DurationNs quantile(double share);  // of the response times
+  };
+
+  void finish_epoch(TimeNs now_ns);
+  void start_up(double rate, DurationNs fast);
+  void steady(double rate, DurationNs fast, TimeNs now_ns);
+  void contend(double rate, TimeNs now_ns);
+  void note_rate(double rate);
+  [[nodiscard]] double late_rate() const;
+  [[nodiscard]] bool stalled(TimeNs now_ns) const;
+  void back_off(TimeNs now_ns);
+  void begin_drain(TimeNs now_ns);
+  void end_drain(TimeNs now_ns);
+  void move_to(double window);
+  [[nodiscard]] double floor() const;
+
+  Phase phase_ = Phase::start_up;
+  double target_;   // window, bytes
+  double ceiling_;  // a window that lost data, less a part
+  PortShare share_;
+
+  Epoch epoch_;
+  bool was_wanting_ = false;
+  TimeNs pass_ns_ = 0;
+  std::uint64_t pass_bytes_ = 0;
+
+  [[nodiscard]] DurationNs base() const;  // the port's: of all that share it
+
+  DurationNs base_ns_ = 0;        // shortest response time of late
+  DurationNs drain_base_ns_ = 0;  // in the drain that is under way
+  TimeNs drain_until_ns_ = 0;
+  TimeNs next_drain_ns_ = 0;
+  DurationNs drain_every_ns_;
+
+  static constexpr std::size_t kRates = 32;
+  std::array<double, kRates> rates_{};  // of late epochs
+  std::size_t rates_seen_ = 0;
+  double best_rate_ = 0;  // start-up: of the best epoch
+  double full_rate_ = 0;  // of late, when the port was full; bytes per ns
+
+  double alone_rate_ = 0;  // the port's own, as far as known
+  int low_epochs_ = 0;
+  double before_push_rate_ = 0;  // contending: what the last larger window is compared with
+  double before_push_window_ = 0;
+  TimeNs no_push_until_ns_ = 0;
+
+  std::vector<TimeNs> last_arrival_ns_;  // by readout
+  TimeNs backed_off_ns_ = 0;
+};
+
+}  // namespace weir::shaping

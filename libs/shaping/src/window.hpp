@@ -1,0 +1,88 @@
+#pragma once
+
+#include <weir/shaping/shaper.hpp>
+
+#include <vector>
+
+namespace weir::shaping {
+
+// What is taken and not given back, by readout. A readout's rest is given back with its last answer, so that
+// wrong guesses leave nothing behind.
+class Accounts {
+ public:
+  explicit Accounts(std::uint32_t readouts) : flows_(readouts) {}
+
+  void take(std::uint32_t readout, std::uint32_t fragments, std::uint64_t charge) {
+    Flow& flow = flows_[readout];
+    if (flow.fragments == 0) ++active_;
+    flow.fragments += fragments;
+    flow.charge += charge;
+    taken_ += charge;
+  }
+  void give_back(std::uint32_t readout, std::uint64_t charge) {
+    Flow& flow = flows_[readout];
+    const std::uint64_t back = charge < flow.charge ? charge : flow.charge;
+    flow.charge -= back;
+    taken_ -= back;
+  }
+  void answered(std::uint32_t readout, std::uint32_t fragments) {
+    Flow& flow = flows_[readout];
+    if (flow.fragments == 0) return;  // an answer that nobody asked for
+    flow.fragments -= fragments < flow.fragments ? fragments : flow.fragments;
+    if (flow.fragments == 0) close(flow);
+  }
+  void lost(std::uint32_t readout) {
+    Flow& flow = flows_[readout];
+    if (flow.fragments > 0) close(flow);
+  }
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
+  [[nodiscard]] std::uint64_t of(std::uint32_t readout) const { return flows_[readout].charge; }
+  [[nodiscard]] std::uint32_t active() const { return active_; }  // readouts that owe an answer
+  [[nodiscard]] std::uint32_t readouts() const { return static_cast<std::uint32_t>(flows_.size()); }
+
+ private:
+  struct Flow {
+    std::uint64_t fragments = 0;
+    std::uint64_t charge = 0;
+  };
+  void close(Flow& flow) {
+    taken_ -= flow.charge;
+    flow = {};
+    --active_;
+  }
+
+  std::vector<Flow> flows_;
+  std::uint64_t taken_ = 0;
+  std::uint32_t active_ = 0;
+};
+
+// A window in bytes, given back as they arrive.
+class ByteWindow : public Shaper {
+ public:
+  ByteWindow(std::uint64_t window, std::uint64_t range_bytes, std::uint32_t readouts)
+      : accounts_(readouts), window_(window), range_bytes_(range_bytes) {}
+
+  Credit try_take(const Demand& demand, TimeNs now_ns) override;
+  void take(const Demand& demand, TimeNs now_ns) override;
+  void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) override;
+  void answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) override;
+  void readout_lost(std::uint32_t readout) override { accounts_.lost(readout); }
+  std::uint64_t piece_bytes() const override;
+  std::uint64_t outstanding() const override { return accounts_.taken(); }
+  std::uint64_t window() const override { return window_; }
+
+ protected:
+  // What one readout may hold of the window: one slow source cannot hold it all.
+  [[nodiscard]] virtual std::uint64_t share_of_one() const;
+  [[nodiscard]] std::uint64_t charge_of(const Demand& demand) const;
+  [[nodiscard]] std::uint64_t range_bytes() const { return range_bytes_; }
+  void set_window(std::uint64_t window) { window_ = window; }
+
+  Accounts accounts_;
+
+ private:
+  std::uint64_t window_;
+  std::uint64_t range_bytes_;
+};
+
+}  // namespace weir::shaping
