@@ -169,6 +169,7 @@ void DcmNode::pass(TimeNs now_ns) {
   watch_filter();
   open_assigned();
   drop_silent_readouts();
+  tell_partial_frames();
   if (run_begun_) collector_->pass(now_ns);
   filter_completed();
   submit_jobs();

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kKeyWidth = 12;
 constexpr double kPercent = 100;
+constexpr double kBitsPerByte = 8;
+constexpr double kMega = 1e6;
 constexpr std::size_t kFilesShown = 12;
 constexpr std::size_t kPortsShown = 12;
 
@@ -151,6 +153,10 @@ void add_lab(const Summary& summary, Page& page) {
   }
   page.line("drops", "{}, {} of them later than 1 s after the port's begin", grouped(port_drops(summary)),
             grouped(port_drops_after_1s(summary)));
+  if (summary.lab->machine_drops > 0) {
+    page.line("overload", "{} dropped by this machine's CPUs: the lab is more than it can carry",
+              counted(summary.lab->machine_drops, "frame"));
+  }
   std::vector<const lab::PortReport*> ports;
   for (const lab::PortReport& port : summary.ports) {
     if (port.packets > 0) ports.push_back(&port);
@@ -166,6 +172,12 @@ void add_lab(const Summary& summary, Page& page) {
               bytes_text(static_cast<double>(port.bytes)), counted(port.drops, "frame"));
   }
   if (shown < ports.size()) page.line("", "and {} more that carried something", ports.size() - shown);
+  for (const lab::ForeignReport& flow : summary.foreign) {
+    const double bits_per_s =
+        flow.seconds > 0 ? kBitsPerByte * static_cast<double>(flow.bytes) / flow.seconds : 0;
+    page.line("foreign", "{} to {}: {} in {:.4g} s, {:.4g} Mbit/s", flow.from, flow.to,
+              bytes_text(static_cast<double>(flow.bytes)), flow.seconds, bits_per_s / kMega);
+  }
 }
 
 std::string indented(std::string_view text) {

@@ -75,6 +75,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.processes.emplace_back();
   summary.lab.emplace();
   summary.ports.emplace_back();
+  summary.foreign.emplace_back();
   summary.truth.emplace().bins.emplace_back();
   Names keys;
   add_keys(json::parse(to_json(summary)), "", keys);
