@@ -189,7 +189,7 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   if (!file) return Unexpected<LabError>({file.error(), true});
   const auto plan = lab::plan_lab(*file, &loaded.plan);
   if (!plan) return Unexpected<LabError>({config::to_text(plan.error()), true});
-  auto lab = LabRun::make(*plan, loaded.farm.network().congestion_control());
+  auto lab = LabRun::make(*file, *plan, loaded.farm.network().congestion_control());
   if (!lab) return Unexpected<LabError>(lab.error());
   return std::optional<LabRun>(std::move(*lab));
 }
@@ -223,7 +223,13 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const auto paths = prepare_folder(loaded, screen);
   if (!paths) return fail(err, paths.error());
   say(intentions(loaded));
-  if (*lab) say((*lab)->introduction());
+  if (*lab) {
+    say((*lab)->introduction());
+    if (!write_file(
+            paths->lab,
+            "# Every key of this run's lab. It runs again with: weir run FARM --lab FILE\n" + (*lab)->yaml()))
+      return fail(err, fmt::format("cannot write '{}': {}", paths->lab, std::strerror(errno)));
+  }
   FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level};
   FarmRunView view{[&](const LiveFrame& frame) { screen.show(frame); }, say};
   if (*lab) {
