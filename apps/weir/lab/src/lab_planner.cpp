@@ -13,7 +13,6 @@
 namespace weir::lab {
 namespace {
 
-using config::Problem;
 using config::ProblemKind;
 using config::Problems;
 using config::Role;
