@@ -42,6 +42,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void end_run();
   void finish();
   void send_directory();
+  void share_ports();
   void send_status();
   static void note_missed(Member& member, const v1::Control& message);
   void send_end(messages::Peer& peer);
@@ -74,6 +75,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   std::vector<std::string> faults_text_;  // besides the machine's
   std::uint64_t next_slice_ = 0;          // above all that were announced
   bool directory_changed_ = false;
+  bool ports_changed_ = false;  // who is there, or what is known of a port
   TimeNs begun_ns_ = 0;
   UtcNs begun_utc_ = 0;
   TimeNs gather_until_ns_ = 0;

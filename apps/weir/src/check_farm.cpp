@@ -181,11 +181,12 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   for (const std::string& problem : problems) {
     if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
   }
+  const std::uint64_t early = source_plugin(farm).empty() ? 0 : farm.source().early_bytes();
   const auto nodes = [&](config::Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(size, rate) + network_text(farm, *network, slice);
   text += "\nmemory bounds\n" +
-          memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes()) +
+          memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes() + early) +
           memory_line("DCM", nodes(config::Role::dcm), farm.dcm().buffer_bytes()) +
           memory_line("writer", nodes(config::Role::writer), farm.writer().buffer_bytes());
   if (!source.empty()) text += "\nsource\n" + source;

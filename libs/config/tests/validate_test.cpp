@@ -129,3 +129,14 @@ TEST_CASE("an empty text where something is needed is an error") {
   CHECK(errors("filter:\n  plugin: ''\n") ==
         "farm.yaml:2: filter.plugin: needs a plugin; 'accept-all' keeps everything");
 }
+
+TEST_CASE("a front-end needs a plugin, and is waited for shorter than a slice is") {
+  CHECK(errors("source: {kind: plugin}\n") == "farm.yaml:1: source.plugin: needed by source.kind 'plugin'");
+  CHECK(errors("source: {kind: plugin, plugin: mine}\n").empty());
+  CHECK(errors("source: {kind: udp}\n").empty());
+  CHECK(errors("source:\n  kind: udp\n  plugin: udp\n") ==
+        "farm.yaml:3: source.plugin: source.kind 'udp' names its plugin itself: leave this out, or set "
+        "source.kind to 'plugin'");
+  CHECK_THAT(warnings("source: {kind: udp, wait_ms: 2000}\n"),
+             Catch::ContainsSubstring("source.wait_ms: a slice is given up after dcm.deadline_ms, 1000 ms"));
+}

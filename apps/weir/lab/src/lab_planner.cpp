@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 namespace weir::lab {
 namespace {
 
-using config::Problem;
 using config::ProblemKind;
 using config::Problems;
 using config::Role;
