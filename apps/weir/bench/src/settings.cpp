@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <set>
+#include <string>
 
 namespace weir::bench {
 namespace {
@@ -51,16 +53,18 @@ const std::array<Setting, 9> kSettings = {{
     {[](const NetworkPoint& point) { return point.congestion; }},
 }};
 
-// A quota in fragments is an axis only where every window is one.
+// A quota in fragments is an axis only where every window is one, and any setting only where it was varied
+// for one shaper: else there is nothing to connect.
 bool may_be_axis(const Setting& setting, const std::vector<NetworkResult>& results) {
   if (setting.value == nullptr) return false;
   const bool quota = &setting == &kSettings[1];
-  std::set<double> values;
+  std::map<std::string, std::set<double>> values;
   for (const NetworkResult& result : results) {
     if (quota && result.point.window_bytes > 0) return false;
-    if (const double value = setting.value(result.point); value > 0) values.insert(value);
+    if (const double value = setting.value(result.point); value > 0)
+      values[result.point.shaper].insert(value);
   }
-  return values.size() > 1;
+  return std::any_of(values.begin(), values.end(), [](const auto& one) { return one.second.size() > 1; });
 }
 
 bool same_text(const Setting& a, const Setting& b, const NetworkPoint& point) {

@@ -60,6 +60,12 @@ TEST_CASE("quotas alone are drawn in fragments, beside windows in bytes in bytes
   CHECK(axis_of(results).value(results[1].point) == Approx(131.072));
 }
 
+TEST_CASE("one window of each of two shapers is no axis") {
+  NetworkOptions options;
+  options.shapers = {"fragment-credits", "byte-credits"};
+  CHECK(axis_of(results_of(options)).value == nullptr);
+}
+
 TEST_CASE("a shaper without a window is a level from end to end") {
   NetworkOptions options;
   options.name = "test";
