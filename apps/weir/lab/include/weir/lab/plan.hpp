@@ -122,10 +122,6 @@ struct LabPlan {
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;
-  // Fragments that all hosts with DCMs can take in at most: of frames of full length what is left after
-  // headers with time stamps, preamble, gap and checksum, and what a host has itself on top. 0: not limited,
-  // or no DCM.
-  [[nodiscard]] double payload_bound_bytes_per_s() const;
 };
 
 // Where the supervisor is, and `weir run` meets it.
