@@ -249,7 +249,9 @@ void DcmNode::filter_completed() {
     if (work.pushed) pushing_->window.left(slice->id());
     if (work.unbound) continue;
     if (slice->step == 0) {
-      latency_.record(microseconds(slice->last_fragment_ns - slice->first_request_ns));
+      // Of a pushed slice perhaps nothing has come.
+      const TimeNs begun = slice->first_request_ns != 0 ? slice->first_request_ns : slice->last_fragment_ns;
+      latency_.record(microseconds(slice->last_fragment_ns - begun));
       build_latency_.record(
           microseconds(slice->last_fragment_ns - (work.pushed ? work.due_ns : slice->assigned_ns)));
     }
