@@ -1,5 +1,5 @@
-# Two things can be installed: Runtime, the farm (executables, plugins, configurations), and FilterSDK, what a
-# filter outside this tree is built with.
+# Three things can be installed: Runtime, the farm (executables, plugins, configurations), and FilterSDK and SourceSDK,
+# what a filter or a source outside this tree is built with.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -19,19 +19,29 @@ endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs/" DESTINATION "${CMAKE_INSTALL_DATADIR}/weir/configs"
         COMPONENT Runtime FILES_MATCHING PATTERN "*.yaml")
 
-if(TARGET weir_filter_abi)
-  set_target_properties(weir_filter_abi PROPERTIES EXPORT_NAME FilterSDK)
-  install(TARGETS weir_filter_abi EXPORT WeirFilterSDK
-          FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT FilterSDK)
-  install(EXPORT WeirFilterSDK NAMESPACE Weir:: FILE WeirFilterSDK.cmake
-          DESTINATION "${WEIR_INSTALL_PACKAGE}" COMPONENT FilterSDK)
-  configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/WeirConfig.cmake.in"
-    "${PROJECT_BINARY_DIR}/WeirConfig.cmake" INSTALL_DESTINATION "${WEIR_INSTALL_PACKAGE}"
-    PATH_VARS WEIR_INSTALL_PLUGINS)
-  # The C++ header may gain members between minor versions until 1.0; the plugin ABI has its own number.
-  write_basic_package_version_file("${PROJECT_BINARY_DIR}/WeirConfigVersion.cmake"
-    COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+# weir_install_sdk(COMPONENT TARGET MODULE): a kit for plugins of one kind, complete by itself. What all kits share is
+# installed with each.
+function(weir_install_sdk component target module)
+  if(NOT TARGET ${target})
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${component})
+  install(TARGETS ${target} EXPORT Weir${component}
+          FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT ${component})
+  install(TARGETS weir_plugin_abi
+          FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT ${component})
+  install(EXPORT Weir${component} NAMESPACE Weir:: FILE Weir${component}.cmake
+          DESTINATION "${WEIR_INSTALL_PACKAGE}" COMPONENT ${component})
   install(FILES "${PROJECT_BINARY_DIR}/WeirConfig.cmake" "${PROJECT_BINARY_DIR}/WeirConfigVersion.cmake"
-          "${PROJECT_SOURCE_DIR}/cmake/WeirFilterPlugin.cmake"
-          DESTINATION "${WEIR_INSTALL_PACKAGE}" COMPONENT FilterSDK)
-endif()
+          "${PROJECT_SOURCE_DIR}/cmake/${module}"
+          DESTINATION "${WEIR_INSTALL_PACKAGE}" COMPONENT ${component})
+endfunction()
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/WeirConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/WeirConfig.cmake" INSTALL_DESTINATION "${WEIR_INSTALL_PACKAGE}"
+  PATH_VARS WEIR_INSTALL_PLUGINS)
+# The C++ headers may gain members between minor versions until 1.0; the plugin ABIs have their own numbers.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/WeirConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+weir_install_sdk(FilterSDK weir_filter_abi WeirFilterPlugin.cmake)
+weir_install_sdk(SourceSDK weir_source_abi WeirSourcePlugin.cmake)

@@ -2,6 +2,7 @@
 include_guard(GLOBAL)
 include(WeirLayers)
 include(WeirFilterPlugin)
+include(WeirSourcePlugin)
 
 # weir_add_library(NAME n LAYER k [SOURCES ...] [DEPENDS ...] [LINKS ...] [PRIVATE_LINKS ...])
 #   Target weir_n, alias weir::n: a static library, or an interface library when it has no SOURCES. The
@@ -34,6 +35,9 @@ function(weir_add_library)
   endif()
 
   list(TRANSFORM arg_DEPENDS PREPEND weir:: OUTPUT_VARIABLE libraries)
+  if(NOT arg_SOURCES)  # an installed kit brings the headers of what it is made of
+    list(TRANSFORM libraries REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>")
+  endif()
   target_link_libraries(${target} ${interface} ${libraries} ${arg_LINKS})
   if(arg_PRIVATE_LINKS)
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LINKS})
@@ -54,22 +58,26 @@ function(weir_add_app)
   set_property(GLOBAL APPEND PROPERTY WEIR_APP_TARGETS ${arg_NAME})
 endfunction()
 
-# weir_add_plugin(NAME two-step SOURCES ... [DEPENDS ...] [LINKS ...])
-#   A filter plugin <build>/plugins/two-step.so. It sees filter_abi, and exports what the ABI's header marks.
+# weir_add_plugin(NAME two-step [KIND filter] SOURCES ... [DEPENDS ...] [LINKS ...])
+#   A plugin <build>/plugins/two-step.so: a filter, or with KIND source a source. It sees filter_abi or source_abi, and
+#   exports what that header marks.
 function(weir_add_plugin)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;DEPENDS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;KIND" "SOURCES;DEPENDS;LINKS")
   weir_require_arguments(weir_add_plugin NAME SOURCES)
-  if(NOT TARGET Weir::FilterSDK)
-    add_library(Weir::FilterSDK ALIAS weir_filter_abi)
+  weir_default(arg_KIND filter)
+  string(REPLACE "filter" "Filter" kit "${arg_KIND}")
+  string(REPLACE "source" "Source" kit "${kit}")
+  if(NOT TARGET Weir::${kit}SDK)
+    add_library(Weir::${kit}SDK ALIAS weir_${arg_KIND}_abi)
   endif()
   set(target plugin_${arg_NAME})
-  weir_add_filter_plugin(${target} ${arg_SOURCES})
+  cmake_language(CALL weir_add_${arg_KIND}_plugin ${target} ${arg_SOURCES})
   weir_compile_options(${target})
   weir_link_libraries(${target} "${arg_DEPENDS}" "${arg_LINKS}")
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${arg_NAME}
     LIBRARY_OUTPUT_DIRECTORY "${WEIR_PLUGIN_OUTPUT_DIRECTORY}")
-  weir_register_library(${arg_NAME} ${WEIR_LAYER_TOP} "filter_abi;${arg_DEPENDS}" "")
+  weir_register_library(${arg_NAME} ${WEIR_LAYER_TOP} "${arg_KIND}_abi;${arg_DEPENDS}" "")
   set_property(GLOBAL APPEND PROPERTY WEIR_PLUGIN_TARGETS ${target})
 endfunction()
 

@@ -1,4 +1,5 @@
-# Installs the FilterSDK of WEIR_BUILD into a prefix below OUT, and builds both PROJECTS against it from nothing.
+# Installs each SDK of WEIR_BUILD into a prefix of its own below OUT, and builds the PROJECTS that need it against that,
+# from nothing.
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
@@ -8,10 +9,14 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE "${OUT}")
-run("${CMAKE_COMMAND}" --install "${WEIR_BUILD}" --component FilterSDK --prefix "${OUT}/prefix")
-foreach(project project c-project)
-  run("${CMAKE_COMMAND}" -S "${PROJECTS}/${project}" -B "${OUT}/${project}" -G "${GENERATOR}"
-      "-DCMAKE_PREFIX_PATH=${OUT}/prefix" "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
-      "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${OUT}/plugins" -DCMAKE_BUILD_TYPE=Release)
-  run("${CMAKE_COMMAND}" --build "${OUT}/${project}")
+set(FilterSDK_projects project c-project)
+set(SourceSDK_projects source-project source-c-project)
+foreach(kit FilterSDK SourceSDK)
+  run("${CMAKE_COMMAND}" --install "${WEIR_BUILD}" --component ${kit} --prefix "${OUT}/${kit}")
+  foreach(project ${${kit}_projects})
+    run("${CMAKE_COMMAND}" -S "${PROJECTS}/${project}" -B "${OUT}/${project}" -G "${GENERATOR}"
+        "-DCMAKE_PREFIX_PATH=${OUT}/${kit}" "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
+        "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${OUT}/plugins" -DCMAKE_BUILD_TYPE=Release)
+    run("${CMAKE_COMMAND}" --build "${OUT}/${project}")
+  endforeach()
 endforeach()

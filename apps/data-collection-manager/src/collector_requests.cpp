@@ -97,7 +97,9 @@ std::optional<std::size_t> Collector::choose_readout(const Gathering& gathering)
 std::uint64_t Collector::bytes_left(const Gathering& gathering, std::uint32_t readout) const {
   const Flow& flow = flows_[readout];
   const std::size_t sources = gathering.selection->by_readout[readout].size();
-  std::uint64_t left = flow.expected * (sources - gathering.parts[readout].next) / flow.sources;
+  const Gathering::Part& part = gathering.parts[readout];
+  std::uint64_t left = flow.expected * (sources - part.next) / flow.sources;
+  left -= std::min<std::uint64_t>(left, part.offset);
   for (const assembly::RangeWanted& range : gathering.ranges) {
     if (assembler_.sources()[range.source].readout == readout) left += range.length;
   }

@@ -171,6 +171,7 @@ void DcmNode::pass(TimeNs now_ns) {
   watch_filter();
   open_assigned();
   drop_silent_readouts();
+  tell_partial_frames();
   if (pushing_) ask_for_overdue();
   if (run_begun_) collector_->pass(now_ns);
   filter_completed();

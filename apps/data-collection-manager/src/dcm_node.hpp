@@ -110,6 +110,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void release(Work& work);
   [[nodiscard]] std::shared_ptr<const Selection> first_selection(const assembly::Slice& slice) const;
   static Work& work_of(const assembly::Slice& slice);
+  void tell_partial_frames();
   void drop_silent_readouts();
   void send_requests();
   void load_filter();

@@ -1,6 +1,5 @@
 // Push running: slices that readouts send on their own.
 #include "dcm_node.hpp"
-
 #include <weir/base/assert.hpp>
 
 #include <algorithm>
@@ -102,9 +101,8 @@ void DcmNode::ask_for_overdue() {
     if (due->all) {
       ++pushing_->asked_for;
     } else {
-      std::erase_if(readouts, [&](std::uint32_t readout) {
-        return !pushing_->window.passed_by(readout, due->slice);
-      });
+      std::erase_if(readouts,
+                    [&](std::uint32_t readout) { return !pushing_->window.passed_by(readout, due->slice); });
     }
     collector_->ask_for_rest(*slice, readouts);
   }

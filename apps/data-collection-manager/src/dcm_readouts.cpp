@@ -14,6 +14,19 @@ void DcmNode::send_requests() {
     readout.frames.clear();
     collector_->take_frames(i, readout.frames);
     readout.link->peer().stream().append(readout.frames);
+    if (collector_->take_quiet(i)) readout.link->peer().stream().acknowledge();
+  }
+}
+
+// What has come of a frame that is not whole yet leaves the window, too.
+void DcmNode::tell_partial_frames() {
+  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    Readout& readout = readouts_[i];
+    if (!readout.link || !readout.link->ready()) continue;
+    const std::size_t here = readout.link->peer().payload_here();
+    if (here <= readout.told_bytes) continue;
+    collector_->arrived(i, readout.reception.slice, here - readout.told_bytes, now_ns_);
+    readout.told_bytes = here;
   }
 }
 

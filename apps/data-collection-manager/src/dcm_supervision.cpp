@@ -221,8 +221,9 @@ v1::Report DcmNode::make_report(bool final) {
   gauges["shaper.window"] = static_cast<double>(shaper.window());
   gauges["shaper.outstanding"] = static_cast<double>(shaper.outstanding());
   gauges["shaper.base_us"] = static_cast<double>(shaper.base_ns()) / kMicrosecond;
-  spdlog::debug("shaper window={} outstanding={} base_us={} piece_bytes={}", shaper.window(),
-                shaper.outstanding(), shaper.base_ns() / kMicrosecond, shaper.piece_bytes());
+  spdlog::debug("shaper window={} outstanding={} base_us={} piece_bytes={} received_bytes={} now_ns={}",
+                shaper.window(), shaper.outstanding(), shaper.base_ns() / kMicrosecond, shaper.piece_bytes(),
+                fragments.bytes, now_ns_);
   gauges["shipments_waiting"] = static_cast<double>(outlet_->waiting());
   node::add_sum(report, "rejected", counts_.rejected);
   node::add_sum(report, "stored", counts_.stored);

@@ -76,9 +76,10 @@ void PushSender::compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns) {
   clocks_since_ns_ = now_ns;
   if (std::abs(ahead_ns_) <= clock_offset_max_ns_) return;
   if (++clocks_off_ > 1) return;
-  spdlog::warn("clock ahead_us={} text=\"this host's clock is not that of the supervisor: slots do not fit; "
-               "synchronise the clocks, or raise readout.clock_offset_ms\"",
-               ahead_ns_ / kMicrosecond);
+  spdlog::warn(
+      "clock ahead_us={} text=\"this host's clock is not that of the supervisor: slots do not fit; "
+      "synchronise the clocks, or raise readout.clock_offset_ms\"",
+      ahead_ns_ / kMicrosecond);
 }
 
 void PushSender::expect(SliceId slice, TimeNs ready_ns) {
@@ -148,8 +149,8 @@ source::Fragment PushSender::shown(SliceId slice, SourceId source, const source:
   }
   shown = fragment;
   shown.status = FragmentStatus::truncated;
-  shown.bytes = fragment.bytes.first(
-      std::min<std::size_t>(fragment.bytes.size(), barrel_.settings().overrun_bytes));
+  shown.bytes =
+      fragment.bytes.first(std::min<std::size_t>(fragment.bytes.size(), barrel_.settings().overrun_bytes));
   shown.crc32c = checksums_ ? crc32c(shown.bytes) : 0;
   return shown;
 }

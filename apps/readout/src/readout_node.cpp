@@ -24,6 +24,9 @@ source::BufferLimits limits(const v1::Farm& farm) {
   limits.bytes_max = farm.readout().buffer_bytes();
   limits.slices_max = farm.readout().buffer_slices();
   limits.parked_max = farm.readout().parked_max();
+  limits.early_bytes_max = farm.source().early_bytes();
+  limits.early_slices_max = farm.source().early_slices();
+  limits.wait_ns = farm.source().wait_ms() * kMillisecond;
   limits.ids_ascend = farm.trigger().mode() != v1::TriggerSettings::MODE_NETWORK &&
                       farm.trigger().mode() != v1::TriggerSettings::MODE_FILE;
   return limits;
@@ -39,7 +42,8 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
     : setup_(setup),
       environment_(std::move(environment)),
       identity_(setup.identity),
-      buffer_(make_sources(setup), limits(setup.farm)),
+      front_end_(FrontEnd::make(setup, environment_)),
+      buffer_(front_end_ ? front_end_->sources() : make_sources(setup), limits(setup.farm)),
       push_(PushSender::make(setup)),
       truth_(setup),
       door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
@@ -47,6 +51,7 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
                   setup_.farm.network().reconnect_ms() * kMillisecond,
                   setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this) {
   now_ns_ = environment_.clock.now_ns();
+  if (front_end_) front_end_->attach(buffer_, *this);
   auto at = door_.open(environment_.network, setup_.listen);
   if (!at) throw std::runtime_error(at.error());
   identity_.listen = *at;
@@ -57,7 +62,9 @@ void ReadoutNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   door_.tick();
   supervisor_.tick(environment_.network, now_ns);
+  if (run_begun_ && !ended_) buffer_.tick(now_ns, *this);
   make_announced();
+  if (front_end_) front_end_->pass(now_ns);
   tell_throttle();
   hold_back_slow_peers();
   push();
@@ -142,8 +149,10 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (run_begun_) return;
   run_begun_ = true;
   buffer_.begin_run(RunNumber(begin.run()));
+  buffer_.tick(now_ns_, *this);  // from when on it waits for what is announced
   // Slices from before this process took part: nobody can have their data.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
+  if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));
 }
 
 Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Control& message) {
@@ -180,12 +189,19 @@ Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announ
     truth_.record(setup_.run, trigger);
     backlog_.push_back(trigger);
   }
+  if (front_end_ && run_begun_ && !ended_) tell_front_end(static_cast<std::size_t>(rows));
   make_announced();
   if (push_) expect_to_push(announce);
   return {};
 }
 
+void ReadoutNode::tell_front_end(std::size_t fresh) {
+  triggers_.assign(backlog_.end() - static_cast<std::ptrdiff_t>(fresh), backlog_.end());
+  front_end_->announced(triggers_);
+}
+
 void ReadoutNode::on_end_run() {
+  if (front_end_) front_end_->end_run();
   if (push_) push_->end_run();
   if (run_begun_) buffer_.end_run(*this);
   ended_ = true;
@@ -222,10 +238,15 @@ v1::Report ReadoutNode::make_report(bool final) {
   counters["readout.parked"] = buffer.parked_total;
   counters["readout.clears_unknown"] = buffer.clears_unknown;
   counters["readout.held_back"] = held_back_;
+  if (front_end_) {
+    counters["readout.not_arrived"] = buffer.not_arrived;
+    counters["readout.passed_absent"] = buffer.passed_absent;
+    front_end_->add_to(report);
+  }
   if (push_) push_->add_to(report);
   auto& gauges = *report.mutable_gauges();
   gauges["slices_in_flight"] = static_cast<double>(buffer.slices_held);
-  gauges["buffer_bytes_used"] = static_cast<double>(buffer.bytes_held);
+  gauges["buffer_bytes_used"] = static_cast<double>(buffer.bytes_held + buffer.bytes_early);
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
   const source::Throttle throttle = buffer_.throttle();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "front_end.hpp"
 #include "push_sender.hpp"
 #include "sources.hpp"
 #include <weir/messages/peer.hpp>
@@ -34,6 +35,7 @@ class ReadoutNode final : public node::Node,
   void on_begin_run(const v1::BeginRun& begin) override;
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
   Expected<void, wire::WireError> take_announcements(const v1::Announce& announce);
+  void tell_front_end(std::size_t fresh);  // announcements
   void on_end_run() override;
   bool run_ended() const override { return ended_; }
   v1::Report make_report(bool final) override;
@@ -63,6 +65,7 @@ class ReadoutNode final : public node::Node,
   TimeNs now_ns_ = 0;
   messages::PeerInfo identity_;  // with the real port
   messages::PeerCounters peer_counters_;
+  std::unique_ptr<FrontEnd> front_end_;  // where the sources are a plugin's
   source::FragmentBuffer buffer_;
   std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;

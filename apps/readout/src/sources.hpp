@@ -2,6 +2,7 @@
 
 #include <weir/ingest/sources.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/readout/source_settings.hpp>
 #include <weir/source/detector.hpp>
 #include <weir/source/source.hpp>
 
@@ -10,8 +11,6 @@
 #include <vector>
 
 namespace weir::readout {
-
-[[nodiscard]] ingest::SourceSettings source_settings(const v1::Farm& farm);
 
 // The sources of this readout as the farm file describes them, masked ones left out. Throws
 // std::runtime_error.

@@ -59,7 +59,8 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
 // Where data comes by the clock, triggers are made at their time.
 TimeNs SupervisorNode::wake_at_ns() const {
   const auto mode = setup_.farm.trigger().mode();
-  const bool by_the_clock = mode == v1::TriggerSettings::MODE_CLOCK || mode == v1::TriggerSettings::MODE_RATE ||
+  const bool by_the_clock = mode == v1::TriggerSettings::MODE_CLOCK ||
+                            mode == v1::TriggerSettings::MODE_RATE ||
                             mode == v1::TriggerSettings::MODE_POISSON;
   const bool push = setup_.farm.run().mode() == v1::RunSettings::MODE_PUSH;
   if (!push || !by_the_clock || state_ != State::running) return node::Node::wake_at_ns();

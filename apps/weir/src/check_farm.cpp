@@ -2,11 +2,15 @@
 #include "text.hpp"
 #include <weir/filter_host/plugin.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/node/push.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
+#include <weir/run/records.hpp>
+#include <weir/source_host/plugin.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 
@@ -76,6 +80,24 @@ std::string plan_table(const LoadedFarm& loaded) {
   return text;
 }
 
+// What comes to one DCM at a time, to be held against the buffer of its port.
+std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
+  if (!node::is_push(loaded.farm)) return {};
+  const node::PushTiming timing = node::push_timing(loaded.farm);
+  const std::size_t readouts = std::max<std::size_t>(1, loaded.plan.of_role(config::Role::readout).size());
+  const std::size_t group = timing.barrel ? std::min<std::size_t>(timing.group, readouts) : readouts;
+  std::string text =
+      fmt::format("  pushed: {} readout{} send{} {} to a DCM at a time", group, group == 1 ? "" : "s",
+                  group == 1 ? "s" : "",
+                  bytes_text(slice_bytes * static_cast<double>(group) / static_cast<double>(readouts)));
+  if (timing.barrel) {
+    text += fmt::format(", in slots of {:g} ms; the last begin {} slots after the slice",
+                        static_cast<double>(timing.slot_ns) / static_cast<double>(kMillisecond),
+                        timing.delay_slots(readouts - 1));
+  }
+  return text + "\n";
+}
+
 std::string expectations(const LoadedFarm& loaded) {
   const SliceSize size = slice_size(loaded);
   std::string text = fmt::format("  a slice is {} {}", size.kind, bytes_text(size.bytes));
@@ -88,7 +110,7 @@ std::string expectations(const LoadedFarm& loaded) {
   }
   if (rate > 0)
     text += fmt::format("; {:g} a second make {}/s into the DCMs", rate, bytes_text(size.bytes * rate));
-  return text + "\n";
+  return text + "\n" + push_line(loaded, size.bytes);
 }
 
 // Empty, or why the DCMs will not load the filter.
@@ -97,6 +119,19 @@ std::string filter_problem(const v1::Farm& farm, std::string& description) {
   folders.push_back(node::plugin_folder());
   const auto plugin = filter_host::FilterPlugin::load(farm.filter().plugin(), folders);
   if (!plugin) return "filter.plugin: " + plugin.error().text;
+  description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
+                            (*plugin)->description(), (*plugin)->path());
+  return {};
+}
+
+// Empty, or why the readouts will not load the source plugin, where there is one.
+std::string source_problem(const v1::Farm& farm, std::string& description) {
+  const std::string name = source_plugin(farm);
+  if (name.empty()) return {};
+  std::vector<std::string> folders(farm.source().search_path().begin(), farm.source().search_path().end());
+  folders.push_back(node::plugin_folder());
+  const auto plugin = source_host::SourcePlugin::load(name, folders);
+  if (!plugin) return "source.plugin: " + plugin.error().text;
   description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
                             (*plugin)->description(), (*plugin)->path());
   return {};
@@ -112,9 +147,12 @@ int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
   }
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   const v1::Farm& farm = loaded->farm;
+  std::string source;
   std::string filter;
-  const std::string problem = filter_problem(farm, filter);
-  if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
+  const std::string problems[] = {source_problem(farm, source), filter_problem(farm, filter)};
+  for (const std::string& problem : problems) {
+    if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
+  }
   const auto nodes = [&](config::Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded);
@@ -122,9 +160,10 @@ int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
           memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes()) +
           memory_line("DCM", nodes(config::Role::dcm), farm.dcm().buffer_bytes()) +
           memory_line("writer", nodes(config::Role::writer), farm.writer().buffer_bytes());
+  if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);
-  if (!problem.empty()) return kExitUsage;
+  if (!problems[0].empty() || !problems[1].empty()) return kExitUsage;
   fmt::print(out, "\n{} is good{}.\n", options.farm_file, loaded->warnings.empty() ? "" : ", with warnings");
   return kExitFine;
 }

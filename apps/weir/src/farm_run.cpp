@@ -241,7 +241,7 @@ Expected<void, wire::WireError> FarmRun::on_control(messages::Peer&, const v1::C
     const std::string& state = message.status().state();
     if (stage_ == Stage::gathering && state != "gathering") {
       stage_ = Stage::running;
-      if (view_.begun) view_.begun();
+      if (view_.begun) view_.begun(static_cast<DurationNs>(message.status().run_ns()));
     }
     run_over_ = run_over_ || state == "reporting" || state == "done";
     result_.last_status = message.status();

@@ -7,6 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace weir::run {
 namespace {
@@ -26,6 +30,21 @@ int refuse(std::FILE* err, const std::string& why, int status) {
 
 int refuse(std::FILE* err, const lab::NetworkError& error) {
   return refuse(err, error.what, error.usage ? kExitUsage : kExitFailed);
+}
+
+// The line of a lab that stays runs in a process that ends when its devices are removed.
+Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::Network& network) {
+  auto relay = lab::Relay::open(plan, network);
+  if (!relay) return Unexpected<std::string>(relay.error());
+  const pid_t pid = ::fork();
+  if (pid < 0)
+    return Unexpected<std::string>(std::string("cannot start the line's process: ") + std::strerror(errno));
+  if (pid > 0) return {};
+  ::setsid();
+  const int nothing = ::open("/dev/null", O_RDWR);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, stream);
+  relay->run();
+  ::_exit(0);
 }
 
 void print_hosts(const lab::LabPlan& plan, std::FILE* out) {
@@ -50,6 +69,12 @@ int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
   const auto network = lab::Network::make(*plan);
   if (!network) return refuse(err, network.error());
   if (const auto named = lab::give_names(*plan, *network); !named) return refuse(err, named.error());
+  if (plan->line) {
+    if (const auto left = leave_relay(*plan, *network); !left) {
+      (void)lab::remove_names(plan->name);
+      return refuse(err, left.error(), kExitFailed);
+    }
+  }
   fmt::print(out, "lab {} is up: {}, {} hosts\n", plan->name, plan->topology, plan->hosts.size());
   print_hosts(*plan, out);
   fmt::print(out, "run something on a host:  ip netns exec weir.{}.{} COMMAND\nend it:  weir lab down {}\n",
@@ -61,6 +86,7 @@ int lab_down(const LabOptions& options, std::FILE* out, std::FILE* err) {
   const auto plan = plan_of(options);
   if (!plan) return refuse(err, plan.error(), kExitUsage);
   const std::size_t present = lab::names_present(plan->name).size();
+  if (present > 0 && plan->line) lab::remove_line(*plan);
   if (const auto removed = lab::remove_names(plan->name); !removed) return refuse(err, removed.error());
   fmt::print(out, "lab {} {}\n", plan->name, present == 0 ? "was not up" : "is down");
   return 0;

@@ -1,10 +1,17 @@
+#include "text.hpp"
 #include <weir/run/lab_run.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::run {
+namespace {
+
+constexpr double kPercent = 100;
+
+}  // namespace
 
 Expected<config::LabFile, std::string> load_lab(const std::string& path,
                                                 const std::vector<std::string>& sets) {
@@ -20,20 +27,41 @@ Expected<config::LabFile, std::string> load_lab(const std::string& path,
 }
 
 LabRun::LabRun(lab::LabPlan plan, lab::Network network, lab::Counters counters)
-    : plan_(std::move(plan)), network_(std::move(network)), counters_(std::move(counters)), record_(plan_) {}
+    : plan_(std::move(plan)),
+      network_(std::move(network)),
+      counters_(std::move(counters)),
+      ports_(plan_.counted_ports()),
+      record_(ports_) {}
 
-Expected<LabRun, LabError> LabRun::make(const lab::LabPlan& plan) {
+Expected<LabRun, LabError> LabRun::make(const lab::LabPlan& plan, const std::string& congestion_control) {
+  const auto failed = [&](const std::string& why, bool usage) {
+    return Unexpected<LabError>({fmt::format("lab {}: {}", plan.name, why), usage});
+  };
   auto network = lab::Network::make(plan);
-  if (!network) {
-    return Unexpected<LabError>(
-        {fmt::format("lab {}: {}", plan.name, network.error().what), network.error().usage});
-  }
+  if (!network) return failed(network.error().what, network.error().usage);
   auto counters = lab::Counters::open(plan, *network);
-  if (!counters) return Unexpected<LabError>({fmt::format("lab {}: {}", plan.name, counters.error()), false});
-  if (const auto entered = network->enter(lab::kControl); !entered) {
-    return Unexpected<LabError>({fmt::format("lab {}: {}", plan.name, entered.error()), false});
+  if (!counters) return failed(counters.error(), false);
+  LabRun run(plan, std::move(*network), std::move(*counters));
+  if (plan.line) {
+    auto relay = lab::Relay::open(plan, run.network_);
+    if (!relay) return failed(relay.error(), false);
+    run.relay_ = std::move(*relay);
+    run.relay_->start();
   }
-  return LabRun(plan, std::move(*network), std::move(*counters));
+  if (!plan.foreign.empty()) {
+    auto traffic = lab::Traffic::open(plan, run.network_, congestion_control);
+    if (!traffic) return failed(traffic.error(), false);
+    run.traffic_ = std::move(*traffic);
+  }
+  if (const auto entered = run.network_.enter(lab::kControl); !entered) return failed(entered.error(), false);
+  return run;
+}
+
+std::string LabRun::introduction() const {
+  return fmt::format("in lab {}: {}, {}{}", plan_.name, plan_.topology, counted(plan_.hosts.size(), "host"),
+                     network_.in_order() ? ""
+                                         : "; frames may overtake each other here, which TCP takes for loss: "
+                                           "receive packet steering cannot be set");
 }
 
 std::map<std::string, NodePlace> LabRun::places() const {
@@ -49,20 +77,45 @@ std::map<std::string, NodePlace> LabRun::places() const {
   return places;
 }
 
+const std::vector<lab::PortCount>& LabRun::read() {
+  counts_ = counters_.read();
+  if (relay_) {
+    for (const lab::PortCount& count : relay_->counts()) counts_.push_back(count);
+  }
+  return counts_;
+}
+
 void LabRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   if (now_ns < next_sample_ns_) return;
   next_sample_ns_ = now_ns + lab::kSampleInterval;
-  record_.take(now_ns, counters_.read());
+  record_.take(now_ns, read());
+}
+
+void LabRun::begun(DurationNs ago_ns) {
+  if (traffic_) traffic_->start(ago_ns);
+}
+
+std::string LabRun::live_line() const {
+  std::uint64_t drops = 0;
+  for (const lab::PortCount& count : counts_) drops += count.drops;
+  const std::vector<double>& use = record_.use_now();
+  const auto busiest = std::max_element(use.begin(), use.end());
+  if (busiest == use.end()) return {};
+  return fmt::format("lab {}: busiest port {} at {:.0f} %, {} dropped", plan_.name,
+                     ports_[static_cast<std::size_t>(busiest - use.begin())].name, kPercent * *busiest,
+                     counted(drops, "frame"));
 }
 
 void LabRun::account(Summary& summary) {
-  record_.take(now_ns_ + 1, counters_.read());
+  if (traffic_) summary.foreign = traffic_->stop();
+  record_.take(now_ns_ + 1, read());
   summary.ports = record_.report(summary.duration_s);
   LabSummary& lab = summary.lab.emplace();
   lab.name = plan_.name;
   lab.topology = plan_.topology;
   lab.hosts = plan_.hosts.size();
+  lab.machine_drops = lab::machine_drops() - machine_drops_before_;
   lab.payload_bound_bytes_per_s = plan_.payload_bound_bytes_per_s();
   if (lab.payload_bound_bytes_per_s > 0) {
     lab.payload_share = summary.goodput_bytes_per_s / lab.payload_bound_bytes_per_s;

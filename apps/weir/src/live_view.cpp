@@ -143,6 +143,7 @@ std::vector<std::string> format_live(const LiveFrame& frame, std::size_t columns
   lines.push_back(fmt::format("{:>7.1f} s  {}: {} triggered, {} stored, {} rejected, {} discarded",
                               frame.run_s, frame.state, frame.triggered, frame.stored, frame.rejected,
                               frame.discarded));
+  if (!frame.lab.empty()) lines.push_back("  " + frame.lab);
   lines.push_back(heading());
   for (const LiveRow& row : frame.rows.size() > rows_max ? by_role(frame.rows) : frame.rows) {
     lines.push_back(line_of(row));

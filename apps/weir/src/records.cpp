@@ -5,6 +5,7 @@
 #include <weir/run/version.hpp>
 #include <weir/storage/format.hpp>
 #include <weir/weir_filter.h>
+#include <weir/weir_source.h>
 #include <weir/wire/frame.hpp>
 
 #include <fmt/format.h>
@@ -52,8 +53,9 @@ std::string read_file(const std::string& path) {
   return std::move(bytes).str();
 }
 
-std::string filter_record(const v1::Farm& farm, const std::string& plugin_path) {
-  std::string text = fmt::format("filter:\n  plugin: {}\n", yaml_text(farm.filter().plugin()));
+std::string plugin_record(const char* kind, const std::string& name, const std::string& plugin_path) {
+  if (name.empty()) return {};
+  std::string text = fmt::format("{}:\n  plugin: {}\n", kind, yaml_text(name));
   if (plugin_path.empty()) return text;
   const std::string library = read_file(plugin_path);
   const std::uint32_t crc =
@@ -101,6 +103,11 @@ std::vector<std::string> file_names_in(const std::string& folder) {
   return names;
 }
 
+std::string source_plugin(const v1::Farm& farm) {
+  if (farm.source().kind() == v1::SourceSettings::KIND_UDP) return "udp";
+  return farm.source().kind() == v1::SourceSettings::KIND_PLUGIN ? farm.source().plugin() : std::string();
+}
+
 std::string locate_plugin(const std::string& name_or_path, const std::vector<std::string>& folders) {
   std::error_code none;
   if (name_or_path.find('/') != name_or_path.npos || name_or_path.ends_with(".so")) {
@@ -114,12 +121,15 @@ std::string locate_plugin(const std::string& name_or_path, const std::vector<std
 }
 
 std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
-                         const std::string& plugin_path) {
+                         const PluginPaths& plugins) {
   std::string text = fmt::format("run: {}\nfarm: {}\nbegin: {}\n", farm.run().number(),
                                  yaml_text(farm.farm()), utc_text(begin_utc));
-  text += fmt::format("versions:\n  weir: {}\n  wire: {}\n  file_format: {}\n  filter_abi: {}\n", kVersion,
-                      wire::kVersion, storage::kFormatVersion, WEIR_FILTER_ABI_VERSION);
-  text += filter_record(farm, plugin_path) + nodes_record(plan) + "configuration:\n";
+  text += fmt::format(
+      "versions:\n  weir: {}\n  wire: {}\n  file_format: {}\n  filter_abi: {}\n  source_abi: {}\n", kVersion,
+      wire::kVersion, storage::kFormatVersion, WEIR_FILTER_ABI_VERSION, WEIR_SOURCE_ABI_VERSION);
+  text += plugin_record("source", source_plugin(farm), plugins.source) +
+          plugin_record("filter", farm.filter().plugin(), plugins.filter) + nodes_record(plan) +
+          "configuration:\n";
   std::istringstream lines(config::to_yaml(farm));
   for (std::string line; std::getline(lines, line);) text += line.empty() ? "\n" : "  " + line + "\n";
   return text;

@@ -80,13 +80,16 @@ Expected<RecordPaths, std::string> prepare_folder(LoadedFarm& loaded, LiveScreen
     loaded.farm.mutable_run()->set_number(run.value);
   }
   RecordPaths paths = record_paths(out, run);
-  std::vector<std::string> folders(loaded.farm.filter().search_path().begin(),
-                                   loaded.farm.filter().search_path().end());
-  folders.push_back(node::plugin_folder());
-  const std::string plugin = locate_plugin(loaded.farm.filter().plugin(), folders);
+  const auto located = [](const std::string& name, const auto& search_path) {
+    std::vector<std::string> folders(search_path.begin(), search_path.end());
+    folders.push_back(node::plugin_folder());
+    return name.empty() ? name : locate_plugin(name, folders);
+  };
+  const PluginPaths plugins{located(source_plugin(loaded.farm), loaded.farm.source().search_path()),
+                            located(loaded.farm.filter().plugin(), loaded.farm.filter().search_path())};
   const bool written = write_file(paths.farm, "# Every key of this run. It runs again with: weir run FILE\n" +
                                                   config::to_yaml(loaded.farm)) &&
-                       write_file(paths.begin, begin_record(loaded.farm, loaded.plan, utc_now(), plugin));
+                       write_file(paths.begin, begin_record(loaded.farm, loaded.plan, utc_now(), plugins));
   if (!written) {
     return Unexpected<std::string>(
         fmt::format("run.out: cannot write into '{}': {}", out, std::strerror(errno)));
@@ -185,7 +188,7 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   if (!file) return Unexpected<LabError>({file.error(), true});
   const auto plan = lab::plan_lab(*file, &loaded.plan);
   if (!plan) return Unexpected<LabError>({config::to_text(plan.error()), true});
-  auto lab = LabRun::make(*plan);
+  auto lab = LabRun::make(*plan, loaded.farm.network().congestion_control());
   if (!lab) return Unexpected<LabError>(lab.error());
   return std::optional<LabRun>(std::move(*lab));
 }
@@ -203,14 +206,17 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const auto paths = prepare_folder(loaded, screen);
   if (!paths) return fail(err, paths.error());
   say(intentions(loaded));
-  if (*lab)
-    say(fmt::format("in lab {}: {}, {}", (*lab)->plan().name, (*lab)->plan().topology,
-                    counted((*lab)->plan().hosts.size(), "host")));
+  if (*lab) say((*lab)->introduction());
   FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level};
   FarmRunView view{[&](const LiveFrame& frame) { screen.show(frame); }, say};
   if (*lab) {
     settings.places = (*lab)->places();
     view.pass = [&](TimeNs now_ns) { (*lab)->pass(now_ns); };
+    view.begun = [&](DurationNs ago_ns) { (*lab)->begun(ago_ns); };
+    view.show = [&](LiveFrame frame) {
+      frame.lab = (*lab)->live_line();
+      screen.show(frame);
+    };
   }
   FarmRun run(loaded.farm, loaded.plan, std::move(settings), std::move(view));
   const FarmRunResult result = run.run();
@@ -229,6 +235,10 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
 
 int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away does not end the run
+  if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
+    fmt::print(err, "weir run: --set {}: there is no lab; give its file with --lab FILE\n", lab.front());
+    return kExitUsage;
+  }
   auto loaded = load(with_overrides(options));
   if (!loaded) {
     fmt::print(err, "{}\n", config::to_text(loaded.error()));

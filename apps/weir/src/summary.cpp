@@ -40,6 +40,12 @@ void add_filter(const v1::Report& report, Summary& summary) {
   if (plugin != report.notes().end()) summary.filter_plugin = plugin->second;
 }
 
+void add_source(const v1::Report& report, Summary& summary) {
+  add_by_reason(report.counters(), "source.", summary.source);
+  const auto plugin = report.notes().find("source");
+  if (plugin != report.notes().end()) summary.source_plugin = plugin->second;
+}
+
 double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
@@ -114,6 +120,7 @@ Summary summarize(const v1::RunSummary& account) {
     add_files(report, summary.files);
     summary.retransmits += node::counter_of(report, "net.retransmits");
     summary.bytes_stored += node::counter_of(report, "writer.bytes_stored");
+    if (report.role() == v1::ROLE_READOUT) add_source(report, summary);
     if (report.role() != v1::ROLE_DCM) continue;
     summary.bytes_in += node::counter_of(report, "fragments.bytes");
     summary.output_events += node::counter_of(report, "dcm.output_events");

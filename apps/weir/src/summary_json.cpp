@@ -83,6 +83,7 @@ json::value lab_of(const Summary& summary) {
   return json::object{{"name", summary.lab->name},
                       {"topology", summary.lab->topology},
                       {"hosts", summary.lab->hosts},
+                      {"machine_drops", summary.lab->machine_drops},
                       {"payload_bound_bytes_per_s", summary.lab->payload_bound_bytes_per_s},
                       {"payload_share", summary.lab->payload_share}};
 }
@@ -100,6 +101,18 @@ json::array ports_of(const Summary& summary) {
                      {"last_drop_s", port.last_drop_s},
                      {"use", port.use},
                      {"busiest_use", port.busiest_use}});
+  }
+  return array;
+}
+
+json::array foreign_of(const Summary& summary) {
+  json::array array;
+  for (const lab::ForeignReport& flow : summary.foreign) {
+    array.push_back({{"from", flow.from},
+                     {"to", flow.to},
+                     {"rate_bits_per_s", flow.rate_bits_per_s},
+                     {"bytes", flow.bytes},
+                     {"seconds", flow.seconds}});
   }
   return array;
 }
@@ -136,6 +149,8 @@ std::string to_json(const Summary& summary) {
   object.emplace("output_events", summary.output_events);
   object.emplace("bytes_in", summary.bytes_in);
   object.emplace("bytes_stored", summary.bytes_stored);
+  object.emplace("source_plugin", summary.source_plugin);
+  object.emplace("source", object_of(summary.source));
   object.emplace("filter_plugin", summary.filter_plugin);
   object.emplace("filter", object_of(summary.filter));
   object.emplace("truth", truth_of(summary));
@@ -145,6 +160,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("port_drops", port_drops(summary));
   object.emplace("port_drops_after_1s", port_drops_after_1s(summary));
   object.emplace("ports", ports_of(summary));
+  object.emplace("foreign", foreign_of(summary));
   return pretty(object);
 }
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kKeyWidth = 12;
 constexpr double kPercent = 100;
+constexpr double kBitsPerByte = 8;
+constexpr double kMega = 1e6;
 constexpr std::size_t kFilesShown = 12;
 constexpr std::size_t kPortsShown = 12;
 
@@ -107,16 +109,17 @@ void add_rates(const Summary& summary, Page& page) {
   add_latency("decision", summary.decision_latency_us, "assignment to the filter's decision", page);
 }
 
-void add_filter(const Summary& summary, Page& page) {
-  if (summary.filter_plugin.empty() && summary.filter.empty()) return;
-  page.heading("Filter " + summary.filter_plugin);
+void add_plugin(const std::string& heading, const std::string& plugin, const Counts& counts,
+                const Summary& summary, Page& page) {
+  if (plugin.empty() && counts.empty()) return;
+  page.heading(heading + plugin);
   std::size_t key_width = 0;
   std::size_t count_width = 0;
-  for (const auto& [name, count] : summary.filter) {
+  for (const auto& [name, count] : counts) {
     key_width = std::max(key_width, name.size());
     count_width = std::max(count_width, grouped(count).size());
   }
-  for (const auto& [name, count] : summary.filter) {
+  for (const auto& [name, count] : counts) {
     const std::string a_slice =
         summary.triggered == 0
             ? ""
@@ -150,6 +153,10 @@ void add_lab(const Summary& summary, Page& page) {
   }
   page.line("drops", "{}, {} of them later than 1 s after the port's begin", grouped(port_drops(summary)),
             grouped(port_drops_after_1s(summary)));
+  if (summary.lab->machine_drops > 0) {
+    page.line("overload", "{} dropped by this machine's CPUs: the lab is more than it can carry",
+              counted(summary.lab->machine_drops, "frame"));
+  }
   std::vector<const lab::PortReport*> ports;
   for (const lab::PortReport& port : summary.ports) {
     if (port.packets > 0) ports.push_back(&port);
@@ -165,6 +172,12 @@ void add_lab(const Summary& summary, Page& page) {
               bytes_text(static_cast<double>(port.bytes)), counted(port.drops, "frame"));
   }
   if (shown < ports.size()) page.line("", "and {} more that carried something", ports.size() - shown);
+  for (const lab::ForeignReport& flow : summary.foreign) {
+    const double bits_per_s =
+        flow.seconds > 0 ? kBitsPerByte * static_cast<double>(flow.bytes) / flow.seconds : 0;
+    page.line("foreign", "{} to {}: {} in {:.4g} s, {:.4g} Mbit/s", flow.from, flow.to,
+              bytes_text(static_cast<double>(flow.bytes)), flow.seconds, bits_per_s / kMega);
+  }
 }
 
 std::string indented(std::string_view text) {
@@ -201,7 +214,8 @@ std::string to_text(const Summary& summary) {
   add_slices(summary, page);
   add_fragments(summary, page);
   add_rates(summary, page);
-  add_filter(summary, page);
+  add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
+  add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);
   add_truth(summary, page);
   add_lab(summary, page);
   std::string text = page.take();

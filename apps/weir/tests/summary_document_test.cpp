@@ -48,7 +48,8 @@ std::map<std::string, Names> first_columns() {
 
 // Paths of all keys: "latency_us.p50", "files[].path". Objects by reason or by name are keys of their own.
 void add_keys(const json::value& value, const std::string& path, Names& keys) {
-  static const Names by_name = {"vetoed", "discarded", "fragments.missing", "fragments.dropped", "filter"};
+  static const Names by_name = {"vetoed", "discarded", "fragments.missing", "fragments.dropped",
+                                "source", "filter"};
   if (const json::array* array = value.if_array()) {
     for (const json::value& entry : *array) add_keys(entry, path + "[]", keys);
   } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {
@@ -74,6 +75,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.processes.emplace_back();
   summary.lab.emplace();
   summary.ports.emplace_back();
+  summary.foreign.emplace_back();
   summary.truth.emplace().bins.emplace_back();
   Names keys;
   add_keys(json::parse(to_json(summary)), "", keys);

@@ -262,7 +262,9 @@ void Assembler::complete_fragment(Slice& slice, SourceIndex source, const wire::
   FragmentStatus status = header.status;
   const bool checked = settings_.checksums && status != FragmentStatus::corrupt;
   const auto checksum = [&] {
-    return progress.summed == header.total && !progress.overlapped ? progress.crc : crc32c(ConstBytes(progress.target, header.total));
+    return progress.summed == header.total && !progress.overlapped
+               ? progress.crc
+               : crc32c(ConstBytes(progress.target, header.total));
   };
   if (checked && header.crc != checksum()) {
     if (!progress.asked_again) {

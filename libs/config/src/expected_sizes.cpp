@@ -46,6 +46,8 @@ ExpectedSizes expected_sizes(const v1::Farm& farm, const FarmPlan& plan, const R
   ExpectedSizes sizes;
   switch (farm.source().kind()) {
     case v1::SourceSettings::KIND_DUMMY:
+    case v1::SourceSettings::KIND_PLUGIN:
+    case v1::SourceSettings::KIND_UDP:
       sizes = dummy_sizes(farm.source());
       break;
     case v1::SourceSettings::KIND_HITS:

@@ -98,6 +98,8 @@ class Planner {
         break;
       }
       case v1::SourceSettings::KIND_DUMMY:
+      case v1::SourceSettings::KIND_PLUGIN:
+      case v1::SourceSettings::KIND_UDP:
         count = std::uint64_t{readout.count()} * readout.sources_per_readout();
         key = "readout.sources_per_readout";
         break;

@@ -28,6 +28,7 @@ class Validator {
     check_trigger();
     check_texts();
     check_dummy_sizes();
+    check_front_end();
     check_limits();
     check_overrun();
     auto plan = expand(farm_, locations_, once);
@@ -112,7 +113,7 @@ class Validator {
   void check_dummy_sizes() {
     using Source = v1::SourceSettings;
     const Source& source = farm_.source();
-    if (source.kind() != Source::KIND_DUMMY) return;
+    if (source.kind() == Source::KIND_HITS || source.kind() == Source::KIND_REPLAY) return;
     const std::uint64_t least = source.size_bytes_min();
     const std::uint64_t most = source.size_bytes_max();
     if (least > most) {
@@ -125,6 +126,25 @@ class Validator {
                    print_size(source.size_bytes()) +
                        " is outside of source.size_bytes_min to source.size_bytes_max, " + print_size(least) +
                        " to " + print_size(most));
+    }
+  }
+
+  void check_front_end() {
+    using Source = v1::SourceSettings;
+    const Source& source = farm_.source();
+    if (source.kind() != Source::KIND_PLUGIN && source.kind() != Source::KIND_UDP) return;
+    if (source.kind() == Source::KIND_PLUGIN && source.plugin().empty()) {
+      error(ProblemKind::missing_key, "source.plugin", "needed by source.kind 'plugin'");
+    }
+    if (source.kind() == Source::KIND_UDP && !source.plugin().empty()) {
+      inconsistent("source.plugin",
+                   "source.kind 'udp' names its plugin itself: leave this out, or set "
+                   "source.kind to 'plugin'");
+    }
+    if (source.wait_ms() == 0 || source.wait_ms() >= farm_.dcm().deadline_ms()) {
+      warn("source.wait_ms", "a slice is given up after dcm.deadline_ms, " +
+                                 std::to_string(farm_.dcm().deadline_ms()) +
+                                 " ms: a shorter wait tells which fragments did not come");
     }
   }
 
@@ -213,14 +233,15 @@ class Validator {
       warn("readout.barrel_group", std::to_string(group) + " makes " + std::to_string(delays) +
                                        " delays, more than there are DCMs, " + std::to_string(dcms) +
                                        ": readouts of two delays send to one DCM at a time; " +
-                                       std::to_string((readouts + dcms - 1) / dcms) + " is the least that fits");
+                                       std::to_string((readouts + dcms - 1) / dcms) +
+                                       " is the least that fits");
     }
     const std::size_t held_back = farm_.readout().cut_off_bytes() > 0 ? farm_.readout().cut_off_slices() : 0;
     // From the first word of a slice to its last, and the one that has just begun.
     const std::size_t active = (delays + held_back + dcms) / dcms + 1;
     if (farm_.dcm().push_active_slices() < active) {
-      warn("dcm.push_active_slices", std::to_string(farm_.dcm().push_active_slices()) +
-                                         " is below the " + std::to_string(active) +
+      warn("dcm.push_active_slices", std::to_string(farm_.dcm().push_active_slices()) + " is below the " +
+                                         std::to_string(active) +
                                          " slices that the delays keep under way: slices are pushed out");
     }
   }
@@ -253,7 +274,7 @@ class Validator {
   // Sources given readout by readout have to be there in the detector or in the recorded data.
   void check_listed_readouts(const ReplayContents& recorded) {
     using Source = v1::SourceSettings;
-    if (farm_.source().kind() == Source::KIND_DUMMY) return;
+    if (farm_.source().kind() != Source::KIND_HITS && farm_.source().kind() != Source::KIND_REPLAY) return;
     const bool replay = farm_.source().kind() == Source::KIND_REPLAY;
     const std::set<SourceId> have(recorded.sources.begin(), recorded.sources.end());
     const v1::HitsSettings& hits = farm_.hits();

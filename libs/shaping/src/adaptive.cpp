@@ -7,8 +7,11 @@ namespace weir::shaping {
 namespace {
 
 constexpr double kSegment = 1448;
-constexpr double kFirstWindow = 10 * kSegment;  // TCP's own initial window
-constexpr double kFloorSegments = 6;
+constexpr double kFirstWindow = 14 * kSegment;
+// Without a loss the window does not become smaller than this: the smallest switch buffers hold it, and
+// pieces of it are large enough for their headers not to count.
+constexpr double kEnough = 14 * kSegment;
+constexpr double kFloor = 6 * kSegment;
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
 constexpr DurationNs kStartEpoch = 2 * kMillisecond;
@@ -28,11 +31,11 @@ constexpr double kStandingMax = 12 * kSegment;   // beyond, a larger window cann
 
 constexpr double kFade = 0.9998;  // of what is held for the full rate, per epoch
 
-constexpr double kPieceSegmentsMin = 2;
-constexpr double kFirstPieceSegments = 4;
-constexpr double kPieceNs = 50.0 * kMicrosecond;  // pieces that follow each other faster cost too much CPU
-constexpr double kPiecesMin = 4;                  // in the window
-constexpr double kPieces = 8;
+// Fewer pieces in the window: the link idles at the end of each. More: a frame header for each, and CPU.
+constexpr double kPieces = 5;
+constexpr double kPiecesMin = 1.75;
+constexpr double kPieceEnough = 8 * kSegment;
+constexpr double kPieceMin = 2 * kSegment;
 
 constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause is twice the last one
 constexpr DurationNs kDrainEveryMax = 4 * kSecond;
@@ -72,15 +75,13 @@ Adaptive::Adaptive(const ShaperSettings& settings)
 
 std::uint64_t Adaptive::piece_bytes() const {
   if (range_bytes() > 0) return range_bytes();
-  if (phase_ == Phase::start_up) return static_cast<std::uint64_t>(kFirstPieceSegments * kSegment);
-  const double piece = std::clamp(full_rate_ * kPieceNs, target_ / kPieces, target_ / kPiecesMin);
-  return static_cast<std::uint64_t>(std::max(kPieceSegmentsMin, std::floor(piece / kSegment)) * kSegment);
+  const double piece = std::max({kPieceMin, target_ / kPieces, std::min(target_ / kPiecesMin, kPieceEnough)});
+  return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment);
 }
 
-double Adaptive::floor() const { return kFloorSegments * kSegment; }
-
 void Adaptive::move_to(double window) {
-  target_ = std::clamp(window, floor(), std::max(floor(), ceiling_));
+  const double least = std::max(kFloor, std::min(kEnough / share_.members, ceiling_));
+  target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
 }
 

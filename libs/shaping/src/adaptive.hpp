@@ -47,7 +47,6 @@ class Adaptive final : public ByteWindow {
   void begin_drain(TimeNs now_ns);
   void end_drain(TimeNs now_ns);
   void move_to(double window);
-  [[nodiscard]] double floor() const;
 
   Phase phase_ = Phase::start_up;
   double target_;   // window, bytes

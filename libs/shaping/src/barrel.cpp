@@ -164,8 +164,7 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
 // Whether the current slice, which has something left, is put back for later.
 bool Barrel::yields(TimeNs now_ns, const PushLink& link) {
   drop_stale(waiting_, State::waiting);
-  const bool another_is_due =
-      !waiting_.empty() && find(waiting_.front(), State::waiting)->due_ns <= now_ns;
+  const bool another_is_due = !waiting_.empty() && find(waiting_.front(), State::waiting)->due_ns <= now_ns;
   if (current_is_rest_ && another_is_due) return true;
   if (settings_.overrun == Overrun::requeue && !current_is_rest_ && now_ns >= slot_end_ns_) {
     ++counters_.requeued;

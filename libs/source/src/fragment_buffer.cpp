@@ -1,3 +1,4 @@
+#include "missing_fragment.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/source/fragment_buffer.hpp>
 
@@ -10,13 +11,6 @@ namespace {
 // A burst's large slices are remembered for about this many slices when judging whether the next one will
 // fit.
 constexpr std::uint64_t kEstimateMemory = 64;
-
-Fragment missing_fragment(MissingReason reason) {
-  Fragment fragment;
-  fragment.status = FragmentStatus::missing;
-  fragment.reason = reason;
-  return fragment;
-}
 
 template <class T>
 std::uint32_t take_free(std::vector<std::uint32_t>& free, std::vector<T>& all) {
@@ -38,9 +32,11 @@ FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, con
       index_(limits.slices_max + limits.announced_max),
       queue_(std::max<std::size_t>(limits.announced_max, 1)),
       parked_(limits.parked_max),
-      notes_(limits.notes_max) {
+      notes_(limits.notes_max),
+      pushed_out_(limits.notes_max),
+      passed_(sources_.size()) {
   if (limits.bytes_max == 0 || limits.slices_max == 0 || limits.announced_max == 0 ||
-      limits.parked_max == 0) {
+      limits.parked_max == 0 || limits.early_slices_max == 0) {
     throw std::runtime_error("readout buffer: every limit must be above zero");
   }
   std::sort(sources_.begin(), sources_.end(), [](const auto& a, const auto& b) { return a->id() < b->id(); });
@@ -50,6 +46,8 @@ FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, con
                                " is there twice");
     }
     ids_.push_back(source->id());
+    arrives_.push_back(source->arrives());
+    any_arrives_ = any_arrives_ || source->arrives();
   }
 }
 
@@ -80,8 +78,13 @@ void FragmentBuffer::end_run(AnswerSink& sink) {
     if (entries_[at].state != State::held) continue;
     counters_.dropped[static_cast<std::size_t>(DropReason::run_ended)] += entries_[at].kept;
     index_.erase(entries_[at].trigger.slice);
+    answer_all_missing(entries_[at].parked, MissingReason::not_produced, sink);
     release_held(entries_[at], at);
   }
+  while (!early_slices_.empty()) release_early(early_slices_.take_oldest().second, DropReason::run_ended);
+  pushed_out_.clear();
+  for (PassedSlices& passed : passed_) passed.clear();
+  awaited_.clear();
   for (auto& [slice, list] : early_) answer_all_missing(list, MissingReason::not_produced, sink);
   early_.clear();
   notes_.clear();
@@ -151,69 +154,20 @@ void FragmentBuffer::advance_watermark(SliceId watermark, AnswerSink& sink) {
 std::size_t FragmentBuffer::make_some(std::size_t max_slices, AnswerSink& sink) {
   std::size_t made = 0;
   while (made < max_slices && !queue_.empty()) {
-    Entry& entry = entries_[queue_.front()];
-    if (entry.state == State::settled) {
+    const std::uint32_t at = queue_.front();
+    if (entries_[at].state == State::settled) {
       free_entries_.push_back(queue_.pop());
       continue;
     }
     if (!has_room()) break;
     (void)queue_.pop();
-    make(entry);
-    const Fragment* row = rows_[entry.row].get();
-    parked_.take(entry.parked, [&](const RequestedFragment& request) {
-      answer(request, row[column_of(request.source)], sink);
-    });
+    make(at);
+    answer_arrived(entries_[at], sink);
     ++made;
   }
   counters_.parked = parked_.size();
   update_throttle();
   return made;
-}
-
-void FragmentBuffer::request(const RequestedFragment& request, AnswerSink& sink) {
-  const std::uint32_t column = column_of(request.source);
-  if (column == kNone) return answer_missing(request, MissingReason::unknown_source, sink);
-  const std::uint32_t at = index_.find(request.slice);
-  if (at != SliceIndex::kNone) {
-    Entry& entry = entries_[at];
-    if (entry.state == State::held) return answer(request, rows_[entry.row][column], sink);
-    if (masked_[column]) return answer_missing(request, MissingReason::masked, sink);
-    return park(entry.parked, request, sink);
-  }
-  if (masked_[column]) return answer_missing(request, MissingReason::masked, sink);
-  const MissingReason reason = reason_of_absent(request.slice);
-  if (reason != MissingReason::none) return answer_missing(request, reason, sink);
-  if (parked_.size() >= limits_.parked_max) return answer_missing(request, MissingReason::overflow, sink);
-  early_lowest_ = early_.empty() ? request.slice : std::min(early_lowest_, request.slice);
-  park(early_[request.slice.value], request, sink);
-}
-
-void FragmentBuffer::forget(std::uint32_t connection) {
-  const auto drop = [&](const RequestedFragment& request) { return request.connection == connection; };
-  for (Entry& entry : entries_) counters_.forgotten += parked_.drop_if(entry.parked, drop);
-  for (auto at = early_.begin(); at != early_.end();) {
-    const auto here = at++;
-    counters_.forgotten += parked_.drop_if(here->second, drop);
-    if (here->second.empty()) early_.erase(here);
-  }
-  counters_.parked = parked_.size();
-}
-
-void FragmentBuffer::cancel(std::uint32_t connection, SliceId slice, Attempt attempt, AnswerSink& sink) {
-  // Each is answered, for whoever asked counts the answers that are still to come.
-  const auto give_up = [&](const RequestedFragment& request) {
-    if (request.connection != connection || request.attempt != attempt) return false;
-    answer_missing(request, MissingReason::deadline, sink);
-    return true;
-  };
-  const std::uint32_t at = index_.find(slice);
-  if (at != SliceIndex::kNone) {
-    parked_.drop_if(entries_[at].parked, give_up);
-  } else if (const auto early = early_.find(slice.value); early != early_.end()) {
-    parked_.drop_if(early->second, give_up);
-    if (early->second.empty()) early_.erase(early);
-  }
-  counters_.parked = parked_.size();
 }
 
 void FragmentBuffer::clear(std::span<const SliceId> slices, AnswerSink& sink) {
@@ -229,6 +183,7 @@ void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
       return;
     }
     ++counters_.clears_early;
+    clear_early(slice);
     note(slice, MissingReason::not_produced);
     return answer_early(slice, MissingReason::not_produced, sink);
   }
@@ -237,8 +192,10 @@ void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
   Entry& entry = entries_[at];
   if (entry.state == State::held) {
     counters_.cleared += entry.kept;
+    answer_all_missing(entry.parked, MissingReason::not_produced, sink);
     return release_held(entry, at);
   }
+  clear_early(slice);
   answer_all_missing(entry.parked, MissingReason::not_produced, sink);
   entry.state = State::settled;  // its number stays taken until the queue comes to it
   ++counters_.never_made;
@@ -247,14 +204,14 @@ void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
 
 void FragmentBuffer::release_held(Entry& entry, std::uint32_t entry_index) {
   if (entry.owners) {
-    Fragment* row = rows_[entry.row].get();
-    for (std::size_t column = 0; column < sources_.size(); ++column) row[column].owner.reset();
+    release_row(entry.row);
+  } else {
+    free_rows_.push_back(entry.row);
   }
   counters_.held -= entry.kept;
   counters_.bytes_held -= entry.bytes;
   --counters_.slices_held;
   entry.state = State::settled;
-  free_rows_.push_back(entry.row);
   free_entries_.push_back(entry_index);
 }
 
@@ -266,11 +223,33 @@ std::uint32_t FragmentBuffer::new_entry(const Trigger& trigger) {
   return at;
 }
 
-void FragmentBuffer::make(Entry& entry) {
-  entry.row = take_free(free_rows_, rows_);
-  Row& row = rows_[entry.row];
+std::uint32_t FragmentBuffer::take_row() {
+  const std::uint32_t at = take_free(free_rows_, rows_);
+  Row& row = rows_[at];
   if (!row) row = std::make_unique<Fragment[]>(sources_.size());
+  if (!any_arrives_) return at;
   for (std::uint32_t column = 0; column < sources_.size(); ++column) {
+    if (arrives_[column]) row[column] = missing_fragment(MissingReason::none);
+  }
+  return at;
+}
+
+void FragmentBuffer::make(std::uint32_t at) {
+  Entry& entry = entries_[at];
+  const SliceId slice = entry.trigger.slice;
+  const auto early = early_slices_.take(slice);
+  entry.row = early ? early->row : take_row();
+  if (early) {
+    counters_.bytes_early -= early->bytes;
+    --counters_.slices_early;
+  }
+  const bool pushed_out = pushed_out_.find(slice).has_value();
+  Row& row = rows_[entry.row];
+  for (std::uint32_t column = 0; column < sources_.size(); ++column) {
+    if (arrives_[column]) {
+      put_arrived(entry, column, pushed_out);
+      continue;
+    }
     Fragment& fragment = row[column] = make_fragment(column, entry.trigger);
     if (fragment.status == FragmentStatus::missing) continue;
     ++entry.kept;
@@ -279,6 +258,7 @@ void FragmentBuffer::make(Entry& entry) {
     entry.bytes += fragment.bytes.size();
     if (fragment.owner) entry.owners = true;
   }
+  if (entry.pending > 0 && limits_.wait_ns > 0) awaited_.push_back({now_ + limits_.wait_ns, at, slice});
   entry.state = State::held;
   ++counters_.made;
   --counters_.waiting;
@@ -323,39 +303,10 @@ MissingReason FragmentBuffer::reason_of_absent(SliceId slice) const {
   return !first_ || slice < *first_ ? MissingReason::restarted : MissingReason::not_produced;
 }
 
-void FragmentBuffer::answer(const RequestedFragment& request, const Fragment& fragment, AnswerSink& sink) {
-  if (fragment.status == FragmentStatus::missing) {
-    ++counters_.missing[static_cast<std::size_t>(fragment.reason)];
-  } else {
-    ++counters_.served;
-  }
-  sink.answer(request, fragment);
-}
-
-void FragmentBuffer::answer_missing(const RequestedFragment& request, MissingReason reason,
-                                    AnswerSink& sink) {
-  answer(request, missing_fragment(reason), sink);
-}
-
-void FragmentBuffer::answer_all_missing(ParkedRequests::List& list, MissingReason reason, AnswerSink& sink) {
-  parked_.take(list, [&](const RequestedFragment& request) { answer_missing(request, reason, sink); });
-  counters_.parked = parked_.size();
-}
-
-void FragmentBuffer::park(ParkedRequests::List& list, const RequestedFragment& request, AnswerSink& sink) {
-  if (!parked_.park(list, request)) return answer_missing(request, MissingReason::overflow, sink);
-  ++counters_.parked_total;
-  counters_.parked = parked_.size();
-}
-
-void FragmentBuffer::answer_early(SliceId slice, MissingReason reason, AnswerSink& sink) {
-  const auto at = early_.find(slice.value);
-  if (at == early_.end()) return;
-  answer_all_missing(at->second, reason, sink);
-  early_.erase(at);
-}
-
 void FragmentBuffer::move_watermark(SliceId slice, AnswerSink& sink) {
+  early_slices_.take_range(
+      watermark_, slice, [&](SliceId early) { return index_.find(early) == SliceIndex::kNone; },
+      [&](SliceId, const EarlySlices::Slice& early) { release_early(early, DropReason::not_triggered); });
   watermark_ = slice;
   if (early_.empty() || slice < early_lowest_) return;
   early_lowest_ = SliceId(UINT64_MAX);

@@ -38,6 +38,29 @@ class CountingSource final : public Source {
   std::vector<std::byte> bytes_;
 };
 
+// One whose fragments come by deliver().
+class ArrivingSource final : public Source {
+ public:
+  explicit ArrivingSource(std::uint32_t id) : id_(id) {}
+  [[nodiscard]] SourceId id() const override { return id_; }
+  void begin_run(RunNumber) override {}
+  [[nodiscard]] Fragment produce(const Trigger&) override { return {}; }
+  [[nodiscard]] bool arrives() const override { return true; }
+
+ private:
+  SourceId id_;
+};
+
+// A fragment of its own memory that says which slice it is of.
+inline Fragment arriving(std::uint64_t slice, std::size_t size = 16) {
+  Fragment fragment;
+  const auto bytes = std::make_shared<std::vector<std::byte>>(size);
+  fragment.bytes = *bytes;
+  fragment.owner = bytes;
+  fragment.crc32c = static_cast<std::uint32_t>(slice);
+  return fragment;
+}
+
 struct Answer {
   RequestedFragment request;
   FragmentStatus status;

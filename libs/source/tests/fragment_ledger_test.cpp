@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint32_t kSources = 4;
 
-// Random announcements, requests, clears, masks and cancels; the answers are held against what was asked.
+// Random announcements, arrivals, requests, clears, masks and cancels; the answers are held against what was
+// asked.
 class Exercise {
  public:
   explicit Exercise(std::uint32_t seed) : random_(seed) {
@@ -24,8 +25,16 @@ class Exercise {
     limits_.parked_max = 30;
     limits_.notes_max = 8;
     limits_.ids_ascend = seed % 3 != 0;
+    limits_.early_bytes_max = 600;
+    limits_.early_slices_max = 6;
+    limits_.wait_ns = seed % 5 == 0 ? 0 : 20;
+    arriving_ = seed % 2 == 0 ? 0 : below(kSources + 1);
     std::vector<std::unique_ptr<Source>> sources;
     for (std::uint32_t id = 1; id <= kSources; ++id) {
+      if (id <= arriving_) {
+        sources.push_back(std::make_unique<ArrivingSource>(5 * id));
+        continue;
+      }
       auto source = std::make_unique<CountingSource>(5 * id, below(120));
       source->owned = id % 2 == 0;
       source->absent_digit = below(20);
@@ -36,6 +45,7 @@ class Exercise {
   }
 
   void step() {
+    if (below(2) == 0) arrive();
     switch (below(8)) {
       case 0:
         announce();
@@ -71,6 +81,8 @@ class Exercise {
     check();
     CHECK(waiting_.empty());
     CHECK(buffer_->counters().bytes_held == 0);
+    CHECK(buffer_->counters().bytes_early == 0);
+    CHECK(buffer_->counters().held == 0);
   }
 
  private:
@@ -86,6 +98,26 @@ class Exercise {
     const std::size_t taken = buffer_->announce(list, sink_);
     if (below(2) == 0) buffer_->skip(std::span(list).subspan(taken), sink_);
     if (below(10) == 0) buffer_->advance_watermark(SliceId(next_ > 20 ? next_ - 20 : 0), sink_);
+  }
+  void arrive() {
+    const SourceId source(5 * (1 + below(kSources + 1)));
+    const std::uint64_t slice = near() + below(6);
+    switch (below(12)) {
+      case 0:
+        return buffer_->source_passed(source, SliceId(slice > 8 ? slice - 8 : 0), MissingReason::gap, sink_);
+      case 1:
+        now_ += below(10);
+        return buffer_->tick(now_, sink_);
+      case 2: {
+        Fragment nothing;
+        nothing.status = FragmentStatus::missing;
+        nothing.reason = MissingReason::gap;
+        (void)buffer_->deliver(source, SliceId(slice), nothing, sink_);
+        return;
+      }
+      default:
+        (void)buffer_->deliver(source, SliceId(slice), test::arriving(slice, below(200)), sink_);
+    }
   }
   void request() {
     RequestedFragment request = ask(near(), 5 * (1 + below(kSources + 1)), below(3), 0);
@@ -119,6 +151,8 @@ class Exercise {
     REQUIRE(balanced(counters));
     REQUIRE(counters.bytes_held <= limits_.bytes_max);
     REQUIRE(counters.slices_held <= limits_.slices_max);
+    REQUIRE(counters.bytes_early <= limits_.early_bytes_max);
+    REQUIRE(counters.slices_early <= limits_.early_slices_max);
     REQUIRE(counters.waiting <= limits_.announced_max);
     REQUIRE(counters.parked == waiting_.size());
     REQUIRE(counters.parked <= limits_.parked_max);
@@ -128,6 +162,8 @@ class Exercise {
   BufferLimits limits_;
   std::unique_ptr<FragmentBuffer> buffer_;
   AnswerList sink_;
+  std::uint32_t arriving_ = 0;  // sources whose fragments arrive
+  TimeNs now_ = 0;
   std::uint64_t next_ = 0;
   std::uint32_t serial_ = 0;
   std::map<std::uint32_t, RequestedFragment> waiting_;  // by serial number, which travels as the offset

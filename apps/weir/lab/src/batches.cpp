@@ -8,6 +8,8 @@
 namespace weir::lab {
 namespace {
 
+constexpr int kLineQueueFrames = 10000;  // between the kernel and the relay, which has the buffer that counts
+
 class Lines {
  public:
   template <class... Arguments>
@@ -40,6 +42,14 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
     lines.add("link set {} master {} up", link.from_device, plan.switches[link.from]);
     lines.add("link set {} master {} up", link.to_device, plan.switches[link.to]);
   }
+  if (plan.line) {
+    for (const std::size_t end : {0, 1}) {
+      const std::string& device = end == 0 ? plan.line->from_device : plan.line->to_device;
+      lines.add("tuntap add dev {} mode tap", device);
+      lines.add("link set {} mtu {} txqueuelen {} master {} up", device, plan.mtu, kLineQueueFrames,
+                plan.switches[end]);
+    }
+  }
   return lines.take();
 }
 
@@ -53,6 +63,10 @@ std::string forwarding(const LabPlan& plan) {
   for (const Link& link : plan.links) {
     quiet(link.from_device);
     quiet(link.to_device);
+  }
+  if (plan.line) {
+    quiet(plan.line->from_device);
+    quiet(plan.line->to_device);
   }
   for (const Forward& forward : plan.forwards) {
     lines.add("fdb replace {} dev {} master static", plan.hosts[forward.host].mac, forward.device);

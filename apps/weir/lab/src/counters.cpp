@@ -4,12 +4,14 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <linux/gen_stats.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <map>
 #include <net/if.h>
+#include <sstream>
 #include <stdexcept>
 #include <sys/socket.h>
 
@@ -77,6 +79,19 @@ void read_statistics(const char* bytes, std::size_t size, PortCount& count) {
 }
 
 }  // namespace
+
+std::uint64_t machine_drops() {
+  std::ifstream file("/proc/net/softnet_stat");
+  std::uint64_t drops = 0;
+  // A line per CPU, in hexadecimal: frames taken in, frames dropped, and more.
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream columns(line);
+    std::uint64_t taken = 0;
+    std::uint64_t dropped = 0;
+    if (columns >> std::hex >> taken >> dropped) drops += dropped;
+  }
+  return drops;
+}
 
 Counters::Counters() = default;
 Counters::~Counters() = default;

@@ -67,7 +67,8 @@ class Planner {
     plan_.burst_bytes = config::parse_buffer(lab_.burst()).value_or(0);
     if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");
     plan_.window_segments = lab_.window_segments();
-    plan_.sysctls = {{"ipv4/tcp_no_metrics_save", "1"},
+    // A route's static window reaches a connection through what the kernel keeps of earlier ones.
+    plan_.sysctls = {{"ipv4/tcp_no_metrics_save", plan_.window_segments > 0 ? "0" : "1"},
                      {"ipv4/tcp_slow_start_after_idle", lab_.slow_start_after_idle() ? "1" : "0"}};
     for (const auto& [name, value] : lab_.sysctls()) {
       std::string path = name;

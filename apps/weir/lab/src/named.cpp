@@ -1,4 +1,5 @@
 #include "descriptor.hpp"
+#include "tools.hpp"
 #include <weir/lab/named.hpp>
 
 #include <fmt/format.h>
@@ -60,6 +61,15 @@ Expected<void, NetworkError> give_names(const LabPlan& plan, const Network& netw
     return why;
   }
   return {};
+}
+
+void remove_line(const LabPlan& plan) {
+  const Descriptor switches(::open(named_paths(plan)[kSwitches].c_str(), O_RDONLY | O_CLOEXEC));
+  if (!switches.open() || !plan.line) return;
+  // What is gone already needs no removing.
+  for (const std::string& device : {plan.line->from_device, plan.line->to_device}) {
+    (void)run_tool(Tool::ip, fmt::format("link del {}\n", device), switches.get());
+  }
 }
 
 Expected<void, NetworkError> remove_names(const std::string& lab) {

@@ -1,4 +1,6 @@
+#include "frame_order.hpp"
 #include "offloads.hpp"
+#include "sockets.hpp"
 #include "space.hpp"
 #include "tools.hpp"
 #include <weir/lab/batches.hpp>
@@ -9,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <sched.h>
 #include <stdexcept>
 
@@ -16,6 +19,7 @@ namespace weir::lab {
 
 struct Network::Spaces {
   std::vector<Descriptor> files;
+  bool in_order = true;
 };
 
 namespace {
@@ -41,7 +45,12 @@ void prepare_space(const LabPlan& plan, Space space) {
   for (const auto& [name, value] : plan.sysctls) set(name, value, "host " + where);
   const Host& host = plan.hosts[space - kFirstHost];
   if (!host.congestion_control.empty()) {
-    set("ipv4/tcp_congestion_control", host.congestion_control, "host " + where);
+    if (write_sysctl("ipv4/tcp_congestion_control", host.congestion_control)) return;
+    std::ifstream known("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    std::string names;
+    std::getline(known, names);
+    throw std::runtime_error(fmt::format("host {}: this kernel has no congestion_control '{}'; it has: {}",
+                                         where, host.congestion_control, names));
   }
 }
 
@@ -67,6 +76,8 @@ Network& Network::operator=(Network&& other) noexcept = default;
 
 int Network::space(Space space) const { return spaces_->files[space].get(); }
 
+bool Network::in_order() const { return spaces_->in_order; }
+
 Expected<void, std::string> Network::enter(Space to) const {
   if (::setns(space(to), CLONE_NEWNET) == 0) return {};
   return Unexpected<std::string>(std::string("cannot enter a network namespace: ") + std::strerror(errno));
@@ -90,6 +101,8 @@ Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
       }
     }
     set_offloads(plan, files);
+    network.spaces_->in_order = keep_frame_order(plan, files);
+    if (plan.window_segments > 0) meet_once(plan, network);
   } catch (const NotPermitted&) {
     return Failed({kNeedsRoot, true});
   } catch (const std::exception& error) {

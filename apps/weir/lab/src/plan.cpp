@@ -16,6 +16,17 @@ std::string LabPlan::space_name(Space space) const {
   return space == kControl ? "control" : hosts[space - kFirstHost].name;
 }
 
+std::vector<Port> LabPlan::counted_ports() const {
+  std::vector<Port> counted = ports;
+  if (!line) return counted;
+  for (const std::size_t from : {0, 1}) {
+    counted.push_back({switches[from] + ">" + switches[1 - from], kSwitches,
+                       from == 0 ? line->from_device : line->to_device, line->rate_bits_per_s,
+                       line->buffer_bytes, false});
+  }
+  return counted;
+}
+
 double LabPlan::payload_bound_bytes_per_s() const {
   double bits_per_s = 0;
   for (const Host& host : hosts) {

@@ -2,6 +2,7 @@
 #include <weir/lab/port_record.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::lab {
 namespace {
@@ -19,8 +20,8 @@ double seconds(DurationNs duration) { return static_cast<double>(duration) / sta
 
 }  // namespace
 
-PortRecord::PortRecord(const LabPlan& plan)
-    : ports_(plan.ports), histories_(plan.ports.size()), use_now_(plan.ports.size()) {}
+PortRecord::PortRecord(std::vector<Port> ports)
+    : ports_(std::move(ports)), histories_(ports_.size()), use_now_(ports_.size()) {}
 
 void PortRecord::take(TimeNs now_ns, const std::vector<PortCount>& counts) {
   WEIR_ASSERT(counts.size() == ports_.size());

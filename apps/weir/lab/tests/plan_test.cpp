@@ -106,5 +106,86 @@ TEST_CASE("the payload that ports to DCMs can carry counts all that a frame take
   CHECK(plan_of("port_rate: unlimited\n", kIncast).payload_bound_bytes_per_s() == 0);
 }
 
+std::string way_to(const LabPlan& plan, const std::string& host, const std::string& at) {
+  for (const Forward& forward : plan.forwards) {
+    if (plan.hosts[forward.host].name == host && forward.device.starts_with(at + ".")) return forward.device;
+  }
+  return {};
+}
+
+TEST_CASE("racks share hosts out in blocks and have limited uplinks to a core") {
+  const LabPlan plan = plan_of(
+      "topology: racks\nhost_count: 6\nracks: {count: 3, uplink_rate: 500mbit, uplink_buffer: 200k}\n");
+  CHECK(plan.switches == std::vector<std::string>{"rack1", "rack2", "rack3", "core"});
+  CHECK(plan.hosts[1].attached == 0);
+  CHECK(plan.hosts[2].attached == 1);
+  CHECK(plan.hosts[5].attached == 2);
+  REQUIRE(plan.links.size() == 3);
+  CHECK(find_port(plan, "rack2>core")->rate_bits_per_s == 500'000'000);
+  CHECK(find_port(plan, "core>rack2")->buffer_bytes == 200 * 1024);
+  CHECK(way_to(plan, "h5", "rack1") == "rack1.core");
+  CHECK(way_to(plan, "h5", "core") == "core.rack3");
+  // Each switch knows each host once.
+  CHECK(plan.forwards.size() == plan.switches.size() * plan.hosts.size());
+}
+
+TEST_CASE("a host may say which rack it is in") {
+  const LabPlan plan =
+      plan_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 2}, {name: b}]\n");
+  CHECK(plan.hosts[0].attached == 1);
+  CHECK(problems_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 3}]\n") ==
+        "lab.yaml:3: lab.hosts[0].attached: there is no rack 3, there are 2");
+}
+
+TEST_CASE("between leaves and spines the data of a DCM's host go over one spine, both ways") {
+  const LabPlan plan = plan_of("topology: leaf-spine\nhost_count: 8\nleaf_spine: {leaves: 2, spines: 2}\n",
+                               "readout: {count: 4}\ndcm: {count: 4}\n");  // readouts at leaf1, DCMs at leaf2
+  CHECK(plan.links.size() == 4);
+  CHECK(plan.forwards.size() == plan.switches.size() * plan.hosts.size());
+  CHECK(way_to(plan, "h4", "leaf1") == "leaf1.spine1");
+  CHECK(way_to(plan, "h5", "leaf1") == "leaf1.spine2");
+  CHECK(way_to(plan, "h6", "leaf1") == "leaf1.spine1");
+  // Towards readouts: h0 by spine1, h1 by spine2, unless the DCM that sends belongs to the other.
+  CHECK(way_to(plan, "h1", "leaf2") == "leaf2.spine2");
+  const auto steered = std::find_if(plan.steers.begin(), plan.steers.end(),
+                                    [](const Steer& steer) { return steer.from == 4 && steer.to == 1; });
+  REQUIRE(steered != plan.steers.end());
+  CHECK(steered->device == "leaf2.spine1");
+  CHECK(plan.steers.size() == 8);
+}
+
+TEST_CASE("a wan has two sites, the last hosts far away") {
+  const LabPlan plan =
+      plan_of("topology: wan\nhost_count: 4\nwan: {far_hosts: 1, delay_ms: 25, rate: 100mbit, buffer: 1m}\n");
+  CHECK(plan.hosts[2].attached == 0);
+  CHECK(plan.hosts[3].attached == 1);
+  REQUIRE(plan.line.has_value());
+  CHECK(plan.line->delay_ns == 25'000'000);
+  CHECK(plan.counted_ports().size() == 6);
+  CHECK(plan.counted_ports().back().name == "site2>site1");
+  CHECK(problems_of("topology: wan\nhost_count: 2\nwan: {far_hosts: 3}\n") ==
+        "lab.yaml:3: lab.wan.far_hosts: 3 of 2 hosts");
+}
+
+TEST_CASE("foreign traffic is between hosts that there are") {
+  const LabPlan plan =
+      plan_of("host_count: 3\nforeign: [{from: h0, to: h2, rate: 400mbit, start_s: 2, stop_s: 5}]\n");
+  REQUIRE(plan.foreign.size() == 1);
+  CHECK(plan.foreign[0].to == 2);
+  CHECK(plan.foreign[0].start_ns == 2'000'000'000);
+  CHECK(problems_of("host_count: 3\nforeign: [{from: h0, to: h9}]\n") ==
+        "lab.yaml:2: lab.foreign[0].to: there is no host 'h9'");
+  CHECK(problems_of("host_count: 3\nforeign: [{from: h0, to: h0}]\n") ==
+        "lab.yaml:2: lab.foreign[0].to: is the host that sends");
+  CHECK(problems_of("host_count: 3\nforeign: [{from: h0, to: h1, start_s: 3, stop_s: 2}]\n") ==
+        "lab.yaml:2: lab.foreign[0].stop_s: is not after start_s");
+}
+
+TEST_CASE("a static window is remembered by the kernel, which forgets other connections") {
+  const auto saves = [](const LabPlan& plan) { return plan.sysctls.front().second; };
+  CHECK(saves(plan_of("host_count: 2\n")) == "1");
+  CHECK(saves(plan_of("host_count: 2\nwindow_segments: 4\n")) == "0");
+}
+
 }  // namespace
 }  // namespace weir::lab

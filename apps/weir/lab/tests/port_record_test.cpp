@@ -5,7 +5,9 @@ namespace weir::lab {
 namespace {
 
 // One port of 8 Mbit/s: 1 000 bytes a millisecond.
-LabPlan one_port() { return plan_of("hosts: [{name: a}]\nport_rate: 8mbit\nport_buffer: 10k\n"); }
+std::vector<Port> one_port() {
+  return plan_of("hosts: [{name: a}]\nport_rate: 8mbit\nport_buffer: 10k\n").counted_ports();
+}
 
 constexpr TimeNs kStart = 5 * kSecond;
 

@@ -2,27 +2,13 @@
 #pragma once
 
 #include <weir/filter_base.hpp>
+#include <weir/plugin_border.hpp>
 
 namespace weir {
 inline namespace filter_v1 {
 namespace filter_detail {
 
-inline void put_error(char* error, std::uint32_t size, const char* text) noexcept {
-  if (error != nullptr && size > 0) std::snprintf(error, size, "%s", text);
-}
-
-// Runs `body`; what it throws becomes the text in `error` and `failed` as the result.
-template <class Body, class Result>
-Result at_border(char* error, std::uint32_t size, Result failed, Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::exception& e) {
-    put_error(error, size, e.what());
-  } catch (...) {
-    put_error(error, size, "an exception that is no std::exception");
-  }
-  return failed;
-}
+using plugin_detail::at_border;
 
 inline std::int32_t hand_over(const weir_filter_host* host, const Decision& from, weir_filter_decision* to) {
   to->verdict = from.verdict;

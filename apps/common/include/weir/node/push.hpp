@@ -17,8 +17,8 @@ namespace weir::node {
 
 struct PushTiming {
   bool barrel = false;
-  DurationNs slot_ns = 0;      // `barrel`
-  std::uint32_t group = 1;     // readouts of one delay
+  DurationNs slot_ns = 0;       // `barrel`
+  std::uint32_t group = 1;      // readouts of one delay
   std::uint32_t held_back = 0;  // slots more for everyone, for the burst cut-off
 
   // Slots that this readout waits.

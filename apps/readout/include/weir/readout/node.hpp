@@ -4,9 +4,12 @@
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/ports/network.hpp>
+#include <weir/ports/readiness.hpp>
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace weir::readout {
 
@@ -15,6 +18,10 @@ struct Environment {
   ports::Network& network;
   ports::Clock& clock;
   std::function<ports::StreamCounters()> stream_totals;
+  // For source plugins; without, those that wait on a descriptor are polled.
+  ports::Readiness* readiness = nullptr;
+  std::function<void()> wake = nullptr;       // any thread: a pass soon
+  std::vector<std::string> plugin_path = {};  // where the installation's plugins are, searched last
 };
 
 // A readout: makes or takes in the fragments of its sources, keeps them until they are cleared, serves them.

@@ -45,8 +45,8 @@ struct FarmRunResult {
 struct FarmRunView {
   std::function<void(const LiveFrame&)> show;
   std::function<void(const std::string&)> say;
-  std::function<void(TimeNs now_ns)> pass = {};  // often, 20 ms apart at most; may be empty
-  std::function<void()> begun = {};              // once, when the run has begun; may be empty
+  std::function<void(TimeNs now_ns)> pass = {};       // often, 20 ms apart at most; may be empty
+  std::function<void(DurationNs ago_ns)> begun = {};  // once, when the run has begun; may be empty
 };
 
 // All processes of a farm on this machine, from the first start to the last end. The supervisor goes first,

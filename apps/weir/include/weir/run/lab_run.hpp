@@ -7,10 +7,13 @@
 #include <weir/lab/network.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/lab/port_record.hpp>
+#include <weir/lab/relay.hpp>
+#include <weir/lab/traffic.hpp>
 #include <weir/run/farm_run.hpp>
 #include <weir/run/summary.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,24 +32,37 @@ struct LabError {
 // The lab of one `weir run`: made before the farm, gone with this object or this process.
 class LabRun {
  public:
-  // The calling thread is in the lab's control network afterwards, and stays there.
-  [[nodiscard]] static Expected<LabRun, LabError> make(const lab::LabPlan& plan);
+  // The calling thread is in the lab's control network afterwards, and stays there. `congestion_control`:
+  // the farm's.
+  [[nodiscard]] static Expected<LabRun, LabError> make(const lab::LabPlan& plan,
+                                                       const std::string& congestion_control);
 
-  [[nodiscard]] const lab::LabPlan& plan() const { return plan_; }
+  // What a person is told at the start.
+  [[nodiscard]] std::string introduction() const;
   // Where the farm's nodes run.
   [[nodiscard]] std::map<std::string, NodePlace> places() const;
   // Often: reads the ports' counters when it is time.
   void pass(TimeNs now_ns);
+  // The run began so long ago: foreign traffic follows its times.
+  void begun(DurationNs ago_ns);
+  // The busiest port, and drops so far.
+  [[nodiscard]] std::string live_line() const;
   // The ports' last readings, and what the lab was.
   void account(Summary& summary);
 
  private:
   LabRun(lab::LabPlan plan, lab::Network network, lab::Counters counters);
+  [[nodiscard]] const std::vector<lab::PortCount>& read();
 
   lab::LabPlan plan_;
   lab::Network network_;
   lab::Counters counters_;
+  std::optional<lab::Relay> relay_;
+  std::optional<lab::Traffic> traffic_;
+  std::vector<lab::Port> ports_;
+  std::vector<lab::PortCount> counts_;
   lab::PortRecord record_;
+  std::uint64_t machine_drops_before_ = lab::machine_drops();
   TimeNs next_sample_ns_ = 0;
   TimeNs now_ns_ = 0;
 };

@@ -29,6 +29,7 @@ struct LiveFrame {
   std::uint64_t stored = 0;
   std::uint64_t rejected = 0;
   std::uint64_t discarded = 0;
+  std::string lab;  // a line on its ports; empty: there is none
   std::vector<LiveRow> rows;
 };
 

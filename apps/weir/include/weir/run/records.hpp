@@ -26,13 +26,21 @@ struct RecordPaths {
 // The names in a folder; none when there is no such folder.
 [[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
 
-// The file that a filter plugin of this name or path is loaded from; empty when there is none.
+// The source plugin that the farm file names; empty when its sources are built in.
+[[nodiscard]] std::string source_plugin(const v1::Farm& farm);
+// The file that a plugin of this name or path is loaded from; empty when there is none.
 [[nodiscard]] std::string locate_plugin(const std::string& name_or_path,
                                         const std::vector<std::string>& folders);
 
-// The begin-of-run record, YAML. `plugin_path` empty: not found.
+// Where the farm's plugins were found; empty: not found, or there is none.
+struct PluginPaths {
+  std::string source;
+  std::string filter;
+};
+
+// The begin-of-run record, YAML.
 [[nodiscard]] std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
-                                       const std::string& plugin_path);
+                                       const PluginPaths& plugins);
 
 // False: it could not be written, errno says why.
 [[nodiscard]] bool write_file(const std::string& path, const std::string& text);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/lab/port_record.hpp>
+#include <weir/lab/traffic.hpp>
 #include <weir/metrics/histogram.hpp>
 #include <weir/run/child.hpp>
 #include <weir/run/truth.hpp>
@@ -30,6 +31,7 @@ struct LabSummary {
   std::string name;
   std::string topology;
   std::uint64_t hosts = 0;
+  std::uint64_t machine_drops = 0;
   double payload_bound_bytes_per_s = 0;
   double payload_share = 0;
 };
@@ -90,6 +92,8 @@ struct Summary {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_stored = 0;
 
+  std::string source_plugin;             // name and version; empty where sources are built in
+  Counts source;                         // the plugin's counters
   std::string filter_plugin;             // name and version
   Counts filter;                         // the plugin's counters
   std::optional<TruthComparison> truth;  // of source kind `hits`
@@ -103,6 +107,7 @@ struct Summary {
 
   std::optional<LabSummary> lab;       // where there is one
   std::vector<lab::PortReport> ports;  // its limited ones
+  std::vector<lab::ForeignReport> foreign;
 };
 
 // The keys of Summary::fragments.

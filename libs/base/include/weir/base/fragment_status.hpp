@@ -17,18 +17,19 @@ enum class FragmentStatus : std::uint8_t {
 
 enum class MissingReason : std::uint8_t {
   none = 0,
-  deadline = 1,        // not complete when the slice's deadline passed
-  source_down = 2,     // its readout was gone for longer than the grace time
-  restarted = 3,       // its readout started after the slice was triggered
-  not_produced = 4,    // the source's watermark passed the slice without data for it
-  dropped = 5,         // the source made it and had to drop it
-  masked = 6,          // the source is masked
-  no_buffer = 7,       // the collector had no memory for it
-  overflow = 8,        // newer slices pushed the slice out
-  too_large = 9,       // larger than the configured limit
-  unknown_source = 10  // no readout serves it
+  deadline = 1,         // not complete when the slice's deadline passed
+  source_down = 2,      // its readout was gone for longer than the grace time
+  restarted = 3,        // its readout started after the slice was triggered
+  not_produced = 4,     // the source's watermark passed the slice without data for it
+  dropped = 5,          // the source made it and had to drop it
+  masked = 6,           // the source is masked
+  no_buffer = 7,        // the collector had no memory for it
+  overflow = 8,         // newer slices pushed the slice out
+  too_large = 9,        // larger than the configured limit
+  unknown_source = 10,  // no readout serves it
+  gap = 11              // its front-end sent it, and a part was lost on the way to the readout
 };
-constexpr std::uint8_t kMissingReasons = 11;
+constexpr std::uint8_t kMissingReasons = 12;
 
 [[nodiscard]] constexpr std::string_view name(FragmentStatus status) {
   constexpr std::string_view kNames[] = {"ok",      "missing",    "truncated",
@@ -38,9 +39,9 @@ constexpr std::uint8_t kMissingReasons = 11;
 }
 
 [[nodiscard]] constexpr std::string_view name(MissingReason reason) {
-  constexpr std::string_view kNames[] = {"none",         "deadline",  "source_down",   "restarted",
-                                         "not_produced", "dropped",   "masked",        "no_buffer",
-                                         "overflow",     "too_large", "unknown_source"};
+  constexpr std::string_view kNames[] = {"none",         "deadline",  "source_down",    "restarted",
+                                         "not_produced", "dropped",   "masked",         "no_buffer",
+                                         "overflow",     "too_large", "unknown_source", "gap"};
   const auto index = static_cast<std::size_t>(reason);
   return index < kMissingReasons ? kNames[index] : "unknown";
 }

@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/filter_host/error.hpp>
+#include <weir/plugin_loader/plugin_library.hpp>
 #include <weir/weir_filter.h>
 
 #include <cstdint>
@@ -22,27 +23,26 @@ class FilterPlugin {
   // Names that load() would find, sorted. Says nothing of whether they are plugins.
   [[nodiscard]] static std::vector<std::string> list(const std::vector<std::string>& search_path);
 
-  ~FilterPlugin();
   FilterPlugin(const FilterPlugin&) = delete;
   FilterPlugin& operator=(const FilterPlugin&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] const std::string& description() const { return description_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::uint32_t file_crc32c() const { return file_crc32c_; }  // of the library's bytes
+  [[nodiscard]] const std::string& path() const { return library_->path(); }
+  [[nodiscard]] std::uint32_t file_crc32c() const {
+    return library_->file_crc32c();
+  }  // of the library's bytes
   [[nodiscard]] const weir_filter_plugin& functions() const { return *functions_; }
 
  private:
   FilterPlugin() = default;
 
-  void* library_ = nullptr;
+  std::shared_ptr<const plugin_loader::PluginLibrary> library_;
   const weir_filter_plugin* functions_ = nullptr;
   std::string name_;
   std::string version_;
   std::string description_;
-  std::string path_;
-  std::uint32_t file_crc32c_ = 0;
 };
 
 }  // namespace weir::filter_host

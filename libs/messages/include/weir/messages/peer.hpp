@@ -102,6 +102,8 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   [[nodiscard]] bool gone() const { return state_ == State::gone; }
   [[nodiscard]] bool was_ready() const { return was_ready_; }  // now or before it went
   [[nodiscard]] std::size_t unsent_bytes() const { return stream_ ? stream_->unsent_bytes() : 0; }
+  // As wire::FrameParser::payload_here().
+  [[nodiscard]] std::size_t payload_here() const { return parser_.payload_here(); }
   // Gives up on the peer; on_gone follows at once.
   void drop(std::string_view why);
   // Refuses anyone else: an address may have become another process'.

@@ -46,9 +46,9 @@ struct BarrelSettings {
   std::uint32_t overrun_bytes = 0;  // truncate, drop; 0: no limit
   std::uint32_t cut_off_bytes = 0;  // BurstCutOff; 0: none
   std::uint32_t cut_off_slices = 4;
-  std::uint64_t ahead_bytes = 262'144;  // a connection with as much unsent is given nothing more
-  std::uint32_t piece_bytes = 65'536;   // of a fragment at a time
-  std::size_t slices_max = 65'536;      // known at a time; beyond, a slice is not pushed
+  std::uint64_t ahead_bytes = 262'144;       // a connection with as much unsent is given nothing more
+  std::uint32_t piece_bytes = 65'536;        // of a fragment at a time
+  std::size_t slices_max = 65'536;           // known at a time; beyond, a slice is not pushed
   DurationNs stall_ns = 100 * kMillisecond;  // a connection that takes nothing for so long is passed over
 };
 
@@ -153,10 +153,10 @@ class Barrel {
   BarrelSettings settings_;
   BurstCutOff cut_off_;
   std::unordered_map<SliceId, Parcel> parcels_;
-  std::deque<SliceId> over_;                    // oldest first
-  std::deque<SliceId> waiting_;                 // `barrel`: by due time
-  std::vector<std::deque<SliceId>> to_;         // `direct`: by collector
-  std::deque<SliceId> rests_;                   // oldest first
+  std::deque<SliceId> over_;             // oldest first
+  std::deque<SliceId> waiting_;          // `barrel`: by due time
+  std::vector<std::deque<SliceId>> to_;  // `direct`: by collector
+  std::deque<SliceId> rests_;            // oldest first
   std::optional<SliceId> current_;
   bool current_is_rest_ = false;
   std::uint32_t slot_collector_ = 0;  // whose slot it is, until slot_end_ns_

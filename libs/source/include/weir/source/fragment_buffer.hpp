@@ -1,6 +1,8 @@
 #pragma once
 
 #include <weir/base/bounded_queue.hpp>
+#include <weir/base/time.hpp>
+#include <weir/source/early_slices.hpp>
 #include <weir/source/parked_requests.hpp>
 #include <weir/source/slice_index.hpp>
 #include <weir/source/source.hpp>
@@ -8,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +31,12 @@ struct BufferLimits {
   // True: ids ascend in announcements (gaps allowed), so each announcement is also the watermark. False: any
   // order; then only advance_watermark() tells that a slice will not come any more.
   bool ids_ascend = true;
+  // Of sources whose fragments arrive: what comes before its slice is announced. Beyond, the slices that are
+  // here longest are dropped, early_full.
+  std::uint64_t early_bytes_max = 64ULL << 20U;
+  std::size_t early_slices_max = 8192;
+  // A fragment that has not arrived so long after its slice was announced is missing, deadline. 0: no end.
+  DurationNs wait_ns = 500 * kMillisecond;
 };
 
 enum class Throttle : std::uint8_t { none, bytes, slices, announced };
@@ -37,10 +46,20 @@ enum class Throttle : std::uint8_t { none, bytes, slices, announced };
 }
 
 // Why a fragment that was produced is gone without having been cleared.
-enum class DropReason : std::uint8_t { buffer_full, too_large, run_ended };
-constexpr std::size_t kDropReasons = 3;
+enum class DropReason : std::uint8_t {
+  buffer_full,
+  too_large,
+  run_ended,
+  // Of fragments that arrive:
+  late,           // its slice is settled, given up or passed
+  duplicate,      // there was one already
+  early_full,     // came before its slice was announced, and had to make room
+  not_triggered,  // its slice was passed over by announcements
+};
+constexpr std::size_t kDropReasons = 7;
 [[nodiscard]] constexpr std::string_view name(DropReason reason) {
-  constexpr std::string_view kNames[] = {"buffer_full", "too_large", "run_ended"};
+  constexpr std::string_view kNames[] = {"buffer_full", "too_large",  "run_ended",    "late",
+                                         "duplicate",   "early_full", "not_triggered"};
   return kNames[static_cast<std::size_t>(reason)];
 }
 
@@ -72,7 +91,15 @@ struct BufferCounters {
   std::uint64_t parked_total = 0;
   std::uint64_t parked = 0;
   std::uint64_t forgotten = 0;  // parked requests dropped by forget()
+
+  std::uint64_t slices_early = 0;   // with fragments that came before the announcement; these count as held
+  std::uint64_t bytes_early = 0;    // of them; not in bytes_held
+  std::uint64_t not_arrived = 0;    // fragments given up after wait_ns
+  std::uint64_t passed_absent = 0;  // fragments given up because their source said that nothing will come
 };
+
+// What became of a fragment that arrived.
+enum class Delivery : std::uint8_t { taken, late, duplicate, too_large, full, unknown_source };
 
 // Where answers go. Called from inside the buffer's functions: it must not call the buffer. The fragment's
 // bytes hold while its owner does (or, without one, its source); the Fragment itself only during the call.
@@ -85,6 +112,10 @@ class AnswerSink {
 // The readout's machine: what its sources made, kept from the announcement to the clear. Bounded in bytes,
 // slices and waiting requests; every request gets exactly one answer, unless its connection closes or it is
 // cancelled. A slice is known by its id alone: attempts share its fragments. One thread; no clock.
+//
+// Fragments of sources that arrive() are kept from their arrival on. One that comes before its slice is
+// announced waits in a bounded store; a request for one that has not come yet waits until it does, until its
+// source says that it will not, or for wait_ns.
 class FragmentBuffer {
  public:
   // Owns the sources. Throws std::runtime_error when two have the same id or a limit is zero.
@@ -111,6 +142,15 @@ class FragmentBuffer {
   // for them. Returns how many were made: less than max_slices means that there is nothing to do, or no room.
   std::size_t make_some(std::size_t max_slices, AnswerSink& sink);
 
+  // A fragment of a source that arrive()s; with status missing: it will not come, for its reason.
+  Delivery deliver(SourceId source, SliceId slice, Fragment fragment, AnswerSink& sink);
+  // Nothing of this source will be delivered any more up to and including this slice; what did not come is
+  // missing for `reason`. Goes back never: a lower slice than before is passed over.
+  void source_passed(SourceId source, SliceId slice, MissingReason reason, AnswerSink& sink);
+  // Gives up what did not arrive in time. Waiting begins with the time of the last tick: there must be one
+  // before the first announcement.
+  void tick(TimeNs now, AnswerSink& sink);
+
   // Answered at once, or parked until the slice is made, cleared, or passed by the watermark.
   void request(const RequestedFragment& request, AnswerSink& sink);
   // The connection is gone: drops what it has parked.
@@ -132,11 +172,18 @@ class FragmentBuffer {
   struct Entry {
     Trigger trigger;
     State state = State::waiting;
-    bool owners = false;     // some fragment has an owner to let go
-    std::uint32_t row = 0;   // of its fragments, when held
-    std::uint32_t kept = 0;  // fragments that count as held
+    bool owners = false;        // some fragment has an owner to let go
+    std::uint32_t row = 0;      // of its fragments, when held
+    std::uint32_t kept = 0;     // fragments that count as held
+    std::uint32_t pending = 0;  // fragments that have not arrived, when held
     std::uint64_t bytes = 0;
     ParkedRequests::List parked;
+  };
+  // An entry that waits for fragments to arrive; another slice's by now, when the ids differ.
+  struct Awaited {
+    TimeNs until = 0;
+    std::uint32_t entry = 0;
+    SliceId slice;
   };
   using Row = std::unique_ptr<Fragment[]>;  // one per source, in the order of ids_
 
@@ -145,7 +192,18 @@ class FragmentBuffer {
   [[nodiscard]] bool is_past(SliceId slice) const { return watermark_ && slice <= *watermark_; }
   [[nodiscard]] MissingReason reason_of_absent(SliceId slice) const;
   [[nodiscard]] bool has_room() const;
-  void make(Entry& entry);
+  void make(std::uint32_t at);
+  [[nodiscard]] std::uint32_t take_row();
+  void put_arrived(Entry& entry, std::uint32_t column, bool pushed_out);
+  [[nodiscard]] Delivery fill(Entry& entry, std::uint32_t column, Fragment fragment, AnswerSink& sink);
+  [[nodiscard]] Delivery keep_early(SliceId slice, std::uint32_t column, Fragment fragment);
+  [[nodiscard]] Delivery drop(const Fragment& fragment, DropReason reason, Delivery outcome);
+  [[nodiscard]] bool awaits(const Awaited& awaited) const;
+  void release_row(std::uint32_t row);
+  void release_early(const EarlySlices::Slice& early, DropReason reason);
+  void push_out_oldest();
+  void clear_early(SliceId slice);
+  void answer_arrived(Entry& entry, AnswerSink& sink);
   Fragment make_fragment(std::uint32_t column, const Trigger& trigger);
   void answer(const RequestedFragment& request, const Fragment& fragment, AnswerSink& sink);
   void answer_missing(const RequestedFragment& request, MissingReason reason, AnswerSink& sink);
@@ -163,6 +221,8 @@ class FragmentBuffer {
   std::vector<std::unique_ptr<Source>> sources_;  // ascending in id, as are the next two
   std::vector<SourceId> ids_;
   std::vector<bool> masked_;
+  std::vector<bool> arrives_;
+  bool any_arrives_ = false;
 
   SliceIndex index_;  // waiting and held slices -> entries_
   std::vector<Entry> entries_;
@@ -175,6 +235,11 @@ class FragmentBuffer {
   boost::unordered_flat_map<std::uint64_t, ParkedRequests::List> early_;  // by slices not announced yet
   SliceId early_lowest_;  // no slice in early_ is below; spares looking at all of them at each announcement
   SliceNotes notes_;
+  EarlySlices early_slices_;
+  SliceNotes pushed_out_;             // slices that lost fragments from early_slices_
+  std::vector<PassedSlices> passed_;  // by column
+  std::deque<Awaited> awaited_;       // in the order of their time
+  TimeNs now_ = 0;
   std::optional<SliceId> watermark_;
   std::optional<SliceId> first_;  // announced to this process in this run
   std::uint64_t slice_bytes_estimate_ = 0;

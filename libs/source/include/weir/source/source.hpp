@@ -39,6 +39,8 @@ class Source {
   virtual void begin_run(RunNumber run) = 0;
   // Makes or fetches the fragment of this trigger. Must not block.
   [[nodiscard]] virtual Fragment produce(const Trigger& trigger) = 0;
+  // True: its fragments come when they come, by FragmentBuffer::deliver(), and produce() is never asked.
+  [[nodiscard]] virtual bool arrives() const { return false; }
 };
 
 }  // namespace weir::source

@@ -3,6 +3,7 @@
 #include <weir/base/time.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/ports/network.hpp>
+#include <weir/ports/readiness.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -28,9 +29,9 @@ struct LoopCounters {
 
 // TCP and time for one node: one thread, one reactor. After each batch of I/O the pass function is called,
 // and what it and the handlers appended leaves in as few system calls as the kernel allows. Only wake() and
-// stop() may be called from other threads. Listeners are destroyed before the loop; streams need not be:
-// those that outlive it are closed.
-class Loop final : public ports::Network, public ports::Clock {
+// stop() may be called from other threads. Listeners and watches are destroyed before the loop; streams need
+// not be: those that outlive it are closed.
+class Loop final : public ports::Network, public ports::Clock, public ports::Readiness {
  public:
   explicit Loop(SocketPolicy policy);
   ~Loop() override;
@@ -49,6 +50,8 @@ class Loop final : public ports::Network, public ports::Clock {
       const ports::Endpoint& at, ports::Acceptor& acceptor) override;
   [[nodiscard]] std::unique_ptr<ports::Stream> connect(const ports::Endpoint& to,
                                                        ports::StreamHandler& handler) override;
+  [[nodiscard]] std::unique_ptr<ports::Watch> watch(int descriptor,
+                                                    std::function<void()> on_readable) override;
   [[nodiscard]] TimeNs now_ns() const override;
   [[nodiscard]] UtcNs utc_ns() const override;
 

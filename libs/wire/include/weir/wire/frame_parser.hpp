@@ -63,6 +63,8 @@ class FrameParser {
   // The connection ended: a placed payload that was under way is given back. The parser is dead.
   // A sink may call it from inside its own calls; from on_header, its answer does not count then.
   void ended(FrameSink& sink);
+  // Of the frame that is being received, the payload bytes that are here.
+  [[nodiscard]] std::size_t payload_here() const { return in_payload_ ? payload_have_ : 0; }
 
  private:
   Expected<void, WireError> parse_spill(FrameSink& sink);

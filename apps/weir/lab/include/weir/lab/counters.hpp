@@ -22,6 +22,10 @@ struct PortCount {
   [[nodiscard]] std::uint64_t wire_bytes() const { return bytes + kOverheadBytes * packets; }
 };
 
+// Frames that this machine's CPUs could not take in so far, of whatever network: those of a lab that is more
+// than the machine can carry are among them, and no port counts them.
+[[nodiscard]] std::uint64_t machine_drops();
+
 // Reads the counters of a lab's ports, over a netlink socket in each namespace that has some. One reading of
 // 50 ports takes below a millisecond.
 class Counters {

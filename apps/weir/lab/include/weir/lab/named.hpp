@@ -18,6 +18,8 @@ namespace weir::lab {
 
 // Gives a lab that was made its names. On failure none is left.
 [[nodiscard]] Expected<void, NetworkError> give_names(const LabPlan& plan, const Network& network);
+// Removes the devices of a named lab's line, so that its relay ends.
+void remove_line(const LabPlan& plan);
 // Takes all names of the lab away. What has no process left ends then.
 [[nodiscard]] Expected<void, NetworkError> remove_names(const std::string& lab);
 

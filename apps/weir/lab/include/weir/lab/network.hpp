@@ -34,6 +34,8 @@ class Network {
 
   // A descriptor of the namespace, for setns(); valid as long as this object.
   [[nodiscard]] int space(Space space) const;
+  // False: frames of a connection may overtake each other, as this kernel does not let one CPU receive them.
+  [[nodiscard]] bool in_order() const;
   // The calling thread goes into the namespace and stays there.
   [[nodiscard]] Expected<void, std::string> enter(Space space) const;
 

@@ -75,7 +75,7 @@ struct Steer {
   std::string device;
 };
 
-// A long line between the two switches of the topology wan.
+// A long line between the two switches of the topology wan, which are its ends.
 struct Line {
   std::string from_device;
   std::string to_device;
@@ -116,6 +116,8 @@ struct LabPlan {
   std::vector<Foreign> foreign;
   std::map<std::string, NodePlace> places;  // of every node that is not masked; empty without a farm
 
+  // `ports`, and then the two directions of the line, if there is one.
+  [[nodiscard]] std::vector<Port> counted_ports() const;
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;

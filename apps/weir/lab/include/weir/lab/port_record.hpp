@@ -27,7 +27,7 @@ struct PortReport {
 // The history of the ports of a lab, from readings of their counters. Pure.
 class PortRecord {
  public:
-  explicit PortRecord(const LabPlan& plan);
+  explicit PortRecord(std::vector<Port> ports);
 
   // At ever later times, about every kSampleInterval.
   void take(TimeNs now_ns, const std::vector<PortCount>& counts);

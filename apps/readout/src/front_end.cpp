@@ -1,0 +1,119 @@
+#include "front_end.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir::readout {
+namespace {
+
+constexpr DurationNs kPollInterval = 10 * kMillisecond;
+
+void write_log(std::int32_t level, std::string_view text) {
+  switch (level) {
+    case WEIR_SOURCE_LOG_DEBUG:
+      return spdlog::debug("source: {}", text);
+    case WEIR_SOURCE_LOG_INFO:
+      return spdlog::info("source: {}", text);
+    case WEIR_SOURCE_LOG_WARNING:
+      return spdlog::warn("source: {}", text);
+    default:
+      return spdlog::error("source: {}", text);
+  }
+}
+
+source_host::InstanceConfig config_of(const node::Setup& setup) {
+  source_host::InstanceConfig config;
+  for (const auto& [name, value] : setup.farm.source().parameters()) {
+    config.parameters.emplace_back(name, value);
+  }
+  std::sort(config.parameters.begin(), config.parameters.end());
+  config.sources = setup.identity.sources;
+  std::sort(config.sources.begin(), config.sources.end());
+  config.readout_name = setup.self.name;
+  config.readout_index = setup.self.index.value;
+  config.fragment_bytes_max = static_cast<std::uint32_t>(setup.farm.dcm().fragment_bytes_max());
+  config.checksums = setup.farm.run().checksums();
+  config.log = write_log;
+  return config;
+}
+
+}  // namespace
+
+std::unique_ptr<FrontEnd> FrontEnd::make(const node::Setup& setup, const Environment& environment) {
+  const v1::SourceSettings& settings = setup.farm.source();
+  const bool udp = settings.kind() == v1::SourceSettings::KIND_UDP;
+  if (!udp && settings.kind() != v1::SourceSettings::KIND_PLUGIN) return nullptr;
+  std::vector<std::string> folders(settings.search_path().begin(), settings.search_path().end());
+  folders.insert(folders.end(), environment.plugin_path.begin(), environment.plugin_path.end());
+  auto plugin = source_host::SourcePlugin::load(udp ? "udp" : settings.plugin(), folders);
+  if (!plugin) throw std::runtime_error("source.plugin: " + plugin.error().text);
+
+  std::unique_ptr<FrontEnd> self(new FrontEnd);
+  self->ids_ = setup.identity.sources;
+  source_host::InstanceConfig config = config_of(setup);
+  config.wake = [front_end = self.get(), wake = environment.wake] {
+    front_end->woken_.store(true, std::memory_order_release);
+    if (wake) wake();
+  };
+  auto instance = source_host::SourceInstance::create(*plugin, std::move(config), *self);
+  if (!instance) throw std::runtime_error(instance.error().text);
+  self->instance_ = *instance;
+  spdlog::info("source plugin={} version={} path={}", (*plugin)->name(), (*plugin)->version(),
+               (*plugin)->path());
+  if (environment.readiness != nullptr && self->instance_->fd() >= 0) {
+    self->watch_ = environment.readiness->watch(self->instance_->fd(),
+                                                [front_end = self.get()] { front_end->readable_ = true; });
+  }
+  return self;
+}
+
+FrontEnd::~FrontEnd() {
+  watch_.reset();
+  if (instance_) instance_->detach();
+}
+
+std::vector<std::unique_ptr<source::Source>> FrontEnd::sources() const {
+  return source_host::make_sources(instance_, ids_);
+}
+
+void FrontEnd::attach(source::FragmentBuffer& buffer, source::AnswerSink& sink) {
+  buffer_ = &buffer;
+  sink_ = &sink;
+}
+
+std::string FrontEnd::begin_run(RunNumber run, SliceId first_slice) {
+  const auto begun = instance_->begin_run(run, first_slice);
+  if (!begun) return begun.error().text;
+  if (watch_) watch_->arm();
+  return {};
+}
+
+void FrontEnd::pass(TimeNs now_ns) {
+  if (!instance_->in_run()) return;
+  const bool woken = woken_.exchange(false, std::memory_order_acq_rel);
+  if (!readable_ && !woken && now_ns - polled_ns_ < kPollInterval) return;
+  polled_ns_ = now_ns;
+  instance_->poll(now_ns);
+  if (!readable_) return;
+  readable_ = false;
+  watch_->arm();
+}
+
+void FrontEnd::add_to(v1::Report& report) const {
+  for (const auto& [name, value] : instance_->counters()) {
+    (*report.mutable_counters())["source." + name] = value;
+  }
+  (*report.mutable_notes())["source"] = instance_->plugin().name() + " " + instance_->plugin().version();
+}
+
+source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::Fragment fragment) {
+  return buffer_->deliver(source, slice, std::move(fragment), *sink_);
+}
+
+void FrontEnd::on_watermark(SourceId source, SliceId slice, MissingReason reason) {
+  buffer_->source_passed(source, slice, reason, *sink_);
+}
+
+}  // namespace weir::readout

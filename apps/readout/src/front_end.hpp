@@ -1,0 +1,53 @@
+#pragma once
+
+#include <weir/node/setup.hpp>
+#include <weir/readout/node.hpp>
+#include <weir/source/fragment_buffer.hpp>
+#include <weir/source_host/instance.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weir::readout {
+
+// A source plugin in a readout: called when its descriptor is readable, when it woke the readout, and every
+// kPollInterval besides; what it delivers goes into the fragment buffer. One thread.
+class FrontEnd final : private source_host::Arrivals {
+ public:
+  // Null when the farm's sources are not a plugin's. Throws std::runtime_error with a sentence.
+  [[nodiscard]] static std::unique_ptr<FrontEnd> make(const node::Setup& setup,
+                                                      const Environment& environment);
+  ~FrontEnd() override;
+
+  [[nodiscard]] std::vector<std::unique_ptr<source::Source>> sources() const;
+  // Where to deliver; before begin_run().
+  void attach(source::FragmentBuffer& buffer, source::AnswerSink& sink);
+
+  // Empty, or why the plugin refuses the run.
+  [[nodiscard]] std::string begin_run(RunNumber run, SliceId first_slice);
+  void announced(std::span<const source::Trigger> triggers) { instance_->announced(triggers); }
+  void pass(TimeNs now_ns);
+  void end_run() { instance_->end_run(); }
+  // `source.NAME` for each of the plugin's counters; note `source`: its name and version.
+  void add_to(v1::Report& report) const;
+
+ private:
+  FrontEnd() = default;
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) override;
+  void on_watermark(SourceId source, SliceId slice, MissingReason reason) override;
+
+  std::vector<SourceId> ids_;
+  std::shared_ptr<source_host::SourceInstance> instance_;
+  std::unique_ptr<ports::Watch> watch_;
+  source::FragmentBuffer* buffer_ = nullptr;
+  source::AnswerSink* sink_ = nullptr;
+  bool readable_ = false;
+  std::atomic<bool> woken_{false};
+  TimeNs polled_ns_ = 0;
+};
+
+}  // namespace weir::readout

@@ -1,0 +1,171 @@
+#include "emit_options.hpp"
+
+#include <weir/config/farm_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/readout/source_settings.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace weir::emit {
+namespace {
+
+constexpr std::uint32_t kSourcesMax = 1'000'000;
+
+std::uint32_t number_of(const std::string& text, const std::string& where) {
+  std::uint32_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || text.empty()) {
+    throw std::runtime_error("--sources: '" + where + "' is not like 1-4,7");
+  }
+  return number;
+}
+
+struct Loaded {
+  v1::Farm farm;
+  config::FarmPlan plan;
+};
+
+Loaded load(const EmitOptions& options) {
+  config::FarmFile file;
+  if (!options.farm_file.empty()) {
+    auto read = config::load_farm(options.farm_file);
+    if (!read) throw std::runtime_error(config::to_text(read.error()));
+    file = std::move(*read);
+  }
+  for (const std::string& set : options.sets) {
+    const auto problems = config::apply_override(file.farm, set, &file.locations);
+    if (!problems.empty()) throw std::runtime_error(config::to_text(problems));
+  }
+  Loaded loaded{file.farm, {}};
+  if (options.farm_file.empty()) return loaded;
+  auto plan = config::expand(file.farm, file.locations);
+  if (!plan) throw std::runtime_error(config::to_text(plan.error()));
+  loaded.plan = std::move(*plan);
+  return loaded;
+}
+
+std::string parameter(const v1::Farm& farm, const std::string& name, const std::string& fallback) {
+  const auto found = farm.source().parameters().find(name);
+  return found == farm.source().parameters().end() ? fallback : found->second;
+}
+
+bool is_wildcard(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
+
+// Where the plugin `udp` of each readout listens: port + its number.
+std::vector<Target> targets_of(const Loaded& loaded) {
+  const v1::Farm& farm = loaded.farm;
+  const bool udp =
+      farm.source().kind() == v1::SourceSettings::KIND_UDP ||
+      (farm.source().kind() == v1::SourceSettings::KIND_PLUGIN && farm.source().plugin() == "udp");
+  if (!udp) throw std::runtime_error("the farm has no sources of kind 'udp': say --to and --sources");
+  const std::string port = parameter(farm, "port", std::to_string(packets::kPortDefault));
+  const std::string host = parameter(farm, "host", "");
+  std::vector<Target> targets;
+  for (const config::NodePlan* node : loaded.plan.of_role(config::Role::readout)) {
+    Target target;
+    for (const SourceId source : node->sources) {
+      const auto& masked = loaded.plan.masked;
+      if (!std::binary_search(masked.begin(), masked.end(), source)) target.sources.push_back(source);
+    }
+    if (node->masked || target.sources.empty()) continue;
+    target.at = node::parse_endpoint("x:" + port);
+    target.at.port = static_cast<std::uint16_t>(target.at.port + node->index.value);
+    target.at.host = host.empty() || is_wildcard(host) ? node::parse_endpoint(node->listen).host : host;
+    if (is_wildcard(target.at.host)) {
+      throw std::runtime_error("'" + node->name + "' listens at " + target.at.host +
+                               ": set readout.nodes[].listen to its real address, or say --to and --sources");
+    }
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+std::vector<Target> targets_of(const EmitOptions& options) {
+  if (options.to.size() != options.sources.size()) {
+    throw std::runtime_error("each --to needs its --sources: there are " + std::to_string(options.to.size()) +
+                             " and " + std::to_string(options.sources.size()));
+  }
+  std::vector<Target> targets;
+  for (std::size_t i = 0; i < options.to.size(); ++i) {
+    targets.push_back({node::parse_endpoint(options.to[i]), parse_sources(options.sources[i])});
+  }
+  return targets;
+}
+
+std::optional<ports::Endpoint> trigger_of(const EmitOptions& options, const v1::Farm& farm) {
+  if (options.trigger == "none") return std::nullopt;
+  if (!options.trigger.empty()) return node::parse_endpoint(options.trigger);
+  if (options.farm_file.empty() || farm.trigger().mode() != v1::TriggerSettings::MODE_NETWORK) {
+    return std::nullopt;
+  }
+  const ports::Endpoint at = node::parse_endpoint(farm.trigger().listen());
+  if (at.port == 0) {
+    throw std::runtime_error(
+        "trigger.listen takes any free port: say --trigger HOST:PORT, as `weir run` tells it");
+  }
+  return at;
+}
+
+}  // namespace
+
+std::vector<SourceId> parse_sources(const std::string& text) {
+  std::vector<SourceId> sources;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, comma - at);
+    at = comma + 1;
+    const std::size_t dash = item.find('-');
+    const std::uint32_t first = number_of(item.substr(0, dash), text);
+    const std::uint32_t last = dash == std::string::npos ? first : number_of(item.substr(dash + 1), text);
+    if (last < first || last - first >= kSourcesMax) {
+      throw std::runtime_error("--sources: '" + item + "' is not a range of sources");
+    }
+    for (std::uint32_t i = 0; i <= last - first; ++i) sources.emplace_back(first + i);
+  }
+  std::sort(sources.begin(), sources.end());
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  return sources;
+}
+
+EmitPlan make_plan(const EmitOptions& options) {
+  if (options.farm_file.empty() && options.to.empty()) {
+    throw std::runtime_error("where to? Name a farm file, or say --to HOST:PORT --sources 1-4");
+  }
+  const Loaded loaded = load(options);
+  EmitPlan plan;
+  plan.farm = loaded.farm.farm();
+  plan.targets = options.to.empty() ? targets_of(loaded) : targets_of(options);
+  plan.trigger = trigger_of(options, loaded.farm);
+
+  plan.content = readout::source_settings(loaded.farm);
+  plan.content.checksums = false;  // of packets, not of fragments: the readout computes those
+  plan.content.kind = ingest::SourceKind::dummy;
+  if (options.from == "hits") {
+    plan.content.kind = ingest::SourceKind::hits;
+  } else if (options.from != "dummy") {
+    plan.content.kind = ingest::SourceKind::replay;
+    plan.content.replay.path = options.from;
+  }
+  if (options.size_bytes > 0) {
+    plan.content.dummy.size_bytes = static_cast<std::uint32_t>(options.size_bytes);
+    plan.content.dummy.size_bytes_max =
+        std::max(plan.content.dummy.size_bytes_max, plan.content.dummy.size_bytes);
+  }
+
+  PlayerSettings& player = plan.player;
+  player.run =
+      RunNumber(options.run > 0 ? static_cast<std::uint32_t>(options.run) : loaded.farm.run().number());
+  player.first = SliceId(options.first_slice);
+  player.slices = options.slices;
+  player.rate_hz = options.rate_hz;
+  player.slice_ns = static_cast<DurationNs>(loaded.farm.trigger().slice_ms() * 1e6);
+  player.packet_bytes = options.packet_bytes;
+  player.drop_every = options.drop_every;
+  return plan;
+}
+
+}  // namespace weir::emit

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "player.hpp"
+#include <weir/emit/emit.hpp>
+#include <weir/ingest/sources.hpp>
+#include <weir/ports/network.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::emit {
+
+struct Target {
+  ports::Endpoint at;  // where one readout takes datagrams
+  std::vector<SourceId> sources;
+};
+
+// What the options and the farm file come to.
+struct EmitPlan {
+  std::string farm;
+  std::vector<Target> targets;
+  std::optional<ports::Endpoint> trigger;
+  ingest::SourceSettings content;
+  PlayerSettings player;
+};
+
+// "1-4,7", sorted, each once. Throws std::runtime_error with a sentence, as the next does.
+[[nodiscard]] std::vector<SourceId> parse_sources(const std::string& text);
+[[nodiscard]] EmitPlan make_plan(const EmitOptions& options);
+
+}  // namespace weir::emit

@@ -1,0 +1,113 @@
+#include "player.hpp"
+
+#include <weir/base/assert.hpp>
+
+#include <algorithm>
+
+namespace weir::emit {
+namespace {
+
+std::uint64_t packets_of(const source::Fragment& fragment, std::size_t payload_max) {
+  return std::max<std::uint64_t>(1, (fragment.bytes.size() + payload_max - 1) / payload_max);
+}
+
+}  // namespace
+
+Player::Player(const PlayerSettings& settings, std::vector<Played> sources)
+    : settings_(settings),
+      sources_(std::move(sources)),
+      sequences_(sources_.size()),
+      fragments_(sources_.size()) {
+  WEIR_ASSERT(settings_.packet_bytes > packets::kHeaderBytes && !sources_.empty());
+}
+
+void Player::start(TimeNs now, UtcNs utc) {
+  start_ = now;
+  start_utc_ = utc;
+}
+
+source::Trigger Player::trigger_of(SliceId slice) const {
+  source::Trigger trigger;
+  trigger.slice = slice;
+  const double number = static_cast<double>(slice.value - settings_.first.value);
+  trigger.time =
+      start_utc_ + (settings_.rate_hz > 0 ? static_cast<UtcNs>(number * 1e9 / settings_.rate_hz) : 0);
+  trigger.duration = settings_.slice_ns;
+  return trigger;
+}
+
+TimeNs Player::next_due() const {
+  if (settings_.rate_hz <= 0) return start_;
+  const bool between = cursor_ == packets_;
+  const double slice = static_cast<double>(between ? played_ : played_ - 1);
+  const double part = between ? 0 : static_cast<double>(cursor_) / static_cast<double>(packets_);
+  return start_ + static_cast<TimeNs>((slice + part) * 1e9 / settings_.rate_hz);
+}
+
+void Player::begin_slice() {
+  const std::size_t payload_max = settings_.packet_bytes - packets::kHeaderBytes;
+  const source::Trigger trigger = trigger_of(SliceId(settings_.first.value + played_));
+  packets_ = cursor_ = 0;
+  column_ = offset_ = 0;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    fragments_[i] = sources_[i].source->produce(trigger);
+    packets_ += packets_of(fragments_[i], payload_max);
+  }
+  ++played_;
+  ++counters_.slices;
+}
+
+bool Player::next(TimeNs now, Outgoing& out) {
+  if (done() || next_due() > now) return false;
+  if (cursor_ == packets_) begin_slice();
+  const source::Fragment& fragment = fragments_[column_];
+  const std::size_t payload_max = settings_.packet_bytes - packets::kHeaderBytes;
+  packets::Packet packet;
+  packet.slice = SliceId(settings_.first.value + played_ - 1);
+  bool last = true;
+  if (fragment.status == FragmentStatus::missing) {
+    packet.type = packets::PacketType::mark;
+    ++counters_.absent;
+  } else {
+    packet.total = static_cast<std::uint32_t>(fragment.bytes.size());
+    packet.offset = offset_;
+    packet.payload = fragment.bytes.subspan(offset_, std::min(payload_max, fragment.bytes.size() - offset_));
+    packet.truncated = fragment.status == FragmentStatus::truncated;
+    last = offset_ + packet.payload.size() == fragment.bytes.size();
+    packet.closes = last;
+    if (last) ++counters_.fragments;
+  }
+  encode(packet, column_, out);
+  out.owner = fragment.owner;
+  ++cursor_;
+  out.ended = cursor_ == packets_ ? std::optional(packet.slice) : std::nullopt;
+  offset_ = last ? 0 : static_cast<std::uint32_t>(offset_ + packet.payload.size());
+  if (last) ++column_;
+  return true;
+}
+
+void Player::encode(packets::Packet packet, std::uint32_t column, Outgoing& out) {
+  packet.run = settings_.run;
+  packet.source = sources_[column].source->id();
+  packet.sequence = sequences_[column]++;
+  packets::encode_header(packet, out.header);
+  out.payload = packet.payload;
+  out.target = sources_[column].target;
+  ++counters_.packets;
+  counters_.bytes += packet.payload.size();
+  out.withheld = settings_.drop_every > 0 && counters_.packets % settings_.drop_every == 0;
+  if (out.withheld) ++counters_.withheld;
+}
+
+std::vector<Outgoing> Player::last_marks() {
+  std::vector<Outgoing> marks(sources_.size());
+  for (std::uint32_t column = 0; column < sources_.size(); ++column) {
+    packets::Packet packet;
+    packet.type = packets::PacketType::mark;
+    packet.slice = SliceId(settings_.first.value + played_ - 1);
+    encode(packet, column, marks[column]);
+  }
+  return marks;
+}
+
+}  // namespace weir::emit

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <weir/packets/packet.hpp>
+#include <weir/source/source.hpp>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace weir::emit {
+
+struct PlayerSettings {
+  RunNumber run;
+  SliceId first;
+  std::uint64_t slices = 0;         // 0: no end
+  double rate_hz = 100;             // 0: as fast as it is asked
+  DurationNs slice_ns = 0;          // length of a time slice, for the content
+  std::size_t packet_bytes = 1472;  // header and payload
+  std::uint64_t drop_every = 0;     // 0: never
+};
+
+// One packet to be sent.
+struct Outgoing {
+  std::array<std::byte, packets::kHeaderBytes> header;
+  ConstBytes payload;
+  std::shared_ptr<const void> owner;  // of the payload
+  std::uint32_t target = 0;
+  bool withheld = false;         // counts as sent and is not, to see what is made of it
+  std::optional<SliceId> ended;  // the last packet of this slice
+};
+
+struct PlayerCounters {
+  std::uint64_t slices = 0;  // begun
+  std::uint64_t fragments = 0;
+  std::uint64_t absent = 0;  // sources that had nothing for a slice
+  std::uint64_t bytes = 0;   // payload
+  std::uint64_t packets = 0;
+  std::uint64_t withheld = 0;
+};
+
+// Plays front-ends: the packets of slice after slice, those of a slice spread evenly over its time. A
+// source's last packet of a slice closes it. One thread; no clock.
+class Player {
+ public:
+  struct Played {
+    std::unique_ptr<source::Source> source;
+    std::uint32_t target = 0;
+  };
+  // In the order in which they send. The sources' run has begun.
+  Player(const PlayerSettings& settings, std::vector<Played> sources);
+
+  void start(TimeNs now, UtcNs utc);
+  // The next packet, when it is due; false: none is, or there are no more.
+  [[nodiscard]] bool next(TimeNs now, Outgoing& packet);
+  // When the next one is.
+  [[nodiscard]] TimeNs next_due() const;
+  // All slices have been played.
+  [[nodiscard]] bool done() const {
+    return settings_.slices > 0 && played_ >= settings_.slices && cursor_ == packets_;
+  }
+  // One more mark for each source, for the end: the last slice is closed. Not to be called before a slice is
+  // played.
+  [[nodiscard]] std::vector<Outgoing> last_marks();
+  [[nodiscard]] source::Trigger trigger_of(SliceId slice) const;
+  [[nodiscard]] const PlayerCounters& counters() const { return counters_; }
+
+ private:
+  void begin_slice();
+  void encode(packets::Packet packet, std::uint32_t column, Outgoing& out);
+
+  PlayerSettings settings_;
+  std::vector<Played> sources_;
+  std::vector<std::uint32_t> sequences_;
+  std::vector<source::Fragment> fragments_;  // of the slice that is being sent
+  std::uint64_t played_ = 0;                 // slices begun
+  std::uint64_t packets_ = 0;                // of this slice
+  std::uint64_t cursor_ = 0;                 // of them, sent
+  std::uint32_t column_ = 0;
+  std::uint32_t offset_ = 0;
+  TimeNs start_ = 0;
+  UtcNs start_utc_ = 0;
+  PlayerCounters counters_;
+};
+
+}  // namespace weir::emit

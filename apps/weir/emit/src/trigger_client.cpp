@@ -1,0 +1,68 @@
+#include "trigger_client.hpp"
+
+#include <unistd.h>
+
+namespace weir::emit {
+namespace {
+
+constexpr DurationNs kRetry = 100 * kMillisecond;
+
+messages::PeerInfo identity(const std::string& farm) {
+  messages::PeerInfo self;
+  self.role = messages::Role::trigger;
+  self.name = "emit";
+  self.farm = farm;
+  self.incarnation = Incarnation(static_cast<std::uint64_t>(::getpid()) + 1);
+  return self;
+}
+
+}  // namespace
+
+TriggerClient::TriggerClient(const std::string& farm, const ports::Endpoint& supervisor)
+    : self_(identity(farm)), link_(self_, *this, limits_, counters_, supervisor, kRetry) {}
+
+void TriggerClient::offer(const std::vector<source::Trigger>& triggers) {
+  if (triggers.empty() || !link_.ready()) return;
+  v1::Control message;
+  for (const source::Trigger& trigger : triggers) {
+    v1::TriggerOffer::One& one = *message.mutable_trigger()->add_triggers();
+    one.set_slice(trigger.slice.value);
+    one.set_time_ns(trigger.time);
+    one.set_type(trigger.type.value);
+  }
+  offered_ += triggers.size();
+  link_.peer().send(message);
+}
+
+void TriggerClient::on_ready(messages::Peer& peer) {
+  run_ = peer.info().run;
+  trouble_.clear();
+}
+
+void TriggerClient::on_gone(messages::Peer&, std::string_view why) {
+  trouble_ = why;
+  if (!was_taken_) return;
+  over_ = true;
+  link_.stop();
+}
+
+Expected<void, wire::WireError> TriggerClient::on_control(messages::Peer&, const v1::Control& message) {
+  for (const v1::TriggerAnswer::One& answer : message.trigger_answer().answers()) {
+    ++answered_;
+    if (!was_taken_ && answer.busy() == "not_running") {
+      first_ = false;
+      continue;
+    }
+    if (!was_taken_) first_ = true;
+    was_taken_ = true;
+    if (answer.taken()) {
+      ++taken_;
+    } else {
+      ++vetoed_[answer.busy()];
+      over_ = over_ || answer.busy() == "draining";
+    }
+  }
+  return {};
+}
+
+}  // namespace weir::emit

@@ -1,0 +1,134 @@
+#include "player.hpp"
+
+#include "weir_catch.hpp"
+#include <weir/packets/reassembler.hpp>
+#include <weir/source/dummy_source.hpp>
+
+#include <algorithm>
+#include <map>
+
+using namespace weir;
+using namespace weir::emit;
+
+namespace {
+
+constexpr TimeNs kStart = 10 * kSecond;
+
+// Two sources of 3000 bytes, to two targets: three packets each.
+Player make_player(PlayerSettings settings, std::uint32_t bytes = 3000) {
+  source::DummySettings dummy;
+  dummy.size_bytes = bytes;
+  const auto group = std::make_shared<source::DummyGroup>(dummy, false);
+  std::vector<Player::Played> sources;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    sources.push_back({std::make_unique<source::DummySource>(SourceId(7 + i), group), i});
+  }
+  sources[0].source->begin_run(RunNumber(5));
+  settings.run = RunNumber(5);
+  Player player(settings, std::move(sources));
+  player.start(kStart, 0);
+  return player;
+}
+
+std::vector<std::byte> datagram(const Outgoing& packet) {
+  std::vector<std::byte> bytes(packet.header.begin(), packet.header.end());
+  bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("the packets of a slice are spread evenly over its time") {
+  PlayerSettings settings;
+  settings.rate_hz = 1000;
+  settings.slices = 2;
+  Player player = make_player(settings);
+  Outgoing packet;
+  std::vector<TimeNs> times;
+  for (TimeNs now = kStart; !player.done(); now += 1000) {
+    if (player.next(now, packet)) times.push_back(now - kStart);
+  }
+  REQUIRE(times.size() == 12);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    CHECK(std::abs(times[i] - static_cast<TimeNs>(i) * kMillisecond / 6) <= 1000);
+  }
+}
+
+TEST_CASE("who comes late gets what is due, one after another, and no more") {
+  PlayerSettings settings;
+  settings.rate_hz = 1000;
+  Player player = make_player(settings);
+  Outgoing packet;
+  int count = 0;
+  while (player.next(kStart + 2 * kMillisecond, packet)) ++count;
+  CHECK(count == 13);  // two slices, and the first packet of the third
+  CHECK(player.next_due() > kStart + 2 * kMillisecond);
+}
+
+TEST_CASE("what a player sends becomes the same fragments again, and the end of each slice is told") {
+  PlayerSettings settings;
+  settings.rate_hz = 0;
+  settings.slices = 5;
+  settings.first = SliceId(100);
+  Player player = make_player(settings);
+
+  struct Found final : packets::ReassemblySink {
+    void whole(SourceId source, SliceId slice, packets::FragmentMemory memory, bool) override {
+      good += verifier.verify(RunNumber(5), source, slice, {memory.bytes.get(), memory.size}) &&
+              memory.size == 3000;
+    }
+    void lost(SourceId, SliceId) override { ++lost_count; }
+    void passed(SourceId source, SliceId slice, bool gap) override {
+      passed_to[source.value] = slice.value;
+      gaps += gap ? 1 : 0;
+    }
+    source::DummyVerifier verifier;
+    int good = 0;
+    int lost_count = 0;
+    int gaps = 0;
+    std::map<std::uint32_t, std::uint64_t> passed_to;
+  } found;
+  const std::vector<SourceId> ids{SourceId(7), SourceId(8)};
+  packets::Reassembler reassembler(RunNumber(5), ids, {});
+  Outgoing packet;
+  std::vector<std::uint64_t> ended;
+  while (player.next(kStart, packet)) {
+    CHECK(datagram(packet).size() <= settings.packet_bytes);
+    reassembler.take(datagram(packet), kStart, found);
+    if (packet.ended) ended.push_back(packet.ended->value);
+  }
+  CHECK(player.done());
+  CHECK(found.good == 10);
+  CHECK(found.lost_count == 0);
+  CHECK(found.gaps == 0);
+  CHECK(found.passed_to == std::map<std::uint32_t, std::uint64_t>{{7, 104}, {8, 104}});
+  CHECK(ended == std::vector<std::uint64_t>{100, 101, 102, 103, 104});
+}
+
+TEST_CASE("packets that are withheld are missed by their sequence, and the last marks tell") {
+  PlayerSettings settings;
+  settings.rate_hz = 0;
+  settings.slices = 4;
+  settings.drop_every = 12;  // the last packet of every second slice
+  Player player = make_player(settings);
+  struct Found final : packets::ReassemblySink {
+    void whole(SourceId, SliceId, packets::FragmentMemory, bool) override { ++wholes; }
+    void lost(SourceId, SliceId) override { ++losses; }
+    void passed(SourceId, SliceId slice, bool) override { last = slice.value; }
+    int wholes = 0;
+    int losses = 0;
+    std::uint64_t last = 0;
+  } found;
+  const std::vector<SourceId> ids{SourceId(8)};
+  packets::Reassembler reassembler(RunNumber(5), ids, {});
+  Outgoing packet;
+  while (player.next(kStart, packet)) {
+    if (!packet.withheld) reassembler.take(datagram(packet), kStart, found);
+  }
+  CHECK(found.wholes == 2);
+  for (const Outgoing& mark : player.last_marks()) reassembler.take(datagram(mark), kStart, found);
+  reassembler.tick(kStart + kSecond, found);
+  CHECK(found.losses == 2);
+  CHECK(found.last == 3);
+  CHECK(reassembler.packets_lost() == 2);
+}

@@ -1,0 +1,69 @@
+#include <weir/base/assert.hpp>
+#include <weir/lab/delay_line.hpp>
+
+#include <algorithm>
+
+namespace weir::lab {
+namespace {
+
+constexpr std::size_t kSpareMax = 1024;
+constexpr double kBitsPerByte = 8;
+
+}  // namespace
+
+void DelayLine::forget_sent(TimeNs now_ns) {
+  while (unsent_ > 0) {
+    const Frame& first = frames_[frames_.size() - unsent_];
+    if (first.sent_ns > now_ns) return;
+    waiting_bytes_ -= first.bytes.size();
+    --unsent_;
+  }
+}
+
+bool DelayLine::offer(TimeNs now_ns, ConstBytes frame) {
+  forget_sent(now_ns);
+  const bool limited = line_.rate_bits_per_s != 0;
+  if ((limited && waiting_bytes_ + frame.size() > line_.buffer_bytes) || bytes_ + frame.size() > kBytesMax) {
+    ++drops_;
+    return false;
+  }
+  free_ns_ = std::max(free_ns_, now_ns);
+  if (limited) {
+    const auto wire =
+        static_cast<double>(std::max<std::size_t>(frame.size() + kOverheadBytes, kShortestBytes));
+    free_ns_ += static_cast<DurationNs>(kBitsPerByte * wire * static_cast<double>(kSecond) /
+                                        static_cast<double>(line_.rate_bits_per_s));
+  }
+  Frame& entry = frames_.emplace_back();
+  entry.sent_ns = free_ns_;
+  entry.due_ns = free_ns_ + line_.delay_ns;
+  if (!spare_.empty()) {
+    entry.bytes = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  entry.bytes.assign(frame.begin(), frame.end());
+  bytes_ += frame.size();
+  waiting_bytes_ += frame.size();
+  ++unsent_;
+  return true;
+}
+
+std::optional<TimeNs> DelayLine::due_ns() const {
+  if (frames_.empty()) return std::nullopt;
+  return frames_.front().due_ns;
+}
+
+const std::vector<std::byte>* DelayLine::arrived(TimeNs now_ns) const {
+  return frames_.empty() || frames_.front().due_ns > now_ns ? nullptr : &frames_.front().bytes;
+}
+
+void DelayLine::pop() {
+  WEIR_ASSERT(!frames_.empty());
+  Frame& first = frames_.front();
+  if (unsent_ == frames_.size()) forget_sent(first.sent_ns);
+  bytes_ -= first.bytes.size();
+  if (spare_.size() < kSpareMax) spare_.push_back(std::move(first.bytes));
+  frames_.pop_front();
+}
+
+}  // namespace weir::lab

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "descriptor.hpp"
+#include <weir/lab/network.hpp>
+#include <weir/lab/plan.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace weir::lab {
+
+// A TCP connection between two hosts of a lab, over the data network.
+struct Connection {
+  Descriptor from;
+  Descriptor to;
+};
+
+// A listening socket on a host, and its port. Throws std::runtime_error.
+[[nodiscard]] std::pair<Descriptor, std::uint16_t> listen_on(const LabPlan& plan, const Network& network,
+                                                             std::size_t host,
+                                                             const std::string& congestion_control);
+// Throws std::runtime_error.
+[[nodiscard]] Connection connect_hosts(const LabPlan& plan, const Network& network, std::size_t from,
+                                       std::size_t to, const std::string& congestion_control);
+
+// Each host connects to each other once and closes: a static congestion window of the route holds from the
+// second connection on, when the kernel has an entry for the other host. Throws std::runtime_error.
+void meet_once(const LabPlan& plan, const Network& network);
+
+}  // namespace weir::lab

@@ -1,0 +1,105 @@
+#include "packet_bytes.hpp"
+#include "weir_catch.hpp"
+
+using namespace weir;
+using namespace weir::packets;
+using namespace weir::packets::test;
+
+namespace {
+
+Packet part(std::uint32_t offset = 10, std::uint32_t total = 20) {
+  Packet packet;
+  packet.run = RunNumber(3);
+  packet.source = SourceId(7);
+  packet.slice = SliceId(0x0102030405060708);
+  packet.sequence = 99;
+  packet.offset = offset;
+  packet.total = total;
+  return packet;
+}
+
+PacketError error_of(const std::vector<std::byte>& bytes) {
+  const auto packet = parse(bytes);
+  REQUIRE_FALSE(packet);
+  return packet.error();
+}
+
+// Without a checksum, so that one field can be wrong alone.
+std::vector<std::byte> unchecked() {
+  Packet packet = part();
+  packet.checksummed = false;
+  return datagram(packet, "abc");
+}
+
+}  // namespace
+
+TEST_CASE("a packet comes back from its bytes") {
+  Packet packet = part();
+  packet.truncated = packet.closes = true;
+  const auto bytes = datagram(packet, "payload");
+  const auto back = parse(bytes);
+  REQUIRE(back);
+  CHECK(back->type == PacketType::data);
+  CHECK(back->checksummed);
+  CHECK(back->truncated);
+  CHECK(back->closes);
+  CHECK(back->run == RunNumber(3));
+  CHECK(back->source == SourceId(7));
+  CHECK(back->slice == SliceId(0x0102030405060708));
+  CHECK(back->sequence == 99);
+  CHECK(back->offset == 10);
+  CHECK(back->total == 20);
+  CHECK(std::equal(back->payload.begin(), back->payload.end(), bytes.begin() + kHeaderBytes));
+}
+
+TEST_CASE("any changed byte of a checksummed packet is found") {
+  const auto good = datagram(part(), "payload");
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    auto bad = good;
+    bad[at] ^= std::byte{0x40};
+    INFO(at);
+    CHECK_FALSE(parse(bad));
+  }
+}
+
+TEST_CASE("a header that later revisions made longer is read, and its payload found") {
+  auto bytes = unchecked();
+  bytes.insert(bytes.begin() + kHeaderBytes, 8, std::byte{0xee});
+  store_le<std::uint16_t>(bytes.data() + 6, kHeaderBytes + 8);
+  const auto packet = parse(bytes);
+  REQUIRE(packet);
+  CHECK(packet->payload.size() == 3);
+  CHECK(packet->payload[0] == std::byte{'a'});
+}
+
+TEST_CASE("what is no packet is refused by what is wrong with it") {
+  auto bytes = unchecked();
+  CHECK(error_of({bytes.begin(), bytes.begin() + 47}) == PacketError::too_short);
+  CHECK(error_of({}) == PacketError::too_short);
+  const auto with = [&](std::size_t at, std::byte value) {
+    auto changed = unchecked();
+    changed[at] = value;
+    return error_of(changed);
+  };
+  CHECK(with(0, std::byte{'X'}) == PacketError::bad_magic);
+  CHECK(with(4, std::byte{2}) == PacketError::bad_version);
+  CHECK(with(5, std::byte{3}) == PacketError::bad_type);
+  CHECK(with(6, std::byte{47}) == PacketError::bad_header_length);
+  CHECK(with(6, std::byte{60}) == PacketError::bad_header_length);  // longer than the datagram
+  CHECK(with(36, std::byte{0x80}) == PacketError::bad_flags);
+  CHECK(with(32, std::byte{18}) == PacketError::bad_part);    // 18 + 3 > 20
+  CHECK(with(35, std::byte{0xff}) == PacketError::bad_part);  // an offset that would wrap
+}
+
+TEST_CASE("an empty part is good as a whole empty fragment alone, a mark only without bytes") {
+  CHECK(parse(datagram(part(0, 0), "")));
+  auto empty = unchecked();
+  empty.resize(kHeaderBytes);
+  CHECK(error_of(empty) == PacketError::bad_part);
+  Packet mark = part(0, 0);
+  mark.type = PacketType::mark;
+  CHECK(parse(datagram(mark, "")));
+  auto loaded = unchecked();
+  loaded[5] = std::byte{2};
+  CHECK(error_of(loaded) == PacketError::bad_part);
+}

@@ -1,0 +1,97 @@
+#include "weir_catch.hpp"
+#include <weir/packets/sequence.hpp>
+
+#include <random>
+#include <set>
+
+using weir::packets::Sequence;
+using Arrival = Sequence::Arrival;
+
+TEST_CASE("packets in order leave no gap") {
+  Sequence sequence;
+  for (std::uint32_t i = 0; i < 100; ++i) CHECK(sequence.arrive(i) == Arrival::next);
+  CHECK(sequence.complete_before(sequence.place() + 1));
+  CHECK(sequence.lost() == 0);
+}
+
+TEST_CASE("a gap is open until it is filled or given up") {
+  Sequence sequence;
+  CHECK(sequence.arrive(0) == Arrival::next);
+  CHECK(sequence.arrive(3) == Arrival::next);
+  const std::uint64_t place = sequence.place();
+  CHECK_FALSE(sequence.complete_before(place));
+  CHECK(sequence.arrive(2) == Arrival::reordered);
+  CHECK(sequence.arrive(2) == Arrival::stale);
+  CHECK_FALSE(sequence.complete_before(place));
+  CHECK(sequence.arrive(1) == Arrival::reordered);
+  CHECK(sequence.complete_before(place));
+  CHECK_FALSE(sequence.give_up_before(place));
+  CHECK(sequence.lost() == 0);
+}
+
+TEST_CASE("what is given up is lost, and stale when it comes") {
+  Sequence sequence;
+  (void)sequence.arrive(0);
+  (void)sequence.arrive(5);
+  CHECK(sequence.give_up_before(sequence.place() - 2));  // 1 and 2 of 1 to 4
+  CHECK(sequence.lost() == 2);
+  CHECK(sequence.arrive(2) == Arrival::stale);
+  CHECK(sequence.arrive(3) == Arrival::reordered);
+  CHECK(sequence.arrive(6) == Arrival::next);
+  CHECK(sequence.give_up_before(sequence.place()));
+  CHECK(sequence.lost() == 3);
+}
+
+TEST_CASE("the number wraps without a loss") {
+  Sequence sequence;
+  CHECK(sequence.arrive(UINT32_MAX - 1) == Arrival::next);
+  CHECK(sequence.arrive(UINT32_MAX) == Arrival::next);
+  CHECK(sequence.arrive(0) == Arrival::next);
+  CHECK(sequence.arrive(1) == Arrival::next);
+  CHECK(sequence.complete_before(sequence.place() + 1));
+}
+
+TEST_CASE(
+    "the first packets of a run are missed when later ones come first, in the middle of a run they are not") {
+  Sequence early;
+  (void)early.arrive(4);
+  CHECK(early.give_up_before(early.place()));
+  CHECK(early.lost() == 4);
+  Sequence joined;
+  (void)joined.arrive(500'000);
+  CHECK_FALSE(joined.give_up_before(joined.place()));
+  CHECK(joined.lost() == 0);
+}
+
+TEST_CASE("a sender that begins again is noticed, and its packets are taken") {
+  Sequence sequence;
+  (void)sequence.arrive(5'000'000);
+  CHECK(sequence.arrive(0) == Arrival::reset);
+  const std::uint64_t place = sequence.place();
+  CHECK(sequence.arrive(1) == Arrival::next);
+  CHECK(sequence.place() == place + 1);
+  CHECK(sequence.lost() == 0);
+}
+
+TEST_CASE("gaps are bounded, and the oldest are given up") {
+  Sequence sequence;
+  (void)sequence.arrive(0);
+  for (std::uint32_t i = 1; i <= Sequence::kGapsMax + 10; ++i) (void)sequence.arrive(2 * i);
+  CHECK(sequence.lost() == 10);
+}
+
+TEST_CASE("every packet is taken once, whatever the order and the losses") {
+  std::mt19937 random(GENERATE(range(1U, 11U)));
+  Sequence sequence;
+  std::set<std::uint32_t> taken;
+  std::uint64_t place = 0;
+  for (std::uint32_t head = 0; head < 5000; ++head) {
+    const std::uint32_t number = head - std::min(head, static_cast<std::uint32_t>(random() % 20));
+    const Arrival arrival = sequence.arrive(number);
+    REQUIRE(arrival != Arrival::reset);
+    REQUIRE((arrival != Arrival::stale) == taken.insert(number).second);
+    place = std::max(place, sequence.place());
+  }
+  (void)sequence.give_up_before(place);
+  CHECK(sequence.lost() == *taken.rbegin() + 1 - taken.size());
+}

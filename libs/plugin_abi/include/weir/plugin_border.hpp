@@ -1,0 +1,32 @@
+// The border between a C++ plugin and its C ABI: nothing may be thrown through it. Part of weir/filter.hpp
+// and weir/source.hpp.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+
+namespace weir {
+inline namespace plugin_v1 {
+namespace plugin_detail {
+
+inline void put_error(char* error, std::uint32_t size, const char* text) noexcept {
+  if (error != nullptr && size > 0) std::snprintf(error, size, "%s", text);
+}
+
+// Runs `body`; what it throws becomes the text in `error` and `failed` as the result.
+template <class Body, class Result>
+Result at_border(char* error, std::uint32_t size, Result failed, Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& e) {
+    put_error(error, size, e.what());
+  } catch (...) {
+    put_error(error, size, "an exception that is no std::exception");
+  }
+  return failed;
+}
+
+}  // namespace plugin_detail
+}  // namespace plugin_v1
+}  // namespace weir

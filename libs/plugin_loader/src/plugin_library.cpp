@@ -1,0 +1,176 @@
+#include <weir/base/crc32c.hpp>
+#include <weir/plugin_loader/plugin_library.hpp>
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string_view>
+
+namespace weir::plugin_loader {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kPluginSizeMax = 64 * 1024;  // more is no growth but garbage
+constexpr std::uint32_t kNewestAbiLookedFor = 16;
+
+Unexpected<LoadError> refuse(LoadErrorCode code, std::string text) {
+  return Unexpected<LoadError>(LoadError{code, std::move(text)});
+}
+
+std::string join(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text.empty() ? "none" : text;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
+    }
+  }
+  return row.back();
+}
+
+LoadError not_found(const PluginKind& kind, const std::string& name,
+                    const std::vector<std::string>& search_path) {
+  const std::vector<std::string> there = PluginLibrary::list(search_path);
+  std::string text =
+      kind.noun + " plugin '" + name + "' is not in " + join(search_path) + "; plugins there: " + join(there);
+  const auto nearest = std::min_element(there.begin(), there.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(a, name) < edit_distance(b, name);
+  });
+  if (nearest != there.end() && edit_distance(*nearest, name) <= 1 + name.size() / 3) {
+    text += ". Is '" + *nearest + "' meant?";
+  } else {
+    text += ". Name one of these, give a path to the .so file, or add its folder to the plugin search path";
+  }
+  return {LoadErrorCode::not_found, text};
+}
+
+Expected<std::string, LoadError> find_library(const PluginKind& kind, const std::string& name,
+                                              const std::vector<std::string>& search_path) {
+  std::error_code ignored;
+  if (name.find('/') != std::string::npos || fs::path(name).extension() == ".so") {
+    if (fs::is_regular_file(name, ignored)) return fs::absolute(name).string();
+    return refuse(LoadErrorCode::not_found, kind.noun + " plugin '" + name +
+                                                "': there is no such file; plugins in the search path: " +
+                                                join(PluginLibrary::list(search_path)));
+  }
+  for (const std::string& folder : search_path) {
+    const fs::path candidate = fs::path(folder) / (name + ".so");
+    if (fs::is_regular_file(candidate, ignored)) return fs::absolute(candidate).string();
+  }
+  return Unexpected<LoadError>(not_found(kind, name, search_path));
+}
+
+// The CRC32C of a file that starts like a shared library.
+Expected<std::uint32_t, LoadError> checksum_elf(const PluginKind& kind, const std::string& path) {
+  constexpr std::string_view kElfMagic =
+      "\x7f"
+      "ELF";
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> chunk(1 << 16);
+  std::uint32_t crc = 0;
+  bool first = true;
+  while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), file.gcount() > 0) {
+    const std::string_view bytes(chunk.data(), static_cast<std::size_t>(file.gcount()));
+    if (std::exchange(first, false) && bytes.substr(0, kElfMagic.size()) != kElfMagic) break;
+    crc = crc32c_extend(crc, std::as_bytes(std::span(bytes)));
+    if (file.eof()) return crc;
+  }
+  return refuse(LoadErrorCode::not_loadable,
+                kind.noun + " plugin '" + path +
+                    "' cannot be read, or is no shared library (ELF file): give the "
+                    "path of the built .so file");
+}
+
+std::string wrong_abi(const PluginKind& kind, const std::string& path, std::uint32_t version) {
+  return kind.noun + " plugin '" + path + "' is built for " + kind.noun + " ABI " + std::to_string(version) +
+         ", this Weir speaks ABI " + std::to_string(kind.abi) + ": " + kind.build_advice;
+}
+
+LoadError no_entry_point(const PluginKind& kind, void* library, const std::string& path) {
+  for (std::uint32_t version = 0; version <= kNewestAbiLookedFor; ++version) {
+    const std::string symbol = kind.symbol_stem + std::to_string(version);
+    if (dlsym(library, symbol.c_str()) != nullptr)
+      return {LoadErrorCode::wrong_abi, wrong_abi(kind, path, version)};
+  }
+  return {LoadErrorCode::no_entry_point,
+          "'" + path + "' is a shared library, but no " + kind.noun + " plugin: it does not export " +
+              kind.symbol_stem + std::to_string(kind.abi) + ". In C++, " + kind.cpp_macro + " does"};
+}
+
+}  // namespace
+
+Expected<std::shared_ptr<const PluginLibrary>, LoadError> PluginLibrary::load(
+    const PluginKind& kind, const std::string& name_or_path, const std::vector<std::string>& search_path) {
+  const auto path = find_library(kind, name_or_path, search_path);
+  if (!path) return Unexpected<LoadError>(path.error());
+  const auto crc = checksum_elf(kind, *path);
+  if (!crc) return Unexpected<LoadError>(crc.error());
+
+  const std::shared_ptr<PluginLibrary> plugin(new PluginLibrary);
+  plugin->library_ = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (plugin->library_ == nullptr) {
+    return refuse(LoadErrorCode::not_loadable,
+                  kind.noun + " plugin '" + *path + "' cannot be loaded: " + dlerror());
+  }
+  const std::string symbol = kind.symbol_stem + std::to_string(kind.abi);
+  plugin->entry_point_ = dlsym(plugin->library_, symbol.c_str());
+  if (plugin->entry_point_ == nullptr) {
+    return Unexpected<LoadError>(plugin_loader::no_entry_point(kind, plugin->library_, *path));
+  }
+  plugin->path_ = *path;
+  plugin->file_crc32c_ = *crc;
+  return std::shared_ptr<const PluginLibrary>(plugin);
+}
+
+std::optional<LoadError> check_struct(const PluginKind& kind, const std::string& path,
+                                      const StructClaim* plugin, std::uint32_t size_min,
+                                      std::span<const std::pair<const char*, bool>> required) {
+  const std::string who = kind.noun + " plugin '" + path + "' ";
+  const std::string abi = "ABI " + std::to_string(kind.abi);
+  if (plugin == nullptr) {
+    return LoadError{LoadErrorCode::incomplete, who + "gives no description of itself (null): it is broken"};
+  }
+  if (plugin->abi_version != kind.abi) {
+    return LoadError{LoadErrorCode::wrong_abi, wrong_abi(kind, path, plugin->abi_version)};
+  }
+  if (plugin->struct_size < size_min || plugin->struct_size > kPluginSizeMax) {
+    return LoadError{LoadErrorCode::wrong_struct_size,
+                     who + "says that its struct has " + std::to_string(plugin->struct_size) + " bytes, " +
+                         abi + " has " + std::to_string(size_min) + " at least: " + kind.build_advice};
+  }
+  for (const auto& [what, there] : required) {
+    if (there) continue;
+    return LoadError{LoadErrorCode::incomplete, who + "has no " + what + " (null): " + abi + " requires it"};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> PluginLibrary::list(const std::vector<std::string>& search_path) {
+  std::vector<std::string> names;
+  for (const std::string& folder : search_path) {
+    std::error_code ignored;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+      if (entry.path().extension() == ".so") names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+PluginLibrary::~PluginLibrary() {
+  if (library_ != nullptr) dlclose(library_);
+}
+
+}  // namespace weir::plugin_loader

@@ -1,0 +1,218 @@
+#include "buffer_support.hpp"
+#include "weir_catch.hpp"
+#include <weir/source/fragment_buffer.hpp>
+
+using namespace weir;
+using namespace weir::source;
+using namespace weir::source::test;
+
+namespace {
+
+std::size_t at(DropReason reason) { return static_cast<std::size_t>(reason); }
+
+// Sources 1 and 2 arrive, source 3 is made at once.
+struct Bench {
+  explicit Bench(BufferLimits limits = {}) {
+    std::vector<std::unique_ptr<Source>> sources;
+    sources.push_back(std::make_unique<ArrivingSource>(1));
+    sources.push_back(std::make_unique<ArrivingSource>(2));
+    sources.push_back(std::make_unique<CountingSource>(3));
+    buffer = std::make_unique<FragmentBuffer>(std::move(sources), limits);
+    buffer->begin_run(RunNumber(1));
+  }
+  void announce(std::uint64_t from, std::uint64_t count = 1) {
+    REQUIRE(buffer->announce(triggers(from, count), sink) == count);
+    buffer->make_some(count, sink);
+  }
+  Delivery deliver(std::uint32_t source, std::uint64_t slice, std::size_t size = 16) {
+    return buffer->deliver(SourceId(source), SliceId(slice), arriving(slice, size), sink);
+  }
+  std::uint64_t drops(DropReason reason) { return buffer->counters().dropped[at(reason)]; }
+
+  std::unique_ptr<FragmentBuffer> buffer;
+  AnswerList sink;
+};
+
+}  // namespace
+
+TEST_CASE("a request for what has not arrived waits, and is answered when it comes") {
+  Bench bench;
+  bench.announce(7);
+  bench.buffer->request(ask(7, 1), bench.sink);
+  bench.buffer->request(ask(7, 3), bench.sink);
+  auto answers = bench.sink.take();
+  REQUIRE(answers.size() == 1);  // source 3 does not wait for source 1
+  CHECK(answers[0].request.source == SourceId(3));
+  CHECK(bench.deliver(2, 7) == Delivery::taken);
+  CHECK(bench.sink.take().empty());
+  CHECK(bench.deliver(1, 7) == Delivery::taken);
+  answers = bench.sink.take();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].status == FragmentStatus::ok);
+  CHECK(answers[0].crc32c == 7);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("a fragment that came before its announcement is there when the slice is announced") {
+  Bench bench;
+  CHECK(bench.deliver(1, 5) == Delivery::taken);
+  CHECK(bench.buffer->counters().held == 1);
+  CHECK(bench.buffer->counters().bytes_early == 16);
+  bench.announce(5);
+  CHECK(bench.buffer->counters().bytes_early == 0);
+  bench.buffer->request(ask(5, 1), bench.sink);
+  const auto answers = bench.sink.take();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].status == FragmentStatus::ok);
+  const SliceId slice(5);
+  bench.buffer->clear(std::span(&slice, 1), bench.sink);
+  CHECK(bench.buffer->counters().cleared == 2);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("what has not come in time is missing, deadline, and late when it comes after all") {
+  BufferLimits limits;
+  limits.wait_ns = 100;
+  Bench bench(limits);
+  bench.buffer->tick(1000, bench.sink);
+  bench.announce(1);
+  bench.buffer->request(ask(1, 1), bench.sink);
+  bench.buffer->tick(1099, bench.sink);
+  CHECK(bench.sink.take().empty());
+  bench.buffer->tick(1100, bench.sink);
+  const auto answers = bench.sink.take();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].reason == MissingReason::deadline);
+  CHECK(bench.buffer->counters().not_arrived == 2);
+  CHECK(bench.deliver(1, 1) == Delivery::late);
+  CHECK(bench.drops(DropReason::late) == 1);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("a source that has passed a slice ends the waiting for it, with its reason") {
+  Bench bench;
+  bench.announce(1, 3);
+  for (std::uint64_t slice = 1; slice <= 3; ++slice) bench.buffer->request(ask(slice, 2), bench.sink);
+  bench.buffer->source_passed(SourceId(2), SliceId(1), MissingReason::not_produced, bench.sink);
+  bench.buffer->source_passed(SourceId(2), SliceId(2), MissingReason::gap, bench.sink);
+  auto answers = bench.sink.take();
+  REQUIRE(answers.size() == 2);
+  CHECK(answers[0].reason == MissingReason::not_produced);
+  CHECK(answers[1].reason == MissingReason::gap);
+  CHECK(bench.deliver(2, 2) == Delivery::late);
+  CHECK(bench.deliver(2, 3) == Delivery::taken);
+  CHECK(bench.sink.take().size() == 1);
+}
+
+TEST_CASE("a slice that a source has passed before its announcement is missing for that range's reason") {
+  Bench bench;
+  bench.buffer->source_passed(SourceId(1), SliceId(4), MissingReason::not_produced, bench.sink);
+  bench.buffer->source_passed(SourceId(1), SliceId(6), MissingReason::gap, bench.sink);
+  bench.buffer->source_passed(SourceId(1), SliceId(9), MissingReason::not_produced, bench.sink);
+  bench.announce(4, 4);
+  for (std::uint64_t slice = 4; slice <= 7; ++slice) bench.buffer->request(ask(slice, 1), bench.sink);
+  std::vector<MissingReason> reasons;
+  for (const Answer& answer : bench.sink.take()) reasons.push_back(answer.reason);
+  CHECK(reasons == std::vector{MissingReason::not_produced, MissingReason::gap, MissingReason::gap,
+                               MissingReason::not_produced});
+}
+
+TEST_CASE("a part that its source knows to be lost is missing at once, for its reason") {
+  Bench bench;
+  Fragment lost;
+  lost.status = FragmentStatus::missing;
+  lost.reason = MissingReason::gap;
+  CHECK(bench.buffer->deliver(SourceId(1), SliceId(2), lost, bench.sink) == Delivery::taken);
+  CHECK(bench.buffer->counters().produced == 0);
+  bench.announce(2);
+  bench.buffer->request(ask(2, 1), bench.sink);
+  const auto answers = bench.sink.take();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].reason == MissingReason::gap);
+}
+
+TEST_CASE("a second fragment of the same source and slice is a duplicate, early or held") {
+  Bench bench;
+  CHECK(bench.deliver(1, 1) == Delivery::taken);
+  CHECK(bench.deliver(1, 1) == Delivery::duplicate);
+  bench.announce(1);
+  CHECK(bench.deliver(1, 1) == Delivery::duplicate);
+  CHECK(bench.drops(DropReason::duplicate) == 2);
+  CHECK(bench.buffer->counters().produced == 4);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("early fragments beyond the limits push out the oldest slices, which are then missing as dropped") {
+  BufferLimits limits;
+  limits.early_slices_max = 3;
+  limits.early_bytes_max = 100;
+  Bench bench(limits);
+  for (std::uint64_t slice = 1; slice <= 4; ++slice) CHECK(bench.deliver(1, slice) == Delivery::taken);
+  CHECK(bench.drops(DropReason::early_full) == 1);
+  CHECK(bench.deliver(1, 5, 90) == Delivery::taken);  // pushes out all others
+  CHECK(bench.drops(DropReason::early_full) == 4);
+  CHECK(bench.deliver(2, 5, 90) == Delivery::full);  // nothing but its own slice is left
+  CHECK(bench.deliver(1, 6, 101) == Delivery::too_large);
+  bench.announce(1);
+  bench.buffer->request(ask(1, 1), bench.sink);
+  CHECK(bench.sink.take().at(0).reason == MissingReason::dropped);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("early fragments of slices that announcements pass over are dropped, not_triggered") {
+  Bench bench;
+  for (std::uint64_t slice = 1; slice <= 5; ++slice) CHECK(bench.deliver(1, slice) == Delivery::taken);
+  bench.announce(3);
+  CHECK(bench.drops(DropReason::not_triggered) == 2);
+  CHECK(bench.buffer->counters().slices_early == 2);
+  CHECK(bench.deliver(2, 2) == Delivery::late);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("arrivals that do not fit the buffer are dropped, and missing") {
+  BufferLimits limits;
+  limits.bytes_max = 100;
+  Bench bench(limits);
+  bench.announce(1);  // 16 bytes of source 3
+  bench.buffer->request(ask(1, 1), bench.sink);
+  CHECK(bench.deliver(1, 1, 90) == Delivery::full);
+  CHECK(bench.sink.take().at(0).reason == MissingReason::dropped);
+  CHECK(bench.deliver(2, 1, 101) == Delivery::too_large);
+  CHECK(bench.drops(DropReason::buffer_full) == 1);
+  CHECK(bench.drops(DropReason::too_large) == 1);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE(
+    "a slice that is cleared before its fragments came answers who waits, and lets them go when they come") {
+  Bench bench;
+  bench.announce(1);
+  bench.buffer->request(ask(1, 1), bench.sink);
+  CHECK(bench.deliver(2, 1) == Delivery::taken);
+  const SliceId slice(1);
+  bench.buffer->clear(std::span(&slice, 1), bench.sink);
+  CHECK(bench.sink.take().at(0).reason == MissingReason::not_produced);
+  CHECK(bench.deliver(1, 1) == Delivery::late);
+  CHECK(bench.buffer->counters().held == 0);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("the end of the run drops what came early, and releases its memory") {
+  Bench bench;
+  Fragment fragment = arriving(9);
+  const std::weak_ptr<const void> memory = fragment.owner;
+  CHECK(bench.buffer->deliver(SourceId(1), SliceId(9), std::move(fragment), bench.sink) == Delivery::taken);
+  bench.buffer->end_run(bench.sink);
+  CHECK(memory.expired());
+  CHECK(bench.drops(DropReason::run_ended) == 1);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("nobody delivers for a source that is not there, is made here, or is masked") {
+  Bench bench;
+  REQUIRE(bench.buffer->set_masked(SourceId(2), true));
+  CHECK(bench.deliver(99, 1) == Delivery::unknown_source);
+  CHECK(bench.deliver(3, 1) == Delivery::unknown_source);
+  CHECK(bench.deliver(2, 1) == Delivery::unknown_source);
+  CHECK(bench.buffer->counters().produced == 0);
+}

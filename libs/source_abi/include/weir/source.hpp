@@ -1,0 +1,258 @@
+// Sources in C++20 over the C ABI of weir_source.h. Derive from weir::SyncSource and make each fragment when
+// it is asked for, or from weir::AsyncSource and deliver() fragments when they come; name the class in
+// WEIR_SOURCE_PLUGIN. What a constructor or begin_run throws stops the readout with that sentence; what
+// make() throws is a missing fragment; what poll() throws is logged. Nothing is thrown into the host. Header
+// only: a plugin links nothing of Weir's.
+#pragma once
+
+#include <weir/plugin_border.hpp>
+#include <weir/plugin_parameters.hpp>
+#include <weir/weir_source.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weir {
+inline namespace source_v1 {
+
+// What a source's constructor reads: the parameters, which readout it serves, the host's services.
+class SourceSetup : public PluginParameters<weir_source_parameters> {
+ public:
+  SourceSetup(const weir_source_parameters* parameters, const weir_source_readout* readout,
+              const weir_source_host* host)
+      : PluginParameters(parameters, "source"), readout_(readout), host_(host) {}
+
+  [[nodiscard]] const weir_source_host* host() const { return host_; }
+  [[nodiscard]] const weir_source_readout& readout() const { return *readout_; }
+  // Sorted; valid as long as the source.
+  [[nodiscard]] std::span<const std::uint32_t> source_ids() const {
+    return {readout_->sources, readout_->source_count};
+  }
+
+ private:
+  const weir_source_readout* readout_;
+  const weir_source_host* host_;
+};
+
+// Bytes on their way to the host, with what keeps them alive.
+struct SourceBytes {
+  std::span<const std::byte> bytes;
+  void (*release)(void* owner) = nullptr;  // null: they live as long as the source
+  void* owner = nullptr;
+
+  SourceBytes() = default;
+  explicit SourceBytes(std::span<const std::byte> of_the_source) : bytes(of_the_source) {}
+  // Takes the vector along; no copy.
+  explicit SourceBytes(std::vector<std::byte>&& vector) {
+    auto held = std::make_unique<std::vector<std::byte>>(std::move(vector));
+    bytes = *held;
+    release = [](void* any) { delete static_cast<std::vector<std::byte>*>(any); };
+    owner = held.release();
+  }
+};
+
+// A number in the readout's report, `source.NAME`. Made by Source::counter().
+class SourceCounter {
+ public:
+  SourceCounter() = default;
+  SourceCounter(const weir_source_host* host, std::uint32_t handle) : host_(host), handle_(handle) {}
+  void add(std::uint64_t amount = 1) const {
+    if (host_ != nullptr) host_->count(host_, handle_, amount);
+  }
+
+ private:
+  const weir_source_host* host_ = nullptr;
+  std::uint32_t handle_ = WEIR_SOURCE_NO_COUNTER;
+};
+
+// What both kinds of source have. All functions are called from the readout's thread.
+class Source {
+ public:
+  explicit Source(SourceSetup& setup) : host_(setup.host()), readout_(&setup.readout()) {}
+  virtual ~Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  virtual void begin_run(const weir_source_run& /*run*/) {}
+  virtual void end_run() {}
+
+ protected:
+  void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
+  [[nodiscard]] SourceCounter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
+  [[nodiscard]] std::span<const std::uint32_t> source_ids() const {
+    return {readout_->sources, readout_->source_count};
+  }
+  [[nodiscard]] const weir_source_readout& readout() const { return *readout_; }
+  [[nodiscard]] const weir_source_host* host() const { return host_; }
+
+ private:
+  const weir_source_host* host_;
+  const weir_source_readout* readout_;
+};
+
+// Makes each fragment when its slice is announced.
+class SyncSource : public Source {
+ public:
+  using Source::Source;
+  // Must not wait. Nothing to give: throw, and the fragment is missing.
+  virtual SourceBytes make(std::uint32_t source, const weir_source_trigger& trigger) = 0;
+};
+
+// Delivers fragments when they come.
+class AsyncSource : public Source {
+ public:
+  using Source::Source;
+  // A bounded piece of work: see weir_source_plugin::poll.
+  virtual void poll(std::int64_t now_ns) = 0;
+  [[nodiscard]] virtual int fd() const { return -1; }
+  virtual void announced(const weir_source_trigger& /*trigger*/) {}
+
+ protected:
+  // WEIR_DELIVER_...; whatever it is, the bytes are gone from here.
+  std::int32_t deliver(std::uint32_t source, std::uint64_t slice, SourceBytes bytes,
+                       std::uint8_t status = WEIR_SOURCE_OK) const {
+    weir_source_fragment fragment{};
+    fragment.struct_size = sizeof fragment;
+    fragment.source = source;
+    fragment.slice = slice;
+    fragment.status = status;
+    fragment.data = bytes.bytes.data();
+    fragment.length = static_cast<std::uint32_t>(bytes.bytes.size());
+    fragment.release = bytes.release;
+    fragment.owner = bytes.owner;
+    return host()->deliver(host(), &fragment);
+  }
+  // The fragment will not come.
+  std::int32_t missing(std::uint32_t source, std::uint64_t slice, std::uint8_t reason) const {
+    weir_source_fragment fragment{};
+    fragment.struct_size = sizeof fragment;
+    fragment.source = source;
+    fragment.slice = slice;
+    fragment.status = WEIR_SOURCE_MISSING;
+    fragment.missing_reason = reason;
+    return host()->deliver(host(), &fragment);
+  }
+  void watermark(std::uint32_t source, std::uint64_t slice,
+                 std::uint8_t reason = WEIR_SOURCE_NOT_PRODUCED) const {
+    host()->watermark(host(), source, slice, reason);
+  }
+  // From any thread.
+  void wake() const { host()->wake(host()); }
+};
+
+namespace source_detail {
+
+using plugin_detail::at_border;
+
+template <class S>
+struct Border {
+  static constexpr bool kMakes = std::is_base_of_v<SyncSource, S>;
+  static_assert(kMakes || std::is_base_of_v<AsyncSource, S>,
+                "a source derives from weir::SyncSource or from weir::AsyncSource");
+  struct Instance {
+    const weir_source_host* host;
+    S source;
+    explicit Instance(SourceSetup& setup) : host(setup.host()), source(setup) { setup.refuse_unknown(); }
+  };
+  static Instance* self(void* instance) { return static_cast<Instance*>(instance); }
+
+  // Runs `body`; what it throws is logged.
+  template <class Body>
+  static void logged(void* instance, Body body) noexcept {
+    char error[256] = "";
+    const bool good = at_border(error, sizeof error, false, [&] {
+      body();
+      return true;
+    });
+    if (!good) self(instance)->host->log(self(instance)->host, WEIR_SOURCE_LOG_ERROR, error);
+  }
+
+  static void* create(const weir_source_parameters* parameters, const weir_source_readout* readout,
+                      const weir_source_host* host, char* error, std::uint32_t size) noexcept {
+    return at_border(error, size, static_cast<void*>(nullptr), [&]() -> void* {
+      SourceSetup setup(parameters, readout, host);
+      return std::make_unique<Instance>(setup).release();
+    });
+  }
+  static std::int32_t begin_run(void* instance, const weir_source_run* run, char* error,
+                                std::uint32_t size) noexcept {
+    return at_border(error, size, std::int32_t{1}, [&] {
+      self(instance)->source.begin_run(*run);
+      return std::int32_t{0};
+    });
+  }
+  static void end_run(void* instance) noexcept {
+    logged(instance, [&] { self(instance)->source.end_run(); });
+  }
+  static void destroy(void* instance) noexcept { delete self(instance); }
+
+  static std::int32_t make(void* instance, std::uint32_t source, const weir_source_trigger* trigger,
+                           weir_source_fragment* fragment, char* error, std::uint32_t size) noexcept {
+    return at_border(error, size, std::int32_t{1}, [&] {
+      const SourceBytes bytes = self(instance)->source.make(source, *trigger);
+      fragment->data = bytes.bytes.data();
+      fragment->length = static_cast<std::uint32_t>(bytes.bytes.size());
+      fragment->release = bytes.release;
+      fragment->owner = bytes.owner;
+      return std::int32_t{0};
+    });
+  }
+  static void poll(void* instance, std::int64_t now_ns) noexcept {
+    logged(instance, [&] { self(instance)->source.poll(now_ns); });
+  }
+  static std::int32_t fd(void* instance) noexcept {
+    return at_border(nullptr, 0, std::int32_t{-1},
+                     [&] { return static_cast<std::int32_t>(self(instance)->source.fd()); });
+  }
+  static void announced(void* instance, const weir_source_trigger* triggers, std::uint32_t count,
+                        std::uint32_t stride) noexcept {
+    logged(instance, [&] {
+      const auto* bytes = reinterpret_cast<const char*>(triggers);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        self(instance)->source.announced(
+            *reinterpret_cast<const weir_source_trigger*>(bytes + std::size_t{i} * stride));
+      }
+    });
+  }
+
+  static constexpr weir_source_plugin plugin(const char* name, const char* version, const char* description) {
+    weir_source_plugin plugin{};
+    plugin.struct_size = sizeof(weir_source_plugin);
+    plugin.abi_version = WEIR_SOURCE_ABI_VERSION;
+    plugin.name = name;
+    plugin.version = version;
+    plugin.description = description;
+    plugin.create = &create;
+    plugin.begin_run = &begin_run;
+    plugin.end_run = &end_run;
+    plugin.destroy = &destroy;
+    if constexpr (kMakes) {
+      plugin.make = &make;
+    } else {
+      plugin.poll = &poll;
+      plugin.fd = &fd;
+      plugin.announced = &announced;
+    }
+    return plugin;
+  }
+};
+
+}  // namespace source_detail
+}  // namespace source_v1
+}  // namespace weir
+
+// Makes a shared library a plugin; once per library, at namespace scope. Class is a weir::SyncSource or a
+// weir::AsyncSource with a constructor from (weir::SourceSetup&).
+#define WEIR_SOURCE_PLUGIN(Class, name, version, description)                           \
+  extern "C" WEIR_SOURCE_EXPORT const weir_source_plugin* weir_source_plugin_v1(void) { \
+    static constexpr weir_source_plugin plugin =                                        \
+        ::weir::source_detail::Border<Class>::plugin(name, version, description);       \
+    return &plugin;                                                                     \
+  }

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/source/fragment_buffer.hpp>
+#include <weir/source_host/plugin.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace weir::source_host {
+
+// Where the fragments go that a plugin delivers. Called from inside poll(), announced() and begin_run().
+class Arrivals {
+ public:
+  virtual ~Arrivals() = default;
+  virtual source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) = 0;
+  virtual void on_watermark(SourceId source, SliceId slice, MissingReason reason) = 0;
+};
+
+struct InstanceConfig {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<SourceId> sources;  // sorted
+  std::string readout_name;
+  std::uint32_t readout_index = 0;
+  std::uint32_t fragment_bytes_max = UINT32_MAX;
+  bool checksums = true;
+  std::function<void()> wake;                                          // called from any thread
+  std::function<void(std::int32_t level, std::string_view text)> log;  // WEIR_SOURCE_LOG_..., any thread
+  std::uint32_t log_lines_max = 1000;                                  // per run; then counted
+};
+
+// One instance of a plugin: the front-end of one readout. One thread, but for what InstanceConfig says. Kept
+// alive by the fragments that are on their way out: destroyed, and the library unloaded, with the last one.
+class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
+ public:
+  static constexpr std::size_t kCountersMax = 256;
+
+  // `arrivals` until detach().
+  [[nodiscard]] static Expected<std::shared_ptr<SourceInstance>, SourceError> create(
+      std::shared_ptr<const SourcePlugin> plugin, InstanceConfig config, Arrivals& arrivals);
+  ~SourceInstance();
+  SourceInstance(const SourceInstance&) = delete;
+  SourceInstance& operator=(const SourceInstance&) = delete;
+
+  [[nodiscard]] const SourcePlugin& plugin() const { return *plugin_; }
+  // Fragments are asked for, instead of delivered.
+  [[nodiscard]] bool makes() const { return plugin_->functions().make != nullptr; }
+  // To be waited on for reading; -1: none.
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] bool in_run() const { return in_run_; }
+
+  [[nodiscard]] Expected<void, SourceError> begin_run(RunNumber run, SliceId first_slice);
+  void end_run();
+  void poll(TimeNs now_ns);
+  void announced(std::span<const source::Trigger> triggers);
+  // For a plugin that makes(). What it cannot make is missing, not_produced.
+  [[nodiscard]] source::Fragment make(SourceId source, const source::Trigger& trigger);
+  // The readout goes: nothing is delivered or woken any more. Ends the run where there is one.
+  void detach();
+
+  // By the plugin's names, and: log_dropped (lines beyond log_lines_max), refused (delivered wrongly),
+  // make_failed.
+  [[nodiscard]] std::map<std::string, std::uint64_t> counters() const;
+
+ private:
+  struct Services;
+  SourceInstance(std::shared_ptr<const SourcePlugin> plugin, InstanceConfig config, Arrivals& arrivals);
+  [[nodiscard]] Expected<void, SourceError> open();
+  void write_log(std::int32_t level, std::string_view text);
+  [[nodiscard]] std::int32_t deliver(const weir_source_fragment& fragment);
+  [[nodiscard]] source::Fragment fragment_of(const weir_source_fragment& raw);
+  [[nodiscard]] bool serves(std::uint32_t source) const;
+
+  std::shared_ptr<const SourcePlugin> plugin_;
+  InstanceConfig config_;
+  Arrivals* arrivals_;
+  std::vector<std::uint32_t> sources_;
+  weir_source_readout readout_{};
+  weir_source_host host_{};
+  void* instance_ = nullptr;
+  int fd_ = -1;
+  bool in_run_ = false;
+  std::thread::id thread_;
+  std::vector<std::pair<std::string, std::uint64_t>> counters_;
+  std::atomic<std::uint64_t> refused_{0};  // also by threads that have no business here
+  std::uint64_t make_failed_ = 0;
+  std::uint64_t log_dropped_ = 0;
+  std::uint32_t log_lines_ = 0;
+  std::vector<weir_source_trigger> triggers_;
+  std::mutex wake_mutex_;  // guards config_.wake, which other threads call
+};
+
+// One source::Source for each of the instance's: fragments made by the plugin, or arriving.
+[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(
+    const std::shared_ptr<SourceInstance>& instance, std::span<const SourceId> sources);
+
+}  // namespace weir::source_host

@@ -1,0 +1,70 @@
+#include <weir/base/fragment_status.hpp>
+#include <weir/source_host/plugin.hpp>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace weir::source_host {
+namespace {
+
+static_assert(WEIR_SOURCE_OK == static_cast<int>(FragmentStatus::ok));
+static_assert(WEIR_SOURCE_MISSING == static_cast<int>(FragmentStatus::missing));
+static_assert(WEIR_SOURCE_TRUNCATED == static_cast<int>(FragmentStatus::truncated));
+static_assert(WEIR_SOURCE_CORRUPT == static_cast<int>(FragmentStatus::corrupt));
+static_assert(WEIR_SOURCE_SUPPRESSED == static_cast<int>(FragmentStatus::suppressed));
+static_assert(WEIR_SOURCE_NOT_PRODUCED == static_cast<int>(MissingReason::not_produced));
+static_assert(WEIR_SOURCE_DROPPED == static_cast<int>(MissingReason::dropped));
+static_assert(WEIR_SOURCE_GAP == static_cast<int>(MissingReason::gap));
+
+// What the first release of ABI 1 had; later fields are optional and their presence is read from struct_size.
+constexpr std::uint32_t kPluginSizeMin = offsetof(weir_source_plugin, announced) + sizeof(void*);
+
+const plugin_loader::PluginKind kKind{
+    "source", WEIR_SOURCE_ABI_VERSION, "weir_source_plugin_v",
+    "build it against this Weir (find_package(Weir COMPONENTS SourceSDK), docs/writing-a-source.md)",
+    "WEIR_SOURCE_PLUGIN(Class, name, version, text)"};
+
+SourceError from(plugin_loader::LoadError error) {
+  constexpr std::array kCodes{SourceErrorCode::not_found,         SourceErrorCode::not_loadable,
+                              SourceErrorCode::no_entry_point,    SourceErrorCode::wrong_abi,
+                              SourceErrorCode::wrong_struct_size, SourceErrorCode::incomplete};
+  return {kCodes[static_cast<std::size_t>(error.code)], std::move(error.text)};
+}
+
+std::optional<plugin_loader::LoadError> check(const weir_source_plugin* plugin, const std::string& path) {
+  if (plugin == nullptr) return plugin_loader::check_struct(kKind, path, nullptr, kPluginSizeMin, {});
+  const plugin_loader::StructClaim claim{plugin->struct_size, plugin->abi_version};
+  // Behind a wrong claim nothing else is read.
+  auto error = plugin_loader::check_struct(kKind, path, &claim, kPluginSizeMin, {});
+  if (error) return error;
+  const std::pair<const char*, bool> required[] = {
+      {"name", plugin->name != nullptr},
+      {"version", plugin->version != nullptr},
+      {"description", plugin->description != nullptr},
+      {"create", plugin->create != nullptr},
+      {"destroy", plugin->destroy != nullptr},
+      {"make and no poll", plugin->make != nullptr || plugin->poll != nullptr}};
+  return plugin_loader::check_struct(kKind, path, &claim, kPluginSizeMin, required);
+}
+
+}  // namespace
+
+Expected<std::shared_ptr<const SourcePlugin>, SourceError> SourcePlugin::load(
+    const std::string& name_or_path, const std::vector<std::string>& search_path) {
+  auto library = plugin_loader::PluginLibrary::load(kKind, name_or_path, search_path);
+  if (!library) return Unexpected<SourceError>(from(std::move(library.error())));
+  const std::shared_ptr<SourcePlugin> plugin(new SourcePlugin);
+  plugin->library_ = *library;
+  plugin->functions_ = reinterpret_cast<weir_source_entry_point>((*library)->entry_point())();
+  if (auto error = check(plugin->functions_, plugin->path())) {
+    return Unexpected<SourceError>(from(std::move(*error)));
+  }
+  plugin->name_ = plugin->functions_->name;
+  plugin->version_ = plugin->functions_->version;
+  plugin->description_ = plugin->functions_->description;
+  return std::shared_ptr<const SourcePlugin>(plugin);
+}
+
+}  // namespace weir::source_host

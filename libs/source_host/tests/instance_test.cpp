@@ -1,0 +1,178 @@
+#include "weir_catch.hpp"
+#include <weir/base/crc32c.hpp>
+#include <weir/source_host/instance.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using Catch::ContainsSubstring;
+using namespace weir;
+using namespace weir::source_host;
+
+namespace {
+
+struct Received final : Arrivals {
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) override {
+    fragments.push_back({source, slice, std::move(fragment)});
+    return source::Delivery::taken;
+  }
+  void on_watermark(SourceId source, SliceId slice, MissingReason reason) override {
+    watermarks.push_back({source, slice, {}});
+    watermarks.back().fragment.reason = reason;
+  }
+  struct One {
+    SourceId source;
+    SliceId slice;
+    source::Fragment fragment;
+  };
+  std::vector<One> fragments;
+  std::vector<One> watermarks;
+};
+
+struct Bench {
+  explicit Bench(const std::string& name, std::vector<std::pair<std::string, std::string>> parameters = {}) {
+    auto plugin = SourcePlugin::load(name, {WEIR_TEST_PLUGIN_DIR});
+    if (!plugin) FAIL(plugin.error().text);
+    InstanceConfig config;
+    config.parameters = std::move(parameters);
+    config.sources = {SourceId(3), SourceId(4)};
+    config.readout_name = "readout-1";
+    config.wake = [this] { ++wakes; };
+    config.log = [this](std::int32_t, std::string_view text) { log.emplace_back(text); };
+    config.log_lines_max = 4;
+    auto made = SourceInstance::create(*plugin, std::move(config), received);
+    if (made) {
+      instance = *made;
+    } else {
+      error = made.error().text;
+    }
+  }
+  void announce(std::uint64_t slice) {
+    const source::Trigger trigger{SliceId(slice), 0, 0, TriggerType()};
+    instance->announced(std::span(&trigger, 1));
+  }
+  std::uint64_t count(const std::string& name) {
+    const auto counters = instance->counters();
+    const auto found = counters.find(name);
+    return found == counters.end() ? 0 : found->second;
+  }
+
+  Received received;
+  std::vector<std::string> log;
+  int wakes = 0;
+  std::string error;
+  std::shared_ptr<SourceInstance> instance;
+};
+
+}  // namespace
+
+TEST_CASE("delivered fragments come with their bytes and a checksum that the host computed") {
+  Bench bench("scripted");
+  REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+  CHECK_FALSE(bench.instance->makes());
+  bench.announce(1);
+  REQUIRE(bench.received.fragments.size() == 2);
+  const auto& one = bench.received.fragments[1];
+  CHECK(one.source == SourceId(4));
+  CHECK(one.slice == SliceId(1));
+  REQUIRE(one.fragment.bytes.size() == 4);
+  CHECK(one.fragment.bytes[3] == std::byte{1});
+  CHECK(one.fragment.crc32c == crc32c(one.fragment.bytes));
+  CHECK(bench.count("answer_0") == 2);
+}
+
+TEST_CASE("what cannot be a fragment is refused, given back and counted") {
+  Bench bench("scripted");
+  REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+  bench.announce(2);  // not its source
+  bench.announce(3);  // no such status
+  bench.announce(6);  // from another thread
+  bench.announce(9);  // a length without data
+  CHECK(bench.received.fragments.empty());
+  CHECK(bench.count("answer_5") == 1);
+  CHECK(bench.count("answer_6") == 1);
+  CHECK(bench.count("answer_7") == 2);
+  CHECK(bench.count("refused") == 4);
+  CHECK(bench.wakes == 1);  // which is what a thread may do
+}
+
+TEST_CASE("watermarks and lost fragments arrive with their reason") {
+  Bench bench("scripted");
+  REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+  bench.announce(4);
+  REQUIRE(bench.received.watermarks.size() == 1);
+  CHECK(bench.received.watermarks[0].fragment.reason == MissingReason::gap);
+  bench.announce(5);
+  REQUIRE(bench.received.fragments.size() == 1);
+  CHECK(bench.received.fragments[0].fragment.status == FragmentStatus::missing);
+  CHECK(bench.received.fragments[0].fragment.reason == MissingReason::gap);
+}
+
+TEST_CASE("what a source throws is logged, and too many lines are counted") {
+  Bench bench("scripted");
+  REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+  bench.announce(7);
+  REQUIRE(bench.log.size() == 1);
+  CHECK(bench.log[0] == "seven");
+  bench.announce(8);
+  CHECK(bench.log.size() == 4);
+  CHECK(bench.count("log_dropped") == 7);
+}
+
+TEST_CASE("nothing is delivered or polled outside of a run") {
+  Bench bench("scripted");
+  bench.announce(1);
+  bench.instance->poll(1);
+  CHECK(bench.count("polls") == 0);
+  REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+  bench.instance->poll(1);
+  CHECK(bench.count("polls") == 1);
+  bench.instance->detach();
+  bench.announce(1);
+  CHECK(bench.received.fragments.empty());
+}
+
+TEST_CASE("a fragment keeps its plugin loaded until it has left") {
+  source::Fragment last;
+  {
+    Bench bench("scripted");
+    REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+    bench.announce(1);
+    last = bench.received.fragments[0].fragment;
+    bench.instance->detach();
+  }
+  CHECK(last.bytes[0] == std::byte{1});
+  last = {};  // runs code of the library
+}
+
+TEST_CASE("a plugin that refuses its parameters or the run says why") {
+  CHECK_THAT(Bench("scripted", {{"refuse", "true"}}).error,
+             ContainsSubstring("'scripted': there is no crate"));
+  CHECK_THAT(Bench("scripted", {{"colour", "red"}}).error,
+             ContainsSubstring("unknown parameter 'colour': this source knows"));
+  Bench bench("scripted", {{"refuse_run", "true"}});
+  const auto begun = bench.instance->begin_run(RunNumber(7), SliceId(0));
+  REQUIRE_FALSE(begun);
+  CHECK_THAT(begun.error().text, ContainsSubstring("refuses the run: no run 7"));
+}
+
+TEST_CASE("a plugin that makes its fragments is asked for each, and what it cannot make is missing") {
+  Bench bench("made", {{"fail_at", "5"}});
+  REQUIRE(bench.instance->makes());
+  REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+  const std::vector<SourceId> ids{SourceId(3), SourceId(4)};
+  const auto sources = make_sources(bench.instance, ids);
+  REQUIRE(sources.size() == 2);
+  CHECK_FALSE(sources[0]->arrives());
+  const auto fragment = sources[1]->produce({SliceId(9), 0, 0, TriggerType()});
+  REQUIRE(fragment.bytes.size() == 4);
+  CHECK(fragment.bytes[0] == std::byte{9});
+  CHECK(fragment.crc32c == crc32c(fragment.bytes));
+  const auto none = sources[0]->produce({SliceId(5), 0, 0, TriggerType()});
+  CHECK(none.status == FragmentStatus::missing);
+  CHECK(none.reason == MissingReason::not_produced);
+  CHECK(bench.count("make_failed") == 1);
+  REQUIRE(bench.log.size() == 1);
+  CHECK_THAT(bench.log[0], ContainsSubstring("slice 5, source 3: nothing to be had"));
+}

@@ -1,0 +1,74 @@
+// A source that does with each announced slice what its number says, so that a test can drive the host from
+// there.
+#include <weir/source.hpp>
+
+#include <array>
+#include <stdexcept>
+#include <thread>
+
+namespace {
+
+class Scripted : public weir::AsyncSource {
+ public:
+  explicit Scripted(weir::SourceSetup& setup)
+      : AsyncSource(setup),
+        refuse_run_(setup.parameter("refuse_run", false)),
+        answers_{counter("answer_0"), counter("answer_1"), counter("answer_2"), counter("answer_3"),
+                 counter("answer_4"), counter("answer_5"), counter("answer_6"), counter("answer_7")},
+        polls_(counter("polls")) {
+    if (setup.parameter("refuse", false)) throw std::runtime_error("there is no crate");
+  }
+
+  void begin_run(const weir_source_run& run) override {
+    if (refuse_run_) throw std::runtime_error("no run " + std::to_string(run.run));
+  }
+  void poll(std::int64_t /*now_ns*/) override { polls_.add(); }
+
+  void announced(const weir_source_trigger& trigger) override {
+    const std::uint32_t first = source_ids().front();
+    const auto answer = [&](std::int32_t code) { answers_.at(static_cast<std::size_t>(code)).add(); };
+    switch (trigger.slice) {
+      case 1:  // all is well
+        for (const std::uint32_t id : source_ids()) {
+          answer(deliver(id, 1, weir::SourceBytes(std::vector<std::byte>(id, std::byte{1}))));
+        }
+        return;
+      case 2:
+        return answer(deliver(999, 2, weir::SourceBytes(std::vector<std::byte>(1))));
+      case 3:
+        return answer(deliver(first, 3, weir::SourceBytes(std::vector<std::byte>(1)), 77));
+      case 4:
+        return watermark(first, 4, WEIR_SOURCE_GAP);
+      case 5:
+        return answer(missing(first, 5, WEIR_SOURCE_GAP));
+      case 6:  // from a thread of its own
+        return std::thread([&] {
+                 answer(deliver(first, 6, weir::SourceBytes(std::vector<std::byte>(1))));
+                 wake();
+               })
+            .join();
+      case 7:
+        throw std::runtime_error("seven");
+      case 8:
+        for (int line = 0; line < 10; ++line) log(WEIR_SOURCE_LOG_INFO, "again");
+        return;
+      default: {  // a length without data
+        weir_source_fragment fragment{};
+        fragment.struct_size = sizeof fragment;
+        fragment.source = first;
+        fragment.slice = trigger.slice;
+        fragment.length = 5;
+        answer(host()->deliver(host(), &fragment));
+      }
+    }
+  }
+
+ private:
+  bool refuse_run_;
+  std::array<weir::SourceCounter, 8> answers_;
+  weir::SourceCounter polls_;
+};
+
+}  // namespace
+
+WEIR_SOURCE_PLUGIN(Scripted, "scripted", "2.5", "does what the slice's number says")

@@ -1,0 +1,187 @@
+// Real datagrams on the loopback, through the host that runs the plugin.
+#include "weir_catch.hpp"
+#include <weir/packets/packet.hpp>
+#include <weir/source_host/instance.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <vector>
+
+using Catch::ContainsSubstring;
+using namespace weir;
+using namespace weir::source_host;
+
+namespace {
+
+struct Received final : Arrivals {
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) override {
+    fragments.push_back({source, slice, std::move(fragment)});
+    return source::Delivery::taken;
+  }
+  void on_watermark(SourceId, SliceId slice, MissingReason reason) override {
+    marks.emplace_back(slice.value, reason);
+  }
+  struct One {
+    SourceId source;
+    SliceId slice;
+    source::Fragment fragment;
+  };
+  std::vector<One> fragments;
+  std::vector<std::pair<std::uint64_t, MissingReason>> marks;
+};
+
+class Bench {
+ public:
+  explicit Bench(const std::string& name = {}, const std::string& value = {}) {
+    const auto plugin = SourcePlugin::load("udp", {WEIR_PLUGIN_DIR});
+    if (!plugin) FAIL(plugin.error().text);
+    InstanceConfig config;
+    if (!name.empty()) config.parameters.emplace_back(name, value);
+    config.parameters.emplace_back("port", "0");
+    config.sources = {SourceId(3), SourceId(4)};
+    config.log = [this](std::int32_t, std::string_view text) { log += std::string(text) + "\n"; };
+    auto made = SourceInstance::create(*plugin, std::move(config), received);
+    if (!made) {
+      error = made.error().text;
+      return;
+    }
+    instance = *made;
+    REQUIRE(instance->begin_run(RunNumber(1), SliceId(0)));
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    REQUIRE(::getsockname(instance->fd(), reinterpret_cast<sockaddr*>(&at), &size) == 0);
+    sender_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    REQUIRE(::connect(sender_, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench() {
+    if (sender_ >= 0) ::close(sender_);
+    if (instance) instance->detach();
+  }
+
+  void send(const std::vector<std::byte>& datagram) const {
+    (void)::send(sender_, datagram.data(), datagram.size(), 0);
+  }
+  void send(packets::Packet packet, std::size_t bytes) const {
+    const std::vector<std::byte> payload(bytes, std::byte{0x5a});
+    packet.payload = payload;
+    std::vector<std::byte> out(packets::kHeaderBytes + bytes);
+    packets::encode_header(packet, std::span(out).first<packets::kHeaderBytes>());
+    std::copy(payload.begin(), payload.end(), out.begin() + packets::kHeaderBytes);
+    send(out);
+  }
+  void poll(TimeNs now) const { instance->poll(now); }
+  std::uint64_t count(const std::string& name) const { return instance->counters()[name]; }
+
+  Received received;
+  std::string log;
+  std::string error;
+  std::shared_ptr<SourceInstance> instance;
+
+ private:
+  int sender_ = -1;
+};
+
+packets::Packet part(std::uint64_t slice, std::uint32_t sequence, std::uint32_t total,
+                     std::uint32_t offset = 0) {
+  packets::Packet packet;
+  packet.source = SourceId(3);
+  packet.slice = SliceId(slice);
+  packet.sequence = sequence;
+  packet.total = total;
+  packet.offset = offset;
+  packet.closes = offset > 0 || total <= 1000;
+  return packet;
+}
+
+}  // namespace
+
+TEST_CASE("datagrams become fragments, their loss a gap") {
+  Bench bench;
+  bench.send(part(1, 0, 2000, 0), 1000);
+  bench.send(part(1, 1, 2000, 1000), 1000);
+  bench.send(part(2, 2, 2000, 0), 1000);  // its rest, 3, is lost
+  bench.send(part(3, 4, 10, 0), 10);
+  bench.poll(kSecond);
+  REQUIRE(bench.received.fragments.size() == 2);
+  CHECK(bench.received.fragments[0].slice == SliceId(1));
+  CHECK(bench.received.fragments[0].fragment.bytes.size() == 2000);
+  CHECK(bench.received.fragments[0].fragment.bytes[1999] == std::byte{0x5a});
+  CHECK(bench.received.fragments[1].slice == SliceId(3));
+  bench.poll(kSecond + 30 * kMillisecond);
+  REQUIRE(bench.received.fragments.size() == 3);
+  CHECK(bench.received.fragments[2].slice == SliceId(2));
+  CHECK(bench.received.fragments[2].fragment.reason == MissingReason::gap);
+  REQUIRE(bench.received.marks.size() == 2);
+  CHECK(bench.received.marks[1] == std::pair<std::uint64_t, MissingReason>(3, MissingReason::gap));
+  CHECK(bench.count("packets") == 4);
+  CHECK(bench.count("packets_lost") == 1);
+  CHECK(bench.count("fragments") == 2);
+  CHECK(bench.count("fragments_lost") == 1);
+}
+
+TEST_CASE("garbage changes nothing but counters") {
+  Bench bench;
+  for (std::size_t size = 0; size < 200; ++size) bench.send(std::vector<std::byte>(size, std::byte{0xff}));
+  packets::Packet elsewhere = part(1, 0, 10);
+  elsewhere.source = SourceId(77);
+  bench.send(elsewhere, 10);
+  packets::Packet old = part(1, 0, 10);
+  old.run = RunNumber(9);
+  bench.send(old, 10);
+  bench.send(part(1, 0, 10), 10);
+  bench.poll(kSecond);
+  CHECK(bench.received.fragments.size() == 1);
+  CHECK(bench.count("malformed_too_short") == 48);
+  CHECK(bench.count("malformed_bad_magic") == 152);
+  CHECK(bench.count("unknown_source") == 1);
+  CHECK(bench.count("other_run") == 1);
+}
+
+TEST_CASE("who is not among the senders is a stranger") {
+  Bench bench("from", "10.1.2.3, ::1");
+  bench.send(part(1, 0, 10), 10);
+  bench.poll(kSecond);
+  CHECK(bench.received.fragments.empty());
+  CHECK(bench.count("strangers") == 1);
+  Bench open("from", "127.0.0.1");
+  open.send(part(1, 0, 10), 10);
+  open.poll(kSecond);
+  CHECK(open.received.fragments.size() == 1);
+}
+
+TEST_CASE("what the kernel has no room for is counted, though nothing comes after it") {
+  Bench bench("receive_buffer", "20000");
+  for (std::uint32_t i = 0; i < 2000; ++i) bench.send(part(i, i, 1000), 1000);
+  for (int i = 1; i < 10; ++i) bench.poll(i * kSecond);
+  CHECK(bench.count("kernel_drops") > 1000);
+  CHECK(bench.count("kernel_drops") + bench.count("packets") == 2000);
+  CHECK(bench.received.fragments.size() == bench.count("fragments"));
+}
+
+TEST_CASE("a port that is taken, a host that is none and a bad parameter are refused with what to do") {
+  Bench bench;
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  REQUIRE(::getsockname(bench.instance->fd(), reinterpret_cast<sockaddr*>(&at), &size) == 0);
+  const auto plugin = SourcePlugin::load("udp", {WEIR_PLUGIN_DIR});
+  Received received;
+  const auto error = [&](const std::string& name, const std::string& value) {
+    InstanceConfig config;
+    config.parameters = {{name, value}};
+    config.sources = {SourceId(3)};
+    const auto made = SourceInstance::create(*plugin, std::move(config), received);
+    REQUIRE_FALSE(made);
+    return made.error().text;
+  };
+  CHECK_THAT(error("port", std::to_string(ntohs(at.sin_port))),
+             ContainsSubstring("cannot listen: Address already in use") &&
+                 ContainsSubstring("source.parameters.port"));
+  CHECK_THAT(error("port", "66000"), ContainsSubstring("is not between 0 and 65535"));
+  CHECK_THAT(error("from", "nobody"), ContainsSubstring("'nobody' is not an IP address"));
+  CHECK_THAT(error("prot", "1"), ContainsSubstring("unknown parameter 'prot'"));
+}

@@ -1,0 +1,92 @@
+// Source plugins that were built outside, in the real readouts of a farm.
+#include "farm_run.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+
+FarmEnd run_with(const TemporaryFolder& folder, const std::string& plugin) {
+  const std::string farm = folder.write("farm.yaml", std::string("farm: outside\n"
+                                                                 "source:\n"
+                                                                 "  kind: plugin\n"
+                                                                 "  plugin: ") +
+                                                         plugin +
+                                                         "\n"
+                                                         "  search_path: [\"" WEIR_DOWNSTREAM_PLUGINS
+                                                         "\"]\n"
+                                                         "readout: {count: 2, sources_per_readout: 2}\n");
+  return run_farm(folder, farm, {"--slices", "500"});
+}
+
+struct Fragments {
+  std::uint64_t kept = 0;
+  std::uint64_t missing = 0;
+  std::uint64_t wrong = 0;
+};
+
+// `good` looks at one fragment.
+template <class Good>
+Fragments look(const TemporaryFolder& folder, Good good) {
+  Fragments found;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+      const storage::FragmentView fragment = slice.fragment(i);
+      if (fragment.record.status == FragmentStatus::missing) ++found.missing;
+      if (!fragment.record.kept) continue;
+      ++found.kept;
+      found.wrong += good(slice.head().slice.value, fragment) ? 0 : 1;
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a source of ten lines that was built outside serves a farm") {
+  const TemporaryFolder folder;
+  const FarmEnd end = run_with(folder, "ramp");
+  CHECK_BALANCED(end, 0);
+  const Fragments found = look(folder, [](std::uint64_t slice, const storage::FragmentView& fragment) {
+    return fragment.bytes.size() == 100 &&
+           fragment.bytes[99] == static_cast<std::byte>(fragment.record.source.value + slice);
+  });
+  CHECK(found.kept == 2000);
+  CHECK(found.wrong == 0);
+}
+
+TEST_CASE("a source in plain C from a project that knows no C++ serves a farm") {
+  const TemporaryFolder folder;
+  const FarmEnd end = run_with(folder, "slice-number");
+  CHECK_BALANCED(end, 0);
+  const Fragments found = look(folder, [](std::uint64_t slice, const storage::FragmentView& fragment) {
+    return fragment.bytes.size() == 8 && load_le<std::uint64_t>(fragment.bytes.data()) == slice;
+  });
+  CHECK(found.kept == 2000);
+  CHECK(found.wrong == 0);
+}
+
+TEST_CASE("a source with a thread of its own delivers what was announced to it") {
+  const TemporaryFolder folder;
+  const FarmEnd end = run_with(folder, "on-demand");
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("fragments.missing.not_produced") ==
+        500);  // a source per readout, every second slice
+  CHECK(end.summary.count("source.fetched") == 1000);
+  const Fragments found = look(folder, [](std::uint64_t, const storage::FragmentView& fragment) {
+    return fragment.bytes.size() == 100 && fragment.bytes[99] == std::byte{7};
+  });
+  CHECK(found.kept == 1500);
+  CHECK(found.missing == 500);
+  CHECK(found.wrong == 0);
+}
+
+TEST_CASE("a source of another ABI ends the run with both versions and what to do") {
+  const TemporaryFolder folder;
+  const FarmEnd end = run_with(folder, "source-from-tomorrow");
+  CHECK(end.status == 1);
+  CHECK_THAT(end.logs + end.err, Catch::ContainsSubstring("source ABI 2, this Weir speaks ABI 1") &&
+                                     Catch::ContainsSubstring("SourceSDK"));
+}

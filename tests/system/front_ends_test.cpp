@@ -1,0 +1,215 @@
+// Farms whose readouts take datagrams, and `weir emit` as their front-ends.
+#include "farm_run.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+#include "wire_client.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <csignal>
+#include <netinet/in.h>
+#include <random>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+
+class UdpSocket {
+ public:
+  UdpSocket() : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
+  ~UdpSocket() { ::close(socket_); }
+  UdpSocket(const UdpSocket&) = delete;
+  UdpSocket& operator=(const UdpSocket&) = delete;
+
+  // 0: any; false when it is taken.
+  [[nodiscard]] bool bind(std::uint16_t port) const {
+    const sockaddr_in at = loopback(port);
+    return ::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+  }
+  [[nodiscard]] std::uint16_t port() const {
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&at), &size);
+    return ntohs(at.sin_port);
+  }
+  void send_to(std::uint16_t port, const std::vector<std::byte>& bytes) const {
+    const sockaddr_in at = loopback(port);
+    (void)::sendto(socket_, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&at), sizeof at);
+  }
+
+ private:
+  static sockaddr_in loopback(std::uint16_t port) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(port);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return at;
+  }
+  int socket_;
+};
+
+// A port that is free, as is the next one.
+std::uint16_t free_port_pair() {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const UdpSocket first;
+    const UdpSocket second;
+    if (!first.bind(0) || first.port() == 65535) continue;
+    if (second.bind(static_cast<std::uint16_t>(first.port() + 1))) return first.port();
+  }
+  throw std::runtime_error("no two ports in a row are free");
+}
+
+// configs/udp.yaml at free ports, patient with a machine that has much to do.
+struct FrontEndFarm {
+  explicit FrontEndFarm(std::vector<std::string> arguments, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> assignments{
+        "trigger.listen=127.0.0.1:0", "source.parameters.port=" + std::to_string(port), "source.wait_ms=5000",
+        "dcm.deadline_ms=20000", "supervisor.status_interval_ms=100"};
+    assignments.insert(assignments.end(), more.begin(), more.end());
+    const auto all = sets(assignments);
+    arguments.insert(arguments.end(), all.begin(), all.end());
+    run.emplace(folder, config_file("udp.yaml"), arguments);
+  }
+  // `weir emit` for this farm, to its end.
+  CommandEnd emit(std::vector<std::string> arguments) {
+    std::vector<std::string> line{"emit",      config_file("udp.yaml"),
+                                  "--set",     "source.parameters.port=" + std::to_string(port),
+                                  "--trigger", "127.0.0.1:" + std::to_string(run->trigger_port())};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    return run_command(folder, "weir", line);
+  }
+
+  TemporaryFolder folder;
+  std::uint16_t port = free_port_pair();
+  std::optional<FarmRun> run;
+};
+
+}  // namespace
+
+TEST_CASE("what front-ends send at a moderate rate is built with nothing missing and every byte right") {
+  FrontEndFarm farm({"--slices", "1500"});
+  const CommandEnd emitted = farm.emit({"--rate", "500"});
+  CHECK(emitted.status == 0);
+  CHECK_THAT(emitted.out, Catch::ContainsSubstring("triggers  1500 taken"));
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == 1500);
+  CHECK(end.summary.count("fragments.received") == 6000);
+  CHECK(end.summary.count_all("fragments.missing") == 0);
+  CHECK(end.summary.count("filter.verify_fragments") == 6000);
+  CHECK(end.summary.count("filter.verify_mismatch") == 0);
+  CHECK(end.summary.count("source.packets_lost") == 0);
+  CHECK(end.summary.text("source_plugin") == "udp 1.0");
+  const DummyCheck stored = check_dummy_data(StoredRun(farm.folder / "out"));
+  CHECK(stored.fragments == 6000);
+  CHECK(stored.wrong == "");
+}
+
+TEST_CASE("packets that are lost on the way are fragments missing for a gap, and all else is right") {
+  FrontEndFarm farm({"--slices", "1500"});
+  const CommandEnd emitted = farm.emit({"--rate", "500", "--drop-every", "500"});
+  CHECK(emitted.status == 0);
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == 1500);
+  const std::uint64_t gaps = end.summary.count("fragments.missing.gap");
+  CHECK(gaps >= 30);  // of 18 000 packets every 500th
+  CHECK(gaps <= 37);
+  CHECK(end.summary.count_all("fragments.missing") == gaps);
+  CHECK(end.summary.count("fragments.received") + gaps == 6000);
+  CHECK(end.summary.count("source.packets_lost") >= gaps);
+  CHECK(check_dummy_data(StoredRun(farm.folder / "out")).wrong == "");
+}
+
+TEST_CASE("at a rate that is too high every loss has a name and what is built is right") {
+  FrontEndFarm farm({"--slices", "8000"},
+                    {"source.parameters.receive_buffer=100000", "source.early_slices=500",
+                     "source.wait_ms=500", "dcm.deadline_ms=20000"});
+  const CommandEnd emitted = farm.emit({"--rate", "0"});
+  CHECK(emitted.status == 0);
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == 8000);
+  CHECK(end.summary.count("fragments.received") + end.summary.count_all("fragments.missing") == 32000);
+  // What the kernel dropped is what the sequence numbers miss, but for the last of a source.
+  CHECK(end.summary.count("source.kernel_drops") >= end.summary.count("source.packets_lost"));
+  CHECK(check_dummy_data(StoredRun(farm.folder / "out")).wrong == "");
+}
+
+TEST_CASE("garbage at the front-ends' ports changes nothing but counters") {
+  FrontEndFarm farm({"--slices", "1500"});
+  std::mt19937_64 random(7);
+  const UdpSocket stranger;
+  constexpr int kGarbage = 500;
+  REQUIRE(farm.run->wait_for_log("supervisor", "run begins"));
+  for (int i = 0; i < kGarbage; ++i) {
+    std::vector<std::byte> bytes(random() % 1500);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    stranger.send_to(farm.port, bytes);
+  }
+  const CommandEnd emitted = farm.emit({"--rate", "500"});
+  CHECK(emitted.status == 0);
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == 1500);
+  CHECK(end.summary.count_all("fragments.missing") == 0);
+  CHECK(end.summary.count("source.malformed_too_short") + end.summary.count("source.malformed_bad_magic") ==
+        kGarbage);
+}
+
+TEST_CASE("a readout that is killed takes its front-end's packets again when it is back") {
+  FrontEndFarm farm({"--slices", "2500"}, {"dcm.grace_ms=300", "source.wait_ms=500"});
+  std::optional<Process> emitter;
+  const std::string port = std::to_string(farm.port);
+  emitter.emplace(
+      std::vector<std::string>{WEIR_BIN_DIR "/weir", "emit", config_file("udp.yaml"), "--set",
+                               "source.parameters.port=" + port, "--trigger",
+                               "127.0.0.1:" + std::to_string(farm.run->trigger_port()), "--rate", "500"},
+      farm.folder / "emit.out", farm.folder / "emit.err");
+  REQUIRE(farm.run->wait_for_data(1'000'000));
+  REQUIRE(farm.run->send_signal("readout-0", SIGKILL));
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(emitter->wait(Seconds(20)) == 0);
+  CHECK(end.summary.count("stored") == 2500);
+  const std::uint64_t missing = end.summary.count_all("fragments.missing");
+  CHECK(missing > 0);
+  CHECK(missing < 5000);  // of the 5000 of readout-0
+  CHECK(end.summary.count("fragments.received") + missing == 10000);
+  CHECK(check_dummy_data(StoredRun(farm.folder / "out")).wrong == "");
+}
+
+TEST_CASE("a recorded run is played again, byte for byte") {
+  FrontEndFarm first({"--slices", "300"});
+  CHECK(first.emit({"--rate", "1000"}).status == 0);
+  CHECK_BALANCED(first.run->finish(), 0);
+  FrontEndFarm second({"--slices", "300"});
+  CHECK(second.emit({"--rate", "500", "--from", first.folder / "out"}).status == 0);
+  const FarmEnd end = second.run->finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count_all("fragments.missing") == 0);
+  CHECK(end.summary.count("filter.verify_fragments") == 1200);
+  CHECK(end.summary.count("filter.verify_mismatch") == 0);
+}
+
+TEST_CASE("hits of an emulated detector are built as front-ends send them") {
+  FrontEndFarm farm({"--slices", "300"}, {"filter.plugin=accept-all"});
+  CHECK(farm.emit({"--rate", "500", "--from", "hits", "--set", "hits.floors_per_string=2"}).status == 0);
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == 300);
+  CHECK(end.summary.count_all("fragments.missing") == 0);
+  CHECK(end.summary.count("bytes_in") > 300 * 4 * 3000);  // 700 hits of 6 bytes in 10 ms
+}
+
+TEST_CASE("a source plugin that is not there ends the run with the one that may be meant") {
+  const TemporaryFolder folder;
+  const FarmEnd absent = run_farm(
+      folder, config_file("udp.yaml"),
+      sets({"source.kind=plugin", "source.plugin=upd", "trigger.listen=127.0.0.1:0", "run.restart=never"}));
+  CHECK(absent.status == 1);
+  CHECK_THAT(absent.logs + absent.err, Catch::ContainsSubstring("Is 'udp' meant?"));
+}
