@@ -85,11 +85,13 @@ FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan) {
   const auto buffer = static_cast<double>(config::parse_buffer(farm.network().port_buffer()).value_or(0));
   const auto shares = data_shares(plan);
   network.readouts = static_cast<std::uint32_t>(shares.size());
+  std::map<std::string_view, std::uint32_t> ports;
   for (const config::NodePlan& node : plan.nodes) {
     const auto share = shares.find(node.name);
     if (share != shares.end()) network.hosts.push_back({rate, rate, buffer, 0, share->second});
-    if (node.role == config::Role::dcm && !node.masked) network.hosts.push_back({rate, rate, buffer, 1, 0});
+    if (node.role == config::Role::dcm && !node.masked) ++ports[node.port];
   }
+  for (const auto& [port, dcms] : ports) network.hosts.push_back({rate, rate, buffer, dcms, 0});
   return network;
 }
 

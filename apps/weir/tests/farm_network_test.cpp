@@ -39,6 +39,14 @@ TEST_CASE("many readouts to one DCM are bounded by the port of the DCM") {
   CHECK(network.port()->dcms == 1);
 }
 
+TEST_CASE("DCMs that receive through one port share its rate") {
+  const Farm farm =
+      farm_of("network: {port_rate: 200mbit}\nreadout: {count: 8}\ndcm: {count: 6, per_port: 3}\n");
+  const FarmNetwork network = network_of(farm.farm, farm.plan);
+  CHECK(network.bits_per_s() == Approx(400 * kMbit));
+  CHECK(network.port()->dcms == 3);
+}
+
 TEST_CASE("one readout to many DCMs is bounded by the readout's link") {
   const Farm farm = farm_of("network: {port_rate: 200mbit}\nreadout: {count: 1}\ndcm: {count: 8}\n");
   CHECK(network_of(farm.farm, farm.plan).bits_per_s() == Approx(200 * kMbit));

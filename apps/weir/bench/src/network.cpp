@@ -218,6 +218,17 @@ Expected<NetworkRun, std::string> measure(const NetworkPoint& point, const Netwo
   return figures;
 }
 
+Expected<NetworkResult, std::string> measure_rounds(const NetworkPoint& point, const NetworkOptions& options,
+                                                    const std::string& folder) {
+  NetworkResult result{point, {}};
+  for (std::uint32_t round = 0; round < options.rounds; ++round) {
+    auto run = measure(point, options, folder);
+    if (!run) return Unexpected<std::string>(run.error());
+    result.runs.push_back(std::move(*run));
+  }
+  return result;
+}
+
 int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
   if (!options.out.empty()) {
     std::error_code error;
@@ -229,17 +240,17 @@ int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
   }
   const Folder folder;
   std::vector<NetworkResult> results;
+  bool failed = false;
   for (const NetworkPoint& point : expand(options)) {
-    NetworkResult& result = results.emplace_back();
-    result.point = point;
-    for (std::uint32_t round = 0; round < options.rounds; ++round) {
-      auto run = measure(point, options, folder.path());
-      if (!run) {
-        fmt::print(err, "weir bench: {}: {}\n", describe(point), run.error());
-        return 1;
-      }
-      result.runs.push_back(std::move(*run));
+    auto measured = measure_rounds(point, options, folder.path());
+    if (!measured) {
+      // A sweep takes long: what fails costs its point, a signal those that would follow.
+      failed = true;
+      fmt::print(err, "weir bench: {}: {}\n", describe(point), measured.error());
+      if (measured.error().starts_with("SIG")) break;
+      continue;
     }
+    const NetworkResult& result = results.emplace_back(std::move(*measured));
     fmt::print(out, "{}\n", to_json_line(result, options));
     std::fflush(out);
     const NetworkRun run = result.medians();
@@ -247,7 +258,8 @@ int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
                describe(point), 100 * run.after_1s.share_of_theory, run.after_1s.p99_us / 1000,
                run.after_1s.retransmits_per_s, run.machine_cpu_s_per_s, std::thread::hardware_concurrency());
   }
-  return options.out.empty() ? 0 : write_out(results, options, err);
+  const int written = options.out.empty() ? 0 : write_out(results, options, err);
+  return failed ? 1 : written;
 }
 
 }  // namespace weir::bench

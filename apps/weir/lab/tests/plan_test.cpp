@@ -100,12 +100,6 @@ TEST_CASE("names that the lab uses itself are no names for hosts") {
         "lab.yaml:1: lab.hosts[0].name: 'a-very-long-name' is longer than 12 characters");
 }
 
-TEST_CASE("what a host's readout gives to its own DCMs passes no port") {
-  const LabPlan plan = plan_of("host_count: 6\nplacement: together\nport_rate: 50mbit\n",
-                               "readout: {count: 6}\ndcm: {count: 12}\n");
-  CHECK(plan.hosts[0].remote_share == Approx(5.0 / 6));
-}
-
 std::string way_to(const LabPlan& plan, const std::string& host, const std::string& at) {
   for (const Forward& forward : plan.forwards) {
     if (plan.hosts[forward.host].name == host && forward.device.starts_with(at + ".")) return forward.device;

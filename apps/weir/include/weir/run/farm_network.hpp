@@ -35,8 +35,8 @@ struct FarmNetwork {
   [[nodiscard]] shaping::EthernetLink link(double bits_per_s) const { return {bits_per_s, mtu, timestamps}; }
 };
 
-// By network.port_rate and network.port_buffer: a host for each readout and each DCM. TCP time stamps are on,
-// as is Linux' default.
+// By network.port_rate and network.port_buffer: a host for each readout, and for the DCMs of each port. TCP
+// time stamps are on, as is Linux' default.
 [[nodiscard]] FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan);
 [[nodiscard]] FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan);
 

@@ -108,8 +108,12 @@ struct NetworkResult {
                                                         const NetworkOptions& options,
                                                         const std::string& folder);
 
+[[nodiscard]] Expected<NetworkResult, std::string> measure_rounds(const NetworkPoint& point,
+                                                                  const NetworkOptions& options,
+                                                                  const std::string& folder);
+
 // The whole benchmark: a JSON line per point into `out`, a sentence per point into `err`, and what `out` of
-// the options asks for. Returns the exit status.
+// the options asks for. A point that fails is left out. Returns the exit status: 0, or 1 when one failed.
 [[nodiscard]] int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

@@ -50,7 +50,6 @@ struct Host {
   std::string congestion_control;  // empty: the farm's
   std::vector<std::string> nodes;  // the farm's, by name
   bool has_dcm = false;            // one of them is a DCM
-  double remote_share = 1;         // of the farm's sources: on other hosts; what is here needs no port
   std::size_t spine = 0;           // where leaves and spines are: what is sent to it goes there
 };
 
