@@ -36,9 +36,10 @@ struct Farm {
   config::FarmPlan plan;
 };
 
-Farm make_farm(const TemporaryFolder& folder, const std::string& text) {
-  auto file = config::read_farm(
-      "farm: one-process\nrun: {out: \"" + (folder / "out") + "\", slices: 1000}\n" + text, "test");
+Farm make_farm(const TemporaryFolder& folder, const std::string& text, const std::string& mode = "pull") {
+  auto file = config::read_farm("farm: one-process\nrun: {out: \"" + (folder / "out") +
+                                    "\", slices: 1000, mode: " + mode + "}\n" + text,
+                                "test");
   if (!file) throw std::runtime_error(config::to_text(file.error()));
   auto plan = config::expand(file->farm, file->locations);
   if (!plan) throw std::runtime_error(config::to_text(plan.error()));
@@ -244,6 +245,56 @@ TEST_CASE("connections that break between nodes that live on cost no slice, and 
   CHECK(check.wrong == "");
   CHECK(account->counters().at("stored") == 1000);
   CHECK(check.slices == 1000);
+}
+
+TEST_CASE(
+    "connections that break in push running cost no slice, and no fragment that a readout was told to make") {
+  const std::uint64_t seed = GENERATE(1U, 2U, 3U);
+  CAPTURE(seed);
+  const TemporaryFolder folder;
+  const Farm farm = make_farm(folder,
+                              "trigger: {mode: clock, slice_ms: 2}\n"
+                              "source: {kind: dummy, distribution: exponential, size_bytes: 800}\n"
+                              "readout: {count: 4, sources_per_readout: 2, barrel_group: 2}\n"
+                              "supervisor: {lease_ms: 60000}\n"
+                              "dcm: {count: 2, deadline_ms: 20000, grace_ms: 20000, push_wait_ms: 50}\n"
+                              "writer: {count: 2, sync_interval_ms: 50}\n"
+                              "network: {reconnect_ms: 20}\n"
+                              "filter: {plugin: accept-all}\n",
+                              "push");
+  std::mt19937_64 random(seed);
+  constexpr DurationNs kBetween = 40 * kMillisecond;
+  constexpr int kBreaks = 40;
+  TimeNs next = 0;
+  int broken = 0;
+  const auto account = run_on_one_loop(farm, [&](TimeNs now_ns) {
+    if (next == 0) next = now_ns + 10 * kBetween;
+    if (now_ns < next || broken == kBreaks) return;
+    next = now_ns + kBetween;
+    ++broken;
+    break_a_connection(random);
+  });
+  CHECK(broken > kBreaks / 4);
+  REQUIRE(account.has_value());
+  INFO(account->ledger_text());
+  CHECK(account->balanced());
+  CHECK(account->counters().at("triggered") == 1000);
+  CHECK(account->counters().at("stored") == 1000);
+  const StoredRun run(folder / "out");
+  CHECK(run.problems() == "");
+  const DummyCheck check = check_dummy_data(run);
+  CHECK(check.wrong == "");
+  CHECK(check.fragments + check.missing == 1000 * 8);
+  // An announcement that was lost with its connection is of a slice that this readout never makes.
+  std::uint64_t other = 0;
+  run.for_each_slice([&](const storage::SliceRecordView& slice) {
+    for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+      const storage::FragmentRecord& record = slice.fragment(i).record;
+      other +=
+          record.status == FragmentStatus::missing && record.reason != MissingReason::not_produced ? 1 : 0;
+    }
+  });
+  CHECK(other == 0);
 }
 
 TEST_CASE("a whole farm with a thread for each node stores 1000 slices and its ledger balances") {

@@ -260,6 +260,24 @@ TEST_CASE("a static congestion window holds from the farm's first connection on"
   CHECK(end.summary.count("port_drops") == 0);
 }
 
+TEST_CASE("16 readouts that push directly overflow the ports that barrel shifting by twos leaves alone") {
+  NEEDS_ROOT();
+  const auto push = [](const std::string& shaper) {
+    const TemporaryFolder folder;
+    return run_farm(folder, config_file("push-16.yaml"),
+                    {"--lab", config_file("lab/star-16.yaml"), "--duration", "3", "--set",
+                     "readout.shaper=" + shaper, "--set", "dcm.deadline_ms=5000"});
+  };
+  const FarmEnd direct = push("direct");
+  CHECK_BALANCED(direct, 0);
+  const FarmEnd barrel = push("barrel");
+  CHECK_BALANCED(barrel, 0);
+  CAPTURE(direct.summary.count("port_drops"), barrel.summary.count("port_drops"));
+  CHECK(direct.summary.count("port_drops") > 1000);
+  // None on a machine with nothing else to do; a readout that is kept waiting misses its slot.
+  CHECK(10 * barrel.summary.count("port_drops") < direct.summary.count("port_drops"));
+}
+
 TEST_CASE("what is wrong with a lab is said before anything starts") {
   const TemporaryFolder folder;
   const std::string wrong = folder.write("wrong.yaml", "lab: x\nport_rat: 1gbit\n");

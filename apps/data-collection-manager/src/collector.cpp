@@ -98,24 +98,63 @@ void Collector::start_slices(TimeNs now_ns) {
   }
 }
 
+Gathering& Collector::gathering_of(Slice& slice) {
+  if (slice.gathering != nullptr) return *static_cast<Gathering*>(slice.gathering);
+  if (spare_.empty()) {
+    gatherings_.push_back(std::make_unique<Gathering>());
+    spare_.push_back(gatherings_.back().get());
+  }
+  Gathering& gathering = *spare_.back();
+  spare_.pop_back();
+  slice.gathering = &gathering;
+  gathering.slice = &slice;
+  gathering.parts.assign(settings_.readouts, {});
+  return gathering;
+}
+
+void Collector::expect_pushed(Slice& slice, TimeNs now_ns) {
+  assembler_.want_all(slice);
+  // Whatever range of a fragment is here, the rest is under way.
+  for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
+  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+    if (flows_[readout].given_up) assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
+  }
+}
+
+void Collector::ask_for_rest(Slice& slice, std::span<const std::uint32_t> readouts) {
+  if (slice.phase != Phase::collecting) return;
+  const bool is_new = slice.gathering == nullptr;
+  Gathering& gathering = gathering_of(slice);
+  if (is_new) {
+    gathering.selection = everything_;
+    gathering.order = started_++;
+    gathering.wanting.clear();
+    gathering.ranges.clear();
+  }
+  for (const std::uint32_t readout : readouts) {
+    Gathering::Part& part = gathering.parts[readout];
+    if (part.again || flows_[readout].given_up) continue;  // asked before, or missing already
+    bool any = false;
+    for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
+      assembly::FragmentProgress& progress = slice.progress[i];
+      if (assembler_.sources()[i].readout != readout) continue;
+      if (progress.state == assembly::FragmentProgress::State::receiving) progress.asked = 0;
+      if (progress.state != assembly::FragmentProgress::State::requested) continue;
+      progress.start_again();
+      any = true;
+    }
+    part.again = true;
+    if (any) want_of(gathering, readout);
+  }
+}
+
 void Collector::start(const Wanted& wanted, TimeNs now_ns) {
   Slice& slice = *wanted.slice;
   const Selection& selection = *wanted.selection;
   const std::uint32_t fresh =
       selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources);
   if (fresh == 0) return;
-  auto* gathering = static_cast<Gathering*>(slice.gathering);
-  if (gathering == nullptr) {
-    if (spare_.empty()) {
-      gatherings_.push_back(std::make_unique<Gathering>());
-      spare_.push_back(gatherings_.back().get());
-    }
-    gathering = spare_.back();
-    spare_.pop_back();
-    slice.gathering = gathering;
-    gathering->slice = &slice;
-    gathering->parts.assign(settings_.readouts, {});
-  }
+  Gathering* const gathering = &gathering_of(slice);
   gathering->selection = wanted.selection;
   gathering->order = started_++;
   if (std::exchange(gathering->queued, false)) std::erase(queue_, gathering);
@@ -296,7 +335,9 @@ void Collector::pass(TimeNs now_ns) {
   queue_ranges();
   start_slices(now_ns);
   issue(now_ns);
-  if (shaper_->learns()) shaper_->end_of_pass(!queue_.empty(), now_ns);
+  if (!shaper_->learns()) return;
+  shaper_->set_slice_bytes(assembler_.slice_bytes_expected());
+  shaper_->end_of_pass(!queue_.empty(), now_ns);
 }
 
 void Collector::give_up_readouts(TimeNs now_ns) {

@@ -38,6 +38,10 @@ class Collector {
 
   // A slice that was just opened, or that goes into its next step.
   void collect(assembly::Slice& slice, std::shared_ptr<const Selection> selection);
+  // A slice whose fragments readouts send on their own.
+  void expect_pushed(assembly::Slice& slice, TimeNs now_ns);
+  // What has not come of such a slice is asked for after all, of these readouts, and at once.
+  void ask_for_rest(assembly::Slice& slice, std::span<const std::uint32_t> readouts);
   // A slice is about to be released.
   void forget(assembly::Slice& slice);
 
@@ -117,6 +121,7 @@ class Collector {
   enum class Issue { done, held, full };
   [[nodiscard]] bool has_memory() const;
   void start_slices(TimeNs now_ns);
+  [[nodiscard]] Gathering& gathering_of(assembly::Slice& slice);
   void start(const Wanted& wanted, TimeNs now_ns);
   void issue(TimeNs now_ns);
   Issue ask_for(Gathering& gathering, TimeNs now_ns);

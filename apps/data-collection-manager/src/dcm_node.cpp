@@ -118,6 +118,8 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
                                      setup_.farm.network().reconnect_ms() * kMillisecond,
                                      [this](SliceId slice, Attempt, StoreEpoch) { on_stored(slice); });
   readouts_.resize(readouts);
+  if (node::is_push(setup_.farm))
+    pushing_ = std::make_unique<Pushing>(setup_.farm, static_cast<std::uint32_t>(readouts));
   load_filter();
   for (const v1::TriggerTypeSettings& type : setup_.farm.trigger().types()) {
     if (type.sources().empty()) continue;
@@ -170,6 +172,7 @@ void DcmNode::pass(TimeNs now_ns) {
   open_assigned();
   drop_silent_readouts();
   tell_partial_frames();
+  if (pushing_) ask_for_overdue();
   if (run_begun_) collector_->pass(now_ns);
   filter_completed();
   submit_jobs();
@@ -200,6 +203,10 @@ void DcmNode::open_assigned() {
   }
   while (!assigned_.empty() && !assembler_->full()) {
     assembly::Assignment& next = assigned_.front();
+    if (bind(next)) {
+      assigned_.pop_front();
+      continue;
+    }
     if (assembler_->is_open(next.slice)) {
       // An earlier attempt of it is still with the filter, or on its way to a writer. The lease goes on.
       blocked_.insert_or_assign(next.slice, std::move(next));
@@ -211,6 +218,12 @@ void DcmNode::open_assigned() {
 }
 
 void DcmNode::open(assembly::Assignment assignment) {
+  if (is_pushed_here(assignment)) return open_pushed(std::move(assignment), true);
+  const Work& work = open_slice(std::move(assignment));
+  collector_->collect(*work.slice, first_selection(*work.slice));
+}
+
+Work& DcmNode::open_slice(assembly::Assignment assignment) {
   if (spare_work_.empty()) {
     work_.push_back(std::make_unique<Work>());
     spare_work_.push_back(work_.back().get());
@@ -222,17 +235,26 @@ void DcmNode::open(assembly::Assignment assignment) {
   work = Work{};
   work.slice = *slice;
   (*slice)->tag = reinterpret_cast<std::uint64_t>(&work);
-  collector_->collect(**slice, first_selection(**slice));
+  return work;
 }
 
 void DcmNode::filter_completed() {
   completed_.clear();
   assembler_->take_completed(completed_);
+  if (pushing_) {
+    completed_.insert(completed_.end(), pushing_->bound.begin(), pushing_->bound.end());
+    pushing_->bound.clear();
+  }
   for (Slice* slice : completed_) {
     Work& work = work_of(*slice);
+    if (work.pushed) pushing_->window.left(slice->id());
+    if (work.unbound) continue;
     if (slice->step == 0) {
-      latency_.record(microseconds(slice->last_fragment_ns - slice->first_request_ns));
-      build_latency_.record(microseconds(slice->last_fragment_ns - slice->assigned_ns));
+      // Of a pushed slice perhaps nothing has come.
+      const TimeNs begun = slice->first_request_ns != 0 ? slice->first_request_ns : slice->last_fragment_ns;
+      latency_.record(microseconds(slice->last_fragment_ns - begun));
+      build_latency_.record(
+          microseconds(slice->last_fragment_ns - (work.pushed ? work.due_ns : slice->assigned_ns)));
     }
     if (slice->assignment.unfiltered) {
       accept_unfiltered(work, storage::DecisionKind::poison);
@@ -415,7 +437,7 @@ void DcmNode::abandon_all(bool stored_too) {
   assembler_->for_each_open([&](Slice& slice) { open.push_back(&work_of(slice)); });
   for (Work* work : open) {
     if (!stored_too && work->slice->phase == Phase::storing) continue;
-    if (work->slice->phase == Phase::filtering) {
+    if (work->slice->phase == Phase::filtering && !work->unbound) {
       work->abandoned = true;  // released when its processing unit has done with it
     } else {
       give_up(*work);
@@ -454,6 +476,11 @@ void DcmNode::destroy_state(Slice& slice) {
 
 void DcmNode::release(Work& work) {
   destroy_state(*work.slice);
+  if (work.pushed) {
+    pushing_->window.left(work.slice->id());
+    std::erase(pushing_->bound, work.slice);
+    pushing_->unbound -= work.unbound ? 1 : 0;
+  }
   if (work.counted) accepted_bytes_ -= work.slice->memory.bytes();
   if (work.result != nullptr) {
     if (work.decided) counts_.output_events += work.result->events.size();

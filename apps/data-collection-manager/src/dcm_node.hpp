@@ -3,6 +3,7 @@
 #include "arrival_trace.hpp"
 #include "collector.hpp"
 #include "outlet.hpp"
+#include "pushing.hpp"
 #include "work.hpp"
 #include <weir/assembly/assembler.hpp>
 #include <weir/base/hash.hpp>
@@ -81,9 +82,18 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
   std::string check_hello(const messages::PeerInfo& info) override;
 
+  // Push running
+  [[nodiscard]] bool takes_pushed(std::uint32_t readout, const wire::FrameHeader& header);
+  [[nodiscard]] bool is_pushed_here(const assembly::Assignment& assignment) const;
+  void open_pushed(assembly::Assignment assignment, bool bound);
+  [[nodiscard]] bool bind(assembly::Assignment& assignment);
+  void ask_for_overdue();
+  void set_due(Work& work);
+
   // A slice's way
   void open_assigned();
   void open(assembly::Assignment assignment);
+  Work& open_slice(assembly::Assignment assignment);
   void filter_completed();
   void submit_jobs();
   void take_results();
@@ -118,6 +128,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   std::unique_ptr<assembly::Assembler> assembler_;
   std::unique_ptr<Collector> collector_;
   std::unique_ptr<Outlet> outlet_;
+  std::unique_ptr<Pushing> pushing_;  // null in pull running
   std::shared_ptr<const filter_host::FilterPlugin> plugin_;
   std::unique_ptr<filter_host::ProcessingUnits> units_;
   std::vector<Readout> readouts_;
@@ -134,8 +145,8 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   std::deque<Work*> decided_;         // not yet reported
   std::uint64_t accepted_bytes_ = 0;  // reported accepts that wait for their writer
   DcmCounts counts_;
-  metrics::Histogram latency_;           // first request sent to last fragment, us
-  metrics::Histogram build_latency_;     // assignment to last fragment, us
+  metrics::Histogram latency_;           // first request sent, or first fragment begun, to last fragment, us
+  metrics::Histogram build_latency_;     // assignment, or last slot, to last fragment, us
   metrics::Histogram decision_latency_;  // assignment to decision, us
   ArrivalTrace trace_;
   std::string failure_;

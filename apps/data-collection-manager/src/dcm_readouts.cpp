@@ -63,11 +63,15 @@ void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
   if (!collector_->is_up(static_cast<std::uint32_t>(peer.tag))) return;
   spdlog::warn("readout lost name={} reason=\"{}\"", peer.info().name, why);
   collector_->readout_down(static_cast<std::uint32_t>(peer.tag), now_ns_);
+  if (pushing_) pushing_->window.readout_lost(static_cast<std::uint32_t>(peer.tag));
 }
 
 wire::Placement DcmNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::fragment) return {};
   Readout& readout = readouts_[peer.tag];
+  readout.reception = {};
+  if (pushing_ && !takes_pushed(static_cast<std::uint32_t>(peer.tag), header))
+    return {wire::Placement::Kind::discard, nullptr};
   readout.reception = assembler_->begin(header, static_cast<std::uint32_t>(peer.tag));
   if (readout.reception.slice == nullptr) return {wire::Placement::Kind::discard, nullptr};
   return {wire::Placement::Kind::place, readout.reception.target};

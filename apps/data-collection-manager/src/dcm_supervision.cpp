@@ -63,6 +63,10 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
       collector_->shaper().set_share(
           {std::max(1U, message.port_share().members()), message.port_share().base_ns()});
       return {};
+    case v1::Control::kDestinations:
+      if (!pushing_ || !node::take_destinations(message.destinations(), pushing_->destinations))
+        return bad_payload();
+      return {};
     case v1::Control::kConfirm:
       return take_confirmations(message.confirm());
     default:
@@ -218,6 +222,13 @@ v1::Report DcmNode::make_report(bool final) {
   for (std::size_t i = 1; i < fragments.missing.size(); ++i) {
     if (fragments.missing[i] == 0) continue;
     counters["fragments.missing." + std::string(name(static_cast<MissingReason>(i)))] = fragments.missing[i];
+  }
+  if (pushing_) {
+    counters["push.opened_early"] = pushing_->opened_early;
+    counters["push.never_assigned"] = pushing_->never_assigned;
+    counters["push.pushed_out"] = pushing_->pushed_out;
+    counters["push.asked_for"] = pushing_->asked_for;
+    counters["push.no_memory"] = pushing_->no_memory;
   }
   for (const auto& [name, value] : units_->metrics().counters) counters["filter." + name] = value;
   auto& gauges = *report.mutable_gauges();

@@ -23,6 +23,9 @@ struct Work {
   bool decided = false;
   bool counted = false;                // among the accepted bytes that wait for their writer
   bool abandoned = false;              // the supervisor has given it to somebody else
+  bool pushed = false;                 // readouts send it on their own
+  bool unbound = false;                // a fragment has opened it; the assignment is to come
+  TimeNs due_ns = 0;                   // pushed: when the last readout's slot begins
   std::weak_ptr<const void> shipping;  // alive while a shipment refers to the slice's memory
 };
 

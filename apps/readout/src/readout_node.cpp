@@ -44,6 +44,7 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
       identity_(setup.identity),
       front_end_(FrontEnd::make(setup, environment_)),
       buffer_(front_end_ ? front_end_->sources() : make_sources(setup), limits(setup.farm)),
+      push_(PushSender::make(setup)),
       truth_(setup),
       door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
       supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
@@ -66,6 +67,46 @@ void ReadoutNode::pass(TimeNs now_ns) {
   if (front_end_) front_end_->pass(now_ns);
   tell_throttle();
   hold_back_slow_peers();
+  push();
+}
+
+// What is due, each piece out of the buffer as if it had been asked for.
+void ReadoutNode::push() {
+  if (!push_ || !run_begun_ || ended_) return;
+  auto& links = push_->links();
+  const auto look_at = [&](std::size_t dcm) {
+    const messages::Peer* peer = dcm < dcms_.size() ? dcms_[dcm] : nullptr;
+    links[dcm] = {peer != nullptr, peer == nullptr ? 0 : peer->unsent_bytes()};
+  };
+  for (std::size_t dcm = 0; dcm < links.size(); ++dcm) look_at(dcm);
+  while (const auto piece = push_->next(now_ns_)) {
+    source::RequestedFragment request;
+    request.connection = static_cast<std::uint32_t>(dcms_[piece->collector]->tag);
+    request.slice = piece->slice;
+    request.source = push_->source(piece->source);
+    request.offset = piece->offset;
+    request.length = piece->length;
+    buffer_.request(request, *this);
+    look_at(piece->collector);
+  }
+}
+
+// The buffer tells of each fragment when it is there: at once, or when it was made or has arrived.
+void ReadoutNode::expect_to_push(const v1::Announce& announce) {
+  const UtcNs utc = environment_.clock.utc_ns();
+  const TimeNs now = environment_.clock.now_ns();
+  if (announce.utc_ns() != 0) push_->compare_clocks(announce.utc_ns(), utc, now);
+  for (int i = 0; i < announce.slice_size(); ++i) {
+    const SliceId slice(announce.slice(i));
+    push_->expect(slice, now + (announce.time_ns(i) + announce.duration_ns() - utc));
+    source::RequestedFragment probe;
+    probe.connection = PushSender::kProbe;
+    probe.slice = slice;
+    for (const SourceId source : buffer_.sources()) {
+      probe.source = source;
+      buffer_.request(probe, *this);
+    }
+  }
 }
 
 void ReadoutNode::make_announced() {
@@ -122,6 +163,12 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
       cleared_.clear();
       for (const std::uint64_t slice : message.clear().slice()) cleared_.emplace_back(slice);
       buffer_.clear(cleared_, *this);
+      if (push_) {
+        for (const SliceId slice : cleared_) push_->settled(slice);
+      }
+      return {};
+    case v1::Control::kDestinations:
+      if (!push_ || !push_->take_destinations(message.destinations())) return bad_payload();
       return {};
     default:
       return Unexpected<wire::WireError>(wire::WireError::not_expected);
@@ -144,6 +191,7 @@ Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announ
   }
   if (front_end_ && run_begun_ && !ended_) tell_front_end(static_cast<std::size_t>(rows));
   make_announced();
+  if (push_) expect_to_push(announce);
   return {};
 }
 
@@ -154,6 +202,7 @@ void ReadoutNode::tell_front_end(std::size_t fresh) {
 
 void ReadoutNode::on_end_run() {
   if (front_end_) front_end_->end_run();
+  if (push_) push_->end_run();
   if (run_begun_) buffer_.end_run(*this);
   ended_ = true;
 }
@@ -194,6 +243,7 @@ v1::Report ReadoutNode::make_report(bool final) {
     counters["readout.passed_absent"] = buffer.passed_absent;
     front_end_->add_to(report);
   }
+  if (push_) push_->add_to(report);
   auto& gauges = *report.mutable_gauges();
   gauges["slices_in_flight"] = static_cast<double>(buffer.slices_held);
   gauges["buffer_bytes_used"] = static_cast<double>(buffer.bytes_held + buffer.bytes_early);
@@ -219,6 +269,11 @@ void ReadoutNode::on_ready(messages::Peer& peer) {
   peer.tag = static_cast<std::uint64_t>(free - connections_.begin());
   if (free == connections_.end()) connections_.push_back(nullptr);
   connections_[peer.tag] = &peer;
+  if (peer.info().role == messages::Role::dcm) {
+    const std::size_t index = peer.info().index.value;
+    if (dcms_.size() <= index) dcms_.resize(index + 1);
+    dcms_[index] = &peer;
+  }
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
@@ -229,6 +284,7 @@ void ReadoutNode::on_gone(messages::Peer& peer, std::string_view why) {
   }
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
   connections_[peer.tag] = nullptr;
+  std::replace(dcms_.begin(), dcms_.end(), &peer, static_cast<messages::Peer*>(nullptr));
   buffer_.forget(static_cast<std::uint32_t>(peer.tag));
 }
 
@@ -245,6 +301,7 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, cons
   const auto entries = wire::parse_slice_entries(payload);
   if (!entries) return Unexpected<wire::WireError>(entries.error());
   for (const wire::SliceEntry& entry : *entries) {
+    if (push_) push_->not_wanted(entry.slice);
     buffer_.cancel(static_cast<std::uint32_t>(peer.tag), entry.slice, entry.attempt, *this);
   }
   return {};
@@ -264,12 +321,14 @@ Expected<void, wire::WireError> ReadoutNode::take_requests(messages::Peer& peer,
     if (entry.source_set == wire::kAllSources) {
       for (const SourceId source : identity_.sources) {
         request.source = source;
+        if (push_) push_->asked_for(request.slice, source);
         buffer_.request(request, *this);
       }
       continue;
     }
     for (std::size_t k = 0; k < view->source_count(entry.source_set); ++k) {
       request.source = view->source(entry.source_set, k);
+      if (push_) push_->asked_for(request.slice, request.source);
       buffer_.request(request, *this);
     }
   }
@@ -281,6 +340,13 @@ Expected<void, wire::WireError> ReadoutNode::on_control(messages::Peer&, const v
 }
 
 void ReadoutNode::answer(const source::RequestedFragment& request, const source::Fragment& fragment) {
+  if (!push_) return send(request, fragment);
+  if (request.connection == PushSender::kProbe)
+    return push_->is_there(request.slice, request.source, fragment);
+  send(request, push_->shown(request.slice, request.source, fragment));
+}
+
+void ReadoutNode::send(const source::RequestedFragment& request, const source::Fragment& fragment) {
   messages::Peer* peer = connections_[request.connection];
   if (peer == nullptr) return;
   ports::Stream& stream = peer->stream();

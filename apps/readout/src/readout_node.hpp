@@ -1,6 +1,7 @@
 #pragma once
 
 #include "front_end.hpp"
+#include "push_sender.hpp"
 #include "sources.hpp"
 #include <weir/messages/peer.hpp>
 #include <weir/node/supervisor_client.hpp>
@@ -22,6 +23,9 @@ class ReadoutNode final : public node::Node,
   ReadoutNode(const node::Setup& setup, Environment environment);
 
   void pass(TimeNs now_ns) override;
+  [[nodiscard]] TimeNs wake_at_ns() const override {
+    return push_ ? push_->wake_at_ns() : node::Node::wake_at_ns();
+  }
   [[nodiscard]] bool finished() const override;
   void on_signal(std::string_view signal_name) override;
   [[nodiscard]] std::string failure() const override { return failure_; }
@@ -49,9 +53,12 @@ class ReadoutNode final : public node::Node,
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
   Expected<void, wire::WireError> take_requests(messages::Peer& peer, ConstBytes payload);
   void hold_back_slow_peers();
+  void expect_to_push(const v1::Announce& announce);
+  void push();
 
   // Buffer
   void answer(const source::RequestedFragment& request, const source::Fragment& fragment) override;
+  void send(const source::RequestedFragment& request, const source::Fragment& fragment);
 
   const node::Setup& setup_;
   Environment environment_;
@@ -60,8 +67,10 @@ class ReadoutNode final : public node::Node,
   messages::PeerCounters peer_counters_;
   std::unique_ptr<FrontEnd> front_end_;  // where the sources are a plugin's
   source::FragmentBuffer buffer_;
+  std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;
   std::vector<messages::Peer*> connections_;  // by tag; empty where one is gone
+  std::vector<messages::Peer*> dcms_;         // by index; empty where one is gone
   std::vector<SourceId> all_sources_;
   messages::Door door_;
   node::SupervisorClient supervisor_;

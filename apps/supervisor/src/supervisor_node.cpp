@@ -56,6 +56,17 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
   environment_.listening(*at, triggers);
 }
 
+// Where data comes by the clock, triggers are made at their time.
+TimeNs SupervisorNode::wake_at_ns() const {
+  const auto mode = setup_.farm.trigger().mode();
+  const bool by_the_clock = mode == v1::TriggerSettings::MODE_CLOCK ||
+                            mode == v1::TriggerSettings::MODE_RATE ||
+                            mode == v1::TriggerSettings::MODE_POISSON;
+  const bool push = setup_.farm.run().mode() == v1::RunSettings::MODE_PUSH;
+  if (!push || !by_the_clock || state_ != State::running) return node::Node::wake_at_ns();
+  return machine_.next_wakeup(now()).value_or(node::Node::wake_at_ns());
+}
+
 assignment::Now SupervisorNode::now() const { return {now_ns_, environment_.clock.utc_ns()}; }
 
 void SupervisorNode::pass(TimeNs now_ns) {
@@ -74,6 +85,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   }
   if (state_ == State::running || state_ == State::draining) {
     machine_.tick(now(), actions_);
+    tell_destinations();
     carry_out();
     if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");
     if (state_ == State::draining && machine_.drained()) end_run();
@@ -148,6 +160,7 @@ void SupervisorNode::join(Member& member) {
   }
   if (state_ == State::gathering || state_ == State::done) return;
   send_begin(peer);
+  if (member.role != messages::Role::writer) send_destinations(peer);
   if (same_process) {
     for (const v1::Control& message : member.missed) peer.send(message);
   }

@@ -16,6 +16,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   SupervisorNode(const node::Setup& setup, Environment environment);
 
   void pass(TimeNs now_ns) override;
+  [[nodiscard]] TimeNs wake_at_ns() const override;
   [[nodiscard]] bool finished() const override { return state_ == State::done; }
   void on_signal(std::string_view signal_name) override;
   [[nodiscard]] std::string failure() const override { return failure_; }
@@ -52,6 +53,8 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void send_assignments(Member& member, assignment::DcmActions& actions);
   void send_confirmations(Member& member, assignment::DcmActions& actions);
   void send_cleared();
+  void tell_destinations();
+  void send_destinations(messages::Peer& peer);
   void send_to(messages::Role role, const v1::Control& message);
   [[nodiscard]] v1::Report make_report(bool final);
   [[nodiscard]] v1::RunSummary make_summary();
@@ -76,6 +79,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   std::uint64_t next_slice_ = 0;          // above all that were announced
   bool directory_changed_ = false;
   bool ports_changed_ = false;  // who is there, or what is known of a port
+  std::uint32_t destinations_told_ = 0;  // number of their epoch
   TimeNs begun_ns_ = 0;
   UtcNs begun_utc_ = 0;
   TimeNs gather_until_ns_ = 0;

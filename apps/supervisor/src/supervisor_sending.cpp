@@ -1,6 +1,8 @@
 // What the supervisor's machine wants done, as messages.
 #include "supervisor_node.hpp"
 
+#include <utility>
+
 namespace weir::supervisor {
 namespace {
 
@@ -48,6 +50,26 @@ void SupervisorNode::carry_out() {
   actions_.clear();
 }
 
+// Before any slice of a new epoch is announced or assigned.
+void SupervisorNode::tell_destinations() {
+  const std::uint32_t number = machine_.destinations().number();
+  if (std::exchange(destinations_told_, number) == number) return;
+  for (Member& member : roster_.members()) {
+    if (member.role != messages::Role::writer && member.peer != nullptr) send_destinations(*member.peer);
+  }
+}
+
+void SupervisorNode::send_destinations(messages::Peer& peer) {
+  v1::Control message;
+  for (const assignment::DestinationEpoch& epoch : machine_.destinations().epochs()) {
+    v1::Destinations::Epoch& out = *message.mutable_destinations()->add_epochs();
+    out.set_number(epoch.number);
+    out.set_from_slice(epoch.from.value);
+    for (const NodeIndex dcm : epoch.dcms) out.add_dcm(dcm.value);
+  }
+  if (message.has_destinations()) peer.send(message);
+}
+
 void SupervisorNode::send_announcements() {
   if (first_trigger_ns_ == 0) first_trigger_ns_ = now_ns_;
   v1::Control message;
@@ -59,6 +81,7 @@ void SupervisorNode::send_announcements() {
     announce->add_time_ns(one.info.time);
     if (typed) announce->add_type(one.info.type.value);
     announce->set_duration_ns(one.info.duration);
+    if (machine_.destinations().number() > 0) announce->set_utc_ns(environment_.clock.utc_ns());
     if (one.slice.value >= next_slice_) next_slice_ = one.slice.value + 1;
     if (announce->slice_size() < kRowsMax) continue;
     send_to(messages::Role::readout, message);

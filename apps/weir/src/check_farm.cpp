@@ -4,6 +4,7 @@
 #include <weir/filter_host/plugin.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/node/push.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
 #include <weir/run/farm_network.hpp>
@@ -14,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -91,11 +94,29 @@ double slices_per_s(const v1::TriggerSettings& trigger) {
   return at_rate ? trigger.rate_hz() : 0;
 }
 
-std::string expectations(const SliceSize& size, double rate) {
+// What comes to one DCM at a time, to be held against the buffer of its port.
+std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
+  if (!node::is_push(loaded.farm)) return {};
+  const node::PushTiming timing = node::push_timing(loaded.farm);
+  const std::size_t readouts = std::max<std::size_t>(1, loaded.plan.of_role(config::Role::readout).size());
+  const std::size_t group = timing.barrel ? std::min<std::size_t>(timing.group, readouts) : readouts;
+  std::string text =
+      fmt::format("  pushed: {} readout{} send{} {} to a DCM at a time", group, group == 1 ? "" : "s",
+                  group == 1 ? "s" : "",
+                  bytes_text(slice_bytes * static_cast<double>(group) / static_cast<double>(readouts)));
+  if (timing.barrel) {
+    text += fmt::format(", in slots of {:g} ms; the last begin {} slots after the slice",
+                        static_cast<double>(timing.slot_ns) / static_cast<double>(kMillisecond),
+                        timing.delay_slots(readouts - 1));
+  }
+  return text + "\n";
+}
+
+std::string expectations(const LoadedFarm& loaded, const SliceSize& size, double rate) {
   std::string text = fmt::format("  a slice is {} {}", size.kind, bytes_text(size.bytes));
   if (rate > 0)
     text += fmt::format("; {:g} a second make {}/s into the DCMs", rate, bytes_text(size.bytes * rate));
-  return text + "\n";
+  return text + "\n" + push_line(loaded, size.bytes);
 }
 
 // What the network can carry and hold; empty where its rates are not known.
@@ -184,7 +205,7 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   const std::uint64_t early = source_plugin(farm).empty() ? 0 : farm.source().early_bytes();
   const auto nodes = [&](config::Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
-  text += "\nexpected\n" + expectations(size, rate) + network_text(farm, *network, slice);
+  text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
   text += "\nmemory bounds\n" +
           memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes() + early) +
           memory_line("DCM", nodes(config::Role::dcm), farm.dcm().buffer_bytes()) +

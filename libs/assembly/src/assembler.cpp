@@ -155,6 +155,11 @@ void Assembler::requested(Slice& slice, TimeNs now_ns) {
   earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
 }
 
+void Assembler::expect(Slice& slice, TimeNs deadline_ns) {
+  slice.deadline_ns = deadline_ns;
+  earliest_deadline_ns_ = std::min(earliest_deadline_ns_, deadline_ns);
+}
+
 Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readout) {
   // A range past the end: it was asked for before the fragment's length was known.
   if (header.length == 0 && header.offset > 0 && header.offset == header.total) return {};
@@ -194,11 +199,14 @@ Reception Assembler::place(Slice& slice, SourceIndex source, const wire::FrameHe
     // Memory is there for the total that was named first, whatever is asked for again; and a peer that sends
     // nothing of something would be asked for ever.
     const bool same_total = progress.target == nullptr || header.total == entry.total;
-    const bool advances = header.length > 0 || header.total == 0;
-    if (header.offset != progress.have || !same_total || !advances) {
-      ++counters_.unknown;
+    // What was pushed and what was asked for may overlap: the bytes are the same.
+    const std::uint32_t end = header.offset + header.length;
+    const bool advances = end > progress.have || header.total == 0;
+    if (header.offset > progress.have || !same_total || !advances) {
+      ++(same_total && end <= progress.have && end > 0 ? counters_.duplicate : counters_.unknown);
       return {};
     }
+    progress.overlapped = progress.overlapped || header.offset < progress.have;
     if (progress.target == nullptr && header.total > 0) {
       progress.target = slice.memory.allocate(pool_, header.total, slice_bytes_expected_);
       if (progress.target == nullptr) {
@@ -235,7 +243,7 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
     fragment_done(slice, reception.source, now_ns);
     return false;
   }
-  progress.have += header.length;
+  progress.have = header.offset + header.length;
   if (progress.have < header.total) {
     if (progress.have < progress.asked) return true;  // the next range is under way
     const std::uint32_t rest = header.total - progress.have;
@@ -254,7 +262,9 @@ void Assembler::complete_fragment(Slice& slice, SourceIndex source, const wire::
   FragmentStatus status = header.status;
   const bool checked = settings_.checksums && status != FragmentStatus::corrupt;
   const auto checksum = [&] {
-    return progress.summed == header.total ? progress.crc : crc32c(ConstBytes(progress.target, header.total));
+    return progress.summed == header.total && !progress.overlapped
+               ? progress.crc
+               : crc32c(ConstBytes(progress.target, header.total));
   };
   if (checked && header.crc != checksum()) {
     if (!progress.asked_again) {

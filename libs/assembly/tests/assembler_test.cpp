@@ -262,10 +262,30 @@ TEST_CASE("a range that does not go on where the last one ended is unknown and c
   CHECK(f.deliver(range(0), bytes, 0));
   CHECK_FALSE(f.deliver(range(0), bytes, 0));
   CHECK_FALSE(f.deliver(range(200), ConstBytes(bytes).subspan(200), 0));
-  CHECK(f.counters().unknown == 3);
+  CHECK(f.counters().unknown == 2);
+  CHECK(f.counters().duplicate == 1);
   CHECK(f.deliver(range(100), ConstBytes(bytes).subspan(100), 0));
   CHECK(f.deliver(range(200), ConstBytes(bytes).subspan(200), 0));
   CHECK(holds_content(slice, 0));
+}
+
+TEST_CASE("ranges that overlap, as what was pushed and what was asked for may, make one fragment") {
+  AssemblySettings settings;
+  settings.range_bytes = 100;
+  Fixture f(settings);
+  Slice& slice = f.open_all(5);
+  const auto bytes = content(SliceId(5), SourceId(10), 300);
+  const auto range = [&](std::uint32_t offset, std::uint32_t length) {
+    return range_header(SliceId(5), Attempt(0), SourceId(10), bytes, offset, length);
+  };
+  CHECK(f.deliver(range(0, 200), bytes, 0));
+  CHECK(f.deliver(range(100, 150), ConstBytes(bytes).subspan(100), 0));
+  CHECK(f.deliver(range(0, 300), bytes, 0));
+  CHECK(holds_content(slice, 0));
+  CHECK(f.counters().unknown == 0);
+  CHECK(f.counters().corrupt + f.counters().asked_again == 0);
+  CHECK_FALSE(f.deliver(range(0, 300), bytes, 0));
+  CHECK(f.counters().duplicate == 1);
 }
 
 TEST_CASE(

@@ -22,6 +22,7 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   WEIR_ASSERT(dcm.value < settings_.dcms);
   if (dcms_.live(dcm)) dcm_left(dcm, now, out);
   dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
+  renew_destinations();
   assignable_ = true;
 }
 
@@ -31,6 +32,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   const bool run_goes_on = started_ && !drained();
   out.drop(dcm);
   dcms_.leave(dcm);
+  renew_destinations();
   throttles_.set(Role::dcm, dcm, false, {});
   collect([dcm](const SliceEntry& entry) { return entry.dcm == dcm; });
   const std::uint64_t slices = scratch_.size();

@@ -26,6 +26,7 @@ void SupervisorMachine::start(const Now& now) {
   WEIR_ASSERT(!started_);
   started_ = true;
   started_at_ = now.mono;
+  renew_destinations();
   source_->start(now);
 }
 
@@ -63,13 +64,13 @@ void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
   scratch_.clear();
   while (dcms_.credits_free() > 0 && !pending_.empty() && scratch_.size() < kLookAhead) {
     const SliceId slice = pending_.pop_front();
-    const auto dcm = policy_->choose(slice, dcms_.views());
+    SliceEntry* entry = book_.find(slice);
+    WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
+    const auto dcm = choose(*entry);
     if (!dcm) {
       scratch_.push_back(slice);
       continue;
     }
-    SliceEntry* entry = book_.find(slice);
-    WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
     assign(*entry, *dcm, now, out);
   }
   assignable_ = pending_.empty() && scratch_.empty();
@@ -77,6 +78,23 @@ void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
     pending_.push_front(scratch_.back());
     scratch_.pop_back();
   }
+}
+
+std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry) {
+  const auto pushed_to =
+      settings_.push && entry.attempt.value == 0 ? destinations_.of(entry.slice) : std::nullopt;
+  if (!pushed_to || !dcms_.live(*pushed_to)) return policy_->choose(entry.slice, dcms_.views());
+  return dcms_.views()[pushed_to->value].credits_free > 0 ? pushed_to : std::nullopt;
+}
+
+void SupervisorMachine::renew_destinations() {
+  if (!settings_.push || !started_) return;
+  std::vector<NodeIndex> live;
+  for (std::size_t i = 0; i < settings_.dcms; ++i) {
+    const NodeIndex dcm(static_cast<std::uint16_t>(i));
+    if (dcms_.live(dcm)) live.push_back(dcm);
+  }
+  destinations_.change(next_slice_, std::move(live));
 }
 
 void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out) {

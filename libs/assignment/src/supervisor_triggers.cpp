@@ -24,7 +24,7 @@ void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
 
   TriggerOffer trigger;
   for (std::uint32_t made = 0; made < kOffersPerTickMax && !triggers_done_; ++made) {
-    if (source_->waits_for_room() && !has_room(now.mono, out)) break;
+    if (source_->waits_for_room() && !has_room(next_slice_, now.mono, out)) break;
     if (!source_->next(now, trigger)) break;
     admit(trigger, now.mono, out);
   }
@@ -57,6 +57,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
   ledger_.triggered.add(slice);
   pending_.push_back(slice);
   out.announce.push_back({slice, trigger.info});
+  if (settings_.push) assign_pending(now, out);  // takes the credit that the next trigger is judged by
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
   return {true, slice, VetoReason::none};
 }
@@ -67,15 +68,19 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
   if (trigger.slice.value_or(next_slice_) > kSliceIdMax) return VetoReason::bad_id;
   if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
   if (book_.live() >= settings_.in_flight_max) return VetoReason::in_flight;
-  if (!has_room(now, out)) return VetoReason::busy_pending;
+  if (!has_room(trigger.slice.value_or(next_slice_), now, out)) return VetoReason::busy_pending;
   if (book_.payload_bytes() + trigger.payload.size() > settings_.payload_bytes_max) {
     return VetoReason::busy_pending;
   }
   return VetoReason::none;
 }
 
-bool SupervisorMachine::has_room(TimeNs now, Actions& out) {
+bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   if (throttles_.any() || book_.live() >= settings_.in_flight_max) return false;
+  if (const auto pushed_to = destinations_.of(slice)) {
+    const DcmView& dcm = dcms_.views()[pushed_to->value];
+    if (dcm.live && dcm.credits_free == 0) return false;
+  }
   if (pending_.size() < settings_.pending_max) return true;
   // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.
   if (!assignable_) return false;

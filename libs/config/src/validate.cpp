@@ -30,6 +30,7 @@ class Validator {
     check_dummy_sizes();
     check_front_end();
     check_limits();
+    check_overrun();
     auto plan = expand(farm_, locations_, once);
     if (!plan) {
       const Problems& found = plan.error();
@@ -46,6 +47,7 @@ class Validator {
       recorded = std::move(*contents);
     }
     check_sources(*plan, recorded);
+    check_push(*plan);
     check_memory(*plan, expected_sizes(farm_, *plan, recorded));
     return std::move(problems_);
   }
@@ -187,6 +189,60 @@ class Validator {
       warn("supervisor.lease_ms", std::to_string(supervisor.lease_ms()) +
                                       " is not above dcm.deadline_ms + filter.step_deadline_ms, " +
                                       std::to_string(steps_ms) + ": slow slices are built twice");
+    }
+  }
+
+  [[nodiscard]] bool is_push() const { return farm_.run().mode() == v1::RunSettings::MODE_PUSH; }
+
+  void check_overrun() {
+    using Readout = v1::ReadoutSettings;
+    using Trigger = v1::TriggerSettings;
+    const Readout& readout = farm_.readout();
+    if (!is_push()) return;
+    const bool cuts = readout.on_overrun() == Readout::ON_OVERRUN_TRUNCATE ||
+                      readout.on_overrun() == Readout::ON_OVERRUN_DROP;
+    if (cuts && readout.overrun_bytes() == 0) {
+      error(ProblemKind::missing_key, "readout.overrun_bytes",
+            "needed by readout.on_overrun 'truncate' and 'drop'");
+    }
+    const bool barrel = readout.shaper() == Readout::SHAPER_BARREL;
+    if (readout.cut_off_bytes() > 0 && !barrel) {
+      inconsistent("readout.cut_off_bytes",
+                   "needs readout.shaper 'barrel': to know the end of a burst, slices have to be held back");
+    }
+    const auto mode = farm_.trigger().mode();
+    const bool knows_slot =
+        mode == Trigger::MODE_CLOCK || mode == Trigger::MODE_RATE || mode == Trigger::MODE_POISSON;
+    if (barrel && !knows_slot && readout.slot_ms() == 0) {
+      error(ProblemKind::missing_key, "readout.slot_ms",
+            "needed by readout.shaper 'barrel' where trigger.mode is not 'clock', 'rate' or 'poisson'");
+    }
+  }
+
+  // Whether delays and waiting fit the number of DCMs.
+  void check_push(const FarmPlan& plan) {
+    if (!is_push()) return;
+    if (!farm_.filter().first_sources().empty())
+      warn("filter.first_sources", "has no effect with run.mode 'push': slices come whole");
+    if (farm_.readout().shaper() != v1::ReadoutSettings::SHAPER_BARREL) return;
+    const std::size_t readouts = plan.of_role(Role::readout).size();
+    const std::size_t dcms = std::max<std::size_t>(1, plan.of_role(Role::dcm).size());
+    const std::size_t group = farm_.readout().barrel_group();
+    const std::size_t delays = (readouts + group - 1) / group;
+    if (delays > dcms) {
+      warn("readout.barrel_group", std::to_string(group) + " makes " + std::to_string(delays) +
+                                       " delays, more than there are DCMs, " + std::to_string(dcms) +
+                                       ": readouts of two delays send to one DCM at a time; " +
+                                       std::to_string((readouts + dcms - 1) / dcms) +
+                                       " is the least that fits");
+    }
+    const std::size_t held_back = farm_.readout().cut_off_bytes() > 0 ? farm_.readout().cut_off_slices() : 0;
+    // From the first word of a slice to its last, and the one that has just begun.
+    const std::size_t active = (delays + held_back + dcms) / dcms + 1;
+    if (farm_.dcm().push_active_slices() < active) {
+      warn("dcm.push_active_slices", std::to_string(farm_.dcm().push_active_slices()) + " is below the " +
+                                         std::to_string(active) +
+                                         " slices that the delays keep under way: slices are pushed out");
     }
   }
 

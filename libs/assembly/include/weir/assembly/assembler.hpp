@@ -87,6 +87,8 @@ class Assembler {
   std::uint32_t want_all(Slice& slice);
   // The step's requests go out now: its deadline runs from here.
   void requested(Slice& slice, TimeNs now_ns);
+  // The step's fragments come without being asked for, until then.
+  void expect(Slice& slice, TimeNs deadline_ns);
 
   [[nodiscard]] Reception begin(const wire::FrameHeader& header, std::uint32_t readout);
   // True: this was a range, and the next one is under way (FragmentProgress::asked) or is to be asked for

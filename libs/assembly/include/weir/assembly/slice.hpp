@@ -51,8 +51,12 @@ struct FragmentProgress {
   std::uint32_t asked = 0;   // bytes from the front that are asked for, or will be, by whoever keeps count
   std::uint32_t summed = 0;  // of these, bytes that `crc` is over
   std::uint32_t crc = 0;
+  bool overlapped = false;  // some bytes came twice: `crc` is over nothing that helps
 
-  void start_again() { have = asked = summed = crc = 0; }
+  void start_again() {
+    have = asked = summed = crc = 0;
+    overlapped = false;
+  }
 };
 
 enum class Phase : std::uint8_t {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/assignment/actions.hpp>
+#include <weir/assignment/destinations.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/pending_list.hpp>
@@ -37,6 +38,9 @@ struct SupervisorSettings {
   std::uint32_t payload_max = 64 * 1024;               // bytes of one trigger's payload
   std::size_t payload_bytes_max = 64UL * 1024 * 1024;  // of all unsettled slices' payloads
   SliceId first_slice;                                 // for triggers without an id
+  // Push running: a slice's first attempt goes to its destination, and a slice whose destination has no
+  // credit free is vetoed, for its data would come all the same.
+  bool push = false;
 };
 
 struct OfferResult {
@@ -89,6 +93,8 @@ class SupervisorMachine {
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
   [[nodiscard]] std::size_t pending() const { return pending_.size(); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
+  // Empty unless settings.push. Whoever is told of a slice has to know the table as it is then.
+  [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
   [[nodiscard]] std::span<const ThrottleBoard::Entry> throttled_by() const { return throttles_.entries(); }
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
@@ -102,7 +108,9 @@ class SupervisorMachine {
   void make_triggers(const Now& now, Actions& out);
   OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
-  [[nodiscard]] bool has_room(TimeNs now, Actions& out);
+  [[nodiscard]] bool has_room(SliceId slice, TimeNs now, Actions& out);
+  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry);
+  void renew_destinations();
   void assign_pending(TimeNs now, Actions& out);
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
 
@@ -136,6 +144,7 @@ class SupervisorMachine {
   SliceBook book_;
   PendingList pending_;
   DcmTable dcms_;
+  DestinationTable destinations_;
   NodeTable readouts_;
   NodeTable writers_;
   ThrottleBoard throttles_;

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <weir/assignment/destinations.hpp>
+#include <weir/node/push.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/shaping/barrel.hpp>
+#include <weir/source/source.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace weir::readout {
+
+// A readout's part of push running: learns of slices as their fragments are there, and says what is sent to
+// whom and when. What is sent comes out of the fragment buffer, as if it had been asked for. One thread.
+class PushSender {
+ public:
+  // In the place of a connection: a request to the buffer whose answer tells that the fragment is there.
+  static constexpr std::uint32_t kProbe = UINT32_MAX;
+
+  // Null in pull running.
+  [[nodiscard]] static std::unique_ptr<PushSender> make(const node::Setup& setup);
+
+  // False: not a table that a supervisor makes.
+  [[nodiscard]] bool take_destinations(const v1::Destinations& message) {
+    return node::take_destinations(message, destinations_);
+  }
+  // The supervisor's clock when it sent an announcement, and this readout's now.
+  void compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns);
+
+  // Asked of the buffer by the caller: one probe for each source. `ready_ns`: the end of the slice.
+  void expect(SliceId slice, TimeNs ready_ns);
+  // The answer to a probe.
+  void is_there(SliceId slice, SourceId source, const source::Fragment& fragment);
+  void asked_for(SliceId slice, SourceId source);
+  void not_wanted(SliceId slice);  // whoever was to have it: not any more
+  void settled(SliceId slice);
+  void end_run();
+
+  // By DCM; to be brought up to date before next().
+  [[nodiscard]] std::vector<shaping::PushLink>& links() { return links_; }
+  [[nodiscard]] std::optional<shaping::PushPiece> next(TimeNs now_ns) { return barrel_.next(now_ns, links_); }
+  [[nodiscard]] TimeNs wake_at_ns() const { return barrel_.wake_at_ns(); }
+  [[nodiscard]] SourceId source(std::uint32_t place) const { return sources_[place]; }
+
+  // The fragment as everybody is shown it: cut, suppressed or dropped ones are so for all. What it refers to
+  // is `fragment`'s.
+  [[nodiscard]] source::Fragment shown(SliceId slice, SourceId source,
+                                       const source::Fragment& fragment) const;
+
+  void add_to(v1::Report& report) const;
+
+ private:
+  struct Coming {
+    TimeNs ready_ns = 0;
+    std::vector<std::uint32_t> sizes;
+    std::size_t missing = 0;
+  };
+
+  PushSender(const node::Setup& setup, const shaping::BarrelSettings& settings);
+  [[nodiscard]] std::optional<std::uint32_t> place_of(SourceId source) const;
+
+  std::vector<SourceId> sources_;  // ascending
+  bool checksums_;
+  DurationNs clock_offset_max_ns_;
+  assignment::DestinationTable destinations_;
+  shaping::Barrel barrel_;
+  std::vector<shaping::PushLink> links_;
+  std::map<SliceId, Coming> coming_;  // bounded by the slices that are announced and not made
+  std::uint64_t no_destination_ = 0;  // slices
+  std::uint64_t probes_served_ = 0;
+  std::array<std::uint64_t, kMissingReasons> probes_missing_{};
+  // The least difference of the clocks over the present second, and over the one before.
+  TimeNs clocks_since_ns_ = 0;
+  std::optional<DurationNs> least_ahead_ns_;
+  DurationNs ahead_ns_ = 0;
+  std::uint64_t clocks_off_ = 0;  // seconds in which they were too far apart
+};
+
+}  // namespace weir::readout

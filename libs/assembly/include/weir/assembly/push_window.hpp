@@ -1,0 +1,59 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace weir::assembly {
+
+// Which slices a collector waits for in push running, where fragments come without being asked for (ANTARES'
+// list of active slices, REFERENCE.md A; here the oldest is not given up but asked for). Pure; one thread.
+class PushWindow {
+ public:
+  PushWindow(std::uint32_t active_max, std::uint32_t readouts)
+      : active_max_(active_max), newest_of_(readouts) {}
+
+  // What is to be asked for of a slice that has left the window.
+  struct Due {
+    SliceId slice;
+    bool all = false;  // false: only what its readouts have passed by
+  };
+
+  // Waits for it from now on. From `ask_ns` on whatever is missing is asked for.
+  void opened(SliceId slice, TimeNs ask_ns) { open_.try_emplace(slice, Open{ask_ns, false}); }
+  // Complete, or over.
+  void left(SliceId slice);
+  // A pushed fragment of this readout has begun to arrive. A connection keeps the order, and a readout sends
+  // in order of slices: older ones that are not here will not come.
+  void arrived(std::uint32_t readout, SliceId slice);
+  void readout_lost(std::uint32_t readout) { newest_of_[readout].reset(); }
+
+  // A fragment of a slice that nobody knows here opens it, unless the slice, or a newer one, has left.
+  [[nodiscard]] bool may_open(SliceId slice) const { return !newest_left_ || slice > *newest_left_; }
+  [[nodiscard]] bool passed_by(std::uint32_t readout, SliceId slice) const {
+    return newest_of_[readout] && *newest_of_[readout] > slice;
+  }
+  // One at a time, until there is none: first those whose time has come, then the oldest where there are more
+  // than active_max. Each slice comes at most once as pushed out, and once as `all`.
+  [[nodiscard]] std::optional<Due> next_due(TimeNs now_ns);
+  [[nodiscard]] std::size_t active() const { return open_.size() - pushed_out_; }
+
+ private:
+  struct Open {
+    TimeNs ask_ns = 0;
+    bool pushed_out = false;
+  };
+
+  std::uint32_t active_max_;
+  std::map<SliceId, Open> open_;
+  std::size_t pushed_out_ = 0;  // of these
+  std::optional<SliceId> newest_left_;
+  std::vector<std::optional<SliceId>> newest_of_;  // by readout, on its present connection
+};
+
+}  // namespace weir::assembly

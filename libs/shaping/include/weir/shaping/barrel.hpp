@@ -1,0 +1,171 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/shaping/burst_cut_off.hpp>
+#include <weir/shaping/shaper.hpp>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+// When a readout sends what, in push running.
+namespace weir::shaping {
+
+// What becomes of a slice that is not sent when its slot ends (ANTARES, thesis section 3.3.3).
+enum class Overrun : std::uint8_t {
+  fall_behind,  // goes on; the next one waits
+  requeue,      // the rest goes behind the next slice for the same collector
+  truncate,     // cannot happen: a fragment above overrun_bytes is cut; beyond, as fall_behind
+  drop,         // likewise: not sent at all
+};
+
+// What was decided of one fragment. It holds for whoever asks for it later, too.
+enum class PushVerdict : std::uint8_t { whole, truncated, dropped, suppressed };
+
+// Why a fragment, or the rest of one, was not pushed: it stays in the readout, to be asked for.
+enum class NotPushed : std::uint8_t { not_connected, asked_for, cleared, full };
+constexpr std::size_t kNotPushedReasons = 4;
+[[nodiscard]] constexpr std::string_view name(NotPushed reason) {
+  constexpr std::string_view kNames[] = {"not_connected", "asked_for", "cleared", "full"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+struct BarrelSettings {
+  bool barrel = true;             // false: `direct`, everything at once
+  std::uint32_t sources = 0;      // of the readout
+  std::uint32_t collectors = 0;   // places of DCMs
+  DurationNs slot_ns = 0;         // `barrel`
+  std::uint32_t delay_slots = 0;  // `barrel`: this readout's; with the cut-off its slices more
+  Overrun overrun = Overrun::fall_behind;
+  std::uint32_t overrun_bytes = 0;  // truncate, drop; 0: no limit
+  std::uint32_t cut_off_bytes = 0;  // BurstCutOff; 0: none
+  std::uint32_t cut_off_slices = 4;
+  std::uint64_t ahead_bytes = 262'144;       // a connection with as much unsent is given nothing more
+  std::uint32_t piece_bytes = 65'536;        // of a fragment at a time
+  std::size_t slices_max = 65'536;           // known at a time; beyond, a slice is not pushed
+  DurationNs stall_ns = 100 * kMillisecond;  // a connection that takes nothing for so long is passed over
+};
+
+// Slots that readout `index` waits: i div k, so that at most k readouts send to one collector at a time.
+[[nodiscard]] constexpr std::uint32_t barrel_delay(std::uint32_t index, std::uint32_t group) {
+  return index / group;
+}
+
+struct PushLink {
+  bool up = false;
+  std::uint64_t unsent_bytes = 0;  // that its connection has not yet handed to the network
+};
+
+// To be sent now.
+struct PushPiece {
+  SliceId slice;
+  std::uint32_t collector = 0;
+  std::uint32_t source = 0;  // place among the readout's
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;  // 0: a fragment without bytes, or the word that there is none
+};
+
+// Fragments and their payload bytes. At any time, and for both:
+//   offered = sent + suppressed + dropped + all reasons of not_pushed + waiting
+// where a fragment of which a part was sent counts where its last byte went, and bytes that were cut off by
+// truncation count as dropped.
+struct BarrelCounters {
+  struct Amount {
+    std::uint64_t fragments = 0;
+    std::uint64_t bytes = 0;
+  };
+  Amount offered;
+  Amount sent;
+  Amount suppressed;
+  Amount dropped;
+  Amount waiting;
+  std::array<Amount, kNotPushedReasons> not_pushed{};
+  std::uint64_t truncated = 0;  // fragments, among those sent or yet to be
+  std::uint64_t behind = 0;     // slices that were begun a slot late or later
+  std::uint64_t requeued = 0;   // slices whose rest was put back, each time
+  std::uint64_t stalled = 0;    // slices put back because their connection took nothing
+};
+
+// A readout's sending side. It is told of slices as they are there, of its connections and of time, and says
+// which bytes go to whom; one slice is sent at a time under `barrel`. Pure; one thread.
+class Barrel {
+ public:
+  explicit Barrel(const BarrelSettings& settings);
+
+  // A slice is there, with the sizes of its fragments by source. In order of slices, for the cut-off.
+  // `ready_ns`: the end of the slice on this machine's clock, from which the slots are counted.
+  void add(SliceId slice, std::uint32_t collector, TimeNs ready_ns, std::span<const std::uint32_t> sizes);
+  // The next piece that may go; the caller counts it as unsent. `links` by collector. Call until there is
+  // none.
+  [[nodiscard]] std::optional<PushPiece> next(TimeNs now_ns, std::span<const PushLink> links);
+  // When next() is to be called although no connection has moved.
+  [[nodiscard]] TimeNs wake_at_ns() const { return wake_ns_; }
+
+  // The collector asks for it itself: the rest of it is not pushed.
+  void asked_for(SliceId slice, std::uint32_t source);
+  // Settled: nobody needs it.
+  void forget(SliceId slice);
+  void forget_all();
+
+  [[nodiscard]] PushVerdict verdict(SliceId slice, std::uint32_t source) const;
+  [[nodiscard]] const BarrelCounters& counters() const { return counters_; }
+  [[nodiscard]] const BarrelSettings& settings() const { return settings_; }
+
+ private:
+  enum class State : std::uint8_t { waiting, sending, rest, over };
+  struct Parcel {
+    SliceId slice;
+    std::uint32_t collector = 0;
+    State state = State::waiting;
+    TimeNs due_ns = 0;
+    std::uint32_t source = 0;  // that is sent next, from `offset` on
+    std::uint32_t offset = 0;
+    std::vector<std::uint32_t> sizes;  // as they are sent
+    std::vector<PushVerdict> verdicts;
+    std::vector<bool> gone;  // by source: not to be sent any more
+  };
+
+  void decide(Parcel& parcel);
+  void suppress(SliceId slice, std::uint32_t source);
+  [[nodiscard]] std::optional<PushPiece> next_at_once(std::span<const PushLink> links);
+  [[nodiscard]] std::optional<PushPiece> next_in_turn(TimeNs now_ns, std::span<const PushLink> links);
+  [[nodiscard]] bool begin(TimeNs now_ns, std::span<const PushLink> links);
+  [[nodiscard]] bool begin_rest(TimeNs now_ns, std::span<const PushLink> links);
+  [[nodiscard]] bool yields(TimeNs now_ns, const PushLink& link);
+  [[nodiscard]] bool takes_nothing(TimeNs now_ns, const PushLink& link);
+  [[nodiscard]] std::optional<PushPiece> take(Parcel& parcel);
+  void skip_gone(Parcel& parcel) const;
+  void put_back();
+  void end_current();
+  void not_pushed(Parcel& parcel, std::uint32_t source, NotPushed reason);
+  void leave(Parcel& parcel, NotPushed reason);
+  void over(Parcel& parcel);
+  [[nodiscard]] Parcel* find(SliceId slice, State state);
+  void drop_stale(std::deque<SliceId>& queue, State state);
+  void plan_wake(TimeNs now_ns);
+
+  BarrelSettings settings_;
+  BurstCutOff cut_off_;
+  std::unordered_map<SliceId, Parcel> parcels_;
+  std::deque<SliceId> over_;             // oldest first
+  std::deque<SliceId> waiting_;          // `barrel`: by due time
+  std::vector<std::deque<SliceId>> to_;  // `direct`: by collector
+  std::deque<SliceId> rests_;            // oldest first
+  std::optional<SliceId> current_;
+  bool current_is_rest_ = false;
+  std::uint32_t slot_collector_ = 0;  // whose slot it is, until slot_end_ns_
+  TimeNs slot_end_ns_ = 0;
+  TimeNs moved_ns_ = 0;  // the current connection took something, or was given it
+  std::uint64_t unsent_ = 0;
+  bool gave_ = false;  // since the connection was last looked at
+  TimeNs wake_ns_ = kNever;
+  BarrelCounters counters_;
+};
+
+}  // namespace weir::shaping

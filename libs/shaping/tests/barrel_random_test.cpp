@@ -1,0 +1,96 @@
+#include "weir_catch.hpp"
+#include <weir/shaping/barrel.hpp>
+
+#include <map>
+#include <random>
+
+using namespace weir;
+using namespace weir::shaping;
+
+namespace {
+
+using Amount = BarrelCounters::Amount;
+
+void add_to(Amount& sum, const Amount& amount) {
+  sum.fragments += amount.fragments;
+  sum.bytes += amount.bytes;
+}
+
+// Empty, or what does not add up.
+std::string imbalance(const BarrelCounters& counters) {
+  Amount sum;
+  for (const Amount& amount : {counters.sent, counters.suppressed, counters.dropped, counters.waiting})
+    add_to(sum, amount);
+  for (const Amount& amount : counters.not_pushed) add_to(sum, amount);
+  if (sum.fragments != counters.offered.fragments) return "fragments";
+  return sum.bytes == counters.offered.bytes ? "" : "bytes";
+}
+
+BarrelSettings random_settings(std::mt19937_64& random) {
+  BarrelSettings settings;
+  settings.barrel = random() % 4 != 0;
+  settings.sources = 1 + static_cast<std::uint32_t>(random() % 4);
+  settings.collectors = 1 + static_cast<std::uint32_t>(random() % 5);
+  settings.slot_ns = 1'000;
+  settings.delay_slots = static_cast<std::uint32_t>(random() % 6);
+  settings.overrun = static_cast<Overrun>(random() % 4);
+  settings.overrun_bytes = random() % 2 == 0 ? 800 : 0;
+  settings.cut_off_bytes = random() % 2 == 0 ? 500 : 0;
+  settings.cut_off_slices = 1 + static_cast<std::uint32_t>(random() % 4);
+  settings.ahead_bytes = 600;
+  settings.piece_bytes = 100;
+  settings.slices_max = 8 + random() % 64;
+  settings.stall_ns = 5'000;
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connections and collectors do") {
+  const std::uint64_t seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{61}));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  const BarrelSettings settings = random_settings(random);
+  Barrel barrel(settings);
+  std::vector<PushLink> links(settings.collectors, {true, 0});
+  // What has come of each fragment: pieces follow each other, and end once.
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> have;
+  std::uint64_t sent = 0;
+  std::uint64_t slice = 0;
+  TimeNs now = 0;
+  bool burst = false;
+  for (int step = 0; step < 4000; ++step) {
+    now += static_cast<TimeNs>(random() % 300);
+    if (random() % 4 == 0) {
+      if (random() % 10 == 0) burst = !burst;
+      std::vector<std::uint32_t> sizes(settings.sources);
+      for (std::uint32_t& size : sizes) size = static_cast<std::uint32_t>(random() % (burst ? 2000 : 300));
+      const auto collector = static_cast<std::uint32_t>(slice % settings.collectors);
+      barrel.add(SliceId(slice++), collector, now, sizes);
+    }
+    for (PushLink& link : links) {
+      link.unsent_bytes -= std::min<std::uint64_t>(link.unsent_bytes, random() % 200);
+      if (random() % 200 == 0) link = {!link.up, 0};
+    }
+    if (slice > 0 && random() % 5 == 0) barrel.forget(SliceId(random() % slice));
+    if (slice > 0 && random() % 9 == 0)
+      barrel.asked_for(SliceId(random() % slice), static_cast<std::uint32_t>(random() % settings.sources));
+    for (int pieces = 0; const auto piece = barrel.next(now, links); ++pieces) {
+      REQUIRE(pieces < 100'000);
+      REQUIRE(links[piece->collector].up);
+      REQUIRE(links[piece->collector].unsent_bytes < settings.ahead_bytes);
+      std::uint64_t& before = have[{piece->slice.value, piece->source}];
+      REQUIRE(before == piece->offset);
+      before += piece->length;
+      sent += piece->length;
+      links[piece->collector].unsent_bytes += piece->length;
+    }
+    REQUIRE(imbalance(barrel.counters()) == "");
+    REQUIRE(barrel.counters().sent.bytes == sent);
+  }
+  CHECK(sent > 0);
+  barrel.forget_all();
+  CHECK(imbalance(barrel.counters()) == "");
+  CHECK(barrel.counters().waiting.fragments == 0);
+  CHECK(barrel.counters().waiting.bytes == 0);
+}

@@ -1,0 +1,226 @@
+#include "weir_catch.hpp"
+#include <weir/shaping/barrel.hpp>
+
+#include <map>
+#include <memory>
+
+using namespace weir;
+using namespace weir::shaping;
+
+namespace {
+
+constexpr DurationNs kSlot = 10 * kMillisecond;
+
+BarrelSettings settings(std::uint32_t sources = 1, std::uint32_t collectors = 4) {
+  BarrelSettings settings;
+  settings.sources = sources;
+  settings.collectors = collectors;
+  settings.slot_ns = kSlot;
+  settings.piece_bytes = 1000;
+  settings.ahead_bytes = 4000;
+  return settings;
+}
+
+// A readout whose connections take `bytes_per_ms` each.
+struct Readout {
+  explicit Readout(const BarrelSettings& settings)
+      : barrel(settings), links(settings.collectors, {true, 0}) {}
+
+  void add(std::uint64_t slice, std::vector<std::uint32_t> sizes) {
+    barrel.add(SliceId(slice), static_cast<std::uint32_t>(slice % links.size()),
+               static_cast<TimeNs>(slice) * kSlot, sizes);
+  }
+  // Up to `until`, in steps of 0.1 ms.
+  void run(TimeNs until) {
+    for (; now <= until; now += 100 * kMicrosecond) {
+      for (PushLink& link : links) link.unsent_bytes -= std::min(link.unsent_bytes, bytes_per_ms / 10);
+      while (const auto piece = barrel.next(now, links)) {
+        links[piece->collector].unsent_bytes += piece->length;
+        begun.try_emplace(piece->slice.value, now);
+        sent[piece->slice.value] += piece->length;
+        order.push_back(piece->slice.value);
+      }
+    }
+  }
+  [[nodiscard]] std::uint64_t not_pushed(NotPushed reason) const {
+    return barrel.counters().not_pushed[static_cast<std::size_t>(reason)].bytes;
+  }
+
+  Barrel barrel;
+  std::vector<PushLink> links;
+  std::uint64_t bytes_per_ms = 1000;
+  TimeNs now = 0;
+  std::map<std::uint64_t, TimeNs> begun;
+  std::map<std::uint64_t, std::uint64_t> sent;
+  std::vector<std::uint64_t> order;  // of pieces
+};
+
+BarrelSettings with(Overrun overrun, std::uint32_t bytes = 0) {
+  BarrelSettings changed = settings();
+  changed.overrun = overrun;
+  changed.overrun_bytes = bytes;
+  return changed;
+}
+
+}  // namespace
+
+TEST_CASE("readout i begins a slice i div k slots after its end") {
+  for (std::uint32_t readout = 0; readout < 16; ++readout) {
+    BarrelSettings own = settings();
+    own.delay_slots = barrel_delay(readout, 3);
+    Readout model(own);
+    for (std::uint64_t slice = 0; slice < 4; ++slice) model.add(slice, {500});
+    model.run(20 * kSlot);
+    for (std::uint64_t slice = 0; slice < 4; ++slice)
+      CHECK(model.begun[slice] == static_cast<TimeNs>(slice + readout / 3) * kSlot);
+  }
+}
+
+TEST_CASE("of 16 readouts at most k send to one collector at a time where each fits its slot") {
+  const std::uint32_t group = GENERATE(1U, 2U, 4U);
+  constexpr std::uint32_t kReadouts = 16;
+  // A cycle holds all delays.
+  const std::uint32_t collectors = kReadouts / group;
+  std::vector<std::unique_ptr<Readout>> readouts;
+  for (std::uint32_t i = 0; i < kReadouts; ++i) {
+    BarrelSettings own = settings(1, collectors);
+    own.delay_slots = barrel_delay(i, group);
+    readouts.push_back(std::make_unique<Readout>(own));
+    for (std::uint64_t slice = 0; slice < 40; ++slice) readouts.back()->add(slice, {9000});
+  }
+  std::uint32_t most = 0;
+  for (TimeNs now = 0; now < 60 * kSlot; now += kMillisecond / 2) {
+    std::vector<std::uint32_t> senders(collectors, 0);
+    for (const auto& readout : readouts) {
+      readout->run(now);
+      for (std::uint32_t c = 0; c < collectors; ++c) senders[c] += readout->links[c].unsent_bytes > 0 ? 1 : 0;
+    }
+    for (const std::uint32_t count : senders) most = std::max(most, count);
+  }
+  CHECK(most == group);
+  for (const auto& readout : readouts) CHECK(readout->barrel.counters().sent.fragments == 40);
+}
+
+TEST_CASE("under direct all slices go at once and to all collectors") {
+  BarrelSettings own = settings();
+  own.barrel = false;
+  Readout model(own);
+  for (std::uint64_t slice = 0; slice < 8; ++slice) model.add(slice, {1500});
+  model.run(0);
+  CHECK(model.barrel.counters().sent.fragments == 8);
+}
+
+TEST_CASE("a slice that overruns its slot makes the next one wait under fall-behind") {
+  Readout model(with(Overrun::fall_behind));
+  model.add(0, {25'000});
+  model.add(1, {500});
+  model.run(4 * kSlot);
+  CHECK(model.sent[0] == 25'000);
+  CHECK(model.begun[1] >= 25 * kMillisecond);
+  CHECK(model.begun[1] < 27 * kMillisecond);
+  CHECK(model.barrel.counters().behind == 1);
+}
+
+TEST_CASE("the rest of a slice goes behind the next slice for the same collector under requeue") {
+  Readout model(with(Overrun::requeue));
+  model.add(0, {15'000});
+  for (std::uint64_t slice = 1; slice < 6; ++slice) model.add(slice, {9'500});
+  model.add(4 + 4, {100});
+  model.run(kSlot * 4 - kMillisecond);
+  CHECK(model.sent[0] < 15'000);
+  CHECK(model.begun[1] <= kSlot + kMillisecond);
+  model.run(kSlot * 12);
+  CHECK(model.sent[0] == 15'000);
+  CHECK(model.barrel.counters().requeued >= 1);
+  // Behind slice 4, in the slot of the same collector.
+  const auto last_of_0 = std::find(model.order.rbegin(), model.order.rend(), 0U);
+  CHECK(std::find(last_of_0, model.order.rend(), 4U) != model.order.rend());
+}
+
+TEST_CASE("a fragment above the limit is cut under truncate and left out under drop") {
+  Readout cut(with(Overrun::truncate, 3000));
+  cut.add(0, {5000});
+  cut.run(kSlot);
+  CHECK(cut.sent[0] == 3000);
+  CHECK(cut.barrel.verdict(SliceId(0), 0) == PushVerdict::truncated);
+  CHECK(cut.barrel.counters().truncated == 1);
+  CHECK(cut.barrel.counters().dropped.bytes == 2000);
+
+  Readout dropped(with(Overrun::drop, 3000));
+  dropped.add(0, {5000});
+  dropped.add(1, {3000});
+  dropped.run(2 * kSlot);
+  CHECK(dropped.sent[0] == 0);
+  CHECK(dropped.begun.contains(0));  // the word that it was dropped
+  CHECK(dropped.barrel.verdict(SliceId(0), 0) == PushVerdict::dropped);
+  CHECK(dropped.sent[1] == 3000);
+}
+
+TEST_CASE("in the middle of a burst a fragment is suppressed, and the word of it is sent") {
+  BarrelSettings own = settings();
+  own.cut_off_bytes = 100;
+  own.cut_off_slices = 4;
+  own.delay_slots = 4;
+  Readout model(own);
+  for (std::uint64_t slice = 0; slice < 20; ++slice) {
+    model.add(slice, {slice >= 2 && slice < 14 ? 200U : 50U});
+    model.run(static_cast<TimeNs>(slice) * kSlot);
+  }
+  model.run(40 * kSlot);
+  for (std::uint64_t slice = 0; slice < 20; ++slice) {
+    const bool middle = slice >= 6 && slice < 10;
+    CAPTURE(slice);
+    CHECK(model.begun.contains(slice));
+    CHECK((model.barrel.verdict(SliceId(slice), 0) == PushVerdict::suppressed) == middle);
+    if (middle) CHECK(model.sent[slice] == 0);
+  }
+  CHECK(model.barrel.counters().suppressed.bytes == 4 * 200);
+}
+
+TEST_CASE("a slice whose collector is not connected is left to be asked for, and holds nobody up") {
+  Readout model(settings());
+  model.links[0].up = false;
+  model.add(0, {500});
+  model.add(1, {500});
+  model.run(2 * kSlot);
+  CHECK(model.sent[0] == 0);
+  CHECK(model.not_pushed(NotPushed::not_connected) == 500);
+  CHECK(model.begun[1] == kSlot);
+}
+
+TEST_CASE("a connection that takes nothing is passed over, and gets its rest when it takes again") {
+  Readout model(settings());
+  model.add(0, {9000});
+  model.add(1, {500});
+  model.bytes_per_ms = 0;
+  model.run(2 * kSlot);
+  CHECK_FALSE(model.begun.contains(1));
+  model.run(kSlot + 105 * kMillisecond);
+  CHECK(model.begun.contains(1));
+  CHECK(model.barrel.counters().stalled == 1);
+  model.bytes_per_ms = 1000;
+  model.run(20 * kSlot);
+  CHECK(model.sent[0] == 9000);
+}
+
+TEST_CASE("what a collector asks for itself is not pushed, nor what is settled") {
+  Readout model(settings(2));
+  model.add(0, {500, 600});
+  model.add(1, {500, 600});
+  model.barrel.asked_for(SliceId(0), 1);
+  model.barrel.forget(SliceId(1));
+  model.run(3 * kSlot);
+  CHECK(model.sent[0] == 500);
+  CHECK_FALSE(model.begun.contains(1));
+  CHECK(model.not_pushed(NotPushed::asked_for) == 600);
+  CHECK(model.not_pushed(NotPushed::cleared) == 1100);
+}
+
+TEST_CASE("it wakes at the next slot") {
+  Readout model(settings());
+  model.add(3, {10});
+  model.run(kSlot);
+  CHECK(model.barrel.wake_at_ns() == 3 * kSlot);
+  model.run(4 * kSlot);
+  CHECK(model.barrel.wake_at_ns() == kNever);
+}
