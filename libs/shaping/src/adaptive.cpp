@@ -13,7 +13,7 @@ constexpr double kFirstWindow = 14 * kSegment;
 // count.
 constexpr double kEnoughInSlice = 12;
 constexpr double kEnoughMin = 14 * kSegment;
-constexpr double kEnoughMax = 32 * kSegment;
+constexpr double kEnoughMax = 19 * kSegment;  // a buffer of 30 kB holds it
 constexpr double kFloor = 6 * kSegment;
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
@@ -21,6 +21,7 @@ constexpr DurationNs kStartEpoch = 2 * kMillisecond;
 constexpr DurationNs kEpoch = 10 * kMillisecond;
 constexpr std::uint32_t kStartResponses = 8;
 constexpr std::uint32_t kResponses = 48;
+constexpr double kUsual = 0.5;
 constexpr double kFast = 0.05;  // the quantile of response times that shows a queue that does not empty
 
 constexpr double kStartFactor = 1.25;
@@ -44,10 +45,11 @@ constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause 
 constexpr DurationNs kDrainEveryMax = 4 * kSecond;
 constexpr DurationNs kDrainMin = kMillisecond;
 constexpr DurationNs kStallMin = 50 * kMillisecond;
+constexpr DurationNs kStallResponses = 16;  // usual response times
 constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
 constexpr double kBackOff = 0.7;
 constexpr DurationNs kLookEvery = 10 * kMillisecond;
-constexpr double kForget = 1.00002;  // of the ceiling, per epoch
+constexpr double kForget = 1.0001;  // of the ceiling, per epoch
 
 constexpr double kContended = 0.47;  // of the port's own rate: somebody else is there
 constexpr double kContendedEnough = 0.53;
@@ -159,6 +161,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = epoch_.rate();
   const DurationNs fast = epoch_.quantile(kFast);
+  usual_ns_ = epoch_.quantile(kUsual);
   mean_response_ = static_cast<double>(epoch_.response_bytes) / std::max(1U, epoch_.responses);
   epoch_.response_bytes = 0;
   epoch_.limited_ns = 0;
@@ -212,12 +215,11 @@ double Adaptive::standing(double rate, DurationNs fast) const {
 
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   if (share_.members == 1 && rates_seen_ >= kRates / 4) alone_rate_ = std::max(alone_rate_, full_rate_);
-  const double members = share_.members;
-  if (alone_rate_ > 0 && rate * members < kContended * alone_rate_) {
+  if (share_.members == 1 && alone_rate_ > 0 && rate < kContended * alone_rate_) {
     if (++low_epochs_ >= kContendedEpochs) return contend(rate, now_ns);
   } else {
     low_epochs_ = 0;
-    if (before_push_rate_ > 0 && rate * members < kContendedEnough * alone_rate_) return;
+    if (before_push_rate_ > 0 && rate < kContendedEnough * alone_rate_) return;
     before_push_rate_ = 0;
   }
   const double queue = standing(rate, fast);
@@ -252,7 +254,7 @@ void Adaptive::contend(double rate, TimeNs now_ns) {
 bool Adaptive::stalled(TimeNs now_ns) const {
   for (std::uint32_t readout = 0; readout < last_arrival_ns_.size(); ++readout) {
     if (accounts_.of(readout) == 0 || last_arrival_ns_[readout] == 0) continue;
-    if (now_ns - last_arrival_ns_[readout] > kStallMin) return true;
+    if (now_ns - last_arrival_ns_[readout] > std::max(kStallMin, kStallResponses * usual_ns_)) return true;
   }
   return false;
 }

@@ -66,6 +66,7 @@ class Adaptive final : public ByteWindow {
 
   double mean_response_ = 0;      // bytes
   DurationNs base_ns_ = 0;        // shortest response time of late
+  DurationNs usual_ns_ = 0;       // response time, of the last epoch
   DurationNs drain_base_ns_ = 0;  // in the drain that is under way
   TimeNs drain_until_ns_ = 0;
   TimeNs next_drain_ns_ = 0;
