@@ -153,6 +153,7 @@ TEST_CASE("stored slices go to a writer beside the network, or to one on a host"
                                   {"--slices", "100", "--lab", config_file("lab/star-8.yaml")});
   CHECK_BALANCED(beside, 0);
   CHECK(beside.summary.count("stored") == 100);
+  CHECK_THAT(read_file(folder / "out/run-000001-lab.yaml"), Catch::ContainsSubstring("lab: \"star-8\""));
   const std::string lab = folder.write(
       "lab.yaml", "lab: mixed\nhost_count: 6\nhosts:\n  - {name: store, nodes: [writer-0, dcm-0]}\n");
   const FarmEnd on_host =

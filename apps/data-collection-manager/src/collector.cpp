@@ -272,7 +272,6 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
   Flow& flow = flows_[readout];
   if (flow.unanswered > 0) --flow.unanswered;
   flow.waiting_since_ns = now_ns;
-  flow.answered = true;
   // Also what the assembler did not take may be an answer to what an open slice asked.
   const Slice* slice =
       reception.slice != nullptr ? reception.slice : assembler_.find(header.slice, header.attempt);
@@ -360,11 +359,6 @@ void Collector::cancel_expired() {
     if (!flow.requests.empty()) flow.requests.take_frame(flow.frames);
     wire::append_slice_entries(wire::FrameType::cancel, entries, flow.frames);
   }
-}
-
-bool Collector::take_quiet(std::uint32_t readout) {
-  Flow& flow = flows_[readout];
-  return std::exchange(flow.answered, false) && flow.unanswered == 0;
 }
 
 void Collector::take_frames(std::uint32_t readout, std::vector<std::byte>& out) {

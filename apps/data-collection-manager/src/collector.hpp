@@ -67,9 +67,6 @@ class Collector {
   [[nodiscard]] bool is_silent(std::uint32_t readout, TimeNs now_ns) const;
   // Request and cancel frames for this readout, in order, appended.
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
-  // It has answered since the last call, and owes nothing: its last bytes would wait for their
-  // acknowledgement until the next request, and TCP would send them again.
-  [[nodiscard]] bool take_quiet(std::uint32_t readout);
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
 
  private:
@@ -96,7 +93,6 @@ class Collector {
     std::size_t sources = 0;
     bool up = false;
     bool given_up = false;
-    bool answered = false;  // since take_quiet()
     bool full = false;      // in this pass: the shaper lets nothing more go to it
     TimeNs down_since_ns = 0;
     std::uint64_t unanswered = 0;    // fragments

@@ -14,7 +14,6 @@ void DcmNode::send_requests() {
     readout.frames.clear();
     collector_->take_frames(i, readout.frames);
     readout.link->peer().stream().append(readout.frames);
-    if (collector_->take_quiet(i)) readout.link->peer().stream().acknowledge();
   }
 }
 

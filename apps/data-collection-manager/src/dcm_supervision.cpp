@@ -59,6 +59,10 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
       if (!pushing_ || !node::take_destinations(message.destinations(), pushing_->destinations))
         return bad_payload();
       return {};
+    case v1::Control::kPortShare:
+      collector_->shaper().set_share(
+          {std::max(1U, message.port_share().members()), message.port_share().base_ns()});
+      return {};
     case v1::Control::kConfirm:
       return take_confirmations(message.confirm());
     default:

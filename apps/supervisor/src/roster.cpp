@@ -69,11 +69,12 @@ void add(LedgerInput& input, const v1::Report& report) {
 
 }  // namespace
 
-void Roster::plan(messages::Role role, NodeIndex index, const std::string& name) {
+void Roster::plan(messages::Role role, NodeIndex index, const std::string& name, const std::string& port) {
   Member member;
   member.role = role;
   member.index = index;
   member.name = name;
+  member.port = port;
   members_.push_back(std::move(member));
 }
 
@@ -89,6 +90,18 @@ Member* Roster::find(const messages::Peer& peer) {
     if (member.peer == &peer) return &member;
   }
   return nullptr;
+}
+
+PortShare Roster::share_of(const Member& dcm) const {
+  PortShare share;
+  for (const Member& member : members_) {
+    if (member.role != dcm.role || member.port != dcm.port || member.peer == nullptr) continue;
+    ++share.members;
+    const auto found = member.report.gauges().find("shaper.base_us");
+    if (!member.has_report || found == member.report.gauges().end() || found->second <= 0) continue;
+    if (share.base_us == 0 || found->second < share.base_us) share.base_us = found->second;
+  }
+  return share;
 }
 
 void Roster::bury(Member& member) {

@@ -10,11 +10,20 @@
 
 namespace weir::supervisor {
 
+// What a DCM is told of its port.
+struct PortShare {
+  std::uint32_t members = 0;
+  double base_us = 0;
+  bool operator==(const PortShare&) const = default;
+};
+
 // One planned node, and what is known of it.
 struct Member {
   messages::Role role = messages::Role::unknown;
   NodeIndex index;
   std::string name;
+  std::string port;      // a DCM's
+  PortShare share_sent;  // to the process that is there
   messages::Peer* peer = nullptr;  // empty: not there
   Incarnation incarnation;         // of the last process
   v1::Report report;               // its last one
@@ -29,13 +38,16 @@ constexpr std::size_t kMissedRowsMax = 1'000'000;
 // The nodes of the plan: who is there, and the last words of everyone, dead processes included.
 class Roster {
  public:
-  void plan(messages::Role role, NodeIndex index, const std::string& name);
+  void plan(messages::Role role, NodeIndex index, const std::string& name, const std::string& port);
   [[nodiscard]] Member* find(messages::Role role, NodeIndex index);
   [[nodiscard]] Member* find(const messages::Peer& peer);
   // A process that is gone before its final report: its last report is kept apart.
   void bury(Member& member);
   // The process was not gone: its last report, which the coming ones go on from, is taken out again.
   void unbury(const Member& member);
+
+  // Of the port that this DCM receives through, by who is there and what they reported last.
+  [[nodiscard]] PortShare share_of(const Member& dcm) const;
 
   [[nodiscard]] bool complete() const;
   [[nodiscard]] std::string absent() const;  // names, for people

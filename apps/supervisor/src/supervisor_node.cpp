@@ -41,7 +41,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
     if (node.masked || node.role == config::Role::supervisor) continue;
     constexpr messages::Role kRoles[] = {messages::Role::supervisor, messages::Role::readout,
                                          messages::Role::dcm, messages::Role::writer};
-    roster_.plan(kRoles[static_cast<std::size_t>(node.role)], node.index, node.name);
+    roster_.plan(kRoles[static_cast<std::size_t>(node.role)], node.index, node.name, node.port);
   }
   const auto at = door_.open(environment_.network, setup_.supervisor);
   if (!at) throw std::runtime_error("supervisor.listen: " + at.error());
@@ -74,6 +74,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   door_.tick();
   trigger_door_.tick();
   if (directory_changed_) send_directory();
+  if (ports_changed_) share_ports();
   if (state_ == State::gathering) {
     if (roster_.complete()) {
       begin_run();
@@ -144,7 +145,8 @@ void SupervisorNode::join(Member& member) {
   if (same_process) roster_.unbury(member);
   member.incarnation = info.incarnation;
   member.was_there = true;
-  directory_changed_ = true;
+  member.share_sent = {};
+  directory_changed_ = ports_changed_ = true;
   switch (member.role) {
     case messages::Role::dcm:
       machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
@@ -181,7 +183,7 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
 }
 
 void SupervisorNode::leave(Member& member) {
-  directory_changed_ = true;
+  directory_changed_ = ports_changed_ = true;
   roster_.bury(member);
   if (state_ == State::reporting) faults_text_.push_back(member.name + " left before its final report");
   switch (member.role) {
@@ -238,6 +240,7 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
       member->report.set_index(member->index.value);
       member->report.set_incarnation(member->incarnation.value);
       member->has_report = true;
+      ports_changed_ = ports_changed_ || member->role == messages::Role::dcm;
       return {};
     case v1::Control::kThrottle:
       machine_.throttle(assignment_role(role), member->index, message.throttle().on(),

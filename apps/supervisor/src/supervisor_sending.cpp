@@ -183,6 +183,21 @@ void SupervisorNode::send_directory() {
   send_to(messages::Role::dcm, message);
 }
 
+// The window belongs to the port. Who is alone at a port is not told.
+void SupervisorNode::share_ports() {
+  ports_changed_ = false;
+  for (Member& member : roster_.members()) {
+    if (member.role != messages::Role::dcm || member.peer == nullptr) continue;
+    const PortShare share = roster_.share_of(member);
+    if (share == member.share_sent || (share.members == 1 && member.share_sent.members <= 1)) continue;
+    member.share_sent = share;
+    v1::Control message;
+    message.mutable_port_share()->set_members(share.members);
+    message.mutable_port_share()->set_base_ns(static_cast<std::int64_t>(share.base_us * kMicrosecond));
+    member.peer->send(message);
+  }
+}
+
 void SupervisorNode::send_status() {
   // A change of state is told at once: who watches must not take a process that dies in the run for one that
   // never came.

@@ -153,11 +153,12 @@ int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
   for (const std::string& problem : problems) {
     if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
   }
+  const std::uint64_t early = source_plugin(farm).empty() ? 0 : farm.source().early_bytes();
   const auto nodes = [&](config::Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded);
   text += "\nmemory bounds\n" +
-          memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes()) +
+          memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes() + early) +
           memory_line("DCM", nodes(config::Role::dcm), farm.dcm().buffer_bytes()) +
           memory_line("writer", nodes(config::Role::writer), farm.writer().buffer_bytes());
   if (!source.empty()) text += "\nsource\n" + source;

@@ -33,7 +33,8 @@ LabRun::LabRun(lab::LabPlan plan, lab::Network network, lab::Counters counters)
       ports_(plan_.counted_ports()),
       record_(ports_) {}
 
-Expected<LabRun, LabError> LabRun::make(const lab::LabPlan& plan, const std::string& congestion_control) {
+Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::LabPlan& plan,
+                                        const std::string& congestion_control) {
   const auto failed = [&](const std::string& why, bool usage) {
     return Unexpected<LabError>({fmt::format("lab {}: {}", plan.name, why), usage});
   };
@@ -42,6 +43,7 @@ Expected<LabRun, LabError> LabRun::make(const lab::LabPlan& plan, const std::str
   auto counters = lab::Counters::open(plan, *network);
   if (!counters) return failed(counters.error(), false);
   LabRun run(plan, std::move(*network), std::move(*counters));
+  run.yaml_ = config::to_yaml(file.lab);
   if (plan.line) {
     auto relay = lab::Relay::open(plan, run.network_);
     if (!relay) return failed(relay.error(), false);

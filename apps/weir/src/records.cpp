@@ -78,7 +78,7 @@ std::string nodes_record(const config::FarmPlan& plan) {
 
 RecordPaths record_paths(const std::string& out, RunNumber run) {
   const std::string base = stem(out, run);
-  return {base + "-begin.yaml", base + "-farm.yaml", base + "-end.json", out + "/log"};
+  return {base + "-begin.yaml", base + "-farm.yaml", base + "-lab.yaml", base + "-end.json", out + "/log"};
 }
 
 RunNumber free_run_number(RunNumber from, const std::vector<std::string>& file_names) {

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace weir::run {
 namespace {
@@ -188,9 +189,24 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   if (!file) return Unexpected<LabError>({file.error(), true});
   const auto plan = lab::plan_lab(*file, &loaded.plan);
   if (!plan) return Unexpected<LabError>({config::to_text(plan.error()), true});
-  auto lab = LabRun::make(*plan, loaded.farm.network().congestion_control());
+  auto lab = LabRun::make(*file, *plan, loaded.farm.network().congestion_control());
   if (!lab) return Unexpected<LabError>(lab.error());
   return std::optional<LabRun>(std::move(*lab));
+}
+
+// DCMs of one host share its port.
+void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
+  std::map<std::string, std::string> hosts;  // by node
+  for (const lab::Host& host : lab.hosts) {
+    for (const std::string& node : host.nodes) hosts[node] = host.name;
+  }
+  v1::DcmSettings& dcm = *loaded.farm.mutable_dcm();
+  dcm.clear_nodes();
+  for (const config::NodePlan* node : loaded.plan.of_role(config::Role::dcm)) {
+    v1::NodeSettings& entry = *dcm.add_nodes();
+    entry.set_name(node->name);
+    if (const auto host = hosts.find(node->name); host != hosts.end()) entry.set_port(host->second);
+  }
 }
 
 int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err) {
@@ -199,6 +215,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
     fmt::print(err, "weir run: {}\n", lab.error().text);
     return lab.error().usage ? kExitUsage : kExitFailed;
   }
+  if (*lab) name_ports((*lab)->plan(), loaded);
   LiveScreen screen(out, options.quiet);
   const auto say = [&](const std::string& line) {
     if (!options.quiet) screen.say(line);
@@ -206,7 +223,13 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const auto paths = prepare_folder(loaded, screen);
   if (!paths) return fail(err, paths.error());
   say(intentions(loaded));
-  if (*lab) say((*lab)->introduction());
+  if (*lab) {
+    say((*lab)->introduction());
+    if (!write_file(
+            paths->lab,
+            "# Every key of this run's lab. It runs again with: weir run FARM --lab FILE\n" + (*lab)->yaml()))
+      return fail(err, fmt::format("cannot write '{}': {}", paths->lab, std::strerror(errno)));
+  }
   FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level};
   FarmRunView view{[&](const LiveFrame& frame) { screen.show(frame); }, say};
   if (*lab) {

@@ -148,7 +148,7 @@ void add_lab(const Summary& summary, Page& page) {
   page.heading(fmt::format("Lab {}: {}, {}", summary.lab->name, summary.lab->topology,
                            counted(summary.lab->hosts, "host")));
   if (summary.lab->payload_bound_bytes_per_s > 0) {
-    page.line("payload", "{:.1f} % of the {}/s that the DCMs' ports can carry",
+    page.line("payload", "{:.1f} % of the {}/s that the DCMs' ports let in",
               kPercent * summary.lab->payload_share, bytes_text(summary.lab->payload_bound_bytes_per_s));
   }
   page.line("drops", "{}, {} of them later than 1 s after the port's begin", grouped(port_drops(summary)),

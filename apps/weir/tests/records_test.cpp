@@ -10,6 +10,7 @@ TEST_CASE("the records of a run stand beside its data, under its number") {
   const RecordPaths paths = record_paths("out", RunNumber(42));
   CHECK(paths.begin == "out/run-000042-begin.yaml");
   CHECK(paths.farm == "out/run-000042-farm.yaml");
+  CHECK(paths.lab == "out/run-000042-lab.yaml");
   CHECK(paths.end == "out/run-000042-end.json");
   CHECK(paths.log == "out/log");
 }

@@ -74,13 +74,18 @@ class Planner {
     if (too_many("dcm.nodes", dcm.nodes_size())) return;
     const auto listed = static_cast<std::uint32_t>(dcm.nodes_size());
     for (std::uint32_t i = 0; i < listed; ++i) {
-      add({dcm.nodes(static_cast<int>(i)).name(), Role::dcm, index(i), {}, {}, false},
-          entry("dcm.nodes", i) + ".name");
+      const v1::NodeSettings& node = dcm.nodes(static_cast<int>(i));
+      const std::string port = node.port().empty() ? port_of(i) : node.port();
+      add({node.name(), Role::dcm, index(i), {}, {}, false, port}, entry("dcm.nodes", i) + ".name");
     }
     if (listed > 0) return;
     for (std::uint32_t i = 0; i < dcm.count(); ++i) {
-      add({"dcm-" + std::to_string(i), Role::dcm, index(i), {}, {}, false}, "dcm.count");
+      add({"dcm-" + std::to_string(i), Role::dcm, index(i), {}, {}, false, port_of(i)}, "dcm.count");
     }
+  }
+
+  [[nodiscard]] std::string port_of(std::uint32_t dcm) const {
+    return "port-" + std::to_string(dcm / farm_.dcm().per_port());
   }
 
   // In the order in which readouts take them; empty after a problem.

@@ -47,9 +47,9 @@ const Unit* find_unit(const Units& units, std::string_view name) {
 // The number in the largest unit of a step in which it is whole.
 template <class Units>
 std::string print(std::uint64_t number, const Units& units, std::string_view one) {
-  const Unit* best = nullptr;
+  const Unit* best = &units.front();  // it is the smallest
   for (const Unit& unit : units) {
-    const bool larger = best == nullptr || unit.factor > best->factor;
+    const bool larger = unit.factor > best->factor || best->name.size() < one.size();
     if (larger && unit.name.size() >= one.size() && number % unit.factor == 0) best = &unit;
   }
   return std::to_string(number / best->factor) + std::string(best->name);

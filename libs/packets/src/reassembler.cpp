@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/packets/reassembler.hpp>
 
 #include <algorithm>
@@ -145,6 +146,7 @@ void Reassembler::make_room(Source& source, std::uint32_t size, ReassemblySink& 
       owner = &each;
       oldest = one;
     }
+    WEIR_ASSERT(owner != nullptr);  // bytes are counted where a fragment is begun
     give_up(*owner, oldest, sink);
   }
 }

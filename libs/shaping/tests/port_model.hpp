@@ -96,6 +96,8 @@ class PortModel {
     return static_cast<DurationNs>(-std::log(1 - uniform()) * static_cast<double>(settings_.jitter_ns));
   }
 
+  static constexpr std::uint64_t kSegment = 1448;
+
   // Ethernet's share of a piece of the stream.
   static double wire_bytes(std::uint64_t bytes) { return static_cast<double>(bytes) * 1538 / 1448; }
 
@@ -168,13 +170,21 @@ class PortModel {
     const double share = foreign_bytes > 0 ? held / (held + foreign_bytes) : 1;
     port_free_ns_ =
         std::max(port_free_ns_, now_ns_) + static_cast<DurationNs>(wire_bytes(piece) / rate / share);
+    // Segment by segment: what has come leaves the window before the piece is whole.
+    for (std::uint64_t here = 0; here < piece; here += kSegment) {
+      const std::uint64_t part = std::min(kSegment, piece - here);
+      const double later_ns = wire_bytes(piece - here - part) / rate / share;
+      at(port_free_ns_ - static_cast<DurationNs>(later_ns), [this, &c, r, part] {
+        c.bytes += part;
+        c.owed[r] -= part;
+        c.shaper->arrived(r, part, now_ns_);
+        pass(c);
+      });
+    }
     at(port_free_ns_, [this, &c, slice, r, piece, asked] { arrive(c, slice, r, piece, asked); });
   }
 
   void arrive(Collector& c, std::uint64_t slice, std::uint32_t r, std::uint64_t piece, TimeNs asked) {
-    c.bytes += piece;
-    c.owed[r] -= piece;
-    c.shaper->arrived(r, piece, now_ns_);
     c.shaper->answered(r, 1, 0, now_ns_);
     c.shaper->response({r, now_ns_ - asked, piece}, now_ns_);
     Collector::Slice& of = c.slices[slice - c.first_slice];

@@ -220,12 +220,6 @@ void Connection::pause_receiving(bool paused) {
   if (!paused && !ended_) wait_readable();
 }
 
-void Connection::acknowledge() {
-  if (!open_ || ended_) return;
-  const int now = 1;
-  (void)::setsockopt(socket_->native_handle(), IPPROTO_TCP, TCP_QUICKACK, &now, sizeof now);
-}
-
 void Connection::end(ports::CloseReason reason) {
   if (ended_) return;
   shut();

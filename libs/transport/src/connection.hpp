@@ -23,7 +23,6 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Outbox& outbox_for_append();
   [[nodiscard]] std::size_t unsent_bytes() const { return outbox_.size(); }
   void pause_receiving(bool paused);
-  void acknowledge();
   // Closes, after a last attempt to send; the handler hears no more.
   void close();
   void flush();

@@ -43,7 +43,6 @@ class TcpStream final : public ports::Stream {
   }
   std::size_t unsent_bytes() const override { return connection_->unsent_bytes(); }
   void pause_receiving(bool paused) override { connection_->pause_receiving(paused); }
-  void acknowledge() override { connection_->acknowledge(); }
   void close() override { connection_->close(); }
   ports::StreamCounters counters() const override { return connection_->counters(); }
   std::string peer() const override { return connection_->peer(); }

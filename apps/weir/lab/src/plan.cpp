@@ -33,8 +33,8 @@ double LabPlan::payload_bound_bytes_per_s() const {
     if (!host.has_dcm) continue;
     const auto port = std::find_if(ports.begin(), ports.end(),
                                    [&](const Port& one) { return one.to_host && one.device == host.name; });
-    if (port == ports.end()) return 0;
-    bits_per_s += static_cast<double>(port->rate_bits_per_s);
+    if (port == ports.end() || host.remote_share <= 0) return 0;
+    bits_per_s += static_cast<double>(port->rate_bits_per_s) / host.remote_share;
   }
   return bits_per_s / kBitsPerByte * (mtu - kTcpIpHeaderBytes) /
          (mtu + kEthernetHeaderBytes + kOverheadBytes);

@@ -59,9 +59,9 @@ Descriptor accept_from(const Descriptor& listener, const Host& host) {
 
 }  // namespace
 
-std::pair<Descriptor, std::uint16_t> listen_on(const LabPlan& plan, const Network& network, std::size_t host,
-                                               const std::string& congestion_control) {
-  std::pair<Descriptor, std::uint16_t> result;
+ListeningSocket listen_on(const LabPlan& plan, const Network& network, std::size_t host,
+                          const std::string& congestion_control) {
+  ListeningSocket result;
   in_space(network.space(kFirstHost + host), [&] {
     Descriptor socket = tcp_socket(plan.hosts[host], congestion_control);
     sockaddr_in address = address_of(plan.hosts[host], 0);
@@ -77,22 +77,22 @@ std::pair<Descriptor, std::uint16_t> listen_on(const LabPlan& plan, const Networ
 
 Connection connect_hosts(const LabPlan& plan, const Network& network, std::size_t from, std::size_t to,
                          const std::string& congestion_control) {
-  const auto [listener, port] = listen_on(plan, network, to, congestion_control);
+  const ListeningSocket listener = listen_on(plan, network, to, congestion_control);
   Connection connection;
   in_space(network.space(kFirstHost + from),
-           [&] { connection.from = connect_to(plan, from, to, port, congestion_control); });
-  connection.to = accept_from(listener, plan.hosts[to]);
+           [&] { connection.from = connect_to(plan, from, to, listener.port, congestion_control); });
+  connection.to = accept_from(listener.socket, plan.hosts[to]);
   return connection;
 }
 
 void meet_once(const LabPlan& plan, const Network& network) {
   for (std::size_t to = 1; to < plan.hosts.size(); ++to) {
-    const auto [listener, port] = listen_on(plan, network, to, {});
+    const ListeningSocket listener = listen_on(plan, network, to, {});
     for (std::size_t from = 0; from < to; ++from) {
       Connection connection;
       in_space(network.space(kFirstHost + from),
-               [&] { connection.from = connect_to(plan, from, to, port, {}); });
-      connection.to = accept_from(listener, plan.hosts[to]);
+               [&] { connection.from = connect_to(plan, from, to, listener.port, {}); });
+      connection.to = accept_from(listener.socket, plan.hosts[to]);
       connection.from.reset();
       char nothing = 0;
       (void)::recv(connection.to.get(), &nothing, sizeof nothing, 0);  // the other end's close has come

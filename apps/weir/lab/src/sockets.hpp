@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 namespace weir::lab {
 
@@ -16,10 +15,14 @@ struct Connection {
   Descriptor to;
 };
 
-// A listening socket on a host, and its port. Throws std::runtime_error.
-[[nodiscard]] std::pair<Descriptor, std::uint16_t> listen_on(const LabPlan& plan, const Network& network,
-                                                             std::size_t host,
-                                                             const std::string& congestion_control);
+struct ListeningSocket {
+  Descriptor socket;
+  std::uint16_t port = 0;
+};
+
+// Throws std::runtime_error.
+[[nodiscard]] ListeningSocket listen_on(const LabPlan& plan, const Network& network, std::size_t host,
+                                        const std::string& congestion_control);
 // Throws std::runtime_error.
 [[nodiscard]] Connection connect_hosts(const LabPlan& plan, const Network& network, std::size_t from,
                                        std::size_t to, const std::string& congestion_control);

@@ -26,7 +26,7 @@ const char* name_of(Tool tool) { return kNames[static_cast<std::size_t>(tool)]; 
 
 std::string path_of(Tool tool) {
   for (const char* folder : kFolders) {
-    const std::string path = std::string(folder) + name_of(tool);
+    std::string path = std::string(folder) + name_of(tool);
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
   return {};

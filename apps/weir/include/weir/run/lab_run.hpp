@@ -34,11 +34,14 @@ class LabRun {
  public:
   // The calling thread is in the lab's control network afterwards, and stays there. `congestion_control`:
   // the farm's.
-  [[nodiscard]] static Expected<LabRun, LabError> make(const lab::LabPlan& plan,
+  [[nodiscard]] static Expected<LabRun, LabError> make(const config::LabFile& file, const lab::LabPlan& plan,
                                                        const std::string& congestion_control);
 
+  // The lab file with every key, for the run's records.
+  [[nodiscard]] const std::string& yaml() const { return yaml_; }
   // What a person is told at the start.
   [[nodiscard]] std::string introduction() const;
+  [[nodiscard]] const lab::LabPlan& plan() const { return plan_; }
   // Where the farm's nodes run.
   [[nodiscard]] std::map<std::string, NodePlace> places() const;
   // Often: reads the ports' counters when it is time.
@@ -54,6 +57,7 @@ class LabRun {
   LabRun(lab::LabPlan plan, lab::Network network, lab::Counters counters);
   [[nodiscard]] const std::vector<lab::PortCount>& read();
 
+  std::string yaml_;
   lab::LabPlan plan_;
   lab::Network network_;
   lab::Counters counters_;

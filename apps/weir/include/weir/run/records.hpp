@@ -15,6 +15,7 @@ namespace weir::run {
 struct RecordPaths {
   std::string begin;  // run-000001-begin.yaml: versions, plugin, nodes and sources, configuration
   std::string farm;   // run-000001-farm.yaml: every key; `weir run` takes it
+  std::string lab;    // run-000001-lab.yaml: every key of the lab, where there is one
   std::string end;    // run-000001-end.json: the summary
   std::string log;    // folder: a file per node
 };

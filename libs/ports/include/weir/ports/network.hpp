@@ -69,9 +69,6 @@ class Stream {
   [[nodiscard]] virtual std::size_t unsent_bytes() const = 0;
   // Stops asking for receive space until false again: back-pressure through TCP itself.
   virtual void pause_receiving(bool paused) = 0;
-  // Nothing will be sent soon that could carry the acknowledgement of what was received: the peer is told now
-  // that it is here.
-  virtual void acknowledge() {}
   virtual void close() = 0;
   [[nodiscard]] virtual StreamCounters counters() const = 0;
   [[nodiscard]] virtual std::string peer() const = 0;  // "host:port", for messages to people
