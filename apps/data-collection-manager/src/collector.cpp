@@ -335,7 +335,9 @@ void Collector::pass(TimeNs now_ns) {
   queue_ranges();
   start_slices(now_ns);
   issue(now_ns);
-  if (shaper_->learns()) shaper_->end_of_pass(!queue_.empty(), now_ns);
+  if (!shaper_->learns()) return;
+  shaper_->set_slice_bytes(assembler_.slice_bytes_expected());
+  shaper_->end_of_pass(!queue_.empty(), now_ns);
 }
 
 void Collector::give_up_readouts(TimeNs now_ns) {

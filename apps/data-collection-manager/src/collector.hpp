@@ -93,7 +93,7 @@ class Collector {
     std::size_t sources = 0;
     bool up = false;
     bool given_up = false;
-    bool full = false;      // in this pass: the shaper lets nothing more go to it
+    bool full = false;  // in this pass: the shaper lets nothing more go to it
     TimeNs down_since_ns = 0;
     std::uint64_t unanswered = 0;    // fragments
     TimeNs waiting_since_ns = 0;     // for the next answer, while there are any

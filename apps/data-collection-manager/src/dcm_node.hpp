@@ -1,5 +1,6 @@
 #pragma once
 
+#include "arrival_trace.hpp"
 #include "collector.hpp"
 #include "outlet.hpp"
 #include "pushing.hpp"
@@ -112,6 +113,8 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   static Work& work_of(const assembly::Slice& slice);
   void tell_partial_frames();
   void drop_silent_readouts();
+  void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes);
+  void write_trace() const;
   void send_requests();
   void load_filter();
 
@@ -145,6 +148,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   metrics::Histogram latency_;           // first request sent, or first fragment begun, to last fragment, us
   metrics::Histogram build_latency_;     // assignment, or last slot, to last fragment, us
   metrics::Histogram decision_latency_;  // assignment to decision, us
+  ArrivalTrace trace_;
   std::string failure_;
   std::uint64_t stalled_token_ = 0;  // the job that was last seen to stall
   bool run_begun_ = false;

@@ -24,7 +24,7 @@ void DcmNode::tell_partial_frames() {
     if (!readout.link || !readout.link->ready()) continue;
     const std::size_t here = readout.link->peer().payload_here();
     if (here <= readout.told_bytes) continue;
-    collector_->arrived(i, readout.reception.slice, here - readout.told_bytes, now_ns_);
+    arrived(i, readout.reception.slice, here - readout.told_bytes);
     readout.told_bytes = here;
   }
 }
@@ -40,6 +40,13 @@ void DcmNode::drop_silent_readouts() {
     if (std::exchange(readout.received_when_silent, received) != received) continue;
     readout.link->peer().drop("silent");
   }
+}
+
+void DcmNode::arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes) {
+  if (trace_.on() && slice != nullptr && bytes > 0) {
+    trace_.arrived(*slice, readout, bytes, environment_.clock.now_ns());
+  }
+  collector_->arrived(readout, slice, bytes, now_ns_);
 }
 
 std::string DcmNode::check_hello(const messages::PeerInfo& info) {
@@ -78,7 +85,7 @@ Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wi
   const auto readout = static_cast<std::uint32_t>(peer.tag);
   const std::uint64_t frame_bytes = header.length + wire::kHeaderBytes;
   const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
-  collector_->arrived(readout, reception.slice, frame_bytes - told, now_ns_);
+  arrived(readout, reception.slice, frame_bytes - told);
   collector_->answered(readout, reception, header, now_ns_);
   (void)assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
   return {};
@@ -88,7 +95,7 @@ void DcmNode::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes
   Readout& readout = readouts_[peer.tag];
   assembler_->part(readout.reception, part);
   readout.told_bytes += part.size();
-  collector_->arrived(static_cast<std::uint32_t>(peer.tag), readout.reception.slice, part.size(), now_ns_);
+  arrived(static_cast<std::uint32_t>(peer.tag), readout.reception.slice, part.size());
 }
 
 void DcmNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader&) {

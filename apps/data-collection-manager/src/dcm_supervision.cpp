@@ -2,14 +2,17 @@
 #include "dcm_node.hpp"
 #include <weir/node/report.hpp>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <fstream>
 
 namespace weir::dcm {
 namespace {
 
 constexpr DurationNs kEndPatience = 2 * kSecond;
+constexpr DurationNs kTraceFrom = kSecond;  // a run has started up by then
 
 // An entry of a column that may be left out when it is all zero.
 template <class Column>
@@ -45,6 +48,7 @@ void DcmNode::on_begin_run(const v1::BeginRun& begin) {
     first_selection_ = collector_->select(std::vector<SourceId>(wish->begin(), wish->end()));
   }
   run_begun_ = true;
+  trace_.start(setup_.farm.dcm().trace_slices(), now_ns_ + kTraceFrom);
   collector_->begin(now_ns_);
 }
 
@@ -55,13 +59,13 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
       return {};
     case v1::Control::kAssign:
       return take_assignments(message.assign());
-    case v1::Control::kDestinations:
-      if (!pushing_ || !node::take_destinations(message.destinations(), pushing_->destinations))
-        return bad_payload();
-      return {};
     case v1::Control::kPortShare:
       collector_->shaper().set_share(
           {std::max(1U, message.port_share().members()), message.port_share().base_ns()});
+      return {};
+    case v1::Control::kDestinations:
+      if (!pushing_ || !node::take_destinations(message.destinations(), pushing_->destinations))
+        return bad_payload();
       return {};
     case v1::Control::kConfirm:
       return take_confirmations(message.confirm());
@@ -167,6 +171,15 @@ void DcmNode::on_end_run() {
   end_deadline_ns_ = now_ns_ + kEndPatience;
 }
 
+void DcmNode::write_trace() const {
+  const std::string path = fmt::format("{}/run-{:06}-{}-arrivals.csv", setup_.farm.run().out(),
+                                       setup_.run.value, setup_.self.name);
+  std::ofstream file(path);
+  file << trace_.csv();
+  if (!file.flush()) return spdlog::warn("cannot write trace file={}", path);
+  if (trace_.left_out() > 0) spdlog::warn("trace is full file={} left_out={}", path, trace_.left_out());
+}
+
 bool DcmNode::run_ended() const {
   const bool at_rest =
       assembler_->open_count() == 0 && assigned_.empty() && blocked_.empty() && units_->in_flight() == 0;
@@ -184,6 +197,7 @@ v1::Report DcmNode::make_report(bool final) {
   if (final && run_begun_ && units_->in_flight() == 0 && !units_stopped_) {
     units_->end_run();
     units_stopped_ = true;
+    if (trace_.on()) write_trace();
   }
   v1::Report report = node::begin_report(setup_.identity, now_ns_, final);
   auto& counters = *report.mutable_counters();

@@ -22,8 +22,8 @@ struct Member {
   messages::Role role = messages::Role::unknown;
   NodeIndex index;
   std::string name;
-  std::string port;      // a DCM's
-  PortShare share_sent;  // to the process that is there
+  std::string port;                // a DCM's
+  PortShare share_sent;            // to the process that is there
   messages::Peer* peer = nullptr;  // empty: not there
   Incarnation incarnation;         // of the last process
   v1::Report report;               // its last one

@@ -1,9 +1,12 @@
 #include "commands.hpp"
 #include <weir/bench/loopback.hpp>
+#include <weir/bench/network.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <fstream>
 #include <memory>
+#include <string>
 
 namespace weir::commands {
 namespace {
@@ -42,12 +45,91 @@ void add_loopback(CLI::App& bench, int& status) {
   command->callback([options, &status] { status = bench::run_loopback(*options, stdout, stderr); });
 }
 
+// What was typed, for the table of a sweep: a command in it makes the same again.
+std::string typed_command() {
+  std::ifstream file("/proc/self/cmdline");
+  std::string text;
+  std::string word;
+  for (bool first = true; std::getline(file, word, '\0'); first = false) {
+    const bool plain = word.find_first_of(" \t\n'\"$&;|<>()*?\\") == word.npos && !word.empty();
+    text += first ? "weir" : plain ? " " + word : " '" + word + "'";
+  }
+  return text;
+}
+
+constexpr const char* kNetworkFooter =
+    "\nEvery combination of the lists is a point: a farm in a virtual network of its own (docs/lab.md), for "
+    "--seconds,\n"
+    "--rounds times. One JSON line per point: what was set, goodput and its share of theory, latency, "
+    "retransmissions and\n"
+    "drops, of the whole run and after its first second, and the CPU time that was used. With --out a "
+    "table, data and,\n"
+    "if gnuplot is installed, plots are written. docs/benchmarks.md explains the fields. Needs root.";
+
+void add_sweep(CLI::App& command, bench::NetworkOptions& options) {
+  const auto list = [&](const char* name, auto& values, const char* what) {
+    return command.add_option(name, values, what)->delimiter(',')->type_name("A,B");
+  };
+  list("--shapers", options.shapers, "shapers of the DCMs")
+      ->check(CLI::IsMember({"none", "byte-credits", "fragment-credits", "diatcp", "paced", "adaptive"}));
+  list("--windows", options.window_bytes, "windows of byte-credits and diatcp, of each DCM, in bytes");
+  list("--quotas", options.window_fragments, "quotas of fragment-credits, of each DCM");
+  list("--static-windows", options.window_segments,
+       "static congestion windows in segments; 0: the congestion control's own");
+  list("--congestion", options.congestion, "TCP congestion controls");
+  list("--sizes", options.fragment_bytes, "fragment sizes in bytes");
+  list("--fragments", options.fragments, "fragments that each readout has of a slice")
+      ->check(CLI::Range(1, 1024));
+  list("--readouts", options.readouts, "numbers of readouts")->check(CLI::Range(1, 200));
+  list("--loads", options.loads,
+       "slices are triggered at so much of theory, as 0.9; 0: as fast as they are built");
+  command.add_option("--rate", options.rate, "rate of the ports")->type_name("RATE");
+  command.add_option("--buffer", options.buffer, "buffer of the ports")->type_name("SIZE");
+  command.add_option("--credits", options.credits, "slices that a DCM works on at a time")
+      ->check(CLI::Range(1, 1000));
+  command.add_option("--pace", options.pace, "rate of the shaper paced, as a share of theory")
+      ->check(CLI::Range(0.01, 2.0));
+  command.add_option("--seconds", options.seconds, "length of a run")->check(CLI::Range(2.0, 3600.0));
+  command.add_option("--rounds", options.rounds, "how often each point is measured")
+      ->check(CLI::Range(1, 100));
+  command
+      .add_option("--trace", options.trace, "slices of each run whose arrivals are noted, for a plot of one")
+      ->check(CLI::Range(1, 1000));
+  command.add_option("--out", options.out, "folder for the table and the plots")->type_name("DIR");
+  command.add_option("--name", options.name, "what their names begin with")->type_name("NAME");
+}
+
+void add_network(CLI::App& bench, int& status, bench::Pattern pattern, const char* name, const char* what) {
+  auto options = std::make_shared<bench::NetworkOptions>();
+  options->pattern = pattern;
+  options->name = name;
+  CLI::App* command = bench.add_subcommand(name, what);
+  command->footer(kNetworkFooter);
+  if (pattern == bench::Pattern::all_to_all) {
+    options->readouts = {6};
+    options->rate = "50mbit";
+    options->window_bytes = {36'000};
+    options->credits = 8;
+    command->add_option("--dcms-per-host", options->dcms_per_host, "DCMs on each host, beside a readout")
+        ->check(CLI::Range(1, 64));
+  }
+  add_sweep(*command, *options);
+  command->callback([options, &status] {
+    options->command = typed_command();
+    status = bench::run_network(*options, stdout, stderr);
+  });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("bench", "Measure this machine and this build");
   command->require_subcommand(1);
   add_loopback(*command, status);
+  add_network(*command, status, bench::Pattern::incast, "incast",
+              "Many readouts to one DCM through one port, in a virtual network");
+  add_network(*command, status, bench::Pattern::all_to_all, "all-to-all",
+              "Hosts with a readout and DCMs each, everybody to everybody, in a virtual network");
 }
 
 }  // namespace weir::commands

@@ -1,10 +1,15 @@
 #include "farm.hpp"
 #include "text.hpp"
+#include <weir/config/rate.hpp>
 #include <weir/filter_host/plugin.hpp>
+#include <weir/lab/plan.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/push.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
+#include <weir/run/farm_network.hpp>
+#include <weir/run/lab_run.hpp>
+#include <weir/run/network_check.hpp>
 #include <weir/run/records.hpp>
 #include <weir/source_host/plugin.hpp>
 
@@ -13,6 +18,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace weir::run {
 namespace {
@@ -80,6 +86,14 @@ std::string plan_table(const LoadedFarm& loaded) {
   return text;
 }
 
+// 0: as many as go.
+double slices_per_s(const v1::TriggerSettings& trigger) {
+  if (trigger.mode() == v1::TriggerSettings::MODE_CLOCK) return kMsPerS / trigger.slice_ms();
+  const bool at_rate =
+      trigger.mode() == v1::TriggerSettings::MODE_RATE || trigger.mode() == v1::TriggerSettings::MODE_POISSON;
+  return at_rate ? trigger.rate_hz() : 0;
+}
+
 // What comes to one DCM at a time, to be held against the buffer of its port.
 std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
   if (!node::is_push(loaded.farm)) return {};
@@ -98,19 +112,42 @@ std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
   return text + "\n";
 }
 
-std::string expectations(const LoadedFarm& loaded) {
-  const SliceSize size = slice_size(loaded);
+std::string expectations(const LoadedFarm& loaded, const SliceSize& size, double rate) {
   std::string text = fmt::format("  a slice is {} {}", size.kind, bytes_text(size.bytes));
-  const v1::TriggerSettings& trigger = loaded.farm.trigger();
-  double rate = 0;
-  if (trigger.mode() == v1::TriggerSettings::MODE_CLOCK) rate = kMsPerS / trigger.slice_ms();
-  if (trigger.mode() == v1::TriggerSettings::MODE_RATE ||
-      trigger.mode() == v1::TriggerSettings::MODE_POISSON) {
-    rate = trigger.rate_hz();
-  }
   if (rate > 0)
     text += fmt::format("; {:g} a second make {}/s into the DCMs", rate, bytes_text(size.bytes * rate));
   return text + "\n" + push_line(loaded, size.bytes);
+}
+
+// What the network can carry and hold; empty where its rates are not known.
+std::string network_text(const v1::Farm& farm, const FarmNetwork& network, const SliceLoad& slice) {
+  const auto safe = safe_window_of(farm, network);
+  if (!safe) return {};
+  const Theory theory = theory_of(network, slice);
+  std::string text =
+      fmt::format("\nnetwork\n  port of a DCM: {}",
+                  config::print_rate(static_cast<std::uint64_t>(network.port()->port_bits_per_s)));
+  if (theory.dcms_per_port > 1) text += fmt::format(", shared by {} DCMs", theory.dcms_per_port);
+  text += fmt::format("\n  all DCMs together get {}/s at most; a slice alone takes {}\n",
+                      bytes_text(theory.goodput_bytes_per_s),
+                      microseconds_text(static_cast<std::uint64_t>(theory.serialisation_us)));
+  if (safe->most > 0) {
+    text += fmt::format("  a port holds from {} to {} under way: dcm.window_bytes of {} is good\n",
+                        bytes_text(safe->least), bytes_text(safe->most),
+                        proposed_window_bytes(*safe, theory.dcms_per_port));
+  }
+  return text;
+}
+
+// Of the lab, if there is one; else of the farm file.
+Expected<FarmNetwork, std::string> network_at(const LoadedFarm& loaded, const std::string& lab_file,
+                                              const std::vector<std::string>& sets) {
+  if (lab_file.empty()) return network_of(loaded.farm, loaded.plan);
+  const auto file = load_lab(lab_file, sets);
+  if (!file) return Unexpected<std::string>(file.error());
+  const auto lab = lab::plan_lab(*file, &loaded.plan);
+  if (!lab) return Unexpected<std::string>(config::to_text(lab.error()));
+  return network_of(*lab, loaded.plan);
 }
 
 // Empty, or why the DCMs will not load the filter.
@@ -139,14 +176,26 @@ std::string source_problem(const v1::Farm& farm, std::string& description) {
 
 }  // namespace
 
-int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
-  const auto loaded = load(options);
+int check_farm(const FarmOptions& options, const std::string& lab_file, std::FILE* out, std::FILE* err) {
+  Sets sets = lab_file.empty() ? Sets{options.sets, {}} : share_out(options.sets);
+  auto loaded = load({options.farm_file, sets.farm});
   if (!loaded) {
     fmt::print(err, "{}\n", config::to_text(loaded.error()));
     return kExitUsage;
   }
-  if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   const v1::Farm& farm = loaded->farm;
+  const auto network = network_at(*loaded, lab_file, sets.lab);
+  if (!network) {
+    fmt::print(err, "{}\n", network.error());
+    return kExitUsage;
+  }
+  const SliceSize size = slice_size(*loaded);
+  const double rate = slices_per_s(farm.trigger());
+  const SliceLoad slice{size.bytes,
+                        static_cast<double>(loaded->plan.sources.size() - loaded->plan.masked.size())};
+  const config::Problems found = check_network(farm, loaded->locations, *network, {slice, rate});
+  loaded->warnings.insert(loaded->warnings.end(), found.begin(), found.end());
+  if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;
   std::string filter;
   const std::string problems[] = {source_problem(farm, source), filter_problem(farm, filter)};
@@ -156,7 +205,7 @@ int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err) {
   const std::uint64_t early = source_plugin(farm).empty() ? 0 : farm.source().early_bytes();
   const auto nodes = [&](config::Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
-  text += "\nexpected\n" + expectations(*loaded);
+  text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
   text += "\nmemory bounds\n" +
           memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes() + early) +
           memory_line("DCM", nodes(config::Role::dcm), farm.dcm().buffer_bytes()) +

@@ -1,6 +1,15 @@
 #include "farm.hpp"
 
+#include <weir/config/lab_file.hpp>
+
 namespace weir::run {
+
+Sets share_out(const std::vector<std::string>& sets) {
+  Sets shared;
+  for (const std::string& set : sets)
+    (set.starts_with(config::kLabPrefix) ? shared.lab : shared.farm).push_back(set);
+  return shared;
+}
 
 Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
   auto file = config::load_farm(options.farm_file);
@@ -16,7 +25,7 @@ Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
   if (config::has_errors(problems)) return Unexpected<config::Problems>(problems);
   auto plan = config::expand(file->farm, file->locations);
   if (!plan) return Unexpected<config::Problems>(plan.error());
-  return LoadedFarm{std::move(file->farm), std::move(*plan), std::move(problems)};
+  return LoadedFarm{std::move(file->farm), std::move(*plan), std::move(file->locations), std::move(problems)};
 }
 
 }  // namespace weir::run

@@ -245,6 +245,7 @@ Expected<void, wire::WireError> FarmRun::on_control(messages::Peer&, const v1::C
     }
     run_over_ = run_over_ || state == "reporting" || state == "done";
     result_.last_status = message.status();
+    result_.steady.take(message.status(), now_ns_);
     show(message.status());
     return {};
   }

@@ -118,10 +118,6 @@ void LabRun::account(Summary& summary) {
   lab.topology = plan_.topology;
   lab.hosts = plan_.hosts.size();
   lab.machine_drops = lab::machine_drops() - machine_drops_before_;
-  lab.payload_bound_bytes_per_s = plan_.payload_bound_bytes_per_s();
-  if (lab.payload_bound_bytes_per_s > 0) {
-    lab.payload_share = summary.goodput_bytes_per_s / lab.payload_bound_bytes_per_s;
-  }
 }
 
 }  // namespace weir::run

@@ -32,19 +32,6 @@ UtcNs utc_now() {
       .count();
 }
 
-// What the command line sets, of the farm and of the lab.
-struct Sets {
-  std::vector<std::string> farm;
-  std::vector<std::string> lab;
-};
-
-Sets share_out(const std::vector<std::string>& sets) {
-  Sets shared;
-  for (const std::string& set : sets)
-    (set.starts_with(config::kLabPrefix) ? shared.lab : shared.farm).push_back(set);
-  return shared;
-}
-
 FarmOptions with_overrides(const RunOptions& options) {
   FarmOptions farm = options.farm;
   if (!options.lab_file.empty()) farm.sets = share_out(farm.sets).farm;
@@ -209,7 +196,7 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
   }
 }
 
-int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err) {
+int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err, Summary* told) {
   auto lab = make_lab(loaded, options);
   if (!lab) {
     fmt::print(err, "weir run: {}\n", lab.error().text);
@@ -245,8 +232,11 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const FarmRunResult result = run.run();
   Summary summary = summary_of(result, loaded.farm);
   if (*lab) (*lab)->account(summary);
+  add_theory(*lab ? network_of((*lab)->plan(), loaded.plan) : network_of(loaded.farm, loaded.plan), summary);
+  add_steady_part(result.steady, summary);
   look_at_data(loaded.farm, summary);
   if (!options.quiet && result.account) print_end(summary, *paths, out);
+  if (told != nullptr) *told = summary;
   const bool recorded = write_summary(summary, paths->end, err);
   const bool written = write_summary(summary, options.summary_file, err) && recorded;
   if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);
@@ -256,7 +246,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
 
 }  // namespace
 
-int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err) {
+int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, Summary* told) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away does not end the run
   if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
     fmt::print(err, "weir run: --set {}: there is no lab; give its file with --lab FILE\n", lab.front());
@@ -270,7 +260,7 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err) {
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   if (!options.out.empty()) loaded->farm.mutable_run()->set_out(options.out);
   try {
-    return run_loaded(*loaded, options, out, err);
+    return run_loaded(*loaded, options, out, err, told);
   } catch (const std::exception& error) {
     return fail(err, error.what());
   }

@@ -138,4 +138,33 @@ Summary summarize(const v1::RunSummary& account) {
   return summary;
 }
 
+void add_theory(const FarmNetwork& network, Summary& summary) {
+  const auto slices = static_cast<double>(summary.build_latency_us.count);
+  if (slices == 0) return;
+  const auto received = static_cast<double>(summary.fragments["received"]);
+  summary.theory = theory_of(network, {static_cast<double>(summary.bytes_in) / slices, received / slices});
+}
+
+void add_steady_part(const SteadyPart& steady, Summary& summary) {
+  const auto figures = steady.figures();
+  if (!figures) return;
+  SteadySummary& after = summary.after_1s.emplace();
+  after.seconds = figures->seconds;
+  after.goodput_bytes_per_s = figures->goodput_bytes_per_s;
+  if (summary.theory.goodput_bytes_per_s > 0)
+    after.goodput_share_of_theory = after.goodput_bytes_per_s / summary.theory.goodput_bytes_per_s;
+  after.slices_per_s = figures->slices_per_s;
+  after.latency_us = percentiles_of(figures->latency_us);
+  after.build_latency_us = percentiles_of(figures->build_latency_us);
+  after.retransmits = figures->retransmits;
+  after.dcm_share_min = figures->dcm_share_min;
+  after.dcm_share_max = figures->dcm_share_max;
+  after.latency = figures->latency_us;
+}
+
+double share_of_theory(const Summary& summary) {
+  const double theory = summary.theory.goodput_bytes_per_s;
+  return theory > 0 ? summary.goodput_bytes_per_s / theory : 0;
+}
+
 }  // namespace weir::run

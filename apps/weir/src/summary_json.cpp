@@ -78,14 +78,27 @@ json::value truth_of(const Summary& summary) {
                       {"stored_without_track", summary.truth->stored_without_track}};
 }
 
+json::value after_1s_of(const Summary& summary) {
+  if (!summary.after_1s) return nullptr;
+  const SteadySummary& after = *summary.after_1s;
+  return json::object{{"seconds", after.seconds},
+                      {"goodput_bytes_per_s", after.goodput_bytes_per_s},
+                      {"goodput_share_of_theory", after.goodput_share_of_theory},
+                      {"slices_per_s", after.slices_per_s},
+                      {"latency_us", object_of(after.latency_us)},
+                      {"build_latency_us", object_of(after.build_latency_us)},
+                      {"retransmits", after.retransmits},
+                      {"port_drops", port_drops_after_1s(summary)},
+                      {"dcm_share_min", after.dcm_share_min},
+                      {"dcm_share_max", after.dcm_share_max}};
+}
+
 json::value lab_of(const Summary& summary) {
   if (!summary.lab) return nullptr;
   return json::object{{"name", summary.lab->name},
                       {"topology", summary.lab->topology},
                       {"hosts", summary.lab->hosts},
-                      {"machine_drops", summary.lab->machine_drops},
-                      {"payload_bound_bytes_per_s", summary.lab->payload_bound_bytes_per_s},
-                      {"payload_share", summary.lab->payload_share}};
+                      {"machine_drops", summary.lab->machine_drops}};
 }
 
 json::array ports_of(const Summary& summary) {
@@ -142,10 +155,16 @@ std::string to_json(const Summary& summary) {
   object.emplace("slices_per_s", summary.slices_per_s);
   object.emplace("fragments_per_s", summary.fragments_per_s);
   object.emplace("goodput_bytes_per_s", summary.goodput_bytes_per_s);
+  object.emplace("theoretical_goodput_bytes_per_s", summary.theory.goodput_bytes_per_s);
+  object.emplace("goodput_share_of_theory", share_of_theory(summary));
+  object.emplace("thesis_goodput_bytes_per_s", summary.theory.thesis_goodput_bytes_per_s);
+  object.emplace("serialisation_us", summary.theory.serialisation_us);
+  object.emplace("dcms_per_port", summary.theory.dcms_per_port);
   object.emplace("latency_us", object_of(summary.latency_us));
   object.emplace("build_latency_us", object_of(summary.build_latency_us));
   object.emplace("decision_latency_us", object_of(summary.decision_latency_us));
   object.emplace("retransmits", summary.retransmits);
+  object.emplace("after_1s", after_1s_of(summary));
   object.emplace("output_events", summary.output_events);
   object.emplace("bytes_in", summary.bytes_in);
   object.emplace("bytes_stored", summary.bytes_stored);

@@ -95,6 +95,31 @@ void add_fragments(const Summary& summary, Page& page) {
   if (!odd.empty()) page.line("", "besides:{}", in_brackets(odd));
 }
 
+void add_theory(const Summary& summary, Page& page) {
+  const Theory& theory = summary.theory;
+  if (theory.goodput_bytes_per_s <= 0) return;
+  page.line("theory", "{:.1f} % of {}/s (full frames; {}/s after the thesis){}",
+            kPercent * share_of_theory(summary), bytes_text(theory.goodput_bytes_per_s),
+            bytes_text(theory.thesis_goodput_bytes_per_s),
+            theory.serialisation_us > 0
+                ? ", a slice takes " + microseconds_text(static_cast<std::uint64_t>(theory.serialisation_us))
+                : "");
+}
+
+void add_after_1s(const Summary& summary, Page& page) {
+  if (!summary.after_1s || summary.after_1s->goodput_bytes_per_s <= 0) return;
+  const SteadySummary& after = *summary.after_1s;
+  std::string share;
+  if (after.goodput_share_of_theory > 0)
+    share = fmt::format(", {:.1f} % of theory", kPercent * after.goodput_share_of_theory);
+  if (after.dcm_share_max > after.dcm_share_min)
+    share +=
+        fmt::format(", DCMs {:.2f} to {:.2f} of an equal part", after.dcm_share_min, after.dcm_share_max);
+  page.line("after 1 s", "{:.3g} s: {}/s{}, {}", after.seconds, bytes_text(after.goodput_bytes_per_s), share,
+            counted(after.retransmits, "retransmitted segment"));
+  add_latency("", after.latency_us, "first request to last fragment", page);
+}
+
 void add_rates(const Summary& summary, Page& page) {
   page.line("rate", "{} slices/s, {} fragments/s", per_something(summary.slices_per_s),
             per_something(summary.fragments_per_s));
@@ -102,11 +127,13 @@ void add_rates(const Summary& summary, Page& page) {
             bytes_text(static_cast<double>(summary.bytes_in)),
             bytes_text(static_cast<double>(summary.bytes_stored)),
             summary.output_events == 0 ? "" : ", " + counted(summary.output_events, "output event"));
+  add_theory(summary, page);
   if (summary.retransmits > 0)
     page.line("network", "{}", counted(summary.retransmits, "retransmitted segment"));
   add_latency("latency", summary.latency_us, "first request to last fragment", page);
   add_latency("building", summary.build_latency_us, "assignment to last fragment", page);
   add_latency("decision", summary.decision_latency_us, "assignment to the filter's decision", page);
+  add_after_1s(summary, page);
 }
 
 void add_plugin(const std::string& heading, const std::string& plugin, const Counts& counts,
@@ -147,10 +174,6 @@ void add_lab(const Summary& summary, Page& page) {
   if (!summary.lab) return;
   page.heading(fmt::format("Lab {}: {}, {}", summary.lab->name, summary.lab->topology,
                            counted(summary.lab->hosts, "host")));
-  if (summary.lab->payload_bound_bytes_per_s > 0) {
-    page.line("payload", "{:.1f} % of the {}/s that the DCMs' ports let in",
-              kPercent * summary.lab->payload_share, bytes_text(summary.lab->payload_bound_bytes_per_s));
-  }
   page.line("drops", "{}, {} of them later than 1 s after the port's begin", grouped(port_drops(summary)),
             grouped(port_drops_after_1s(summary)));
   if (summary.lab->machine_drops > 0) {

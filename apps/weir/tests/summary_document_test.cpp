@@ -74,6 +74,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.files.emplace_back();
   summary.processes.emplace_back();
   summary.lab.emplace();
+  summary.after_1s.emplace();
   summary.ports.emplace_back();
   summary.foreign.emplace_back();
   summary.truth.emplace().bins.emplace_back();

@@ -30,6 +30,21 @@ void Histogram::merge(const Histogram& other) {
   max_ = std::max(max_, other.max_);
 }
 
+Histogram Histogram::since(const Histogram& earlier) const {
+  Histogram difference;
+  for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
+    const std::uint64_t before = std::min(earlier.counts_[bucket], counts_[bucket]);
+    const std::uint64_t count = counts_[bucket] - before;
+    if (count == 0) continue;
+    difference.counts_[bucket] = count;
+    difference.count_ += count;
+    difference.min_ = std::min(difference.min_, std::max(bucket_first(bucket), min_));
+    difference.max_ = std::min(bucket_last(bucket), max_);
+  }
+  if (difference.count_ > 0) difference.sum_ = sum_ - earlier.sum_;
+  return difference;
+}
+
 void Histogram::reset() { *this = Histogram(); }
 
 EncodedHistogram Histogram::encode() const {

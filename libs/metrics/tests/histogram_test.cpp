@@ -120,3 +120,20 @@ TEST_CASE("an encoded histogram that contradicts itself is refused by name") {
   bad.max = 3;
   CHECK(refused(bad) == MetricsError::extremes_do_not_match);
 }
+
+TEST_CASE("a histogram since an earlier one has what was recorded between, extremes as their buckets tell") {
+  Histogram histogram;
+  histogram.record(3);
+  histogram.record(1000, 5);
+  const Histogram earlier = histogram;
+  CHECK(histogram.since(earlier) == Histogram());
+  histogram.record(200, 2);
+  histogram.record(1001);
+  const Histogram difference = histogram.since(earlier);
+  CHECK(difference.count() == 3);
+  CHECK(difference.sum() == 1401);
+  CHECK(difference.min() == 200);
+  CHECK(difference.max() == 1001);
+  CHECK(difference.percentile(50) == 203);
+  CHECK(histogram.since(Histogram()).count() == histogram.count());
+}

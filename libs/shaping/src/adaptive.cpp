@@ -8,9 +8,12 @@ namespace {
 
 constexpr double kSegment = 1448;
 constexpr double kFirstWindow = 14 * kSegment;
-// Without a loss the window does not become smaller than this: the smallest switch buffers hold it, and
-// pieces of it are large enough for their headers not to count.
-constexpr double kEnough = 14 * kSegment;
+// Without a loss the window does not become smaller than this part of a slice, within these bounds: it is
+// what a slice takes longer, and the larger it is, the less do pauses of the hosts and headers of pieces
+// count.
+constexpr double kEnoughInSlice = 12;
+constexpr double kEnoughMin = 14 * kSegment;
+constexpr double kEnoughMax = 32 * kSegment;
 constexpr double kFloor = 6 * kSegment;
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
@@ -21,8 +24,8 @@ constexpr std::uint32_t kResponses = 48;
 constexpr double kFast = 0.05;  // the quantile of response times that shows a queue that does not empty
 
 constexpr double kStartFactor = 1.25;
-constexpr double kStartGain =
-    1.04;                        // less growth of the rate than this for a window kStartFactor larger: full
+// Less growth of the rate than this, for a window kStartFactor larger: the port is full.
+constexpr double kStartGain = 1.04;
 constexpr double kFull = 0.998;  // of the full rate: the link is not quite full below
 constexpr double kUp = 1.03;
 constexpr double kDown = 0.985;
@@ -32,18 +35,19 @@ constexpr double kStandingMax = 12 * kSegment;   // beyond, a larger window cann
 constexpr double kFade = 0.9998;  // of what is held for the full rate, per epoch
 
 // Fewer pieces in the window: the link idles at the end of each. More: a frame header for each, and CPU.
-constexpr double kPieces = 5;
+constexpr double kPieces = 4;
 constexpr double kPiecesMin = 1.75;
-constexpr double kPieceEnough = 8 * kSegment;
+constexpr double kPieceEnough = 12 * kSegment;
 constexpr double kPieceMin = 2 * kSegment;
 
 constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause is twice the last one
 constexpr DurationNs kDrainEveryMax = 4 * kSecond;
 constexpr DurationNs kDrainMin = kMillisecond;
 constexpr DurationNs kStallMin = 50 * kMillisecond;
-constexpr DurationNs kForgive = 500 * kMillisecond;  // stalls of one event
-constexpr double kBackOff = 0.75;
-constexpr double kForget = 1.0002;  // of the ceiling, per epoch
+constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
+constexpr double kBackOff = 0.7;
+constexpr DurationNs kLookEvery = 10 * kMillisecond;
+constexpr double kForget = 1.00002;  // of the ceiling, per epoch
 
 constexpr double kContended = 0.47;  // of the port's own rate: somebody else is there
 constexpr double kContendedEnough = 0.53;
@@ -69,6 +73,7 @@ DurationNs Adaptive::Epoch::quantile(double share) {
 Adaptive::Adaptive(const ShaperSettings& settings)
     : ByteWindow(static_cast<std::uint64_t>(kFirstWindow), settings.range_bytes, settings.readouts),
       target_(kFirstWindow),
+      enough_(kEnoughMin),
       ceiling_(kWindowMax),
       drain_every_ns_(kDrainEvery),
       last_arrival_ns_(settings.readouts) {}
@@ -80,9 +85,16 @@ std::uint64_t Adaptive::piece_bytes() const {
 }
 
 void Adaptive::move_to(double window) {
-  const double least = std::max(kFloor, std::min(kEnough / share_.members, ceiling_));
+  const double least = std::max(kFloor, std::min(enough_ / share_.members, ceiling_));
   target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
+}
+
+void Adaptive::set_slice_bytes(std::uint64_t bytes) {
+  const double enough = std::clamp(static_cast<double>(bytes) / kEnoughInSlice, kEnoughMin, kEnoughMax);
+  if (enough == enough_) return;
+  enough_ = enough;
+  move_to(target_);
 }
 
 void Adaptive::set_share(const PortShare& share) {
@@ -112,6 +124,7 @@ void Adaptive::response(const Response& response, TimeNs) {
   epoch_.times_us10[at] =
       static_cast<std::uint32_t>(std::clamp<DurationNs>(response.time_ns / 100, 1, UINT32_MAX));
   ++epoch_.responses;
+  epoch_.response_bytes += response.bytes;
   if (phase_ == Phase::drain) {
     if (drain_base_ns_ == 0 || response.time_ns < drain_base_ns_) drain_base_ns_ = response.time_ns;
   } else if (base_ns_ == 0 || response.time_ns < base_ns_) {
@@ -127,6 +140,11 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   }
   was_wanting_ = wanting;
   pass_ns_ = now_ns;
+  // Without waiting for the epoch's end: what stalls may hold the whole window.
+  if (now_ns - looked_ns_ >= kLookEvery) {
+    looked_ns_ = now_ns;
+    if (stalled(now_ns)) back_off(now_ns);
+  }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
     if (now_ns >= drain_until_ns_) end_drain(now_ns);
@@ -141,11 +159,13 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = epoch_.rate();
   const DurationNs fast = epoch_.quantile(kFast);
+  mean_response_ = static_cast<double>(epoch_.response_bytes) / std::max(1U, epoch_.responses);
+  epoch_.response_bytes = 0;
   epoch_.limited_ns = 0;
   epoch_.bytes = 0;
   epoch_.responses = 0;
   ceiling_ = std::min(kWindowMax, ceiling_ * kForget);
-  if (stalled(now_ns)) return back_off(now_ns);
+  if (now_ns - backed_off_ns_ < kForgive) return;
   note_rate(rate);
   if (phase_ == Phase::start_up) {
     start_up(rate, fast);
@@ -159,7 +179,7 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
 
 // The window grows for as long as the rate grows with it and the answers do not queue.
 void Adaptive::start_up(double rate, DurationNs fast) {
-  const bool queues = static_cast<double>(fast - base()) * rate > kStandingBytes;
+  const bool queues = standing(rate, fast) > kStandingBytes;
   const bool grows = rate > best_rate_ * kStartGain;
   best_rate_ = std::max(best_rate_, rate);
   if (grows && !queues) return move_to(target_ * kStartFactor);
@@ -182,6 +202,14 @@ double Adaptive::late_rate() const {
   return *at;
 }
 
+// Bytes that are in the port's queue at all times. A port that lets a little go at once after a pause shows
+// shorter times in a drain than it can keep: no answer takes less than its bytes at the full rate.
+double Adaptive::standing(double rate, DurationNs fast) const {
+  const double members = share_.members;
+  const double own = full_rate_ > 0 ? mean_response_ / (full_rate_ * members) : 0;
+  return (static_cast<double>(fast) - std::max(static_cast<double>(base()), own)) * rate * members;
+}
+
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   if (share_.members == 1 && rates_seen_ >= kRates / 4) alone_rate_ = std::max(alone_rate_, full_rate_);
   const double members = share_.members;
@@ -192,12 +220,12 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
     if (before_push_rate_ > 0 && rate * members < kContendedEnough * alone_rate_) return;
     before_push_rate_ = 0;
   }
-  const double standing = static_cast<double>(fast - base()) * rate * members;
-  if (standing > kStandingMax) {
+  const double queue = standing(rate, fast);
+  if (queue > kStandingMax) {
     full_rate_ = late_rate();  // whatever it was: the port is full at this rate
     return move_to(target_ * kDown * kDown);
   }
-  if (standing < kStandingBytes || rate < kFull * full_rate_) return move_to(target_ * kUp);
+  if (queue < kStandingBytes || rate < kFull * full_rate_) return move_to(target_ * kUp);
   move_to(target_ * kDown);
 }
 

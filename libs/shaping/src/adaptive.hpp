@@ -19,6 +19,7 @@ class Adaptive final : public ByteWindow {
   bool learns() const override { return true; }
   void response(const Response& response, TimeNs now_ns) override;
   void end_of_pass(bool wanting, TimeNs now_ns) override;
+  void set_slice_bytes(std::uint64_t bytes) override;
   void set_share(const PortShare& share) override;
   DurationNs base_ns() const override { return base_ns_; }
 
@@ -30,6 +31,7 @@ class Adaptive final : public ByteWindow {
     DurationNs limited_ns = 0;
     std::uint64_t bytes = 0;
     std::uint32_t responses = 0;
+    std::uint64_t response_bytes = 0;
     std::array<std::uint32_t, 512> times_us10{};  // response times, 0.1 us, the latest ones
 
     [[nodiscard]] double rate() const;                // bytes per ns
@@ -39,6 +41,7 @@ class Adaptive final : public ByteWindow {
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
   void steady(double rate, DurationNs fast, TimeNs now_ns);
+  [[nodiscard]] double standing(double rate, DurationNs fast) const;
   void contend(double rate, TimeNs now_ns);
   void note_rate(double rate);
   [[nodiscard]] double late_rate() const;
@@ -50,6 +53,7 @@ class Adaptive final : public ByteWindow {
 
   Phase phase_ = Phase::start_up;
   double target_;   // window, bytes
+  double enough_;   // no smaller without a loss
   double ceiling_;  // a window that lost data, less a part
   PortShare share_;
 
@@ -60,6 +64,7 @@ class Adaptive final : public ByteWindow {
 
   [[nodiscard]] DurationNs base() const;  // the port's: of all that share it
 
+  double mean_response_ = 0;      // bytes
   DurationNs base_ns_ = 0;        // shortest response time of late
   DurationNs drain_base_ns_ = 0;  // in the drain that is under way
   TimeNs drain_until_ns_ = 0;
@@ -79,7 +84,8 @@ class Adaptive final : public ByteWindow {
   TimeNs no_push_until_ns_ = 0;
 
   std::vector<TimeNs> last_arrival_ns_;  // by readout
-  TimeNs backed_off_ns_ = 0;
+  TimeNs backed_off_ns_ = -kSecond;
+  TimeNs looked_ns_ = 0;
 };
 
 }  // namespace weir::shaping

@@ -9,7 +9,7 @@ namespace {
 // frame of its own, and a probe of TCP's when it is lost.
 constexpr std::uint64_t kSegmentBytes = 1448;
 constexpr std::uint64_t kPieceSegmentsMin = 4;
-constexpr std::uint64_t kPiecesInWindow = 5;  // fewer: idle at the end of each; more: a frame header for each
+constexpr std::uint64_t kPiecesInWindow = 4;  // fewer: idle at the end of each; more: a frame header for each
 constexpr std::uint64_t kUnknownInWindow = 16;  // demands of unknown size that fill the window
 
 }  // namespace

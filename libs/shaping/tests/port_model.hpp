@@ -69,8 +69,12 @@ class PortModel {
   double foreign_bytes = 0;
 
   void run_until(TimeNs end_ns) {
-    for (auto& collector : collectors_)
-      at(std::max(now_ns_, collector->from_ns), [this, c = collector.get()] { pass(*c); });
+    if (!begun_) {
+      for (auto& collector : collectors_) {
+        at(collector->from_ns, [this, c = collector.get()] { idle_pass(*c); });
+      }
+    }
+    begun_ = true;
     while (!events_.empty() && events_.top().at_ns <= end_ns) {
       now_ns_ = events_.top().at_ns;
       const auto act = events_.top().act;
@@ -101,6 +105,12 @@ class PortModel {
   // Ethernet's share of a piece of the stream.
   static double wire_bytes(std::uint64_t bytes) { return static_cast<double>(bytes) * 1538 / 1448; }
 
+  // A node's loop turns now and then, whatever arrives.
+  void idle_pass(Collector& c) {
+    pass(c);
+    at(now_ns_ + 5 * kMillisecond, [this, &c] { idle_pass(c); });
+  }
+
   void pass(Collector& c) {
     if (now_ns_ < c.from_ns || now_ns_ >= c.until_ns) return;
     if (c.slices_per_s > 0) {
@@ -121,6 +131,7 @@ class PortModel {
     Collector::Slice slice;
     slice.left.assign(c.readouts, c.fragment_bytes);
     slice.outstanding = c.fragment_bytes * c.readouts;
+    c.shaper->set_slice_bytes(slice.outstanding);
     c.slices.push_back(std::move(slice));
   }
 
@@ -204,6 +215,7 @@ class PortModel {
   std::uint64_t order_ = 0;
   TimeNs now_ns_ = 0;
   TimeNs port_free_ns_ = 0;
+  bool begun_ = false;
 };
 
 }  // namespace weir::shaping

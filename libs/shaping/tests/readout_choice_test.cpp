@@ -24,12 +24,14 @@ TEST_CASE("in order, the first readout of the farm is asked first") {
 
 TEST_CASE("rotated, every DCM begins with a readout of its own") {
   const std::vector<Candidate> all = {candidate(0), candidate(1), candidate(2), candidate(3)};
-  for (std::uint32_t first = 0; first < 4; ++first) CHECK(choose(ReadoutOrder::rotated, all, first, 4) == first);
+  for (std::uint32_t first = 0; first < 4; ++first)
+    CHECK(choose(ReadoutOrder::rotated, all, first, 4) == first);
   const std::vector<Candidate> rest = {candidate(0), candidate(1)};
   CHECK(choose(ReadoutOrder::rotated, rest, 2, 4) == 0U);
 }
 
-TEST_CASE("least loaded, the readout that owes least is asked, then the one with most left, then as rotated") {
+TEST_CASE(
+    "least loaded, the readout that owes least is asked, then the one with most left, then as rotated") {
   const auto order = ReadoutOrder::least_loaded;
   CHECK(choose(order, std::vector{candidate(0, 10), candidate(1, 5)}, 0, 2) == 1U);
   CHECK(choose(order, std::vector{candidate(0, 5, 1), candidate(1, 5, 9)}, 0, 2) == 1U);

@@ -106,7 +106,7 @@ TEST_CASE("a divided window gives every sending readout an equal part") {
 TEST_CASE("pieces of a window fill whole segments, and a fixed range has the last word") {
   auto window = shaper("byte-credits", 0, 72U << 10U);
   CHECK(window->piece_bytes() % 1448 == 0);
-  CHECK(window->piece_bytes() * 8 <= 72U << 10U);
+  CHECK(window->piece_bytes() * 4 <= 72U << 10U);
   ShaperSettings settings;
   settings.range_bytes = 5000;
   CHECK((*make_shaper("byte-credits", settings))->piece_bytes() == 5000);

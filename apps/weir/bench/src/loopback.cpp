@@ -1,3 +1,4 @@
+#include "folder.hpp"
 #include <weir/bench/ceiling.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/run/json.hpp>
@@ -7,33 +8,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <system_error>
 
 namespace weir::bench {
 namespace {
-
-// A folder for the farm's files, gone with the object.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "weir-bench-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(), pattern);
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 Rate rate_of(const CeilingResult& result) {
   return {result.fragments_per_s, result.goodput_bytes_per_s, result.cpu_us_per_fragment,

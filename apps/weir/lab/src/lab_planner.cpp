@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 #include <set>
 
 namespace weir::lab {
@@ -190,25 +189,6 @@ class Planner {
       for (const config::NodePlan* node : unplaced(role)) {
         plan_.places[node->name] = {kControl, control_address(), {}};
       }
-    }
-    if (problems_.empty()) share_sources();
-  }
-
-  void share_sources() {
-    std::size_t all = 0;
-    std::map<Space, std::size_t> here;
-    for (const config::NodePlan* readout : farm_->of_role(Role::readout)) {
-      if (readout->masked) continue;
-      const auto read = static_cast<std::size_t>(
-          std::count_if(readout->sources.begin(), readout->sources.end(), [&](SourceId source) {
-            return !std::binary_search(farm_->masked.begin(), farm_->masked.end(), source);
-          }));
-      all += read;
-      here[plan_.places.at(readout->name).space] += read;
-    }
-    for (std::size_t i = 0; i < plan_.hosts.size() && all > 0; ++i) {
-      plan_.hosts[i].remote_share =
-          static_cast<double>(all - here[kFirstHost + i]) / static_cast<double>(all);
     }
   }
 

@@ -100,19 +100,6 @@ TEST_CASE("names that the lab uses itself are no names for hosts") {
         "lab.yaml:1: lab.hosts[0].name: 'a-very-long-name' is longer than 12 characters");
 }
 
-TEST_CASE("the payload that ports to DCMs can carry counts all that a frame takes") {
-  const LabPlan plan = plan_of("port_rate: 200mbit\n", kIncast);
-  CHECK(plan.payload_bound_bytes_per_s() == Approx(200e6 / 8 * 1448 / 1538));
-  CHECK(plan_of("port_rate: unlimited\n", kIncast).payload_bound_bytes_per_s() == 0);
-}
-
-TEST_CASE("what a host's readout gives to its own DCMs passes no port") {
-  const LabPlan plan = plan_of("host_count: 6\nplacement: together\nport_rate: 50mbit\n",
-                               "readout: {count: 6}\ndcm: {count: 12}\n");
-  CHECK(plan.hosts[0].remote_share == Approx(5.0 / 6));
-  CHECK(plan.payload_bound_bytes_per_s() == Approx(6 * 50e6 / 8 * 1448 / 1538 * 6 / 5));
-}
-
 std::string way_to(const LabPlan& plan, const std::string& host, const std::string& at) {
   for (const Forward& forward : plan.forwards) {
     if (plan.hosts[forward.host].name == host && forward.device.starts_with(at + ".")) return forward.device;

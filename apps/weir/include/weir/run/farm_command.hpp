@@ -8,6 +8,8 @@
 
 namespace weir::run {
 
+struct Summary;
+
 struct FarmOptions {
   std::string farm_file;
   std::vector<std::string> sets;  // key=value; those with lab. in front are the lab's
@@ -24,10 +26,14 @@ struct RunOptions {
   std::string lab_file;      // the farm runs in a virtual network; empty: on this machine as it is
 };
 
-// `weir run`: the whole farm on this machine. Returns the exit status (exit_status.hpp).
-[[nodiscard]] int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err);
+// `weir run`: the whole farm on this machine. Returns the exit status (exit_status.hpp). `told`, if given, is
+// the summary of a run that began. With a lab the calling thread stays in the lab's network.
+[[nodiscard]] int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err,
+                           Summary* told = nullptr);
 
-// `weir check`: problems and warnings, then the plan. Returns 0, or 2 when the farm cannot run.
-[[nodiscard]] int check_farm(const FarmOptions& options, std::FILE* out, std::FILE* err);
+// `weir check`: problems and warnings, then the plan. Rates and buffers of the network are those of the lab
+// file, if one is given. Returns 0, or 2 when the farm cannot run.
+[[nodiscard]] int check_farm(const FarmOptions& options, const std::string& lab_file, std::FILE* out,
+                             std::FILE* err);
 
 }  // namespace weir::run

@@ -6,6 +6,7 @@
 #include <weir/run/child.hpp>
 #include <weir/run/live_view.hpp>
 #include <weir/run/restarts.hpp>
+#include <weir/run/steady_part.hpp>
 #include <weir/run/summary.hpp>
 #include <weir/transport/loop.hpp>
 #include <weir/v1/control.pb.h>
@@ -39,6 +40,7 @@ struct FarmRunResult {
   std::string failure;                    // why the run could not be done, or not to its end; empty: it was
   std::vector<std::string> faults;        // of processes, survived or at the end
   std::vector<ProcessRecord> processes;   // one per process start
+  SteadyPart steady;                      // what the statuses told
 };
 
 // What a person watching is told.

@@ -4,6 +4,8 @@
 #include <weir/lab/traffic.hpp>
 #include <weir/metrics/histogram.hpp>
 #include <weir/run/child.hpp>
+#include <weir/run/farm_network.hpp>
+#include <weir/run/steady_part.hpp>
 #include <weir/run/truth.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -32,8 +34,20 @@ struct LabSummary {
   std::string topology;
   std::uint64_t hosts = 0;
   std::uint64_t machine_drops = 0;
-  double payload_bound_bytes_per_s = 0;
-  double payload_share = 0;
+};
+
+// The run without its start.
+struct SteadySummary {
+  double seconds = 0;
+  double goodput_bytes_per_s = 0;
+  double goodput_share_of_theory = 0;
+  double slices_per_s = 0;
+  Percentiles latency_us;
+  Percentiles build_latency_us;
+  std::uint64_t retransmits = 0;
+  double dcm_share_min = 0;
+  double dcm_share_max = 0;
+  metrics::Histogram latency;  // of latency_us; not in the JSON
 };
 
 // One process start.
@@ -105,8 +119,10 @@ struct Summary {
   std::vector<File> files;
   std::vector<ProcessRecord> processes;
 
-  std::optional<LabSummary> lab;       // where there is one
-  std::vector<lab::PortReport> ports;  // its limited ones
+  Theory theory;
+  std::optional<SteadySummary> after_1s;  // nothing: the run was too short
+  std::optional<LabSummary> lab;          // where there is one
+  std::vector<lab::PortReport> ports;     // its limited ones
   std::vector<lab::ForeignReport> foreign;
 };
 
@@ -118,9 +134,15 @@ struct Summary {
 [[nodiscard]] std::uint64_t port_drops(const Summary& summary);
 [[nodiscard]] std::uint64_t port_drops_after_1s(const Summary& summary);
 
-// What the supervisor's account says: everything but farm, failure, exit_status, truth and processes. Of a
-// process that died its last report counts, of a file that two reports name the later one.
+// What the supervisor's account says: everything but farm, failure, exit_status, truth, processes, theory,
+// after_1s, lab and ports. Of a process that died its last report counts, of a file that two reports name the
+// later one.
 [[nodiscard]] Summary summarize(const v1::RunSummary& account);
+// Adds what the network could have done with the slices that there were.
+void add_theory(const FarmNetwork& network, Summary& summary);
+// After add_theory().
+void add_steady_part(const SteadyPart& steady, Summary& summary);
+[[nodiscard]] double share_of_theory(const Summary& summary);
 
 // JSON, two spaces an indent, with a newline at the end.
 [[nodiscard]] std::string to_json(const Summary& summary);

@@ -32,7 +32,7 @@ struct NodePlan {
   std::string listen;             // host:port; empty for a DCM, which only connects
   std::vector<SourceId> sources;  // a readout's, in order, masked ones too
   bool masked = false;            // not to be started
-  std::string port = {};          // of a DCM: the network port that it receives through, with others of the name
+  std::string port = {};  // of a DCM: the network port that it receives through, with others of the name
 };
 
 struct FarmPlan {

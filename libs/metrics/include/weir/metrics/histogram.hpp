@@ -54,6 +54,9 @@ class Histogram {
   [[nodiscard]] double mean() const;
 
   void merge(const Histogram& other);
+  // What was recorded since this histogram was as `earlier`. Extremes are those of buckets: min() at their
+  // lower, max() at their upper edge, never beyond this one's own.
+  [[nodiscard]] Histogram since(const Histogram& earlier) const;
   void reset();
 
   [[nodiscard]] EncodedHistogram encode() const;

@@ -67,6 +67,8 @@ class Shaper {
   virtual void response(const Response& response, TimeNs now_ns) { (void)response, (void)now_ns; }
   // Once per pass, after its arrivals and requests. `wanting`: some demand was refused in it.
   virtual void end_of_pass(bool wanting, TimeNs now_ns) { (void)wanting, (void)now_ns; }
+  // Payload of a slice, about: a window that is small beside it costs no time.
+  virtual void set_slice_bytes(std::uint64_t bytes) { (void)bytes; }
   virtual void set_share(const PortShare& share) { (void)share; }
 
   // What is taken and not given back, in the shaper's own unit, and how much of it there may be; 0: no limit.

@@ -50,7 +50,6 @@ struct Host {
   std::string congestion_control;  // empty: the farm's
   std::vector<std::string> nodes;  // the farm's, by name
   bool has_dcm = false;            // one of them is a DCM
-  double remote_share = 1;         // of the farm's sources: on other hosts; what is here needs no port
   std::size_t spine = 0;           // where leaves and spines are: what is sent to it goes there
 };
 
@@ -122,10 +121,6 @@ struct LabPlan {
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;
-  // Fragments that all hosts with DCMs can take in at most: of frames of full length what is left after
-  // headers with time stamps, preamble, gap and checksum, and what a host has itself on top. 0: not limited,
-  // or no DCM.
-  [[nodiscard]] double payload_bound_bytes_per_s() const;
 };
 
 // Where the supervisor is, and `weir run` meets it.

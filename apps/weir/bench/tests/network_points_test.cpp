@@ -1,0 +1,96 @@
+#include "weir_catch.hpp"
+#include <weir/bench/network.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/config/lab_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/lab/plan.hpp>
+
+#include <boost/json.hpp>
+
+namespace weir::bench {
+namespace {
+
+TEST_CASE("a sweep has every combination, windows only of shapers that have them") {
+  NetworkOptions options;
+  options.shapers = {"none", "byte-credits", "fragment-credits"};
+  options.window_bytes = {36'000, 72'000};
+  options.window_fragments = {1, 2, 4};
+  options.congestion = {"cubic", "bbr"};
+  const auto points = expand(options);
+  REQUIRE(points.size() == 2 * (1 + 2 + 3));
+  CHECK(points[0].shaper == "none");
+  CHECK(points[0].allowed_bytes() == 0);
+  CHECK(points[2].window_bytes == 36'000);
+  CHECK(points[2].window_fragments == 0);
+  CHECK(points.back().window_fragments == 4);
+  CHECK(points.back().allowed_bytes() == 4 * 65'536);
+  CHECK(points.back().congestion == "bbr");
+}
+
+TEST_CASE("in incast there is one DCM, all to all a readout and some DCMs on each host") {
+  NetworkOptions options;
+  CHECK(expand(options).front().dcms == 1);
+  options.pattern = Pattern::all_to_all;
+  options.readouts = {6};
+  CHECK(expand(options).front().dcms == 12);
+}
+
+TEST_CASE("the farm and the lab of every kind of point are good") {
+  NetworkOptions options;
+  options.shapers = {"none", "byte-credits", "fragment-credits", "diatcp", "paced", "adaptive"};
+  options.window_segments = {0, 4};
+  options.fragment_bytes = {1'024, 1'048'576};
+  options.fragments = {1, 12};
+  options.loads = {0, 0.5};
+  options.trace = 10;
+  for (const Pattern pattern : {Pattern::incast, Pattern::all_to_all}) {
+    options.pattern = pattern;
+    for (const NetworkPoint& point : expand(options)) {
+      const std::string text = farm_text(point, options, point.load * 100);
+      INFO(describe(point) << "\n" << text);
+      const auto farm = config::read_farm(text, "farm.yaml");
+      REQUIRE(farm.has_value());
+      CHECK(config::to_text(config::validate(farm->farm, farm->locations)).empty());
+      const auto plan = config::expand(farm->farm, farm->locations);
+      REQUIRE(plan.has_value());
+      const auto lab_file = config::read_lab(lab_text(point, options), "lab.yaml");
+      REQUIRE(lab_file.has_value());
+      const auto lab = lab::plan_lab(*lab_file, &*plan);
+      REQUIRE(lab.has_value());
+      CHECK(lab->hosts.size() == (pattern == Pattern::incast ? 9 : 8));
+    }
+  }
+}
+
+TEST_CASE("figures are medians over the rounds, each on its own; latencies are of all rounds") {
+  NetworkResult result;
+  for (const double value : {3.0, 1.0, 2.0}) {
+    NetworkRun run;
+    run.after_1s.goodput_bytes_per_s = value;
+    run.after_1s.p99_us = 10 - value;
+    run.serialisation_us = 5;
+    run.latency_us.record(100);
+    result.runs.push_back(run);
+  }
+  const NetworkRun run = result.medians();
+  CHECK(run.after_1s.goodput_bytes_per_s == 2);
+  CHECK(run.after_1s.p99_us == 8);
+  CHECK(run.latency_us.count() == 3);
+}
+
+TEST_CASE("a line says what was set, and latencies over the time that a slice alone takes") {
+  NetworkOptions options;
+  NetworkResult result{expand(options).front(), {NetworkRun()}};
+  result.runs[0].serialisation_us = 22'000;
+  result.runs[0].after_1s.p99_us = 33'000;
+  const auto line = boost::json::parse(to_json_line(result, options)).as_object();
+  CHECK(line.at("bench").as_string() == "incast");
+  CHECK(line.at("window_bytes").to_number<int>() == 72'000);
+  CHECK(line.at("port_rate").as_string() == "200mbit");
+  CHECK(line.at("p99_over_serialisation").to_number<double>() == 1.5);
+  CHECK(line.at("after_1s").at("p99_us").to_number<double>() == 33'000);
+  CHECK(line.at("rounds").to_number<int>() == 1);
+}
+
+}  // namespace
+}  // namespace weir::bench

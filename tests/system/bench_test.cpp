@@ -1,0 +1,44 @@
+// `weir bench incast`: one short point, measured and written down. Needs root; without it the test says
+// SKIPPED, and ctest shows it.
+#include "needs_root.hpp"
+#include "process.hpp"
+#include "weir_catch.hpp"
+
+#include <boost/json.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+using namespace weir::system_test;
+namespace json = boost::json;
+
+TEST_CASE("a point of incast is a line of JSON, and a table with data and scripts of its figures") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const std::filesystem::path out = folder.path() / "out";
+  const CommandEnd end = run_command(folder, "weir",
+                                     {"bench", "incast", "--rate", "50mbit", "--sizes", "16384", "--seconds",
+                                      "3", "--trace", "5", "--out", out.string(), "--name", "short"});
+  INFO(end.err);
+  REQUIRE(end.status == 0);
+  const json::object line = json::parse(end.out).as_object();
+  CHECK(line.at("bench").as_string() == "incast");
+  CHECK(line.at("readouts").to_number<int>() == 8);
+  const double share = line.at("after_1s").at("share_of_theory").to_number<double>();
+  CHECK(share > 0.3);
+  CHECK(share < 1.05);
+  CHECK(line.at("after_1s").at("p99_us").to_number<double>() > 0);
+  CHECK(line.at("theoretical_goodput_bytes_per_s").to_number<double>() ==
+        Approx(50e6 / 8 * 1448 / 1538).epsilon(0.01));
+  CHECK(line.at("machine_cpu_s_per_s").to_number<double>() > 0);
+  CHECK_THAT(read_file(out / "short.md"), ContainsSubstring("weir bench incast --rate 50mbit"));
+  CHECK(json::parse(read_file(out / "short.jsonl")).is_object());
+  CHECK(std::filesystem::exists(out / "short-distribution.dat"));
+  CHECK_THAT(read_file(out / "short-arrivals.gp"), ContainsSubstring("set output 'short-arrivals.svg'"));
+}
+
+}  // namespace

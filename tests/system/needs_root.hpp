@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdio>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// What tests of virtual networks need.
+namespace weir::system_test {
+
+inline bool may_make_namespaces() {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(::unshare(CLONE_NEWNET) == 0 ? 0 : 1);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace weir::system_test
+
+// ctest looks for these words.
+#define NEEDS_ROOT()                                  \
+  if (!weir::system_test::may_make_namespaces()) {    \
+    std::puts("SKIPPED: virtual networks need root"); \
+    return;                                           \
+  }                                                   \
+  static_cast<void>(0)
