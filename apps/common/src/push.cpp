@@ -35,6 +35,8 @@ PushTiming push_timing(const v1::Farm& farm) {
   PushTiming timing;
   timing.barrel = farm.readout().shaper() == v1::ReadoutSettings::SHAPER_BARREL;
   timing.slot_ns = std::max<DurationNs>(1, slot_ns(farm));
+  const auto mode = farm.trigger().mode();
+  timing.timed = mode != v1::TriggerSettings::MODE_FILE && mode != v1::TriggerSettings::MODE_NETWORK;
   timing.group = farm.readout().barrel_group();
   timing.held_back = farm.readout().cut_off_bytes() > 0 ? farm.readout().cut_off_slices() : 0;
   return timing;

@@ -65,7 +65,8 @@ void DcmNode::open_pushed(assembly::Assignment assignment, bool bound) {
 void DcmNode::set_due(Work& work) {
   const assembly::Assignment& assignment = work.slice->assignment;
   const DurationNs slice_ns = work.unbound ? pushing_->slice_ns : assignment.duration;
-  const TimeNs since = work.unbound ? now_ns_ : now_ns_ - (environment_.clock.utc_ns() - assignment.time);
+  const UtcNs utc_ns = environment_.clock.utc_ns();
+  const TimeNs since = work.unbound ? now_ns_ : pushing_->timing.moment(assignment.time, now_ns_, utc_ns);
   work.due_ns = since + pushing_->timing.latest_ns(readouts_.size(), slice_ns);
 }
 

@@ -53,6 +53,7 @@ std::unique_ptr<PushSender> PushSender::make(const node::Setup& setup) {
 PushSender::PushSender(const node::Setup& setup, const shaping::BarrelSettings& settings)
     : sources_(setup.identity.sources),
       checksums_(setup.farm.run().checksums()),
+      timing_(node::push_timing(setup.farm)),
       clock_offset_max_ns_(static_cast<DurationNs>(setup.farm.readout().clock_offset_ms() * 1e6)),
       barrel_(settings),
       links_(settings.collectors) {

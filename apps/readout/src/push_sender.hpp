@@ -32,6 +32,7 @@ class PushSender {
   // The supervisor's clock when it sent an announcement, and this readout's now.
   void compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns);
 
+  [[nodiscard]] const node::PushTiming& timing() const { return timing_; }
   // Asked of the buffer by the caller: one probe for each source. `ready_ns`: the end of the slice.
   void expect(SliceId slice, TimeNs ready_ns);
   // The answer to a probe.
@@ -66,6 +67,7 @@ class PushSender {
 
   std::vector<SourceId> sources_;  // ascending
   bool checksums_;
+  node::PushTiming timing_;
   DurationNs clock_offset_max_ns_;
   assignment::DestinationTable destinations_;
   shaping::Barrel barrel_;

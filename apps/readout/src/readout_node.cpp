@@ -98,7 +98,7 @@ void ReadoutNode::expect_to_push(const v1::Announce& announce) {
   if (announce.utc_ns() != 0) push_->compare_clocks(announce.utc_ns(), utc, now);
   for (int i = 0; i < announce.slice_size(); ++i) {
     const SliceId slice(announce.slice(i));
-    push_->expect(slice, now + (announce.time_ns(i) + announce.duration_ns() - utc));
+    push_->expect(slice, push_->timing().moment(announce.time_ns(i), now, utc) + announce.duration_ns());
     source::RequestedFragment probe;
     probe.connection = PushSender::kProbe;
     probe.slice = slice;

@@ -140,3 +140,27 @@ TEST_CASE("a front-end needs a plugin, and is waited for shorter than a slice is
   CHECK_THAT(warnings("source: {kind: udp, wait_ms: 2000}\n"),
              Catch::ContainsSubstring("source.wait_ms: a slice is given up after dcm.deadline_ms, 1000 ms"));
 }
+
+TEST_CASE("push running needs to know its slots, its limit, and delays for a cut-off") {
+  CHECK(errors("run: {mode: push}\nreadout: {count: 2}\n") ==
+        "farm.yaml:2: readout.slot_ms: needed by readout.shaper 'barrel' where trigger.mode is not 'clock', "
+        "'rate' or 'poisson'");
+  CHECK(errors("run: {mode: push}\ntrigger: {mode: clock}\n").empty());
+  CHECK(errors("run: {mode: push}\nreadout: {shaper: direct}\n").empty());
+  CHECK(errors("run: {mode: push}\ntrigger: {mode: clock}\nreadout: {on_overrun: drop}\n") ==
+        "farm.yaml:3: readout.overrun_bytes: needed by readout.on_overrun 'truncate' and 'drop'");
+  CHECK_THAT(errors("run: {mode: push}\nreadout: {shaper: direct, cut_off_bytes: 5}\n"),
+             Catch::ContainsSubstring("readout.cut_off_bytes: needs readout.shaper 'barrel'"));
+  CHECK(errors("readout: {on_overrun: drop, slot_ms: 1}\n").empty());  // pull
+}
+
+TEST_CASE("more delays than DCMs, and more slices under way than may be, are warnings") {
+  const std::string farm =
+      "run: {mode: push}\ntrigger: {mode: clock}\nreadout:\n  count: 16\n  barrel_group: ";
+  CHECK(warnings(farm + "2\ndcm: {count: 8}\n").empty());
+  CHECK(warnings(farm + "2\ndcm: {count: 4}\n") ==
+        "farm.yaml:5: readout.barrel_group: 2 makes 8 delays, more than there are DCMs, 4: readouts of two "
+        "delays send to one DCM at a time; 4 is the least that fits");
+  CHECK_THAT(warnings(farm + "2\ndcm: {count: 8, push_active_slices: 2}\n"),
+             Catch::ContainsSubstring("dcm.push_active_slices: 2 is below the 3 slices"));
+}

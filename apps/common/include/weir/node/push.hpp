@@ -21,6 +21,12 @@ struct PushTiming {
   std::uint32_t group = 1;      // readouts of one delay
   std::uint32_t held_back = 0;  // slots more for everyone, for the burst cut-off
 
+  bool timed = true;  // triggers happen when they say; from files and from outside they may say anything
+
+  // The trigger's moment on this machine's monotonic clock, never after now.
+  [[nodiscard]] TimeNs moment(UtcNs trigger, TimeNs now_ns, UtcNs utc_ns) const {
+    return timed && trigger < utc_ns ? now_ns - (utc_ns - trigger) : now_ns;
+  }
   // Slots that this readout waits.
   [[nodiscard]] std::uint32_t delay_slots(std::size_t readout) const;
   // From the trigger's time until the last of so many readouts begins to send a slice of this length.
