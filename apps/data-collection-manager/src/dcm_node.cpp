@@ -172,6 +172,7 @@ void DcmNode::pass(TimeNs now_ns) {
   open_assigned();
   drop_silent_readouts();
   tell_partial_frames();
+  tell_out_of_order();
   if (pushing_) ask_for_overdue();
   if (run_begun_) collector_->pass(now_ns);
   filter_completed();

@@ -53,8 +53,9 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
  private:
   struct Readout {
     std::unique_ptr<messages::Link> link;
-    assembly::Reception reception;  // the frame that is being received
-    std::uint64_t told_bytes = 0;   // of that frame, those that the collector knows of
+    assembly::Reception reception;   // the frame that is being received
+    std::uint64_t out_of_order = 0;  // of this connection, when it was last looked at
+    std::uint64_t told_bytes = 0;    // of that frame, those that the collector knows of
     std::vector<std::byte> frames;
     std::uint64_t received_when_silent = 0;  // bytes, when it was last found silent
   };
@@ -112,6 +113,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   [[nodiscard]] std::shared_ptr<const Selection> first_selection(const assembly::Slice& slice) const;
   static Work& work_of(const assembly::Slice& slice);
   void tell_partial_frames();
+  void tell_out_of_order();
   void drop_silent_readouts();
   void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes);
   void write_trace() const;
@@ -150,6 +152,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   metrics::Histogram decision_latency_;  // assignment to decision, us
   ArrivalTrace trace_;
   std::string failure_;
+  TimeNs looked_ns_ = 0;             // at the connections' order of segments
   std::uint64_t stalled_token_ = 0;  // the job that was last seen to stall
   bool run_begun_ = false;
   bool ending_ = false;

@@ -29,6 +29,20 @@ void DcmNode::tell_partial_frames() {
   }
 }
 
+// A window that is too large for the port shows in segments that overtake lost ones.
+void DcmNode::tell_out_of_order() {
+  if (!collector_->shaper().learns() || now_ns_ - looked_ns_ < shaping::kLookEvery) return;
+  looked_ns_ = now_ns_;
+  std::uint64_t fresh = 0;
+  for (Readout& readout : readouts_) {
+    if (!readout.link || !readout.link->ready()) continue;
+    const std::uint64_t seen = readout.link->peer().stream().out_of_order();
+    if (seen > readout.out_of_order) fresh += seen - readout.out_of_order;
+    readout.out_of_order = seen;
+  }
+  if (fresh > 0) collector_->shaper().out_of_order(fresh, now_ns_);
+}
+
 // A readout that is stopped, or whose host is gone, breaks no connection, and holds all that it was asked
 // for.
 void DcmNode::drop_silent_readouts() {

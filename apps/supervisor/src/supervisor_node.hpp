@@ -78,7 +78,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   std::vector<std::string> faults_text_;  // besides the machine's
   std::uint64_t next_slice_ = 0;          // above all that were announced
   bool directory_changed_ = false;
-  bool ports_changed_ = false;  // who is there, or what is known of a port
+  bool ports_changed_ = false;           // who is there, or what is known of a port
   std::uint32_t destinations_told_ = 0;  // number of their epoch
   TimeNs begun_ns_ = 0;
   UtcNs begun_utc_ = 0;

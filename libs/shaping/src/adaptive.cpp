@@ -13,7 +13,7 @@ constexpr double kFirstWindow = 14 * kSegment;
 // count.
 constexpr double kEnoughInSlice = 12;
 constexpr double kEnoughMin = 14 * kSegment;
-constexpr double kEnoughMax = 19 * kSegment;  // a buffer of 30 kB holds it
+constexpr double kEnoughMax = 32 * kSegment;
 constexpr double kFloor = 6 * kSegment;
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
@@ -45,11 +45,11 @@ constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause 
 constexpr DurationNs kDrainEveryMax = 4 * kSecond;
 constexpr DurationNs kDrainMin = kMillisecond;
 constexpr DurationNs kStallMin = 50 * kMillisecond;
-constexpr DurationNs kStallResponses = 16;  // usual response times
+constexpr DurationNs kStallResponses = 16;           // usual response times
 constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
 constexpr double kBackOff = 0.7;
-constexpr DurationNs kLookEvery = 10 * kMillisecond;
-constexpr double kForget = 1.0001;  // of the ceiling, per epoch
+constexpr std::uint64_t kReordered = 4;  // so many may be a host's own doing
+constexpr double kForget = 1.0001;       // of the ceiling, per epoch
 
 constexpr double kContended = 0.47;  // of the port's own rate: somebody else is there
 constexpr double kContendedEnough = 0.53;
@@ -90,6 +90,10 @@ void Adaptive::move_to(double window) {
   const double least = std::max(kFloor, std::min(enough_ / share_.members, ceiling_));
   target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
+}
+
+void Adaptive::out_of_order(std::uint64_t segments, TimeNs now_ns) {
+  if (segments >= kReordered) back_off(now_ns);
 }
 
 void Adaptive::set_slice_bytes(std::uint64_t bytes) {

@@ -19,6 +19,7 @@ class Adaptive final : public ByteWindow {
   bool learns() const override { return true; }
   void response(const Response& response, TimeNs now_ns) override;
   void end_of_pass(bool wanting, TimeNs now_ns) override;
+  void out_of_order(std::uint64_t segments, TimeNs now_ns) override;
   void set_slice_bytes(std::uint64_t bytes) override;
   void set_share(const PortShare& share) override;
   DurationNs base_ns() const override { return base_ns_; }

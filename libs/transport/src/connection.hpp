@@ -27,6 +27,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void close();
   void flush();
   [[nodiscard]] ports::StreamCounters counters() const;
+  [[nodiscard]] std::uint64_t out_of_order() const;
   [[nodiscard]] const std::string& peer() const { return peer_; }
   // The reactor goes: nothing of this connection may touch it any more.
   void detach_from_core();

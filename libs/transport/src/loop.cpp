@@ -44,6 +44,7 @@ class TcpStream final : public ports::Stream {
   std::size_t unsent_bytes() const override { return connection_->unsent_bytes(); }
   void pause_receiving(bool paused) override { connection_->pause_receiving(paused); }
   void close() override { connection_->close(); }
+  std::uint64_t out_of_order() const override { return connection_->out_of_order(); }
   ports::StreamCounters counters() const override { return connection_->counters(); }
   std::string peer() const override { return connection_->peer(); }
 

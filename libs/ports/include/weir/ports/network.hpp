@@ -70,6 +70,8 @@ class Stream {
   // Stops asking for receive space until false again: back-pressure through TCP itself.
   virtual void pause_receiving(bool paused) = 0;
   virtual void close() = 0;
+  // Segments that came after a later one, since the connection began: one before them was lost, mostly.
+  [[nodiscard]] virtual std::uint64_t out_of_order() const { return 0; }
   [[nodiscard]] virtual StreamCounters counters() const = 0;
   [[nodiscard]] virtual std::string peer() const = 0;  // "host:port", for messages to people
 };

@@ -10,6 +10,7 @@
 
 namespace weir::shaping {
 
+constexpr DurationNs kLookEvery = 20 * kMillisecond;
 constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
 
 // One request to one readout.
@@ -67,6 +68,9 @@ class Shaper {
   virtual void response(const Response& response, TimeNs now_ns) { (void)response, (void)now_ns; }
   // Once per pass, after its arrivals and requests. `wanting`: some demand was refused in it.
   virtual void end_of_pass(bool wanting, TimeNs now_ns) { (void)wanting, (void)now_ns; }
+  // Segments that came out of order, from all readouts, since the last call: the port has lost some. Every
+  // kLookEvery or so.
+  virtual void out_of_order(std::uint64_t segments, TimeNs now_ns) { (void)segments, (void)now_ns; }
   // Payload of a slice, about: a window that is small beside it costs no time.
   virtual void set_slice_bytes(std::uint64_t bytes) { (void)bytes; }
   virtual void set_share(const PortShare& share) { (void)share; }
