@@ -53,9 +53,11 @@ constexpr double kForget = 1.0001;       // of the ceiling, per epoch
 
 constexpr double kContended = 0.47;  // of the port's own rate: somebody else is there
 constexpr double kContendedEnough = 0.53;
-constexpr int kContendedEpochs = 3;
-constexpr double kPush = 1.25;
+constexpr int kContendedEpochs = 2;
+constexpr std::uint32_t kContendedResponses = 16;
+constexpr double kPush = 1.5;
 constexpr double kPushGain = 1.05;
+constexpr int kPushesInVain = 5;  // one after another: the port is slower
 constexpr DurationNs kPushAgain = 5 * kSecond;
 
 }  // namespace
@@ -92,8 +94,13 @@ void Adaptive::move_to(double window) {
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
 }
 
+bool Adaptive::contended() const {
+  return share_.members == 1 && alone_rate_ > 0 && rate_ < kContendedEnough * alone_rate_;
+}
+
 void Adaptive::out_of_order(std::uint64_t segments, TimeNs now_ns) {
-  if (segments >= kReordered) back_off(now_ns);
+  // Beside somebody who fills the buffer by himself there are losses whatever the window is.
+  if (segments >= kReordered && !contended()) back_off(now_ns);
 }
 
 void Adaptive::set_slice_bytes(std::uint64_t bytes) {
@@ -158,12 +165,13 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   }
   const bool starting = phase_ == Phase::start_up;
   if (epoch_.limited_ns < (starting ? kStartEpoch : kEpoch)) return;
-  if (epoch_.responses < (starting ? kStartResponses : kResponses)) return;
+  if (epoch_.responses < (starting ? kStartResponses : contended() ? kContendedResponses : kResponses))
+    return;
   finish_epoch(now_ns);
 }
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
-  const double rate = epoch_.rate();
+  const double rate = rate_ = epoch_.rate();
   const DurationNs fast = epoch_.quantile(kFast);
   usual_ns_ = epoch_.quantile(kUsual);
   mean_response_ = static_cast<double>(epoch_.response_bytes) / std::max(1U, epoch_.responses);
@@ -242,6 +250,9 @@ void Adaptive::contend(double rate, TimeNs now_ns) {
   if (before_push_rate_ > 0 && rate < before_push_rate_ * kPushGain) {
     move_to(before_push_window_);
     before_push_rate_ = 0;
+    low_epochs_ = 0;
+    if (++pushes_in_vain_ < kPushesInVain) return;
+    pushes_in_vain_ = 0;
     no_push_until_ns_ = now_ns + kPushAgain;
     alone_rate_ = full_rate_ = 0;
     rates_seen_ = 0;
@@ -249,9 +260,11 @@ void Adaptive::contend(double rate, TimeNs now_ns) {
     low_epochs_ = 0;
     return;
   }
+  if (before_push_rate_ > 0) pushes_in_vain_ = 0;
   before_push_rate_ = rate;
   before_push_window_ = target_;
   low_epochs_ = 0;
+  ceiling_ = std::max(ceiling_, target_ * kPush);
   move_to(target_ * kPush);
 }
 
@@ -269,7 +282,6 @@ void Adaptive::back_off(TimeNs now_ns) {
   phase_ = Phase::steady;
   ceiling_ = target_ * kBackOff;
   before_push_rate_ = 0;
-  no_push_until_ns_ = now_ns + kPushAgain;
   move_to(target_ * kBackOff);
 }
 

@@ -43,6 +43,7 @@ class Adaptive final : public ByteWindow {
   void start_up(double rate, DurationNs fast);
   void steady(double rate, DurationNs fast, TimeNs now_ns);
   [[nodiscard]] double standing(double rate, DurationNs fast) const;
+  [[nodiscard]] bool contended() const;
   void contend(double rate, TimeNs now_ns);
   void note_rate(double rate);
   [[nodiscard]] double late_rate() const;
@@ -79,11 +80,13 @@ class Adaptive final : public ByteWindow {
   double best_rate_ = 0;  // start-up: of the best epoch
   double full_rate_ = 0;  // of late, when the port was full; bytes per ns
 
+  double rate_ = 0;        // of the last epoch
   double alone_rate_ = 0;  // the port's own, as far as known
   int low_epochs_ = 0;
   double before_push_rate_ = 0;  // contending: what the last larger window is compared with
   double before_push_window_ = 0;
   TimeNs no_push_until_ns_ = 0;
+  int pushes_in_vain_ = 0;
 
   std::vector<TimeNs> last_arrival_ns_;  // by readout
   TimeNs backed_off_ns_ = -kSecond;
