@@ -127,6 +127,9 @@ class Collector {
   Issue ask_for(Gathering& gathering, TimeNs now_ns);
   [[nodiscard]] std::optional<std::size_t> choose_readout(const Gathering& gathering);
   [[nodiscard]] std::uint64_t bytes_left(const Gathering& gathering, std::uint32_t readout) const;
+  // The first rest of a fragment that is wanted of this readout, or the end.
+  [[nodiscard]] std::vector<assembly::RangeWanted>::iterator range_of(Gathering& gathering,
+                                                                      std::uint32_t readout) const;
   // The next request to this readout; empty when nothing is wanted of it any more.
   [[nodiscard]] std::optional<Piece> next_piece(Gathering& gathering, std::uint32_t readout);
   [[nodiscard]] std::optional<Piece> next_sources(Gathering& gathering, std::uint32_t readout);

@@ -3,7 +3,6 @@
 #include "collector.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace weir::dcm {
 namespace {
@@ -106,10 +105,15 @@ std::uint64_t Collector::bytes_left(const Gathering& gathering, std::uint32_t re
   return left;
 }
 
-std::optional<Collector::Piece> Collector::next_piece(Gathering& gathering, std::uint32_t readout) {
-  const auto range = std::find_if(gathering.ranges.begin(), gathering.ranges.end(), [&](const auto& wanted) {
+std::vector<assembly::RangeWanted>::iterator Collector::range_of(Gathering& gathering,
+                                                                 std::uint32_t readout) const {
+  return std::find_if(gathering.ranges.begin(), gathering.ranges.end(), [&](const auto& wanted) {
     return assembler_.sources()[wanted.source].readout == readout;
   });
+}
+
+std::optional<Collector::Piece> Collector::next_piece(Gathering& gathering, std::uint32_t readout) {
+  const auto range = range_of(gathering, readout);
   if (range == gathering.ranges.end()) return next_sources(gathering, readout);
   Piece piece;
   piece.range = true;
@@ -166,8 +170,10 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
     }
   }
   piece.end = at;
-  if (piece.fragments == 0) part.next = at;
-  if (piece.fragments == 0) return std::nullopt;  // an earlier step brought them all
+  if (piece.fragments == 0) {  // an earlier step brought them all
+    part.next = at;
+    return std::nullopt;
+  }
   if (most > 0) piece.length = payload_of(all_known ? whole_up_to(most) : most);
   return piece;
 }
@@ -197,10 +203,7 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
   add_entry(flow, asked_sources_, piece.all,
             {slice.id(), slice.attempt(), wire::kAllSources, piece.offset, piece.length});
   if (piece.range) {
-    const auto range = std::find_if(
-        gathering.ranges.begin(), gathering.ranges.end(),
-        [&](const auto& wanted) { return assembler_.sources()[wanted.source].readout == readout; });
-    gathering.ranges.erase(range);
+    gathering.ranges.erase(range_of(gathering, readout));
   } else {
     note_asked(slice, piece);
     part.next = piece.end;

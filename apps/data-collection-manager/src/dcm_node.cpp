@@ -1,5 +1,6 @@
 #include "dcm_node.hpp"
 
+#include "settings.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/node/report.hpp>
 
@@ -23,73 +24,6 @@ std::uint64_t microseconds(DurationNs ns) {
   return ns > 0 ? static_cast<std::uint64_t>(ns / kMicrosecond) : 0;
 }
 
-const char* shaper_name(const v1::Farm& farm) {
-  switch (farm.dcm().shaper()) {
-    case v1::DcmSettings::SHAPER_NONE:
-      return "none";
-    case v1::DcmSettings::SHAPER_BYTE_CREDITS:
-      return "byte-credits";
-    case v1::DcmSettings::SHAPER_FRAGMENT_CREDITS:
-      return "fragment-credits";
-    case v1::DcmSettings::SHAPER_DIATCP:
-      return "diatcp";
-    case v1::DcmSettings::SHAPER_PACED:
-      return "paced";
-    case v1::DcmSettings::SHAPER_ADAPTIVE:
-      return "adaptive";
-  }
-  return "none";
-}
-
-shaping::ShaperSettings shaper_settings(const v1::DcmSettings& dcm, std::size_t readouts) {
-  shaping::ShaperSettings settings;
-  settings.readouts = static_cast<std::uint32_t>(readouts);
-  settings.window_bytes = dcm.window_bytes();
-  settings.window_fragments = dcm.window_fragments();
-  settings.range_bytes = dcm.range_bytes();
-  settings.bytes_per_s = dcm.pace_bytes_per_s();
-  settings.burst_bytes = dcm.pace_burst_bytes();
-  settings.pace_pairs = dcm.pace_pairs();
-  return settings;
-}
-
-shaping::ReadoutOrder readout_order(const v1::DcmSettings& dcm) {
-  switch (dcm.readout_order()) {
-    case v1::DcmSettings::READOUT_ORDER_IN_ORDER:
-      return shaping::ReadoutOrder::in_order;
-    case v1::DcmSettings::READOUT_ORDER_ROTATED:
-      return shaping::ReadoutOrder::rotated;
-    case v1::DcmSettings::READOUT_ORDER_LEAST_LOADED:
-      break;
-  }
-  return shaping::ReadoutOrder::least_loaded;
-}
-
-assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
-  const v1::DcmSettings& dcm = farm.dcm();
-  assembly::AssemblySettings settings;
-  settings.slices_max = dcm.slices_max();
-  settings.fragment_bytes_max = static_cast<std::uint32_t>(dcm.fragment_bytes_max());
-  settings.range_bytes = static_cast<std::uint32_t>(dcm.range_bytes());
-  settings.deadline_ns = dcm.deadline_ms() * kMillisecond;
-  settings.order = dcm.order() == v1::DcmSettings::ORDER_ID ? assembly::ReleaseOrder::by_id
-                                                            : assembly::ReleaseOrder::as_completed;
-  settings.checksums = farm.run().checksums();
-  return settings;
-}
-
-std::vector<assembly::SourceInfo> source_table(const config::FarmPlan& plan) {
-  std::vector<assembly::SourceInfo> sources;
-  for (const config::NodePlan* readout : plan.of_role(config::Role::readout)) {
-    for (const SourceId source : readout->sources) {
-      if (std::binary_search(plan.masked.begin(), plan.masked.end(), source)) continue;
-      sources.push_back({source, readout->index.value});
-    }
-  }
-  std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  return sources;
-}
-
 }  // namespace
 
 DcmNode::DcmNode(const node::Setup& setup, Environment environment)
@@ -103,17 +37,8 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
   const std::size_t readouts = setup_.plan.of_role(config::Role::readout).size();
   assembler_ =
       std::make_unique<assembly::Assembler>(assembly_settings(setup_.farm), source_table(setup_.plan), pool_);
-  auto shaper = shaping::make_shaper(shaper_name(setup_.farm), shaper_settings(setup_.farm.dcm(), readouts));
-  WEIR_ASSERT(shaper.has_value());
-  CollectorSettings collecting;
-  collecting.assembly = assembly_settings(setup_.farm);
-  collecting.readouts = static_cast<std::uint32_t>(readouts);
-  collecting.memory_bytes = pool_.bytes_total();
-  collecting.grace_ns = setup_.farm.dcm().grace_ms() * kMillisecond;
-  collecting.order = readout_order(setup_.farm.dcm());
-  const std::size_t dcms = std::max<std::size_t>(1, setup_.plan.of_role(config::Role::dcm).size());
-  collecting.first_readout = static_cast<std::uint32_t>(setup_.self.index.value * readouts / dcms);
-  collector_ = std::make_unique<Collector>(collecting, *assembler_, pool_, std::move(*shaper));
+  collector_ = std::make_unique<Collector>(collector_settings(setup_, pool_.bytes_total()), *assembler_,
+                                           pool_, make_shaper(setup_));
   outlet_ = std::make_unique<Outlet>(setup_.identity, setup_.limits, peer_counters_,
                                      setup_.farm.network().reconnect_ms() * kMillisecond,
                                      [this](SliceId slice, Attempt, StoreEpoch) { on_stored(slice); });

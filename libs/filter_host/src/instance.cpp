@@ -1,5 +1,6 @@
 #include <weir/base/hash.hpp>
 #include <weir/filter_host/instance.hpp>
+#include <weir/plugin_loader/guarded.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -8,28 +9,11 @@
 namespace weir::filter_host {
 namespace {
 
-constexpr std::uint32_t kErrorTextSize = 512;
+using plugin_loader::guarded;
+using plugin_loader::kErrorTextSize;
+using plugin_loader::text_of;
+
 constexpr std::size_t kKeepCapacityMax = std::size_t{1} << 20;
-
-// Runs a function of the plugin; false, with the reason in `error`, when it throws.
-template <class Call>
-bool guarded(char* error, Call call) {
-  try {
-    call();
-    return true;
-  } catch (const std::exception& e) {
-    std::strncpy(error, e.what(), kErrorTextSize - 1);
-  } catch (...) {
-    std::strncpy(error, "an exception", kErrorTextSize - 1);
-  }
-  return false;
-}
-
-// Plugins are asked to end their text with a zero byte; the buffer's last byte is ours, and stays one.
-std::string_view text_of(char* error) {
-  error[kErrorTextSize - 1] = 0;
-  return error[0] == 0 ? "it gave no reason" : std::string_view(error);
-}
 
 void sort_unique(std::vector<std::uint32_t>& sources) {
   std::sort(sources.begin(), sources.end());

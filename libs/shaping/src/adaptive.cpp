@@ -62,6 +62,12 @@ constexpr DurationNs kPushAgain = 5 * kSecond;
 
 }  // namespace
 
+void Adaptive::Epoch::begin() {
+  limited_ns = 0;
+  bytes = response_bytes = 0;
+  responses = 0;
+}
+
 double Adaptive::Epoch::rate() const {
   return limited_ns > 0 ? static_cast<double>(bytes) / static_cast<double>(limited_ns) : 0;
 }
@@ -80,7 +86,7 @@ Adaptive::Adaptive(const ShaperSettings& settings)
       enough_(kEnoughMin),
       ceiling_(kWindowMax),
       drain_every_ns_(kDrainEvery),
-      last_arrival_ns_(settings.readouts) {}
+      waiting_since_ns_(settings.readouts) {}
 
 std::uint64_t Adaptive::piece_bytes() const {
   if (range_bytes() > 0) return range_bytes();
@@ -126,9 +132,14 @@ DurationNs Adaptive::base() const {
   return std::min(base_ns_, share_.base_ns);
 }
 
+void Adaptive::take(const Demand& demand, TimeNs now_ns) {
+  if (accounts_.of(demand.readout) == 0) waiting_since_ns_[demand.readout] = now_ns;
+  ByteWindow::take(demand, now_ns);
+}
+
 void Adaptive::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
   ByteWindow::arrived(readout, bytes, now_ns);
-  last_arrival_ns_[readout] = now_ns;
+  waiting_since_ns_[readout] = now_ns;
   pass_bytes_ += bytes;
 }
 
@@ -175,10 +186,7 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   const DurationNs fast = epoch_.quantile(kFast);
   usual_ns_ = epoch_.quantile(kUsual);
   mean_response_ = static_cast<double>(epoch_.response_bytes) / std::max(1U, epoch_.responses);
-  epoch_.response_bytes = 0;
-  epoch_.limited_ns = 0;
-  epoch_.bytes = 0;
-  epoch_.responses = 0;
+  epoch_.begin();
   ceiling_ = std::min(kWindowMax, ceiling_ * kForget);
   if (now_ns - backed_off_ns_ < kForgive) return;
   note_rate(rate);
@@ -269,9 +277,9 @@ void Adaptive::contend(double rate, TimeNs now_ns) {
 }
 
 bool Adaptive::stalled(TimeNs now_ns) const {
-  for (std::uint32_t readout = 0; readout < last_arrival_ns_.size(); ++readout) {
-    if (accounts_.of(readout) == 0 || last_arrival_ns_[readout] == 0) continue;
-    if (now_ns - last_arrival_ns_[readout] > std::max(kStallMin, kStallResponses * usual_ns_)) return true;
+  for (std::uint32_t readout = 0; readout < waiting_since_ns_.size(); ++readout) {
+    if (accounts_.of(readout) == 0) continue;
+    if (now_ns - waiting_since_ns_[readout] > std::max(kStallMin, kStallResponses * usual_ns_)) return true;
   }
   return false;
 }
@@ -298,9 +306,7 @@ void Adaptive::end_drain(TimeNs now_ns) {
   if (drain_base_ns_ > 0) base_ns_ = drain_base_ns_;
   drain_every_ns_ = std::min(2 * drain_every_ns_, kDrainEveryMax);
   next_drain_ns_ = now_ns + drain_every_ns_;
-  epoch_.limited_ns = 0;
-  epoch_.bytes = 0;
-  epoch_.responses = 0;
+  epoch_.begin();
   was_wanting_ = false;
   move_to(target_);
 }

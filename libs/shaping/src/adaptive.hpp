@@ -14,6 +14,7 @@ class Adaptive final : public ByteWindow {
  public:
   explicit Adaptive(const ShaperSettings& settings);
 
+  void take(const Demand& demand, TimeNs now_ns) override;
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) override;
   std::uint64_t piece_bytes() const override;
   bool learns() const override { return true; }
@@ -35,6 +36,7 @@ class Adaptive final : public ByteWindow {
     std::uint64_t response_bytes = 0;
     std::array<std::uint32_t, 512> times_us10{};  // response times, 0.1 us, the latest ones
 
+    void begin();
     [[nodiscard]] double rate() const;                // bytes per ns
     [[nodiscard]] DurationNs quantile(double share);  // of the response times
   };
@@ -88,7 +90,7 @@ class Adaptive final : public ByteWindow {
   TimeNs no_push_until_ns_ = 0;
   int pushes_in_vain_ = 0;
 
-  std::vector<TimeNs> last_arrival_ns_;  // by readout
+  std::vector<TimeNs> waiting_since_ns_;  // by readout: for the next bytes of what it owes
   TimeNs backed_off_ns_ = -kSecond;
   TimeNs looked_ns_ = 0;
 };

@@ -169,4 +169,14 @@ TEST_CASE("at low load slices take hardly longer than their serialisation") {
   CHECK(collector.lost == 0);
 }
 
+TEST_CASE("a readout that is asked seldom does not stall: the window stays as it is") {
+  PortModel model({});
+  auto& collector = model.add(make("adaptive", 8), 8, 64U << 10U);
+  collector.slices_per_s = 5;
+  const std::uint64_t window = collector.shaper->window();
+  model.run_until(4 * kSecond);
+  CHECK(collector.latencies_ns.size() >= 19);
+  CHECK(collector.shaper->window() >= window);
+}
+
 }  // namespace weir::shaping

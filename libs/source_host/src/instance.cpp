@@ -1,4 +1,5 @@
 #include <weir/base/crc32c.hpp>
+#include <weir/plugin_loader/guarded.hpp>
 #include <weir/source_host/instance.hpp>
 
 #include <algorithm>
@@ -8,28 +9,11 @@
 namespace weir::source_host {
 namespace {
 
-constexpr std::uint32_t kErrorTextSize = 512;
+using plugin_loader::guarded;
+using plugin_loader::kErrorTextSize;
+using plugin_loader::text_of;
+
 constexpr std::size_t kCounterNameMax = 64;
-
-// Runs a function of the plugin; false, with the reason in `error`, when it throws.
-template <class Call>
-bool guarded(char* error, Call call) {
-  try {
-    call();
-    return true;
-  } catch (const std::exception& e) {
-    std::strncpy(error, e.what(), kErrorTextSize - 1);
-  } catch (...) {
-    std::strncpy(error, "an exception", kErrorTextSize - 1);
-  }
-  return false;
-}
-
-// Plugins are asked to end their text with a zero byte; the buffer's last byte is ours, and stays one.
-std::string text_of(char* error) {
-  error[kErrorTextSize - 1] = 0;
-  return error[0] == 0 ? "it gave no reason" : error;
-}
 
 // Gives bytes back to the plugin, which lives for as long.
 struct Held {
@@ -208,8 +192,9 @@ Expected<void, SourceError> SourceInstance::open() {
   guarded(error,
           [&] { instance_ = functions.create(&parameters, &readout_, &host_, error, kErrorTextSize); });
   if (instance_ == nullptr) {
-    return Unexpected<SourceError>(SourceError{SourceErrorCode::create_failed,
-                                               "source plugin '" + plugin_->name() + "': " + text_of(error)});
+    return Unexpected<SourceError>(
+        SourceError{SourceErrorCode::create_failed,
+                    "source plugin '" + plugin_->name() + "': " + std::string(text_of(error))});
   }
   if (functions.fd != nullptr) guarded(error, [&] { fd_ = functions.fd(instance_); });
   return {};
@@ -233,7 +218,7 @@ Expected<void, SourceError> SourceInstance::begin_run(RunNumber run, SliceId fir
   in_run_ = false;
   return Unexpected<SourceError>(
       SourceError{SourceErrorCode::begin_run_failed,
-                  "source plugin '" + plugin_->name() + "' refuses the run: " + text_of(error)});
+                  "source plugin '" + plugin_->name() + "' refuses the run: " + std::string(text_of(error))});
 }
 
 void SourceInstance::end_run() {
@@ -292,7 +277,7 @@ source::Fragment SourceInstance::make(SourceId source, const source::Trigger& tr
   } else {
     ++make_failed_;
     write_log(WEIR_SOURCE_LOG_ERROR, "slice " + std::to_string(trigger.slice.value) + ", source " +
-                                         std::to_string(source.value) + ": " + text_of(error));
+                                         std::to_string(source.value) + ": " + std::string(text_of(error)));
   }
   source::Fragment none;
   none.status = FragmentStatus::missing;

@@ -1,0 +1,101 @@
+#include "settings.hpp"
+
+#include <weir/base/assert.hpp>
+
+#include <algorithm>
+
+namespace weir::dcm {
+namespace {
+
+const char* shaper_name(const v1::Farm& farm) {
+  switch (farm.dcm().shaper()) {
+    case v1::DcmSettings::SHAPER_NONE:
+      return "none";
+    case v1::DcmSettings::SHAPER_BYTE_CREDITS:
+      return "byte-credits";
+    case v1::DcmSettings::SHAPER_FRAGMENT_CREDITS:
+      return "fragment-credits";
+    case v1::DcmSettings::SHAPER_DIATCP:
+      return "diatcp";
+    case v1::DcmSettings::SHAPER_PACED:
+      return "paced";
+    case v1::DcmSettings::SHAPER_ADAPTIVE:
+      return "adaptive";
+  }
+  return "none";
+}
+
+shaping::ShaperSettings shaper_settings(const v1::DcmSettings& dcm, std::size_t readouts) {
+  shaping::ShaperSettings settings;
+  settings.readouts = static_cast<std::uint32_t>(readouts);
+  settings.window_bytes = dcm.window_bytes();
+  settings.window_fragments = dcm.window_fragments();
+  settings.range_bytes = dcm.range_bytes();
+  settings.bytes_per_s = dcm.pace_bytes_per_s();
+  settings.burst_bytes = dcm.pace_burst_bytes();
+  settings.pace_pairs = dcm.pace_pairs();
+  return settings;
+}
+
+shaping::ReadoutOrder readout_order(const v1::DcmSettings& dcm) {
+  switch (dcm.readout_order()) {
+    case v1::DcmSettings::READOUT_ORDER_IN_ORDER:
+      return shaping::ReadoutOrder::in_order;
+    case v1::DcmSettings::READOUT_ORDER_ROTATED:
+      return shaping::ReadoutOrder::rotated;
+    case v1::DcmSettings::READOUT_ORDER_LEAST_LOADED:
+      break;
+  }
+  return shaping::ReadoutOrder::least_loaded;
+}
+
+std::size_t readouts_of(const node::Setup& setup) { return setup.plan.of_role(config::Role::readout).size(); }
+
+}  // namespace
+
+assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
+  const v1::DcmSettings& dcm = farm.dcm();
+  assembly::AssemblySettings settings;
+  settings.slices_max = dcm.slices_max();
+  settings.fragment_bytes_max = static_cast<std::uint32_t>(dcm.fragment_bytes_max());
+  settings.range_bytes = static_cast<std::uint32_t>(dcm.range_bytes());
+  settings.deadline_ns = dcm.deadline_ms() * kMillisecond;
+  settings.order = dcm.order() == v1::DcmSettings::ORDER_ID ? assembly::ReleaseOrder::by_id
+                                                            : assembly::ReleaseOrder::as_completed;
+  settings.checksums = farm.run().checksums();
+  return settings;
+}
+
+CollectorSettings collector_settings(const node::Setup& setup, std::size_t memory_bytes) {
+  const std::size_t readouts = readouts_of(setup);
+  const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(config::Role::dcm).size());
+  CollectorSettings settings;
+  settings.assembly = assembly_settings(setup.farm);
+  settings.readouts = static_cast<std::uint32_t>(readouts);
+  settings.memory_bytes = memory_bytes;
+  settings.grace_ns = setup.farm.dcm().grace_ms() * kMillisecond;
+  settings.order = readout_order(setup.farm.dcm());
+  settings.first_readout = static_cast<std::uint32_t>(setup.self.index.value * readouts / dcms);
+  return settings;
+}
+
+std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup) {
+  auto shaper =
+      shaping::make_shaper(shaper_name(setup.farm), shaper_settings(setup.farm.dcm(), readouts_of(setup)));
+  WEIR_ASSERT(shaper.has_value());
+  return std::move(*shaper);
+}
+
+std::vector<assembly::SourceInfo> source_table(const config::FarmPlan& plan) {
+  std::vector<assembly::SourceInfo> sources;
+  for (const config::NodePlan* readout : plan.of_role(config::Role::readout)) {
+    for (const SourceId source : readout->sources) {
+      if (std::binary_search(plan.masked.begin(), plan.masked.end(), source)) continue;
+      sources.push_back({source, readout->index.value});
+    }
+  }
+  std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return sources;
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "collector.hpp"
+#include <weir/assembly/assembler.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/shaping/shaper.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace weir::dcm {
+
+// The farm file's words as the machines'.
+[[nodiscard]] assembly::AssemblySettings assembly_settings(const v1::Farm& farm);
+[[nodiscard]] CollectorSettings collector_settings(const node::Setup& setup, std::size_t memory_bytes);
+[[nodiscard]] std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup);
+// Of all readouts, sorted by id, masked ones left out.
+[[nodiscard]] std::vector<assembly::SourceInfo> source_table(const config::FarmPlan& plan);
+
+}  // namespace weir::dcm
