@@ -308,8 +308,16 @@ void Barrel::forget(SliceId slice) {
     not_pushed(found->second, source, NotPushed::cleared);
   parcels_.erase(found);
   while (!over_.empty() && !parcels_.contains(over_.front())) over_.pop_front();
-  if (over_.size() > 2 * parcels_.size() + kStaleMax)
-    std::erase_if(over_, [this](SliceId each) { return !parcels_.contains(each); });
+  sweep(over_);
+  sweep(waiting_);
+  sweep(rests_);
+  for (auto& queue : to_) sweep(queue);
+}
+
+// Behind one that does not move, settled ones would pile up.
+void Barrel::sweep(std::deque<SliceId>& queue) {
+  if (queue.size() <= 2 * parcels_.size() + kStaleMax) return;
+  std::erase_if(queue, [this](SliceId each) { return !parcels_.contains(each); });
 }
 
 void Barrel::forget_all() {

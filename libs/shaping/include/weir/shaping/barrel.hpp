@@ -148,6 +148,7 @@ class Barrel {
   void over(Parcel& parcel);
   [[nodiscard]] Parcel* find(SliceId slice, State state);
   void drop_stale(std::deque<SliceId>& queue, State state);
+  void sweep(std::deque<SliceId>& queue);
   void plan_wake(TimeNs now_ns);
 
   BarrelSettings settings_;
