@@ -35,8 +35,8 @@ struct DcmCounts {
   std::uint64_t filter_stalled = 0;  // steps that took longer than their deadline
   std::uint64_t steps = 0;
   std::uint64_t output_events = 0;
-  std::uint64_t refused = 0;  // decisions that came too late
-  std::uint64_t fragments_bytes = 0;
+  std::uint64_t refused = 0;        // decisions that came too late
+  std::uint64_t arrived_bytes = 0;  // of fragments, whole or in part
 };
 
 class DcmNode final : public node::Node, private node::SupervisorEvents, private messages::PeerHandler {

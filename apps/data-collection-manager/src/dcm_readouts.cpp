@@ -57,6 +57,7 @@ void DcmNode::drop_silent_readouts() {
 }
 
 void DcmNode::arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes) {
+  if (slice != nullptr) counts_.arrived_bytes += bytes;
   if (trace_.on() && slice != nullptr && bytes > 0) {
     trace_.arrived(*slice, readout, bytes, environment_.clock.now_ns());
   }
@@ -100,6 +101,7 @@ Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wi
   const std::uint64_t frame_bytes = header.length + wire::kHeaderBytes;
   const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
   arrived(readout, reception.slice, frame_bytes - told);
+  if (reception.slice != nullptr) counts_.arrived_bytes -= wire::kHeaderBytes;
   collector_->answered(readout, reception, header, now_ns_);
   (void)assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
   return {};

@@ -219,6 +219,7 @@ v1::Report DcmNode::make_report(bool final) {
   counters["fragments.duplicate"] = fragments.duplicate;
   counters["fragments.unknown"] = fragments.unknown;
   counters["fragments.bytes"] = fragments.bytes;
+  counters["fragments.bytes_arrived"] = counts_.arrived_bytes;
   for (std::size_t i = 1; i < fragments.missing.size(); ++i) {
     if (fragments.missing[i] == 0) continue;
     counters["fragments.missing." + std::string(name(static_cast<MissingReason>(i)))] = fragments.missing[i];
@@ -241,7 +242,7 @@ v1::Report DcmNode::make_report(bool final) {
   gauges["shaper.base_us"] = static_cast<double>(shaper.base_ns()) / kMicrosecond;
   spdlog::debug("shaper window={} outstanding={} base_us={} piece_bytes={} received_bytes={} now_ns={}",
                 shaper.window(), shaper.outstanding(), shaper.base_ns() / kMicrosecond, shaper.piece_bytes(),
-                fragments.bytes, now_ns_);
+                counts_.arrived_bytes, now_ns_);
   gauges["shipments_waiting"] = static_cast<double>(outlet_->waiting());
   node::add_sum(report, "rejected", counts_.rejected);
   node::add_sum(report, "stored", counts_.stored);

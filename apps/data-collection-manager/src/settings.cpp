@@ -25,9 +25,10 @@ const char* shaper_name(const v1::Farm& farm) {
   return "none";
 }
 
-shaping::ShaperSettings shaper_settings(const v1::DcmSettings& dcm, std::size_t readouts) {
+shaping::ShaperSettings shaper_settings(const v1::DcmSettings& dcm, std::size_t readouts, std::size_t dcms) {
   shaping::ShaperSettings settings;
   settings.readouts = static_cast<std::uint32_t>(readouts);
+  settings.only_dcm = dcms == 1;
   settings.window_bytes = dcm.window_bytes();
   settings.window_fragments = dcm.window_fragments();
   settings.range_bytes = dcm.range_bytes();
@@ -80,8 +81,9 @@ CollectorSettings collector_settings(const node::Setup& setup, std::size_t memor
 }
 
 std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup) {
-  auto shaper =
-      shaping::make_shaper(shaper_name(setup.farm), shaper_settings(setup.farm.dcm(), readouts_of(setup)));
+  auto shaper = shaping::make_shaper(
+      shaper_name(setup.farm),
+      shaper_settings(setup.farm.dcm(), readouts_of(setup), setup.plan.of_role(config::Role::dcm).size()));
   WEIR_ASSERT(shaper.has_value());
   return std::move(*shaper);
 }

@@ -48,7 +48,7 @@ std::optional<SteadyFigures> SteadyPart::figures() const {
     figures.build_latency_us.merge(build_latency);
     DcmTotals& totals = dcms[key.first];
     totals.seconds += static_cast<double>(last.now_ns() - first.now_ns()) / static_cast<double>(kSecond);
-    totals.bytes += static_cast<double>(difference(first, last, "fragments.bytes"));
+    totals.bytes += static_cast<double>(difference(first, last, "fragments.bytes_arrived"));
     totals.slices += static_cast<double>(build_latency.count());
   }
   if (dcms.empty()) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace weir::shaping {
 namespace {
@@ -48,13 +49,16 @@ constexpr DurationNs kStallMin = 50 * kMillisecond;
 constexpr DurationNs kStallResponses = 16;           // usual response times
 constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
 constexpr double kBackOff = 0.7;
-constexpr std::uint64_t kReordered = 4;  // so many may be a host's own doing
-constexpr double kForget = 1.0001;       // of the ceiling, per epoch
+constexpr std::uint64_t kReordered = 4;  // at once; fewer may be a host's own doing
+constexpr DurationNs kReorderedIn = 500 * kMillisecond;
+constexpr double kForget = 1.0001;  // of the ceiling, per epoch
 
-constexpr double kContended = 0.47;  // of the port's own rate: somebody else is there
-constexpr double kContendedEnough = 0.53;
+constexpr double kContended = 0.52;  // of the port's own rate: somebody else is there
+constexpr double kContendedEnough = 0.6;
 constexpr int kContendedEpochs = 2;
 constexpr std::uint32_t kContendedResponses = 16;
+constexpr DurationNs kAfterCut = 100 * kMillisecond;  // losses after this came in spite of the smaller window
+constexpr DurationNs kBeside = kSecond;               // without such losses nobody fills the buffer
 constexpr double kPush = 1.5;
 constexpr double kPushGain = 1.05;
 constexpr int kPushesInVain = 5;  // one after another: the port is slower
@@ -82,6 +86,7 @@ DurationNs Adaptive::Epoch::quantile(double share) {
 
 Adaptive::Adaptive(const ShaperSettings& settings)
     : ByteWindow(static_cast<std::uint64_t>(kFirstWindow), settings.range_bytes, settings.readouts),
+      only_dcm_(settings.only_dcm),
       target_(kFirstWindow),
       enough_(kEnoughMin),
       ceiling_(kWindowMax),
@@ -101,12 +106,22 @@ void Adaptive::move_to(double window) {
 }
 
 bool Adaptive::contended() const {
-  return share_.members == 1 && alone_rate_ > 0 && rate_ < kContendedEnough * alone_rate_;
+  return only_dcm_ && alone_rate_ > 0 && rate_ < kContendedEnough * alone_rate_;
 }
 
 void Adaptive::out_of_order(std::uint64_t segments, TimeNs now_ns) {
-  // Beside somebody who fills the buffer by himself there are losses whatever the window is.
-  if (segments >= kReordered && !contended()) back_off(now_ns);
+  if (now_ns - reordered_since_ns_ > kReorderedIn) {
+    reordered_since_ns_ = now_ns;
+    reordered_ = 0;
+  }
+  reordered_ += segments;
+  if (segments >= kReordered || (contended() && reordered_ >= kReordered)) lost(now_ns);
+}
+
+// Beside somebody who fills the buffer by himself there are losses whatever the window is.
+void Adaptive::lost(TimeNs now_ns) {
+  if (!contended()) return back_off(now_ns);
+  if (now_ns - backed_off_ns_ > kAfterCut) lost_beside_ns_ = now_ns;
 }
 
 void Adaptive::set_slice_bytes(std::uint64_t bytes) {
@@ -149,11 +164,8 @@ void Adaptive::response(const Response& response, TimeNs) {
       static_cast<std::uint32_t>(std::clamp<DurationNs>(response.time_ns / 100, 1, UINT32_MAX));
   ++epoch_.responses;
   epoch_.response_bytes += response.bytes;
-  if (phase_ == Phase::drain) {
-    if (drain_base_ns_ == 0 || response.time_ns < drain_base_ns_) drain_base_ns_ = response.time_ns;
-  } else if (base_ns_ == 0 || response.time_ns < base_ns_) {
-    base_ns_ = response.time_ns;
-  }
+  late_base_ns_ = std::min(late_base_ns_, response.time_ns);
+  base_ns_ = base_ns_ == 0 ? response.time_ns : std::min(base_ns_, response.time_ns);
 }
 
 // Only time in which the window was the limit, from one pass to the next, tells something about the window.
@@ -167,7 +179,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   // Without waiting for the epoch's end: what stalls may hold the whole window.
   if (now_ns - looked_ns_ >= kLookEvery) {
     looked_ns_ = now_ns;
-    if (stalled(now_ns)) back_off(now_ns);
+    if (stalled(now_ns)) lost(now_ns);
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
@@ -236,7 +248,8 @@ double Adaptive::standing(double rate, DurationNs fast) const {
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   if (share_.members == 1 && rates_seen_ >= kRates / 4) alone_rate_ = std::max(alone_rate_, full_rate_);
   if (share_.members == 1 && alone_rate_ > 0 && rate < kContended * alone_rate_) {
-    if (++low_epochs_ >= kContendedEpochs) return contend(rate, now_ns);
+    if (low_epochs_++ == 0) low_since_ns_ = now_ns;
+    if (low_epochs_ >= kContendedEpochs) return low(rate, now_ns);
   } else {
     low_epochs_ = 0;
     if (before_push_rate_ > 0 && rate < kContendedEnough * alone_rate_) return;
@@ -251,6 +264,21 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   move_to(target_ * kDown);
 }
 
+// Others give way when data are lost, as this one does; who goes on filling the buffer does not.
+void Adaptive::low(double rate, TimeNs now_ns) {
+  if (now_ns - lost_beside_ns_ < kBeside) return contend(rate, now_ns);
+  if (now_ns - low_since_ns_ >= kBeside) become_slower(now_ns);
+}
+
+void Adaptive::become_slower(TimeNs now_ns) {
+  alone_rate_ = full_rate_ = 0;
+  rates_seen_ = 0;
+  low_epochs_ = 0;
+  drains_ = 0;
+  late_base_ns_ = kUnknown;
+  next_drain_ns_ = now_ns;  // the shortest response time is another one, too
+}
+
 // Somebody who does not give way holds the port, or the port has become slower. A larger window tells:
 // against somebody else it gains rate, on a slower port it only gains queue.
 void Adaptive::contend(double rate, TimeNs now_ns) {
@@ -262,11 +290,7 @@ void Adaptive::contend(double rate, TimeNs now_ns) {
     if (++pushes_in_vain_ < kPushesInVain) return;
     pushes_in_vain_ = 0;
     no_push_until_ns_ = now_ns + kPushAgain;
-    alone_rate_ = full_rate_ = 0;
-    rates_seen_ = 0;
-    next_drain_ns_ = now_ns;  // the shortest response time is another one, too
-    low_epochs_ = 0;
-    return;
+    return become_slower(now_ns);
   }
   if (before_push_rate_ > 0) pushes_in_vain_ = 0;
   before_push_rate_ = rate;
@@ -296,14 +320,17 @@ void Adaptive::back_off(TimeNs now_ns) {
 // For a moment next to nothing is asked for, so that queues empty and the shortest response time shows.
 void Adaptive::begin_drain(TimeNs now_ns) {
   phase_ = Phase::drain;
-  drain_base_ns_ = 0;
   drain_until_ns_ = now_ns + std::max(kDrainMin, 4 * base_ns_);
   set_window(1);  // one piece at a time
 }
 
 void Adaptive::end_drain(TimeNs now_ns) {
   phase_ = Phase::steady;
-  if (drain_base_ns_ > 0) base_ns_ = drain_base_ns_;
+  if (late_base_ns_ != kUnknown) {
+    bases_ns_[drains_++ % kBases] = std::exchange(late_base_ns_, kUnknown);
+    const auto end = bases_ns_.begin() + static_cast<std::ptrdiff_t>(std::min(drains_, kBases));
+    base_ns_ = *std::min_element(bases_ns_.begin(), end);
+  }
   drain_every_ns_ = std::min(2 * drain_every_ns_, kDrainEveryMax);
   next_drain_ns_ = now_ns + drain_every_ns_;
   epoch_.begin();

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace weir::shaping {
@@ -46,15 +47,19 @@ class Adaptive final : public ByteWindow {
   void steady(double rate, DurationNs fast, TimeNs now_ns);
   [[nodiscard]] double standing(double rate, DurationNs fast) const;
   [[nodiscard]] bool contended() const;
+  void low(double rate, TimeNs now_ns);
+  void become_slower(TimeNs now_ns);
   void contend(double rate, TimeNs now_ns);
   void note_rate(double rate);
   [[nodiscard]] double late_rate() const;
   [[nodiscard]] bool stalled(TimeNs now_ns) const;
+  void lost(TimeNs now_ns);
   void back_off(TimeNs now_ns);
   void begin_drain(TimeNs now_ns);
   void end_drain(TimeNs now_ns);
   void move_to(double window);
 
+  const bool only_dcm_;  // of the farm: who fills a buffer against it is a stranger
   Phase phase_ = Phase::start_up;
   double target_;   // window, bytes
   double enough_;   // no smaller without a loss
@@ -68,10 +73,15 @@ class Adaptive final : public ByteWindow {
 
   [[nodiscard]] DurationNs base() const;  // the port's: of all that share it
 
-  double mean_response_ = 0;      // bytes
-  DurationNs base_ns_ = 0;        // shortest response time of late
-  DurationNs usual_ns_ = 0;       // response time, of the last epoch
-  DurationNs drain_base_ns_ = 0;  // in the drain that is under way
+  double mean_response_ = 0;  // bytes
+  DurationNs base_ns_ = 0;    // shortest response time of late, which is since kBases drains
+  DurationNs usual_ns_ = 0;   // response time, of the last epoch
+  // Where others hold the queue meanwhile, not every drain empties it.
+  static constexpr std::size_t kBases = 8;
+  std::array<DurationNs, kBases> bases_ns_{};  // shortest response time between drains
+  std::size_t drains_ = 0;
+  static constexpr DurationNs kUnknown = std::numeric_limits<DurationNs>::max();
+  DurationNs late_base_ns_ = kUnknown;
   TimeNs drain_until_ns_ = 0;
   TimeNs next_drain_ns_ = 0;
   DurationNs drain_every_ns_;
@@ -84,7 +94,11 @@ class Adaptive final : public ByteWindow {
 
   double rate_ = 0;        // of the last epoch
   double alone_rate_ = 0;  // the port's own, as far as known
-  int low_epochs_ = 0;
+  int low_epochs_ = 0;     // one after another, well below it
+  TimeNs low_since_ns_ = 0;
+  TimeNs lost_beside_ns_ = -kSecond;
+  std::uint64_t reordered_ = 0;  // segments, of late
+  TimeNs reordered_since_ns_ = 0;
   double before_push_rate_ = 0;  // contending: what the last larger window is compared with
   double before_push_window_ = 0;
   TimeNs no_push_until_ns_ = 0;
