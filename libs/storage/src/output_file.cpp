@@ -109,6 +109,11 @@ std::uint32_t OutputFile::checksum() {
   return crc_;
 }
 
+void OutputFile::begin_tail() {
+  close_segment();
+  tail_begin_ = size_;
+}
+
 void OutputFile::flush(bool force) {
   if (force || appends_under_way_ == 0) hand_over();
 }
@@ -120,6 +125,7 @@ void OutputFile::hand_over() {
   while (first != segments_.begin() && !(*std::prev(first))->handed) --first;
   for (; first != segments_.end(); ++first) {
     Segment& segment = **first;
+    if (segment.end > tail_begin_ && durable_end_ < tail_begin_) return;
     segment.handed = true;
     handed_end_ = segment.end;
     ++appends_under_way_;
@@ -145,13 +151,13 @@ void OutputFile::advance() {
   if (sync_wanted_ && !sync_under_way_) {
     hand_over();
     sync_wanted_ = false;
-    if (durable_end_ < size_) {
+    if (durable_end_ < handed_end_) {
       sync_under_way_ = true;
       ++counters_.syncs;
       disk_.sync(id_, note(Kind::sync, handed_end_));
     }
   }
-  if (finishing_ && !sync_wanted_ && !publish_under_way_) {
+  if (finishing_ && !sync_wanted_ && !publish_under_way_ && handed_end_ == size_) {
     publish_under_way_ = true;
     disk_.publish(id_, final_path_, note(Kind::publish, size_));
   }
@@ -188,6 +194,7 @@ OutputFile::Outcome OutputFile::on_event(const ports::DiskEvent& event) {
       outcome.recovered = true;
     }
   }
+  if (operation.kind == Kind::sync && finishing_ && durable_end_ < size_) sync_wanted_ = true;
   advance();
   return outcome;
 }

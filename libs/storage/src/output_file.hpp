@@ -48,6 +48,9 @@ class OutputFile {
   void flush(bool force);
   // Asks for what was appended so far to be made durable; while another sync is under way, after that.
   void request_sync();
+  // What is appended from here on is given to the disk only when all before it is on disk: it speaks of that
+  // (which copies are dead, where they are), and must not be there without it.
+  void begin_tail();
   // CRC32C of everything appended so far.
   [[nodiscard]] std::uint32_t checksum();
   // No more records: syncs and publishes.
@@ -105,6 +108,7 @@ class OutputFile {
   std::uint64_t size_ = 0;
   std::uint64_t handed_end_ = 0;
   std::uint64_t durable_end_ = 0;
+  std::uint64_t tail_begin_ = UINT64_MAX;
   std::uint64_t records_ = 0;
 
   std::shared_ptr<std::byte[]> block_;

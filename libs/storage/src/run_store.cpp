@@ -257,6 +257,7 @@ void RunStore::close_file(const std::vector<std::byte>* end_of_run) {
   OutputFile& output = file.output;
   Footer footer;
   footer.tail_offset = output.size();
+  output.begin_tail();
   if (dead_written_ < dead_.size()) {
     output.append(RecordType::dead_list, encode_dead_list(std::span(dead_).subspan(dead_written_)));
     dead_written_ = dead_.size();

@@ -2,6 +2,8 @@
 #include "weir_catch.hpp"
 #include <weir/storage/verify.hpp>
 
+#include <functional>
+
 using namespace weir;
 using namespace weir::storage;
 using namespace weir::storage::test;
@@ -169,4 +171,27 @@ TEST_CASE("with a crash after any operation, every acknowledged slice is in what
     }
     CHECK(found == acknowledged);
   }
+}
+
+TEST_CASE("what speaks of a file's records is given to the disk only when those are on it") {
+  const auto run = [](Rig& rig, const std::function<void()>& after_each_step) {
+    rig.start();
+    (void)rig.put({.slice = 1, .fragment_bytes = 1100});
+    rig.pass(100 * kMillisecond);
+    (void)rig.put({.slice = 1, .attempt = 1, .epoch = 2, .fragment_bytes = 1100});
+    (void)rig.put({.slice = 2, .fragment_bytes = 1100});
+    rig.store.close(rig.now, {});
+    while (rig.disk.step(rig.store)) after_each_step();
+  };
+  Rig reference;
+  run(reference, [] {});
+  REQUIRE(reference.seen.finished == 1);
+  const std::uint64_t tail = reference.read(kFirst).footer()->tail_offset;
+  Rig rig;
+  run(rig, [&] {
+    for (const auto& [path, file] : rig.disk.files()) {
+      if (file.bytes.size() > tail) CHECK(file.synced >= tail);
+    }
+  });
+  CHECK(rig.seen.finished == 1);
 }
