@@ -3,6 +3,7 @@
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/earlier_life.hpp>
+#include <weir/storage/recover.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -148,6 +149,18 @@ TEST_CASE("the index of a file that has not got its name is not believed") {
   const auto life = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
   REQUIRE(life);
   CHECK(life->copies.size() == kFirstLife - 1);
+}
+
+TEST_CASE("of a file that was recovered beside itself the original is read") {
+  const TemporaryFolder folder;
+  live_and_die(folder);
+  const std::string name = folder / "run-000007-writer-0-0001.weir";
+  REQUIRE(recover(name + ".part", name));
+  const auto life = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
+  REQUIRE(life);
+  CHECK(life->copies.size() == kFirstLife);
+  REQUIRE(life->files.size() == 2);
+  CHECK(life->files[1].path == name + ".part");
 }
 
 TEST_CASE("an unclosed file without a header holds nothing that was acknowledged; a closed one is an error") {
