@@ -1,6 +1,8 @@
+#include "mapped_file.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/storage/earlier_life.hpp>
 #include <weir/storage/format.hpp>
+#include <weir/storage/recover.hpp>
 #include <weir/storage/run_file_reader.hpp>
 
 #include <algorithm>
@@ -57,6 +59,14 @@ Expected<RunFileReader, Failure> open_durable(SystemCalls& calls, const std::str
   return RunFileReader::open(path, Reading::records);
 }
 
+// A file header is on disk before the records are: without one there are none, unless it was damaged later.
+bool has_records(const std::string& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) return false;
+  const auto recovery = plan_recovery(file->bytes(), path);
+  return recovery && recovery->report.records > 0;
+}
+
 std::string note_of(const RunFileReader& file) {
   std::uint64_t skipped = 0;
   for (const Gap& gap : file.gaps()) skipped += gap.length;
@@ -78,9 +88,13 @@ Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, R
       files.push_back(std::move(*file));
       continue;
     }
-    // Nothing of a file is acknowledged before its header is on disk.
     const bool torn = path.ends_with(kPartSuffix) && file.error().error != StorageError::io;
     if (!torn) return Unexpected<Failure>(file.error());
+    if (has_records(path)) {
+      return Unexpected<Failure>({file.error().error, file.error().detail +
+                                                          ", but there are records: recover it (weir file "
+                                                          "recover), and move the original away"});
+    }
     life.files.push_back({path, 0, {}, 0, false, "no file header: nothing of it was acknowledged"});
   }
   resolve_copies(files);

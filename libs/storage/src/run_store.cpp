@@ -59,7 +59,6 @@ void RunStore::start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run)
   begin_of_run_ = std::move(begin_of_run);
   state_ = State::starting;
   open_file();
-  current().output.request_sync();
 }
 
 void RunStore::open_file() {
@@ -79,7 +78,7 @@ void RunStore::open_file() {
   header.farm = config_.farm;
   file->output.open(std::move(header));
   file->output.append(RecordType::begin_of_run, encode_opaque(begin_of_run_));
-  file->output.flush(true);
+  file->output.end_head();
   files_.push_back(std::move(file));
 }
 
@@ -292,7 +291,7 @@ void RunStore::close(TimeNs now, const std::vector<std::byte>& end_of_run) {
 void RunStore::flush(TimeNs now) {
   now_ = now;
   emit_acknowledgements();
-  if (state_ == State::open) current().output.flush(false);
+  if (state_ == State::open) current().output.flush();
 }
 
 void RunStore::tick(TimeNs now) {

@@ -231,6 +231,7 @@ std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
     SliceId slice;
     const RunFileReader* file;
     std::uint64_t offset;
+    StoreEpoch epoch;
   };
   std::vector<Problem> problems;
   std::vector<Copy> copies;
@@ -249,7 +250,7 @@ std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
       continue;
     }
     for (const IndexEntry& entry : file.entries()) {
-      if (!entry.dead) copies.push_back({file.header().run, entry.slice, &file, entry.offset});
+      if (!entry.dead) copies.push_back({header.run, entry.slice, &file, entry.offset, entry.epoch});
     }
   }
   std::sort(copies.begin(), copies.end(),
@@ -262,8 +263,11 @@ std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
         {next.offset,
          copy.slice,
          {},
-         fmt::format("slice {} is stored twice: in {} at {} and in {} at {}, and neither copy is dead",
-                     copy.slice.value, copy.file->path(), copy.offset, next.file->path(), next.offset)});
+         fmt::format(
+             "slice {} is stored twice: in {} at {} (store epoch {}) and in {} at {} (store epoch {}), "
+             "and neither copy is dead",
+             copy.slice.value, copy.file->path(), copy.offset, copy.epoch.value, next.file->path(),
+             next.offset, next.epoch.value)});
   }
   return problems;
 }

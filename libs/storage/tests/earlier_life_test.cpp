@@ -163,13 +163,24 @@ TEST_CASE("of a file that was recovered beside itself the original is read") {
   CHECK(life->files[1].path == name + ".part");
 }
 
-TEST_CASE("an unclosed file without a header holds nothing that was acknowledged; a closed one is an error") {
+TEST_CASE("an unclosed file without a header holds nothing; one with records, or a closed one, is an error") {
   const TemporaryFolder folder;
   std::ofstream(folder / "run-000007-writer-0-0000.weir.part") << "WE";
   const auto life = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
   REQUIRE(life);
   CHECK(life->next_sequence == 1);
   CHECK(life->copies.empty());
+
+  const TemporaryFolder other;
+  live_and_die(other);
+  std::fstream part(part_of(other), std::ios::in | std::ios::out | std::ios::binary);
+  part.seekp(20);
+  part.put('\x7f').put('\x7e');
+  part.close();
+  const auto damaged = read_earlier_life(other.path(), RunNumber(7), "writer-0");
+  REQUIRE_FALSE(damaged);
+  CHECK(damaged.error().detail.find("weir file recover") != std::string::npos);
+
   std::filesystem::rename(folder / "run-000007-writer-0-0000.weir.part",
                           folder / "run-000007-writer-0-0000.weir");
   const auto refused = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
