@@ -1,10 +1,13 @@
 #pragma once
 
 #include "scenario.hpp"
+#include <weir/source/dummy_content.hpp>
+#include <weir/storage/run_file_reader.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weir::sim {
 
@@ -22,9 +25,12 @@ class RunCheck {
  private:
   void check_account();
   void check_files();
+  void check_slice(const storage::SliceRecordView& slice);
+  [[nodiscard]] std::vector<storage::RunFileReader> open_files();
   void fail(const std::string& problem);
   [[nodiscard]] std::uint64_t counter(const std::string& name) const;
   [[nodiscard]] bool a_readout_died() const;
+  [[nodiscard]] bool a_readout_was_cut_off() const;
 
   const Scenario& scenario_;
   const v1::RunSummary& account_;
@@ -33,6 +39,8 @@ class RunCheck {
   std::uint64_t triggered_ = 0;
   std::uint64_t stored_ = 0;
   std::uint64_t missing_ = 0;
+  std::uint64_t unexplained_ = 0;  // of them
+  source::DummyVerifier verifier_;
 };
 
 }  // namespace weir::sim

@@ -38,9 +38,9 @@ std::string filter_yaml(Scenario& scenario, Random& random) {
 
 std::string source_yaml(Random& random) {
   constexpr const char* kDistributions[] = {"fixed", "uniform", "exponential"};
-  const std::string mean = number(random.skewed(16, 2000));
+  const std::string mean = number(random.skewed(16, 1500));
   return std::string("{kind: dummy, distribution: ") + kDistributions[random.below(3)] +
-         ", size_bytes: " + mean + ", size_bytes_max: 8000}";
+         ", size_bytes: " + mean + ", size_bytes_max: 3000}";
 }
 
 std::string trigger_yaml(const Scenario& scenario, Random& random) {
@@ -64,8 +64,8 @@ std::string dcm_yaml(const Scenario& scenario, Random& random) {
   yaml += ", credits: " + number(random.skewed(2, 40));
   yaml += std::string(", shaper: ") + kShapers[random.below(std::size(kShapers))];
   yaml += ", window_bytes: " + number(random.skewed(2048, 200'000));
-  yaml += ", window_fragments: " + number(random.skewed(1, 64));
-  if (random.chance(400)) yaml += ", range_bytes: " + number(random.skewed(64, 4000));
+  yaml += ", window_fragments: " + number(random.skewed(4, 64));
+  if (random.chance(400)) yaml += ", range_bytes: " + number(random.skewed(200, 4000));
   yaml += std::string(", order: ") + kOrders[random.below(2)];
   yaml += ", fragment_bytes_max: 8000";
   yaml += ", buffer_bytes: " + number(1 << random.between(19, 21));

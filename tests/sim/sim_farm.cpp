@@ -3,7 +3,6 @@
 #include "run_check.hpp"
 #include "watcher.hpp"
 #include <weir/config/farm_file.hpp>
-#include <weir/storage/run_file_reader.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -33,16 +32,6 @@ FarmFile read_farm(const Scenario& scenario) {
   FarmFile farm{file->farm, *plan};
   farm.farm.mutable_dcm()->set_processing_units(0);  // filters run on the caller's thread
   return farm;
-}
-
-// A file that died before its header was on disk holds nothing that anybody was told of.
-void drop_unborn(const std::string& folder) {
-  std::vector<std::string> unborn;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string path = entry.path().string();
-    if (path.ends_with(".part") && !storage::RunFileReader::open(path)) unborn.push_back(path);
-  }
-  for (const std::string& path : unborn) std::filesystem::remove(path);
 }
 
 }  // namespace
@@ -127,7 +116,10 @@ bool SimFarm::over() {
   if (!problem_.empty()) return true;
   SimProcess& supervisor = *processes_.front();
   if (!supervisor.failure().empty() && !supervisor.running()) {
-    fail("the supervisor ends: " + supervisor.failure());
+    if (supervisor_ended_ns_ == 0) supervisor_ended_ns_ = world_.now_ns();
+    if (!watcher_->account() && world_.now_ns() - supervisor_ended_ns_ < kAfterSupervisor) return false;
+    fail("the supervisor ends: " + supervisor.failure() +
+         (watcher_->account() ? "\n" + watcher_->account()->ledger_text() : ""));
     return true;
   }
   if (!supervisor.ended_well()) return false;
@@ -170,7 +162,6 @@ void SimFarm::check_end(Outcome& outcome) {
   for (const auto& process : processes_) {
     if (process->is_writer()) process->write_files(folder_);
   }
-  drop_unborn(folder_);
   RunCheck check(scenario_, account, folder_);
   check.run();
   outcome.triggered = check.triggered();

@@ -134,7 +134,7 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
     const bool leased = entry.state == SliceState::assigned;
     const bool unacknowledged = entry.state == SliceState::confirmed && ack_ns > 0;
     if (!leased && !unacknowledged) return false;
-    const TimeNs deadline = entry.since + (leased ? settings_.lease_ns : ack_ns);
+    const TimeNs deadline = entry.since + (leased ? settings_.lease_ns : patience(entry));
     if (deadline > now) {
       wake_by(deadline);
     } else if (unacknowledged && writers_live < 2) {
@@ -167,6 +167,11 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
     if (by_writer[i] == 0) continue;
     note_fault(FaultKind::stalled, Role::writer, writer, writers_.incarnation(writer), now, by_writer[i]);
   }
+}
+
+DurationNs SupervisorMachine::patience(const SliceEntry& entry) const {
+  constexpr int kDoublingsMax = 10;
+  return settings_.writer_ack_ns << std::clamp(entry.confirmations - 1, 0, kDoublingsMax);
 }
 
 // To a writer that is not the one that did not answer, as long as there is one.

@@ -24,12 +24,15 @@ class Random {
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
   }
-  // As between(), but every order of magnitude above `low` is as likely as any other.
+  // As between(), but every power of two between the ends is as likely as any other; neither is negative.
   std::int64_t skewed(std::int64_t low, std::int64_t high) {
-    const auto range = static_cast<std::uint64_t>(high - low);
-    const std::uint64_t bits = below(static_cast<std::uint64_t>(std::bit_width(range)) + 1);
-    const std::uint64_t mask = bits == 64 ? UINT64_MAX : (std::uint64_t{1} << bits) - 1;
-    return low + static_cast<std::int64_t>(std::min(next() & mask, range));
+    const auto width = [](std::int64_t value) {
+      return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value)));
+    };
+    const std::int64_t bits = between(width(low), width(high));
+    const std::int64_t mask = bits == 0 ? 0 : (std::int64_t{1} << (bits - 1)) - 1;
+    const std::int64_t drawn = bits == 0 ? 0 : (mask + 1) + (static_cast<std::int64_t>(next()) & mask);
+    return std::clamp(drawn, low, high);
   }
   bool chance(std::uint32_t permille) { return below(1000) < permille; }
   // A generator of its own, that depends on this one's present state and on `tag`.
