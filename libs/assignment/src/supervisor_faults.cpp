@@ -29,7 +29,6 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
 void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   if (!dcms_.live(dcm)) return;
   const Incarnation incarnation = dcms_.incarnation(dcm);
-  const bool run_goes_on = started_ && !drained();
   out.drop(dcm);
   dcms_.leave(dcm);
   renew_destinations();
@@ -41,7 +40,8 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
     // Whatever it had decided did not kill it.
     reopen(*entry, entry->state == SliceState::assigned ? Blame::attempt : Blame::nobody, out);
   }
-  if (run_goes_on) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
+  // Also when all is settled: what writers told it of that may have been lost with it.
+  if (started_) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
   assignable_ = true;
 }
 
