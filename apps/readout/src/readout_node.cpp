@@ -162,10 +162,10 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
     case v1::Control::kClear:
       cleared_.clear();
       for (const std::uint64_t slice : message.clear().slice()) cleared_.emplace_back(slice);
-      buffer_.clear(cleared_, *this);
-      if (push_) {
-        for (const SliceId slice : cleared_) push_->settled(slice);
-      }
+      clear();
+      return {};
+    case v1::Control::kOpenSlices:
+      clear_all_but(message.open_slices());
       return {};
     case v1::Control::kDestinations:
       if (!push_ || !push_->take_destinations(message.destinations())) return bad_payload();
@@ -173,6 +173,24 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
     default:
       return Unexpected<wire::WireError>(wire::WireError::not_expected);
   }
+}
+
+void ReadoutNode::clear() {
+  buffer_.clear(cleared_, *this);
+  if (!push_) return;
+  for (const SliceId slice : cleared_) push_->settled(slice);
+}
+
+// What the supervisor that was there before had settled last, it may not have said.
+void ReadoutNode::clear_all_but(const v1::OpenSlices& open) {
+  std::vector<SliceId> kept;
+  for (const std::uint64_t slice : open.slice()) kept.emplace_back(slice);
+  std::sort(kept.begin(), kept.end());
+  cleared_.clear();
+  buffer_.list_open(cleared_);
+  for (const source::Trigger& trigger : backlog_) cleared_.push_back(trigger.slice);
+  std::erase_if(cleared_, [&](SliceId slice) { return std::binary_search(kept.begin(), kept.end(), slice); });
+  clear();
 }
 
 Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announce& announce) {

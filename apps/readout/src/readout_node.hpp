@@ -35,6 +35,8 @@ class ReadoutNode final : public node::Node,
   void on_begin_run(const v1::BeginRun& begin) override;
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
   Expected<void, wire::WireError> take_announcements(const v1::Announce& announce);
+  void clear();
+  void clear_all_but(const v1::OpenSlices& open);
   void tell_front_end(std::size_t fresh);  // announcements
   void on_end_run() override;
   bool run_ended() const override { return ended_; }

@@ -45,6 +45,8 @@ class Roster {
   void bury(Member& member);
   // The process was not gone: its last report, which the coming ones go on from, is taken out again.
   void unbury(const Member& member);
+  // Last words that an earlier process of the supervisor took.
+  void recall(const v1::Report& report);
 
   // Of the port that this DCM receives through, by who is there and what they reported last.
   [[nodiscard]] PortShare share_of(const Member& dcm) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "journal.hpp"
 #include "roster.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/messages/peer.hpp>
@@ -10,6 +11,9 @@
 #include <vector>
 
 namespace weir::supervisor {
+
+constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
+constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are between two connections then
 
 class SupervisorNode final : public node::Node, private messages::PeerHandler {
  public:
@@ -39,6 +43,12 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void join(Member& member);
   void leave(Member& member);
   void begin_run();
+  void resume_run();
+  void restore(const JournalledRun& run);
+  void write_state();
+  void keep_journal();
+  void note_fault(const std::string& fault);
+  void send_open_slices(messages::Peer& peer);
   void send_begin(messages::Peer& peer);
   void stop(const std::string& reason);
   void end_run();
@@ -68,6 +78,8 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   Roster roster_;
   assignment::SupervisorMachine machine_;
   assignment::Actions actions_;
+  Journal journal_;
+  bool resumed_ = false;  // another process began the run
   messages::Door door_;
   messages::Door trigger_door_;
   std::vector<messages::Peer*> watchers_;  // control

@@ -37,6 +37,7 @@ void SupervisorNode::note_missed(Member& member, const v1::Control& message) {
 }
 
 void SupervisorNode::carry_out() {
+  journal_.write_pass(actions_, machine_.ledger());
   if (actions_.empty()) return;
   if (!actions_.announce.empty()) send_announcements();
   for (const NodeIndex index : actions_.touched) {

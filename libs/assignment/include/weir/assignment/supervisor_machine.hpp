@@ -6,6 +6,7 @@
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/pending_list.hpp>
 #include <weir/assignment/policy.hpp>
+#include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
 #include <weir/assignment/trigger_source.hpp>
 
@@ -64,6 +65,11 @@ class SupervisorMachine {
 
   // The run begins. Nodes may join before and after.
   void start(const Now& now);
+  // Instead of start(): the run goes on that another process began `already` ago, and left in this state.
+  // What was unsettled waits for its next attempt, and is announced again.
+  void resume(const RunState& state, DurationNs already, const Now& now, Actions& out);
+  // Costs a pass over the book.
+  [[nodiscard]] RunState state();
   // No more triggers; what is in flight goes on for as long as a slice is settled every
   // settings.drain_ns.
   void request_stop(TimeNs now);
@@ -107,6 +113,7 @@ class SupervisorMachine {
   [[nodiscard]] std::string_view broken_invariant();
 
  private:
+  void resume_slice(const OpenSlice& open, Actions& out);
   void make_triggers(const Now& now, Actions& out);
   OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
@@ -156,6 +163,7 @@ class SupervisorMachine {
   std::vector<Fault> faults_;  // at most kFaultsMax
   std::vector<SliceId> scratch_;
   SliceId next_slice_;
+  SliceId resumed_below_;  // what another process of the supervisor may have triggered
   TimeNs started_at_ = 0;
   TimeNs drain_deadline_ = 0;
   struct GivenUp {
