@@ -37,7 +37,7 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_option("--failures", options.failures_max, "give up after so many seeds that fail");
   app.add_flag("--trace", options.trace, "print what happens, and the nodes' logs");
   app.add_flag("--shrink", options.shrink, "of a seed that fails: the faults without which it does not");
-  app.add_flag("--supervisor", options.supervisor_faults, "the supervisor dies, too");
+  app.add_flag("!--no-supervisor", options.supervisor_dies, "the supervisor does not die");
   app.add_flag("--quiet", options.quiet, "print failures and the sum only");
   app.add_option("--only", options.only, "of the seed's faults only these, by number")->delimiter(',');
   app.add_flag("--no-faults", options.no_faults, "none of the seed's faults");

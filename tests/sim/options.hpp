@@ -14,7 +14,7 @@ struct Options {
   std::uint64_t failures_max = 10;  // gives up then
   bool trace = false;
   bool shrink = false;
-  bool supervisor_faults = false;
+  bool supervisor_dies = true;
   bool quiet = false;
   std::string planted;
   std::vector<std::size_t> only;  // of the faults, by number; empty: all

@@ -78,7 +78,8 @@ void RunCheck::check_account() {
 // What is in a file that was not closed and is not sound was never acknowledged, or the sums show it.
 std::vector<storage::RunFileReader> RunCheck::open_files() {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) paths.push_back(entry.path().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    paths.push_back(entry.path().string());
   std::sort(paths.begin(), paths.end());
   std::vector<storage::RunFileReader> files;
   for (const std::string& path : paths) {
@@ -117,7 +118,7 @@ void RunCheck::check_files() {
       fail("the supervisor counts " + equation.left() + " as stored, the files hold " + text_of(live));
   }
   if (scenario_.patient && !scenario_.push && !a_readout_died() && unexplained_ > 0)
-    fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died");
+    fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died; " + why_);
 }
 
 void RunCheck::check_slice(const storage::SliceRecordView& slice) {
@@ -133,6 +134,8 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       // An announcement that was lost with its connection is of a slice that this readout never makes.
       const bool lost = record.reason == MissingReason::not_produced && a_readout_was_cut_off();
       unexplained_ += lost ? 0 : 1;
+      if (!lost && why_.empty())
+        why_ = "slice " + std::to_string(id) + ": " + std::string(name(record.reason));
     }
     if (!record.kept) continue;
     const auto good = verifier_.verify(slice.head().run, record.source, slice.head().slice, fragment.bytes);

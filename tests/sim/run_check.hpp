@@ -40,6 +40,7 @@ class RunCheck {
   std::uint64_t stored_ = 0;
   std::uint64_t missing_ = 0;
   std::uint64_t unexplained_ = 0;  // of them
+  std::string why_;                // of the first of these
   source::DummyVerifier verifier_;
 };
 

@@ -122,7 +122,10 @@ class FaultDraw {
       case FaultKind::kill:
       case FaultKind::lose_machine:
         fault.who = mortal();
+        // Its journal is not synced: with its machine the run would be lost.
+        if (fault.who == "supervisor") fault.kind = FaultKind::kill;
         fault.lasts_ns = random_.skewed(kMillisecond, 3 * kSecond);
+        fault.amount = random_.between(0, 1);
         break;
       case FaultKind::stall:
       case FaultKind::refuse:
@@ -155,7 +158,7 @@ class FaultDraw {
   std::string dcm() { return "dcm-" + std::to_string(random_.below(scenario_.dcms)); }
   std::string writer() { return "writer-" + std::to_string(random_.below(scenario_.writers)); }
   std::string mortal() {
-    if (limits_.supervisor_faults && random_.chance(200)) return "supervisor";
+    if (limits_.supervisor_dies && random_.chance(200)) return "supervisor";
     switch (random_.below(scenario_.writers > 0 ? 3 : 2)) {
       case 0:
         return readout();

@@ -14,8 +14,8 @@ enum class FaultKind : std::uint8_t {
   break_connections,  // between `who` and `other`
   silence,            // from `who` to `other`
   stall,              // `who` gets no pass
-  kill,               // its kernel lives; back after `lasts_ns`
-  lose_machine,       // with its unsynced disk; back after `lasts_ns`
+  kill,               // its kernel lives; back after `lasts_ns`; `amount` 1: in the middle of its next pass
+  lose_machine,       // with its unsynced disk; otherwise as `kill`
   refuse,             // nobody connects to `who`
   slow_disk,          // an operation of `who` takes `amount` ns
   full_disk,          // `who` has room for `amount` bytes more
@@ -56,7 +56,7 @@ struct Scenario {
 
 struct ScenarioLimits {
   std::uint32_t faults_max = 12;
-  bool supervisor_faults = false;  // its crash, too
+  bool supervisor_dies = true;
 };
 [[nodiscard]] Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits = {});
 

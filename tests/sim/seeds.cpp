@@ -49,7 +49,7 @@ Shared& make_shared_memory() {
 
 Scenario scenario_of(std::uint64_t seed, const Options& options) {
   ScenarioLimits limits;
-  limits.supervisor_faults = options.supervisor_faults;
+  limits.supervisor_dies = options.supervisor_dies;
   Scenario scenario = make_scenario(seed, limits);
   if (options.no_faults) scenario.faults.clear();
   if (options.only.empty()) return scenario;

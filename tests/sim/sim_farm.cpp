@@ -84,9 +84,9 @@ void SimFarm::inflict(const Fault& fault) {
     case FaultKind::stall:
       return who.host().stall(until_ns);
     case FaultKind::kill:
-      return who.kill(simnet::Death::process, fault.lasts_ns);
+      return who.kill(simnet::Death::process, fault.lasts_ns, fault.amount == 1);
     case FaultKind::lose_machine:
-      return who.kill(simnet::Death::machine, fault.lasts_ns);
+      return who.kill(simnet::Death::machine, fault.lasts_ns, fault.amount == 1);
     case FaultKind::refuse:
       return world_.refuse(who.host(), until_ns);
     case FaultKind::slow_disk:

@@ -22,6 +22,21 @@ std::vector<std::string> plugin_path() { return {WEIR_PLUGIN_DIR, WEIR_SYSTEM_PL
 
 }  // namespace
 
+Expected<std::vector<std::byte>, std::string> SimJournal::read() {
+  if (abandoned_) return Unexpected<std::string>("the journal was abandoned");
+  return bytes_;
+}
+
+Expected<void, std::string> SimJournal::append(ConstBytes bytes) {
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  return {};
+}
+
+Expected<void, std::string> SimJournal::replace(ConstBytes bytes) {
+  bytes_.assign(bytes.begin(), bytes.end());
+  return {};
+}
+
 SimProcess::SimProcess(simnet::World& world, const FarmFile& farm, const Scenario& scenario,
                        const std::string& name, const std::string& scratch)
     : world_(world),
@@ -59,7 +74,7 @@ void SimProcess::make_node() {
   switch (role_) {
     case config::Role::supervisor:
       node_ = supervisor::make_node(
-          setup_, {host_, host_, [](const ports::Endpoint&, const ports::Endpoint&) {}, totals});
+          setup_, {host_, host_, [](const ports::Endpoint&, const ports::Endpoint&) {}, totals, &journal_});
       break;
     case config::Role::readout:
       node_ = readout::make_node(setup_, {host_, host_, totals, nullptr, wake, plugin_path()});
@@ -109,6 +124,11 @@ void SimProcess::write_files(const std::string& folder) const {
 void SimProcess::pass(TimeNs now_ns) {
   if (leaving_) return;
   node_->pass(now_ns);
+  if (doom_) {
+    const Doom doom = *doom_;
+    host_.flush_some();
+    return kill(doom.death, doom.down_ns);
+  }
   if (!node_->finished()) return;
   leaving_ = true;
   failure_ = node_->failure();
@@ -134,8 +154,13 @@ void SimProcess::end_when_flushed() {
   });
 }
 
-void SimProcess::kill(simnet::Death death, DurationNs down_ns) {
+void SimProcess::kill(simnet::Death death, DurationNs down_ns, bool in_pass) {
   if (!running()) return;
+  if (in_pass && !leaving_) {
+    doom_ = Doom{death, down_ns};
+    return;
+  }
+  doom_.reset();
   ++deaths_;
   ++life_;
   host_.crash(death);

@@ -6,12 +6,29 @@
 #include <weir/node/setup.hpp>
 #include <weir/simnet/disk.hpp>
 #include <weir/simnet/world.hpp>
+#include <weir/supervisor/journal_store.hpp>
 #include <weir/v1/farm.pb.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace weir::sim {
+
+// A journal that outlives the process, not its machine.
+class SimJournal final : public supervisor::JournalStore {
+ public:
+  [[nodiscard]] Expected<std::vector<std::byte>, std::string> read() override;
+  [[nodiscard]] Expected<void, std::string> append(ConstBytes bytes) override;
+  [[nodiscard]] Expected<void, std::string> replace(ConstBytes bytes) override;
+  void remove() override { bytes_.clear(); }
+  void abandon() override { abandoned_ = true; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  bool abandoned_ = false;
+};
 
 // What all processes of a farm share.
 struct FarmFile {
@@ -31,8 +48,8 @@ class SimProcess {
   SimProcess& operator=(const SimProcess&) = delete;
 
   void boot();
-  // Nothing when it is not running.
-  void kill(simnet::Death death, DurationNs down_ns);
+  // Nothing when it is not running. `in_pass`: when it has just sent to some what it wanted to tell.
+  void kill(simnet::Death death, DurationNs down_ns, bool in_pass = false);
   [[nodiscard]] bool running() const { return node_ != nullptr; }
   [[nodiscard]] bool ended_well() const { return ended_ && failure_.empty(); }
   [[nodiscard]] const std::string& failure() const { return failure_; }
@@ -62,6 +79,12 @@ class SimProcess {
   simnet::Host& host_;
   simnet::Random random_;
   simnet::DiskImage image_;
+  SimJournal journal_;  // the supervisor's
+  struct Doom {
+    simnet::Death death;
+    DurationNs down_ns;
+  };
+  std::optional<Doom> doom_;  // in its next pass
   node::Setup setup_;
   std::unique_ptr<simnet::SimDisk> disk_;
   std::unique_ptr<node::Node> node_;

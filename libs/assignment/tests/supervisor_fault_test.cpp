@@ -284,7 +284,8 @@ TEST_CASE("a readout or a writer that leaves after the run is drained is no faul
   CHECK(farm.machine.faults().empty());
 }
 
-TEST_CASE("a DCM that leaves after the run is drained is a fault, for it may not have heard the last answers") {
+TEST_CASE(
+    "a DCM that leaves after the run is drained is a fault, for it may not have heard the last answers") {
   Farm farm = one_slice();
   farm.decide(0, 0, 0, Verdict::reject);
   farm.machine.request_stop(farm.now.mono);

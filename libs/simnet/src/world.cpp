@@ -177,8 +177,9 @@ void Host::run() {
   accept_waiting();
   receive_all();
   pass_(now_ns());
-  flush_all();
   world_.running_ = "";
+  if (!up_) return;
+  flush_all();
   std::erase_if(ends_, [this](const auto& end) {
     if (end->state != End::State::ended) return false;
     add(gone_, end->counters);
@@ -217,6 +218,13 @@ void Host::receive_all() {
 void Host::flush_all() {
   const auto ends = ends_;
   for (const auto& end : ends) end->flush();
+}
+
+void Host::flush_some() {
+  const auto ends = ends_;
+  for (const auto& end : ends) {
+    if (random_.chance(500)) end->flush();
+  }
 }
 
 std::size_t Host::unsent_bytes() const {

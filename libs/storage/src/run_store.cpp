@@ -242,9 +242,8 @@ std::vector<StoredSlice> RunStore::unsettled_on_disk() const {
 }
 
 bool RunStore::has_unsettled_copies() const {
-  return std::any_of(known_.begin(), known_.end(), [](const auto& entry) {
-    return entry.second.copy && !entry.second.settled;
-  });
+  return std::any_of(known_.begin(), known_.end(),
+                     [](const auto& entry) { return entry.second.copy && !entry.second.settled; });
 }
 
 void RunStore::roll_over_if_due(std::uint64_t next_record_bytes) {

@@ -104,6 +104,9 @@ class Host final : public ports::Network, public ports::Clock {
   // The process is gone: no handler is called any more. What refers to memory of its own is let go inside
   // this call: the owner destroys the process after it.
   void crash(Death death);
+  // What a process has sent that is killed while it does: of some of its connections. Inside its pass, before
+  // crash().
+  void flush_some();
   // The process ended in good order, after unsent_bytes() was 0.
   void shut_down();
   [[nodiscard]] bool up() const { return up_; }
