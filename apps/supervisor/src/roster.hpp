@@ -29,11 +29,7 @@ struct Member {
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
-  // Of a readout that is away: what it was not told. Beyond kMissedRowsMax slices it has to be started again.
-  std::vector<v1::Control> missed;
-  std::size_t missed_rows = 0;
 };
-constexpr std::size_t kMissedRowsMax = 1'000'000;
 
 // The nodes of the plan: who is there, and the last words of everyone, dead processes included.
 class Roster {

@@ -23,7 +23,6 @@ void SupervisorNode::resume_run() {
 }
 
 void SupervisorNode::restore(const JournalledRun& run) {
-  resumed_ = true;
   state_ = run.reporting ? State::reporting : State::running;
   begun_utc_ = run.begun_utc;
   const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.begun_utc);
@@ -85,14 +84,6 @@ void SupervisorNode::keep_journal() {
 void SupervisorNode::note_fault(const std::string& fault) {
   faults_text_.push_back(fault);
   journal_.write_fault(fault);
-}
-
-// What it was not told to clear before the restart it holds still.
-void SupervisorNode::send_open_slices(messages::Peer& peer) {
-  v1::Control message;
-  v1::OpenSlices& open = *message.mutable_open_slices();
-  for (const assignment::OpenSlice& slice : machine_.state().open) open.add_slice(slice.slice.value);
-  peer.send(message);
 }
 
 }  // namespace weir::supervisor

@@ -90,7 +90,10 @@ void SupervisorNode::pass(TimeNs now_ns) {
     if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");
     if (state_ == State::draining && machine_.drained()) end_run();
   }
-  if (state_ == State::reporting) {
+  if (account_) {
+    // Whoever watches says that it has the account; its connection may break on the way.
+    if (now_ns_ >= account_until_ns_) state_ = State::done;
+  } else if (state_ == State::reporting) {
     carry_out();  // what became of copies that writers acknowledge only now
     // Who is away for a moment may be back to hear that the run is over.
     const bool all_told = roster_.all_final() && (!roster_.is_one_away() || now_ns_ >= absent_until_ns_);
@@ -110,9 +113,6 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
            ", which a supervisor does not take";
   }
   Member* member = roster_.find(info.role, info.index);
-  if (member != nullptr && member->incarnation == info.incarnation && member->missed_rows > kMissedRowsMax) {
-    return "'" + info.name + "' was away for so long that it cannot be told all it missed: start it again";
-  }
   if (member == nullptr || member->name != info.name) {
     return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
            "': start all processes with the same farm file";
@@ -128,6 +128,8 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
 void SupervisorNode::on_ready(messages::Peer& peer) {
   if (peer.info().role == messages::Role::control) {
     watchers_.push_back(&peer);
+    watched_ = true;
+    if (account_) peer.send(*account_);
     return;
   }
   Member* member = roster_.find(peer.info().role, peer.info().index);
@@ -163,12 +165,7 @@ void SupervisorNode::join(Member& member) {
   if (state_ == State::gathering || state_ == State::done) return;
   send_begin(peer);
   if (member.role != messages::Role::writer) send_destinations(peer);
-  if (same_process) {
-    if (resumed_ && member.role == messages::Role::readout) send_open_slices(peer);
-    for (const v1::Control& message : member.missed) peer.send(message);
-  }
-  member.missed.clear();
-  member.missed_rows = 0;
+  if (same_process && member.role == messages::Role::readout) send_open_slices(peer);
   if (state_ == State::reporting) send_end(peer);
 }
 
@@ -313,6 +310,7 @@ void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer&
 }
 
 void SupervisorNode::take_command(const v1::Command& command) {
+  if (command.kind() == v1::Command::SHUTDOWN && account_) account_until_ns_ = now_ns_;
   if (command.kind() == v1::Command::STOP) stop(command.reason().empty() ? "stopped" : command.reason());
 }
 
@@ -382,7 +380,7 @@ void SupervisorNode::finish() {
       note_fault(member.name + " gave no final report in time");
     }
   }
-  v1::Control message;
+  v1::Control& message = account_.emplace();
   *message.mutable_summary() = make_summary();
   for (messages::Peer* watcher : watchers_) watcher->send(message);
   spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", message.summary().balanced(),
@@ -390,7 +388,7 @@ void SupervisorNode::finish() {
                static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);
   journal_.remove();
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
-  state_ = State::done;
+  account_until_ns_ = watched_ ? now_ns_ + kAbsentPatience : now_ns_;
 }
 
 // A client that sends and does not read is not read from until it does.

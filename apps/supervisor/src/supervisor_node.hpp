@@ -7,6 +7,8 @@
 #include <weir/supervisor/node.hpp>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,11 +58,12 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void send_directory();
   void share_ports();
   void send_status();
-  static void note_missed(Member& member, const v1::Control& message);
   void send_end(messages::Peer& peer);
   void hold_back_slow_clients();
   void carry_out();
   void send_announcements();
+  template <class Send>
+  void each_announcement(std::span<const assignment::Announcement> announcements, bool again, Send send);
   void send_assignments(Member& member, assignment::DcmActions& actions);
   void send_confirmations(Member& member, assignment::DcmActions& actions);
   void send_cleared();
@@ -79,10 +82,12 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   assignment::SupervisorMachine machine_;
   assignment::Actions actions_;
   Journal journal_;
-  bool resumed_ = false;  // another process began the run
   messages::Door door_;
   messages::Door trigger_door_;
   std::vector<messages::Peer*> watchers_;  // control
+  bool watched_ = false;                   // there was one
+  std::optional<v1::Control> account_;     // of the run, once it is over
+  TimeNs account_until_ns_ = 0;            // for who watches to take it
   std::vector<assignment::Decision> decisions_;
   std::vector<assignment::StoredAck> acknowledged_;
   State state_ = State::gathering;

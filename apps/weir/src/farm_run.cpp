@@ -258,6 +258,9 @@ Expected<void, wire::WireError> FarmRun::on_control(messages::Peer&, const v1::C
   if (!message.has_summary()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
   result_.account = message.summary();
   run_over_ = true;
+  v1::Control taken;
+  taken.mutable_command()->set_kind(v1::Command::SHUTDOWN);
+  link_->peer().send(taken);
   if (stage_ != Stage::ending) {
     stage_ = Stage::settled;
     terminate_at_ns_ = now_ns_ + kSettledPatience;
@@ -329,6 +332,8 @@ void FarmRun::on_signal(int signal) {
   } else if (stage_ == Stage::running) {
     view_.say("stops: waits for the slices in flight (Ctrl-C again kills)");
     ask_to_stop(signal_name(signal));
+  } else if (stage_ == Stage::gathering && link_ && link_->ready()) {
+    ask_to_stop(signal_name(signal));  // the run may just have begun; the supervisor knows
   } else if (stage_ != Stage::settled) {
     give_up(std::string("stopped before the run began: ") + signal_name(signal));
   }

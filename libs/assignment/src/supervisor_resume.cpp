@@ -46,6 +46,14 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   pending_.push_back(open.slice);
 }
 
+std::vector<Announcement> SupervisorMachine::open_slices() {
+  std::vector<Announcement> open;
+  book_.for_each_live([&](const SliceEntry& entry) { open.push_back({entry.slice, entry.info, 0, 0}); });
+  std::sort(open.begin(), open.end(),
+            [](const Announcement& a, const Announcement& b) { return a.slice < b.slice; });
+  return open;
+}
+
 RunState SupervisorMachine::state() {
   RunState state;
   state.ledger = ledger();

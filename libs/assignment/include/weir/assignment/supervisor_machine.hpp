@@ -68,8 +68,9 @@ class SupervisorMachine {
   // Instead of start(): the run goes on that another process began `already` ago, and left in this state.
   // What was unsettled waits for its next attempt, and is announced again.
   void resume(const RunState& state, DurationNs already, const Now& now, Actions& out);
-  // Costs a pass over the book.
+  // These two cost a pass over the book.
   [[nodiscard]] RunState state();
+  [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, ascending
   // No more triggers; what is in flight goes on for as long as a slice is settled every
   // settings.drain_ns.
   void request_stop(TimeNs now);

@@ -165,6 +165,8 @@ class FragmentBuffer {
   // The slices that were announced and not cleared, appended, in no order. Costs a pass over all there is
   // room for.
   void list_open(std::vector<SliceId>& out) const;
+  // Announced and not cleared.
+  [[nodiscard]] bool is_open(SliceId slice) const { return index_.find(slice) != SliceIndex::kNone; }
 
   // The limit that is nearly reached: the supervisor should hold back. With hysteresis, see BufferLimits.
   [[nodiscard]] Throttle throttle() const { return throttle_; }
