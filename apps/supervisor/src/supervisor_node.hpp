@@ -26,6 +26,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] bool finished() const override { return state_ == State::done; }
   void on_signal(std::string_view signal_name) override;
   [[nodiscard]] std::string failure() const override { return failure_; }
+  [[nodiscard]] std::string broken_invariant() override { return std::string(machine_.broken_invariant()); }
 
  private:
   enum class State : std::uint8_t { gathering, running, draining, reporting, done };

@@ -212,7 +212,7 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
   entry.copy_attempt = entry.attempt;
   entry.copy_writer = entry.writer;
   entry.since = now;
-  if (settings_.writer_ack_ns > 0) wake_by(now + settings_.writer_ack_ns);
+  if (settings_.writer_ack_ns > 0) wake_by(now + patience(entry));
   out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
 }
 

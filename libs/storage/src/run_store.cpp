@@ -240,6 +240,11 @@ std::vector<StoredSlice> RunStore::unsettled_on_disk() const {
   return copies;
 }
 
+bool RunStore::has_unsettled_copies() const {
+  return std::any_of(known_.begin(), known_.end(),
+                     [](const auto& entry) { return entry.second.copy && !entry.second.settled; });
+}
+
 void RunStore::roll_over_if_due(std::uint64_t next_record_bytes) {
   const File& file = current();
   if (file.index.empty()) return;

@@ -30,7 +30,9 @@ struct SupervisorSettings {
   std::uint32_t remembered_slices = 65536;  // settled ones that are recognised when something comes late
   std::uint32_t credits_max = 65536;        // of one DCM; it may declare more, and gets this
   DurationNs lease_ns = 30 * kSecond;       // from assignment to decision
-  DurationNs writer_ack_ns = 0;  // from confirmation to acknowledgement, then another writer; 0: no limit
+  // From confirmation to acknowledgement, then another writer; 0: no limit. Twice as long for each further
+  // confirmation of a slice: where every writer is slower than this, one of them is waited for in the end.
+  DurationNs writer_ack_ns = 0;
   DurationNs drain_ns = 30 * kSecond;                  // without a slice settled, after request_stop()
   std::uint8_t filtered_attempts_max = 2;              // that killed or stalled; then unfiltered
   std::uint8_t attempts_max = 8;                       // that killed or stalled; then discarded
@@ -143,6 +145,8 @@ class SupervisorMachine {
   template <class Wanted>
   void collect(Wanted wanted);
   void wake_by(TimeNs deadline);
+  // Of a confirmed slice, for its acknowledgement.
+  [[nodiscard]] DurationNs patience(const SliceEntry& entry) const;
   void note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation, TimeNs now,
                   std::uint64_t slices);
 
