@@ -7,6 +7,7 @@
 #include <weir/wire/batch.hpp>
 #include <weir/writer/node.hpp>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ class WriterNode final : public node::Node,
 
  private:
   struct Connection {
-    messages::Peer* peer = nullptr;  // empty: gone
+    messages::Peer* peer = nullptr;
     storage::PeerId id;
     std::shared_ptr<std::byte[]> record;         // the one that is being received
     std::vector<wire::SliceEntry> acknowledged;  // since the last pass
@@ -56,6 +57,7 @@ class WriterNode final : public node::Node,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
   void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
+  [[nodiscard]] Connection& connection_of(const messages::Peer& peer) { return connections_.at(peer.tag); }
   void send_grants();
   void send_acknowledgements();
 
@@ -75,7 +77,8 @@ class WriterNode final : public node::Node,
   messages::PeerCounters peer_counters_;
   storage::RunStore store_;
   storage::GrantBook grants_;
-  std::vector<Connection> connections_;  // by tag, which is the grant book's peer id and the store's origin
+  std::map<std::uint64_t, Connection> connections_;  // by tag: the grant book's peer id, the store's origin
+  std::uint32_t last_connection_ = 0;
   messages::Door door_;
   node::SupervisorClient supervisor_;
   std::vector<wire::SliceEntry> acknowledged_;  // to the supervisor, since the last pass
