@@ -91,6 +91,7 @@ void WriterNode::pass(TimeNs now_ns) {
   send_acknowledgements();
   send_grants();
   tell_throttle();
+  give_up_closing();
 }
 
 // ---- supervisor
@@ -170,7 +171,20 @@ void WriterNode::close_when_told() {
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
                              "\ndead_copies: " + std::to_string(store_.dead_copies().size()) + "\n";
+  close_until_ns_ = now_ns_ + static_cast<DurationNs>(setup_.farm.run().drain_timeout_s() * 1e9);
   store_.close(now_ns_, bytes_of(record));
+}
+
+// A run that is over ends also where the disk stays full: what was acknowledged is in the .part.
+void WriterNode::give_up_closing() {
+  const bool in_vain = close_until_ns_ != 0 && now_ns_ >= close_until_ns_ && store_.blocked();
+  if (!in_vain || !unclosed_.empty()) return;
+  unclosed_ = "a run file could not be closed and stays a .part: " + blocked_detail_;
+  spdlog::error("{}", unclosed_);
+}
+
+std::string WriterNode::failure() const {
+  return failure_.empty() && supervisor_.finished() && !store_.finished() ? unclosed_ : failure_;
 }
 
 bool WriterNode::finished() const { return signalled_ || !failure_.empty() || supervisor_.finished(); }
@@ -326,6 +340,7 @@ void WriterNode::on_file_closed(const storage::ClosedFile& file) {
 
 void WriterNode::on_blocked(ports::DiskError error, const std::string& detail) {
   blocked_ = ports::name(error);
+  blocked_detail_ = detail;
   spdlog::error("blocked reason=\"{}\"", detail);
 }
 
