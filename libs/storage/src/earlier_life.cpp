@@ -1,4 +1,5 @@
 #include <weir/base/crc32c.hpp>
+#include <weir/base/planted.hpp>
 #include <weir/storage/earlier_life.hpp>
 #include <weir/storage/format.hpp>
 #include <weir/storage/run_file_reader.hpp>
@@ -84,7 +85,7 @@ Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, R
     std::uint64_t damaged = 0;
     if (!file->closed()) {
       if (auto failed = sync_file(path)) return Unexpected<Failure>(std::move(*failed));
-      damaged = drop_damaged(*file);
+      if (!planted(Planted::believe_torn_records)) damaged = drop_damaged(*file);
     }
     notes.push_back(note_of(*file, damaged));
     files.push_back(std::move(*file));
