@@ -1,5 +1,6 @@
 #include "writer_node.hpp"
 
+#include <weir/base/planted.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/batch.hpp>
@@ -324,7 +325,8 @@ void WriterNode::on_ready() { run_begun_ = true; }
 void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
   for (const storage::StoredSlice& stored : slices) {
     const wire::SliceEntry entry{stored.slice, stored.attempt, stored.epoch};
-    acknowledged_.push_back(entry);
+    const bool dropped = planted(Planted::drop_acknowledgement) && stored.slice.value % 16 == 5;
+    if (!dropped) acknowledged_.push_back(entry);
     grants_.release(storage::PeerId(stored.origin), stored.bytes);
     const auto found = connections_.find(stored.origin);
     if (found != connections_.end()) found->second.acknowledged.push_back(entry);
