@@ -29,6 +29,7 @@ struct Member {
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
+  TimeNs heard_ns = 0;  // when it last sent a message
   // Of a readout that is away: what it was not told. Beyond kMissedRowsMax slices it has to be started again.
   std::vector<v1::Control> missed;
   std::size_t missed_rows = 0;
