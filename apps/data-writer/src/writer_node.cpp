@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kPeersMax = 4096;
 constexpr std::size_t kAsksMax = 65536;
 constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
+constexpr DurationNs kEndPatience = 2 * kSecond;  // for the fate of copies to be told
 
 storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence) {
   const v1::WriterSettings& writer = setup.farm.writer();
@@ -86,6 +87,7 @@ void WriterNode::pass(TimeNs now_ns) {
   if (run_begun_ || ended_without_run_) supervisor_.tick(environment_.network, now_ns);
   store_.flush(now_ns);
   store_.tick(now_ns);
+  close_when_told();
   send_acknowledgements();
   send_grants();
   tell_throttle();
@@ -152,7 +154,18 @@ void WriterNode::tell_throttle() {
   supervisor_.send(message);
 }
 
+// Who comes back while the others end has copies of which it must hear first: what is listed as live in the
+// last report and the last file has to be.
 void WriterNode::on_end_run() {
+  ending_ = true;
+  end_deadline_ns_ = now_ns_ + kEndPatience;
+  close_when_told();
+}
+
+void WriterNode::close_when_told() {
+  if (!ending_ || closed_) return;
+  if (store_.has_unsettled_copies() && now_ns_ < end_deadline_ns_) return;
+  closed_ = true;
   const std::string record = "run: " + std::to_string(setup_.run.value) + "\nwriter: " + setup_.self.name +
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +

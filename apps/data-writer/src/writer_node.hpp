@@ -42,6 +42,7 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
   Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
   void on_end_run() override;
+  void close_when_told();
   bool run_ended() const override { return store_.finished() || ended_without_run_; }
   v1::Report make_report(bool final) override;
   void on_supervisor_ready() override;
@@ -88,6 +89,9 @@ class WriterNode final : public node::Node,
   std::string failure_;
   bool run_begun_ = false;
   bool ended_without_run_ = false;
+  bool ending_ = false;
+  bool closed_ = false;
+  TimeNs end_deadline_ns_ = 0;
   bool signalled_ = false;
 };
 

@@ -30,11 +30,7 @@ struct Member {
   bool has_report = false;
   bool was_there = false;
   TimeNs heard_ns = 0;  // when it last sent a message
-  // Of a readout that is away: what it was not told. Beyond kMissedRowsMax slices it has to be started again.
-  std::vector<v1::Control> missed;
-  std::size_t missed_rows = 0;
 };
-constexpr std::size_t kMissedRowsMax = 1'000'000;
 
 // The nodes of the plan: who is there, and the last words of everyone, dead processes included.
 class Roster {
@@ -46,6 +42,8 @@ class Roster {
   void bury(Member& member);
   // The process was not gone: its last report, which the coming ones go on from, is taken out again.
   void unbury(const Member& member);
+  // Last words that an earlier process of the supervisor took.
+  void recall(const v1::Report& report);
 
   // Of the port that this DCM receives through, by who is there and what they reported last.
   [[nodiscard]] PortShare share_of(const Member& dcm) const;

@@ -105,7 +105,8 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   wake_by(now + settings_.lease_ns);
 
   Assignment assignment{entry.slice, entry.info,    0,
-                        0,           entry.attempt, entry.kills >= settings_.filtered_attempts_max};
+                        0,           entry.attempt, entry.kills >= settings_.filtered_attempts_max,
+                        entry.kills};
   if (entry.has_payload) {
     const ConstBytes payload = book_.payload(entry);
     assignment.payload_offset = static_cast<std::uint32_t>(out.payload.size());
@@ -211,7 +212,7 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
   entry.copy_attempt = entry.attempt;
   entry.copy_writer = entry.writer;
   entry.since = now;
-  if (settings_.writer_ack_ns > 0) wake_by(now + settings_.writer_ack_ns);
+  if (settings_.writer_ack_ns > 0) wake_by(now + patience(entry));
   out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
 }
 
@@ -298,7 +299,8 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
   }
   progressed_ = true;
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
-  out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, writer, outcome});
+  const bool incomplete = outcome == Outcome::stored && entry.incomplete;
+  out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, writer, outcome, reason, incomplete});
   book_.settle(entry, outcome);
 }
 

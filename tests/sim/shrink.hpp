@@ -1,0 +1,11 @@
+#pragma once
+
+#include "scenario.hpp"
+
+namespace weir::sim {
+
+// Faults whose absence lets the run fail all the same are left out, one by one, until none can be.
+[[nodiscard]] Scenario shrink(const Scenario& failing);
+void print_shrunk(const Scenario& failing);
+
+}  // namespace weir::sim
