@@ -70,7 +70,7 @@ void Rig::turn(int times) {
   for (int i = 0; i < times; ++i) {
     clock_.now += kMillisecond;
     for (const auto& [name, hosted] : nodes_) {
-      if (!hosted->node->finished()) hosted->node->pass(clock_.now);
+      if (!hosted->node->finished() && !halted_.contains(name)) hosted->node->pass(clock_.now);
     }
     network_.run();
   }

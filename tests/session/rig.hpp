@@ -10,7 +10,7 @@
 
 #include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +31,9 @@ class Rig {
 
   void start(const std::string& name);
   void stop(const std::string& name) { nodes_.erase(name); }
+  // It does not pass any more, and keeps its connections.
+  void halt(const std::string& name) { halted_.insert(name); }
+  void go_on(const std::string& name) { halted_.erase(name); }
   // So many turns of a millisecond each: time goes on, every node passes, everything is delivered.
   void turn(int times = 1);
   [[nodiscard]] node::Node& node(const std::string& name) { return *nodes_.at(name)->node; }
@@ -60,6 +63,7 @@ class Rig {
   test::MemoryNetwork network_;
   std::map<std::string, std::unique_ptr<Hosted>> nodes_;
   std::map<std::string, std::uint16_t> ports_;
+  std::set<std::string> halted_;
   std::uint16_t trigger_port_ = 0;
   std::uint16_t next_port_ = 20'000;
 };

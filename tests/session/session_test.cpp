@@ -427,6 +427,48 @@ TEST_CASE("nodes survive a supervisor that says what it likes, and go on taking 
   CHECK(reports["readout-0"].counters().at("fragments.produced") > 0);
 }
 
+TEST_CASE(
+    "who repeats a node's hello is refused for as long as that node speaks, and let in when it is silent") {
+  const Quiet quiet;
+  Rig rig(with_nodes(1, 1, 1));
+  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) rig.start(name);
+  Watcher watcher(rig);
+  check_progress(rig, [&] { watcher.listen(); });
+  rig.turn(50);
+  watcher.listen();
+  v1::Hello hello;
+  hello.set_version(wire::kVersion);
+  hello.set_role(v1::ROLE_DCM);
+  hello.set_name("dcm-0");
+  hello.set_farm("session");
+  hello.set_credits(4);
+  for (const v1::Report& report : watcher.status.nodes()) {
+    if (report.name() == "dcm-0") hello.set_incarnation(report.incarnation());
+  }
+  REQUIRE(hello.incarnation() != 0);
+  for (int i = 0; i < 20; ++i) {
+    Talker again;
+    again.connect(rig.network(), rig.port_of("supervisor"));
+    again.say(wire::FrameType::hello, hello);
+    rig.turn(7);
+    CHECK(again.closed());
+  }
+  check_progress(rig, [&] { watcher.listen(); });
+  CHECK(watcher.counter("supervisor", "peers.refused_hello") >= 15);
+  CHECK(watcher.counter("supervisor", "supervisor.reopened") == 0);
+  rig.halt("dcm-0");
+  rig.turn(60);
+  Talker again;
+  again.connect(rig.network(), rig.port_of("supervisor"));
+  again.say(wire::FrameType::hello, hello);
+  rig.turn(5);
+  CHECK(!again.closed());
+  again.leave();
+  rig.go_on("dcm-0");
+  end_run(rig, watcher);
+  CHECK(watcher.summary.balanced());
+}
+
 TEST_CASE("a readout refuses a frame that asks for more sources than there are") {
   const Quiet quiet;
   Rig rig(with_nodes(1, 1, 1));
