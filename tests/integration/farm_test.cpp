@@ -107,7 +107,11 @@ class Watcher final : private messages::PeerHandler {
     if (account_) link_->stop();
   }
   Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control& message) override {
-    if (message.has_summary()) account_ = message.summary();
+    if (!message.has_summary()) return {};
+    account_ = message.summary();
+    v1::Control taken;
+    taken.mutable_command()->set_kind(v1::Command::SHUTDOWN);
+    link_->peer().send(taken);
     return {};
   }
 

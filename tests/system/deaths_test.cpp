@@ -4,6 +4,7 @@
 #include "wire_client.hpp"
 
 #include <csignal>
+#include <filesystem>
 
 namespace {
 
@@ -90,6 +91,43 @@ TEST_CASE("a run whose last DCM has died ends with that reason") {
   check_nothing_left(folder);
 }
 
+TEST_CASE("a supervisor that is killed twice is started again and goes on with the run") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(300'000));
+  REQUIRE(run.send_signal("supervisor", SIGKILL));
+  REQUIRE(run.wait_for_data(1'000'000));
+  REQUIRE(run.send_signal("supervisor", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+  CHECK(exits(end.summary, "supervisor", -9) == 2);
+  CHECK_THAT(end.out, Catch::ContainsSubstring("the supervisor was restarted"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out"))
+    CHECK(entry.path().string().find(".journal") == std::string::npos);
+}
+
+TEST_CASE("a supervisor, a DCM and the writer that are killed at once all come back to the same run") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(500'000));
+  for (const char* name : {"writer-0", "supervisor", "dcm-1"}) REQUIRE(run.send_signal(name, SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+}
+
+TEST_CASE("without a journal a supervisor's death ends the run, and nothing is left behind") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds({"supervisor.journal=false"}));
+  REQUIRE(run.wait_for_data(300'000));
+  REQUIRE(run.send_signal("supervisor", SIGKILL));
+  const FarmEnd end = run.finish();
+  INFO(describe(end));
+  CHECK(end.status == 1);
+  check_nothing_left(folder);
+}
+
 TEST_CASE("a slice that kills its filter every time is stored unfiltered as poison") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(),
@@ -157,7 +195,7 @@ TEST_CASE("the other writer takes over from one that has died") {
 
 TEST_CASE("a run whose supervisor has died ends with that reason and leaves no process") {
   const TemporaryFolder folder;
-  FarmRun run(folder, farm(), three_seconds());
+  FarmRun run(folder, farm(), three_seconds({"run.restart=never"}));
   REQUIRE(run.wait_for_data(500'000));
   REQUIRE(run.send_signal("supervisor", SIGKILL));
   const FarmEnd end = run.finish();

@@ -151,9 +151,11 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
   for (; at < sources.size(); ++at) {
     const assembly::SourceIndex index = *assembler_.index_of(sources[at]);
     const FragmentProgress& progress = gathering.slice->progress[index];
+    const bool begun = part.offset > 0 && at == part.next;
+    if (begun && progress.state == FragmentProgress::State::done) continue;
+    if (begun) return rest_of(sources[at], index, part, most);
     if (part.again && (progress.state != FragmentProgress::State::requested || progress.have > 0)) continue;
     const bool known = expected_[index] != kUnknownSize;
-    if (part.offset > 0 && at == part.next) return rest_of(sources[at], index, part, most);
     const std::uint64_t size = known ? std::uint64_t{expected_[index]} + wire::kHeaderBytes : most;
     if (most > 0 && piece.fragments > 0 && piece.bytes + size > whole_up_to(most)) break;
     asked_sources_.push_back(sources[at]);
@@ -220,11 +222,12 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
   part.owed_bytes += piece.bytes;
 }
 
-// A fragment that is asked for in ranges before it is known how long it is will be asked for up to here.
+// A fragment that is asked for in ranges before it is known how long it is will be asked for up to here. What
+// is expected may have changed since the range before.
 void Collector::note_asked(assembly::Slice& slice, const Piece& piece) {
-  if (piece.offset > 0 || piece.end_offset == 0) return;
+  if (piece.offset == 0 && piece.end_offset == 0) return;
   const assembly::SourceIndex source = *assembler_.index_of(asked_sources_.front());
-  slice.progress[source].asked = expected_[source];
+  slice.progress[source].asked = piece.end_offset > 0 ? expected_[source] : piece.offset + piece.length;
 }
 
 void Collector::add_entry(Flow& flow, std::span<const SourceId> sources, bool all,

@@ -1,5 +1,6 @@
 #include "writer_node.hpp"
 
+#include <weir/base/planted.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/batch.hpp>
@@ -15,6 +16,7 @@ namespace {
 constexpr std::size_t kPeersMax = 4096;
 constexpr std::size_t kAsksMax = 65536;
 constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
+constexpr DurationNs kEndPatience = 2 * kSecond;  // for the fate of copies to be told
 
 storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence) {
   const v1::WriterSettings& writer = setup.farm.writer();
@@ -87,6 +89,7 @@ void WriterNode::pass(TimeNs now_ns) {
   store_.flush(now_ns);
   store_.tick(now_ns);
   disk_watch_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);
+  close_when_told();
   send_acknowledgements();
   send_grants();
   tell_throttle();
@@ -154,7 +157,18 @@ void WriterNode::tell_throttle() {
   supervisor_.send(message);
 }
 
+// Who comes back while the others end has copies of which it must hear first: what is listed as live in the
+// last report and the last file has to be.
 void WriterNode::on_end_run() {
+  ending_ = true;
+  end_deadline_ns_ = now_ns_ + kEndPatience;
+  close_when_told();
+}
+
+void WriterNode::close_when_told() {
+  if (!ending_ || closed_) return;
+  if (store_.has_unsettled_copies() && now_ns_ < end_deadline_ns_) return;
+  closed_ = true;
   const std::string record = "run: " + std::to_string(setup_.run.value) + "\nwriter: " + setup_.self.name +
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
@@ -235,25 +249,24 @@ std::string WriterNode::check_hello(const messages::PeerInfo& info) {
 }
 
 void WriterNode::on_ready(messages::Peer& peer) {
-  const storage::PeerId id(static_cast<std::uint32_t>(connections_.size()));
+  const storage::PeerId id(++last_connection_);
   if (!grants_.connect(id)) return peer.drop("too many DCMs");
   peer.tag = id.value;
-  connections_.push_back({&peer, id, {}, {}, 0});
+  connections_[peer.tag] = {&peer, id, {}, {}, 0};
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
 void WriterNode::on_gone(messages::Peer& peer, std::string_view why) {
-  if (peer.tag >= connections_.size() || connections_[peer.tag].peer != &peer) return;
+  const auto found = connections_.find(peer.tag);
+  if (found == connections_.end()) return;
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
-  Connection& connection = connections_[peer.tag];
-  connection.peer = nullptr;
-  connection.acknowledged.clear();
-  grants_.disconnect(connection.id);
+  grants_.disconnect(found->second.id);
+  connections_.erase(found);
 }
 
 wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::data) return {};
-  Connection& connection = connections_[peer.tag];
+  Connection& connection = connection_of(peer);
   if (!grants_.received(connection.id, header.length)) return {};  // nobody may fill the memory unasked
   connection.record = std::make_shared_for_overwrite<std::byte[]>(header.length);
   return {wire::Placement::Kind::place, connection.record.get()};
@@ -261,7 +274,7 @@ wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHea
 
 Expected<void, wire::WireError> WriterNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
                                                      ConstBytes payload) {
-  Connection& connection = connections_[peer.tag];
+  Connection& connection = connection_of(peer);
   const std::shared_ptr<std::byte[]> record = std::exchange(connection.record, nullptr);
   const auto result = store_.store(payload, record, connection.id.value, now_ns_);
   if (result == storage::StoreResult::accepted) return {};
@@ -273,13 +286,13 @@ Expected<void, wire::WireError> WriterNode::on_frame(messages::Peer& peer, const
 }
 
 void WriterNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) {
-  connections_[peer.tag].record.reset();
-  grants_.release(connections_[peer.tag].id, header.length);
+  connection_of(peer).record.reset();
+  grants_.release(connection_of(peer).id, header.length);
 }
 
 Expected<void, wire::WireError> WriterNode::on_control(messages::Peer& peer, const v1::Control& message) {
   if (!message.has_space()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
-  if (!grants_.ask(connections_[peer.tag].id, message.space().wanted_total())) {
+  if (!grants_.ask(connection_of(peer).id, message.space().wanted_total())) {
     return Unexpected<wire::WireError>(wire::WireError::bad_payload);
   }
   return {};
@@ -290,18 +303,16 @@ void WriterNode::send_grants() {
   new_grants_.clear();
   grants_.grant(new_grants_);
   for (const storage::Grant& grant : new_grants_) {
-    messages::Peer* peer = connections_[grant.peer.value].peer;
-    if (peer == nullptr) continue;
     v1::Control message;
     message.mutable_grant()->set_granted_total(grant.granted_total);
-    peer->send(message);
+    connections_.at(grant.peer.value).peer->send(message);
   }
 }
 
 void WriterNode::send_acknowledgements() {
   std::vector<std::byte> frames;
-  for (Connection& connection : connections_) {
-    if (connection.acknowledged.empty() || connection.peer == nullptr) continue;
+  for (auto& [tag, connection] : connections_) {
+    if (connection.acknowledged.empty()) continue;
     frames.clear();
     wire::append_slice_entries(wire::FrameType::stored, connection.acknowledged, frames);
     connection.peer->stream().append(frames);
@@ -321,10 +332,11 @@ void WriterNode::on_ready() { run_begun_ = true; }
 void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
   for (const storage::StoredSlice& stored : slices) {
     const wire::SliceEntry entry{stored.slice, stored.attempt, stored.epoch};
-    acknowledged_.push_back(entry);
-    Connection& connection = connections_[stored.origin];
-    grants_.release(connection.id, stored.bytes);
-    if (connection.peer != nullptr) connection.acknowledged.push_back(entry);
+    const bool dropped = planted(Planted::drop_acknowledgement) && stored.slice.value % 16 == 5;
+    if (!dropped) acknowledged_.push_back(entry);
+    grants_.release(storage::PeerId(stored.origin), stored.bytes);
+    const auto found = connections_.find(stored.origin);
+    if (found != connections_.end()) found->second.acknowledged.push_back(entry);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <weir/wire/batch.hpp>
 #include <weir/writer/node.hpp>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ class WriterNode final : public node::Node,
 
  private:
   struct Connection {
-    messages::Peer* peer = nullptr;  // empty: gone
+    messages::Peer* peer = nullptr;
     storage::PeerId id;
     std::shared_ptr<std::byte[]> record;         // the one that is being received
     std::vector<wire::SliceEntry> acknowledged;  // since the last pass
@@ -42,6 +43,7 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
   Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
   void on_end_run() override;
+  void close_when_told();
   bool run_ended() const override { return store_.finished() || ended_without_run_ || !unclosed_.empty(); }
   v1::Report make_report(bool final) override;
   void on_supervisor_ready() override;
@@ -58,6 +60,7 @@ class WriterNode final : public node::Node,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
   void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
+  [[nodiscard]] Connection& connection_of(const messages::Peer& peer) { return connections_.at(peer.tag); }
   void send_grants();
   void send_acknowledgements();
 
@@ -77,7 +80,8 @@ class WriterNode final : public node::Node,
   messages::PeerCounters peer_counters_;
   storage::RunStore store_;
   storage::GrantBook grants_;
-  std::vector<Connection> connections_;  // by tag, which is the grant book's peer id and the store's origin
+  std::map<std::uint64_t, Connection> connections_;  // by tag: the grant book's peer id, the store's origin
+  std::uint32_t last_connection_ = 0;
   messages::Door door_;
   node::SupervisorClient supervisor_;
   std::vector<wire::SliceEntry> acknowledged_;  // to the supervisor, since the last pass
@@ -92,6 +96,9 @@ class WriterNode final : public node::Node,
   std::string failure_;
   bool run_begun_ = false;
   bool ended_without_run_ = false;
+  bool ending_ = false;
+  bool closed_ = false;
+  TimeNs end_deadline_ns_ = 0;
   bool signalled_ = false;
 };
 

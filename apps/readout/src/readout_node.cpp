@@ -16,6 +16,8 @@ constexpr std::size_t kSlicesPerPass = 1024;
 // A DCM that does not take what it asked for is not read from until it has.
 constexpr std::size_t kUnsentHigh = 64U << 20;
 constexpr std::size_t kUnsentLow = 16U << 20;
+// Ids in a set of sources beyond those that there are.
+constexpr std::size_t kStrayIdsMax = 16;
 // Up to here header and payload are written as one piece.
 constexpr std::size_t kInlineMax = 512;
 
@@ -92,16 +94,15 @@ void ReadoutNode::push() {
 }
 
 // The buffer tells of each fragment when it is there: at once, or when it was made or has arrived.
-void ReadoutNode::expect_to_push(const v1::Announce& announce) {
+void ReadoutNode::expect_to_push(UtcNs supervisor_utc) {
   const UtcNs utc = environment_.clock.utc_ns();
   const TimeNs now = environment_.clock.now_ns();
-  if (announce.utc_ns() != 0) push_->compare_clocks(announce.utc_ns(), utc, now);
-  for (int i = 0; i < announce.slice_size(); ++i) {
-    const SliceId slice(announce.slice(i));
-    push_->expect(slice, push_->timing().moment(announce.time_ns(i), now, utc) + announce.duration_ns());
+  if (supervisor_utc != 0) push_->compare_clocks(supervisor_utc, utc, now);
+  for (const source::Trigger& trigger : fresh_) {
+    push_->expect(trigger.slice, push_->timing().moment(trigger.time, now, utc) + trigger.duration);
     source::RequestedFragment probe;
     probe.connection = PushSender::kProbe;
-    probe.slice = slice;
+    probe.slice = trigger.slice;
     for (const SourceId source : buffer_.sources()) {
       probe.source = source;
       buffer_.request(probe, *this);
@@ -162,10 +163,10 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
     case v1::Control::kClear:
       cleared_.clear();
       for (const std::uint64_t slice : message.clear().slice()) cleared_.emplace_back(slice);
-      buffer_.clear(cleared_, *this);
-      if (push_) {
-        for (const SliceId slice : cleared_) push_->settled(slice);
-      }
+      clear();
+      return {};
+    case v1::Control::kOpenSlices:
+      clear_all_but(message.open_slices());
       return {};
     case v1::Control::kDestinations:
       if (!push_ || !push_->take_destinations(message.destinations())) return bad_payload();
@@ -175,29 +176,53 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
   }
 }
 
+void ReadoutNode::clear() {
+  buffer_.clear(cleared_, *this);
+  if (!push_) return;
+  for (const SliceId slice : cleared_) push_->settled(slice);
+}
+
+// What the supervisor had settled last it may not have said, or the connection took it along.
+void ReadoutNode::clear_all_but(const v1::OpenSlices& open) {
+  std::vector<SliceId> kept;
+  for (const std::uint64_t slice : open.slice()) kept.emplace_back(slice);
+  std::sort(kept.begin(), kept.end());
+  cleared_.clear();
+  buffer_.list_open(cleared_);
+  for (const source::Trigger& trigger : backlog_) cleared_.push_back(trigger.slice);
+  std::erase_if(cleared_, [&](SliceId slice) { return std::binary_search(kept.begin(), kept.end(), slice); });
+  clear();
+}
+
 Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announce& announce) {
   const int rows = announce.slice_size();
   if (announce.time_ns_size() != rows || (announce.type_size() != 0 && announce.type_size() != rows)) {
     return bad_payload();
   }
+  fresh_.clear();
   for (int i = 0; i < rows; ++i) {
     source::Trigger trigger;
     trigger.slice = SliceId(announce.slice(i));
+    if (announce.again() && is_announced(trigger.slice)) continue;
     trigger.time = announce.time_ns(i);
     trigger.duration = announce.duration_ns();
     if (announce.type_size() != 0) trigger.type = TriggerType(announce.type(i));
+    fresh_.push_back(trigger);
+  }
+  for (const source::Trigger& trigger : fresh_) {
     truth_.record(setup_.run, trigger);
     backlog_.push_back(trigger);
   }
-  if (front_end_ && run_begun_ && !ended_) tell_front_end(static_cast<std::size_t>(rows));
+  if (front_end_ && run_begun_ && !ended_) front_end_->announced(fresh_);
   make_announced();
-  if (push_) expect_to_push(announce);
+  if (push_) expect_to_push(announce.utc_ns());
   return {};
 }
 
-void ReadoutNode::tell_front_end(std::size_t fresh) {
-  triggers_.assign(backlog_.end() - static_cast<std::ptrdiff_t>(fresh), backlog_.end());
-  front_end_->announced(triggers_);
+bool ReadoutNode::is_announced(SliceId slice) const {
+  return buffer_.is_open(slice) ||
+         std::any_of(backlog_.begin(), backlog_.end(),
+                     [slice](const source::Trigger& trigger) { return trigger.slice == slice; });
 }
 
 void ReadoutNode::on_end_run() {
@@ -310,6 +335,11 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, cons
 Expected<void, wire::WireError> ReadoutNode::take_requests(messages::Peer& peer, ConstBytes payload) {
   const auto view = wire::RequestView::parse(payload);
   if (!view) return Unexpected<wire::WireError>(view.error());
+  for (std::size_t set = 0; set < view->set_count(); ++set) {
+    // A frame of some 100 kB could ask for so many fragments else that their answers fill any memory.
+    if (view->source_count(static_cast<std::uint16_t>(set)) > setup_.self.sources.size() + kStrayIdsMax)
+      return bad_payload();
+  }
   source::RequestedFragment request;
   request.connection = static_cast<std::uint32_t>(peer.tag);
   for (std::size_t i = 0; i < view->entry_count(); ++i) {

@@ -35,7 +35,9 @@ class ReadoutNode final : public node::Node,
   void on_begin_run(const v1::BeginRun& begin) override;
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
   Expected<void, wire::WireError> take_announcements(const v1::Announce& announce);
-  void tell_front_end(std::size_t fresh);  // announcements
+  void clear();
+  void clear_all_but(const v1::OpenSlices& open);
+  [[nodiscard]] bool is_announced(SliceId slice) const;
   void on_end_run() override;
   bool run_ended() const override { return ended_; }
   v1::Report make_report(bool final) override;
@@ -53,7 +55,7 @@ class ReadoutNode final : public node::Node,
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
   Expected<void, wire::WireError> take_requests(messages::Peer& peer, ConstBytes payload);
   void hold_back_slow_peers();
-  void expect_to_push(const v1::Announce& announce);
+  void expect_to_push(UtcNs supervisor_utc);
   void push();
 
   // Buffer
@@ -77,6 +79,7 @@ class ReadoutNode final : public node::Node,
   std::deque<source::Trigger>
       backlog_;  // announced, not yet taken by the buffer; bounded by what is in flight
   std::vector<source::Trigger> triggers_;
+  std::vector<source::Trigger> fresh_;  // of the announcement at hand
   std::vector<SliceId> cleared_;
   source::Throttle throttle_sent_ = source::Throttle::none;
   std::uint64_t held_back_ = 0;  // times that a slow peer's requests were left in the socket

@@ -116,6 +116,20 @@ void Roster::unbury(const Member& member) {
   });
 }
 
+void Roster::recall(const v1::Report& report) {
+  Member* member =
+      find(static_cast<messages::Role>(report.role()), NodeIndex(static_cast<std::uint16_t>(report.index())));
+  if (member != nullptr && report.final()) {
+    member->report = report;
+    member->has_report = true;
+    return;
+  }
+  std::erase_if(buried_, [&](const v1::Report& other) {
+    return other.name() == report.name() && other.incarnation() == report.incarnation();
+  });
+  if (buried_.size() < kBuriedMax) buried_.push_back(report);
+}
+
 bool Roster::complete() const {
   return std::all_of(members_.begin(), members_.end(),
                      [](const Member& member) { return member.peer != nullptr; });

@@ -29,11 +29,8 @@ struct Member {
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
-  // Of a readout that is away: what it was not told. Beyond kMissedRowsMax slices it has to be started again.
-  std::vector<v1::Control> missed;
-  std::size_t missed_rows = 0;
+  TimeNs heard_ns = 0;  // when it last sent a message
 };
-constexpr std::size_t kMissedRowsMax = 1'000'000;
 
 // The nodes of the plan: who is there, and the last words of everyone, dead processes included.
 class Roster {
@@ -45,6 +42,8 @@ class Roster {
   void bury(Member& member);
   // The process was not gone: its last report, which the coming ones go on from, is taken out again.
   void unbury(const Member& member);
+  // Last words that an earlier process of the supervisor took.
+  void recall(const v1::Report& report);
 
   // Of the port that this DCM receives through, by who is there and what they reported last.
   [[nodiscard]] PortShare share_of(const Member& dcm) const;

@@ -13,8 +13,9 @@ namespace weir::supervisor {
 namespace {
 
 constexpr DurationNs kGatherPatience = 30 * kSecond;  // for all nodes of the plan to come
-constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
-constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are between two connections then
+
+// A process that connects anew has given its old connection up: whoever spoke there so shortly is another.
+constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
 constexpr std::size_t kClientUnsentMax = 1U << 20;
 
@@ -33,6 +34,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
     : setup_(setup),
       environment_(std::move(environment)),
       machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy()),
+      journal_(environment_.journal),
       door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       trigger_door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_) {
   now_ns_ = environment_.clock.now_ns();
@@ -43,6 +45,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
                                          messages::Role::dcm, messages::Role::writer};
     roster_.plan(kRoles[static_cast<std::size_t>(node.role)], node.index, node.name, node.port);
   }
+  resume_run();
   const auto at = door_.open(environment_.network, setup_.supervisor);
   if (!at) throw std::runtime_error("supervisor.listen: " + at.error());
   ports::Endpoint triggers;
@@ -91,12 +94,16 @@ void SupervisorNode::pass(TimeNs now_ns) {
     if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");
     if (state_ == State::draining && machine_.drained()) end_run();
   }
-  if (state_ == State::reporting) {
+  if (account_) {
+    // Whoever watches says that it has the account; its connection may break on the way.
+    if (now_ns_ >= account_until_ns_) state_ = State::done;
+  } else if (state_ == State::reporting) {
     carry_out();  // what became of copies that writers acknowledge only now
     // Who is away for a moment may be back to hear that the run is over.
     const bool all_told = roster_.all_final() && (!roster_.is_one_away() || now_ns_ >= absent_until_ns_);
     if (all_told || now_ns_ >= reporting_until_ns_) finish();
   }
+  keep_journal();
   hold_back_slow_clients();
   send_status();
 }
@@ -110,14 +117,15 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
            ", which a supervisor does not take";
   }
   Member* member = roster_.find(info.role, info.index);
-  if (member != nullptr && member->incarnation == info.incarnation && member->missed_rows > kMissedRowsMax) {
-    return "'" + info.name + "' was away for so long that it cannot be told all it missed: start it again";
-  }
   if (member == nullptr || member->name != info.name) {
     return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
            "': start all processes with the same farm file";
   }
-  if (member->peer != nullptr && member->incarnation == info.incarnation) return {};  // its connection broke
+  const DurationNs lately =
+      std::min<DurationNs>(kSpeaksWithin, 2 * setup_.farm.supervisor().status_interval_ms() * kMillisecond);
+  const bool speaks = member->peer != nullptr && now_ns_ - member->heard_ns < lately;
+  // Its connection broke.
+  if (member->peer != nullptr && member->incarnation == info.incarnation && !speaks) return {};
   if (member->peer != nullptr && member->peer->ready()) {
     return "'" + info.name + "' is here already, from " + member->peer->stream().peer() +
            ": end that process first";
@@ -128,6 +136,8 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
 void SupervisorNode::on_ready(messages::Peer& peer) {
   if (peer.info().role == messages::Role::control) {
     watchers_.push_back(&peer);
+    watched_ = true;
+    if (account_) peer.send(*account_);
     return;
   }
   Member* member = roster_.find(peer.info().role, peer.info().index);
@@ -144,6 +154,7 @@ void SupervisorNode::join(Member& member) {
   const bool same_process = member.was_there && member.incarnation == info.incarnation;
   // Its counters go on from where they were.
   if (same_process) roster_.unbury(member);
+  if (!same_process) journal_.write_join(member.role, member.index, info.incarnation);
   member.incarnation = info.incarnation;
   member.was_there = true;
   member.share_sent = {};
@@ -162,11 +173,7 @@ void SupervisorNode::join(Member& member) {
   if (state_ == State::gathering || state_ == State::done) return;
   send_begin(peer);
   if (member.role != messages::Role::writer) send_destinations(peer);
-  if (same_process) {
-    for (const v1::Control& message : member.missed) peer.send(message);
-  }
-  member.missed.clear();
-  member.missed_rows = 0;
+  if (same_process && member.role == messages::Role::readout) send_open_slices(peer);
   if (state_ == State::reporting) send_end(peer);
 }
 
@@ -185,8 +192,9 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
 
 void SupervisorNode::leave(Member& member) {
   directory_changed_ = ports_changed_ = true;
+  if (member.has_report) journal_.write_report(member.report);
   roster_.bury(member);
-  if (state_ == State::reporting) faults_text_.push_back(member.name + " left before its final report");
+  if (state_ == State::reporting) note_fault(member.name + " left before its final report");
   switch (member.role) {
     case messages::Role::dcm:
       machine_.dcm_left(member.index, now_ns_, actions_);
@@ -233,6 +241,7 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
   }
   Member* member = roster_.find(peer);
   if (member == nullptr) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  member->heard_ns = now_ns_;
   switch (message.body_case()) {
     case v1::Control::kReport:
       member->report = message.report();
@@ -241,6 +250,7 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
       member->report.set_index(member->index.value);
       member->report.set_incarnation(member->incarnation.value);
       member->has_report = true;
+      if (member->report.final()) journal_.write_report(member->report);
       ports_changed_ = ports_changed_ || member->role == messages::Role::dcm;
       return {};
     case v1::Control::kThrottle:
@@ -309,6 +319,7 @@ void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer&
 }
 
 void SupervisorNode::take_command(const v1::Command& command) {
+  if (command.kind() == v1::Command::SHUTDOWN && account_) account_until_ns_ = now_ns_;
   if (command.kind() == v1::Command::STOP) stop(command.reason().empty() ? "stopped" : command.reason());
 }
 
@@ -328,9 +339,10 @@ void SupervisorNode::begin_run() {
   begun_ns_ = now_ns_;
   begun_utc_ = environment_.clock.utc_ns();
   next_slice_ = setup_.farm.trigger().first_slice();
+  machine_.start(now());
+  write_state();
   send_directory();
   for (Member& member : roster_.members()) send_begin(*member.peer);
-  machine_.start(now());
 }
 
 void SupervisorNode::send_begin(messages::Peer& peer) {
@@ -350,11 +362,13 @@ void SupervisorNode::stop(const std::string& reason) {
   if (state_ != State::running) return;
   spdlog::info("run drains reason=\"{}\"", reason);
   reason_ = reason;
+  journal_.write_stop(reason);
   state_ = State::draining;
   machine_.request_stop(now_ns_);
 }
 
 void SupervisorNode::end_run() {
+  journal_.write_reporting();
   state_ = State::reporting;
   reporting_until_ns_ = now_ns_ + kReportPatience;
   absent_until_ns_ = now_ns_ + kAbsentPatience;
@@ -372,17 +386,18 @@ void SupervisorNode::send_end(messages::Peer& peer) {
 void SupervisorNode::finish() {
   for (const Member& member : roster_.members()) {
     if (member.peer != nullptr && !(member.has_report && member.report.final())) {
-      faults_text_.push_back(member.name + " gave no final report in time");
+      note_fault(member.name + " gave no final report in time");
     }
   }
-  v1::Control message;
+  v1::Control& message = account_.emplace();
   *message.mutable_summary() = make_summary();
   for (messages::Peer* watcher : watchers_) watcher->send(message);
   spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", message.summary().balanced(),
                machine_.ledger().triggered.count,
                static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);
+  journal_.remove();
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
-  state_ = State::done;
+  account_until_ns_ = watched_ ? now_ns_ + kAbsentPatience : now_ns_;
 }
 
 // A client that sends and does not read is not read from until it does.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "journal.hpp"
 #include "roster.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
@@ -7,10 +8,15 @@
 #include <weir/supervisor/node.hpp>
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace weir::supervisor {
+
+constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
+constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are between two connections then
 
 class SupervisorNode final : public node::Node, private messages::PeerHandler {
  public:
@@ -21,6 +27,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] bool finished() const override { return state_ == State::done; }
   void on_signal(std::string_view signal_name) override;
   [[nodiscard]] std::string failure() const override { return failure_; }
+  [[nodiscard]] std::string broken_invariant() override { return std::string(machine_.broken_invariant()); }
 
  private:
   enum class State : std::uint8_t { gathering, running, draining, reporting, done };
@@ -39,6 +46,12 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void join(Member& member);
   void leave(Member& member);
   void begin_run();
+  void resume_run();
+  void restore(const JournalledRun& run);
+  void write_state();
+  void keep_journal();
+  void note_fault(const std::string& fault);
+  void send_open_slices(messages::Peer& peer);
   void send_begin(messages::Peer& peer);
   void stop(const std::string& reason);
   void end_run();
@@ -46,11 +59,12 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void send_directory();
   void share_ports();
   void send_status();
-  static void note_missed(Member& member, const v1::Control& message);
   void send_end(messages::Peer& peer);
   void hold_back_slow_clients();
   void carry_out();
   void send_announcements();
+  template <class Send>
+  void each_announcement(std::span<const assignment::Announcement> announcements, bool again, Send send);
   void send_assignments(Member& member, assignment::DcmActions& actions);
   void send_confirmations(Member& member, assignment::DcmActions& actions);
   void send_cleared();
@@ -69,9 +83,13 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   assignment::SupervisorMachine machine_;
   assignment::ThrottleTimes throttle_times_;
   assignment::Actions actions_;
+  Journal journal_;
   messages::Door door_;
   messages::Door trigger_door_;
   std::vector<messages::Peer*> watchers_;  // control
+  bool watched_ = false;                   // there was one
+  std::optional<v1::Control> account_;     // of the run, once it is over
+  TimeNs account_until_ns_ = 0;            // for who watches to take it
   std::vector<assignment::Decision> decisions_;
   std::vector<assignment::StoredAck> acknowledged_;
   State state_ = State::gathering;

@@ -1,7 +1,11 @@
 // What the supervisor's machine wants done, as messages.
 #include "supervisor_node.hpp"
+#include <weir/base/planted.hpp>
 
+#include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace weir::supervisor {
 namespace {
@@ -15,28 +19,15 @@ constexpr std::size_t kWatcherUnsentMax = 4U << 20;  // ... for one who watches
 
 void SupervisorNode::send_to(messages::Role role, const v1::Control& message) {
   for (Member& member : roster_.members()) {
-    if (member.role != role) continue;
-    if (member.peer != nullptr) {
-      member.peer->send(message);
-      // Somebody who takes nothing for so long is not there.
-      if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
-    } else if (role == messages::Role::readout && member.was_there) {
-      note_missed(member, message);
-    }
-  }
-}
-
-void SupervisorNode::note_missed(Member& member, const v1::Control& message) {
-  member.missed_rows +=
-      static_cast<std::size_t>(message.announce().slice_size() + message.clear().slice_size());
-  if (member.missed_rows > kMissedRowsMax) {
-    member.missed.clear();
-  } else {
-    member.missed.push_back(message);
+    if (member.role != role || member.peer == nullptr) continue;
+    member.peer->send(message);
+    // Somebody who takes nothing for so long is not there.
+    if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
   }
 }
 
 void SupervisorNode::carry_out() {
+  journal_.write_pass(actions_, machine_.ledger());
   if (actions_.empty()) return;
   if (!actions_.announce.empty()) send_announcements();
   for (const NodeIndex index : actions_.touched) {
@@ -72,22 +63,41 @@ void SupervisorNode::send_destinations(messages::Peer& peer) {
 
 void SupervisorNode::send_announcements() {
   if (first_trigger_ns_ == 0) first_trigger_ns_ = now_ns_;
+  for (const assignment::Announcement& one : actions_.announce)
+    next_slice_ = std::max(next_slice_, one.slice.value + 1);
+  each_announcement(actions_.announce, false,
+                    [this](const v1::Control& message) { send_to(messages::Role::readout, message); });
+}
+
+// To a readout whose connection was lost: what it may not have heard of, and what it need not keep.
+void SupervisorNode::send_open_slices(messages::Peer& peer) {
+  const std::vector<assignment::Announcement> open = machine_.open_slices();
+  each_announcement(open, true, [&peer](const v1::Control& message) { peer.send(message); });
   v1::Control message;
-  v1::Announce* announce = message.mutable_announce();
-  bool typed = false;
-  for (const assignment::Announcement& one : actions_.announce) typed = typed || one.info.type.value != 0;
-  for (const assignment::Announcement& one : actions_.announce) {
-    announce->add_slice(one.slice.value);
-    announce->add_time_ns(one.info.time);
-    if (typed) announce->add_type(one.info.type.value);
-    announce->set_duration_ns(one.info.duration);
-    if (machine_.destinations().number() > 0) announce->set_utc_ns(environment_.clock.utc_ns());
-    if (one.slice.value >= next_slice_) next_slice_ = one.slice.value + 1;
-    if (announce->slice_size() < kRowsMax) continue;
-    send_to(messages::Role::readout, message);
-    announce->Clear();
+  v1::OpenSlices& slices = *message.mutable_open_slices();
+  for (const assignment::Announcement& one : open) slices.add_slice(one.slice.value);
+  peer.send(message);
+}
+
+template <class Send>
+void SupervisorNode::each_announcement(std::span<const assignment::Announcement> announcements, bool again,
+                                       Send send) {
+  v1::Control message;
+  v1::Announce& announce = *message.mutable_announce();
+  const bool typed = std::any_of(announcements.begin(), announcements.end(),
+                                 [](const auto& one) { return one.info.type.value != 0; });
+  for (const assignment::Announcement& one : announcements) {
+    announce.add_slice(one.slice.value);
+    announce.add_time_ns(one.info.time);
+    if (typed) announce.add_type(one.info.type.value);
+    announce.set_duration_ns(one.info.duration);
+    announce.set_again(again);
+    if (machine_.destinations().number() > 0) announce.set_utc_ns(environment_.clock.utc_ns());
+    if (announce.slice_size() < kRowsMax) continue;
+    send(message);
+    announce.Clear();
   }
-  if (announce->slice_size() > 0) send_to(messages::Role::readout, message);
+  if (announce.slice_size() > 0) send(message);
 }
 
 void SupervisorNode::send_assignments(Member& member, assignment::DcmActions& actions) {
@@ -140,7 +150,8 @@ void SupervisorNode::send_cleared() {
   v1::Control settled;
   v1::Settled& rows = *settled.mutable_settled();
   for (const assignment::Cleared& one : actions_.cleared) {
-    clear.mutable_clear()->add_slice(one.slice.value);
+    const bool forgotten = planted(Planted::forget_clear) && one.slice.value % 8 == 6;
+    if (!forgotten) clear.mutable_clear()->add_slice(one.slice.value);
     rows.add_slice(one.slice.value);
     rows.add_attempt(one.attempt.value);
     rows.add_epoch(one.epoch.value);

@@ -119,6 +119,8 @@ void FarmRun::start(Node& node) {
   if (node.plan->role != config::Role::supervisor) {
     child.arguments.insert(child.arguments.end(),
                            {"--supervisor", fmt::format("{}:{}", supervisor_at_.host, supervisor_at_.port)});
+  } else if (node.starts > 0) {
+    child.arguments.insert(child.arguments.end(), {"--listen", supervisor_listens_});
   }
   if (!settings_.log_level.empty()) {
     child.arguments.insert(child.arguments.end(), {"--log-level", settings_.log_level});
@@ -180,13 +182,16 @@ void FarmRun::ended(Node& node, const ProcessEnd& end, TimeNs now_ns) {
     result_.faults.push_back(what);
     return;
   }
-  if (&node == &supervisor() || stage_ != Stage::running) return give_up(what);
+  if (stage_ != Stage::running) return give_up(what);
   result_.faults.push_back(what);
-  node.restart_at_ns = run_over_ ? std::nullopt : node.restarts.after_end(end.status, now_ns);
+  const bool may_return = !run_over_ && (&node != &supervisor() || farm_.supervisor().journal());
+  node.restart_at_ns = may_return ? node.restarts.after_end(end.status, now_ns) : std::nullopt;
   if (node.restart_at_ns) {
     node.state += ", starts again";
     view_.say(
         fmt::format("{}: starts again ({} of {})", what, node.restarts.count(), farm_.run().restarts_max()));
+  } else if (&node == &supervisor()) {
+    give_up(what);
   } else {
     view_.say(what + (run_over_ ? "" : ": stays away"));
   }
@@ -217,7 +222,8 @@ void FarmRun::find_supervisor() {
   if (!line.starts_with("supervisor ") || triggers == line.npos) {
     return give_up("the supervisor does not say where it listens, but '" + line + "'");
   }
-  supervisor_at_ = node::parse_endpoint(line.substr(nodes + 1, triggers - nodes - 1));
+  supervisor_listens_ = line.substr(nodes + 1, triggers - nodes - 1);
+  supervisor_at_ = node::parse_endpoint(supervisor_listens_);
   if (supervisor_at_.host == "0.0.0.0") supervisor_at_.host = "127.0.0.1";
   if (supervisor_at_.host == "::") supervisor_at_.host = "::1";
   const std::string offers = line.substr(triggers + std::string(" triggers ").size());
@@ -252,6 +258,9 @@ Expected<void, wire::WireError> FarmRun::on_control(messages::Peer&, const v1::C
   if (!message.has_summary()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
   result_.account = message.summary();
   run_over_ = true;
+  v1::Control taken;
+  taken.mutable_command()->set_kind(v1::Command::SHUTDOWN);
+  link_->peer().send(taken);
   if (stage_ != Stage::ending) {
     stage_ = Stage::settled;
     terminate_at_ns_ = now_ns_ + kSettledPatience;
@@ -323,6 +332,8 @@ void FarmRun::on_signal(int signal) {
   } else if (stage_ == Stage::running) {
     view_.say("stops: waits for the slices in flight (Ctrl-C again kills)");
     ask_to_stop(signal_name(signal));
+  } else if (stage_ == Stage::gathering && link_ && link_->ready()) {
+    ask_to_stop(signal_name(signal));  // the run may just have begun; the supervisor knows
   } else if (stage_ != Stage::settled) {
     give_up(std::string("stopped before the run began: ") + signal_name(signal));
   }

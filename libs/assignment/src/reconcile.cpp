@@ -121,7 +121,11 @@ void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
   const std::uint64_t dead = disk.dead;
   book.equal("slices: stored = live on disk", sum_of(supervisor.stored), sum_of(live), disk.note);
 
-  const std::string lost = lost_counts(Role::dcm, dcms, faults);
+  std::string lost = lost_counts(Role::dcm, dcms, faults);
+  if (supervisor.restarts > 0) {
+    lost += (lost.empty() ? "" : ", ") + std::string("the supervisor was restarted ") +
+            std::to_string(supervisor.restarts) + " time(s)";
+  }
   std::uint64_t assigned = 0;
   for (const DcmLedger& dcm : dcms) assigned += dcm.assigned;
   book.equal_unless(lost, "slices: received by DCMs, assigned", count_of(assigned),
@@ -203,7 +207,7 @@ LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLe
   const auto old = [](const auto& ledgers) {
     return std::any_of(ledgers.begin(), ledgers.end(), [](const auto& ledger) { return !ledger.final; });
   };
-  result.faults = !faults.empty() || old(dcms) || old(writers) || old(readouts);
+  result.faults = supervisor.restarts > 0 || !faults.empty() || old(dcms) || old(writers) || old(readouts);
   return result;
 }
 

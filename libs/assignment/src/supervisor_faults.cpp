@@ -1,5 +1,6 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -29,19 +30,21 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
 void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   if (!dcms_.live(dcm)) return;
   const Incarnation incarnation = dcms_.incarnation(dcm);
-  const bool run_goes_on = started_ && !drained();
   out.drop(dcm);
   dcms_.leave(dcm);
   renew_destinations();
   throttles_.set(Role::dcm, dcm, false, {});
-  collect([dcm](const SliceEntry& entry) { return entry.dcm == dcm; });
+  collect([dcm](const SliceEntry& entry) {
+    return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
+  });
   const std::uint64_t slices = scratch_.size();
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
     SliceEntry* entry = book_.find(*slice);
     // Whatever it had decided did not kill it.
     reopen(*entry, entry->state == SliceState::assigned ? Blame::attempt : Blame::nobody, out);
   }
-  if (run_goes_on) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
+  // Also when all is settled: what writers told it of that may have been lost with it.
+  if (started_) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
   assignable_ = true;
 }
 
@@ -134,7 +137,7 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
     const bool leased = entry.state == SliceState::assigned;
     const bool unacknowledged = entry.state == SliceState::confirmed && ack_ns > 0;
     if (!leased && !unacknowledged) return false;
-    const TimeNs deadline = entry.since + (leased ? settings_.lease_ns : ack_ns);
+    const TimeNs deadline = entry.since + (leased ? settings_.lease_ns : patience(entry));
     if (deadline > now) {
       wake_by(deadline);
     } else if (unacknowledged && writers_live < 2) {
@@ -167,6 +170,11 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
     if (by_writer[i] == 0) continue;
     note_fault(FaultKind::stalled, Role::writer, writer, writers_.incarnation(writer), now, by_writer[i]);
   }
+}
+
+DurationNs SupervisorMachine::patience(const SliceEntry& entry) const {
+  constexpr int kDoublingsMax = 10;
+  return settings_.writer_ack_ns << std::clamp(entry.confirmations - 1, 0, kDoublingsMax);
 }
 
 // To a writer that is not the one that did not answer, as long as there is one.

@@ -1,5 +1,6 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 
 #include <algorithm>
 
@@ -105,7 +106,8 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   wake_by(now + settings_.lease_ns);
 
   Assignment assignment{entry.slice, entry.info,    0,
-                        0,           entry.attempt, entry.kills >= settings_.filtered_attempts_max};
+                        0,           entry.attempt, entry.kills >= settings_.filtered_attempts_max,
+                        entry.kills};
   if (entry.has_payload) {
     const ConstBytes payload = book_.payload(entry);
     assignment.payload_offset = static_cast<std::uint32_t>(out.payload.size());
@@ -132,6 +134,11 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
       entry != nullptr && entry->live() && entry->dcm == dcm && entry->attempt == decision.attempt;
   if (!own) {
     dcms_.redeem(dcm, decision.slice, decision.attempt);
+    if (planted(Planted::confirm_two_attempts) && decision.verdict == Verdict::accept && entry != nullptr) {
+      out.of(dcm).confirm.push_back(
+          {decision.slice, decision.attempt, StoreEpoch(7), NodeIndex(0), Answer::store});
+      return;
+    }
     ++ledger_.decisions_refused;
     answer(dcm, decision.slice, decision.attempt, Answer::refused, out);
     return;
@@ -208,10 +215,13 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
   }
   entry.state = SliceState::confirmed;
   entry.epoch = StoreEpoch(entry.confirmations++);
+  if (planted(Planted::forget_epoch)) entry.epoch = StoreEpoch(0);
+  if (planted(Planted::clear_early))
+    out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Outcome::stored});
   entry.copy_attempt = entry.attempt;
   entry.copy_writer = entry.writer;
   entry.since = now;
-  if (settings_.writer_ack_ns > 0) wake_by(now + settings_.writer_ack_ns);
+  if (settings_.writer_ack_ns > 0) wake_by(now + patience(entry));
   out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
 }
 
@@ -298,7 +308,8 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
   }
   progressed_ = true;
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
-  out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, writer, outcome});
+  const bool incomplete = outcome == Outcome::stored && entry.incomplete;
+  out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, writer, outcome, reason, incomplete});
   book_.settle(entry, outcome);
 }
 

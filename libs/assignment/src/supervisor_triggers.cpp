@@ -46,6 +46,8 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
   ++ledger_.offered;
   VetoReason reason = veto(trigger, now, out);
   const SliceId slice = trigger.slice.value_or(next_slice_);
+  // Which of the earlier ids were settled is not known any more after a restart.
+  if (reason == VetoReason::none && slice < resumed_below_) reason = VetoReason::duplicate_id;
   if (reason == VetoReason::none && book_.insert(slice, trigger.info, trigger.payload) == nullptr) {
     reason = VetoReason::duplicate_id;
   }
@@ -56,7 +58,9 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
   next_slice_ = std::max(next_slice_, slice.next());
   ledger_.triggered.add(slice);
   pending_.push_back(slice);
-  out.announce.push_back({slice, trigger.info});
+  out.announce.push_back({slice, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
+                          static_cast<std::uint32_t>(trigger.payload.size())});
+  out.payload.insert(out.payload.end(), trigger.payload.begin(), trigger.payload.end());
   if (settings_.push) assign_pending(now, out);  // takes the credit that the next trigger is judged by
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
   return {true, slice, VetoReason::none};

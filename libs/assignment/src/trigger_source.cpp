@@ -144,6 +144,10 @@ class FileSource final : public TriggerSource {
       : triggers_(std::move(triggers)), pace_(pace), slice_ns_(slice_ns) {}
   std::string_view name() const override { return "file"; }
   void start(const Now& now) override { start_ = now.mono; }
+  void resume(std::uint64_t offered) override {
+    offered_ = static_cast<std::size_t>(std::min<std::uint64_t>(offered, triggers_.size()));
+    if (!exhausted()) start_ -= due_at() - start_;  // the next one is due now
+  }
   bool next(const Now& now, TriggerOffer& offer) override {
     if (exhausted() || (pace_ && due_at() > now.mono)) return false;
     const FileTrigger& trigger = triggers_[offered_++];

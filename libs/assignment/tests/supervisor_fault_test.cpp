@@ -245,10 +245,50 @@ TEST_CASE("a DCM that no longer has what it accepted says so, and the slice is b
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a node that leaves after the run is drained is no fault") {
+TEST_CASE("where every writer is slower than the limit, a slice is left to one of them longer and longer") {
+  SupervisorSettings settings = small_farm();
+  settings.writer_ack_ns = kSecond;
+  Farm farm = one_slice(settings);
+  farm.join_writer(0);
+  farm.join_writer(1);
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.pass();
+  // Each acknowledges what it was given 3 s later.
+  std::uint16_t writer = 0;
+  std::uint16_t epoch = 0;
+  int confirmed = 1;
+  for (int second = 0; second < 20 && farm.machine.in_flight() > 0; ++second) {
+    farm.advance(kSecond);
+    const Actions actions = farm.pass();
+    if (!actions.touched.empty()) {
+      writer = only_confirmation(actions, 0).writer.value;
+      epoch = only_confirmation(actions, 0).epoch.value;
+      ++confirmed;
+      second = 0;
+    } else if (second == 3) {
+      farm.store(writer, 0, 0, epoch);
+    }
+  }
+  CHECK(farm.machine.ledger().stored.count == 1);
+  CHECK(confirmed == 3);
+}
+
+TEST_CASE("a readout or a writer that leaves after the run is drained is no fault") {
+  Farm farm = one_slice();
+  farm.machine.readout_joined(NodeIndex(0), Incarnation(1), farm.now.mono);
+  farm.join_writer(0);
+  farm.decide(0, 0, 0, Verdict::reject);
+  farm.machine.request_stop(farm.now.mono);
+  farm.machine.readout_left(NodeIndex(0), farm.now.mono);
+  farm.machine.writer_left(NodeIndex(0), farm.now.mono, farm.actions);
+  CHECK(farm.machine.faults().empty());
+}
+
+TEST_CASE(
+    "a DCM that leaves after the run is drained is a fault, for it may not have heard the last answers") {
   Farm farm = one_slice();
   farm.decide(0, 0, 0, Verdict::reject);
   farm.machine.request_stop(farm.now.mono);
   farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
-  CHECK(farm.machine.faults().empty());
+  CHECK(farm.machine.faults().size() == 1);
 }

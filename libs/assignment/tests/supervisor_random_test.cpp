@@ -30,10 +30,15 @@ class RandomFarm {
   static constexpr std::uint16_t kReadouts = 2;
 
   explicit RandomFarm(std::uint64_t seed)
-      : dice_(seed), with_writers_(!dice_.one_in(8)), machine_(settings(), source(), policy()) {
-    machine_.start(now_);
-    for (std::uint16_t i = 0; i < kReadouts; ++i)
-      machine_.readout_joined(NodeIndex(i), Incarnation(1), now_.mono);
+      : dice_(seed),
+        with_writers_(!dice_.one_in(8)),
+        settings_(settings()),
+        triggers_(triggers()),
+        static_policy_(dice_.one_in(3)) {
+    machine_ = machine();
+    machine_->start(now_);
+    join_readouts();
+    told_ = machine_->state();
   }
 
   // An empty string when all went well.
@@ -88,16 +93,46 @@ class RandomFarm {
     settings.attempts_max = 100;
     return settings;
   }
-  std::unique_ptr<TriggerSource> source() {
+  TriggerSettings triggers() {
     TriggerSettings triggers;
     constexpr std::string_view kModes[] = {"max", "rate", "poisson", "network"};
     triggers.mode = kModes[dice_.below(4)];
     triggers.rate_hz = kRateMaxHz;
     triggers.seed = dice_.below(1000);
-    return make_trigger_source(triggers).value();
+    return triggers;
   }
-  std::unique_ptr<AssignmentPolicy> policy() {
-    return make_policy(dice_.one_in(3) ? "static" : "credits").value();
+  std::unique_ptr<SupervisorMachine> machine() const {
+    return std::make_unique<SupervisorMachine>(settings_, make_trigger_source(triggers_).value(),
+                                               make_policy(static_policy_ ? "static" : "credits").value());
+  }
+  void join_readouts() {
+    for (std::uint16_t i = 0; i < kReadouts; ++i)
+      machine_->readout_joined(NodeIndex(i), Incarnation(1), now_.mono);
+  }
+
+  // Its process dies and another goes on from what was written down, which is what anybody was told. DCMs
+  // drop what they have; writers say again what they have on disk and do not know to be settled.
+  void restart() {
+    machine_ = machine();
+    actions_.clear();
+    again_.clear();
+    for (const OpenSlice& open : told_.open) again_.insert(open.slice.value);
+    machine_->resume(told_, now_.mono - kBegin, now_, actions_);
+    join_readouts();
+    for (std::uint16_t i = 0; i < kDcms; ++i) {
+      const bool was_live = dcms_[i].live;
+      dcms_[i] = {};
+      if (was_live) join_dcm(i);
+    }
+    for (std::uint16_t i = 0; i < kWriters; ++i) {
+      Writer& writer = writers_[i];
+      writer.unsent.clear();
+      for (const auto& [slice, copies] : writer.disk) {
+        if (settled_.count(slice) > 0) continue;
+        for (const Copy& copy : copies) writer.unsent.push_back({SliceId(slice), copy.attempt, copy.epoch});
+      }
+      if (writer.live) join_writer(i);
+    }
   }
 
   void step() {
@@ -106,12 +141,12 @@ class RandomFarm {
     if (dice_.one_in(2)) {
       const bool named = dice_.one_in(2);
       const TriggerOffer offer{named ? std::optional(SliceId(dice_.below(2000))) : std::nullopt, {}, {}};
-      machine_.offer(offer, now_, actions_);
+      machine_->offer(offer, now_, actions_);
     }
     for (std::uint16_t i = 0; i < kDcms; ++i) work_dcm(i);
     for (std::uint16_t i = 0; i < kWriters; ++i) work_writer(i);
     if (faulty_ && dice_.one_in(12)) fault();  // answers may be on their way
-    machine_.tick(now_, actions_);
+    machine_->tick(now_, actions_);
     carry_out();
     check();
   }
@@ -140,7 +175,7 @@ class RandomFarm {
     if (faulty_ && dice_.one_in(10)) {  // of an attempt that never was
       decisions.push_back({SliceId(dice_.below(500)), Attempt(UINT16_MAX), Verdict::reject, {}, false});
     }
-    if (!decisions.empty()) machine_.decisions(NodeIndex(index), decisions, now_.mono, actions_);
+    if (!decisions.empty()) machine_->decisions(NodeIndex(index), decisions, now_.mono, actions_);
     send(dcm, index);
   }
 
@@ -149,7 +184,7 @@ class RandomFarm {
       Writer& writer = writers_[sending.writer.value];
       if (faulty_ && dice_.one_in(40)) {  // no longer has it
         const Decision gone{sending.slice, sending.attempt, Verdict::failed, DiscardReason::lost, false};
-        machine_.decisions(NodeIndex(index), {&gone, 1}, now_.mono, actions_);
+        machine_->decisions(NodeIndex(index), {&gone, 1}, now_.mono, actions_);
         return true;
       }
       if (!writer.live || dice_.one_in(3)) return false;
@@ -166,7 +201,7 @@ class RandomFarm {
         *std::next(confirmed_.begin(), static_cast<std::ptrdiff_t>(dice_.below(confirmed_.size())));
     StoredAck ack{SliceId(slice), latest.attempt, latest.epoch};
     if (latest.writer == NodeIndex(index) || dice_.one_in(2)) ack.epoch = ack.epoch.next();
-    machine_.stored(NodeIndex(index), {&ack, 1}, actions_);
+    machine_->stored(NodeIndex(index), {&ack, 1}, actions_);
   }
 
   void work_writer(std::uint16_t index) {
@@ -178,13 +213,13 @@ class RandomFarm {
     acks.assign(writer.unsent.begin(), writer.unsent.begin() + static_cast<std::ptrdiff_t>(n));
     writer.unsent.erase(writer.unsent.begin(), writer.unsent.begin() + static_cast<std::ptrdiff_t>(n));
     if (dice_.one_in(10)) acks.push_back(acks.front());
-    machine_.stored(NodeIndex(index), acks, actions_);
+    machine_->stored(NodeIndex(index), acks, actions_);
   }
 
   void fault() {
     const auto dcm = static_cast<std::uint16_t>(dice_.below(kDcms));
     const auto writer = static_cast<std::uint16_t>(dice_.below(kWriters));
-    switch (dice_.below(7)) {
+    switch (dice_.below(8)) {
       case 0:
       case 1:
         dcms_[dcm].live&& dice_.one_in(2) ? leave_dcm(dcm) : join_dcm(dcm);
@@ -200,10 +235,13 @@ class RandomFarm {
         for (Job& job : dcms_[dcm].jobs) job.stuck = false;
         break;
       case 5:
-        machine_.throttle(Role::readout, NodeIndex(0), dice_.one_in(3), "readout_buffer_full");
+        machine_->throttle(Role::readout, NodeIndex(0), dice_.one_in(3), "readout_buffer_full");
         break;
       case 6:
         now_.mono += static_cast<TimeNs>(dice_.below(100));
+        break;
+      case 7:
+        restart();
         break;
     }
   }
@@ -214,24 +252,25 @@ class RandomFarm {
     dcm = {};
     dcm.live = true;
     dcm.credits = credits;
-    machine_.dcm_joined(NodeIndex(index), Incarnation(dice_.below(1000)), credits, now_.mono, actions_);
+    machine_->dcm_joined(NodeIndex(index), Incarnation(dice_.below(1000)), credits, now_.mono, actions_);
   }
   void leave_dcm(std::uint16_t index) {
     dcms_[index].live = false;
-    machine_.dcm_left(NodeIndex(index), now_.mono, actions_);
+    machine_->dcm_left(NodeIndex(index), now_.mono, actions_);
   }
   void join_writer(std::uint16_t index) {
     writers_[index].live = true;
-    machine_.writer_joined(NodeIndex(index), Incarnation(dice_.below(1000)), now_.mono, actions_);
+    machine_->writer_joined(NodeIndex(index), Incarnation(dice_.below(1000)), now_.mono, actions_);
   }
   void leave_writer(std::uint16_t index) {
     writers_[index].live = false;
-    machine_.writer_left(NodeIndex(index), now_.mono, actions_);
+    machine_->writer_left(NodeIndex(index), now_.mono, actions_);
   }
 
   void carry_out() {
     for (const Announcement& announcement : actions_.announce) {
-      if (!announced_.insert(announcement.slice.value).second) fail("a slice was announced twice");
+      if (!announced_.insert(announcement.slice.value).second && again_.erase(announcement.slice.value) == 0)
+        fail("a slice was announced twice");
     }
     for (const NodeIndex index : actions_.touched) {
       Dcm& dcm = dcms_[index.value];
@@ -250,6 +289,7 @@ class RandomFarm {
         fail("a slice was cleared before it was on disk");
     }
     actions_.clear();
+    told_ = machine_->state();
   }
 
   bool on_disk(const Cleared& cleared) {
@@ -272,10 +312,10 @@ class RandomFarm {
   }
 
   void check() {
-    const std::string_view broken = machine_.broken_invariant();
+    const std::string_view broken = machine_->broken_invariant();
     if (!broken.empty()) fail(std::string(broken));
     for (std::uint16_t i = 0; i < kDcms; ++i) {
-      const DcmView& view = machine_.dcms()[i];
+      const DcmView& view = machine_->dcms()[i];
       if (view.live != dcms_[i].live) fail("the supervisor is wrong about who is there");
       if (view.live && view.credits_free + dcms_[i].in_use != view.credits)
         fail("a credit was lost or doubled");
@@ -285,7 +325,7 @@ class RandomFarm {
   // The faults stop: everything is settled, and the copies on disk match the ledger.
   std::string drain() {
     faulty_ = false;
-    machine_.throttle(Role::readout, NodeIndex(0), false, "");
+    machine_->throttle(Role::readout, NodeIndex(0), false, "");
     for (std::uint16_t i = 0; i < kDcms; ++i) {
       for (Job& job : dcms_[i].jobs) job.stuck = false;
       if (!dcms_[i].live) join_dcm(i);
@@ -293,17 +333,17 @@ class RandomFarm {
     for (std::uint16_t i = 0; with_writers_ && i < kWriters; ++i) {
       if (!writers_[i].live) join_writer(i);
     }
-    machine_.request_stop(now_.mono);
-    for (int i = 0; i < 2000 && failure_.empty() && !machine_.drained(); ++i) step();
+    machine_->request_stop(now_.mono);
+    for (int i = 0; i < 2000 && failure_.empty() && !machine_->drained(); ++i) step();
     if (!failure_.empty()) return failure_;
-    if (!machine_.drained()) return "the farm does not drain";
+    if (!machine_->drained()) return "the farm does not drain";
     for (int i = 0; i < 100 && failure_.empty(); ++i) step();  // what comes late changes nothing
     if (!failure_.empty()) return failure_;
     return compare();
   }
 
   std::string compare() {
-    const SupervisorLedger& ledger = machine_.ledger();
+    const SupervisorLedger& ledger = machine_->ledger();
     if (announced_.size() != ledger.triggered.count || settled_.size() != announced_.size()) {
       return "not every announced slice was settled";
     }
@@ -333,8 +373,14 @@ class RandomFarm {
   Dice dice_;
   bool with_writers_;
   bool faulty_ = true;
-  Now now_{1000, 1000};
-  SupervisorMachine machine_;
+  static constexpr TimeNs kBegin = 1000;
+  Now now_{kBegin, kBegin};
+  const SupervisorSettings settings_;
+  const TriggerSettings triggers_;
+  const bool static_policy_;
+  std::unique_ptr<SupervisorMachine> machine_;
+  RunState told_;                  // as of the last time that anybody was told something
+  std::set<std::uint64_t> again_;  // announced again after a restart
   Actions actions_;
   Dcm dcms_[kDcms];
   Writer writers_[kWriters];

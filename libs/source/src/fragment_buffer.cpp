@@ -170,6 +170,13 @@ std::size_t FragmentBuffer::make_some(std::size_t max_slices, AnswerSink& sink) 
   return made;
 }
 
+void FragmentBuffer::list_open(std::vector<SliceId>& out) const {
+  for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+    const SliceId slice = entries_[i].trigger.slice;
+    if (entries_[i].state != State::settled && index_.find(slice) == i) out.push_back(slice);
+  }
+}
+
 void FragmentBuffer::clear(std::span<const SliceId> slices, AnswerSink& sink) {
   for (const SliceId slice : slices) clear_one(slice, sink);
   update_throttle();

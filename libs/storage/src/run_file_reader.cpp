@@ -166,6 +166,17 @@ void RunFileReader::order() {
     if (highest == nullptr || highest->slice != entry.slice) highest = &entry;
     if (entry.epoch < highest->epoch) entry.dead = true;
   }
+  // A copy that was given up, forgotten, and came once more.
+  const IndexEntry* kept = nullptr;
+  for (const std::uint32_t i : by_id_) {
+    IndexEntry& entry = entries_[i];
+    if (kept != nullptr && std::tie(kept->slice, kept->epoch, kept->attempt) ==
+                               std::tie(entry.slice, entry.epoch, entry.attempt)) {
+      entry.dead = true;
+    } else if (!entry.dead) {
+      kept = &entry;
+    }
+  }
 }
 
 const IndexEntry* RunFileReader::find(SliceId slice) const {
@@ -231,12 +242,28 @@ void resolve_copies(std::span<RunFileReader> files) {
     }
   }
   std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) {
-    return std::tie(a.run, a.slice, a.epoch) < std::tie(b.run, b.slice, b.epoch);
+    return std::tie(a.run, a.slice, a.epoch, a.file, a.entry) <
+           std::tie(b.run, b.slice, b.epoch, b.file, b.entry);
   });
   const Copy* highest = nullptr;  // of the same slice
   for (auto copy = copies.rbegin(); copy != copies.rend(); ++copy) {
     if (highest == nullptr || highest->run != copy->run || highest->slice != copy->slice) highest = &*copy;
     if (copy->epoch < highest->epoch) files[copy->file].mark_dead(copy->entry);
+  }
+  // One writer may have stored a copy in two of its lives.
+  const auto is_again = [&files](const Copy& a, const Copy& b) {
+    return a.run == b.run && a.slice == b.slice && a.epoch == b.epoch &&
+           files[a.file].header().writer == files[b.file].header().writer &&
+           files[a.file].entries()[a.entry].attempt == files[b.file].entries()[b.entry].attempt;
+  };
+  const Copy* kept = nullptr;
+  for (const Copy& copy : copies) {
+    if (files[copy.file].entries()[copy.entry].dead) continue;
+    if (kept != nullptr && is_again(*kept, copy)) {
+      files[copy.file].mark_dead(copy.entry);
+    } else {
+      kept = &copy;
+    }
   }
 }
 

@@ -313,7 +313,11 @@ TEST_CASE("a restarted writer knows what an earlier life has stored") {
   CHECK(rig.put({.slice = 5, .attempt = 1, .epoch = 3}) == StoreResult::accepted);
   CHECK(rig.store.dead_copies().size() == 1);
   CHECK(rig.store.unsettled_on_disk().size() == 1);  // the new copy is not on disk yet
+  CHECK(rig.store.has_unsettled_copies());
   CHECK(rig.store.mark_dead(SliceId(6), Attempt(0), StoreEpoch(0)));
+  CHECK(rig.store.has_unsettled_copies());
+  rig.store.settle(std::vector{SliceId(5)});
+  CHECK(!rig.store.has_unsettled_copies());
   rig.close();
   CHECK(rig.store.stored().count == 1);
   CHECK(rig.store.stored().hash_sum == mix64(5));

@@ -21,6 +21,8 @@ class Node {
   virtual void on_signal(std::string_view signal_name) = 0;
   // Empty when all is well, else why the process ends with status 1.
   [[nodiscard]] virtual std::string failure() const { return {}; }
+  // For tests: recounts what the node has, and names the first rule that does not hold; empty when all do.
+  [[nodiscard]] virtual std::string broken_invariant() { return {}; }
 };
 
 }  // namespace weir::node

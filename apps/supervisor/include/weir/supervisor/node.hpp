@@ -4,6 +4,7 @@
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/ports/network.hpp>
+#include <weir/supervisor/journal_store.hpp>
 
 #include <functional>
 #include <memory>
@@ -19,10 +20,13 @@ struct Environment {
   // nowhere).
   std::function<void(const ports::Endpoint& nodes, const ports::Endpoint& triggers)> listening;
   std::function<ports::StreamCounters()> stream_totals;
+  // Without, the run ends with this process. Outlives the node.
+  JournalStore* journal = nullptr;
 };
 
 // The supervisor: begins the run when every node of the plan is there, makes triggers, hands out slices,
-// takes decisions, clears, drains, and reconciles the ledger. Throws std::runtime_error with a sentence.
+// takes decisions, clears, drains, and reconciles the ledger. When the journal has a run of this number that
+// is not over, it goes on with that one. Throws std::runtime_error with a sentence.
 [[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
 
 }  // namespace weir::supervisor

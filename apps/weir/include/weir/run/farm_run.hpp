@@ -117,6 +117,7 @@ class FarmRun final : private messages::PeerHandler {
   std::optional<messages::Link> link_;
   std::string supervisor_output_;
   ports::Endpoint supervisor_at_;
+  std::string supervisor_listens_;  // as it said: where a new process of it has to listen
   Stage stage_ = Stage::supervisor;
   bool run_over_ = false;  // the supervisor collects the final reports: nodes end one after another
   LiveRates rates_;

@@ -33,6 +33,8 @@ struct StoredAck {
 struct Announcement {
   SliceId slice;
   TriggerInfo info;
+  std::uint32_t payload_offset = 0;  // in Actions::payload: the trigger's, which readouts are not told
+  std::uint32_t payload_length = 0;
 };
 
 struct Assignment {
@@ -42,6 +44,7 @@ struct Assignment {
   std::uint32_t payload_length = 0;
   Attempt attempt;
   bool unfiltered = false;  // poison: accept to the debug stream unseen
+  std::uint8_t kills = 0;   // earlier attempts that killed or stalled whoever had them
 };
 
 struct Confirmation {
@@ -60,6 +63,8 @@ struct Cleared {
   StoreEpoch epoch;            // of the live copy, when stored
   NodeIndex writer = kNoNode;  // that has it, when stored
   Outcome outcome = Outcome::discarded;
+  DiscardReason reason = DiscardReason::none;  // when discarded
+  bool incomplete = false;                     // when stored
 };
 
 // To one writer, whose acknowledgement did not settle a slice: what became of that copy.
@@ -84,11 +89,12 @@ struct Actions {
   std::vector<NodeIndex> touched;  // the DCMs that have something in `dcms`, each once
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
-  std::vector<std::byte> payload;  // of the assignments
+  std::vector<std::byte> payload;  // of announcements and assignments
 
   [[nodiscard]] DcmActions& of(NodeIndex dcm);
-  [[nodiscard]] std::span<const std::byte> payload_of(const Assignment& assignment) const {
-    return std::span(payload).subspan(assignment.payload_offset, assignment.payload_length);
+  template <class Row>
+  [[nodiscard]] std::span<const std::byte> payload_of(const Row& row) const {
+    return std::span(payload).subspan(row.payload_offset, row.payload_length);
   }
   [[nodiscard]] bool empty() const {
     return announce.empty() && touched.empty() && cleared.empty() && copies.empty();

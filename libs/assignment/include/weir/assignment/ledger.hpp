@@ -36,6 +36,7 @@ struct SupervisorLedger {
   std::uint64_t acks_repeated = 0;
   std::uint64_t acks_unknown = 0;  // of slices that nobody remembers
   std::uint64_t strangers = 0;     // batches from nodes that had not joined
+  std::uint64_t restarts = 0;      // of the supervisor itself, in this run
 
   [[nodiscard]] std::uint64_t vetoed_total() const;
   [[nodiscard]] SliceSum discarded_total() const;

@@ -6,6 +6,7 @@
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/pending_list.hpp>
 #include <weir/assignment/policy.hpp>
+#include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
 #include <weir/assignment/trigger_source.hpp>
 
@@ -29,7 +30,9 @@ struct SupervisorSettings {
   std::uint32_t remembered_slices = 65536;  // settled ones that are recognised when something comes late
   std::uint32_t credits_max = 65536;        // of one DCM; it may declare more, and gets this
   DurationNs lease_ns = 30 * kSecond;       // from assignment to decision
-  DurationNs writer_ack_ns = 0;  // from confirmation to acknowledgement, then another writer; 0: no limit
+  // From confirmation to acknowledgement, then another writer; 0: no limit. Twice as long for each further
+  // confirmation of a slice: where every writer is slower than this, one of them is waited for in the end.
+  DurationNs writer_ack_ns = 0;
   DurationNs drain_ns = 30 * kSecond;                  // without a slice settled, after request_stop()
   std::uint8_t filtered_attempts_max = 2;              // that killed or stalled; then unfiltered
   std::uint8_t attempts_max = 8;                       // that killed or stalled; then discarded
@@ -59,9 +62,16 @@ class SupervisorMachine {
  public:
   SupervisorMachine(const SupervisorSettings& settings, std::unique_ptr<TriggerSource> source,
                     std::unique_ptr<AssignmentPolicy> policy);
+  SupervisorMachine(SupervisorMachine&&) = default;
 
   // The run begins. Nodes may join before and after.
   void start(const Now& now);
+  // Instead of start(): the run goes on that another process began `already` ago, and left in this state.
+  // What was unsettled waits for its next attempt, and is announced again.
+  void resume(const RunState& state, DurationNs already, const Now& now, Actions& out);
+  // These two cost a pass over the book.
+  [[nodiscard]] RunState state();
+  [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, ascending
   // No more triggers; what is in flight goes on for as long as a slice is settled every
   // settings.drain_ns.
   void request_stop(TimeNs now);
@@ -104,7 +114,17 @@ class SupervisorMachine {
   // do. For tests: costs a pass over the book.
   [[nodiscard]] std::string_view broken_invariant();
 
+  // For searches through all that can happen (tests/protocol). A machine in the same state; both ask the same
+  // source and policy, which therefore keep no state of their own.
+  [[nodiscard]] SupervisorMachine twin() const { return *this; }
+  // Appends what decides what the machine does from now on, until request_stop(): equal rows, equal futures.
+  // Moments are told as how long ago they were. What it only counts is left out.
+  void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
+
  private:
+  SupervisorMachine(const SupervisorMachine&) = default;
+
+  void resume_slice(const OpenSlice& open, Actions& out);
   void make_triggers(const Now& now, Actions& out);
   OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
@@ -135,12 +155,14 @@ class SupervisorMachine {
   template <class Wanted>
   void collect(Wanted wanted);
   void wake_by(TimeNs deadline);
+  // Of a confirmed slice, for its acknowledgement.
+  [[nodiscard]] DurationNs patience(const SliceEntry& entry) const;
   void note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation, TimeNs now,
                   std::uint64_t slices);
 
   SupervisorSettings settings_;
-  std::unique_ptr<TriggerSource> source_;
-  std::unique_ptr<AssignmentPolicy> policy_;
+  std::shared_ptr<TriggerSource> source_;  // shared with twins alone
+  std::shared_ptr<AssignmentPolicy> policy_;
   SliceBook book_;
   PendingList pending_;
   DcmTable dcms_;
@@ -152,6 +174,7 @@ class SupervisorMachine {
   std::vector<Fault> faults_;  // at most kFaultsMax
   std::vector<SliceId> scratch_;
   SliceId next_slice_;
+  SliceId resumed_below_;  // what another process of the supervisor may have triggered
   TimeNs started_at_ = 0;
   TimeNs drain_deadline_ = 0;
   struct GivenUp {

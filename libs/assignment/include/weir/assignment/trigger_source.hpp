@@ -33,6 +33,8 @@ class TriggerSource {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // The run begins. Called once, before all others.
   virtual void start(const Now& now) = 0;
+  // After start(): so many were offered by an earlier process of the same run.
+  virtual void resume(std::uint64_t /*offered*/) {}
   // The earliest trigger that is due and was not offered yet; false when none is.
   [[nodiscard]] virtual bool next(const Now& now, TriggerOffer& offer) = 0;
   // Gives up triggers that fell due more than kCatchUpMaxNs ago; how many.

@@ -162,6 +162,12 @@ class FragmentBuffer {
   // announced or made is not made; who waits for it is answered not_produced.
   void clear(std::span<const SliceId> slices, AnswerSink& sink);
 
+  // The slices that were announced and not cleared, appended, in no order. Costs a pass over all there is
+  // room for.
+  void list_open(std::vector<SliceId>& out) const;
+  // Announced and not cleared.
+  [[nodiscard]] bool is_open(SliceId slice) const { return index_.find(slice) != SliceIndex::kNone; }
+
   // The limit that is nearly reached: the supervisor should hold back. With hysteresis, see BufferLimits.
   [[nodiscard]] Throttle throttle() const { return throttle_; }
   [[nodiscard]] const BufferCounters& counters() const { return counters_; }

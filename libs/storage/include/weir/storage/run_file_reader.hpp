@@ -122,7 +122,8 @@ class RunFileReader {
 };
 
 // For the files of one run: each file's dead lists hold for all, and of the copies of a slice in several
-// files only the one with the highest store epoch counts.
+// files only the one with the highest store epoch counts. Where one writer has a copy twice, the first
+// counts.
 void resolve_copies(std::span<RunFileReader> files);
 
 }  // namespace weir::storage

@@ -162,6 +162,9 @@ class RunStore final : public ports::DiskHandler {
   }
   // Unsettled copies that are on disk, to be acknowledged to who may not have heard of them.
   [[nodiscard]] std::vector<StoredSlice> unsettled_on_disk() const;
+  // Whether a copy is here, on disk or on its way there, whose fate is not known: neither settled nor dead.
+  // Costs a pass over what is remembered.
+  [[nodiscard]] bool has_unsettled_copies() const;
   // Live copies on disk, those of earlier lives included.
   [[nodiscard]] SliceSum stored() const { return stored_; }
   [[nodiscard]] std::span<const DeadCopy> dead_copies() const { return dead_; }

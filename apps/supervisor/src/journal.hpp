@@ -1,0 +1,74 @@
+#pragma once
+
+#include <weir/assignment/actions.hpp>
+#include <weir/assignment/run_state.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/messages/peer.hpp>
+#include <weir/supervisor/journal_store.hpp>
+#include <weir/v1/journal.pb.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::supervisor {
+
+// A run, as far as it was written down.
+struct JournalledRun {
+  RunNumber run;
+  std::string farm;
+  UtcNs begun_utc = 0;
+  assignment::RunState state;
+  std::map<std::pair<int, std::uint32_t>, std::uint64_t> joined;  // role and index -> incarnation, the last
+  std::vector<v1::Report> reports;                                // last words
+  std::string stop;                                               // the run drains, why
+  bool reporting = false;
+  std::vector<std::string> faults;
+};
+
+// The entries of a journal, from its begin up to the first that is not whole. Nothing when there is no run in
+// it.
+[[nodiscard]] std::optional<JournalledRun> read_journal(ConstBytes bytes);
+
+// Writes a run down as it goes. When something cannot be written the journal is abandoned, for a run must not
+// be resumed from half of it, and the reason is kept. Without a store it does nothing.
+class Journal {
+ public:
+  explicit Journal(JournalStore* store) : store_(store) {}
+
+  [[nodiscard]] bool on() const { return store_ != nullptr; }
+  // Replaces what is there: at the run's begin, and when the journal has grown (see is_long()). Before the
+  // first time nothing is written.
+  void write_state(const JournalledRun& run);
+  // Before anybody is told of it.
+  void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger);
+  void write_join(messages::Role role, NodeIndex index, Incarnation incarnation);
+  void write_report(const v1::Report& report);
+  void write_stop(const std::string& reason);
+  void write_reporting();
+  void write_fault(const std::string& fault);
+  // The run is over.
+  void remove();
+
+  [[nodiscard]] bool is_long() const { return bytes_ > kLong; }
+  // Why there is no journal any more; once.
+  [[nodiscard]] std::string take_failure() { return std::exchange(failure_, {}); }
+
+ private:
+  static constexpr std::uint64_t kLong = 64U << 20U;
+  void frame(const v1::JournalEntry& entry);
+  void append(const v1::JournalEntry& entry);
+  void give_up(const std::string& why);
+
+  JournalStore* store_;
+  bool begun_ = false;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t offered_ = 0;  // when last written
+  std::string failure_;
+  std::vector<std::byte> frame_;
+};
+
+}  // namespace weir::supervisor

@@ -1,0 +1,89 @@
+// A run that goes on although its supervisor's process does not.
+#include "supervisor_node.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace weir::supervisor {
+
+void SupervisorNode::resume_run() {
+  if (environment_.journal == nullptr) return;
+  const auto bytes = environment_.journal->read();
+  if (!bytes) throw std::runtime_error(bytes.error());
+  const auto run = read_journal(*bytes);
+  if (!run) return;
+  if (run->run != setup_.run || run->farm != setup_.farm.farm()) {
+    throw std::runtime_error("the journal is of run " + std::to_string(run->run.value) + " of farm '" +
+                             run->farm + "', not of this one");
+  }
+  restore(*run);
+  write_state();
+}
+
+void SupervisorNode::restore(const JournalledRun& run) {
+  state_ = run.reporting ? State::reporting : State::running;
+  begun_utc_ = run.begun_utc;
+  const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.begun_utc);
+  begun_ns_ = first_trigger_ns_ = now_ns_ - already;
+  last_settled_ns_ = now_ns_;
+  next_slice_ = run.state.next_slice.value;
+  faults_text_ = run.faults;
+  note_fault("the supervisor was restarted: " + std::to_string(run.state.open.size()) +
+             " slice(s) given out anew");
+  machine_.resume(run.state, already, now(), actions_);
+  for (const auto& [node, incarnation] : run.joined) {
+    Member* member = roster_.find(static_cast<messages::Role>(node.first),
+                                  NodeIndex(static_cast<std::uint16_t>(node.second)));
+    if (member == nullptr) continue;
+    member->was_there = true;
+    member->incarnation = Incarnation(incarnation);
+  }
+  for (const v1::Report& report : run.reports) roster_.recall(report);
+  if (run.reporting) {
+    machine_.request_stop(now_ns_);
+    reason_ = run.stop;
+    reporting_until_ns_ = now_ns_ + kReportPatience;
+    absent_until_ns_ = now_ns_ + kAbsentPatience;
+  } else if (!run.stop.empty()) {
+    reason_ = run.stop;
+    state_ = State::draining;
+    machine_.request_stop(now_ns_);
+  }
+  spdlog::warn("run goes on run={} triggered={} open={} next_slice={}", run.run.value,
+               run.state.ledger.triggered.count, run.state.open.size(), next_slice_);
+}
+
+void SupervisorNode::write_state() {
+  JournalledRun run;
+  run.run = setup_.run;
+  run.farm = setup_.farm.farm();
+  run.begun_utc = begun_utc_;
+  run.state = machine_.state();
+  for (const Member& member : roster_.members()) {
+    if (!member.was_there) continue;
+    run.joined[{static_cast<int>(member.role), member.index.value}] = member.incarnation.value;
+    if (member.has_report && member.report.final()) run.reports.push_back(member.report);
+  }
+  run.reports.insert(run.reports.end(), roster_.buried().begin(), roster_.buried().end());
+  run.stop = state_ == State::draining || state_ == State::reporting ? reason_ : "";
+  run.reporting = state_ == State::reporting;
+  run.faults = faults_text_;
+  journal_.write_state(run);
+}
+
+void SupervisorNode::keep_journal() {
+  if (journal_.is_long()) write_state();
+  const std::string why = journal_.take_failure();
+  if (why.empty()) return;
+  spdlog::error("journal abandoned reason=\"{}\"", why);
+  faults_text_.push_back(why + ": from then on the run would have ended with its supervisor");
+}
+
+void SupervisorNode::note_fault(const std::string& fault) {
+  faults_text_.push_back(fault);
+  journal_.write_fault(fault);
+}
+
+}  // namespace weir::supervisor

@@ -1,0 +1,350 @@
+#include "../src/journal.hpp"
+
+#include "weir_catch.hpp"
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/base/hash.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <tuple>
+#include <unistd.h>
+
+using namespace weir;
+using namespace weir::assignment;
+using weir::supervisor::Journal;
+using weir::supervisor::JournalledRun;
+using weir::supervisor::read_journal;
+
+namespace {
+
+class MemoryStore final : public supervisor::JournalStore {
+ public:
+  Expected<std::vector<std::byte>, std::string> read() override { return bytes; }
+  Expected<void, std::string> append(ConstBytes more) override {
+    if (full) return Unexpected<std::string>("no space");
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    ++appends;
+    return {};
+  }
+  Expected<void, std::string> replace(ConstBytes all) override {
+    if (full) return Unexpected<std::string>("no space");
+    bytes.assign(all.begin(), all.end());
+    return {};
+  }
+  void remove() override { bytes.clear(); }
+  void abandon() override { abandoned = true; }
+
+  std::vector<std::byte> bytes;
+  int appends = 0;
+  bool full = false;
+  bool abandoned = false;
+};
+
+constexpr std::uint16_t kDcms = 3;
+constexpr std::uint16_t kWriters = 2;
+
+SupervisorSettings settings() {
+  SupervisorSettings settings;
+  settings.readouts = 1;
+  settings.dcms = kDcms;
+  settings.writers = kWriters;
+  settings.in_flight_max = 40;
+  settings.pending_max = 10;
+  settings.lease_ns = 200;
+  settings.first_slice = SliceId(7);
+  settings.attempts_max = 20;
+  return settings;
+}
+
+SupervisorMachine make_machine() {
+  TriggerSettings triggers;
+  triggers.mode = "network";
+  return {settings(), make_trigger_source(triggers).value(), make_policy("credits").value()};
+}
+
+// A supervisor whose inputs are drawn from a seed, written down pass by pass.
+class WrittenRun {
+ public:
+  explicit WrittenRun(std::uint64_t seed) : random_(seed), journal_(&store) {
+    machine.start(now_);
+    journal_.write_state({RunNumber(3), "farm", 1234, machine.state(), {}, {}, "", false, {}});
+    for (std::uint16_t i = 0; i < kDcms; ++i) dcm(i, true);
+    for (std::uint16_t i = 0; i < kWriters; ++i) writer(i, true);
+  }
+
+  void step() {
+    now_.mono += static_cast<TimeNs>(below(20));
+    now_.utc = now_.mono;
+    switch (below(8)) {
+      case 0:
+        dcm(static_cast<std::uint16_t>(below(kDcms)), below(2) == 0);
+        break;
+      case 1:
+        writer(static_cast<std::uint16_t>(below(kWriters)), below(3) > 0);
+        break;
+      case 2:
+      case 3:
+        offer();
+        break;
+      case 4:
+      case 5:
+        decide();
+        break;
+      default:
+        acknowledge();
+    }
+    pass();
+  }
+
+  MemoryStore store;
+  SupervisorMachine machine = make_machine();
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return (random_ = mix64(random_)) % n; }
+
+  void offer() {
+    const std::vector<std::byte> payload(below(2) == 0 ? 0 : 5, std::byte(below(256)));
+    TriggerOffer trigger;
+    trigger.info = {static_cast<UtcNs>(100 + below(1000)), 50,
+                    TriggerType(static_cast<std::uint32_t>(below(3)))};
+    trigger.payload = payload;
+    machine.offer(trigger, now_, actions_);
+    pass();
+    machine.tick(now_, actions_);
+  }
+  void dcm(std::uint16_t index, bool joins) {
+    if (joins) {
+      machine.dcm_joined(NodeIndex(index), Incarnation(1), 5, now_.mono, actions_);
+    } else {
+      machine.dcm_left(NodeIndex(index), now_.mono, actions_);
+    }
+    std::erase_if(with_dcm_, [&](const auto& one) { return one.first.value == index; });
+    pass();
+    machine.tick(now_, actions_);
+  }
+  void writer(std::uint16_t index, bool joins) {
+    if (joins) {
+      machine.writer_joined(NodeIndex(index), Incarnation(1), now_.mono, actions_);
+    } else {
+      machine.writer_left(NodeIndex(index), now_.mono, actions_);
+    }
+  }
+  void decide() {
+    if (with_dcm_.empty()) return;
+    const auto [dcm, assignment] = with_dcm_[below(with_dcm_.size())];
+    Decision decision{assignment.slice, assignment.attempt, Verdict::accept, DiscardReason::none,
+                      below(3) == 0};
+    const std::uint64_t choice = below(8);
+    if (choice == 0) decision.verdict = Verdict::reject;
+    if (choice == 1) {
+      decision.verdict = Verdict::failed;
+      decision.reason = below(2) == 0 ? DiscardReason::filter_failed : DiscardReason::too_large;
+    }
+    machine.decisions(dcm, {&decision, 1}, now_.mono, actions_);
+  }
+  void acknowledge() {
+    if (confirmed_.empty()) return;
+    const Confirmation one = confirmed_[below(confirmed_.size())];
+    const StoredAck ack{one.slice, one.attempt, one.epoch};
+    machine.stored(one.writer, {&ack, 1}, actions_);
+  }
+  void pass() {
+    machine.tick(now_, actions_);
+    for (const NodeIndex dcm : actions_.touched) {
+      for (const Assignment& one : actions_.dcms[dcm.value].assign) with_dcm_.emplace_back(dcm, one);
+      for (const Confirmation& one : actions_.dcms[dcm.value].confirm) {
+        if (one.answer == Answer::store) confirmed_.push_back(one);
+      }
+    }
+    journal_.write_pass(actions_, machine.ledger());
+    actions_.clear();
+  }
+
+  std::uint64_t random_;
+  Now now_{1000, 1000};
+  Actions actions_;
+  Journal journal_;
+  std::vector<std::pair<NodeIndex, Assignment>> with_dcm_;
+  std::vector<Confirmation> confirmed_;
+};
+
+std::set<std::tuple<std::uint64_t, int, int>> copies_of(const RunState& state) {
+  std::set<std::tuple<std::uint64_t, int, int>> copies;
+  for (const GivenUpCopy& copy : state.given_up)
+    copies.emplace(copy.slice.value, copy.writer.value, copy.epoch.value);
+  return copies;
+}
+
+void check_same(const RunState& read, const RunState& real) {
+  CHECK(read.next_slice == real.next_slice);
+  CHECK(read.ledger.triggered == real.ledger.triggered);
+  CHECK(read.ledger.stored == real.ledger.stored);
+  CHECK(read.ledger.stored_by == real.ledger.stored_by);
+  CHECK(read.ledger.stored_incomplete == real.ledger.stored_incomplete);
+  CHECK(read.ledger.rejected == real.ledger.rejected);
+  CHECK(read.ledger.discarded == real.ledger.discarded);
+  CHECK(read.ledger.offered == real.ledger.offered);
+  CHECK(read.ledger.vetoed == real.ledger.vetoed);
+  CHECK(copies_of(read) == copies_of(real));
+  REQUIRE(read.open.size() == real.open.size());
+  for (std::size_t i = 0; i < read.open.size(); ++i) {
+    const OpenSlice& a = read.open[i];
+    const OpenSlice& b = real.open[i];
+    CHECK(a.slice == b.slice);
+    CHECK(a.info.time == b.info.time);
+    CHECK(a.info.duration == b.info.duration);
+    CHECK(a.info.type == b.info.type);
+    CHECK(a.payload == b.payload);
+    CHECK(a.confirmations == b.confirmations);
+    // One that waits has the number of the attempt that comes.
+    CHECK(a.attempt.value <= b.attempt.value);
+    CHECK(a.attempt.value + 1 >= b.attempt.value);
+    if (a.confirmations == 0) continue;
+    CHECK(a.epoch == b.epoch);
+    CHECK(a.copy_attempt == b.copy_attempt);
+    CHECK(a.copy_writer == b.copy_writer);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what the journal says of a run is what its supervisor knew, whatever happened") {
+  constexpr std::uint64_t kSeeds = 200;
+  constexpr int kSteps = 300;
+  std::uint64_t given_up = 0;
+  std::uint64_t stored = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    CAPTURE(seed);
+    WrittenRun run(seed);
+    for (int i = 0; i < kSteps; ++i) run.step();
+    const auto read = read_journal(run.store.bytes);
+    REQUIRE(read.has_value());
+    CHECK(read->run == RunNumber(3));
+    CHECK(read->farm == "farm");
+    CHECK(read->begun_utc == 1234);
+    check_same(read->state, run.machine.state());
+    given_up += read->state.given_up.size();
+    stored += read->state.ledger.stored.count;
+  }
+  CHECK(given_up > kSeeds);
+  CHECK(stored > 10 * kSeeds);
+}
+
+TEST_CASE("a supervisor that goes on from the journal has the same run, with nothing handed out twice") {
+  WrittenRun run(99);
+  for (int i = 0; i < 400; ++i) run.step();
+  const auto read = read_journal(run.store.bytes);
+  REQUIRE(read.has_value());
+  SupervisorMachine next = make_machine();
+  Actions actions;
+  next.resume(read->state, 500, {5000, 5000}, actions);
+  CHECK(next.broken_invariant() == "");
+  CHECK(next.in_flight() == run.machine.in_flight());
+  CHECK(actions.announce.size() == next.in_flight());
+  CHECK(next.ledger().restarts == 1);
+  next.dcm_joined(NodeIndex(0), Incarnation(2), 100, 5000, actions);
+  next.tick({5001, 5001}, actions);
+  REQUIRE(actions.of(NodeIndex(0)).assign.size() == next.in_flight());
+  const RunState before = run.machine.state();
+  for (const Assignment& one : actions.of(NodeIndex(0)).assign) {
+    const auto old = std::find_if(before.open.begin(), before.open.end(),
+                                  [&](const OpenSlice& open) { return open.slice == one.slice; });
+    REQUIRE(old != before.open.end());
+    CHECK(one.attempt >= old->attempt);
+    CHECK(one.attempt.value > 0);
+  }
+}
+
+TEST_CASE("a journal that ends anywhere is read up to its last whole entry") {
+  WrittenRun run(5);
+  for (int i = 0; i < 60; ++i) run.step();
+  const std::vector<std::byte>& bytes = run.store.bytes;
+  std::uint64_t triggered = 0;
+  bool begun = false;
+  for (std::size_t length = 0; length <= bytes.size(); ++length) {
+    const auto read = read_journal(ConstBytes(bytes).first(length));
+    if (!read) {
+      CHECK(!begun);
+      continue;
+    }
+    begun = true;
+    CHECK(read->state.ledger.triggered.count >= triggered);
+    triggered = read->state.ledger.triggered.count;
+  }
+  CHECK(begun);
+  CHECK(triggered == run.machine.ledger().triggered.count);
+}
+
+TEST_CASE("a flipped bit ends the journal before the entry that has it") {
+  WrittenRun run(6);
+  for (int i = 0; i < 60; ++i) run.step();
+  std::vector<std::byte> bytes = run.store.bytes;
+  bytes[bytes.size() - 3] ^= std::byte{4};
+  const auto whole = read_journal(run.store.bytes);
+  const auto read = read_journal(bytes);
+  REQUIRE(read.has_value());
+  CHECK(read->state.ledger.offered <= whole->state.ledger.offered);
+}
+
+TEST_CASE("joins, last words, the stop and faults are read back, and stand in the state that replaces them") {
+  MemoryStore store;
+  Journal journal(&store);
+  journal.write_join(messages::Role::dcm, NodeIndex(1), Incarnation(9));
+  CHECK(store.bytes.empty());  // the run has not begun
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
+  journal.write_join(messages::Role::dcm, NodeIndex(1), Incarnation(10));
+  v1::Report report;
+  report.set_name("dcm-1");
+  report.set_final(true);
+  journal.write_report(report);
+  journal.write_stop("enough");
+  journal.write_fault("something");
+  journal.write_reporting();
+  for (int round = 0; round < 2; ++round) {
+    const auto read = read_journal(store.bytes);
+    REQUIRE(read.has_value());
+    CHECK(read->joined.at({static_cast<int>(messages::Role::dcm), 1U}) == 10);
+    REQUIRE(read->reports.size() == 1);
+    CHECK(read->reports[0].final());
+    CHECK(read->stop == "enough");
+    CHECK(read->reporting);
+    CHECK(read->faults == std::vector<std::string>{"something"});
+    journal.write_state(*read);
+  }
+}
+
+TEST_CASE("a journal that cannot be written is abandoned, once, with its reason") {
+  MemoryStore store;
+  Journal journal(&store);
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
+  store.full = true;
+  journal.write_stop("a");
+  CHECK(store.abandoned);
+  CHECK(journal.take_failure() == "no space");
+  CHECK(journal.take_failure() == "");
+  CHECK(!journal.on());
+  const auto size = store.bytes.size();
+  journal.write_stop("b");
+  CHECK(store.bytes.size() == size);
+}
+
+TEST_CASE("a journal's file is replaced as a whole, appended to, and cannot be read once abandoned") {
+  const std::string path = "journal_test_" + std::to_string(::getpid());
+  const auto bytes_of = [](const std::string& text) {
+    return std::vector<std::byte>(reinterpret_cast<const std::byte*>(text.data()),
+                                  reinterpret_cast<const std::byte*>(text.data()) + text.size());
+  };
+  auto file = supervisor::make_journal_file(path);
+  CHECK(file->read().value().empty());
+  REQUIRE(file->replace(bytes_of("one")));
+  REQUIRE(file->append(bytes_of("two")));
+  CHECK(supervisor::make_journal_file(path)->read().value() == bytes_of("onetwo"));
+  REQUIRE(file->replace(bytes_of("three")));
+  CHECK(supervisor::make_journal_file(path)->read().value() == bytes_of("three"));
+  file->abandon();
+  CHECK(!supervisor::make_journal_file(path)->read());
+  std::remove((path + ".broken").c_str());
+  file->remove();
+  CHECK(!supervisor::make_journal_file("no/such/folder/j")->replace(bytes_of("x")));
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <weir/assignment/ledger.hpp>
+#include <weir/assignment/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weir::assignment {
+
+// An unsettled slice, as far as it outlives the supervisor's process. Which DCM has it does not: a DCM drops
+// what it has when it loses its supervisor.
+struct OpenSlice {
+  SliceId slice;
+  TriggerInfo info;
+  std::vector<std::byte> payload;
+  Attempt attempt;                  // the last one that was handed out
+  bool assigned = false;            // it was handed out at all
+  std::uint8_t kills = 0;           // attempts that killed or stalled whoever had them
+  std::uint16_t confirmations = 0;  // over all attempts
+  StoreEpoch epoch;                 // of the last one
+  Attempt copy_attempt;             // of the last one, as is its writer
+  NodeIndex copy_writer = kNoNode;
+};
+
+// A copy whose confirmation was taken back: its writer may come with it, and it does not count.
+struct GivenUpCopy {
+  SliceId slice;
+  NodeIndex writer;
+  StoreEpoch epoch;
+};
+
+// What a supervisor has to know to go on with a run that another process of it began.
+struct RunState {
+  SupervisorLedger ledger;
+  SliceId next_slice;
+  std::vector<OpenSlice> open;  // ascending
+  std::vector<GivenUpCopy> given_up;
+};
+
+}  // namespace weir::assignment

@@ -1,0 +1,87 @@
+// A run that outlives its supervisor's process.
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/base/assert.hpp>
+
+#include <algorithm>
+
+namespace weir::assignment {
+
+void SupervisorMachine::resume(const RunState& state, DurationNs already, const Now& now, Actions& out) {
+  WEIR_ASSERT(!started_ && book_.live() == 0);
+  ledger_ = state.ledger;
+  ledger_.stored_by.resize(settings_.writers);
+  ++ledger_.restarts;
+  next_slice_ = std::max(settings_.first_slice, state.next_slice);
+  resumed_below_ = next_slice_;
+  start(now);
+  started_at_ = now.mono - already;
+  source_->resume(ledger_.offered);
+  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
+  for (const GivenUpCopy& copy : state.given_up) {
+    given_up_.emplace(copy.slice, GivenUp{copy.writer, copy.epoch});
+  }
+  for (const OpenSlice& open : state.open) resume_slice(open, out);
+}
+
+void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
+  SliceEntry* entry = book_.insert(open.slice, open.info, open.payload);
+  WEIR_ASSERT(entry != nullptr);  // a state has each slice once
+  entry->attempt = open.attempt;
+  entry->kills = open.kills;
+  entry->confirmations = open.confirmations;
+  entry->epoch = open.epoch;
+  entry->copy_attempt = open.copy_attempt;
+  entry->copy_writer = open.copy_writer;
+  out.announce.push_back({open.slice, open.info, 0, 0});
+  if (!open.assigned) {
+    pending_.push_back(open.slice);
+    return;
+  }
+  if (entry->attempt.value == UINT16_MAX) {
+    settle(*entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
+    return;
+  }
+  entry->attempt = entry->attempt.next();
+  ++ledger_.reopened;
+  pending_.push_back(open.slice);
+}
+
+std::vector<Announcement> SupervisorMachine::open_slices() {
+  std::vector<Announcement> open;
+  book_.for_each_live([&](const SliceEntry& entry) { open.push_back({entry.slice, entry.info, 0, 0}); });
+  std::sort(open.begin(), open.end(),
+            [](const Announcement& a, const Announcement& b) { return a.slice < b.slice; });
+  return open;
+}
+
+RunState SupervisorMachine::state() {
+  RunState state;
+  state.ledger = ledger();
+  state.next_slice = next_slice_;
+  book_.for_each_live([&](const SliceEntry& entry) {
+    OpenSlice& open = state.open.emplace_back();
+    open.slice = entry.slice;
+    open.info = entry.info;
+    if (entry.has_payload) {
+      const ConstBytes payload = book_.payload(entry);
+      open.payload.assign(payload.begin(), payload.end());
+    }
+    // A pending one waits for an attempt that nobody has yet.
+    open.assigned = entry.state != SliceState::pending || entry.attempt.value > 0;
+    open.attempt = entry.attempt;
+    open.kills = entry.kills;
+    open.confirmations = entry.confirmations;
+    open.epoch = entry.epoch;
+    open.copy_attempt = entry.copy_attempt;
+    open.copy_writer = entry.copy_writer;
+    if (entry.state == SliceState::confirmed) {
+      state.given_up.push_back({entry.slice, entry.copy_writer, entry.epoch});
+    }
+  });
+  std::sort(state.open.begin(), state.open.end(),
+            [](const OpenSlice& a, const OpenSlice& b) { return a.slice < b.slice; });
+  for (const auto& [slice, copy] : given_up_) state.given_up.push_back({slice, copy.writer, copy.epoch});
+  return state;
+}
+
+}  // namespace weir::assignment

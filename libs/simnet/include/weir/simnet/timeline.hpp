@@ -1,0 +1,57 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace weir::simnet {
+
+// Simulated time: what happens when. Events of the same time happen in the order in which they were asked
+// for.
+class Timeline {
+ public:
+  [[nodiscard]] TimeNs now_ns() const { return now_ns_; }
+  // Not before now.
+  void at(TimeNs when_ns, std::function<void()> what);
+  void after(DurationNs delay_ns, std::function<void()> what) { at(now_ns_ + delay_ns, std::move(what)); }
+  // The next event, if it happens by then. False: there was none, and it is `until_ns`.
+  bool step(TimeNs until_ns);
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+
+ private:
+  struct Event {
+    TimeNs when_ns;
+    std::uint64_t number;
+    std::function<void()> what;
+  };
+  static bool later(const Event& left, const Event& right) {
+    return left.when_ns != right.when_ns ? left.when_ns > right.when_ns : left.number > right.number;
+  }
+
+  TimeNs now_ns_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t steps_ = 0;
+  std::vector<Event> heap_;
+};
+
+// What happened, as one number, and as text for who asks for it: two runs with the same hash were the same.
+class Trace {
+ public:
+  using Sink =
+      std::function<void(TimeNs at_ns, const char* who, const char* what, std::uint64_t a, std::uint64_t b)>;
+
+  void note(TimeNs at_ns, const char* who, const char* what, std::uint64_t a = 0, std::uint64_t b = 0);
+  void set_sink(Sink sink) { sink_ = std::move(sink); }
+  [[nodiscard]] std::uint64_t hash() const { return hash_; }
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
+ private:
+  std::uint64_t hash_ = 0;
+  std::uint64_t events_ = 0;
+  Sink sink_;
+};
+
+}  // namespace weir::simnet

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+#include <weir/ports/clock.hpp>
+#include <weir/ports/network.hpp>
+#include <weir/simnet/random.hpp>
+#include <weir/simnet/timeline.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::simnet {
+
+class Host;
+struct End;
+struct Listening;
+
+// How the network and the processes behave when nothing is wrong with them.
+struct WorldSettings {
+  DurationNs delay_min = 20 * kMicrosecond;  // of one chunk of bytes, one way
+  DurationNs delay_max = 300 * kMicrosecond;
+  std::uint32_t tail_permille = 10;  // of the chunks take up to this
+  DurationNs tail_max = 20 * kMillisecond;
+  std::size_t window_min = 2048;  // bytes of one direction that are sent and not read: drawn per connection
+  std::size_t window_max = 256 * 1024;
+  std::size_t chunk_max = 64 * 1024;       // bytes that travel together
+  std::uint32_t cut_permille = 100;        // of the sends and receives are cut short
+  DurationNs pass_min = 5 * kMicrosecond;  // what one pass of a process takes
+  DurationNs pass_max = 200 * kMicrosecond;
+  DurationNs idle_wait = 5 * kMillisecond;  // between passes when nothing happens
+};
+
+// What becomes of a process's connections when it ends.
+enum class Death : std::uint8_t {
+  process,  // the kernel lives: what it had taken arrives, or a part of it; the far end hears soon
+  machine   // nothing that is under way arrives, and the far end hears late
+};
+
+// Some processes, the network between them, and time. Everything follows from the seed and from what the
+// owner asks for. One thread. Destroyed after all that listens or is connected.
+class World {
+ public:
+  World(std::uint64_t seed, const WorldSettings& settings);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Stays for as long as the world; the process on it may die and be booted again.
+  Host& add_host(const std::string& name);
+  [[nodiscard]] Timeline& timeline() { return timeline_; }
+  [[nodiscard]] Trace& trace() { return trace_; }
+  [[nodiscard]] TimeNs now_ns() const { return timeline_.now_ns(); }
+  // The host whose pass it is; empty between passes.
+  [[nodiscard]] const char* running() const { return running_; }
+  void note(const char* who, const char* what, std::uint64_t a = 0, std::uint64_t b = 0) {
+    trace_.note(timeline_.now_ns(), who, what, a, b);
+  }
+
+  // Faults. Connections between the two break: both ends hear it, each in its own time.
+  void break_connections(Host& left, Host& right);
+  // What `from` sends to `to` stops for so long, and comes then; the connection stays.
+  void silence(Host& from, Host& to, TimeNs until_ns);
+  // Nobody can connect to it for so long.
+  void refuse(Host& host, TimeNs until_ns);
+
+ private:
+  friend class Host;
+  friend struct End;
+
+  struct Silence {
+    const Host* from;
+    const Host* to;
+    TimeNs until_ns;
+  };
+  [[nodiscard]] TimeNs silent_until(const Host* from, const Host* to) const;
+  [[nodiscard]] DurationNs draw_delay();
+  [[nodiscard]] std::shared_ptr<Listening> find_listener(std::uint16_t port) const;
+  void arrive_connect(const std::shared_ptr<End>& near, std::uint16_t port);
+
+  WorldSettings settings_;
+  Random random_;
+  Timeline timeline_;
+  Trace trace_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::vector<Silence> silences_;
+  std::uint16_t next_port_ = 20'000;
+  std::uint64_t next_connection_ = 0;
+  const char* running_ = "";
+};
+
+// The machine of one process: its sockets, its clocks, and when it gets a pass.
+class Host final : public ports::Network, public ports::Clock {
+ public:
+  Host(World& world, std::string name, Random random);
+  ~Host() override;
+
+  // A process begins here. `pass` is called after each batch of I/O and at least every idle_wait; `wake_at`
+  // says when at the latest, by this host's clock.
+  void boot(std::function<void(TimeNs now_ns)> pass, std::function<TimeNs()> wake_at);
+  // The process is gone: no handler is called any more. What refers to memory of its own is let go inside
+  // this call: the owner destroys the process after it.
+  void crash(Death death);
+  // What a process has sent that is killed while it does: of some of its connections. Inside its pass, before
+  // crash().
+  void flush_some();
+  // The process ended in good order, after unsent_bytes() was 0.
+  void shut_down();
+  [[nodiscard]] bool up() const { return up_; }
+  // No pass before then. The kernel goes on receiving.
+  void stall(TimeNs until_ns);
+  // A pass soon.
+  void wake();
+  void jump_utc(DurationNs by_ns) { utc_offset_ns_ += by_ns; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::size_t unsent_bytes() const;
+  [[nodiscard]] ports::StreamCounters stream_totals() const;
+  [[nodiscard]] std::size_t connections() const { return ends_.size(); }
+
+  // ports::Network
+  [[nodiscard]] Expected<std::unique_ptr<ports::Listener>, std::string> listen(
+      const ports::Endpoint& at, ports::Acceptor& acceptor) override;
+  [[nodiscard]] std::unique_ptr<ports::Stream> connect(const ports::Endpoint& to,
+                                                       ports::StreamHandler& handler) override;
+  // ports::Clock
+  [[nodiscard]] TimeNs now_ns() const override;
+  [[nodiscard]] UtcNs utc_ns() const override;
+
+ private:
+  friend class World;
+  friend struct End;
+
+  void schedule(TimeNs when_ns);
+  void run();
+  void accept_waiting();
+  void receive_all();
+  void flush_all();
+
+  World& world_;
+  std::string name_;
+  Random random_;
+  DurationNs mono_offset_ns_ = 0;
+  DurationNs utc_offset_ns_ = 0;
+  std::function<void(TimeNs)> pass_;
+  std::function<TimeNs()> wake_at_;
+  bool up_ = false;
+  TimeNs stalled_until_ns_ = 0;
+  TimeNs refuses_until_ns_ = 0;
+  TimeNs busy_until_ns_ = 0;
+  TimeNs scheduled_ns_ = 0;
+  bool scheduled_ = false;
+  std::uint64_t generation_ = 0;
+  std::vector<std::shared_ptr<End>> ends_;
+  std::vector<std::shared_ptr<Listening>> listening_;
+  ports::StreamCounters gone_;
+};
+
+}  // namespace weir::simnet

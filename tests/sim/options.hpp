@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::sim {
+
+struct Options {
+  std::uint64_t first = 1;
+  std::uint64_t last = 1;
+  std::uint32_t jobs = 1;
+  double seconds_max = 0;           // no new seed after that; 0: no limit
+  std::uint64_t failures_max = 10;  // gives up then
+  bool trace = false;
+  bool shrink = false;
+  bool supervisor_dies = true;
+  bool quiet = false;
+  std::string planted;
+  std::vector<std::size_t> only;  // of the faults, by number; empty: all
+  bool no_faults = false;
+};
+
+// -1: go on; otherwise the exit status.
+[[nodiscard]] int parse_options(int argc, char** argv, Options& options);
+
+}  // namespace weir::sim

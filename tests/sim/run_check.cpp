@@ -1,0 +1,157 @@
+#include "run_check.hpp"
+
+#include <weir/base/hash.hpp>
+#include <weir/storage/verify.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+
+namespace weir::sim {
+namespace {
+
+constexpr std::string_view kDiscarded = "discarded.";
+constexpr std::string_view kOnDisk = "slices: stored = live on disk";
+
+std::string text_of(const SliceSum& sum) {
+  return std::to_string(sum.count) + " #" + std::to_string(sum.hash_sum);
+}
+
+}  // namespace
+
+RunCheck::RunCheck(const Scenario& scenario, const v1::RunSummary& account, const std::string& folder)
+    : scenario_(scenario), account_(account), folder_(folder) {}
+
+void RunCheck::fail(const std::string& problem) {
+  if (problem_.empty()) problem_ = problem;
+}
+
+std::uint64_t RunCheck::counter(const std::string& name) const {
+  const auto found = account_.counters().find(name);
+  return found == account_.counters().end() ? 0 : found->second;
+}
+
+bool RunCheck::a_readout_died() const {
+  return std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
+    return (fault.kind == FaultKind::kill || fault.kind == FaultKind::lose_machine) &&
+           fault.who.starts_with("readout");
+  });
+}
+
+bool RunCheck::a_readout_was_cut_off() const {
+  return std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
+    return fault.kind == FaultKind::break_connections &&
+           (fault.who.starts_with("readout") || fault.other.starts_with("readout"));
+  });
+}
+
+void RunCheck::run() {
+  triggered_ = counter("triggered");
+  check_account();
+  try {
+    check_files();
+  } catch (const std::exception& error) {
+    fail(std::string("files: ") + error.what());
+  }
+}
+
+void RunCheck::check_account() {
+  if (!account_.balanced()) fail("the ledger does not balance:\n" + account_.ledger_text());
+  if (triggered_ != scenario_.slices)
+    fail("triggered " + std::to_string(triggered_) + " slices instead of " +
+         std::to_string(scenario_.slices));
+  std::uint64_t discarded = 0;
+  for (const auto& [name, count] : account_.counters()) {
+    if (!name.starts_with(kDiscarded) || count == 0) continue;
+    discarded += count;
+    const std::string reason = name.substr(kDiscarded.size());
+    if (reason == "no_writer" && scenario_.writers == 0) continue;
+    if (reason == "attempts_exhausted") continue;  // enough deaths kill any slice
+    if (reason == "supervisor_restart") continue;
+    fail(std::to_string(count) + " slice(s) discarded: " + reason);
+  }
+  for (const v1::Report& report : account_.nodes()) {
+    const auto left = report.counters().find("fragments.dropped.run_ended");
+    if (report.final() && left != report.counters().end() && left->second > 0)
+      fail(report.name() + " held " + std::to_string(left->second) + " fragment(s) that nobody cleared");
+  }
+  if (counter("stored") + counter("rejected") + discarded != triggered_)
+    fail("stored + rejected + discarded is not triggered");
+}
+
+// What is in a file that was not closed and is not sound was never acknowledged, or the sums show it.
+std::vector<storage::RunFileReader> RunCheck::open_files() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  std::vector<storage::RunFileReader> files;
+  for (const std::string& path : paths) {
+    auto file = storage::RunFileReader::open(path);
+    if (!file && path.ends_with(storage::kPartSuffix)) continue;
+    if (!file) throw std::runtime_error(file.error().detail);
+    if (file->closed()) {
+      const storage::VerifyReport report = storage::verify(*file);
+      if (!report.sound()) fail("files: " + path + ": " + report.problems.front().text);
+    }
+    for (std::size_t i = 0; !file->closed() && i < file->entries().size(); ++i) {
+      if (!file->slice(file->entries()[i], storage::Check::fragments)) file->mark_dead(i);
+    }
+    files.push_back(std::move(*file));
+  }
+  storage::resolve_copies(files);
+  for (const storage::Problem& problem : storage::verify_copies(files)) fail("files: " + problem.text);
+  return files;
+}
+
+void RunCheck::check_files() {
+  const std::vector<storage::RunFileReader> files = open_files();
+  SliceSum live;
+  for (const storage::RunFileReader& file : files) {
+    for (const storage::IndexEntry& entry : file.entries()) {
+      if (entry.dead) continue;
+      live.add(entry.slice);
+      const auto slice = file.slice(entry, storage::Check::fragments);
+      if (!slice) return fail("files: slice " + std::to_string(entry.slice.value) + " is damaged");
+      check_slice(*slice);
+    }
+  }
+  stored_ = live.count;
+  for (const v1::RunSummary::Equation& equation : account_.equations()) {
+    if (equation.name() == kOnDisk && equation.left() != text_of(live))
+      fail("the supervisor counts " + equation.left() + " as stored, the files hold " + text_of(live));
+  }
+  if (scenario_.patient && !scenario_.push && !a_readout_died() && unexplained_ > 0)
+    fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died; " + why_);
+}
+
+void RunCheck::check_slice(const storage::SliceRecordView& slice) {
+  const std::uint64_t id = slice.head().slice.value;
+  const bool unfiltered = (slice.head().flags & storage::slice_flag::unfiltered) != 0;
+  if (id % scenario_.prescale != 0 && !unfiltered)
+    fail("slice " + std::to_string(id) + " is stored, which the filter rejects");
+  for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+    const storage::FragmentView fragment = slice.fragment(i);
+    const storage::FragmentRecord& record = fragment.record;
+    if (record.status == FragmentStatus::missing) {
+      ++missing_;
+      // An announcement that was lost with its connection is of a slice that this readout never makes.
+      const bool lost = record.reason == MissingReason::not_produced && a_readout_was_cut_off();
+      const bool full = record.reason == MissingReason::dropped || record.reason == MissingReason::no_buffer;
+      unexplained_ += lost || full ? 0 : 1;
+      if (!lost && !full && why_.empty())
+        why_ = "slice " + std::to_string(id) + ": " + std::string(name(record.reason));
+    }
+    if (record.status == FragmentStatus::not_requested && !scenario_.two_step)
+      fail("slice " + std::to_string(id) + " source " + std::to_string(record.source.value) +
+           " is neither there nor marked missing");
+    if (!record.kept) continue;
+    const auto good = verifier_.verify(slice.head().run, record.source, slice.head().slice, fragment.bytes);
+    if (!good)
+      fail("slice " + std::to_string(id) + " source " + std::to_string(record.source.value) + ": byte " +
+           std::to_string(good.error()) + " is wrong");
+  }
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "scenario.hpp"
+#include <weir/source/dummy_content.hpp>
+#include <weir/storage/run_file_reader.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::sim {
+
+// What has to hold when a run is over: the supervisor's account against itself, against the files that the
+// writers left, and against what the filter had to decide.
+class RunCheck {
+ public:
+  RunCheck(const Scenario& scenario, const v1::RunSummary& account, const std::string& folder);
+  void run();
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] std::uint64_t triggered() const { return triggered_; }
+  [[nodiscard]] std::uint64_t stored() const { return stored_; }
+  [[nodiscard]] std::uint64_t missing() const { return missing_; }
+
+ private:
+  void check_account();
+  void check_files();
+  void check_slice(const storage::SliceRecordView& slice);
+  [[nodiscard]] std::vector<storage::RunFileReader> open_files();
+  void fail(const std::string& problem);
+  [[nodiscard]] std::uint64_t counter(const std::string& name) const;
+  [[nodiscard]] bool a_readout_died() const;
+  [[nodiscard]] bool a_readout_was_cut_off() const;
+
+  const Scenario& scenario_;
+  const v1::RunSummary& account_;
+  std::string folder_;
+  std::string problem_;
+  std::uint64_t triggered_ = 0;
+  std::uint64_t stored_ = 0;
+  std::uint64_t missing_ = 0;
+  std::uint64_t unexplained_ = 0;  // of them
+  std::string why_;                // of the first of these
+  source::DummyVerifier verifier_;
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,249 @@
+#include "scenario.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+namespace weir::sim {
+namespace {
+
+using simnet::Random;
+
+constexpr TimeNs kFirstFault = 10 * kMillisecond;
+
+std::string number(std::int64_t value) { return std::to_string(value); }
+
+std::string seconds(TimeNs ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6f", static_cast<double>(ns) / kSecond);
+  return text;
+}
+
+std::string filter_yaml(Scenario& scenario, Random& random) {
+  switch (random.below(6)) {
+    case 0:
+      scenario.prescale = static_cast<std::uint64_t>(random.between(2, 5));
+      return "{plugin: prescale, parameters: {n: " + std::to_string(scenario.prescale) + "}}";
+    case 1:
+      scenario.two_step = true;
+      return "{plugin: two-step}";
+    case 2:
+      return "{plugin: verify}";
+    case 3:
+      scenario.filter_errors = true;
+      return "{plugin: stumbles, parameters: {every: " + number(random.between(2, 20)) + "}}";
+    default:
+      return "{plugin: accept-all}";
+  }
+}
+
+std::string source_yaml(Random& random) {
+  constexpr const char* kDistributions[] = {"fixed", "uniform", "exponential"};
+  const std::string mean = number(random.skewed(16, 1500));
+  return std::string("{kind: dummy, distribution: ") + kDistributions[random.below(3)] +
+         ", size_bytes: " + mean + ", size_bytes_max: 3000}";
+}
+
+std::string trigger_yaml(const Scenario& scenario, Random& random) {
+  const auto lasts_ms = scenario.faults_end_ns / kMillisecond;
+  const std::string rate = number(static_cast<std::int64_t>(scenario.slices) * 1000 / lasts_ms + 1);
+  if (scenario.push) return "{mode: rate, rate_hz: " + rate + "}";
+  switch (random.below(8)) {
+    case 0:
+      return "{mode: max}";
+    case 1:
+      return "{mode: poisson, rate_hz: " + rate + ", seed: " + number(random.between(1, 1000)) + "}";
+    default:
+      return "{mode: rate, rate_hz: " + rate + "}";
+  }
+}
+
+std::string dcm_yaml(const Scenario& scenario, Random& random) {
+  constexpr const char* kShapers[] = {"none", "byte-credits", "fragment-credits", "diatcp", "adaptive"};
+  constexpr const char* kOrders[] = {"completed", "id"};
+  std::string yaml = "{count: " + number(scenario.dcms);
+  yaml += ", credits: " + number(random.skewed(2, 40));
+  yaml += std::string(", shaper: ") + kShapers[random.below(std::size(kShapers))];
+  yaml += ", window_bytes: " + number(random.skewed(2048, 200'000));
+  yaml += ", window_fragments: " + number(random.skewed(4, 64));
+  if (random.chance(400)) yaml += ", range_bytes: " + number(random.skewed(200, 4000));
+  yaml += std::string(", order: ") + kOrders[random.below(2)];
+  yaml += ", fragment_bytes_max: 8000";
+  yaml += ", buffer_bytes: " + number(1 << random.between(19, 21));
+  yaml += ", slices_max: " + number(random.skewed(8, 200));
+  yaml += ", deadline_ms: " + number(scenario.patient ? 600'000 : random.skewed(20, 3000));
+  yaml += ", grace_ms: " + number(scenario.patient ? 600'000 : random.skewed(0, 2000));
+  if (scenario.push) yaml += ", push_wait_ms: " + number(random.skewed(10, 500));
+  return yaml + "}";
+}
+
+void write_farm(Scenario& scenario, Random& random) {
+  std::string& yaml = scenario.farm;
+  yaml = "farm: sim\n";
+  yaml += "run: {out: /sim, slices: " + number(static_cast<std::int64_t>(scenario.slices)) +
+          ", drain_timeout_s: 60, mode: " + (scenario.push ? "push" : "pull") + "}\n";
+  yaml += "network: {reconnect_ms: " + number(random.skewed(5, 300)) +
+          ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + "}\n";
+  yaml += "trigger: " + trigger_yaml(scenario, random) + "\n";
+  yaml += "source: " + source_yaml(random) + "\n";
+  yaml += "readout: {count: " + number(scenario.readouts) +
+          ", sources_per_readout: " + number(scenario.sources) +
+          ", buffer_bytes: " + number(1 << random.between(18, 22)) + "}\n";
+  yaml += "supervisor: {listen: '127.0.0.1:7000', lease_ms: " +
+          number(scenario.patient ? 20'000 : random.skewed(100, 5000)) +
+          ", status_interval_ms: 250, in_flight_max: " + number(random.skewed(4, 500)) +
+          ", pending_max: " + number(random.skewed(1, 200)) + "}\n";
+  yaml += "dcm: " + dcm_yaml(scenario, random) + "\n";
+  yaml += "filter: " + filter_yaml(scenario, random) + "\n";
+  yaml += "writer: {count: " + number(scenario.writers) +
+          ", buffer_bytes: " + number(1 << random.between(18, 21)) +
+          ", sync_interval_ms: " + number(random.skewed(1, 200)) +
+          ", sync_bytes: " + number(random.skewed(1000, 1'000'000)) +
+          (random.chance(500) ? ", file_bytes_max: " + number(random.skewed(20'000, 500'000)) : "") + "}\n";
+}
+
+class FaultDraw {
+ public:
+  FaultDraw(const Scenario& scenario, const ScenarioLimits& limits, Random& random)
+      : scenario_(scenario), limits_(limits), random_(random) {}
+
+  Fault draw() {
+    Fault fault;
+    fault.at_ns = random_.between(kFirstFault, scenario_.faults_end_ns);
+    fault.kind = static_cast<FaultKind>(random_.below(kFaultKinds));
+    const bool disk = fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::full_disk ||
+                      fault.kind == FaultKind::disk_error;
+    if (disk && scenario_.writers == 0) fault.kind = FaultKind::stall;
+    switch (fault.kind) {
+      case FaultKind::break_connections:
+      case FaultKind::silence:
+        choose_pair(fault);
+        fault.lasts_ns = random_.skewed(kMillisecond, 4 * kSecond);
+        break;
+      case FaultKind::kill:
+      case FaultKind::lose_machine:
+        fault.who = mortal();
+        // Its journal is not synced: with its machine the run would be lost.
+        if (fault.who == "supervisor") fault.kind = FaultKind::kill;
+        fault.lasts_ns = random_.skewed(kMillisecond, 3 * kSecond);
+        fault.amount = random_.between(0, 1);
+        break;
+      case FaultKind::stall:
+      case FaultKind::refuse:
+        fault.who = anyone();
+        fault.lasts_ns = random_.skewed(kMillisecond, 5 * kSecond);
+        break;
+      case FaultKind::jump_utc:
+        fault.who = anyone();
+        fault.amount = random_.between(-20 * kSecond, 20 * kSecond);
+        break;
+      case FaultKind::slow_disk:
+        fault.who = writer();
+        fault.lasts_ns = random_.skewed(10 * kMillisecond, 4 * kSecond);
+        fault.amount = random_.skewed(kMillisecond, 500 * kMillisecond);
+        break;
+      case FaultKind::full_disk:
+        fault.who = writer();
+        fault.lasts_ns = random_.skewed(10 * kMillisecond, 4 * kSecond);
+        fault.amount = random_.skewed(0, 100'000);
+        break;
+      case FaultKind::disk_error:
+        fault.who = writer();
+        break;
+    }
+    return fault;
+  }
+
+ private:
+  std::string readout() { return "readout-" + std::to_string(random_.below(scenario_.readouts)); }
+  std::string dcm() { return "dcm-" + std::to_string(random_.below(scenario_.dcms)); }
+  std::string writer() { return "writer-" + std::to_string(random_.below(scenario_.writers)); }
+  std::string mortal() {
+    if (limits_.supervisor_dies && random_.chance(200)) return "supervisor";
+    switch (random_.below(scenario_.writers > 0 ? 3 : 2)) {
+      case 0:
+        return readout();
+      case 1:
+        return dcm();
+      default:
+        return writer();
+    }
+  }
+  std::string anyone() { return random_.chance(200) ? "supervisor" : mortal(); }
+  void choose_pair(Fault& fault) {
+    fault.who = dcm();
+    switch (random_.below(4)) {
+      case 0:
+        fault.other = "supervisor";
+        break;
+      case 1:
+        fault.other = scenario_.writers > 0 ? writer() : readout();
+        break;
+      case 2:
+        fault.other = readout();
+        break;
+      default:
+        fault.who = mortal();
+        fault.other = "supervisor";
+        break;
+    }
+    if (random_.chance(500)) std::swap(fault.who, fault.other);
+  }
+
+  const Scenario& scenario_;
+  const ScenarioLimits& limits_;
+  Random& random_;
+};
+
+}  // namespace
+
+const char* name(FaultKind kind) {
+  constexpr const char* kNames[kFaultKinds] = {"break",        "silence", "stall",     "kill",
+                                               "lose-machine", "refuse",  "slow-disk", "full-disk",
+                                               "disk-error",   "jump-utc"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string describe(const Fault& fault) {
+  std::string text = seconds(fault.at_ns) + " s: " + name(fault.kind) + " " + fault.who;
+  if (!fault.other.empty()) text += " -> " + fault.other;
+  if (fault.lasts_ns > 0) text += " for " + seconds(fault.lasts_ns) + " s";
+  if (fault.amount != 0) text += " amount " + std::to_string(fault.amount);
+  return text;
+}
+
+Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
+  Random random(seed);
+  Scenario scenario;
+  scenario.seed = seed;
+  scenario.readouts = static_cast<std::uint32_t>(random.between(1, 3));
+  scenario.sources = static_cast<std::uint32_t>(random.between(1, 3));
+  scenario.dcms = static_cast<std::uint32_t>(random.between(1, 3));
+  scenario.writers = random.chance(80) ? 0 : static_cast<std::uint32_t>(random.between(1, 2));
+  scenario.slices = static_cast<std::uint64_t>(random.between(20, 300));
+  scenario.faults_end_ns = random.between(200 * kMillisecond, 3 * kSecond);
+  scenario.patient = random.chance(400);
+  Random shape = random.fork(1);
+  write_farm(scenario, shape);
+
+  Random world = random.fork(2);
+  scenario.world.delay_max = world.skewed(50 * kMicrosecond, 5 * kMillisecond);
+  scenario.world.delay_min = std::min(scenario.world.delay_min, scenario.world.delay_max);
+  scenario.world.tail_permille = static_cast<std::uint32_t>(world.skewed(0, 100));
+  scenario.world.tail_max =
+      std::max<DurationNs>(world.skewed(kMillisecond, 300 * kMillisecond), scenario.world.delay_max);
+  scenario.world.cut_permille = static_cast<std::uint32_t>(world.skewed(0, 300));
+  scenario.disk.operation_max = world.skewed(50 * kMicrosecond, 30 * kMillisecond);
+
+  Random draws = random.fork(3);
+  FaultDraw draw(scenario, limits, draws);
+  const auto count = static_cast<std::size_t>(draws.between(0, limits.faults_max));
+  while (scenario.faults.size() < count) scenario.faults.push_back(draw.draw());
+  std::sort(scenario.faults.begin(), scenario.faults.end(),
+            [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });
+  for (const Fault& fault : scenario.faults)
+    scenario.faults_end_ns = std::max(scenario.faults_end_ns, fault.at_ns + fault.lasts_ns);
+  return scenario;
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+#include <weir/simnet/disk.hpp>
+#include <weir/simnet/world.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::sim {
+
+enum class FaultKind : std::uint8_t {
+  break_connections,  // between `who` and `other`
+  silence,            // from `who` to `other`
+  stall,              // `who` gets no pass
+  kill,               // its kernel lives; back after `lasts_ns`; `amount` 1: in the middle of its next pass
+  lose_machine,       // with its unsynced disk; otherwise as `kill`
+  refuse,             // nobody connects to `who`
+  slow_disk,          // an operation of `who` takes `amount` ns
+  full_disk,          // `who` has room for `amount` bytes more
+  disk_error,         // the next operation of `who` fails
+  jump_utc            // of `who`, by `amount` ns
+};
+constexpr std::size_t kFaultKinds = 10;
+[[nodiscard]] const char* name(FaultKind kind);
+
+struct Fault {
+  FaultKind kind = FaultKind::stall;
+  TimeNs at_ns = 0;
+  DurationNs lasts_ns = 0;
+  std::string who;
+  std::string other;
+  std::int64_t amount = 0;
+};
+[[nodiscard]] std::string describe(const Fault& fault);
+
+// Everything that a run is made of, drawn from one number.
+struct Scenario {
+  std::uint64_t seed = 0;
+  std::string farm;  // YAML
+  simnet::WorldSettings world;
+  simnet::DiskSettings disk;
+  std::vector<Fault> faults;  // in order of time
+  TimeNs faults_end_ns = 0;   // nothing is wrong after that
+  std::uint32_t readouts = 0;
+  std::uint32_t sources = 0;  // of each readout
+  std::uint32_t dcms = 0;
+  std::uint32_t writers = 0;
+  std::uint64_t slices = 0;
+  std::uint64_t prescale = 1;  // accepted: ids that this divides
+  bool filter_errors = false;  // now and then
+  bool patient = false;        // no deadline and no grace time ends within the run
+  bool push = false;
+  bool two_step = false;  // some sources may not be asked for
+};
+
+struct ScenarioLimits {
+  std::uint32_t faults_max = 12;
+  bool supervisor_dies = true;
+};
+[[nodiscard]] Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits = {});
+
+}  // namespace weir::sim

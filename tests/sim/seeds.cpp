@@ -1,0 +1,185 @@
+#include "seeds.hpp"
+
+#include "shrink.hpp"
+#include "trace_log.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <new>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace weir::sim {
+namespace {
+
+constexpr unsigned kSeedSecondsMax = 120;  // of real time; more is an endless loop
+constexpr std::uint32_t kJobsMax = 64;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point since) {
+  return std::chrono::duration<double>(Clock::now() - since).count();
+}
+
+// What the processes that run seeds tell the one that waits for them.
+struct Shared {
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint64_t> done{0};
+  std::atomic<std::uint64_t> failed{0};
+  std::atomic<std::uint64_t> faults{0};
+  std::atomic<std::uint64_t> deaths{0};
+  std::atomic<std::uint64_t> slices{0};
+  std::atomic<std::uint64_t> steps{0};
+  std::atomic<std::uint64_t> simulated_ms{0};
+  std::atomic<std::uint64_t> at[kJobsMax];  // the seed that each works on
+};
+
+Shared& make_shared_memory() {
+  void* at = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw std::runtime_error("mmap");
+  return *new (at) Shared;
+}
+
+Scenario scenario_of(std::uint64_t seed, const Options& options) {
+  ScenarioLimits limits;
+  limits.supervisor_dies = options.supervisor_dies;
+  Scenario scenario = make_scenario(seed, limits);
+  if (options.no_faults) scenario.faults.clear();
+  if (options.only.empty()) return scenario;
+  std::vector<Fault> chosen;
+  for (const std::size_t number : options.only) {
+    if (number < scenario.faults.size()) chosen.push_back(scenario.faults[number]);
+  }
+  scenario.faults = chosen;
+  return scenario;
+}
+
+void print_failure(const Scenario& scenario, const Outcome& outcome) {
+  std::printf("seed %llu FAILED: %s\n", static_cast<unsigned long long>(scenario.seed),
+              outcome.problem.c_str());
+  for (std::size_t i = 0; i < scenario.faults.size(); ++i)
+    std::printf("  fault %zu: %s\n", i, describe(scenario.faults[i]).c_str());
+  std::fflush(stdout);
+}
+
+void run_one(std::uint64_t seed, const Options& options, Shared& shared) {
+  const Scenario scenario = scenario_of(seed, options);
+  if (options.trace) std::printf("%s", scenario.farm.c_str());
+  const Outcome outcome = run_scenario(scenario, options.trace);
+  ++shared.done;
+  shared.faults += scenario.faults.size();
+  shared.deaths += outcome.deaths;
+  shared.slices += outcome.triggered;
+  shared.steps += outcome.steps;
+  shared.simulated_ms += static_cast<std::uint64_t>(outcome.ended_ns / kMillisecond);
+  if (!outcome.problem.empty()) {
+    ++shared.failed;
+    print_failure(scenario, outcome);
+    if (options.shrink) print_shrunk(scenario);
+  } else if (!options.quiet) {
+    std::printf(
+        "seed %llu trace=%016llx events=%llu simulated_s=%.3f triggered=%llu stored=%llu missing=%llu "
+        "faults=%zu deaths=%llu\n",
+        static_cast<unsigned long long>(seed), static_cast<unsigned long long>(outcome.trace_hash),
+        static_cast<unsigned long long>(outcome.trace_events),
+        static_cast<double>(outcome.ended_ns) / kSecond, static_cast<unsigned long long>(outcome.triggered),
+        static_cast<unsigned long long>(outcome.stored), static_cast<unsigned long long>(outcome.missing),
+        scenario.faults.size(), static_cast<unsigned long long>(outcome.deaths));
+    std::fflush(stdout);
+  }
+}
+
+void work(const Options& options, Shared& shared, std::uint32_t job, Clock::time_point begun) {
+  while (shared.failed < options.failures_max) {
+    if (options.seconds_max > 0 && seconds_since(begun) > options.seconds_max) return;
+    const std::uint64_t seed = shared.next++;
+    if (seed > options.last) return;
+    shared.at[job] = seed;
+    ::alarm(kSeedSecondsMax);
+    run_one(seed, options, shared);
+  }
+}
+
+pid_t start_worker(const Options& options, Shared& shared, std::uint32_t job, Clock::time_point begun) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork");
+  if (child > 0) return child;
+  try {
+    work(options, shared, job, begun);
+  } catch (const std::exception& error) {
+    std::printf("weir-sim: %s\n", error.what());
+    std::fflush(stdout);
+    ::_exit(2);
+  }
+  std::fflush(stdout);
+  ::_exit(0);
+}
+
+void print_sum(const Options& options, const Shared& shared, double seconds) {
+  const auto done = shared.done.load();
+  std::printf(
+      "%llu seeds from %llu: %llu failed; %llu faults, %llu deaths, %llu slices, %.0f simulated s, %llu "
+      "steps; %.1f s, %.1f seeds/s\n",
+      static_cast<unsigned long long>(done), static_cast<unsigned long long>(options.first),
+      static_cast<unsigned long long>(shared.failed.load()),
+      static_cast<unsigned long long>(shared.faults.load()),
+      static_cast<unsigned long long>(shared.deaths.load()),
+      static_cast<unsigned long long>(shared.slices.load()),
+      static_cast<double>(shared.simulated_ms.load()) / 1000,
+      static_cast<unsigned long long>(shared.steps.load()), seconds,
+      static_cast<double>(done) / std::max(seconds, 1e-3));
+}
+
+}  // namespace
+
+Outcome run_scenario(const Scenario& scenario, bool trace) {
+  Outcome outcome;
+  try {
+    SimFarm farm(scenario);
+    const TraceLog log(farm, trace);
+    return farm.run();
+  } catch (const std::exception& error) {
+    outcome.problem = error.what();
+    return outcome;
+  }
+}
+
+// Each job in a process of its own: a seed that ends in a failed assertion costs itself alone.
+int run_seeds(const Options& options) {
+  Shared& shared = make_shared_memory();
+  shared.next = options.first;
+  const Clock::time_point begun = Clock::now();
+  if (options.first == options.last) {
+    run_one(options.first, options, shared);
+    return shared.failed > 0 ? 1 : 0;
+  }
+  std::map<pid_t, std::uint32_t> workers;
+  for (std::uint32_t job = 0; job < options.jobs; ++job)
+    workers.emplace(start_worker(options, shared, job, begun), job);
+  while (!workers.empty()) {
+    int status = 0;
+    const pid_t child = ::waitpid(-1, &status, 0);
+    const auto found = workers.find(child);
+    if (found == workers.end()) continue;
+    const std::uint32_t job = found->second;
+    workers.erase(found);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+    ++shared.failed;
+    ++shared.done;
+    std::printf("seed %llu FAILED: %s\n", static_cast<unsigned long long>(shared.at[job].load()),
+                WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "its process ended with an error");
+    if (shared.failed < options.failures_max) workers.emplace(start_worker(options, shared, job, begun), job);
+  }
+  print_sum(options, shared, seconds_since(begun));
+  return shared.failed > 0 ? 1 : 0;
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,172 @@
+#include "sim_farm.hpp"
+
+#include "run_check.hpp"
+#include "watcher.hpp"
+#include <weir/config/farm_file.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+namespace weir::sim {
+namespace {
+
+constexpr DurationNs kLookEvery = 25 * kMillisecond;
+// After the last fault: reconnects, leases, reports and drain of a healthy farm are all well below.
+constexpr DurationNs kPatience = 150 * kSecond;
+constexpr DurationNs kAfterRun = 5 * kSecond;  // for the processes to end
+
+std::string make_folder() {
+  const std::string base =
+      std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+  std::string pattern = base + "/weir-sim-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot create " + pattern);
+  return pattern;
+}
+
+FarmFile read_farm(const Scenario& scenario) {
+  auto file = config::read_farm(scenario.farm, "scenario");
+  if (!file) throw std::runtime_error(config::to_text(file.error()));
+  auto plan = config::expand(file->farm, file->locations);
+  if (!plan) throw std::runtime_error(config::to_text(plan.error()));
+  FarmFile farm{file->farm, *plan};
+  farm.farm.mutable_dcm()->set_processing_units(0);  // filters run on the caller's thread
+  return farm;
+}
+
+}  // namespace
+
+SimFarm::SimFarm(const Scenario& scenario)
+    : scenario_(scenario),
+      folder_(make_folder()),
+      farm_(read_farm(scenario)),
+      world_(scenario.seed, scenario.world) {
+  for (const config::NodePlan& node : farm_.plan.nodes) {
+    processes_.push_back(std::make_unique<SimProcess>(world_, farm_, scenario_, node.name, folder_));
+  }
+  watcher_ = std::make_unique<Watcher>(world_, farm_.farm.farm(), ports::Endpoint{"127.0.0.1", 7000});
+}
+
+SimFarm::~SimFarm() {
+  watcher_.reset();
+  processes_.clear();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+SimProcess& SimFarm::process(const std::string& name) {
+  for (const auto& process : processes_) {
+    if (process->name() == name) return *process;
+  }
+  throw std::runtime_error("no process '" + name + "'");
+}
+
+void SimFarm::fail(const std::string& problem) {
+  if (problem_.empty()) problem_ = problem;
+}
+
+void SimFarm::schedule_faults() {
+  for (const Fault& fault : scenario_.faults) {
+    world_.timeline().at(fault.at_ns, [this, fault] { inflict(fault); });
+  }
+}
+
+void SimFarm::inflict(const Fault& fault) {
+  SimProcess& who = process(fault.who);
+  const TimeNs until_ns = world_.now_ns() + fault.lasts_ns;
+  world_.note(fault.who.c_str(), name(fault.kind), static_cast<std::uint64_t>(fault.lasts_ns),
+              static_cast<std::uint64_t>(fault.amount));
+  switch (fault.kind) {
+    case FaultKind::break_connections:
+      return world_.break_connections(who.host(), process(fault.other).host());
+    case FaultKind::silence:
+      return world_.silence(who.host(), process(fault.other).host(), until_ns);
+    case FaultKind::stall:
+      return who.host().stall(until_ns);
+    case FaultKind::kill:
+      return who.kill(simnet::Death::process, fault.lasts_ns, fault.amount == 1);
+    case FaultKind::lose_machine:
+      return who.kill(simnet::Death::machine, fault.lasts_ns, fault.amount == 1);
+    case FaultKind::refuse:
+      return world_.refuse(who.host(), until_ns);
+    case FaultKind::slow_disk:
+      if (who.disk() != nullptr) who.disk()->slow(fault.amount, until_ns);
+      return;
+    case FaultKind::full_disk:
+      who.image().capacity = who.image().bytes() + static_cast<std::uint64_t>(fault.amount);
+      world_.timeline().at(until_ns, [&who] { who.image().capacity = UINT64_MAX; });
+      return;
+    case FaultKind::disk_error:
+      if (who.disk() != nullptr) who.disk()->fail_next(ports::DiskError::io);
+      return;
+    case FaultKind::jump_utc:
+      return who.host().jump_utc(fault.amount);
+  }
+}
+
+void SimFarm::look() {
+  for (const auto& process : processes_) {
+    const std::string broken = process->broken_invariant();
+    if (!broken.empty()) fail(process->name() + ": " + broken);
+  }
+  world_.timeline().after(kLookEvery, [this] { look(); });
+}
+
+// Who has the account of the run starts no supervisor again.
+bool SimFarm::over() {
+  if (!problem_.empty()) return true;
+  const SimProcess& supervisor = *processes_.front();
+  const bool told = watcher_->account().has_value();
+  if (!told && !supervisor.running() && !supervisor.failure().empty()) {
+    fail("the supervisor ends: " + supervisor.failure());
+    return true;
+  }
+  if (!told && !supervisor.ended_well()) return false;
+  if (ended_ns_ == 0) ended_ns_ = world_.now_ns();
+  bool all = told;
+  for (const auto& process : processes_) all = all && process->ended_well();
+  return all || world_.now_ns() - ended_ns_ > kAfterRun;
+}
+
+Outcome SimFarm::run() {
+  Outcome outcome;
+  for (const auto& process : processes_) process->boot();
+  schedule_faults();
+  world_.timeline().after(kLookEvery, [this] { look(); });
+  const TimeNs limit = scenario_.faults_end_ns + kPatience;
+  while (!over() && world_.timeline().step(limit)) {
+  }
+  if (problem_.empty() && ended_ns_ == 0) {
+    fail("the run does not end: " + std::to_string(kPatience / kSecond) +
+         " s after the last fault the supervisor is " + watcher_->state());
+  }
+  check_end(outcome);
+  outcome.problem = problem_;
+  outcome.trace_hash = world_.trace().hash();
+  outcome.trace_events = world_.trace().events();
+  outcome.steps = world_.timeline().steps();
+  outcome.ended_ns = world_.now_ns();
+  for (const auto& process : processes_) outcome.deaths += process->deaths();
+  return outcome;
+}
+
+void SimFarm::check_end(Outcome& outcome) {
+  if (!watcher_->account()) return fail("the supervisor gave no account of the run");
+  const v1::RunSummary& account = *watcher_->account();
+  outcome.ledger = account.ledger_text();
+  // Only files that are there at the end count, as their machines have them.
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+  std::filesystem::create_directories(folder_);
+  for (const auto& process : processes_) {
+    if (process->is_writer()) process->write_files(folder_);
+  }
+  RunCheck check(scenario_, account, folder_);
+  check.run();
+  outcome.triggered = check.triggered();
+  outcome.stored = check.stored();
+  outcome.missing = check.missing();
+  if (!check.problem().empty()) fail(check.problem());
+}
+
+}  // namespace weir::sim

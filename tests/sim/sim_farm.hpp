@@ -1,0 +1,65 @@
+#pragma once
+
+#include "scenario.hpp"
+#include "sim_process.hpp"
+#include <weir/v1/control.pb.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::sim {
+
+class Watcher;
+
+// How one run went.
+struct Outcome {
+  std::string problem;  // the first rule that was broken; empty: none
+  std::uint64_t trace_hash = 0;
+  std::uint64_t trace_events = 0;
+  std::uint64_t steps = 0;
+  TimeNs ended_ns = 0;  // simulated
+  std::uint64_t triggered = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t missing = 0;  // fragments marked so
+  std::uint64_t deaths = 0;
+  std::string ledger;
+};
+
+// A farm of real nodes on a simulated network, from boot to the end of its run.
+class SimFarm {
+ public:
+  // Throws std::runtime_error when the scenario's farm file is not good.
+  explicit SimFarm(const Scenario& scenario);
+  ~SimFarm();
+  SimFarm(const SimFarm&) = delete;
+  SimFarm& operator=(const SimFarm&) = delete;
+
+  [[nodiscard]] simnet::World& world() { return world_; }
+  // What happens to whom, for people; before run().
+  void set_trace(simnet::Trace::Sink sink) { world_.trace().set_sink(std::move(sink)); }
+  [[nodiscard]] Outcome run();
+
+ private:
+  SimProcess& process(const std::string& name);
+  void schedule_faults();
+  void inflict(const Fault& fault);
+  void look();
+  [[nodiscard]] bool over();
+  void check_end(Outcome& outcome);
+  void fail(const std::string& problem);
+
+  const Scenario scenario_;
+  std::string folder_;  // real, for the writers' files
+  FarmFile farm_;
+  simnet::World world_;
+  std::vector<std::unique_ptr<SimProcess>> processes_;  // the supervisor first
+  std::unique_ptr<Watcher> watcher_;
+  std::string problem_;
+  TimeNs ended_ns_ = 0;  // the run is over
+};
+
+}  // namespace weir::sim

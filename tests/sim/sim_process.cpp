@@ -1,0 +1,179 @@
+#include "sim_process.hpp"
+
+#include <weir/dcm/node.hpp>
+#include <weir/readout/node.hpp>
+#include <weir/storage/earlier_life.hpp>
+#include <weir/supervisor/node.hpp>
+#include <weir/writer/node.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+namespace weir::sim {
+namespace {
+
+constexpr DurationNs kFlushMax = 2 * kSecond;  // as an executable gives its last words
+constexpr DurationNs kRestart = 500 * kMillisecond;
+const std::string kOut = "/sim";  // the farm's run.out: no real folder
+
+std::vector<std::string> plugin_path() { return {WEIR_PLUGIN_DIR, WEIR_SYSTEM_PLUGIN_DIR}; }
+
+}  // namespace
+
+Expected<std::vector<std::byte>, std::string> SimJournal::read() {
+  if (abandoned_) return Unexpected<std::string>("the journal was abandoned");
+  return bytes_;
+}
+
+Expected<void, std::string> SimJournal::append(ConstBytes bytes) {
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  return {};
+}
+
+Expected<void, std::string> SimJournal::replace(ConstBytes bytes) {
+  bytes_.assign(bytes.begin(), bytes.end());
+  return {};
+}
+
+SimProcess::SimProcess(simnet::World& world, const FarmFile& farm, const Scenario& scenario,
+                       const std::string& name, const std::string& scratch)
+    : world_(world),
+      farm_(farm),
+      scenario_(scenario),
+      name_(name),
+      scratch_(scratch),
+      host_(world.add_host(name)),
+      random_(scenario.seed ^ std::hash<std::string>()(name)) {
+  for (const config::NodePlan& node : farm.plan.nodes) {
+    if (node.name == name) role_ = node.role;
+  }
+}
+
+SimProcess::~SimProcess() {
+  if (host_.up()) host_.crash(simnet::Death::process);
+  node_.reset();
+  disk_.reset();
+}
+
+void SimProcess::boot() {
+  if (running() || ended_) return;
+  ++life_;
+  leaving_ = false;
+  failure_.clear();
+  setup_ = node::make_setup(farm_.farm, farm_.plan, name_, {"127.0.0.1", 7000});
+  setup_.identity.incarnation = Incarnation(random_.next() | 1);
+  host_.boot([this](TimeNs now_ns) { pass(now_ns); }, [this] { return node_->wake_at_ns(); });
+  make_node();
+}
+
+void SimProcess::make_node() {
+  const auto totals = [this] { return host_.stream_totals(); };
+  const auto wake = [this] { host_.wake(); };
+  switch (role_) {
+    case config::Role::supervisor:
+      node_ = supervisor::make_node(
+          setup_, {host_, host_, [](const ports::Endpoint&, const ports::Endpoint&) {}, totals, &journal_});
+      break;
+    case config::Role::readout:
+      node_ = readout::make_node(setup_, {host_, host_, totals, nullptr, wake, plugin_path()});
+      break;
+    case config::Role::dcm:
+      node_ = dcm::make_node(setup_, {host_, host_, wake, totals, plugin_path()});
+      break;
+    case config::Role::writer:
+      make_writer();
+      break;
+  }
+}
+
+// What the machine kept is read from real files, as the executable does.
+void SimProcess::make_writer() {
+  storage::EarlierLife earlier;
+  if (!image_.files().empty()) {
+    write_files(scratch_);
+    auto read = storage::read_earlier_life(scratch_, setup_.run, name_);
+    if (!read) throw std::runtime_error("run.out: " + read.error().detail);
+    earlier = std::move(*read);
+    for (storage::EarlierLife::File& file : earlier.files)
+      file.path = kOut + "/" + std::filesystem::path(file.path).filename().string();
+    image_.settle();
+  }
+  disk_ = std::make_unique<simnet::SimDisk>(image_, world_.timeline(), random_.fork(life_), scenario_.disk,
+                                            [this] { host_.wake(); });
+  node_ = writer::make_node(
+      setup_, {host_, host_, *disk_, [this](ports::DiskHandler& handler) { disk_->deliver(handler); },
+               [this] { return host_.stream_totals(); }, [](const std::string&, std::uint32_t) {},
+               std::move(earlier)});
+}
+
+void SimProcess::write_files(const std::string& folder) const {
+  for (const auto& [path, file] : image_.files()) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    const std::string closed = name.ends_with(".part") ? name.substr(0, name.size() - 5) : name;
+    std::filesystem::remove(folder + "/" + closed + ".part");
+    std::filesystem::remove(folder + "/" + closed);
+    std::ofstream out(folder + "/" + name, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(file.bytes.data()),
+              static_cast<std::streamsize>(file.bytes.size()));
+    if (!out.flush()) throw std::runtime_error("cannot write " + folder + "/" + name);
+  }
+}
+
+void SimProcess::pass(TimeNs now_ns) {
+  if (leaving_) return;
+  node_->pass(now_ns);
+  if (doom_) {
+    const Doom doom = *doom_;
+    host_.flush_some();
+    return kill(doom.death, doom.down_ns);
+  }
+  if (!node_->finished()) return;
+  leaving_ = true;
+  failure_ = node_->failure();
+  flush_until_ns_ = world_.now_ns() + kFlushMax;
+  end_when_flushed();
+}
+
+void SimProcess::end_when_flushed() {
+  world_.timeline().after(kMillisecond, [this, life = life_] {
+    if (life != life_ || !running()) return;
+    if (host_.unsent_bytes() > 0 && world_.now_ns() < flush_until_ns_) return end_when_flushed();
+    host_.shut_down();
+    node_.reset();
+    disk_.reset();
+    if (failure_.empty() || role_ == config::Role::supervisor) {
+      ended_ = true;
+      return;
+    }
+    ++deaths_;
+    world_.timeline().after(kRestart, [this, again = life_] {
+      if (again == life_) boot();
+    });
+  });
+}
+
+void SimProcess::kill(simnet::Death death, DurationNs down_ns, bool in_pass) {
+  if (!running()) return;
+  if (in_pass && !leaving_) {
+    doom_ = Doom{death, down_ns};
+    return;
+  }
+  doom_.reset();
+  ++deaths_;
+  ++life_;
+  host_.crash(death);
+  node_.reset();
+  disk_.reset();
+  if (death == simnet::Death::machine) image_.lose_power(random_);
+  world_.timeline().after(down_ns, [this, life = life_] {
+    if (life == life_) boot();
+  });
+}
+
+std::string SimProcess::broken_invariant() {
+  return running() && !leaving_ ? node_->broken_invariant() : std::string();
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "scenario.hpp"
+#include <weir/config/plan.hpp>
+#include <weir/node/node.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/simnet/disk.hpp>
+#include <weir/simnet/world.hpp>
+#include <weir/supervisor/journal_store.hpp>
+#include <weir/v1/farm.pb.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::sim {
+
+// A journal that outlives the process, not its machine.
+class SimJournal final : public supervisor::JournalStore {
+ public:
+  [[nodiscard]] Expected<std::vector<std::byte>, std::string> read() override;
+  [[nodiscard]] Expected<void, std::string> append(ConstBytes bytes) override;
+  [[nodiscard]] Expected<void, std::string> replace(ConstBytes bytes) override;
+  void remove() override { bytes_.clear(); }
+  void abandon() override { abandoned_ = true; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  bool abandoned_ = false;
+};
+
+// What all processes of a farm share.
+struct FarmFile {
+  v1::Farm farm;
+  config::FarmPlan plan;
+};
+
+// A planned process on its host: boots, dies and comes back, as under a process manager. What it wrote stays
+// in its machine's disk image.
+class SimProcess {
+ public:
+  // All references outlive the process. `scratch`: a real folder for what real files are needed for.
+  SimProcess(simnet::World& world, const FarmFile& farm, const Scenario& scenario, const std::string& name,
+             const std::string& scratch);
+  ~SimProcess();
+  SimProcess(const SimProcess&) = delete;
+  SimProcess& operator=(const SimProcess&) = delete;
+
+  void boot();
+  // Nothing when it is not running. `in_pass`: when it has just sent to some what it wanted to tell.
+  void kill(simnet::Death death, DurationNs down_ns, bool in_pass = false);
+  [[nodiscard]] bool running() const { return node_ != nullptr; }
+  [[nodiscard]] bool ended_well() const { return ended_ && failure_.empty(); }
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+  // The first rule that its node does not keep; empty: all is well, or it does not run.
+  [[nodiscard]] std::string broken_invariant();
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] simnet::Host& host() { return host_; }
+  [[nodiscard]] simnet::SimDisk* disk() { return disk_.get(); }
+  [[nodiscard]] simnet::DiskImage& image() { return image_; }
+  [[nodiscard]] bool is_writer() const { return role_ == config::Role::writer; }
+  [[nodiscard]] std::uint32_t deaths() const { return deaths_; }
+  // Its files as a reader of this machine would find them.
+  void write_files(const std::string& folder) const;
+
+ private:
+  void make_node();
+  void make_writer();
+  void pass(TimeNs now_ns);
+  void end_when_flushed();
+
+  simnet::World& world_;
+  const FarmFile& farm_;
+  const Scenario& scenario_;
+  std::string name_;
+  std::string scratch_;
+  config::Role role_ = config::Role::readout;
+  simnet::Host& host_;
+  simnet::Random random_;
+  simnet::DiskImage image_;
+  SimJournal journal_;  // the supervisor's
+  struct Doom {
+    simnet::Death death;
+    DurationNs down_ns;
+  };
+  std::optional<Doom> doom_;  // in its next pass
+  node::Setup setup_;
+  std::unique_ptr<simnet::SimDisk> disk_;
+  std::unique_ptr<node::Node> node_;
+  std::uint64_t life_ = 0;
+  std::uint32_t deaths_ = 0;
+  bool leaving_ = false;
+  bool ended_ = false;
+  TimeNs flush_until_ns_ = 0;
+  std::string failure_;
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "sim_farm.hpp"
+
+#include <memory>
+
+namespace spdlog {
+class logger;
+}
+
+namespace weir::sim {
+
+// The nodes' logs, with simulated time: printed when a trace is wanted, and nowhere otherwise.
+class TraceLog {
+ public:
+  TraceLog(SimFarm& farm, bool print);
+  ~TraceLog();
+  TraceLog(const TraceLog&) = delete;
+  TraceLog& operator=(const TraceLog&) = delete;
+
+ private:
+  std::shared_ptr<spdlog::logger> before_;
+};
+
+}  // namespace weir::sim
