@@ -202,6 +202,21 @@ TEST_CASE("damage in the middle costs the records it is in, named, and those beh
   CHECK(recovery.report.cuts[1].source == fragment.record.source);
 }
 
+TEST_CASE("of a copy that stands in a file twice one is live when it is recovered") {
+  Rig rig;
+  rig.start();
+  (void)rig.put({.slice = 1});
+  CHECK(rig.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
+  const SliceId slice(1);
+  rig.store.settle({&slice, 1});
+  CHECK(rig.put({.slice = 1}) == StoreResult::accepted);
+  rig.pass(kSecond);
+  const Recovery recovery = recovered(rig.disk.files().begin()->second.bytes);
+  check_good(bytes_of(recovery), recovery.report);
+  CHECK(recovery.report.live.count == 1);
+  CHECK(recovery.report.slices == 2);
+}
+
 TEST_CASE("a file whose header is damaged is recovered by its records and its name") {
   const Buffer whole = whole_file();
   const auto reference = RunFileReader::from_bytes(whole, "whole.weir");
