@@ -1,5 +1,5 @@
-// Processes of a farm are killed, or stand still, at random moments. WEIR_SOAK_FAULTS (16), WEIR_SOAK_SEED (1) and
-// WEIR_SOAK_STILL_S (2) in the environment make it longer: docs/reliability.md has figures.
+// Processes of a farm are killed, or stand still, at random moments. WEIR_SOAK_FAULTS (16), WEIR_SOAK_SEED
+// (1) and WEIR_SOAK_STILL_S (2) in the environment make it longer: docs/reliability.md has figures.
 #include "farm_run.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
-#include <thread>
 
 namespace {
 
@@ -22,7 +21,8 @@ int from_environment(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-// `fast`: as many slices as there is room for, stored without their raw data; otherwise 2000 a second with all.
+// `fast`: as many slices as there is room for, stored without their raw data; otherwise 2000 a second with
+// all.
 std::string farm_text(bool fast) {
   return std::string("farm: soak\n") +
          "run: {restart: on-failure, restarts_max: 100000, drain_timeout_s: 40}\n"
@@ -46,8 +46,11 @@ class Tormentor {
   Tormentor(FarmRun& run, std::mt19937_64& random) : run_(run), random_(random) {}
 
   void hurt_one() {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100 + random_() % 700));
-    wake_those_due(false);
+    const auto never = [this] {
+      wake_those_due(false);
+      return false;
+    };
+    (void)wait_until(never, Seconds(0.1 + static_cast<double>(random_() % 700) / 1000));
     constexpr const char* kNames[] = {"supervisor", "readout-0", "readout-1", "dcm-0", "dcm-1",
                                       "dcm-2",      "writer-0",  "writer-1",  "dcm-0", "writer-0"};
     const std::string name = kNames[random_() % std::size(kNames)];

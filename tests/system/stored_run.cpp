@@ -55,6 +55,7 @@ void StoredRun::for_each_slice(const std::function<void(const storage::SliceReco
 std::string StoredRun::problems() const {
   std::string text;
   for (const storage::RunFileReader& file : files_) {
+    if (!file.closed()) text += file.path() + " is not closed\n";
     for (const storage::Problem& problem : storage::verify(file).problems) text += problem.text + "\n";
   }
   for (const storage::Problem& problem : storage::verify_copies(files_)) text += problem.text + "\n";

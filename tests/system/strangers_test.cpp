@@ -216,3 +216,125 @@ TEST_CASE("more silent clients than a port takes are turned away and the run goe
   CHECK(full >= kClients - 256);
   CHECK(full + counter_of(account, "supervisor", "peers.silent") == kClients);
 }
+
+namespace {
+
+// What a stranger can learn by listening: the hello of a node that is there, as the node's process said it,
+// and messages such as it sends.
+struct Recording {
+  std::vector<std::byte> hello;
+  std::vector<std::vector<std::byte>> messages;
+};
+
+template <class Message>
+std::vector<std::byte> framed(wire::FrameType type, const Message& message) {
+  const std::string payload = message.SerializeAsString();
+  std::vector<std::byte> frame;
+  wire::append_frame(type, std::as_bytes(std::span(payload)), frame);
+  return frame;
+}
+
+Recording recording_of(const v1::Report& dcm) {
+  Recording recording;
+  v1::Hello hello;
+  hello.set_version(wire::kVersion);
+  hello.set_role(v1::ROLE_DCM);
+  hello.set_name(dcm.name());
+  hello.set_index(dcm.index());
+  hello.set_run(1);
+  hello.set_farm(kFarm);
+  hello.set_incarnation(dcm.incarnation());
+  hello.set_credits(64);
+  recording.hello = framed(wire::FrameType::hello, hello);
+  v1::Control decide;
+  wire::RequestWriter request;
+  std::vector<wire::SliceEntry> entries;
+  for (std::uint64_t slice = 0; slice < 50; ++slice) {
+    decide.mutable_decide()->add_slice(slice);
+    decide.mutable_decide()->add_verdict(v1::VERDICT_REJECT);
+    request.add({SliceId(slice), Attempt(0), wire::kAllSources, 0, 0});
+    entries.push_back({SliceId(slice), Attempt(0), StoreEpoch(0)});
+  }
+  v1::Control report;
+  *report.mutable_report() = dcm;
+  v1::Control space;
+  space.mutable_space()->set_wanted_total(5000);
+  for (const v1::Control* message : {&decide, &report, &space}) {
+    recording.messages.push_back(framed(wire::FrameType::control, *message));
+  }
+  recording.messages.emplace_back();
+  request.take_frame(recording.messages.back());
+  for (const wire::FrameType type : {wire::FrameType::stored, wire::FrameType::cancel}) {
+    recording.messages.emplace_back();
+    wire::append_slice_entries(type, entries, recording.messages.back());
+  }
+  return recording;
+}
+
+// One of the ways to talk wrongly: garbage, a recording as it is, cut short, out of order, damaged, repeated.
+std::vector<std::byte> nonsense(const Recording& recording, std::mt19937_64& random) {
+  const auto message = [&] { return recording.messages[random() % recording.messages.size()]; };
+  const auto join = [](std::vector<std::byte> a, const std::vector<std::byte>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  switch (random() % 7) {
+    case 0:
+      return random_bytes(1 + random() % 2000, random());
+    case 1:
+      return join(recording.hello, message());
+    case 2: {
+      auto cut = join(recording.hello, message());
+      cut.resize(1 + random() % (cut.size() - 1));
+      return cut;
+    }
+    case 3:
+      return join(message(), recording.hello);
+    case 4: {
+      auto damaged = join(recording.hello, message());
+      damaged[random() % damaged.size()] ^= std::byte{1};
+      return damaged;
+    }
+    case 5:
+      return join(recording.hello, recording.hello);
+    default:
+      return join(join(recording.hello, message()), join(message(), message()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a thousand connections with garbage, cut, repeated and disordered traffic change only counters") {
+  constexpr std::size_t kConnections = 1000;
+  constexpr std::size_t kAtOnce = 20;  // of one port: less than it takes
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("event-building.yaml"), steady({"network.hello_timeout_ms=500"}));
+  FarmWatcher watcher(run.port_of("supervisor"), kFarm);
+  REQUIRE(run.wait_for_data(100'000));
+  const Recording recording = recording_of(watcher.report_of("dcm-0", Seconds(10)));
+  const std::vector<std::string> nodes{"supervisor", "readout-0", "readout-1", "writer-0"};
+  std::mt19937_64 random(4);
+  for (std::size_t made = 0; made < kConnections;) {
+    const std::uint16_t port = run.port_of(nodes[made / kAtOnce % nodes.size()]);
+    std::vector<RawClient> clients;
+    for (std::size_t i = 0; i < kAtOnce; ++i, ++made) {
+      clients.emplace_back(port);
+      (void)clients.back().send(nonsense(recording, random));
+    }
+    (void)clients.back().closed_by_peer(Seconds(0.05));
+  }
+  const std::uint64_t before = run.data_bytes();
+  REQUIRE(run.wait_for_data(before + 100'000));
+  const FarmEnd end = stop(run);
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count_all("discarded") == 0);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  const v1::RunSummary account = watcher.account();
+  for (const std::string& node : nodes) {
+    INFO(node);
+    CHECK(counter_of(account, node, "peers.accepted") >= kConnections / nodes.size() - kAtOnce);
+    CHECK(refused(account, node) >= kConnections / nodes.size() / 4);
+  }
+  CHECK(counter_of(account, "supervisor", "supervisor.reopened") == 0);
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}

@@ -205,6 +205,16 @@ bool FarmWatcher::wait_for_state(const std::string& node, const std::string& tex
   });
 }
 
+v1::Report FarmWatcher::report_of(const std::string& node, Seconds patience) {
+  v1::Report found;
+  const bool came = wait_for_report(node, patience, [&](const v1::Report& report) {
+    found = report;
+    return true;
+  });
+  if (!came) throw std::runtime_error("no report of " + node);
+  return found;
+}
+
 std::uint64_t counter_of(const v1::RunSummary& account, const std::string& node, const std::string& counter) {
   std::uint64_t found = 0;
   for_each_counter(account, node, [&](const std::string& name, std::uint64_t value) {

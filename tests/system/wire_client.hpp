@@ -82,6 +82,8 @@ class FarmWatcher {
                                       std::uint64_t at_least, Seconds patience);
   // ... until this node's state holds the text.
   [[nodiscard]] bool wait_for_state(const std::string& node, const std::string& text, Seconds patience);
+  // The next report of this node. Fails the test when none comes.
+  [[nodiscard]] v1::Report report_of(const std::string& node, Seconds patience);
 
  private:
   [[nodiscard]] bool wait_for_report(const std::string& node, Seconds patience,

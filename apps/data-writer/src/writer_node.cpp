@@ -92,6 +92,7 @@ void WriterNode::pass(TimeNs now_ns) {
   send_acknowledgements();
   send_grants();
   tell_throttle();
+  give_up_closing();
 }
 
 // ---- supervisor
@@ -171,7 +172,20 @@ void WriterNode::close_when_told() {
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
                              "\ndead_copies: " + std::to_string(store_.dead_copies().size()) + "\n";
+  close_until_ns_ = now_ns_ + static_cast<DurationNs>(setup_.farm.run().drain_timeout_s() * 1e9);
   store_.close(now_ns_, bytes_of(record));
+}
+
+// A run that is over ends also where the disk stays full: what was acknowledged is in the .part.
+void WriterNode::give_up_closing() {
+  const bool in_vain = close_until_ns_ != 0 && now_ns_ >= close_until_ns_ && store_.blocked();
+  if (!in_vain || !unclosed_.empty()) return;
+  unclosed_ = "a run file could not be closed and stays a .part: " + blocked_detail_;
+  spdlog::error("{}", unclosed_);
+}
+
+std::string WriterNode::failure() const {
+  return failure_.empty() && supervisor_.finished() && !store_.finished() ? unclosed_ : failure_;
 }
 
 bool WriterNode::finished() const { return signalled_ || !failure_.empty() || supervisor_.finished(); }
@@ -228,25 +242,24 @@ std::string WriterNode::check_hello(const messages::PeerInfo& info) {
 }
 
 void WriterNode::on_ready(messages::Peer& peer) {
-  const storage::PeerId id(static_cast<std::uint32_t>(connections_.size()));
+  const storage::PeerId id(++last_connection_);
   if (!grants_.connect(id)) return peer.drop("too many DCMs");
   peer.tag = id.value;
-  connections_.push_back({&peer, id, {}, {}, 0});
+  connections_[peer.tag] = {&peer, id, {}, {}, 0};
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
 void WriterNode::on_gone(messages::Peer& peer, std::string_view why) {
-  if (peer.tag >= connections_.size() || connections_[peer.tag].peer != &peer) return;
+  const auto found = connections_.find(peer.tag);
+  if (found == connections_.end()) return;
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
-  Connection& connection = connections_[peer.tag];
-  connection.peer = nullptr;
-  connection.acknowledged.clear();
-  grants_.disconnect(connection.id);
+  grants_.disconnect(found->second.id);
+  connections_.erase(found);
 }
 
 wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::data) return {};
-  Connection& connection = connections_[peer.tag];
+  Connection& connection = connection_of(peer);
   if (!grants_.received(connection.id, header.length)) return {};  // nobody may fill the memory unasked
   connection.record = std::make_shared_for_overwrite<std::byte[]>(header.length);
   return {wire::Placement::Kind::place, connection.record.get()};
@@ -254,7 +267,7 @@ wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHea
 
 Expected<void, wire::WireError> WriterNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
                                                      ConstBytes payload) {
-  Connection& connection = connections_[peer.tag];
+  Connection& connection = connection_of(peer);
   const std::shared_ptr<std::byte[]> record = std::exchange(connection.record, nullptr);
   const auto result = store_.store(payload, record, connection.id.value, now_ns_);
   if (result == storage::StoreResult::accepted) return {};
@@ -266,13 +279,13 @@ Expected<void, wire::WireError> WriterNode::on_frame(messages::Peer& peer, const
 }
 
 void WriterNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) {
-  connections_[peer.tag].record.reset();
-  grants_.release(connections_[peer.tag].id, header.length);
+  connection_of(peer).record.reset();
+  grants_.release(connection_of(peer).id, header.length);
 }
 
 Expected<void, wire::WireError> WriterNode::on_control(messages::Peer& peer, const v1::Control& message) {
   if (!message.has_space()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
-  if (!grants_.ask(connections_[peer.tag].id, message.space().wanted_total())) {
+  if (!grants_.ask(connection_of(peer).id, message.space().wanted_total())) {
     return Unexpected<wire::WireError>(wire::WireError::bad_payload);
   }
   return {};
@@ -283,18 +296,16 @@ void WriterNode::send_grants() {
   new_grants_.clear();
   grants_.grant(new_grants_);
   for (const storage::Grant& grant : new_grants_) {
-    messages::Peer* peer = connections_[grant.peer.value].peer;
-    if (peer == nullptr) continue;
     v1::Control message;
     message.mutable_grant()->set_granted_total(grant.granted_total);
-    peer->send(message);
+    connections_.at(grant.peer.value).peer->send(message);
   }
 }
 
 void WriterNode::send_acknowledgements() {
   std::vector<std::byte> frames;
-  for (Connection& connection : connections_) {
-    if (connection.acknowledged.empty() || connection.peer == nullptr) continue;
+  for (auto& [tag, connection] : connections_) {
+    if (connection.acknowledged.empty()) continue;
     frames.clear();
     wire::append_slice_entries(wire::FrameType::stored, connection.acknowledged, frames);
     connection.peer->stream().append(frames);
@@ -316,9 +327,9 @@ void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
     const wire::SliceEntry entry{stored.slice, stored.attempt, stored.epoch};
     const bool dropped = planted(Planted::drop_acknowledgement) && stored.slice.value % 16 == 5;
     if (!dropped) acknowledged_.push_back(entry);
-    Connection& connection = connections_[stored.origin];
-    grants_.release(connection.id, stored.bytes);
-    if (connection.peer != nullptr) connection.acknowledged.push_back(entry);
+    grants_.release(storage::PeerId(stored.origin), stored.bytes);
+    const auto found = connections_.find(stored.origin);
+    if (found != connections_.end()) found->second.acknowledged.push_back(entry);
   }
 }
 
@@ -331,6 +342,7 @@ void WriterNode::on_file_closed(const storage::ClosedFile& file) {
 
 void WriterNode::on_blocked(ports::DiskError error, const std::string& detail) {
   blocked_ = ports::name(error);
+  blocked_detail_ = detail;
   spdlog::error("blocked reason=\"{}\"", detail);
 }
 

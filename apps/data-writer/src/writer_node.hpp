@@ -7,6 +7,7 @@
 #include <weir/wire/batch.hpp>
 #include <weir/writer/node.hpp>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,11 +24,11 @@ class WriterNode final : public node::Node,
   void pass(TimeNs now_ns) override;
   [[nodiscard]] bool finished() const override;
   void on_signal(std::string_view signal_name) override;
-  [[nodiscard]] std::string failure() const override { return failure_; }
+  [[nodiscard]] std::string failure() const override;
 
  private:
   struct Connection {
-    messages::Peer* peer = nullptr;  // empty: gone
+    messages::Peer* peer = nullptr;
     storage::PeerId id;
     std::shared_ptr<std::byte[]> record;         // the one that is being received
     std::vector<wire::SliceEntry> acknowledged;  // since the last pass
@@ -42,10 +43,11 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
   void on_end_run() override;
   void close_when_told();
-  bool run_ended() const override { return store_.finished() || ended_without_run_; }
+  bool run_ended() const override { return store_.finished() || ended_without_run_ || !unclosed_.empty(); }
   v1::Report make_report(bool final) override;
   void on_supervisor_ready() override;
   void tell_throttle();
+  void give_up_closing();
 
   // DCMs
   std::string check_hello(const messages::PeerInfo& info) override;
@@ -56,6 +58,7 @@ class WriterNode final : public node::Node,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
   void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
+  [[nodiscard]] Connection& connection_of(const messages::Peer& peer) { return connections_.at(peer.tag); }
   void send_grants();
   void send_acknowledgements();
 
@@ -75,13 +78,17 @@ class WriterNode final : public node::Node,
   messages::PeerCounters peer_counters_;
   storage::RunStore store_;
   storage::GrantBook grants_;
-  std::vector<Connection> connections_;  // by tag, which is the grant book's peer id and the store's origin
+  std::map<std::uint64_t, Connection> connections_;  // by tag: the grant book's peer id, the store's origin
+  std::uint32_t last_connection_ = 0;
   messages::Door door_;
   node::SupervisorClient supervisor_;
   std::vector<wire::SliceEntry> acknowledged_;  // to the supervisor, since the last pass
   std::vector<storage::ClosedFile> files_;
   std::vector<storage::Grant> new_grants_;
   std::string blocked_;  // why, while the disk refuses
+  std::string blocked_detail_;
+  TimeNs close_until_ns_ = 0;  // the run is over: so long the disk may refuse
+  std::string unclosed_;       // why a file stays a .part
   bool throttle_sent_ = false;
   std::string failure_;
   bool run_begun_ = false;

@@ -16,6 +16,8 @@ constexpr std::size_t kSlicesPerPass = 1024;
 // A DCM that does not take what it asked for is not read from until it has.
 constexpr std::size_t kUnsentHigh = 64U << 20;
 constexpr std::size_t kUnsentLow = 16U << 20;
+// Ids in a set of sources beyond those that there are.
+constexpr std::size_t kStrayIdsMax = 16;
 // Up to here header and payload are written as one piece.
 constexpr std::size_t kInlineMax = 512;
 
@@ -333,6 +335,11 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, cons
 Expected<void, wire::WireError> ReadoutNode::take_requests(messages::Peer& peer, ConstBytes payload) {
   const auto view = wire::RequestView::parse(payload);
   if (!view) return Unexpected<wire::WireError>(view.error());
+  for (std::size_t set = 0; set < view->set_count(); ++set) {
+    // A frame of some 100 kB could ask for so many fragments else that their answers fill any memory.
+    if (view->source_count(static_cast<std::uint16_t>(set)) > setup_.self.sources.size() + kStrayIdsMax)
+      return bad_payload();
+  }
   source::RequestedFragment request;
   request.connection = static_cast<std::uint32_t>(peer.tag);
   for (std::size_t i = 0; i < view->entry_count(); ++i) {

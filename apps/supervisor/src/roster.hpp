@@ -30,6 +30,7 @@ struct Member {
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
+  TimeNs heard_ns = 0;  // when it last sent a message
 };
 
 // The nodes of the plan: who is there, and the last words of everyone, dead processes included.

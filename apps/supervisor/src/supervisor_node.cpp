@@ -14,6 +14,9 @@ namespace {
 
 constexpr DurationNs kGatherPatience = 30 * kSecond;  // for all nodes of the plan to come
 
+// A process that connects anew has given its old connection up: whoever spoke there so shortly is another.
+constexpr DurationNs kSpeaksWithin = 2 * kSecond;
+
 constexpr std::size_t kClientUnsentMax = 1U << 20;
 
 bool takes_part(messages::Role role) {
@@ -85,6 +88,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   }
   if (state_ == State::running || state_ == State::draining) {
     machine_.tick(now(), actions_);
+    throttle_times_.look(machine_.throttled_by(), now_ns_);
     tell_destinations();
     carry_out();
     if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");
@@ -117,7 +121,11 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
     return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
            "': start all processes with the same farm file";
   }
-  if (member->peer != nullptr && member->incarnation == info.incarnation) return {};  // its connection broke
+  const DurationNs lately =
+      std::min<DurationNs>(kSpeaksWithin, 2 * setup_.farm.supervisor().status_interval_ms() * kMillisecond);
+  const bool speaks = member->peer != nullptr && now_ns_ - member->heard_ns < lately;
+  // Its connection broke.
+  if (member->peer != nullptr && member->incarnation == info.incarnation && !speaks) return {};
   if (member->peer != nullptr && member->peer->ready()) {
     return "'" + info.name + "' is here already, from " + member->peer->stream().peer() +
            ": end that process first";
@@ -235,6 +243,7 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
   }
   Member* member = roster_.find(peer);
   if (member == nullptr) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  member->heard_ns = now_ns_;
   switch (message.body_case()) {
     case v1::Control::kReport:
       member->report = message.report();

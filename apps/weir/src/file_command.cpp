@@ -27,14 +27,19 @@ CLI::App* add_verb(CLI::App& app, const std::shared_ptr<FileCommand>& options, i
 
 void add_file(CLI::App& app, int& status) {
   auto options = std::make_shared<FileCommand>();
-  CLI::App* file = app.add_subcommand("file", "Look into run files");
+  CLI::App* file = app.add_subcommand("file", "Look into run files, verify and recover them");
   file->require_subcommand(1);
   CLI::App* info = add_verb(*file, options, status, FileVerb::info, "info", "What a file holds, in a screen");
   CLI::App* ls = add_verb(*file, options, status, FileVerb::ls, "ls", "A line for each slice");
   CLI::App* dump = add_verb(*file, options, status, FileVerb::dump, "dump", "One slice in full");
   CLI::App* verify = add_verb(*file, options, status, FileVerb::verify, "verify",
                               "Check every checksum, and the index against the records");
-  for (CLI::App* command : {info, ls, verify})
+  CLI::App* recover =
+      add_verb(*file, options, status, FileVerb::recover, "recover",
+               "Make a closed file of what is whole in one that is damaged or was not closed");
+  recover->add_option("--out", options->out, "the new file; without it the name loses its .part")
+      ->type_name("FILE");
+  for (CLI::App* command : {info, ls, verify, recover})
     command->add_flag("--json", options->json, "a JSON object a line");
   for (CLI::App* command : {ls, dump})
     command->add_flag("--all", options->all, "dead copies too, and every byte");

@@ -1,17 +1,17 @@
+#include "mapped_file.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/storage/earlier_life.hpp>
 #include <weir/storage/format.hpp>
+#include <weir/storage/recover.hpp>
 #include <weir/storage/run_file_reader.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <system_error>
-#include <unistd.h>
 
 namespace weir::storage {
 namespace {
@@ -20,7 +20,7 @@ Failure io_failure(const std::string& path, const char* what, const std::string&
   return {StorageError::io, path + ": cannot " + what + ": " + why};
 }
 
-// By sequence number.
+// By sequence number. Of a file that is there recovered as well, the original: it lacks nothing.
 Expected<std::map<std::uint32_t, std::string>, Failure> files_of(const std::string& directory, RunNumber run,
                                                                  std::string_view writer) {
   std::map<std::uint32_t, std::string> files;
@@ -28,73 +28,80 @@ Expected<std::map<std::uint32_t, std::string>, Failure> files_of(const std::stri
   std::filesystem::directory_iterator entry(directory, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const auto sequence = run_file_sequence(entry->path().filename().string(), run, writer);
-    if (sequence) files.emplace(*sequence, entry->path().string());
+    if (!sequence) continue;
+    const auto [at, added] = files.emplace(*sequence, entry->path().string());
+    if (!added && !at->second.ends_with(kPartSuffix)) at->second = entry->path().string();
   }
   if (error) return Unexpected<Failure>(io_failure(directory, "read the output folder", error.message()));
   return files;
 }
 
-std::optional<Failure> sync_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const int error = file < 0 || ::fdatasync(file) != 0 ? errno : 0;
-  if (file >= 0) ::close(file);
+// After a sync that failed under an earlier life, memory may hold what the disk does not, and a sync now does
+// not say so: what is believed is read from the disk.
+std::optional<Failure> sync_file(SystemCalls& calls, const std::string& path) {
+  const int file = calls.open_existing(path);
+  const int error = file < 0 || calls.fdatasync(file) != 0 ? errno : 0;
+  if (file >= 0) {
+    calls.drop_cache(file);
+    calls.close(file);
+  }
   if (error == 0) return std::nullopt;
   return io_failure(path, "sync", std::generic_category().message(error));
 }
 
-// A process that died left whole records; a machine that died may have left others.
-std::uint64_t drop_damaged(RunFileReader& file) {
-  std::uint64_t damaged = 0;
-  for (std::size_t i = 0; i < file.entries().size(); ++i) {
-    if (file.entries()[i].dead || file.slice(file.entries()[i], Check::fragments)) continue;
-    file.mark_dead(i);
-    ++damaged;
+// A published file was synced before it got its name. Of any other one neither the bytes nor the index, if
+// there is one, may be on disk.
+Expected<RunFileReader, Failure> open_durable(SystemCalls& calls, const std::string& path) {
+  if (!path.ends_with(kPartSuffix)) {
+    auto file = RunFileReader::open(path);
+    if (!file || file->closed()) return file;
   }
-  return damaged;
+  if (auto failed = sync_file(calls, path)) return Unexpected<Failure>(std::move(*failed));
+  return RunFileReader::open(path, Reading::records);
 }
 
-std::string note_of(const RunFileReader& file, std::uint64_t damaged) {
+// A file header is on disk before the records are: without one there are none, unless it was damaged later.
+bool has_records(const std::string& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) return false;
+  const auto recovery = plan_recovery(file->bytes(), path);
+  return recovery && recovery->report.records > 0;
+}
+
+std::string note_of(const RunFileReader& file) {
   std::uint64_t skipped = 0;
   for (const Gap& gap : file.gaps()) skipped += gap.length;
-  std::string note;
-  if (damaged > 0) note += std::to_string(damaged) + " damaged record(s) skipped";
-  if (skipped > 0)
-    note += (note.empty() ? "" : ", ") + std::to_string(skipped) + " bytes of no record skipped";
-  return note;
+  return skipped == 0 ? "" : std::to_string(skipped) + " bytes of no sound record skipped";
 }
 
 }  // namespace
 
 Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, RunNumber run,
-                                                 std::string_view writer) {
+                                                 std::string_view writer, SystemCalls& calls) {
   const auto paths = files_of(directory, run, writer);
   if (!paths) return Unexpected<Failure>(paths.error());
   EarlierLife life;
   std::vector<RunFileReader> files;
-  std::vector<std::string> notes;
   for (const auto& [sequence, path] : *paths) {
     life.next_sequence = sequence + 1;
-    auto file = RunFileReader::open(path);
-    if (!file) {
-      // Nothing of a file is acknowledged before its header is on disk.
-      const bool torn = path.ends_with(kPartSuffix) && file.error().error != StorageError::io;
-      if (!torn) return Unexpected<Failure>(file.error());
-      life.files.push_back({path, 0, {}, 0, false, "no file header: nothing of it was acknowledged"});
+    auto file = open_durable(calls, path);
+    if (file) {
+      files.push_back(std::move(*file));
       continue;
     }
-    std::uint64_t damaged = 0;
-    if (!file->closed()) {
-      if (auto failed = sync_file(path)) return Unexpected<Failure>(std::move(*failed));
-      if (!planted(Planted::believe_torn_records)) damaged = drop_damaged(*file);
+    const bool torn = path.ends_with(kPartSuffix) && file.error().error != StorageError::io;
+    if (!torn) return Unexpected<Failure>(file.error());
+    if (has_records(path)) {
+      return Unexpected<Failure>({file.error().error, file.error().detail +
+                                                          ", but there are records: recover it (weir file "
+                                                          "recover), and move the original away"});
     }
-    notes.push_back(note_of(*file, damaged));
-    files.push_back(std::move(*file));
+    life.files.push_back({path, 0, {}, 0, false, "no file header: nothing of it was acknowledged"});
   }
   resolve_copies(files);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const RunFileReader& file = files[i];
+  for (const RunFileReader& file : files) {
     life.files.push_back({file.path(), file.bytes().size(), file.live(),
-                          file.closed() ? crc32c(file.bytes()) : 0, file.closed(), std::move(notes[i])});
+                          file.closed() ? crc32c(file.bytes()) : 0, file.closed(), note_of(file)});
     for (const IndexEntry& entry : file.entries()) {
       if (!entry.dead)
         life.copies.push_back({entry.slice, entry.attempt, entry.epoch, file.header().sequence});

@@ -1,4 +1,5 @@
 #include "dump.hpp"
+#include "recover_command.hpp"
 #include "text_output.hpp"
 #include <weir/storage/file_command.hpp>
 #include <weir/storage/run_file_reader.hpp>
@@ -144,11 +145,11 @@ void list(const RunFileReader& file, const FileCommand& command, std::ostream& o
 
 void verify_json(const VerifyReport& report, std::ostream& out) {
   out << fmt::format(
-      R"({{"file":{},"sound":{},"closed":{},"bytes":{},"records":{},"slices":{},"dead":{},"incomplete":{},)"
-      R"("fragments":{},"fragments_checked":{},"fragments_marked_corrupt":{},"events":{},"problems_total":{},"problems":[)",
-      json_string(report.path), report.sound(), report.closed, report.bytes, report.records, report.slices,
-      report.dead, report.incomplete, report.fragments, report.fragments_checked,
-      report.fragments_marked_corrupt, report.events, report.problems_total);
+      R"({{"file":{},"sound":{},"closed":{},"torn_at":{},"torn_bytes":{},"bytes":{},"records":{},"slices":{},)"
+      R"("dead":{},"incomplete":{},"fragments":{},"fragments_checked":{},"fragments_marked_corrupt":{},"events":{},"problems_total":{},"problems":[)",
+      json_string(report.path), report.sound(), report.closed, report.torn_at, report.torn_bytes,
+      report.bytes, report.records, report.slices, report.dead, report.incomplete, report.fragments,
+      report.fragments_checked, report.fragments_marked_corrupt, report.events, report.problems_total);
   bool first = true;
   for (const Problem& problem : report.problems) {
     out << (first ? "" : ",") << fmt::format(R"({{"offset":{},)", problem.offset);
@@ -161,8 +162,9 @@ void verify_json(const VerifyReport& report, std::ostream& out) {
 }
 
 void verify_text(const VerifyReport& report, std::ostream& out) {
-  out << fmt::format("{}: {}\n", report.path,
-                     report.sound() ? "sound" : fmt::format("{} problems", report.problems_total));
+  out << fmt::format("{}: {}{}\n", report.path,
+                     report.sound() ? "sound" : fmt::format("{} problems", report.problems_total),
+                     report.unfinished ? ", but not closed" : "");
   out << fmt::format("  {}, {} records, {} slice copies ({} dead, {} incomplete), {} output events\n",
                      human_bytes(report.bytes), report.records, report.slices, report.dead, report.incomplete,
                      report.events);
@@ -171,13 +173,29 @@ void verify_text(const VerifyReport& report, std::ostream& out) {
   for (const Problem& problem : report.problems) out << "  PROBLEM " << problem.text << '\n';
   const std::uint64_t more = report.problems_total - report.problems.size();
   if (more > 0) out << fmt::format("  ... and {} more problems\n", more);
+  if (!report.unfinished) return;
+  out << "  NOT CLOSED: its writer is still at it, or ended before it could close it. "
+      << (report.torn_bytes == 0
+              ? "Every record is whole.\n"
+              : fmt::format("All before {} is whole; the {} B from there on are no whole record.\n",
+                            report.torn_at, report.torn_bytes))
+      << "  To make a closed file of what is whole: weir file recover " << report.path << '\n';
+}
+
+// The worst of two: unable, faults, unclosed, fine.
+int worst(int one, int other) {
+  for (const int status : {kFileCommandUnable, kFileCommandFaults, kFileCommandUnclosed}) {
+    if (one == status || other == status) return status;
+  }
+  return kFileCommandFine;
 }
 
 int verify_all(std::vector<RunFileReader>& files, bool json, std::ostream& out) {
-  bool sound = true;
+  int status = kFileCommandFine;
   for (const RunFileReader& file : files) {
     const VerifyReport report = verify(file);
-    sound = sound && report.sound();
+    if (!report.sound()) status = worst(status, kFileCommandFaults);
+    if (report.unfinished) status = worst(status, kFileCommandUnclosed);
     if (json) {
       verify_json(report, out);
     } else {
@@ -186,15 +204,18 @@ int verify_all(std::vector<RunFileReader>& files, bool json, std::ostream& out) 
   }
   resolve_copies(files);
   for (const Problem& problem : verify_copies(files)) {
-    sound = false;
+    status = worst(status, kFileCommandFaults);
     out << (json ? fmt::format(R"({{"problem":{}}})", json_string(problem.text)) : "PROBLEM " + problem.text)
         << '\n';
   }
-  return sound ? kFileCommandFine : kFileCommandFaults;
+  return status;
 }
 
 std::optional<std::string> senseless(const FileCommand& command) {
   if (command.paths.empty()) return "no file is named";
+  if (command.verb == FileVerb::recover && command.paths.size() > 1 && !command.out.empty()) {
+    return "--out names one file: recover the files one by one, or leave it out";
+  }
   if (command.verb != FileVerb::dump) return std::nullopt;
   if (!command.slice) return "dump needs the id of a slice: --slice N";
   if (command.source && command.event) return "dump shows a source or an event, not both";
@@ -210,6 +231,7 @@ std::optional<FileVerb> parse_file_verb(std::string_view text) {
   if (text == "ls") return FileVerb::ls;
   if (text == "dump") return FileVerb::dump;
   if (text == "verify") return FileVerb::verify;
+  if (text == "recover") return FileVerb::recover;
   return std::nullopt;
 }
 
@@ -219,6 +241,11 @@ int run_file_command(const FileCommand& command, std::ostream& out, std::ostream
     return kFileCommandUnable;
   }
   int status = kFileCommandFine;
+  if (command.verb == FileVerb::recover) {
+    for (const std::string& path : command.paths)
+      status = worst(status, recover_file(path, command, out, err));
+    return status;
+  }
   std::vector<RunFileReader> files;
   for (const std::string& path : command.paths) {
     auto file = RunFileReader::open(path);
@@ -229,9 +256,9 @@ int run_file_command(const FileCommand& command, std::ostream& out, std::ostream
       status = kFileCommandUnable;
     }
   }
-  if (command.verb == FileVerb::verify) return std::max(status, verify_all(files, command.json, out));
+  if (command.verb == FileVerb::verify) return worst(status, verify_all(files, command.json, out));
   resolve_copies(files);
-  if (command.verb == FileVerb::dump) return std::max(status, dump_slice(files, command, out, err));
+  if (command.verb == FileVerb::dump) return worst(status, dump_slice(files, command, out, err));
   for (const RunFileReader& file : files) {
     if (command.verb == FileVerb::ls) {
       list(file, command, out);

@@ -1,163 +1,15 @@
+#include "open_file.hpp"
 #include <weir/storage/file_disk.hpp>
-#include <weir/storage/format.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <condition_variable>
-#include <cstdio>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <mutex>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 
 namespace weir::storage {
-namespace {
 
 using ports::DiskError;
-
-struct Outcome {
-  DiskError error = DiskError::none;
-  std::string detail;
-};
-
-DiskError disk_error(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return DiskError::no_space;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return DiskError::not_writable;
-    case EEXIST:
-      return DiskError::exists;
-    case ENOENT:
-    case ENOTDIR:
-      return DiskError::not_found;
-    default:
-      return DiskError::io;
-  }
-}
-
-Outcome failure(int error, const char* doing, const std::string& path) {
-  return {disk_error(error), path + ": cannot " + doing + ": " + std::generic_category().message(error)};
-}
-
-// A file's name is on disk when its directory is synced.
-int sync_directory_of(const std::string& path) {
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  const int directory = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return errno;
-  const int error = ::fsync(directory) == 0 ? 0 : errno;
-  ::close(directory);
-  return error;
-}
-
-// One file, as the disk's thread sees it.
-class OpenFile {
- public:
-  static Outcome create(const std::string& path, std::unique_ptr<OpenFile>& out) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0) return failure(errno, "create", path);
-    auto file = std::unique_ptr<OpenFile>(new OpenFile(descriptor, path));
-    if (const int error = sync_directory_of(path); error != 0) {
-      ::unlink(path.c_str());
-      return failure(error, "sync the directory", path);
-    }
-    out = std::move(file);
-    return {};
-  }
-  ~OpenFile() { ::close(descriptor_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  Outcome append(std::vector<ConstBytes>& pieces) {
-    if (outcome_.error != DiskError::none) return outcome_;
-    constexpr std::size_t kPiecesMax = 1024;  // IOV_MAX on Linux
-    std::array<iovec, kPiecesMax> vector{};
-    std::size_t first = 0;
-    while (first < pieces.size()) {
-      const std::size_t count = std::min(pieces.size() - first, kPiecesMax);
-      for (std::size_t i = 0; i < count; ++i) {
-        vector[i] = {const_cast<std::byte*>(pieces[first + i].data()), pieces[first + i].size()};
-      }
-      const ssize_t written =
-          ::pwritev(descriptor_, vector.data(), static_cast<int>(count), static_cast<off_t>(size_));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return keep(failure(errno, "write", path_));
-      size_ += static_cast<std::uint64_t>(written);
-      first = skip(pieces, first, static_cast<std::size_t>(written));
-    }
-    return {};
-  }
-
-  Outcome sync() {
-    if (outcome_.error != DiskError::none) return outcome_;
-    if (::fdatasync(descriptor_) != 0) return keep(failure(errno, "sync", path_));
-    return {};
-  }
-
-  Outcome truncate(std::uint64_t size) {
-    if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0)
-      return keep(failure(errno, "truncate", path_));
-    size_ = size;
-    outcome_ = {};
-    return {};
-  }
-
-  // May be asked again after an error, from where it stopped.
-  Outcome publish(const std::string& final_path) {
-    if (outcome_.error != DiskError::none) return outcome_;
-    if (::fsync(descriptor_) != 0) return keep(failure(errno, "sync", path_));
-    if (path_ != final_path) {
-      if (const int error = rename_to(final_path); error != 0)
-        return keep(failure(error, "publish as", final_path));
-      path_ = final_path;
-    }
-    if (const int error = sync_directory_of(path_); error != 0) {
-      return keep(failure(error, "sync the directory", path_));
-    }
-    return {};
-  }
-
- private:
-  OpenFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
-
-  int rename_to(const std::string& final_path) const {
-    if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_path.c_str(), RENAME_NOREPLACE) == 0) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return errno;
-    // File systems without RENAME_NOREPLACE (NFS): a hard link does not replace, either.
-    if (::link(path_.c_str(), final_path.c_str()) != 0) return errno;
-    return ::unlink(path_.c_str()) == 0 ? 0 : errno;
-  }
-
-  static std::size_t skip(std::vector<ConstBytes>& pieces, std::size_t first, std::size_t written) {
-    while (first < pieces.size() && written >= pieces[first].size()) written -= pieces[first++].size();
-    if (first < pieces.size()) pieces[first] = pieces[first].subspan(written);
-    return first;
-  }
-
-  Outcome keep(Outcome outcome) {
-    outcome_ = outcome;
-    return outcome;
-  }
-
-  int descriptor_;
-  std::string path_;
-  std::uint64_t size_ = 0;
-  Outcome outcome_;  // of the operation that failed, until truncate()
-};
-
-}  // namespace
 
 class FileDisk::Worker {
  public:
@@ -176,7 +28,8 @@ class FileDisk::Worker {
     std::shared_ptr<const void> owner;
   };
 
-  explicit Worker(std::function<void()> wake) : wake_(std::move(wake)), thread_([this] { run(); }) {}
+  Worker(std::function<void()> wake, SystemCalls& calls)
+      : calls_(calls), wake_(std::move(wake)), thread_([this] { run(); }) {}
   ~Worker() {
     {
       const std::lock_guard lock(mutex_);
@@ -216,7 +69,7 @@ class FileDisk::Worker {
     }
   }
 
-  void finish(Operation& operation, Outcome outcome) {
+  void finish(Operation& operation, DiskOutcome outcome) {
     bool first = false;
     {
       const std::lock_guard lock(mutex_);
@@ -227,10 +80,10 @@ class FileDisk::Worker {
     if (first) wake_();
   }
 
-  Outcome carry_out(Operation& operation) {
+  DiskOutcome carry_out(Operation& operation) {
     if (operation.kind == Kind::create) {
       std::unique_ptr<OpenFile> file;
-      Outcome outcome = OpenFile::create(operation.path, file);
+      DiskOutcome outcome = OpenFile::create(calls_, operation.path, file);
       if (file) files_[operation.file] = std::move(file);
       return outcome;
     }
@@ -247,11 +100,12 @@ class FileDisk::Worker {
       default:
         break;
     }
-    Outcome outcome = file.publish(operation.path);
+    DiskOutcome outcome = file.publish(operation.path);
     if (outcome.error == DiskError::none) files_.erase(found);
     return outcome;
   }
 
+  SystemCalls& calls_;
   std::function<void()> wake_;
   std::unordered_map<ports::FileId, std::unique_ptr<OpenFile>> files_;  // of the thread
 
@@ -264,7 +118,8 @@ class FileDisk::Worker {
   std::thread thread_;  // last: it uses everything above
 };
 
-FileDisk::FileDisk(std::function<void()> wake) : worker_(std::make_unique<Worker>(std::move(wake))) {}
+FileDisk::FileDisk(std::function<void()> wake, SystemCalls& calls)
+    : worker_(std::make_unique<Worker>(std::move(wake), calls)) {}
 FileDisk::~FileDisk() = default;
 
 void FileDisk::create(ports::FileId file, const std::string& path, std::uint64_t token) {

@@ -293,18 +293,33 @@ std::string run_file_name(RunNumber run, std::string_view writer, std::uint32_t 
   return fmt::format("run-{:06}-{}-{:04}{}", run.value, writer, sequence, kFileSuffix);
 }
 
+std::optional<RunFileName> parse_run_file_name(std::string_view file_name) {
+  constexpr std::string_view kStart = "run-";
+  if (file_name.ends_with(kPartSuffix)) file_name.remove_suffix(kPartSuffix.size());
+  std::string_view rest = file_name;
+  if (!rest.starts_with(kStart) || !rest.ends_with(kFileSuffix)) return std::nullopt;
+  rest.remove_prefix(kStart.size());
+  rest.remove_suffix(kFileSuffix.size());
+  const std::size_t first = rest.find('-');
+  const std::size_t last = rest.rfind('-');
+  if (first == std::string_view::npos || first == last) return std::nullopt;
+  RunFileName name;
+  const auto number = [](std::string_view text, std::uint32_t& out) {
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc() && stop == text.data() + text.size() && !text.empty();
+  };
+  if (!number(rest.substr(0, first), name.run.value)) return std::nullopt;
+  if (!number(rest.substr(last + 1), name.sequence)) return std::nullopt;
+  name.writer = rest.substr(first + 1, last - first - 1);
+  if (run_file_name(name.run, name.writer, name.sequence) != file_name) return std::nullopt;
+  return name;
+}
+
 std::optional<std::uint32_t> run_file_sequence(std::string_view file_name, RunNumber run,
                                                std::string_view writer) {
-  const std::string start = fmt::format("run-{:06}-{}-", run.value, writer);
-  if (file_name.ends_with(kPartSuffix)) file_name.remove_suffix(kPartSuffix.size());
-  if (!file_name.starts_with(start) || !file_name.ends_with(kFileSuffix)) return std::nullopt;
-  file_name.remove_prefix(start.size());
-  file_name.remove_suffix(std::min(file_name.size(), kFileSuffix.size()));
-  std::uint32_t sequence = 0;
-  const char* end = file_name.data() + file_name.size();
-  const auto [stop, error] = std::from_chars(file_name.data(), end, sequence);
-  if (error != std::errc() || stop != end || file_name.empty()) return std::nullopt;
-  return sequence;
+  const auto name = parse_run_file_name(file_name);
+  if (!name || name->run != run || name->writer != writer) return std::nullopt;
+  return name->sequence;
 }
 
 }  // namespace weir::storage

@@ -109,8 +109,19 @@ std::uint32_t OutputFile::checksum() {
   return crc_;
 }
 
-void OutputFile::flush(bool force) {
-  if (force || appends_under_way_ == 0) hand_over();
+void OutputFile::end_head() {
+  close_segment();
+  head_end_ = size_;
+  request_sync();
+}
+
+void OutputFile::begin_tail() {
+  close_segment();
+  tail_begin_ = size_;
+}
+
+void OutputFile::flush() {
+  if (appends_under_way_ == 0) hand_over();
 }
 
 void OutputFile::hand_over() {
@@ -120,12 +131,18 @@ void OutputFile::hand_over() {
   while (first != segments_.begin() && !(*std::prev(first))->handed) --first;
   for (; first != segments_.end(); ++first) {
     Segment& segment = **first;
+    if (has_to_wait(segment)) return;
     segment.handed = true;
     handed_end_ = segment.end;
     ++appends_under_way_;
     ++counters_.appends;
     disk_.append(id_, segment.pieces, *first, note(Kind::append));
   }
+}
+
+bool OutputFile::has_to_wait(const Segment& segment) const {
+  const auto behind = [&](std::uint64_t place) { return segment.end > place && durable_end_ < place; };
+  return behind(head_end_) || behind(tail_begin_);
 }
 
 void OutputFile::request_sync() {
@@ -145,13 +162,13 @@ void OutputFile::advance() {
   if (sync_wanted_ && !sync_under_way_) {
     hand_over();
     sync_wanted_ = false;
-    if (durable_end_ < size_) {
+    if (durable_end_ < handed_end_) {
       sync_under_way_ = true;
       ++counters_.syncs;
       disk_.sync(id_, note(Kind::sync, handed_end_));
     }
   }
-  if (finishing_ && !sync_wanted_ && !publish_under_way_) {
+  if (finishing_ && !sync_wanted_ && !publish_under_way_ && handed_end_ == size_) {
     publish_under_way_ = true;
     disk_.publish(id_, final_path_, note(Kind::publish, size_));
   }
@@ -188,6 +205,9 @@ OutputFile::Outcome OutputFile::on_event(const ports::DiskEvent& event) {
       outcome.recovered = true;
     }
   }
+  // What had to wait for this sync comes next.
+  const bool more = recovering_ || (finishing_ && durable_end_ < size_);
+  if (operation.kind == Kind::sync && more) sync_wanted_ = true;
   advance();
   return outcome;
 }

@@ -44,10 +44,15 @@ class OutputFile {
   // The offset of the record's head. `owner` keeps a large body alive; small ones are copied here.
   std::uint64_t append(RecordType type, ConstBytes body, const std::shared_ptr<const void>& owner);
   std::uint64_t append(RecordType type, std::vector<std::byte> body);
-  // Hands over what is gathered; unless `force`, only when the disk has no append of this file to do.
-  void flush(bool force);
+  // Hands over what is gathered when the disk has no append of this file to do.
+  void flush();
   // Asks for what was appended so far to be made durable; while another sync is under way, after that.
   void request_sync();
+  // What is appended from here on is given to the disk only when all before it is on disk. Two such places:
+  // behind the head, without which records cannot be read; and before the tail, which speaks of the records
+  // (which copies are dead, where they are) and must not be there without them.
+  void end_head();
+  void begin_tail();
   // CRC32C of everything appended so far.
   [[nodiscard]] std::uint32_t checksum();
   // No more records: syncs and publishes.
@@ -89,6 +94,7 @@ class OutputFile {
   Segment& gathering();
   void close_segment();
   void hand_over();
+  [[nodiscard]] bool has_to_wait(const Segment& segment) const;
   void advance();
   std::uint64_t note(Kind kind, std::uint64_t end = 0);
   bool made_durable(std::uint64_t end);
@@ -105,6 +111,8 @@ class OutputFile {
   std::uint64_t size_ = 0;
   std::uint64_t handed_end_ = 0;
   std::uint64_t durable_end_ = 0;
+  std::uint64_t head_end_ = UINT64_MAX;
+  std::uint64_t tail_begin_ = UINT64_MAX;
   std::uint64_t records_ = 0;
 
   std::shared_ptr<std::byte[]> block_;

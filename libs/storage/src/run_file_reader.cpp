@@ -41,26 +41,27 @@ RunFileReader::~RunFileReader() = default;
 RunFileReader::RunFileReader(RunFileReader&&) noexcept = default;
 RunFileReader& RunFileReader::operator=(RunFileReader&&) noexcept = default;
 
-Expected<RunFileReader, Failure> RunFileReader::open(const std::string& path) {
+Expected<RunFileReader, Failure> RunFileReader::open(const std::string& path, Reading reading) {
   auto mapped = MappedFile::open(path);
   if (!mapped) return Unexpected<Failure>(mapped.error());
   RunFileReader reader;
   reader.path_ = path;
   reader.mapped_ = std::make_unique<MappedFile>(std::move(*mapped));
   reader.bytes_ = reader.mapped_->bytes();
-  if (auto failure = reader.load()) return Unexpected<Failure>(std::move(*failure));
+  if (auto failure = reader.load(reading)) return Unexpected<Failure>(std::move(*failure));
   return reader;
 }
 
-Expected<RunFileReader, Failure> RunFileReader::from_bytes(ConstBytes file, std::string path) {
+Expected<RunFileReader, Failure> RunFileReader::from_bytes(ConstBytes file, std::string path,
+                                                           Reading reading) {
   RunFileReader reader;
   reader.path_ = std::move(path);
   reader.bytes_ = file;
-  if (auto failure = reader.load()) return Unexpected<Failure>(std::move(*failure));
+  if (auto failure = reader.load(reading)) return Unexpected<Failure>(std::move(*failure));
   return reader;
 }
 
-std::optional<Failure> RunFileReader::load() {
+std::optional<Failure> RunFileReader::load(Reading reading) {
   auto header = parse_file_header(bytes_);
   if (!header) {
     const bool stranger = header.error() == StorageError::bad_magic;
@@ -69,13 +70,21 @@ std::optional<Failure> RunFileReader::load() {
                        (stranger ? "" : std::string(name(header.error())))};
   }
   header_ = std::move(*header);
-  if (const auto error = load_index()) {
-    note_ = *error == StorageError::not_found
-                ? "not closed: there is no footer, and the records were read one by one"
-                : "footer or index are damaged (" + std::string(name(*error)) +
-                      "), the records were read one by one";
+  const auto error = load_index();
+  unfinished_ = error == StorageError::not_found;
+  if (unfinished_) {
+    note_ = "not closed: there is no footer, and the records were read one by one";
+  } else if (error) {
+    note_ =
+        "footer or index are damaged (" + std::string(name(*error)) + "), the records were read one by one";
+  } else if (reading == Reading::records) {
+    note_ = "the records were read one by one";
+  }
+  if (!note_.empty()) {
     footer_.reset();
-    scan();
+    entries_.clear();
+    dead_copies_.clear();
+    scan(unfinished_ || reading == Reading::records ? Check::fragments : Check::meta);
   }
   order();
   mark_dead(dead_copies_);
@@ -98,7 +107,9 @@ std::optional<StorageError> RunFileReader::load_index() {
             [](const IndexEntry& a, const IndexEntry& b) { return a.offset < b.offset; });
   std::vector<Gap> ignored;
   RecordCursor first(bytes_, header_.length, header_.tag);
-  if (const auto begin = first.next(ignored); begin && begin->type != RecordType::slice) take_record(*begin);
+  if (const auto begin = first.next(ignored); begin && begin->type != RecordType::slice) {
+    take_record(*begin, Check::meta);
+  }
   load_tail(footer->tail_offset);
   return std::nullopt;
 }
@@ -108,20 +119,20 @@ void RunFileReader::load_tail(std::uint64_t from) {
   for (std::uint64_t offset = from; offset < footer_->index_offset;) {
     const auto head = parse_record_head(bytes_, offset, header_.tag);
     if (!head) return;
-    if (head->type != RecordType::slice) take_record(*head);
+    if (head->type != RecordType::slice) take_record(*head, Check::meta);
     offset += head->length();
   }
 }
 
-void RunFileReader::scan() {
+void RunFileReader::scan(Check check) {
   RecordCursor cursor(bytes_, header_.length, header_.tag);
-  while (const auto head = cursor.next(gaps_)) take_record(*head);
+  while (const auto head = cursor.next(gaps_)) take_record(*head, check);
 }
 
-void RunFileReader::take_record(const RecordHead& head) {
+void RunFileReader::take_record(const RecordHead& head, Check check) {
   const ConstBytes body = body_of(bytes_, head);
   if (head.type == RecordType::slice) {
-    const auto view = parse_slice_record(body);
+    const auto view = parse_slice_record(body, check);
     if (!view) {
       gaps_.push_back({head.offset, head.length(), view.error()});
       return;
@@ -154,6 +165,17 @@ void RunFileReader::order() {
     IndexEntry& entry = entries_[*at];
     if (highest == nullptr || highest->slice != entry.slice) highest = &entry;
     if (entry.epoch < highest->epoch) entry.dead = true;
+  }
+  // A copy that was given up, forgotten, and came once more.
+  const IndexEntry* kept = nullptr;
+  for (const std::uint32_t i : by_id_) {
+    IndexEntry& entry = entries_[i];
+    if (kept != nullptr && std::tie(kept->slice, kept->epoch, kept->attempt) ==
+                               std::tie(entry.slice, entry.epoch, entry.attempt)) {
+      entry.dead = true;
+    } else if (!entry.dead) {
+      kept = &entry;
+    }
   }
 }
 
@@ -220,12 +242,28 @@ void resolve_copies(std::span<RunFileReader> files) {
     }
   }
   std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) {
-    return std::tie(a.run, a.slice, a.epoch) < std::tie(b.run, b.slice, b.epoch);
+    return std::tie(a.run, a.slice, a.epoch, a.file, a.entry) <
+           std::tie(b.run, b.slice, b.epoch, b.file, b.entry);
   });
   const Copy* highest = nullptr;  // of the same slice
   for (auto copy = copies.rbegin(); copy != copies.rend(); ++copy) {
     if (highest == nullptr || highest->run != copy->run || highest->slice != copy->slice) highest = &*copy;
     if (copy->epoch < highest->epoch) files[copy->file].mark_dead(copy->entry);
+  }
+  // One writer may have stored a copy in two of its lives.
+  const auto is_again = [&files](const Copy& a, const Copy& b) {
+    return a.run == b.run && a.slice == b.slice && a.epoch == b.epoch &&
+           files[a.file].header().writer == files[b.file].header().writer &&
+           files[a.file].entries()[a.entry].attempt == files[b.file].entries()[b.entry].attempt;
+  };
+  const Copy* kept = nullptr;
+  for (const Copy& copy : copies) {
+    if (files[copy.file].entries()[copy.entry].dead) continue;
+    if (kept != nullptr && is_again(*kept, copy)) {
+      files[copy.file].mark_dead(copy.entry);
+    } else {
+      kept = &copy;
+    }
   }
 }
 

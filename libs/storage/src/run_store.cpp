@@ -60,7 +60,6 @@ void RunStore::start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run)
   begin_of_run_ = std::move(begin_of_run);
   state_ = State::starting;
   open_file();
-  current().output.request_sync();
 }
 
 void RunStore::open_file() {
@@ -80,7 +79,7 @@ void RunStore::open_file() {
   header.farm = config_.farm;
   file->output.open(std::move(header));
   file->output.append(RecordType::begin_of_run, encode_opaque(begin_of_run_));
-  file->output.flush(true);
+  file->output.end_head();
   files_.push_back(std::move(file));
 }
 
@@ -263,6 +262,7 @@ void RunStore::close_file(const std::vector<std::byte>* end_of_run) {
   OutputFile& output = file.output;
   Footer footer;
   footer.tail_offset = output.size();
+  output.begin_tail();
   if (dead_written_ < dead_.size()) {
     output.append(RecordType::dead_list, encode_dead_list(std::span(dead_).subspan(dead_written_)));
     dead_written_ = dead_.size();
@@ -297,7 +297,7 @@ void RunStore::close(TimeNs now, const std::vector<std::byte>& end_of_run) {
 void RunStore::flush(TimeNs now) {
   now_ = now;
   emit_acknowledgements();
-  if (state_ == State::open) current().output.flush(false);
+  if (state_ == State::open) current().output.flush();
 }
 
 void RunStore::tick(TimeNs now) {

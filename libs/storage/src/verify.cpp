@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -19,17 +21,28 @@ class Verifier {
   explicit Verifier(const RunFileReader& file) : file_(file) {
     report_.path = file.path();
     report_.closed = file.closed();
+    report_.unfinished = file.unfinished() && file.path().ends_with(kPartSuffix);
     report_.bytes = file.bytes().size();
   }
 
   VerifyReport run() {
-    if (!file_.closed()) add({file_.bytes().size(), {}, {}, file_.note()});
+    if (!file_.closed() && !report_.unfinished) add({file_.bytes().size(), {}, {}, file_.note()});
     RecordCursor cursor(file_.bytes(), file_.header().length, file_.header().tag);
     while (const auto head = cursor.next(gaps_)) check_record(*head);
-    for (const Gap& gap : gaps_) report_gap(gap);
+    for (const Gap& gap : gaps_) {
+      if (report_.unfinished && gap.offset + gap.length == file_.bytes().size()) {
+        report_.torn_at = gap.offset;
+        report_.torn_bytes = gap.length;
+      } else {
+        report_gap(gap);
+      }
+    }
     if (file_.closed()) {
       check_index();
       check_footer();
+    } else {
+      report_.live = file_.live();
+      report_.dead = file_.entries().size() - report_.live.count;
     }
     return std::move(report_);
   }
@@ -52,6 +65,11 @@ class Verifier {
       if (const auto content = parse_opaque(body); !content) error = content.error();
     } else if (head.type == RecordType::dead_list) {
       if (const auto copies = parse_dead_list(body); !copies) error = copies.error();
+    } else if (head.type == RecordType::index) {
+      if (const auto entries = parse_index(body, file_.bytes().size()); !entries) error = entries.error();
+    } else if (head.type == RecordType::footer) {
+      const auto footer = parse_footer(file_.bytes().first(head.offset + head.length()), head.tag);
+      if (!footer) error = footer.error();
     }
     if (std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{0}; })) {
       error = StorageError::malformed;
@@ -213,16 +231,30 @@ std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
     SliceId slice;
     const RunFileReader* file;
     std::uint64_t offset;
+    StoreEpoch epoch;
   };
+  std::vector<Problem> problems;
   std::vector<Copy> copies;
+  std::map<std::tuple<RunNumber, std::string, std::uint32_t>, std::string> seen;
   for (const RunFileReader& file : files) {
+    const FileHeader& header = file.header();
+    const auto [at, first] =
+        seen.emplace(std::tuple(header.run, header.writer, header.sequence), file.path());
+    if (!first) {
+      problems.push_back({0,
+                          {},
+                          {},
+                          fmt::format("{} and {} are the same file of run {}, as an original and what was "
+                                      "recovered of it are: give one of them",
+                                      at->second, file.path(), header.run.value)});
+      continue;
+    }
     for (const IndexEntry& entry : file.entries()) {
-      if (!entry.dead) copies.push_back({file.header().run, entry.slice, &file, entry.offset});
+      if (!entry.dead) copies.push_back({header.run, entry.slice, &file, entry.offset, entry.epoch});
     }
   }
   std::sort(copies.begin(), copies.end(),
             [](const Copy& a, const Copy& b) { return std::tie(a.run, a.slice) < std::tie(b.run, b.slice); });
-  std::vector<Problem> problems;
   for (std::size_t i = 0; i + 1 < copies.size() && problems.size() < VerifyReport::kProblemsMax; ++i) {
     const Copy& copy = copies[i];
     const Copy& next = copies[i + 1];
@@ -231,8 +263,11 @@ std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
         {next.offset,
          copy.slice,
          {},
-         fmt::format("slice {} is stored twice: in {} at {} and in {} at {}, and neither copy is dead",
-                     copy.slice.value, copy.file->path(), copy.offset, next.file->path(), next.offset)});
+         fmt::format(
+             "slice {} is stored twice: in {} at {} (store epoch {}) and in {} at {} (store epoch {}), "
+             "and neither copy is dead",
+             copy.slice.value, copy.file->path(), copy.offset, copy.epoch.value, next.file->path(),
+             next.offset, next.epoch.value)});
   }
   return problems;
 }

@@ -3,6 +3,7 @@
 #include "weir_catch.hpp"
 #include <weir/storage/file_command.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -127,7 +128,93 @@ TEST_CASE("a file that is not closed is read and said to be so") {
   file.bytes.resize(file.bytes.size() - 24);
   file.save();
   CHECK_THAT(run(file.command(FileVerb::info)).out, ContainsSubstring("not closed"));
+  // A file that has its final name had a footer.
   CHECK(run(file.command(FileVerb::verify)).status == kFileCommandFaults);
+}
+
+TEST_CASE("verify tells a sound file that was not closed from a damaged one, and how to recover it") {
+  OneFile file;
+  const auto reader = RunFileReader::from_bytes(file.bytes, "f");
+  const IndexEntry& last = reader->entries().back();
+  const auto fragment = reader->slice(*reader->find(SliceId(3)))->find(SourceId(2));
+  const auto in_fragment = static_cast<std::size_t>(fragment->bytes.data() - file.bytes.data());
+  file.bytes.resize(last.offset + 100);
+  file.path += ".part";
+  file.save();
+  FileCommand command = file.command(FileVerb::verify);
+  const Shown text = run(command);
+  CHECK(text.status == kFileCommandUnclosed);
+  CHECK_THAT(text.out, ContainsSubstring("sound, but not closed") && ContainsSubstring("4 slice copies") &&
+                           ContainsSubstring("100 B from there on") &&
+                           ContainsSubstring("weir file recover " + file.path));
+  command.json = true;
+  CHECK_THAT(run(command).out,
+             ContainsSubstring("\"sound\":true,\"closed\":false") && ContainsSubstring("\"torn_bytes\":100"));
+  file.bytes[in_fragment] ^= std::byte{1};
+  file.save();
+  const Shown damaged = run(command);
+  CHECK(damaged.status == kFileCommandFaults);
+  CHECK_THAT(damaged.out, ContainsSubstring("\"slice\":3,\"source\":2"));
+}
+
+TEST_CASE("recover makes a closed file beside the original, says what it cut, and overwrites nothing") {
+  OneFile file;
+  const auto reader = RunFileReader::from_bytes(file.bytes, "f");
+  std::filesystem::remove(file.path);
+  const std::string made = file.path;
+  const Buffer whole = file.bytes;
+  file.bytes.resize(reader->entries().back().offset + 100);
+  file.path += ".part";
+  file.save();
+
+  FileCommand command = file.command(FileVerb::recover);
+  const Shown text = run(command);
+  CHECK(text.status == kFileCommandFine);
+  CHECK_THAT(text.out, ContainsSubstring("recovered as " + made) &&
+                           ContainsSubstring("4 slices, and 0 dead copies") &&
+                           ContainsSubstring("slice 2: of a slice record"));
+  FileCommand verify = file.command(FileVerb::verify);
+  verify.paths = {made};
+  CHECK(run(verify).status == kFileCommandFine);
+  CHECK(std::filesystem::file_size(file.path) == file.bytes.size());
+  CHECK_FALSE(std::filesystem::exists(made + ".recovering"));
+  verify.paths = {made, file.path};
+  CHECK_THAT(run(verify).out, ContainsSubstring("are the same file of run 7"));
+
+  const Shown again = run(command);
+  CHECK(again.status == kFileCommandUnable);
+  CHECK_THAT(again.err, ContainsSubstring("nothing is overwritten") && ContainsSubstring("--out"));
+  command.out = file.folder / "other.weir";
+  command.json = true;
+  const Shown json = run(command);
+  CHECK(json.status == kFileCommandFine);
+  CHECK_THAT(json.out, ContainsSubstring("\"slices\":4") && ContainsSubstring("\"cuts_total\":1"));
+
+  SECTION("damage in front of whole records has a status of its own") {
+    file.bytes = whole;
+    file.bytes[reader->entries()[1].offset] ^= std::byte{1};
+    file.save();
+    command.out = file.folder / "third.weir";
+    CHECK(run(command).status == kFileCommandFaults);
+  }
+  SECTION("what cannot be done is said") {
+    command.paths = {made};
+    command.out.clear();
+    CHECK_THAT(run(command).err, ContainsSubstring("name the new file with --out"));
+    command.paths = {file.folder / "none.weir.part"};
+    CHECK_THAT(run(command).err, ContainsSubstring("none.weir.part: cannot open"));
+    command.out = file.folder / "no/such/folder.weir";
+    command.paths = {file.path};
+    const Shown shown = run(command);
+    CHECK(shown.status == kFileCommandUnable);
+    CHECK_THAT(shown.err, ContainsSubstring("folder.weir.recovering: cannot create"));
+    command.paths = {file.path, file.path};
+    CHECK_THAT(run(command).err, ContainsSubstring("one by one"));
+    std::ofstream(file.folder / "z.weir.recovering") << "half";
+    command.paths = {file.path};
+    command.out = file.folder / "z.weir";
+    CHECK_THAT(run(command).err, ContainsSubstring("another recovery is under way"));
+  }
 }
 
 TEST_CASE("what cannot be done is said, and the other files are shown") {

@@ -169,3 +169,30 @@ TEST_CASE("of copies in several files the one with the highest store epoch count
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].slice == SliceId(2));
 }
+
+TEST_CASE("a copy that a writer stored in two of its lives, or twice in one, counts once") {
+  Rig first;
+  first.start();
+  (void)first.put({.slice = 1, .epoch = 1});
+  // Given up, over, and forgotten; then it comes once more.
+  CHECK(first.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
+  const SliceId slice(1);
+  first.store.settle({&slice, 1});
+  CHECK(first.put({.slice = 1, .epoch = 1}) == StoreResult::accepted);
+  first.pass(kSecond);  // and the process dies: of a dead list nothing is on disk
+  RunStoreConfig config = small_config();
+  config.first_sequence = 1;
+  Rig second(config);
+  second.start();
+  (void)second.put({.slice = 1, .epoch = 1});
+  second.close();
+  std::vector<RunFileReader> files;
+  files.push_back(first.read("run-000007-writer-0-0000.weir.part"));
+  files.push_back(second.read("run-000007-writer-0-0001.weir"));
+  REQUIRE(files[0].entries().size() == 2);
+  CHECK(files[0].live().count == 1);
+  resolve_copies(files);
+  CHECK(files[0].live().count == 1);
+  CHECK(files[1].live().count == 0);
+  CHECK(verify_copies(files).empty());
+}

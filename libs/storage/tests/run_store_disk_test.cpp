@@ -1,6 +1,9 @@
 #include "store_rig.hpp"
 #include "weir_catch.hpp"
+#include <weir/storage/grant_book.hpp>
 #include <weir/storage/verify.hpp>
+
+#include <functional>
 
 using namespace weir;
 using namespace weir::storage;
@@ -169,4 +172,96 @@ TEST_CASE("with a crash after any operation, every acknowledged slice is in what
     }
     CHECK(found == acknowledged);
   }
+}
+
+TEST_CASE("what speaks of a file's records is given to the disk only when those are on it") {
+  const auto run = [](Rig& rig, const std::function<void()>& after_each_step) {
+    rig.start();
+    (void)rig.put({.slice = 1, .fragment_bytes = 1100});
+    rig.pass(100 * kMillisecond);
+    (void)rig.put({.slice = 1, .attempt = 1, .epoch = 2, .fragment_bytes = 1100});
+    (void)rig.put({.slice = 2, .fragment_bytes = 1100});
+    rig.store.close(rig.now, {});
+    while (rig.disk.step(rig.store)) after_each_step();
+  };
+  Rig reference;
+  run(reference, [] {});
+  REQUIRE(reference.seen.finished == 1);
+  const std::uint64_t tail = reference.read(kFirst).footer()->tail_offset;
+  Rig rig;
+  run(rig, [&] {
+    for (const auto& [path, file] : rig.disk.files()) {
+      if (file.bytes.size() > tail) CHECK(file.synced >= tail);
+    }
+  });
+  CHECK(rig.seen.finished == 1);
+}
+
+TEST_CASE("after one error at any operation all is acknowledged, also when nothing more comes") {
+  RunStoreConfig config = small_config();
+  config.file_records_max = 2;
+  constexpr std::uint64_t kStartOperations = 3;
+  std::uint64_t failed = 0;
+  for (std::uint64_t k = kStartOperations; k < 30; ++k) {
+    CAPTURE(k);
+    Rig rig(config);
+    rig.disk.fail_at = k;
+    rig.start();
+    for (std::uint64_t i = 1; i <= 5; ++i) (void)rig.put({.slice = i});
+    for (int i = 0; i < 8; ++i) rig.pass(kSecond);
+    CHECK(rig.seen.stored.size() == 5);
+    CHECK_FALSE(rig.store.blocked());
+    failed += rig.seen.blocked.size();
+  }
+  CHECK(failed > 15);
+}
+
+TEST_CASE("a disk that stalls for 30 s keeps what is queued within its bound, and takes it all afterwards") {
+  constexpr std::uint64_t kBound = 256U << 10;
+  constexpr PeerId kPeer(1);
+  RunStoreConfig config = small_config();
+  config.queue_bytes_max = 2 * kBound;
+  Rig rig(config);
+  rig.start();
+  GrantBook grants(kBound, 4, 10'000);
+  REQUIRE(grants.connect(kPeer));
+  const std::uint64_t record = make_record({.slice = 1, .fragment_bytes = 3000}).size();
+  std::uint64_t wanted = 0;
+  std::uint64_t granted = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t slice = 0;
+  std::size_t released = 0;
+  std::vector<Grant> out;
+  const auto second_of_a_farm = [&](bool stalled) {
+    for (int i = 0; i < 100; ++i) {
+      rig.now += 10 * kMillisecond;
+      for (; wanted < sent + 100 * record; wanted += record) {
+        REQUIRE(grants.ask(kPeer, wanted + record));
+      }
+      out.clear();
+      grants.grant(out);
+      if (!out.empty()) granted = out.back().granted_total;
+      for (; sent + record <= granted; sent += record) {
+        REQUIRE(grants.received(kPeer, record));
+        REQUIRE(rig.put({.slice = ++slice, .fragment_bytes = 3000}) == StoreResult::accepted);
+      }
+      rig.store.tick(rig.now);
+      rig.store.flush(rig.now);
+      if (!stalled) rig.disk.run(rig.store);
+      for (; released < rig.seen.stored.size(); ++released) grants.release(kPeer, record);
+      REQUIRE(rig.store.bytes_queued() <= kBound);
+      REQUIRE(grants.charged_bytes() <= kBound);
+    }
+  };
+  second_of_a_farm(false);
+  const std::uint64_t before = slice;
+  CHECK(before > 100);
+  for (int i = 0; i < 30; ++i) second_of_a_farm(true);
+  CHECK(slice <= before + kBound / record + 1);
+  for (int i = 0; i < 3; ++i) second_of_a_farm(false);
+  CHECK(slice > before + 100);
+  rig.pass(kSecond);
+  rig.close();
+  CHECK(rig.seen.stored.size() == slice);
+  check_whole_run(rig, slice);
 }

@@ -34,11 +34,15 @@ class DcmTable {
   [[nodiscard]] Incarnation incarnation(NodeIndex dcm) const { return states_[dcm.value].incarnation; }
   [[nodiscard]] std::uint64_t credits_free() const { return credits_free_; }  // of all together
 
- private:
   struct Lease {
     SliceId slice;
     Attempt attempt;
   };
+  [[nodiscard]] std::span<const Lease> revoked_leases(NodeIndex dcm) const {
+    return states_[dcm.value].revoked;
+  }
+
+ private:
   struct State {
     Incarnation incarnation;
     std::uint32_t assigned = 0;
@@ -62,6 +66,8 @@ class NodeTable {
   }
   [[nodiscard]] Incarnation incarnation(NodeIndex node) const { return nodes_[node.value].incarnation; }
   [[nodiscard]] std::size_t places() const { return nodes_.size(); }
+  // Who next() chose last.
+  [[nodiscard]] std::size_t last() const { return last_; }
   // The next live node in turn; kNoNode when none lives.
   [[nodiscard]] NodeIndex next();
 

@@ -46,6 +46,8 @@ class PendingList {
   }
   void clear() { size_ = 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
+  // The i-th from the front.
+  [[nodiscard]] SliceId at(std::size_t i) const { return ring_[(head_ + i) & mask()]; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
  private:

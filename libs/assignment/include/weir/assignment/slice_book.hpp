@@ -73,6 +73,14 @@ class SliceBook {
     }
     for (auto& [slice, entry] : overflow_) visit(entry);
   }
+  // Likewise visit(const SliceEntry&) for each that is unsettled or remembered.
+  template <class Visit>
+  void for_each_known(Visit visit) const {
+    for (const SliceEntry& entry : ring_) {
+      if (entry.state != SliceState::empty) visit(entry);
+    }
+    for (const auto& [slice, entry] : overflow_) visit(entry);
+  }
 
  private:
   [[nodiscard]] SliceEntry* find_overflow(SliceId slice);

@@ -62,6 +62,7 @@ class SupervisorMachine {
  public:
   SupervisorMachine(const SupervisorSettings& settings, std::unique_ptr<TriggerSource> source,
                     std::unique_ptr<AssignmentPolicy> policy);
+  SupervisorMachine(SupervisorMachine&&) = default;
 
   // The run begins. Nodes may join before and after.
   void start(const Now& now);
@@ -113,7 +114,16 @@ class SupervisorMachine {
   // do. For tests: costs a pass over the book.
   [[nodiscard]] std::string_view broken_invariant();
 
+  // For searches through all that can happen (tests/protocol). A machine in the same state; both ask the same
+  // source and policy, which therefore keep no state of their own.
+  [[nodiscard]] SupervisorMachine twin() const { return *this; }
+  // Appends what decides what the machine does from now on, until request_stop(): equal rows, equal futures.
+  // Moments are told as how long ago they were. What it only counts is left out.
+  void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
+
  private:
+  SupervisorMachine(const SupervisorMachine&) = default;
+
   void resume_slice(const OpenSlice& open, Actions& out);
   void make_triggers(const Now& now, Actions& out);
   OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
@@ -151,8 +161,8 @@ class SupervisorMachine {
                   std::uint64_t slices);
 
   SupervisorSettings settings_;
-  std::unique_ptr<TriggerSource> source_;
-  std::unique_ptr<AssignmentPolicy> policy_;
+  std::shared_ptr<TriggerSource> source_;  // shared with twins alone
+  std::shared_ptr<AssignmentPolicy> policy_;
   SliceBook book_;
   PendingList pending_;
   DcmTable dcms_;

@@ -4,6 +4,7 @@
 #include <weir/base/hash.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/storage/error.hpp>
+#include <weir/storage/system_calls.hpp>
 
 #include <cstdint>
 #include <string>
@@ -33,10 +34,11 @@ struct EarlierLife {
   std::vector<File> files;  // those without a file header first, then by sequence
 };
 
-// Reads this writer's files of this run in `directory`. Of a file that was not closed every record is checked
-// whole, and the file is synced: what is returned may be acknowledged. A file that cannot be read is an
-// error: to go on without it would store its slices twice.
+// Reads this writer's files of this run in `directory`. A file that has not got its final name is synced,
+// read back from the disk, and every record is checked whole, whatever its index says: what is returned may
+// be acknowledged. A file that cannot be read is an error: to go on without it would store its slices twice.
 [[nodiscard]] Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, RunNumber run,
-                                                               std::string_view writer);
+                                                               std::string_view writer,
+                                                               SystemCalls& calls = operating_system());
 
 }  // namespace weir::storage

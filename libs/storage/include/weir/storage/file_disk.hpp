@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/ports/disk.hpp>
+#include <weir/storage/system_calls.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -16,8 +17,9 @@ namespace weir::storage {
 class FileDisk final : public ports::Disk {
  public:
   // `wake` is called from the disk's thread when there are events after there were none; it has to make the
-  // loop's thread call deliver(), and must not block.
-  explicit FileDisk(std::function<void()> wake);
+  // loop's thread call deliver(), and must not block. `calls` are made by that
+  // thread alone.
+  explicit FileDisk(std::function<void()> wake, SystemCalls& calls = operating_system());
   // Carries out what was asked for, then ends the thread.
   ~FileDisk() override;
   FileDisk(const FileDisk&) = delete;

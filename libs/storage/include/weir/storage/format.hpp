@@ -124,8 +124,14 @@ struct Footer {
 
 // "run-000001-writer-0-0000.weir"
 [[nodiscard]] std::string run_file_name(RunNumber run, std::string_view writer, std::uint32_t sequence);
-// The sequence number in such a name, with or without kPartSuffix; nothing for another run's or writer's
-// file.
+struct RunFileName {
+  RunNumber run;
+  std::string writer;
+  std::uint32_t sequence = 0;
+};
+// What such a name says, with or without kPartSuffix; nothing for any other name.
+[[nodiscard]] std::optional<RunFileName> parse_run_file_name(std::string_view file_name);
+// The sequence number in such a name; nothing for another run's or writer's file.
 [[nodiscard]] std::optional<std::uint32_t> run_file_sequence(std::string_view file_name, RunNumber run,
                                                              std::string_view writer);
 

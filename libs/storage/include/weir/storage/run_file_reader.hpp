@@ -42,15 +42,23 @@ class RecordCursor {
   std::uint32_t tag_;
 };
 
-// Reads one run file. A closed one is opened by its footer and index; one without (a .part), or with a
-// damaged index, by going through its records, and note() says so. Slices are addressed by their place in the
-// file.
+enum class Reading : std::uint8_t {
+  index,    // of a closed file: what its index says is believed
+  records,  // never by the index: only records that are sound in every byte are taken
+};
+
+// Reads one run file. A closed one is opened by its footer and index. One without a footer (a .part) is gone
+// through, and only slices that are sound in every byte are taken: what a crash tore must not count. One
+// with a damaged index is gone through, too, but slices are taken whose fragments may be damaged. note() says
+// so. Slices are addressed by their place in the file.
 class RunFileReader {
  public:
   // Maps the file: it must not get shorter meanwhile (a writer that goes on appending does no harm).
-  [[nodiscard]] static Expected<RunFileReader, Failure> open(const std::string& path);
+  [[nodiscard]] static Expected<RunFileReader, Failure> open(const std::string& path,
+                                                             Reading reading = Reading::index);
   // `file` outlives the reader; `path` is for messages.
-  [[nodiscard]] static Expected<RunFileReader, Failure> from_bytes(ConstBytes file, std::string path);
+  [[nodiscard]] static Expected<RunFileReader, Failure> from_bytes(ConstBytes file, std::string path,
+                                                                   Reading reading = Reading::index);
   ~RunFileReader();
   RunFileReader(RunFileReader&&) noexcept;
   RunFileReader& operator=(RunFileReader&&) noexcept;
@@ -60,6 +68,8 @@ class RunFileReader {
   [[nodiscard]] ConstBytes bytes() const { return bytes_; }
   // Footer and index are there and sound.
   [[nodiscard]] bool closed() const { return footer_.has_value() && note_.empty(); }
+  // It does not end with a footer: as a writer leaves it that did not come to close it.
+  [[nodiscard]] bool unfinished() const { return unfinished_; }
   [[nodiscard]] const std::optional<Footer>& footer() const { return footer_; }
   // Why the file had to be read through; empty for a closed file.
   [[nodiscard]] const std::string& note() const { return note_; }
@@ -89,11 +99,11 @@ class RunFileReader {
 
  private:
   RunFileReader();
-  std::optional<Failure> load();
+  std::optional<Failure> load(Reading reading);
   std::optional<StorageError> load_index();
   void load_tail(std::uint64_t from);
-  void scan();
-  void take_record(const RecordHead& head);
+  void scan(Check check);
+  void take_record(const RecordHead& head, Check check);
   void order();
 
   std::string path_;
@@ -102,6 +112,7 @@ class RunFileReader {
   FileHeader header_;
   std::optional<Footer> footer_;
   std::string note_;
+  bool unfinished_ = false;
   std::vector<Gap> gaps_;
   std::vector<IndexEntry> entries_;
   std::vector<std::uint32_t> by_id_;
@@ -111,7 +122,8 @@ class RunFileReader {
 };
 
 // For the files of one run: each file's dead lists hold for all, and of the copies of a slice in several
-// files only the one with the highest store epoch counts.
+// files only the one with the highest store epoch counts. Where one writer has a copy twice, the first
+// counts.
 void resolve_copies(std::span<RunFileReader> files);
 
 }  // namespace weir::storage

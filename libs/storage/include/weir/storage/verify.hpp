@@ -23,6 +23,11 @@ struct Problem {
 struct VerifyReport {
   std::string path;
   bool closed = false;
+  // A .part that its writer did not come to close. That is no problem of it, nor is a torn end: from
+  // `torn_at` on `torn_bytes` are no whole record.
+  bool unfinished = false;
+  std::uint64_t torn_at = 0;
+  std::uint64_t torn_bytes = 0;
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
   std::uint64_t slices = 0;  // copies that are sound, dead ones included

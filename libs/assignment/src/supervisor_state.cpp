@@ -1,0 +1,73 @@
+#include <weir/assignment/supervisor_machine.hpp>
+
+#include <algorithm>
+
+namespace weir::assignment {
+namespace {
+
+using Row = std::vector<std::uint64_t>;
+
+std::uint64_t number(NodeIndex node) { return node.value; }
+
+void append(Row& out, std::initializer_list<std::uint64_t> numbers) {
+  out.insert(out.end(), numbers.begin(), numbers.end());
+}
+
+// A settled slice is only known by the copy that counts.
+void append_entry(const SliceEntry& entry, std::uint64_t age, Row& out) {
+  append(out,
+         {entry.slice.value, static_cast<std::uint64_t>(entry.state), entry.attempt.value, entry.epoch.value,
+          number(entry.writer), entry.live() ? 0 : 1U + static_cast<std::uint64_t>(entry.outcome)});
+  if (!entry.live()) return;
+  append(out, {age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
+               entry.confirmations, entry.kills, entry.incomplete ? 1U : 0U});
+}
+
+}  // namespace
+
+void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out) const {
+  std::vector<const SliceEntry*> entries;
+  book_.for_each_known([&](const SliceEntry& entry) { entries.push_back(&entry); });
+  std::sort(entries.begin(), entries.end(),
+            [](const SliceEntry* a, const SliceEntry* b) { return a->slice < b->slice; });
+  append(out, {next_slice_.value, entries.size()});
+  for (const SliceEntry* entry : entries) {
+    // What is past its time is as old as its time.
+    const bool waits = entry->state == SliceState::assigned || entry->state == SliceState::confirmed;
+    const DurationNs oldest = std::max(settings_.lease_ns, settings_.writer_ack_ns);
+    append_entry(*entry, waits ? static_cast<std::uint64_t>(std::min(now - entry->since, oldest)) : 0, out);
+  }
+  const TimeNs scan_in = next_scan_ == INT64_MAX ? -1 : std::max<TimeNs>(0, next_scan_ - now);
+  append(out, {static_cast<std::uint64_t>(scan_in), assignable_ ? 1U : 0U});
+
+  out.push_back(pending_.size());
+  for (std::size_t i = 0; i < pending_.size(); ++i) out.push_back(pending_.at(i).value);
+
+  for (std::size_t i = 0; i < settings_.dcms; ++i) {
+    const NodeIndex dcm(static_cast<std::uint16_t>(i));
+    const DcmView& view = dcms_.views()[i];
+    append(out, {view.live ? 1U : 0U, view.credits, view.credits_free});
+    // redeem() looks for one of them: their order does not matter.
+    Row revoked;
+    for (const DcmTable::Lease& lease : dcms_.revoked_leases(dcm)) {
+      revoked.push_back(lease.slice.value << 16U | lease.attempt.value);
+    }
+    std::sort(revoked.begin(), revoked.end());
+    out.push_back(revoked.size());
+    out.insert(out.end(), revoked.begin(), revoked.end());
+  }
+  for (std::size_t i = 0; i < settings_.writers; ++i) {
+    out.push_back(writers_.live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);
+  }
+  append(out, {writers_.last(), throttles_.entries().size(), triggers_done_ ? 1U : 0U});
+
+  Row given_up;
+  for (const auto& [slice, copy] : given_up_) {
+    given_up.push_back(slice.value << 32U | number(copy.writer) << 16U | copy.epoch.value);
+  }
+  std::sort(given_up.begin(), given_up.end());
+  out.push_back(given_up.size());
+  out.insert(out.end(), given_up.begin(), given_up.end());
+}
+
+}  // namespace weir::assignment

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+namespace weir::storage {
+
+// Every system call by which run files get onto the disk: the seam where tests let calls fail, and end the
+// world between two of them. Each returns what the call of its name returns, with errno set where that is -1.
+// One thread calls at a time.
+class SystemCalls {
+ public:
+  virtual ~SystemCalls() = default;
+  // A new file to write to, mode 0644; EEXIST when there is one.
+  virtual int create(const std::string& path) = 0;
+  virtual int open_directory(const std::string& path) = 0;
+  // To sync what another process has written.
+  virtual int open_existing(const std::string& path) = 0;
+  // What is read next comes from the disk, as far as it is synced (posix_fadvise, POSIX_FADV_DONTNEED).
+  virtual int drop_cache(int descriptor) = 0;
+  virtual ssize_t pwritev(int descriptor, const iovec* pieces, int count, off_t offset) = 0;
+  virtual int fdatasync(int descriptor) = 0;
+  virtual int fsync(int descriptor) = 0;
+  virtual int ftruncate(int descriptor, off_t size) = 0;
+  // Fails with EEXIST where `to` is there; EINVAL or ENOSYS: the file system cannot do that (NFS).
+  virtual int rename_noreplace(const std::string& from, const std::string& to) = 0;
+  virtual int link(const std::string& from, const std::string& to) = 0;
+  virtual int unlink(const std::string& path) = 0;
+  virtual int close(int descriptor) = 0;
+};
+
+// Those of the operating system.
+[[nodiscard]] SystemCalls& operating_system();
+
+}  // namespace weir::storage

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/ports/disk.hpp>
+#include <weir/storage/system_calls.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::storage {
+
+struct DiskOutcome {
+  ports::DiskError error = ports::DiskError::none;
+  std::string detail;  // on error: a sentence that names the path
+};
+
+// 0, or the error. A file's name is on disk when its directory is synced.
+[[nodiscard]] int sync_directory_of(SystemCalls& calls, const std::string& path);
+
+// One file that grows at its end, by blocking system calls. After an error every operation fails alike, until
+// truncate().
+class OpenFile {
+ public:
+  // Where that fails, nothing is left behind.
+  static DiskOutcome create(SystemCalls& calls, const std::string& path, std::unique_ptr<OpenFile>& out);
+  ~OpenFile() { calls_.close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  DiskOutcome append(std::vector<ConstBytes>& pieces);
+  DiskOutcome sync();
+  DiskOutcome truncate(std::uint64_t size);
+  // Syncs, renames (never over a file that is there) and syncs the directory. May be asked again after an
+  // error, from where it stopped.
+  DiskOutcome publish(const std::string& final_path);
+
+ private:
+  OpenFile(SystemCalls& calls, int descriptor, std::string path)
+      : calls_(calls), descriptor_(descriptor), path_(std::move(path)) {}
+
+  [[nodiscard]] int rename_to(const std::string& final_path) const;
+  static std::size_t skip(std::vector<ConstBytes>& pieces, std::size_t first, std::size_t written);
+  DiskOutcome keep(DiskOutcome outcome);
+
+  SystemCalls& calls_;
+  int descriptor_;
+  std::string path_;
+  std::uint64_t size_ = 0;
+  DiskOutcome outcome_;  // of the operation that failed, until truncate()
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <weir/storage/file_command.hpp>
+
+#include <iosfwd>
+#include <string>
+
+namespace weir::storage {
+
+// `weir file recover` for one file: the exit status.
+[[nodiscard]] int recover_file(const std::string& path, const FileCommand& command, std::ostream& out,
+                               std::ostream& err);
+
+}  // namespace weir::storage

@@ -1,0 +1,44 @@
+#include <weir/storage/system_calls.hpp>
+
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace weir::storage {
+namespace {
+
+class OperatingSystem final : public SystemCalls {
+ public:
+  int create(const std::string& path) override {
+    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  }
+  int open_directory(const std::string& path) override {
+    return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  }
+  int open_existing(const std::string& path) override { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
+  int drop_cache(int descriptor) override { return ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED); }
+  ssize_t pwritev(int descriptor, const iovec* pieces, int count, off_t offset) override {
+    return ::pwritev(descriptor, pieces, count, offset);
+  }
+  int fdatasync(int descriptor) override { return ::fdatasync(descriptor); }
+  int fsync(int descriptor) override { return ::fsync(descriptor); }
+  int ftruncate(int descriptor, off_t size) override { return ::ftruncate(descriptor, size); }
+  int rename_noreplace(const std::string& from, const std::string& to) override {
+    return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+  }
+  int link(const std::string& from, const std::string& to) override {
+    return ::link(from.c_str(), to.c_str());
+  }
+  int unlink(const std::string& path) override { return ::unlink(path.c_str()); }
+  int close(int descriptor) override { return ::close(descriptor); }
+};
+
+}  // namespace
+
+SystemCalls& operating_system() {
+  static OperatingSystem calls;
+  return calls;
+}
+
+}  // namespace weir::storage

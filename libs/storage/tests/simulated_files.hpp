@@ -1,0 +1,98 @@
+#pragma once
+
+#include <weir/storage/system_calls.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace weir::storage::test {
+
+// The system calls on files of one folder, which lets one call fail, or ends the world at it. What was
+// written is in real files, for readers; what of that would be on the disk is kept beside. The model is
+// harsher than file systems are: of what was not synced any part may be there after a loss of power, in
+// pieces of a sector and in any order, and any part of the names that were not; a failed sync loses some of
+// what it was for silently, and the next one says nothing of it.
+class SimulatedFiles final : public SystemCalls {
+ public:
+  enum class Fault : std::uint8_t {
+    none,
+    no_space,         // the call fails, without an effect
+    io,               // likewise; a sync may have done a part
+    short_write,      // a write does a part; other calls are as ever
+    short_then_full,  // likewise, and the call after it finds no space
+    stop,             // the world ends before the call
+    stop_within,      // ... after a part of it, if it is a write
+  };
+  enum class Loss : std::uint8_t { nothing, all_unsynced, any_part };
+
+  explicit SimulatedFiles(std::string folder);
+  ~SimulatedFiles() override;
+  SimulatedFiles(const SimulatedFiles&) = delete;
+  SimulatedFiles& operator=(const SimulatedFiles&) = delete;
+
+  using Plan = std::map<std::uint64_t, Fault>;  // by the number of the call, counted from now on and from 0
+  void plan(Plan faults, std::uint64_t seed);
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }  // since the last plan
+  // From the end of the world on every call fails, and has no effect.
+  [[nodiscard]] bool stopped() const { return stopped_; }
+  // The process is gone (its descriptors are closed), and perhaps the power: the folder is what is left. The
+  // next process' calls are as ever.
+  void crash(Loss loss);
+
+  int create(const std::string& path) override;
+  int open_directory(const std::string& path) override;
+  int open_existing(const std::string& path) override;
+  int drop_cache(int descriptor) override;
+  ssize_t pwritev(int descriptor, const iovec* pieces, int count, off_t offset) override;
+  int fdatasync(int descriptor) override { return sync(descriptor); }
+  int fsync(int descriptor) override { return sync(descriptor); }
+  int ftruncate(int descriptor, off_t size) override;
+  int rename_noreplace(const std::string& from, const std::string& to) override;
+  int link(const std::string& from, const std::string& to) override;
+  int unlink(const std::string& path) override;
+  int close(int descriptor) override;
+
+ private:
+  using Bytes = std::vector<char>;
+  struct Change {  // of a file's contents; a truncation when there are no bytes
+    std::size_t at;
+    Bytes bytes;
+  };
+  struct File {
+    Bytes on_disk;
+    std::vector<Change> unsynced;
+  };
+  struct Rename {  // creation: no `from`; removal: no `to`
+    std::string from;
+    std::string to;
+    std::shared_ptr<File> file;
+  };
+  using Names = std::map<std::string, std::shared_ptr<File>>;
+
+  // What becomes of this call: its fault, if it is the planned one.
+  [[nodiscard]] Fault begin();
+  [[nodiscard]] bool fails(Fault fault);  // sets errno
+  int sync(int descriptor);
+  void apply_some(File& file, bool every);
+  void rename_in(Names& names, const Rename& change);
+  [[nodiscard]] bool chance() { return random_() % 2 == 0; }
+
+  std::string folder_;
+  SystemCalls& real_ = operating_system();
+  std::map<int, std::shared_ptr<File>> open_;  // without a file: the folder
+  Names names_;
+  Names names_on_disk_;
+  std::vector<Rename> unsynced_names_;
+  std::uint64_t calls_ = 0;
+  Plan plan_;
+  bool full_ = false;
+  bool stopped_ = false;
+  std::mt19937_64 random_{1};
+};
+
+}  // namespace weir::storage::test

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "memory_network.hpp"
+#include <weir/config/farm_file.hpp>
+#include <weir/node/node.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/ports/clock.hpp>
+#include <weir/storage/memory_disk.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+// The real nodes of a farm in one thread, over a network, a clock and disks in memory.
+namespace weir::session_test {
+
+class ManualClock final : public ports::Clock {
+ public:
+  TimeNs now_ns() const override { return now; }
+  UtcNs utc_ns() const override { return 1'700'000'000 * kSecond + now; }
+  TimeNs now = kSecond;
+};
+
+class Rig {
+ public:
+  // `settings`: lines of a farm file. Nodes are started by name.
+  explicit Rig(const std::string& settings);
+
+  void start(const std::string& name);
+  void stop(const std::string& name) { nodes_.erase(name); }
+  // It does not pass any more, and keeps its connections.
+  void halt(const std::string& name) { halted_.insert(name); }
+  void go_on(const std::string& name) { halted_.erase(name); }
+  // So many turns of a millisecond each: time goes on, every node passes, everything is delivered.
+  void turn(int times = 1);
+  [[nodiscard]] node::Node& node(const std::string& name) { return *nodes_.at(name)->node; }
+  [[nodiscard]] bool runs(const std::string& name) const { return nodes_.contains(name); }
+  // Where this node listens.
+  [[nodiscard]] std::uint16_t port_of(const std::string& name) const { return ports_.at(name); }
+  [[nodiscard]] std::uint16_t trigger_port() const { return trigger_port_; }
+  [[nodiscard]] test::MemoryNetwork& network() { return network_; }
+  [[nodiscard]] const config::FarmPlan& plan() const { return plan_; }
+  [[nodiscard]] const v1::Farm& farm() const { return farm_; }
+  [[nodiscard]] TimeNs now() const { return clock_.now; }
+  // On all disks.
+  [[nodiscard]] std::uint64_t bytes_stored() const;
+
+ private:
+  struct Hosted {
+    node::Setup setup;
+    storage::MemoryDisk disk;
+    std::unique_ptr<node::Node> node;
+  };
+
+  void make(Hosted& hosted);
+
+  v1::Farm farm_;
+  config::FarmPlan plan_;
+  ManualClock clock_;
+  test::MemoryNetwork network_;
+  std::map<std::string, std::unique_ptr<Hosted>> nodes_;
+  std::map<std::string, std::uint16_t> ports_;
+  std::set<std::string> halted_;
+  std::uint16_t trigger_port_ = 0;
+  std::uint16_t next_port_ = 20'000;
+};
+
+}  // namespace weir::session_test

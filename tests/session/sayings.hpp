@@ -1,0 +1,57 @@
+#pragma once
+
+#include "dice.hpp"
+#include <weir/v1/control.pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+// What somebody may say to a node: mostly what a peer of some role says, with numbers that are near the
+// truth, and now and then nonsense.
+namespace weir::session_test {
+
+enum class Saying : std::uint8_t {
+  assign,
+  decide,
+  confirm,
+  announce,
+  clear,
+  settled,
+  directory,
+  destinations,
+  report,
+  throttle,
+  space,
+  grant,
+  trigger,
+  port_share,
+  begin_run,  // control messages up to here
+  request,
+  cancel,
+  stored,
+  fragment,
+  data,
+  hello,
+  frame_of_anything,
+  garbage
+};
+constexpr std::size_t kControlSayings = 15;
+constexpr std::size_t kSayings = 23;
+
+// What is known of the farm that is talked to.
+struct Surroundings {
+  std::string farm;
+  std::uint32_t run = 1;
+  std::uint64_t newest_slice = 100;
+  std::vector<std::uint16_t> ports;  // of doors
+};
+
+[[nodiscard]] v1::Hello hello(Dice& dice, const Surroundings& around);
+// One saying as bytes: one of the fitting ones mostly, any where there are none; damaged now and then.
+void append_saying(Dice& dice, const Surroundings& around, std::span<const Saying> fitting,
+                   std::vector<std::byte>& out);
+
+}  // namespace weir::session_test

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "sayings.hpp"
+#include <weir/ports/network.hpp>
+#include <weir/wire/frame.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::session_test {
+
+// One end of a connection that says what it likes, and takes apart what it hears.
+class Talker final : public ports::StreamHandler {
+ public:
+  struct Heard {
+    wire::FrameHeader header;
+    std::vector<std::byte> payload;
+  };
+
+  void connect(ports::Network& network, std::uint16_t port) {
+    stream_ = network.connect({"memory", port}, *this);
+  }
+  void adopt(std::unique_ptr<ports::Stream> stream) { stream_ = std::move(stream); }
+  void say(ConstBytes bytes) {
+    if (!closed_) stream_->append(bytes);
+  }
+  void say(wire::FrameType type, const google::protobuf::MessageLite& message);
+  void say(const v1::Control& message) { say(wire::FrameType::control, message); }
+  void leave() {
+    if (stream_ && !closed_) stream_->close();
+    closed_ = true;
+  }
+  [[nodiscard]] bool closed() const { return closed_; }
+  // Whole frames since the last call.
+  [[nodiscard]] std::vector<Heard> take_heard();
+
+ private:
+  ports::ReceiveSpace receive_space() override { return {Bytes(space_), Bytes{}}; }
+  bool on_received(std::size_t bytes) override;
+  void on_closed(ports::CloseReason) override { closed_ = true; }
+
+  std::unique_ptr<ports::Stream> stream_;
+  std::vector<std::byte> space_ = std::vector<std::byte>(4096);
+  std::vector<std::byte> heard_;
+  bool closed_ = false;
+};
+
+// Takes connections, each of which it hands to a talker.
+class TalkerDoor final : public ports::Acceptor {
+ public:
+  TalkerDoor(ports::Network& network, std::uint16_t port);
+  [[nodiscard]] std::vector<std::unique_ptr<Talker>>& talkers() { return talkers_; }
+  void forget_closed();
+
+ private:
+  ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> stream) override;
+
+  std::vector<std::unique_ptr<Talker>> talkers_;
+  std::unique_ptr<ports::Listener> listener_;
+};
+
+}  // namespace weir::session_test

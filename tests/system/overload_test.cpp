@@ -1,0 +1,234 @@
+// What drives other event builders into the ground: a source that is far slower than the others, one that
+// dies with nothing in its queue, more data than the disk takes, sources too fast and filters too slow. Here
+// memory stays bounded, all is marked and counted, and the run goes on.
+#include "farm_run.hpp"
+#include "small_disk.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+#include "wire_client.hpp"
+
+#include <boost/json.hpp>
+
+#include <csignal>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+
+// Beside the buffers that the farm file bounds: program, libraries, tables, connections. A process that has
+// nothing to do has 10 to 14 MiB.
+constexpr std::uint64_t kProcessBytes = 32 * kMebi;
+
+struct Bounds {
+  std::uint64_t readout = 0;
+  std::uint64_t dcm = 0;
+  std::uint64_t writer = 0;
+};
+
+std::vector<std::string> settings(const Bounds& bounds, const std::vector<std::string>& more) {
+  std::vector<std::string> assignments{"supervisor.status_interval_ms=100",
+                                       "source.early_bytes=1000000",
+                                       "readout.buffer_bytes=" + std::to_string(bounds.readout),
+                                       "dcm.buffer_bytes=" + std::to_string(bounds.dcm),
+                                       "dcm.fragment_bytes_max=100000",
+                                       "writer.buffer_bytes=" + std::to_string(bounds.writer)};
+  assignments.insert(assignments.end(), more.begin(), more.end());
+  return sets(assignments);
+}
+
+// No process had more resident than its bound and what it has anyway, at any time.
+void check_memory(const FarmEnd& end, const Bounds& bounds) {
+  std::size_t seen = 0;
+  for (const auto& process : end.summary.json().at("processes").as_array()) {
+    const std::string role = process.at("role").as_string().c_str();
+    const std::uint64_t buffers = role == "readout"  ? bounds.readout
+                                  : role == "dcm"    ? bounds.dcm
+                                  : role == "writer" ? bounds.writer
+                                                     : 0;
+    INFO(process.at("name").as_string().c_str());
+    const auto most = process.at("rss_max_bytes").to_number<std::uint64_t>();
+    CHECK(most > kMebi);
+    CHECK(most < buffers + kProcessBytes);
+    ++seen;
+  }
+  CHECK(seen >= 4);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a source with 200 times less than the others is marked where it has nothing, and holds up nobody") {
+  const TemporaryFolder folder;
+  const Bounds bounds{8 * kMebi, 24 * kMebi, 16 * kMebi};
+  const std::string farm = folder.write("farm.yaml",
+                                        "farm: uneven\n"
+                                        "trigger: {mode: rate, rate_hz: 1000}\n"
+                                        "source:\n"
+                                        "  kind: plugin\n"
+                                        "  plugin: " WEIR_SYSTEM_PLUGIN_DIR
+                                        "/uneven.so\n"
+                                        "  wait_ms: 200\n"
+                                        "  parameters: {bytes: 4000, slow_readout: 1, one_in: 200}\n"
+                                        "readout: {count: 4, sources_per_readout: 2}\n"
+                                        "dcm: {count: 2, credits: 512, deadline_ms: 5000}\n"
+                                        "filter: {plugin: accept-all}\n");
+  constexpr std::uint64_t kSlices = 5000;
+  std::vector<std::string> arguments = settings(bounds, {"source.early_bytes=1000000"});
+  arguments.insert(arguments.end(), {"--slices", std::to_string(kSlices)});
+  const FarmEnd end = run_farm(folder, farm, arguments);
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices);
+  CHECK(end.summary.count("fragments.missing.deadline") == (kSlices - kSlices / 200) * 2);
+  CHECK(end.summary.count_all("fragments.missing") == (kSlices - kSlices / 200) * 2);
+  CHECK(end.summary.count("stored_incomplete") == kSlices - kSlices / 200);
+  check_memory(end, bounds);
+
+  std::uint64_t wrong = 0;
+  std::uint64_t kept = 0;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    const std::uint64_t id = slice.head().slice.value;
+    for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+      const storage::FragmentView fragment = slice.fragment(i);
+      const std::uint32_t source = fragment.record.source.value;
+      const bool has_it = id % 200 == 0 || (source != 3 && source != 4);
+      if (fragment.record.kept != has_it) ++wrong;
+      if (!fragment.record.kept) continue;
+      ++kept;
+      if (fragment.bytes.size() != 4000 || fragment.bytes[0] != static_cast<std::byte>(source + id)) ++wrong;
+    }
+  });
+  CHECK(wrong == 0);
+  CHECK(kept == kSlices * 6 + kSlices / 200 * 2);
+}
+
+TEST_CASE(
+    "a readout that dies with nothing in its queue is marked missing, and the run goes on with or without "
+    "it") {
+  const bool comes_back = GENERATE(false, true);
+  CAPTURE(comes_back);
+  const TemporaryFolder folder;
+  const std::string farm = folder.write("farm.yaml",
+                                        "farm: triggers\n"
+                                        "source: {kind: dummy, size_bytes: 100}\n"
+                                        "readout: {count: 2, sources_per_readout: 2}\n"
+                                        "filter: {plugin: accept-all}\n"
+                                        "writer: {sync_interval_ms: 10}\n"
+                                        "dcm: {grace_ms: 300}\n"
+                                        "trigger: {mode: network}\n");
+  const Bounds bounds{8 * kMebi, 24 * kMebi, 16 * kMebi};
+  FarmRun run(folder, farm, settings(bounds, {comes_back ? "run.restart=on-failure" : "run.restart=never"}));
+  FarmWatcher watcher(run.port_of("supervisor"), "triggers");
+  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  WireClient client(run.trigger_port(), v1::ROLE_TRIGGER, "beam", "triggers");
+  constexpr int kEach = 50;
+  const auto offer = [&] {
+    v1::Control message;
+    for (int i = 0; i < kEach; ++i) message.mutable_trigger()->add_triggers();
+    client.send(message);
+    const auto answer = client.receive_control(Seconds(10));
+    REQUIRE(answer.has_value());
+    for (const auto& one : answer->trigger_answer().answers()) REQUIRE(one.taken());
+  };
+  offer();
+  REQUIRE(watcher.wait_for_counter("supervisor", "stored", kEach, Seconds(20)));
+  REQUIRE(watcher.wait_for_counter("readout-1", "fragments.cleared", 2 * kEach, Seconds(20)));
+  const pid_t before = run.pid_of("readout-1");
+  REQUIRE(run.send_signal("readout-1", SIGKILL));
+  if (comes_back) {
+    REQUIRE(wait_until([&] { return run.pid_of("readout-1") != before && run.pid_of("readout-1") != 0; },
+                       Seconds(20)));
+    const std::string connected = "readout connected name=readout-1";
+    REQUIRE(wait_until(
+        [&] {
+          const std::string log = run.log("dcm-0");
+          return log.rfind(connected) != log.find(connected);
+        },
+        Seconds(20)));
+  } else {
+    REQUIRE(run.wait_for_log("dcm-0", "readout lost name=readout-1"));
+  }
+  offer();
+  REQUIRE(watcher.wait_for_counter("supervisor", "stored", 2 * kEach, Seconds(20)));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("triggered") == 2 * kEach);
+  CHECK(end.summary.count("stored") == 2 * kEach);
+  CHECK(end.summary.count("stored_incomplete") == (comes_back ? 0 : kEach));
+  CHECK(end.summary.count("fragments.missing.source_down") == (comes_back ? 0 : 2 * kEach));
+  CHECK(end.summary.count_all("fragments.missing") == (comes_back ? 0 : 2 * kEach));
+  check_memory(end, bounds);
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}
+
+TEST_CASE("more data than the disk takes is held back with its reason, and stored when there is room") {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder / "out", 160);
+  if (!disk.mounted()) return;
+  disk.fill(150);
+  const Bounds bounds{8 * kMebi, 24 * kMebi, 8 * kMebi};
+  constexpr std::uint64_t kSlices = 6000;  // 96 MB
+  std::vector<std::string> arguments =
+      settings(bounds, {"source.distribution=fixed", "trigger.mode=rate", "trigger.rate_hz=3000"});
+  arguments.insert(arguments.end(), {"--slices", std::to_string(kSlices)});
+  FarmRun run(folder, config_file("event-building.yaml"), arguments);
+  FarmWatcher watcher(run.port_of("supervisor"), "event-building");
+  REQUIRE(watcher.wait_for_state("writer-0", "blocked: no_space", Seconds(30)));
+  REQUIRE(watcher.wait_for_state("supervisor", "throttled: writer_no_space", Seconds(30)));
+  // So many triggers come in vain while it is full.
+  REQUIRE(watcher.wait_for_counter("supervisor", "vetoed.throttled", 3000, Seconds(30)));
+  disk.make_room();
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices);
+  CHECK(end.summary.count_all("discarded") == 0);
+  CHECK(end.summary.count("vetoed.throttled") >= 3000);
+  CHECK(end.summary.count("throttled_ms.writer_no_space") >= 900);  // at 3000 triggers a second
+  CHECK_THAT(end.out, Catch::ContainsSubstring("s by writer_no_space"));
+  CHECK(end.summary.count("offered") == kSlices + end.summary.count_all("vetoed"));
+  check_memory(end, bounds);
+  const StoredRun stored(folder / "out");
+  CHECK(stored.problems() == "");
+  CHECK(stored.ids().size() == kSlices);
+  CHECK(check_dummy_data(stored).wrong == "");
+}
+
+TEST_CASE("sources ten times too fast and a filter ten times too slow fill no memory, and all is counted") {
+  const TemporaryFolder folder;
+  const Bounds bounds{8 * kMebi, 24 * kMebi, 8 * kMebi};
+  // Two filters take 200 slices a second at most; 2000 come, of 64 KB: 128 MB/s.
+  std::vector<std::string> arguments = settings(
+      bounds, {"source.distribution=fixed", "source.size_bytes=4000", "trigger.mode=rate",
+               "trigger.rate_hz=2000", "filter.plugin=busy", "filter.parameters.microseconds=10000"});
+  arguments.insert(arguments.end(), {"--duration", "5"});
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), arguments);
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("offered") > 8000);
+  CHECK(end.summary.count_all("vetoed") > 5000);
+  CHECK(end.summary.count("offered") == end.summary.count("triggered") + end.summary.count_all("vetoed"));
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  CHECK(end.summary.count_all("discarded") == 0);
+  check_memory(end, bounds);
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}
+
+TEST_CASE("a writer whose disk stalls at full speed fills nobody's memory, and goes on") {
+  const TemporaryFolder folder;
+  const Bounds bounds{8 * kMebi, 24 * kMebi, 8 * kMebi};
+  FarmRun run(folder, config_file("event-building.yaml"), settings(bounds, {"source.size_bytes=4000"}));
+  REQUIRE(run.wait_for_data(20 * kMebi));
+  const pid_t writer = run.pid_of("writer-0");
+  REQUIRE(writer != 0);
+  REQUIRE(::kill(writer, SIGSTOP) == 0);
+  (void)wait_until([] { return false; }, Seconds(2));  // a second fills every buffer there is
+  REQUIRE(::kill(writer, SIGCONT) == 0);
+  const std::uint64_t before = run.data_bytes();
+  REQUIRE(run.wait_for_data(before + 10 * kMebi));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  check_memory(end, bounds);
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}

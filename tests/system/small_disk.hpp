@@ -1,0 +1,49 @@
+#pragma once
+
+#include "weir_catch.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+#include <string>
+#include <sys/mount.h>
+
+namespace weir::system_test {
+
+constexpr std::size_t kMebi = std::size_t{1} << 20;
+
+// A folder of limited size, which only the test and its children see; needs root.
+class SmallDisk {
+ public:
+  SmallDisk(const std::string& path, std::size_t mebibytes) : path_(path) {
+    std::filesystem::create_directory(path);
+    const std::string size = "size=" + std::to_string(mebibytes) + "m";
+    mounted_ = ::unshare(CLONE_NEWNS) == 0 &&
+               ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+               ::mount("none", path.c_str(), "tmpfs", 0, size.c_str()) == 0;
+    if (!mounted_) std::printf("SKIPPED: a small disk needs root: %s\n", std::strerror(errno));
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  [[nodiscard]] bool mounted() const { return mounted_; }
+  void fill(std::size_t mebibytes) const {
+    std::ofstream file(path_ + "/filler", std::ios::binary);
+    const std::string block(kMebi, 'x');
+    for (std::size_t i = 0; i < mebibytes; ++i) file << block;
+  }
+  void make_room() const { std::filesystem::remove(path_ + "/filler"); }
+
+ private:
+  std::string path_;
+  bool mounted_ = false;
+};
+
+}  // namespace weir::system_test
