@@ -223,6 +223,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   scenario.slices = static_cast<std::uint64_t>(random.between(20, 300));
   scenario.faults_end_ns = random.between(200 * kMillisecond, 3 * kSecond);
   scenario.patient = random.chance(400);
+  scenario.push = random.chance(150);
   Random shape = random.fork(1);
   write_farm(scenario, shape);
 

@@ -134,6 +134,7 @@ void DcmNode::open_assigned() {
       assigned_.pop_front();
       continue;
     }
+    if (pushing_) drop_unbound(next.slice);
     if (assembler_->is_open(next.slice)) {
       // An earlier attempt of it is still with the filter, or on its way to a writer. The lease goes on.
       blocked_.insert_or_assign(next.slice, std::move(next));
@@ -174,8 +175,8 @@ void DcmNode::filter_completed() {
   }
   for (Slice* slice : completed_) {
     Work& work = work_of(*slice);
+    if (work.unbound) continue;  // stays in the window: its assignment may never come
     if (work.pushed) pushing_->window.left(slice->id());
-    if (work.unbound) continue;
     if (slice->step == 0) {
       // Of a pushed slice perhaps nothing has come.
       const TimeNs begun = slice->first_request_ns != 0 ? slice->first_request_ns : slice->last_fragment_ns;

@@ -89,6 +89,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   [[nodiscard]] bool is_pushed_here(const assembly::Assignment& assignment) const;
   void open_pushed(assembly::Assignment assignment, bool bound);
   [[nodiscard]] bool bind(assembly::Assignment& assignment);
+  void drop_unbound(SliceId slice);
   void ask_for_overdue();
   void set_due(Work& work);
 

@@ -84,6 +84,14 @@ bool DcmNode::bind(assembly::Assignment& assignment) {
   return true;
 }
 
+// A later attempt of it has come: the first one's assignment was lost, and will not.
+void DcmNode::drop_unbound(SliceId slice) {
+  assembly::Slice* early = assembler_->find(slice, Attempt(0));
+  if (early == nullptr || !work_of(*early).unbound) return;
+  ++pushing_->never_assigned;
+  release(work_of(*early));
+}
+
 void DcmNode::ask_for_overdue() {
   std::vector<std::uint32_t> readouts(readouts_.size());
   while (const auto due = pushing_->window.next_due(now_ns_)) {

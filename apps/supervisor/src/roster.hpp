@@ -26,6 +26,7 @@ struct Member {
   PortShare share_sent;            // to the process that is there
   messages::Peer* peer = nullptr;  // empty: not there
   Incarnation incarnation;         // of the last process
+  std::uint64_t first_slice = 0;   // that this process can have, from its start on
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;

@@ -39,6 +39,7 @@ void SupervisorNode::restore(const JournalledRun& run) {
     if (member == nullptr) continue;
     member->was_there = true;
     member->incarnation = Incarnation(incarnation);
+    member->first_slice = next_slice_;
   }
   for (const v1::Report& report : run.reports) roster_.recall(report);
   if (run.reporting) {

@@ -155,6 +155,8 @@ void SupervisorNode::join(Member& member) {
   // Its counters go on from where they were.
   if (same_process) roster_.unbury(member);
   if (!same_process) journal_.write_join(member.role, member.index, info.incarnation);
+  if (!same_process)
+    member.first_slice = state_ == State::gathering ? setup_.farm.trigger().first_slice() : next_slice_;
   member.incarnation = info.incarnation;
   member.was_there = true;
   member.share_sent = {};
@@ -171,7 +173,7 @@ void SupervisorNode::join(Member& member) {
       break;
   }
   if (state_ == State::gathering || state_ == State::done) return;
-  send_begin(peer);
+  send_begin(member);
   if (member.role != messages::Role::writer) send_destinations(peer);
   if (same_process && member.role == messages::Role::readout) send_open_slices(peer);
   if (state_ == State::reporting) send_end(peer);
@@ -342,16 +344,17 @@ void SupervisorNode::begin_run() {
   machine_.start(now());
   write_state();
   send_directory();
-  for (Member& member : roster_.members()) send_begin(*member.peer);
+  for (const Member& member : roster_.members()) send_begin(member);
 }
 
-void SupervisorNode::send_begin(messages::Peer& peer) {
+// A process that has not got it over an earlier connection missed nothing by that.
+void SupervisorNode::send_begin(const Member& member) {
   v1::Control message;
   v1::BeginRun& begin = *message.mutable_begin_run();
   begin.set_run(setup_.run.value);
   begin.set_utc_ns(begun_utc_);
-  begin.set_first_slice(next_slice_);
-  peer.send(message);
+  begin.set_first_slice(member.first_slice);
+  member.peer->send(message);
 }
 
 void SupervisorNode::stop(const std::string& reason) {

@@ -52,7 +52,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void keep_journal();
   void note_fault(const std::string& fault);
   void send_open_slices(messages::Peer& peer);
-  void send_begin(messages::Peer& peer);
+  void send_begin(const Member& member);
   void stop(const std::string& reason);
   void end_run();
   void finish();
