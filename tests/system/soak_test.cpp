@@ -1,5 +1,5 @@
-// Processes of a farm are killed, or stand still, at random moments. WEIR_SOAK_FAULTS (16), WEIR_SOAK_SEED (1) and
-// WEIR_SOAK_STILL_S (2) in the environment make it longer: docs/reliability.md has figures.
+// Processes of a farm are killed, or stand still, at random moments. WEIR_SOAK_FAULTS (16), WEIR_SOAK_SEED
+// (1) and WEIR_SOAK_STILL_S (2) in the environment make it longer: docs/reliability.md has figures.
 #include "farm_run.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
@@ -22,7 +22,8 @@ int from_environment(const char* name, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-// `fast`: as many slices as there is room for, stored without their raw data; otherwise 2000 a second with all.
+// `fast`: as many slices as there is room for, stored without their raw data; otherwise 2000 a second with
+// all.
 std::string farm_text(bool fast) {
   return std::string("farm: soak\n") +
          "run: {restart: on-failure, restarts_max: 100000, drain_timeout_s: 40}\n"
