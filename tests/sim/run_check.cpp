@@ -71,6 +71,11 @@ void RunCheck::check_account() {
     if (reason == "supervisor_restart") continue;
     fail(std::to_string(count) + " slice(s) discarded: " + reason);
   }
+  for (const v1::Report& report : account_.nodes()) {
+    const auto left = report.counters().find("fragments.dropped.run_ended");
+    if (report.final() && left != report.counters().end() && left->second > 0)
+      fail(report.name() + " held " + std::to_string(left->second) + " fragment(s) that nobody cleared");
+  }
   if (counter("stored") + counter("rejected") + discarded != triggered_)
     fail("stored + rejected + discarded is not triggered");
 }
@@ -133,10 +138,14 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       ++missing_;
       // An announcement that was lost with its connection is of a slice that this readout never makes.
       const bool lost = record.reason == MissingReason::not_produced && a_readout_was_cut_off();
-      unexplained_ += lost ? 0 : 1;
-      if (!lost && why_.empty())
+      const bool full = record.reason == MissingReason::dropped || record.reason == MissingReason::no_buffer;
+      unexplained_ += lost || full ? 0 : 1;
+      if (!lost && !full && why_.empty())
         why_ = "slice " + std::to_string(id) + ": " + std::string(name(record.reason));
     }
+    if (record.status == FragmentStatus::not_requested && !scenario_.two_step)
+      fail("slice " + std::to_string(id) + " source " + std::to_string(record.source.value) +
+           " is neither there nor marked missing");
     if (!record.kept) continue;
     const auto good = verifier_.verify(slice.head().run, record.source, slice.head().slice, fragment.bytes);
     if (!good)

@@ -25,6 +25,7 @@ std::string filter_yaml(Scenario& scenario, Random& random) {
       scenario.prescale = static_cast<std::uint64_t>(random.between(2, 5));
       return "{plugin: prescale, parameters: {n: " + std::to_string(scenario.prescale) + "}}";
     case 1:
+      scenario.two_step = true;
       return "{plugin: two-step}";
     case 2:
       return "{plugin: verify}";

@@ -52,6 +52,7 @@ struct Scenario {
   bool filter_errors = false;  // now and then
   bool patient = false;        // no deadline and no grace time ends within the run
   bool push = false;
+  bool two_step = false;  // some sources may not be asked for
 };
 
 struct ScenarioLimits {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr unsigned kSecondsMax = 120;
 
-// In a process of its own, for it may end in a failed assertion.
+}  // namespace
+
 bool fails(const Scenario& scenario) {
   std::fflush(stdout);
   const pid_t child = ::fork();
@@ -25,8 +26,6 @@ bool fails(const Scenario& scenario) {
   ::waitpid(child, &status, 0);
   return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
-
-}  // namespace
 
 Scenario shrink(const Scenario& failing) {
   Scenario smallest = failing;

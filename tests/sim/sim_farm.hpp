@@ -59,7 +59,7 @@ class SimFarm {
   std::vector<std::unique_ptr<SimProcess>> processes_;  // the supervisor first
   std::unique_ptr<Watcher> watcher_;
   std::string problem_;
-  TimeNs supervisor_ended_ns_ = 0;
+  TimeNs ended_ns_ = 0;  // the run is over
 };
 
 }  // namespace weir::sim

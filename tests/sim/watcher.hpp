@@ -35,8 +35,13 @@ class Watcher final : private messages::PeerHandler {
   void on_gone(messages::Peer&, std::string_view) override {
     if (account_) link_->stop();
   }
-  Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control& message) override {
-    if (message.has_summary()) account_ = message.summary();
+  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override {
+    if (message.has_summary()) {
+      account_ = message.summary();
+      v1::Control done;
+      done.mutable_command()->set_kind(v1::Command::SHUTDOWN);
+      peer.send(done);
+    }
     if (message.has_status()) state_ = message.status().state();
     return {};
   }

@@ -1,6 +1,7 @@
 #include "collector.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -210,6 +211,7 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
   Flow& flow = flows_[readout];
   flow.up = true;
   flow.given_up = false;
+  if (planted(Planted::forget_request)) return;
   // What it was asked for before the connection was lost is asked for again.
   assembler_.for_each_open([&](Slice& slice) {
     auto* gathering = static_cast<Gathering*>(slice.gathering);

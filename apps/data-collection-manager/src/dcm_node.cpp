@@ -2,6 +2,7 @@
 
 #include "settings.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 #include <weir/node/report.hpp>
 
 #include <spdlog/spdlog.h>
@@ -403,6 +404,7 @@ void DcmNode::ship(Work& work, StoreEpoch epoch, NodeIndex writer) {
     work.shipping = shipment.owner;
   }
   work.slice->phase = Phase::storing;
+  if (planted(Planted::release_early)) work.slice->memory.release(pool_);
   outlet_->ship(std::move(shipment));
 }
 
@@ -430,6 +432,13 @@ void DcmNode::release(Work& work) {
   assembler_->release(*work.slice);
   work = Work{};
   spare_work_.push_back(&work);
+}
+
+std::string DcmNode::broken_invariant() {
+  if (!assembler_->is_empty()) return {};
+  if (pool_.bytes_used() > 0) return "memory is in use and no slice is open";
+  if (accepted_bytes_ > 0) return "bytes wait for a writer and no slice is open";
+  return {};
 }
 
 std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {

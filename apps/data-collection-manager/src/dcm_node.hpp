@@ -49,6 +49,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   [[nodiscard]] bool finished() const override;
   void on_signal(std::string_view signal_name) override;
   [[nodiscard]] std::string failure() const override { return failure_; }
+  [[nodiscard]] std::string broken_invariant() override;
 
  private:
   struct Readout {

@@ -1,5 +1,6 @@
 #include "outlet.hpp"
 
+#include <weir/base/planted.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/batch.hpp>
 
@@ -115,6 +116,7 @@ void Outlet::requeue(Writer& to, std::size_t index) {
   to.queue.clear();
   to.asks.clear();
   to.wanted_total = to.granted_total = to.sent_total = to.spare = 0;
+  if (planted(Planted::forget_shipment)) return;
   for (const auto& [slice, shipment] : shipments_) {
     if (shipment.writer.value == index) to.queue.push_back(slice);
   }

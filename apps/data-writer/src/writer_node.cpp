@@ -1,5 +1,6 @@
 #include "writer_node.hpp"
 
+#include <weir/base/planted.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/batch.hpp>
@@ -91,6 +92,7 @@ void WriterNode::pass(TimeNs now_ns) {
   send_acknowledgements();
   send_grants();
   tell_throttle();
+  give_up_closing();
 }
 
 // ---- supervisor
@@ -170,7 +172,20 @@ void WriterNode::close_when_told() {
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
                              "\ndead_copies: " + std::to_string(store_.dead_copies().size()) + "\n";
+  close_until_ns_ = now_ns_ + static_cast<DurationNs>(setup_.farm.run().drain_timeout_s() * 1e9);
   store_.close(now_ns_, bytes_of(record));
+}
+
+// A run that is over ends also where the disk stays full: what was acknowledged is in the .part.
+void WriterNode::give_up_closing() {
+  const bool in_vain = close_until_ns_ != 0 && now_ns_ >= close_until_ns_ && store_.blocked();
+  if (!in_vain || !unclosed_.empty()) return;
+  unclosed_ = "a run file could not be closed and stays a .part: " + blocked_detail_;
+  spdlog::error("{}", unclosed_);
+}
+
+std::string WriterNode::failure() const {
+  return failure_.empty() && supervisor_.finished() && !store_.finished() ? unclosed_ : failure_;
 }
 
 bool WriterNode::finished() const { return signalled_ || !failure_.empty() || supervisor_.finished(); }
@@ -310,7 +325,8 @@ void WriterNode::on_ready() { run_begun_ = true; }
 void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
   for (const storage::StoredSlice& stored : slices) {
     const wire::SliceEntry entry{stored.slice, stored.attempt, stored.epoch};
-    acknowledged_.push_back(entry);
+    const bool dropped = planted(Planted::drop_acknowledgement) && stored.slice.value % 16 == 5;
+    if (!dropped) acknowledged_.push_back(entry);
     grants_.release(storage::PeerId(stored.origin), stored.bytes);
     const auto found = connections_.find(stored.origin);
     if (found != connections_.end()) found->second.acknowledged.push_back(entry);
@@ -326,6 +342,7 @@ void WriterNode::on_file_closed(const storage::ClosedFile& file) {
 
 void WriterNode::on_blocked(ports::DiskError error, const std::string& detail) {
   blocked_ = ports::name(error);
+  blocked_detail_ = detail;
   spdlog::error("blocked reason=\"{}\"", detail);
 }
 

@@ -24,7 +24,7 @@ class WriterNode final : public node::Node,
   void pass(TimeNs now_ns) override;
   [[nodiscard]] bool finished() const override;
   void on_signal(std::string_view signal_name) override;
-  [[nodiscard]] std::string failure() const override { return failure_; }
+  [[nodiscard]] std::string failure() const override;
 
  private:
   struct Connection {
@@ -43,10 +43,11 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
   void on_end_run() override;
   void close_when_told();
-  bool run_ended() const override { return store_.finished() || ended_without_run_; }
+  bool run_ended() const override { return store_.finished() || ended_without_run_ || !unclosed_.empty(); }
   v1::Report make_report(bool final) override;
   void on_supervisor_ready() override;
   void tell_throttle();
+  void give_up_closing();
 
   // DCMs
   std::string check_hello(const messages::PeerInfo& info) override;
@@ -85,6 +86,9 @@ class WriterNode final : public node::Node,
   std::vector<storage::ClosedFile> files_;
   std::vector<storage::Grant> new_grants_;
   std::string blocked_;  // why, while the disk refuses
+  std::string blocked_detail_;
+  TimeNs close_until_ns_ = 0;  // the run is over: so long the disk may refuse
+  std::string unclosed_;       // why a file stays a .part
   bool throttle_sent_ = false;
   std::string failure_;
   bool run_begun_ = false;

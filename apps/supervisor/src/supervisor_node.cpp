@@ -88,6 +88,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   }
   if (state_ == State::running || state_ == State::draining) {
     machine_.tick(now(), actions_);
+    throttle_times_.look(machine_.throttled_by(), now_ns_);
     tell_destinations();
     carry_out();
     if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");

@@ -3,6 +3,7 @@
 #include "journal.hpp"
 #include "roster.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
+#include <weir/assignment/throttle_times.hpp>
 #include <weir/messages/peer.hpp>
 #include <weir/supervisor/node.hpp>
 
@@ -80,6 +81,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   messages::PeerCounters peer_counters_;
   Roster roster_;
   assignment::SupervisorMachine machine_;
+  assignment::ThrottleTimes throttle_times_;
   assignment::Actions actions_;
   Journal journal_;
   messages::Door door_;

@@ -1,5 +1,6 @@
 // What the supervisor's machine wants done, as messages.
 #include "supervisor_node.hpp"
+#include <weir/base/planted.hpp>
 
 #include <algorithm>
 #include <span>
@@ -149,7 +150,8 @@ void SupervisorNode::send_cleared() {
   v1::Control settled;
   v1::Settled& rows = *settled.mutable_settled();
   for (const assignment::Cleared& one : actions_.cleared) {
-    clear.mutable_clear()->add_slice(one.slice.value);
+    const bool forgotten = planted(Planted::forget_clear) && one.slice.value % 8 == 6;
+    if (!forgotten) clear.mutable_clear()->add_slice(one.slice.value);
     rows.add_slice(one.slice.value);
     rows.add_attempt(one.attempt.value);
     rows.add_epoch(one.epoch.value);

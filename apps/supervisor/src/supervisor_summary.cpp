@@ -46,6 +46,9 @@ v1::Report SupervisorNode::make_report(bool final) {
   counters["supervisor.copies_taken"] = ledger.copies_taken;
   counters["supervisor.acks_dead"] = ledger.acks_dead;
   counters["supervisor.acks_unknown"] = ledger.acks_unknown;
+  for (const auto& [reason, time] : throttle_times_.by_reason()) {
+    counters["throttled_ms." + reason] = static_cast<std::uint64_t>(time / kMillisecond);
+  }
   auto& gauges = *report.mutable_gauges();
   gauges["slices_in_flight"] = static_cast<double>(machine_.in_flight());
   gauges["slices_pending"] = static_cast<double>(machine_.pending());

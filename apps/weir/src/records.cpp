@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -72,6 +73,13 @@ std::string nodes_record(const config::FarmPlan& plan) {
     if (node.masked) text += "    masked: true\n";
   }
   return text + "masked_sources: " + list_of(plan.masked) + "\n";
+}
+
+bool write_directly(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return !file.fail();
 }
 
 }  // namespace
@@ -137,10 +145,15 @@ std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, Utc
 
 bool write_file(const std::string& path, const std::string& text) {
   errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  return !file.fail();
+  std::error_code none;
+  const fs::file_type type = fs::symlink_status(path, none).type();
+  if (type != fs::file_type::regular && type != fs::file_type::not_found) return write_directly(path, text);
+  const std::string beside = path + ".writing";
+  if (write_directly(beside, text) && std::rename(beside.c_str(), path.c_str()) == 0) return true;
+  const int error = errno;
+  fs::remove(beside, none);
+  errno = error;
+  return false;
 }
 
 }  // namespace weir::run

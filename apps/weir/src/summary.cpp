@@ -61,6 +61,7 @@ void add_outcomes(const v1::RunSummary& account, Summary& summary) {
   summary.stored_incomplete = count("stored_incomplete");
   summary.rejected = count("rejected");
   add_by_reason(account.counters(), "vetoed.", summary.vetoed);
+  add_by_reason(account.counters(), "throttled_ms.", summary.throttled_ms);
   add_by_reason(account.counters(), "discarded.", summary.discarded);
 }
 

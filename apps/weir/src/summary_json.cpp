@@ -143,6 +143,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("exit_status", summary.exit_status);
   object.emplace("offered", summary.offered);
   object.emplace("vetoed", object_of(summary.vetoed));
+  object.emplace("throttled_ms", object_of(summary.throttled_ms));
   object.emplace("triggered", summary.triggered);
   object.emplace("stored", summary.stored);
   object.emplace("stored_incomplete", summary.stored_incomplete);

@@ -62,6 +62,9 @@ void add_slices(const Summary& summary, Page& page) {
     row("offered", summary.offered, {});
     page.line("vetoed", "{:>{}}{}", grouped(total_of(summary.vetoed)), width, in_brackets(summary.vetoed));
   }
+  for (const auto& [reason, ms] : summary.throttled_ms) {
+    page.line("held up", "{:>{}.1f} s by {}", static_cast<double>(ms) / 1000, width, reason);
+  }
   row("triggered", summary.triggered, {});
   std::string stored = share(summary.stored, summary.triggered);
   if (summary.stored_incomplete > 0)

@@ -1,6 +1,10 @@
 #include "weir_catch.hpp"
 #include <weir/run/records.hpp>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 namespace weir::run {
 namespace {
 
@@ -21,6 +25,27 @@ TEST_CASE("a run number that has files already is passed over") {
         RunNumber(3));
   CHECK(free_run_number(RunNumber(5), {"run-000001-begin.yaml"}) == RunNumber(5));
   CHECK(free_run_number(RunNumber(1), {"run-1", "running-000001-x", "run-x", "log"}) == RunNumber(1));
+}
+
+TEST_CASE("a record is written whole or not at all, and what was there before stays") {
+  const std::string folder = (std::filesystem::temp_directory_path() / "weir-records-test").string();
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/end.json";
+  CHECK(write_file(path, "one"));
+  std::filesystem::create_directory(path + ".writing");  // in the way, as a full disk is
+  CHECK_FALSE(write_file(path, "two"));
+  std::string text;
+  CHECK(std::getline(std::ifstream(path), text));
+  CHECK(text == "one");
+  std::filesystem::remove_all(path + ".writing");
+  CHECK(write_file(path, "three"));
+  CHECK(std::getline(std::ifstream(path), text));
+  CHECK(text == "three");
+  CHECK(write_file("/dev/null", "no file"));
+  CHECK_FALSE(write_file("/dev/full", "no file"));
+  CHECK_FALSE(write_file(folder + "/none/end.json", "no folder"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a plugin that is in no folder is not located") {

@@ -1,5 +1,6 @@
 #include <weir/assignment/node_tables.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 
 #include <algorithm>
 
@@ -30,6 +31,7 @@ void DcmTable::give_back(NodeIndex dcm) {
   --states_[dcm.value].assigned;
   ++views_[dcm.value].credits_free;
   ++credits_free_;
+  if (planted(Planted::double_credit)) ++views_[dcm.value].credits_free;
 }
 
 void DcmTable::revoke(NodeIndex dcm, SliceId slice, Attempt attempt) {

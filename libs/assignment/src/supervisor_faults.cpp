@@ -1,5 +1,6 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +34,9 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   dcms_.leave(dcm);
   renew_destinations();
   throttles_.set(Role::dcm, dcm, false, {});
-  collect([dcm](const SliceEntry& entry) { return entry.dcm == dcm; });
+  collect([dcm](const SliceEntry& entry) {
+    return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
+  });
   const std::uint64_t slices = scratch_.size();
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
     SliceEntry* entry = book_.find(*slice);

@@ -1,5 +1,6 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 
 #include <algorithm>
 
@@ -133,6 +134,11 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
       entry != nullptr && entry->live() && entry->dcm == dcm && entry->attempt == decision.attempt;
   if (!own) {
     dcms_.redeem(dcm, decision.slice, decision.attempt);
+    if (planted(Planted::confirm_two_attempts) && decision.verdict == Verdict::accept && entry != nullptr) {
+      out.of(dcm).confirm.push_back(
+          {decision.slice, decision.attempt, StoreEpoch(7), NodeIndex(0), Answer::store});
+      return;
+    }
     ++ledger_.decisions_refused;
     answer(dcm, decision.slice, decision.attempt, Answer::refused, out);
     return;
@@ -209,6 +215,9 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
   }
   entry.state = SliceState::confirmed;
   entry.epoch = StoreEpoch(entry.confirmations++);
+  if (planted(Planted::forget_epoch)) entry.epoch = StoreEpoch(0);
+  if (planted(Planted::clear_early))
+    out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Outcome::stored});
   entry.copy_attempt = entry.attempt;
   entry.copy_writer = entry.writer;
   entry.since = now;

@@ -1,5 +1,6 @@
 #include "output_file.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 #include <weir/storage/run_store.hpp>
 
 #include <algorithm>
@@ -108,7 +109,7 @@ StoreResult RunStore::judge(ConstBytes record, const Known* known, const SliceRe
   if (head.run != config_.run) return StoreResult::wrong_run;
   if (known != nullptr) {
     if (head.epoch < known->epoch) return StoreResult::stale_epoch;
-    if (head.epoch == known->epoch) {
+    if (head.epoch == known->epoch && !planted(Planted::store_twice)) {
       if (!known->copy) return StoreResult::stale_epoch;
       if (head.attempt != known->attempt) return StoreResult::epoch_conflict;
     }
@@ -118,7 +119,7 @@ StoreResult RunStore::judge(ConstBytes record, const Known* known, const SliceRe
   if (known == nullptr) {
     return unsettled() < config_.unsettled_max ? StoreResult::accepted : StoreResult::unsettled_full;
   }
-  if (head.epoch == known->epoch) return StoreResult::duplicate;
+  if (head.epoch == known->epoch && !planted(Planted::store_twice)) return StoreResult::duplicate;
   const bool one_more_dead = known->copy && dead_.size() >= config_.dead_copies_max;
   return one_more_dead ? StoreResult::dead_list_full : StoreResult::accepted;
 }
@@ -361,7 +362,8 @@ void RunStore::on_file_failed(File& file) {
 }
 
 void RunStore::acknowledge_durable(File& file) {
-  const std::uint64_t durable_end = file.output.durable_end();
+  const std::uint64_t durable_end =
+      planted(Planted::acknowledge_unsynced) ? file.output.size() : file.output.durable_end();
   while (!file.waiting.empty() && file.waiting.front().end <= durable_end) {
     const File::Waiting& waiting = file.waiting.front();
     if (!waiting.duplicate && !file.index[waiting.index].dead) stored_.add(waiting.slice.slice);

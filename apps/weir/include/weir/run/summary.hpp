@@ -88,8 +88,9 @@ struct Summary {
   std::uint64_t stored = 0;
   std::uint64_t stored_incomplete = 0;  // among the stored
   std::uint64_t rejected = 0;
-  Counts vetoed;     // by reason
-  Counts discarded;  // by reason
+  Counts vetoed;        // by reason
+  Counts throttled_ms;  // how long a node held the triggers up, by its reason
+  Counts discarded;     // by reason
 
   Counts fragments;  // by what became of them; every name of fragment_outcomes() is there
   Counts fragments_missing;

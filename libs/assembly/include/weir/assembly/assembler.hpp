@@ -116,6 +116,8 @@ class Assembler {
 
   [[nodiscard]] Slice* find(SliceId slice, Attempt attempt);
   [[nodiscard]] std::size_t open_count() const { return slices_.size(); }
+  // No slice is open, and none is left that a fragment is still being received into.
+  [[nodiscard]] bool is_empty() const { return slices_.empty() && draining_.empty(); }
   [[nodiscard]] bool is_open(SliceId slice) const { return slices_.contains(slice); }  // whatever attempt
   [[nodiscard]] bool full() const { return slices_.size() >= settings_.slices_max; }
   [[nodiscard]] const std::vector<SourceInfo>& sources() const { return sources_; }
