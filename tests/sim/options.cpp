@@ -41,7 +41,8 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_flag("--quiet", options.quiet, "print failures and the sum only");
   app.add_option("--only", options.only, "of the seed's faults only these, by number")->delimiter(',');
   app.add_flag("--no-faults", options.no_faults, "none of the seed's faults");
-  app.add_option("--planted", options.planted, "a planted bug, or all of them in turn (builds with WEIR_PLANTED_BUGS)");
+  app.add_option("--planted", options.planted,
+                 "a planted bug, or all of them in turn (builds with WEIR_PLANTED_BUGS)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

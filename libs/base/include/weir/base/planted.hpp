@@ -10,24 +10,24 @@ namespace weir {
 
 enum class Planted : std::uint8_t {
   none,
-  drop_acknowledgement,   // a writer does not tell the supervisor of some stored slices
-  acknowledge_unsynced,   // a writer acknowledges what it appended and did not sync
-  lose_lease,             // some slices of a DCM that left stay with it
-  forget_clear,           // some settled slices are not cleared in the readouts
-  clear_early,            // slices are cleared when confirmed, not when stored
-  double_credit,          // a decision gives two credits back
-  accept_late,            // a fragment that was given up is taken when it comes
-  confirm_two_attempts,   // the decision of an attempt that was taken back is confirmed, too
-  forget_epoch,           // a confirmation to another writer keeps the store epoch
-  never_release,          // some slices' memory is not given back
-  release_early,          // a slice's memory is given back while it is on its way to the writer
-  forget_missing,         // a fragment that is missing is not marked so
-  forget_request,         // after a reconnect a readout is not asked again
-  forget_shipment,        // after a reconnect a writer is not sent again what it has not acknowledged
-  store_twice,            // a writer stores what it has already
-  believe_torn_records,   // a restarted writer takes damaged records for stored
-  forget_journal,         // some outcomes are not in the supervisor's journal
-  never_release_grants,   // a writer's grants are not given back
+  drop_acknowledgement,  // a writer does not tell the supervisor of some stored slices
+  acknowledge_unsynced,  // a writer acknowledges what it appended and did not sync
+  lose_lease,            // some slices of a DCM that left stay with it
+  forget_clear,          // some settled slices are not cleared in the readouts
+  clear_early,           // slices are cleared when confirmed, not when stored
+  double_credit,         // a decision gives two credits back
+  accept_late,           // a fragment that was given up is taken when it comes
+  confirm_two_attempts,  // the decision of an attempt that was taken back is confirmed, too
+  forget_epoch,          // a confirmation to another writer keeps the store epoch
+  never_release,         // some slices' memory is not given back
+  release_early,         // a slice's memory is given back while it is on its way to the writer
+  forget_missing,        // a fragment that is missing is not marked so
+  forget_request,        // after a reconnect a readout is not asked again
+  forget_shipment,       // after a reconnect a writer is not sent again what it has not acknowledged
+  store_twice,           // a writer stores what it has already
+  believe_torn_records,  // a restarted writer takes damaged records for stored
+  forget_journal,        // some outcomes are not in the supervisor's journal
+  never_release_grants,  // a writer's grants are not given back
 };
 constexpr std::size_t kPlanted = 19;
 
