@@ -24,6 +24,20 @@ const Layers& layers() {
   return kLayers;
 }
 
+// Literals that follow each other are one.
+std::string joined(const std::string& code) {
+  std::string out;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const std::size_t next = code[i] == '"' ? code.find_first_not_of(" \n", i + 1) : code.npos;
+    if (next != code.npos && next > i + 1 && code[next] == '"') {
+      i = next;
+    } else {
+      out += code[i];
+    }
+  }
+  return out;
+}
+
 std::string listed(const Breaches& breaches) {
   std::string text;
   for (const auto& breach : breaches) text += breach + "\n";
@@ -56,6 +70,30 @@ TEST_CASE("nothing sleeps to synchronise") { CHECK(listed(check_no_sleep(tree())
 TEST_CASE("every source is built") { CHECK(listed(check_no_orphans(tree())) == ""); }
 
 TEST_CASE("every library says what it is") { CHECK(listed(check_readmes(tree(), layers())) == ""); }
+
+TEST_CASE("every row of the fault table names a test that there is") {
+  std::ifstream file(WEIR_SOURCE_DIR "/docs/reliability.md", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  constexpr std::string_view kMark = "_test: ";
+  std::size_t rows = 0;
+  for (const std::string_view line : lines_of(text)) {
+    const std::size_t cell = line.rfind("| ", line.size() - 3);
+    const std::size_t mark = line.find(kMark, cell == line.npos ? 0 : cell);
+    if (!line.starts_with("| ") || cell == line.npos || mark == line.npos) continue;
+    ++rows;
+    const std::string name = "/" + std::string(line.substr(cell + 2, mark - cell - 2)) + "_test.cpp";
+    std::string sentence(line.substr(mark + kMark.size()));
+    sentence.resize(sentence.rfind(" |"));
+    const bool there = std::ranges::any_of(tree(), [&](const auto& source) {
+      return source.first.ends_with(name) &&
+             joined(source.second).find("\"" + sentence + "\"") != std::string::npos;
+    });
+    INFO(line);
+    CHECK(there);
+  }
+  constexpr std::size_t kRowsMin = 50;
+  CHECK(rows >= kRowsMin);
+}
 
 TEST_CASE("nothing is left for later in the text") { CHECK(listed(check_nothing_left(tree())) == ""); }
 

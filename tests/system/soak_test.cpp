@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
-#include <thread>
 
 namespace {
 
@@ -47,8 +46,11 @@ class Tormentor {
   Tormentor(FarmRun& run, std::mt19937_64& random) : run_(run), random_(random) {}
 
   void hurt_one() {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100 + random_() % 700));
-    wake_those_due(false);
+    const auto never = [this] {
+      wake_those_due(false);
+      return false;
+    };
+    (void)wait_until(never, Seconds(0.1 + static_cast<double>(random_() % 700) / 1000));
     constexpr const char* kNames[] = {"supervisor", "readout-0", "readout-1", "dcm-0", "dcm-1",
                                       "dcm-2",      "writer-0",  "writer-1",  "dcm-0", "writer-0"};
     const std::string name = kNames[random_() % std::size(kNames)];
