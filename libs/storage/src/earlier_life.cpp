@@ -1,6 +1,5 @@
 #include "mapped_file.hpp"
 #include <weir/base/crc32c.hpp>
-#include <weir/base/planted.hpp>
 #include <weir/storage/earlier_life.hpp>
 #include <weir/storage/format.hpp>
 #include <weir/storage/recover.hpp>

@@ -1,5 +1,6 @@
 #include "mapped_file.hpp"
 #include <weir/base/crc32c.hpp>
+#include <weir/base/planted.hpp>
 #include <weir/storage/run_file_reader.hpp>
 
 #include <algorithm>
@@ -84,7 +85,8 @@ std::optional<Failure> RunFileReader::load(Reading reading) {
     footer_.reset();
     entries_.clear();
     dead_copies_.clear();
-    scan(unfinished_ || reading == Reading::records ? Check::fragments : Check::meta);
+    const bool whole = unfinished_ || reading == Reading::records;
+    scan(whole && !planted(Planted::believe_torn_records) ? Check::fragments : Check::meta);
   }
   order();
   mark_dead(dead_copies_);
