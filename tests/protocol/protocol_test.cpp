@@ -64,6 +64,7 @@ std::vector<Named> single_faults(Scenario base) {
           with(slices + "a readout dies", base, [](Scenario& s) { s.readout_crashes = 1; }),
           with(slices + "a writer dies", base, [](Scenario& s) { s.writer_crashes = 1; }),
           with(slices + "a writer's connection is lost", base, [](Scenario& s) { s.writer_links_lost = 1; }),
+          with(slices + "the supervisor dies", base, [](Scenario& s) { s.supervisor_crashes = 1; }),
           with(slices + "a data connection is lost", base, [](Scenario& s) { s.data_links_lost = 1; })};
 }
 
@@ -77,7 +78,8 @@ std::vector<Named> pairs_of_faults(std::uint8_t writers, std::uint8_t ticks, boo
                                {"DCM's connection", &Scenario::links_lost},
                                {"writer dies", &Scenario::writer_crashes},
                                {"writer's connection", &Scenario::writer_links_lost},
-                               {"data connection", &Scenario::data_links_lost}};
+                               {"data connection", &Scenario::data_links_lost},
+                               {"supervisor dies", &Scenario::supervisor_crashes}};
   std::vector<Named> all;
   for (std::size_t a = 0; a < std::size(kFaults); ++a) {
     for (std::size_t b = a; b < std::size(kFaults); ++b) {

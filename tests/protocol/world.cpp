@@ -85,19 +85,20 @@ Row row_of(const CopyNotice& notice) {
 }  // namespace
 
 World::World(const Scenario& scenario)
-    : machine_(settings(scenario), from_outside(), std::make_unique<MostCredits>()) {
+    : machine_(std::make_unique<SupervisorMachine>(settings(scenario), from_outside(),
+                                                   std::make_unique<MostCredits>())) {
   farm_.left = scenario;
   const Now now{0, 1};
-  machine_.start(now);
-  for (std::uint8_t i = 0; i < scenario.readouts; ++i) machine_.readout_joined(node(i), Incarnation(1), 0);
+  machine_->start(now);
+  for (std::uint8_t i = 0; i < scenario.readouts; ++i) machine_->readout_joined(node(i), Incarnation(1), 0);
   for (std::uint8_t i = 0; i < scenario.dcms; ++i) {
-    machine_.dcm_joined(node(i), Incarnation(1), scenario.credits, 0, farm_.actions);
+    machine_->dcm_joined(node(i), Incarnation(1), scenario.credits, 0, farm_.actions);
   }
   for (std::uint8_t i = 0; i < scenario.writers; ++i) {
-    machine_.writer_joined(node(i), Incarnation(1), 0, farm_.actions);
+    machine_->writer_joined(node(i), Incarnation(1), 0, farm_.actions);
   }
   for (std::uint8_t i = 0; i < scenario.slices; ++i) {
-    if (!machine_.offer({SliceId(i), {}, {}}, now, farm_.actions).taken) breaks("a trigger was not taken");
+    if (!machine_->offer({SliceId(i), {}, {}}, now, farm_.actions).taken) breaks("a trigger was not taken");
   }
 }
 
@@ -170,12 +171,12 @@ void World::take_notice(const Move& move) {
   switch (move.kind) {
     case Kind::supervisor_misses_dcm:
       farm_.to_dcm[move.a].lose_listener();
-      machine_.dcm_left(node(move.a), farm_.now, farm_.actions);
+      machine_->dcm_left(node(move.a), farm_.now, farm_.actions);
       farm_.dirty = true;
       break;
     case Kind::supervisor_misses_writer:
       farm_.to_writer[move.a].lose_listener();
-      machine_.writer_left(node(move.a), farm_.now, farm_.actions);
+      machine_->writer_left(node(move.a), farm_.now, farm_.actions);
       farm_.dirty = true;
       break;
     case Kind::dcm_misses_supervisor:
@@ -192,9 +193,9 @@ void World::take_notice(const Move& move) {
       break;
     case Kind::dcm_joins: {
       Connection& link = farm_.to_dcm[move.a];
-      if (link.listener) machine_.dcm_left(node(move.a), farm_.now, farm_.actions);
+      if (link.listener) machine_->dcm_left(node(move.a), farm_.now, farm_.actions);
       link = {};
-      machine_.dcm_joined(node(move.a), Incarnation(1), farm_.left.credits, farm_.now, farm_.actions);
+      machine_->dcm_joined(node(move.a), Incarnation(1), farm_.left.credits, farm_.now, farm_.actions);
       farm_.dirty = true;
       break;
     }
@@ -206,7 +207,7 @@ void World::take_notice(const Move& move) {
 // ---- the supervisor
 
 void World::pass() {
-  machine_.tick({farm_.now, 1}, farm_.actions);
+  machine_->tick({farm_.now, 1}, farm_.actions);
   farm_.dirty = false;
   for (const Announcement& announcement : farm_.actions.announce) {
     for (std::uint8_t i = 0; i < farm_.left.readouts; ++i) {
@@ -289,7 +290,7 @@ void World::decision_arrives(std::uint8_t dcm) {
     batch.push_back(
         {SliceId(row.slice), Attempt(row.attempt), verdict, static_cast<DiscardReason>(row.reason), false});
   }
-  machine_.decisions(node(dcm), batch, farm_.now, farm_.actions);
+  machine_->decisions(node(dcm), batch, farm_.now, farm_.actions);
   farm_.dirty = true;
 }
 
@@ -298,7 +299,7 @@ void World::stored_arrives(std::uint8_t writer) {
   for (const Row& row : farm_.to_writer[writer].to_listener.receive()) {
     batch.push_back({SliceId(row.slice), Attempt(row.attempt), StoreEpoch(row.epoch)});
   }
-  machine_.stored(node(writer), batch, farm_.actions);
+  machine_->stored(node(writer), batch, farm_.actions);
   farm_.dirty = true;
 }
 
@@ -316,6 +317,9 @@ void World::take_fault(const Move& move) {
     case Kind::readout_crashes:
       --left.readout_crashes;
       return crash_readout(move.a);
+    case Kind::supervisor_crashes:
+      --left.supervisor_crashes;
+      return crash_supervisor(move.a != 0);
     case Kind::link_breaks:
       --left.links_lost;
       return take_notice({move.b == 0 ? Kind::supervisor_misses_dcm : Kind::dcm_misses_supervisor, move.a});
@@ -333,15 +337,34 @@ void World::take_fault(const Move& move) {
 
 void World::crash_readout(std::uint8_t readout) {
   for (Held& held : farm_.readouts[readout]) held = held == Held::fragment ? Held::lost : held;
-  machine_.readout_left(node(readout), farm_.now);
-  machine_.readout_joined(node(readout), Incarnation(2), farm_.now);
+  machine_->readout_left(node(readout), farm_.now);
+  machine_->readout_joined(node(readout), Incarnation(2), farm_.now);
   farm_.dirty = true;
+}
+
+// What it did in a pass is in its journal before anybody hears of it.
+void World::crash_supervisor(bool loses_sent) {
+  const RunState journal = machine_->state();
+  machine_ = std::make_unique<SupervisorMachine>(settings(farm_.left), from_outside(),
+                                                 std::make_unique<MostCredits>());
+  farm_.actions = {};
+  machine_->resume(journal, 0, {farm_.now, 1}, farm_.actions);
+  farm_.dirty = true;
+  const auto lose = [loses_sent](Connection& link) {
+    link.lose_listener();
+    if (loses_sent) link.to_connector.clear();
+  };
+  for (std::uint8_t i = 0; i < farm_.left.dcms; ++i) lose(farm_.to_dcm[i]);
+  for (std::uint8_t i = 0; i < farm_.left.writers; ++i) lose(farm_.to_writer[i]);
+  for (std::uint8_t i = 0; i < farm_.left.readouts; ++i) {
+    machine_->readout_joined(node(i), Incarnation(1), farm_.now);
+  }
 }
 
 // ---- promises
 
 void World::check() {
-  const std::string_view broken = machine_.broken_invariant();
+  const std::string_view broken = machine_->broken_invariant();
   if (!broken.empty()) breaks(std::string(broken));
   for (const Fate& fate : farm_.fates) {
     if (!fate.settled || fate.outcome != Outcome::stored) continue;
@@ -351,7 +374,7 @@ void World::check() {
 }
 
 std::string World::unsettled() const {
-  if (machine_.in_flight() > 0) return "a slice is never settled";
+  if (machine_->in_flight() > 0) return "a slice is never settled";
   for (std::uint8_t slice = 0; slice < farm_.left.slices; ++slice) {
     const Fate& fate = farm_.fates[slice];
     if (!fate.settled) return "a slice has no fate";
@@ -366,7 +389,7 @@ std::string World::unsettled() const {
       if (farm_.dcms[dcm].slots[slice].phase != Slot::Phase::none) return "a DCM holds a slice for ever";
     }
   }
-  for (const DcmView& dcm : machine_.dcms()) {
+  for (const DcmView& dcm : machine_->dcms()) {
     if (dcm.credits_free != dcm.credits) return "a credit does not come back";
   }
   return {};
@@ -375,10 +398,11 @@ std::string World::unsettled() const {
 // ---- the fingerprint
 
 void World::append_state(std::vector<std::uint64_t>& out) const {
-  machine_.append_state(farm_.now, out);
+  machine_->append_state(farm_.now, out);
   const Scenario& left = farm_.left;
   out.insert(out.end(), {left.dcm_crashes, left.writer_crashes, left.readout_crashes, left.links_lost,
-                         left.writer_links_lost, left.data_links_lost, left.ticks, farm_.dirty ? 1U : 0U});
+                         left.writer_links_lost, left.data_links_lost, left.supervisor_crashes, left.ticks,
+                         farm_.dirty ? 1U : 0U});
   Pipe actions;
   std::vector<Row> rows;
   for (const NodeIndex dcm : farm_.actions.touched) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,9 @@ struct Scenario {
   std::uint8_t links_lost = 0;         // supervisor - DCM
   std::uint8_t writer_links_lost = 0;  // supervisor - writer
   std::uint8_t data_links_lost = 0;    // DCM - writer
-  std::uint8_t ticks = 0;              // of time, two of which end a lease and the patience with a writer
-  bool gathers = true;                 // the supervisor may take several inputs before it acts
+  std::uint8_t supervisor_crashes = 0;
+  std::uint8_t ticks = 0;  // of time, two of which end a lease and the patience with a writer
+  bool gathers = true;     // the supervisor may take several inputs before it acts
   Planted planted = Planted::nothing;
 };
 
@@ -74,6 +76,7 @@ struct Move {
     link_breaks,         // supervisor - DCM a; b: who notices first
     writer_link_breaks,  // supervisor - writer a; likewise
     data_link_breaks,    // DCM a - writer b; c: likewise
+    supervisor_crashes,  // and goes on from its journal; a: whether what it had just sent is lost
     time_passes
   };
   Kind kind = Kind::supervisor_pass;
@@ -125,7 +128,9 @@ struct Connection {
 class World {
  public:
   explicit World(const Scenario& scenario);
-  World(const World& other) : machine_(other.machine_.twin()), farm_(other.farm_) {}
+  World(const World& other)
+      : machine_(std::make_unique<assignment::SupervisorMachine>(other.machine_->twin())),
+        farm_(other.farm_) {}
   World& operator=(const World&) = delete;
 
   // What can happen now, faults included.
@@ -215,10 +220,11 @@ class World {
   void crash_dcm(std::uint8_t dcm);
   void crash_writer(std::uint8_t writer, std::uint8_t survivors);
   void crash_readout(std::uint8_t readout);
+  void crash_supervisor(bool loses_sent);
   void breaks(std::string what);
   void check();
 
-  assignment::SupervisorMachine machine_;
+  std::unique_ptr<assignment::SupervisorMachine> machine_;
   Farm farm_;
 };
 

@@ -38,6 +38,7 @@ std::string describe(const Move& move) {
                                     "the connection breaks of DCM",
                                     "the connection breaks of writer",
                                     "the data connection breaks of DCM",
+                                    "crashes: supervisor",
                                     "time passes"};
   return std::string(kNames[static_cast<std::size_t>(move.kind)]) + " " + std::to_string(move.a) + " (" +
          std::to_string(move.b) + ", " + std::to_string(move.c) + ")";
@@ -46,7 +47,7 @@ std::string describe(const Move& move) {
 void World::moves(std::vector<Move>& out) const {
   out.clear();
   usual_moves(out);
-  const bool stuck = out.empty() && machine_.in_flight() > 0;
+  const bool stuck = out.empty() && machine_->in_flight() > 0;
   fault_moves(out);
   // When all wait for it, time passes for nothing.
   if (farm_.left.ticks > 0 || stuck) out.push_back({Kind::time_passes});
@@ -131,6 +132,11 @@ void World::fault_moves(std::vector<Move>& out) const {
       out.push_back({Kind::writer_link_breaks, writer, 0});
       out.push_back({Kind::writer_link_breaks, writer, 1});
     }
+  }
+  // Between two passes: what it has not taken in by then is as lost as what was on its way.
+  if (left.supervisor_crashes > 0 && !farm_.dirty) {
+    out.push_back({Kind::supervisor_crashes, 0});
+    out.push_back({Kind::supervisor_crashes, 1});
   }
   for (std::uint8_t readout = 0; readout < left.readouts && left.readout_crashes > 0; ++readout) {
     out.push_back({Kind::readout_crashes, readout});

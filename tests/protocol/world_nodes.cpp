@@ -11,6 +11,18 @@ using assignment::DiscardReason;
 using assignment::Outcome;
 using assignment::Verdict;
 
+namespace {
+
+// What a DCM says of an attempt that it does not have, or gives up.
+Row lost(std::uint8_t slice, std::uint8_t attempt) {
+  Row row{Row::Kind::decide, slice, attempt};
+  row.code = static_cast<std::uint8_t>(Verdict::failed);
+  row.reason = static_cast<std::uint8_t>(DiscardReason::lost);
+  return row;
+}
+
+}  // namespace
+
 void Pipe::send(std::vector<Row> message) {
   for (Row& row : message) row.last = &row == &message.back();
   rows_.insert(rows_.end(), message.begin(), message.end());
@@ -59,6 +71,7 @@ void World::orders_arrive(std::uint8_t dcm) {
       slot.attempt = row.attempt;
       slot.unfiltered = row.code != 0;
     } else {
+      if (slot.blocked) forgotten.push_back(lost(row.slice, slot.blocked_attempt));
       slot.blocked = true;
       slot.blocked_attempt = row.attempt;
       slot.blocked_unfiltered = row.code != 0;
@@ -74,10 +87,7 @@ void World::confirm(std::uint8_t dcm, const Row& row, std::vector<Row>& answers)
   const auto answer = static_cast<Answer>(row.code);
   if (!found) {
     if (answer != Answer::store || farm_.left.planted == Planted::keeps_silent) return;
-    Row lost{Row::Kind::decide, row.slice, row.attempt};
-    lost.code = static_cast<std::uint8_t>(Verdict::failed);
-    lost.reason = static_cast<std::uint8_t>(DiscardReason::lost);
-    answers.push_back(lost);
+    answers.push_back(lost(row.slice, row.attempt));
     return;
   }
   if (slot.phase != Slot::Phase::decided && slot.phase != Slot::Phase::storing) return;
@@ -203,9 +213,9 @@ void World::fates_arrive(std::uint8_t writer) {
 void World::join_writer(std::uint8_t writer) {
   Connection& link = farm_.to_writer[writer];
   const NodeIndex index(writer);
-  if (link.listener) machine_.writer_left(index, farm_.now, farm_.actions);
+  if (link.listener) machine_->writer_left(index, farm_.now, farm_.actions);
   link = {};
-  machine_.writer_joined(index, Incarnation(1), farm_.now, farm_.actions);
+  machine_->writer_joined(index, Incarnation(1), farm_.now, farm_.actions);
   farm_.dirty = true;
   if (farm_.left.planted == Planted::says_nothing_again) return;
   std::vector<Row> again;

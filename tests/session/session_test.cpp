@@ -469,6 +469,47 @@ TEST_CASE(
   CHECK(watcher.summary.balanced());
 }
 
+TEST_CASE("a DCM that is given a third attempt while the first is open gives the second one back") {
+  const Quiet quiet;
+  Rig rig(with_nodes(1, 1, 1));
+  TalkerDoor door(rig.network(), 19'000);
+  rig.start("dcm-0");
+  rig.turn(20);
+  REQUIRE(door.talkers().size() == 1);
+  Talker& dcm = *door.talkers().front();
+  v1::Hello greeting;
+  greeting.set_version(wire::kVersion);
+  greeting.set_role(v1::ROLE_SUPERVISOR);
+  greeting.set_name("supervisor");
+  greeting.set_farm("session");
+  dcm.say(wire::FrameType::hello, greeting);
+  v1::Control begin;
+  begin.mutable_begin_run()->set_run(1);
+  dcm.say(begin);
+  rig.turn(2);
+  for (const std::uint32_t attempt : {0U, 1U, 2U}) {
+    v1::Control assign;
+    assign.mutable_assign()->add_slice(5);
+    assign.mutable_assign()->add_attempt(attempt);
+    dcm.say(assign);
+    rig.turn(2);
+  }
+  bool given_back = false;
+  for (const Talker::Heard& heard : dcm.take_heard()) {
+    v1::Control message;
+    if (heard.header.type != wire::FrameType::control ||
+        !message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size())) ||
+        !message.has_decide() || message.decide().attempt_size() == 0) {
+      continue;
+    }
+    const v1::Decide& decide = message.decide();
+    if (decide.attempt(0) != 1) continue;
+    given_back = decide.slice(0) == 5 && decide.verdict(0) == v1::VERDICT_FAILED &&
+                 decide.failures(0).reason() == "lost";
+  }
+  CHECK(given_back);
+}
+
 TEST_CASE("a readout refuses a frame that asks for more sources than there are") {
   const Quiet quiet;
   Rig rig(with_nodes(1, 1, 1));

@@ -5,6 +5,8 @@
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -187,4 +189,36 @@ TEST_CASE("a run can be replayed from its own run files, bit for bit") {
   read(second, bytes[1]);
   CHECK(bytes[0].size() == 200);
   CHECK((bytes[0] == bytes[1]));
+}
+
+TEST_CASE("the file of a killed writer is recovered into a closed one with all that was acknowledged") {
+  const TemporaryFolder folder;
+  FarmRun run(
+      folder, config_file("event-building.yaml"),
+      sets({"trigger.mode=rate", "trigger.rate_hz=1000", "run.restart=never", "run.drain_timeout_s=1"}));
+  REQUIRE(run.wait_for_data(3'000'000));
+  REQUIRE(run.send_signal("writer-0", SIGKILL));
+  const FarmEnd end = run.finish();
+  INFO(describe(end));
+  CHECK(end.status == 1);  // no writer is left
+  CHECK(end.summary.imbalance() == "");
+  const std::string part = folder / "out/run-000001-writer-0-0000.weir.part";
+  const std::string made = folder / "out/run-000001-writer-0-0000.weir";
+
+  const CommandEnd unclosed = run_command(folder, "weir", {"file", "verify", part});
+  CHECK(unclosed.status == 3);
+  CHECK_THAT(unclosed.out, Catch::ContainsSubstring("sound, but not closed"));
+  CHECK_THAT(unclosed.out, Catch::ContainsSubstring("weir file recover"));
+  const CommandEnd recovered = run_command(folder, "weir", {"file", "recover", "--json", part});
+  CHECK(recovered.status == 0);
+  const auto report = boost::json::parse(recovered.out);
+  CHECK(report.at("slices").to_number<std::uint64_t>() >= end.summary.count("stored"));
+  CHECK(report.at("damaged") == 0);
+  CHECK(run_command(folder, "weir", {"file", "verify", made}).status == 0);
+  CHECK(run_command(folder, "weir", {"file", "recover", part}).status == 2);
+  std::filesystem::remove(part);
+  const StoredRun stored(folder / "out");
+  CHECK(stored.problems() == "");
+  CHECK(stored.ids().size() == report.at("slices").to_number<std::uint64_t>());
+  CHECK(check_dummy_data(stored).wrong == "");
 }

@@ -76,7 +76,7 @@ struct FrontEndFarm {
   // `weir emit` for this farm, to its end.
   CommandEnd emit(std::vector<std::string> arguments) {
     // What is sent before the readouts listen is lost, and nobody knows of it.
-    REQUIRE(run->wait_for_log("supervisor", "run begins"));
+    for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run begins"));
     std::vector<std::string> line{"emit",      config_file("udp.yaml"),
                                   "--set",     "source.parameters.port=" + std::to_string(port),
                                   "--trigger", "127.0.0.1:" + std::to_string(run->trigger_port())};

@@ -137,12 +137,25 @@ void DcmNode::open_assigned() {
     if (pushing_) drop_unbound(next.slice);
     if (assembler_->is_open(next.slice)) {
       // An earlier attempt of it is still with the filter, or on its way to a writer. The lease goes on.
-      blocked_.insert_or_assign(next.slice, std::move(next));
+      block(std::move(next));
     } else {
       open(std::move(next));
     }
     assigned_.pop_front();
   }
+}
+
+// Of two attempts that wait the later one counts. The other's credit comes back with its decision alone.
+void DcmNode::block(assembly::Assignment assignment) {
+  const auto [waiting, first] = blocked_.try_emplace(assignment.slice, assignment);
+  if (first) return;
+  v1::Control message;
+  message.mutable_decide()->add_slice(assignment.slice.value);
+  message.mutable_decide()->add_attempt(waiting->second.attempt.value);
+  message.mutable_decide()->add_verdict(v1::VERDICT_FAILED);
+  message.mutable_decide()->add_failures()->set_reason("lost");
+  if (supervisor_.ready()) supervisor_.send(message);
+  waiting->second = std::move(assignment);
 }
 
 void DcmNode::open(assembly::Assignment assignment) {

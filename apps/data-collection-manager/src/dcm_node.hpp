@@ -95,6 +95,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
 
   // A slice's way
   void open_assigned();
+  void block(assembly::Assignment assignment);
   void open(assembly::Assignment assignment);
   Work& open_slice(assembly::Assignment assignment);
   void filter_completed();

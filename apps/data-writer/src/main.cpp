@@ -1,5 +1,6 @@
 #include <weir/node/main.hpp>
 #include <weir/storage/file_disk.hpp>
+#include <weir/storage/folder.hpp>
 #include <weir/writer/node.hpp>
 
 #include <spawn.h>
@@ -7,7 +8,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 
@@ -59,7 +59,10 @@ int main(int argc, char** argv) {
   return weir::node::run_node_main(argc, argv, weir::messages::Role::writer,
                                    "weir-writer: stores accepted slices",
                                    [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
-                                     std::filesystem::create_directories(setup.farm.run().out());
+                                     const std::string& out = setup.farm.run().out();
+                                     if (auto failure = weir::storage::make_folder(out)) {
+                                       throw std::runtime_error("run.out: " + failure->detail);
+                                     }
                                      return std::make_unique<WriterProcess>(setup, loop);
                                    });
 }

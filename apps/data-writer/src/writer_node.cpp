@@ -88,6 +88,7 @@ void WriterNode::pass(TimeNs now_ns) {
   if (run_begun_ || ended_without_run_) supervisor_.tick(environment_.network, now_ns);
   store_.flush(now_ns);
   store_.tick(now_ns);
+  disk_watch_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);
   close_when_told();
   send_acknowledgements();
   send_grants();
@@ -229,8 +230,14 @@ v1::Report WriterNode::make_report(bool final) {
   }
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
-  report.set_state(blocked_.empty() ? "running" : "blocked: " + blocked_);
+  report.set_state(state());
   return report;
+}
+
+std::string WriterNode::state() const {
+  if (!blocked_.empty()) return "blocked: " + blocked_;
+  const DurationNs stalled = disk_watch_.stalled();
+  return stalled == 0 ? "running" : "the disk stalls since " + std::to_string(stalled / kSecond) + " s";
 }
 
 // ---- DCMs

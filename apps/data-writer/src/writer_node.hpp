@@ -2,6 +2,7 @@
 
 #include <weir/messages/peer.hpp>
 #include <weir/node/supervisor_client.hpp>
+#include <weir/storage/disk_watch.hpp>
 #include <weir/storage/grant_book.hpp>
 #include <weir/storage/run_store.hpp>
 #include <weir/wire/batch.hpp>
@@ -48,6 +49,7 @@ class WriterNode final : public node::Node,
   void on_supervisor_ready() override;
   void tell_throttle();
   void give_up_closing();
+  [[nodiscard]] std::string state() const;
 
   // DCMs
   std::string check_hello(const messages::PeerInfo& info) override;
@@ -87,6 +89,7 @@ class WriterNode final : public node::Node,
   std::vector<storage::Grant> new_grants_;
   std::string blocked_;  // why, while the disk refuses
   std::string blocked_detail_;
+  storage::DiskWatch disk_watch_;
   TimeNs close_until_ns_ = 0;  // the run is over: so long the disk may refuse
   std::string unclosed_;       // why a file stays a .part
   bool throttle_sent_ = false;

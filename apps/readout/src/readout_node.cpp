@@ -154,6 +154,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   // Slices from before this process took part: nobody can have their data.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));
+  spdlog::info("run begins first_slice={}", begin.first_slice());
 }
 
 Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Control& message) {

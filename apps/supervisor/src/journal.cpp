@@ -309,6 +309,7 @@ void Journal::write_state(const JournalledRun& run) {
   const auto written = store_->replace(frame_);
   if (!written) return give_up(written.error());
   begun_ = true;
+  lost_ = false;
   bytes_ = 0;
   offered_ = ledger.offered;
 }
@@ -414,7 +415,9 @@ void Journal::append(const v1::JournalEntry& entry) {
 }
 
 void Journal::give_up(const std::string& why) {
-  std::exchange(store_, nullptr)->abandon();
+  begun_ = false;
+  if (std::exchange(lost_, true)) return;
+  store_->abandon();
   failure_ = why;
 }
 

@@ -39,12 +39,12 @@ struct JournalledRun {
 [[nodiscard]] std::optional<JournalledRun> read_journal(ConstBytes bytes);
 
 // Writes a run down as it goes. When something cannot be written the journal is abandoned, for a run must not
-// be resumed from half of it, and the reason is kept. Without a store it does nothing.
+// be resumed from half of it; it begins again with the next state that can be written. Without a store it
+// does nothing.
 class Journal {
  public:
   explicit Journal(JournalStore* store) : store_(store) {}
 
-  [[nodiscard]] bool on() const { return store_ != nullptr; }
   // Replaces what is there: at the run's begin, and when the journal has grown (see is_long()). Before the
   // first time nothing is written.
   void write_state(const JournalledRun& run);
@@ -59,7 +59,9 @@ class Journal {
   void remove();
 
   [[nodiscard]] bool is_long() const { return bytes_ > kLong; }
-  // Why there is no journal any more; once.
+  // There is none at present, for want of room perhaps.
+  [[nodiscard]] bool lost() const { return lost_; }
+  // Why it was lost; once.
   [[nodiscard]] std::string take_failure() { return std::exchange(failure_, {}); }
 
  private:
@@ -70,6 +72,7 @@ class Journal {
 
   JournalStore* store_;
   bool begun_ = false;
+  bool lost_ = false;
   std::uint64_t bytes_ = 0;
   std::uint64_t offered_ = 0;  // when last written
   std::string failure_;

@@ -61,6 +61,7 @@ class JournalFile final : public JournalStore {
     }
     close_file();
     file_ = file;
+    ::unlink(broken().c_str());
     return {};
   }
 

@@ -7,6 +7,11 @@
 #include <stdexcept>
 
 namespace weir::supervisor {
+namespace {
+
+constexpr DurationNs kJournalRetry = kSecond;
+
+}  // namespace
 
 void SupervisorNode::resume_run() {
   if (environment_.journal == nullptr) return;
@@ -76,11 +81,12 @@ void SupervisorNode::write_state() {
 }
 
 void SupervisorNode::keep_journal() {
-  if (journal_.is_long()) write_state();
+  const bool again = journal_.lost() && now_ns_ >= journal_retry_ns_;
+  if (journal_.is_long() || again) write_state();
+  if (again && !journal_.lost()) spdlog::info("journal goes on");
+  if (journal_.lost() && now_ns_ >= journal_retry_ns_) journal_retry_ns_ = now_ns_ + kJournalRetry;
   const std::string why = journal_.take_failure();
-  if (why.empty()) return;
-  spdlog::error("journal abandoned reason=\"{}\"", why);
-  faults_text_.push_back(why + ": from then on the run would have ended with its supervisor");
+  if (!why.empty()) spdlog::error("journal lost reason=\"{}\"", why);
 }
 
 void SupervisorNode::note_fault(const std::string& fault) {

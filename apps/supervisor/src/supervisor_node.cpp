@@ -394,6 +394,8 @@ void SupervisorNode::finish() {
       note_fault(member.name + " gave no final report in time");
     }
   }
+  if (journal_.lost())
+    note_fault("the run's journal could not be written: nobody could have gone on with it");
   v1::Control& message = account_.emplace();
   *message.mutable_summary() = make_summary();
   for (messages::Peer* watcher : watchers_) watcher->send(message);

@@ -84,6 +84,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   assignment::ThrottleTimes throttle_times_;
   assignment::Actions actions_;
   Journal journal_;
+  TimeNs journal_retry_ns_ = 0;
   messages::Door door_;
   messages::Door trigger_door_;
   std::vector<messages::Peer*> watchers_;  // control

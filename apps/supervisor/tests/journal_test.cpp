@@ -315,7 +315,7 @@ TEST_CASE("joins, last words, the stop and faults are read back, and stand in th
   }
 }
 
-TEST_CASE("a journal that cannot be written is abandoned, once, with its reason") {
+TEST_CASE("a journal that cannot be written is abandoned with its reason, and goes on when there is room") {
   MemoryStore store;
   Journal journal(&store);
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
@@ -324,10 +324,14 @@ TEST_CASE("a journal that cannot be written is abandoned, once, with its reason"
   CHECK(store.abandoned);
   CHECK(journal.take_failure() == "no space");
   CHECK(journal.take_failure() == "");
-  CHECK(!journal.on());
+  CHECK(journal.lost());
   const auto size = store.bytes.size();
+  store.full = false;
   journal.write_stop("b");
-  CHECK(store.bytes.size() == size);
+  CHECK(store.bytes.size() == size);  // a gap is not written over
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "b", false, {}});
+  CHECK(!journal.lost());
+  CHECK(read_journal(store.bytes)->stop == "b");
 }
 
 TEST_CASE("a journal's file is replaced as a whole, appended to, and cannot be read once abandoned") {

@@ -30,11 +30,11 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   book_.for_each_known([&](const SliceEntry& entry) { entries.push_back(&entry); });
   std::sort(entries.begin(), entries.end(),
             [](const SliceEntry* a, const SliceEntry* b) { return a->slice < b->slice; });
-  append(out, {next_slice_.value, entries.size()});
+  append(out, {next_slice_.value, resumed_below_.value, entries.size()});
   for (const SliceEntry* entry : entries) {
     // What is past its time is as old as its time.
     const bool waits = entry->state == SliceState::assigned || entry->state == SliceState::confirmed;
-    const DurationNs oldest = std::max(settings_.lease_ns, settings_.writer_ack_ns);
+    const DurationNs oldest = entry->state == SliceState::confirmed ? patience(*entry) : settings_.lease_ns;
     append_entry(*entry, waits ? static_cast<std::uint64_t>(std::min(now - entry->since, oldest)) : 0, out);
   }
   const TimeNs scan_in = next_scan_ == INT64_MAX ? -1 : std::max<TimeNs>(0, next_scan_ - now);

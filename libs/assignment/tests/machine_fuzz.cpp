@@ -85,7 +85,8 @@ class Player {
 
   void end() {
     machine_.request_stop(now_);
-    for (int i = 0; i < 4; ++i) {
+    // The drain goes on for as long as something is settled: each slice once, some by leases that run out.
+    for (std::uint32_t i = 0; i < 2 * settings_.in_flight_max + 4; ++i) {
       now_ += settings_.drain_ns;
       machine_.tick({now_, 1}, actions_);
       actions_.clear();

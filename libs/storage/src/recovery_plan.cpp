@@ -301,7 +301,8 @@ class Planner {
     report.bytes_out = out_size_;
   }
 
-  // As the reader does: what a dead list names, and all but the highest store epoch of a slice.
+  // As the reader does: what a dead list names, all but the highest store epoch of a slice, and a copy that
+  // came again.
   void mark_dead() {
     std::sort(entries_.begin(), entries_.end(), [](const IndexEntry& a, const IndexEntry& b) {
       return std::tie(a.slice, a.epoch, a.offset) < std::tie(b.slice, b.epoch, b.offset);
@@ -310,6 +311,17 @@ class Planner {
     for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
       if (highest == nullptr || highest->slice != entry->slice) highest = &*entry;
       if (entry->epoch < highest->epoch) entry->dead = true;
+    }
+    const auto is_again = [](const IndexEntry& a, const IndexEntry& b) {
+      return std::tie(a.slice, a.epoch, a.attempt) == std::tie(b.slice, b.epoch, b.attempt);
+    };
+    const IndexEntry* kept = nullptr;
+    for (IndexEntry& entry : entries_) {
+      if (kept != nullptr && is_again(*kept, entry)) {
+        entry.dead = true;
+      } else if (!entry.dead) {
+        kept = &entry;
+      }
     }
     for (const DeadCopy& copy : dead_) {
       auto at = std::lower_bound(entries_.begin(), entries_.end(), copy.slice,

@@ -85,8 +85,9 @@ std::optional<Failure> RunFileReader::load(Reading reading) {
     footer_.reset();
     entries_.clear();
     dead_copies_.clear();
-    const bool whole = unfinished_ || reading == Reading::records;
-    scan(whole && !planted(Planted::believe_torn_records) ? Check::fragments : Check::meta);
+    const bool strict =
+        (unfinished_ || reading == Reading::records) && !planted(Planted::believe_torn_records);
+    scan(strict ? Check::fragments : Check::meta);
   }
   order();
   mark_dead(dead_copies_);

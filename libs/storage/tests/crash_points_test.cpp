@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 using namespace weir;
@@ -283,6 +284,47 @@ TEST_CASE("any system call that fails once costs nothing, and nothing is acknowl
   }
   std::printf("%llu faults at %llu system calls\n", static_cast<unsigned long long>(points),
               static_cast<unsigned long long>(calls));
+}
+
+TEST_CASE(
+    "a recovery that fails or ends at any system call leaves the original alone, and a whole new file or "
+    "none") {
+  const TemporaryFolder from(TemporaryFolder::in_memory());
+  const std::string original = from / "run-000007-writer-0-0000.weir.part";
+  Rig rig;
+  rig.start();
+  for (std::uint64_t i = 1; i <= 9; ++i) (void)rig.put(plan_of(i));
+  rig.pass(kSecond);
+  const Buffer bytes = rig.disk.files().begin()->second.bytes;
+  std::ofstream(original, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()) - 100);
+  const auto size = std::filesystem::file_size(original);
+  std::uint64_t points = 0;
+  for (std::uint64_t call = 0; call < 30; ++call) {
+    for (const Fault fault :
+         {Fault::no_space, Fault::io, Fault::short_write, Fault::stop, Fault::stop_within}) {
+      CAPTURE(call, static_cast<int>(fault));
+      const TemporaryFolder folder(TemporaryFolder::in_memory());
+      SimulatedFiles files(folder.path());
+      files.plan({{call, fault}}, call);
+      const std::string out = folder / "new.weir";
+      const auto report = recover(original, out, files);
+      const bool stopped = files.stopped();
+      points += files.calls() > call ? 1 : 0;
+      if (!report && !stopped) REQUIRE(std::filesystem::is_empty(folder.path()));
+      files.crash(Loss::any_part);
+      if (report) REQUIRE(std::filesystem::exists(out));
+      if (std::filesystem::exists(out)) {
+        const auto file = RunFileReader::open(out);
+        REQUIRE(file);
+        REQUIRE(verify(*file).sound());
+        REQUIRE(file->live().count == 8);
+      }
+      REQUIRE(std::filesystem::file_size(original) == size);
+    }
+  }
+  REQUIRE(points > 30);
+  std::printf("%llu faults and ends of a recovery\n", static_cast<unsigned long long>(points));
 }
 
 TEST_CASE("faults, an end, a restart and another end, at random calls, lose nothing that was acknowledged") {

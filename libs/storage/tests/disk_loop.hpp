@@ -9,8 +9,10 @@ namespace weir::storage::test {
 
 // A disk and the loop that it wakes.
 struct Loop {
+  explicit Loop(SystemCalls& calls = operating_system()) : disk([this] { woken.release(); }, calls) {}
+
   std::counting_semaphore<> woken{0};
-  FileDisk disk{[this] { woken.release(); }};
+  FileDisk disk;
 
   void wait_for(const std::function<bool()>& done, ports::DiskHandler& handler) {
     while (!done()) {

@@ -1,11 +1,15 @@
 #include "disk_loop.hpp"
+#include "forwarded_calls.hpp"
 #include "store_rig.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/earlier_life.hpp>
 #include <weir/storage/file_command.hpp>
+#include <weir/storage/folder.hpp>
 #include <weir/storage/verify.hpp>
 
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -78,6 +82,74 @@ TEST_CASE("the disk says what is wrong with which path") {
   CHECK(events.seen[5].error == ports::DiskError::exists);
   CHECK(events.seen[7].error == ports::DiskError::none);
   CHECK(contents(folder / "taken") == "mine");
+}
+
+TEST_CASE("a file system without a rename that replaces nothing publishes by a second name") {
+  struct LikeNfs : ForwardedCalls {
+    int rename_noreplace(const std::string&, const std::string&) override {
+      errno = EINVAL;
+      return -1;
+    }
+  };
+  const TemporaryFolder folder;
+  LikeNfs calls;
+  Loop loop(calls);
+  Events events;
+  std::ofstream(folder / "taken") << "mine";
+  loop.disk.create(kFile, folder / "a.part", 1);
+  loop.disk.publish(kFile, folder / "taken", 2);
+  loop.disk.truncate(kFile, 0, 3);
+  loop.disk.publish(kFile, folder / "a", 4);
+  loop.wait_for([&] { return events.seen.size() == 4; }, events);
+  CHECK(events.seen[1].error == ports::DiskError::exists);
+  CHECK(events.seen[3].error == ports::DiskError::none);
+  CHECK(std::filesystem::exists(folder / "a"));
+  CHECK_FALSE(std::filesystem::exists(folder / "a.part"));
+  CHECK(contents(folder / "taken") == "mine");
+}
+
+TEST_CASE("a device that takes nothing and says nothing counts as full") {
+  struct TakesNothing : ForwardedCalls {
+    ssize_t pwritev(int, const iovec*, int, off_t) override { return 0; }
+  };
+  const TemporaryFolder folder;
+  TakesNothing calls;
+  Loop loop(calls);
+  Events events;
+  loop.disk.create(kFile, folder / "a.part", 1);
+  const auto owner = std::make_shared<Buffer>(text("bytes"));
+  loop.disk.append(kFile, {*owner}, owner, 2);
+  loop.wait_for([&] { return events.seen.size() == 2; }, events);
+  CHECK(events.seen[1].error == ports::DiskError::no_space);
+}
+
+TEST_CASE("the output folder is made with all above it, and their names are put on disk") {
+  struct Noted : ForwardedCalls {
+    std::vector<std::string> opened;
+    int error = 0;
+    int open_directory(const std::string& path) override {
+      opened.push_back(path);
+      return ForwardedCalls::open_directory(path);
+    }
+    int fsync(int descriptor) override {
+      errno = error;
+      return error == 0 ? ForwardedCalls::fsync(descriptor) : -1;
+    }
+  };
+  const TemporaryFolder folder;
+  Noted calls;
+  CHECK_FALSE(make_folder(folder / "a/b/", calls));
+  CHECK(std::filesystem::is_directory(folder / "a/b"));
+  REQUIRE(calls.opened.size() >= 3);
+  CHECK(calls.opened[0] == folder / "a");
+  CHECK(calls.opened[1] == folder.path());
+  CHECK_FALSE(make_folder(folder / "a/b"));
+  calls.error = EIO;
+  const auto refused = make_folder(folder / "c", calls);
+  REQUIRE(refused);
+  CHECK_THAT(refused->detail, ContainsSubstring(folder.path() + ": cannot sync the folder"));
+  std::ofstream(folder / "file") << "mine";
+  CHECK_THAT(make_folder(folder / "file")->detail, ContainsSubstring("cannot make the folder"));
 }
 
 TEST_CASE("a full device blocks the store with its reason") {

@@ -202,6 +202,21 @@ TEST_CASE("damage in the middle costs the records it is in, named, and those beh
   CHECK(recovery.report.cuts[1].source == fragment.record.source);
 }
 
+TEST_CASE("of a copy that stands in a file twice one is live when it is recovered") {
+  Rig rig;
+  rig.start();
+  (void)rig.put({.slice = 1});
+  CHECK(rig.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
+  const SliceId slice(1);
+  rig.store.settle({&slice, 1});
+  CHECK(rig.put({.slice = 1}) == StoreResult::accepted);
+  rig.pass(kSecond);
+  const Recovery recovery = recovered(rig.disk.files().begin()->second.bytes);
+  check_good(bytes_of(recovery), recovery.report);
+  CHECK(recovery.report.live.count == 1);
+  CHECK(recovery.report.slices == 2);
+}
+
 TEST_CASE("a file whose header is damaged is recovered by its records and its name") {
   const Buffer whole = whole_file();
   const auto reference = RunFileReader::from_bytes(whole, "whole.weir");
@@ -233,4 +248,43 @@ TEST_CASE("an empty file of a writer gives an empty run file; a stranger's is re
   Buffer newer = whole_file();
   newer[8] = std::byte{9};
   CHECK(plan_recovery(newer, kPart).error().error == StorageError::bad_version);
+}
+
+TEST_CASE("every flipped byte of a file of every kind is found, and named where it lies in a slice") {
+  const Buffer good = whole_file();
+  const auto reference = RunFileReader::from_bytes(good, "whole.weir");
+  const bool closed = GENERATE(true, false);
+  CAPTURE(closed);
+  // Not closed: all but index and footer, as a killed writer leaves it.
+  const std::size_t size = closed ? good.size() : reference->footer()->index_offset;
+  const std::string path = closed ? "whole.weir" : kPart;
+  for (std::size_t byte = 0; byte < size; ++byte) {
+    CAPTURE(byte);
+    Buffer bad(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
+    bad[byte] ^= static_cast<std::byte>(1U + byte % 255);
+    const auto file = RunFileReader::from_bytes(bad, path);
+    if (!file) {
+      REQUIRE(byte < reference->header().length);
+      continue;
+    }
+    const VerifyReport report = verify(*file);
+    const IndexEntry* entry = nullptr;
+    for (const IndexEntry& e : reference->entries()) {
+      if (byte >= e.offset && byte < e.offset + kRecordHeadLength + e.length) entry = &e;
+    }
+    // Where a file has no index, a damaged head of the last record is its torn end.
+    REQUIRE((!report.sound() || report.torn_bytes > 0));
+    if (entry == nullptr || report.torn_bytes > 0) continue;
+    const bool in_head = byte < entry->offset + kRecordHeadLength;
+    if (closed) REQUIRE(report.problems[0].slice == entry->slice);
+    if (!closed && !in_head) REQUIRE(report.problems[0].offset >= entry->offset);
+    const auto view = reference->slice(*entry);
+    for (std::size_t i = 0; i < view->fragment_count(); ++i) {
+      const FragmentView fragment = view->fragment(i);
+      const auto start = static_cast<std::size_t>(fragment.bytes.data() - good.data());
+      if (byte < start || byte >= start + fragment.bytes.size()) continue;
+      REQUIRE(report.problems[0].slice == entry->slice);
+      REQUIRE(report.problems[0].source == fragment.record.source);
+    }
+  }
 }

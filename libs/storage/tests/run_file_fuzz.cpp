@@ -1,4 +1,5 @@
 #include <weir/base/crc32c.hpp>
+#include <weir/storage/recover.hpp>
 #include <weir/storage/verify.hpp>
 
 #include <cstdlib>
@@ -25,6 +26,18 @@ void read_file(ConstBytes bytes) {
   files.push_back(std::move(*file));
   resolve_copies(files);
   (void)verify_copies(files);
+}
+
+// Whatever is recovered is good.
+void recover_file(ConstBytes bytes) {
+  const auto recovery = plan_recovery(bytes, "run-000001-fuzz-0000.weir.part");
+  if (!recovery) return;
+  const RecoveryReport& report = recovery->report;
+  if (report.bytes_kept + report.bytes_replaced + report.bytes_cut != bytes.size()) std::abort();
+  std::vector<std::byte> made;
+  for (const ConstBytes piece : recovery->pieces) made.insert(made.end(), piece.begin(), piece.end());
+  const auto file = RunFileReader::from_bytes(made, "recovered");
+  if (!file || !file->closed() || !verify(*file).sound()) std::abort();
 }
 
 void seal(std::vector<std::byte>& bytes, std::size_t crc_at, std::size_t from, std::size_t to) {
@@ -58,8 +71,10 @@ void mend(std::vector<std::byte>& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ConstBytes bytes(reinterpret_cast<const std::byte*>(data), size);
   read_file(bytes);
+  recover_file(bytes);
   std::vector<std::byte> good(bytes.begin(), bytes.end());
   mend(good);
   read_file(good);
+  recover_file(good);
   return 0;
 }

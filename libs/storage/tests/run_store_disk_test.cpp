@@ -1,5 +1,6 @@
 #include "store_rig.hpp"
 #include "weir_catch.hpp"
+#include <weir/storage/disk_watch.hpp>
 #include <weir/storage/grant_book.hpp>
 #include <weir/storage/verify.hpp>
 
@@ -264,4 +265,17 @@ TEST_CASE("a disk that stalls for 30 s keeps what is queued within its bound, an
   rig.close();
   CHECK(rig.seen.stored.size() == slice);
   check_whole_run(rig, slice);
+}
+
+TEST_CASE("a disk that has something to do and does nothing for a second stalls, until it does something") {
+  DiskWatch watch;
+  watch.look(false, 100, 10 * kSecond);
+  watch.look(false, 100, 20 * kSecond);
+  CHECK(watch.stalled() == 0);
+  watch.look(true, 100, 20 * kSecond + 900 * kMillisecond);
+  CHECK(watch.stalled() == 0);
+  watch.look(true, 100, 50 * kSecond);
+  CHECK(watch.stalled() == 30 * kSecond);
+  watch.look(true, 200, 51 * kSecond);
+  CHECK(watch.stalled() == 0);
 }

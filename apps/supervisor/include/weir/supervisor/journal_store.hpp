@@ -23,7 +23,7 @@ class JournalStore {
   [[nodiscard]] virtual Expected<void, std::string> replace(ConstBytes bytes) = 0;
   // The run is over: nothing is left.
   virtual void remove() = 0;
-  // It has a gap from here on, and nobody may go on with the run from it.
+  // It has a gap from here on, and nobody may go on with the run from it, until it is replaced.
   virtual void abandon() = 0;
 };
 
