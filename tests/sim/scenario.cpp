@@ -154,6 +154,12 @@ class FaultDraw {
     return fault;
   }
 
+  // Any but the supervisor's.
+  std::string machine() {
+    const auto one = mortal();
+    return one == "supervisor" ? dcm() : one;
+  }
+
  private:
   std::string readout() { return "readout-" + std::to_string(random_.below(scenario_.readouts)); }
   std::string dcm() { return "dcm-" + std::to_string(random_.below(scenario_.dcms)); }
@@ -240,6 +246,13 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   FaultDraw draw(scenario, limits, draws);
   const auto count = static_cast<std::size_t>(draws.between(0, limits.faults_max));
   while (scenario.faults.size() < count) scenario.faults.push_back(draw.draw());
+  // Machines share their power.
+  for (std::size_t i = 0; i < count; ++i) {
+    if (scenario.faults[i].kind != FaultKind::lose_machine || !draws.chance(400)) continue;
+    Fault other = scenario.faults[i];
+    other.who = draw.machine();
+    scenario.faults.push_back(other);
+  }
   std::sort(scenario.faults.begin(), scenario.faults.end(),
             [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });
   for (const Fault& fault : scenario.faults)

@@ -160,7 +160,7 @@ class Reader {
   }
 
   void take_join(const v1::JournalJoin& join) {
-    run_.joined[{join.role(), join.index()}] = join.incarnation();
+    run_.joined[{join.role(), join.index()}] = {join.incarnation(), join.first_slice()};
   }
 
   void take_pass(const v1::JournalPass& pass) {
@@ -293,11 +293,12 @@ void Journal::write_state(const JournalledRun& run) {
     out.set_writer(copy.writer.value);
     out.set_epoch(copy.epoch.value);
   }
-  for (const auto& [node, incarnation] : run.joined) {
+  for (const auto& [node, joined] : run.joined) {
     v1::JournalJoin& out = *state.add_joined();
     out.set_role(static_cast<v1::Role>(node.first));
     out.set_index(node.second);
-    out.set_incarnation(incarnation);
+    out.set_incarnation(joined.incarnation);
+    out.set_first_slice(joined.first_slice);
   }
   for (const v1::Report& report : run.reports) *state.add_reports() = report;
   state.set_stop(run.stop);
@@ -357,11 +358,12 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
   append(entry);
 }
 
-void Journal::write_join(messages::Role role, NodeIndex index, Incarnation incarnation) {
+void Journal::write_join(messages::Role role, NodeIndex index, const Joined& joined) {
   v1::JournalEntry entry;
   entry.mutable_join()->set_role(static_cast<v1::Role>(role));
   entry.mutable_join()->set_index(index.value);
-  entry.mutable_join()->set_incarnation(incarnation.value);
+  entry.mutable_join()->set_incarnation(joined.incarnation);
+  entry.mutable_join()->set_first_slice(joined.first_slice);
   append(entry);
 }
 

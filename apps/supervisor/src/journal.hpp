@@ -16,15 +16,20 @@
 
 namespace weir::supervisor {
 
+struct Joined {
+  std::uint64_t incarnation = 0;
+  std::uint64_t first_slice = 0;  // that this process can have
+};
+
 // A run, as far as it was written down.
 struct JournalledRun {
   RunNumber run;
   std::string farm;
   UtcNs begun_utc = 0;
   assignment::RunState state;
-  std::map<std::pair<int, std::uint32_t>, std::uint64_t> joined;  // role and index -> incarnation, the last
-  std::vector<v1::Report> reports;                                // last words
-  std::string stop;                                               // the run drains, why
+  std::map<std::pair<int, std::uint32_t>, Joined> joined;  // by role and index; the last process
+  std::vector<v1::Report> reports;                         // last words
+  std::string stop;                                        // the run drains, why
   bool reporting = false;
   std::vector<std::string> faults;
 };
@@ -45,7 +50,7 @@ class Journal {
   void write_state(const JournalledRun& run);
   // Before anybody is told of it.
   void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger);
-  void write_join(messages::Role role, NodeIndex index, Incarnation incarnation);
+  void write_join(messages::Role role, NodeIndex index, const Joined& joined);
   void write_report(const v1::Report& report);
   void write_stop(const std::string& reason);
   void write_reporting();

@@ -38,13 +38,13 @@ void SupervisorNode::restore(const JournalledRun& run) {
   note_fault("the supervisor was restarted: " + std::to_string(run.state.open.size()) +
              " slice(s) given out anew");
   machine_.resume(run.state, already, now(), actions_);
-  for (const auto& [node, incarnation] : run.joined) {
+  for (const auto& [node, joined] : run.joined) {
     Member* member = roster_.find(static_cast<messages::Role>(node.first),
                                   NodeIndex(static_cast<std::uint16_t>(node.second)));
     if (member == nullptr) continue;
     member->was_there = true;
-    member->incarnation = Incarnation(incarnation);
-    member->first_slice = next_slice_;
+    member->incarnation = Incarnation(joined.incarnation);
+    member->first_slice = joined.first_slice;
   }
   for (const v1::Report& report : run.reports) roster_.recall(report);
   if (run.reporting) {
@@ -69,7 +69,8 @@ void SupervisorNode::write_state() {
   run.state = machine_.state();
   for (const Member& member : roster_.members()) {
     if (!member.was_there) continue;
-    run.joined[{static_cast<int>(member.role), member.index.value}] = member.incarnation.value;
+    run.joined[{static_cast<int>(member.role), member.index.value}] = {member.incarnation.value,
+                                                                       member.first_slice};
     if (member.has_report && member.report.final()) run.reports.push_back(member.report);
   }
   run.reports.insert(run.reports.end(), roster_.buried().begin(), roster_.buried().end());

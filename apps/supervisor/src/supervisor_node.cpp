@@ -154,9 +154,11 @@ void SupervisorNode::join(Member& member) {
   const bool same_process = member.was_there && member.incarnation == info.incarnation;
   // Its counters go on from where they were.
   if (same_process) roster_.unbury(member);
-  if (!same_process) journal_.write_join(member.role, member.index, info.incarnation);
-  if (!same_process)
-    member.first_slice = state_ == State::gathering ? setup_.farm.trigger().first_slice() : next_slice_;
+  if (!same_process) {
+    const bool first = state_ == State::gathering;
+    member.first_slice = first ? setup_.farm.trigger().first_slice() : next_slice_;
+    journal_.write_join(member.role, member.index, {info.incarnation.value, member.first_slice});
+  }
   member.incarnation = info.incarnation;
   member.was_there = true;
   member.share_sent = {};
