@@ -29,6 +29,7 @@ void SupervisorNode::resume_run() {
 
 void SupervisorNode::restore(const JournalledRun& run) {
   state_ = run.reporting ? State::reporting : State::running;
+  watched_ = true;  // perhaps: who watches may be slower to come back than the run is to end
   begun_utc_ = run.begun_utc;
   const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.begun_utc);
   begun_ns_ = first_trigger_ns_ = now_ns_ - already;

@@ -404,7 +404,8 @@ void SupervisorNode::finish() {
                static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);
   journal_.remove();
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
-  account_until_ns_ = watched_ ? now_ns_ + kAbsentPatience : now_ns_;
+  const DurationNs patience = watchers_.empty() ? kWatcherPatience : kAbsentPatience;
+  account_until_ns_ = watched_ ? now_ns_ + patience : now_ns_;
 }
 
 // A client that sends and does not read is not read from until it does.

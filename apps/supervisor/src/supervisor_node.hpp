@@ -15,8 +15,9 @@
 
 namespace weir::supervisor {
 
-constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
-constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are between two connections then
+constexpr DurationNs kReportPatience = 30 * kSecond;   // for the final reports
+constexpr DurationNs kAbsentPatience = kSecond;        // for nodes that are between two connections then
+constexpr DurationNs kWatcherPatience = 10 * kSecond;  // for who watched and cannot connect, with the account
 
 class SupervisorNode final : public node::Node, private messages::PeerHandler {
  public:
