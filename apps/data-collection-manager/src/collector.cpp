@@ -66,7 +66,7 @@ void Collector::forget(Slice& slice) {
     flows_[readout].late_fragments += part.owed_fragments;
     flows_[readout].late_bytes += part.owed_bytes;
   }
-  if (gathering->queued) std::erase(queue_, gathering);
+  if (std::exchange(gathering->queued, false)) std::erase(queue_, gathering);
   gathering->selection.reset();
   spare_.push_back(gathering);
 }
