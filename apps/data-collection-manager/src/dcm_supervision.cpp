@@ -209,6 +209,11 @@ v1::Report DcmNode::make_report(bool final) {
   counters["dcm.steps"] = counts_.steps;
   counters["dcm.output_events"] = counts_.output_events;
   counters["dcm.refused"] = counts_.refused;
+  if (final) {
+    assembler_->for_each_open([&](const assembly::Slice& slice) {
+      if (slice.phase == assembly::Phase::storing) ++counters["dcm.unheard"];
+    });
+  }
   counters["fragments.requested"] = fragments.requested;
   counters["fragments.received"] = fragments.received;
   counters["fragments.truncated"] = fragments.truncated;

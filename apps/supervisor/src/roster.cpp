@@ -19,6 +19,7 @@ assignment::DcmLedger dcm_ledger(const v1::Report& report) {
   ledger.rejected = node::sum_of(report, "rejected");
   ledger.stored = node::sum_of(report, "stored");
   ledger.discarded = node::sum_of(report, "discarded");
+  ledger.unheard = node::counter_of(report, "dcm.unheard");
   ledger.requested = node::counter_of(report, "fragments.requested");
   ledger.received = node::counter_of(report, "fragments.received");
   for (std::size_t i = 0; i < ledger.missing.size(); ++i) {

@@ -139,6 +139,10 @@ void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
   std::string copies = lost.empty() ? lost_counts(Role::writer, writers, faults) : lost;
   const auto drained_late =
       supervisor.discarded[static_cast<std::size_t>(DiscardReason::drain_timeout)].count;
+  std::uint64_t unheard = 0;
+  for (const DcmLedger& dcm : dcms) unheard += dcm.unheard;
+  if (copies.empty() && unheard > 0)
+    copies = std::to_string(unheard) + " acknowledgement(s) did not reach a DCM";
   if (copies.empty() && dead > 0) copies = "there are dead copies";
   if (copies.empty() && drained_late > 0) copies = "the time to drain was over";
   const SliceSum acknowledged = total(dcms, &DcmLedger::stored);

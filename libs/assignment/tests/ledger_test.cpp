@@ -160,6 +160,15 @@ TEST_CASE("dead copies on disk explain acknowledgements beyond the stored slices
   CHECK(wrong(run.result()) == "slices: acknowledged to DCMs, stored");
 }
 
+TEST_CASE("acknowledgements that a DCM did not hear before it ended make its equation a bound") {
+  Run run;
+  run.dcms[0].stored.remove(SliceId(2));
+  CHECK(wrong(run.result()) == "slices: acknowledged to DCMs, stored");
+  run.dcms[0].unheard = 1;
+  CHECK(wrong(run.result()) == "");
+  CHECK(run.result().balanced);
+}
+
 TEST_CASE("a stalled DCM that answered in the end leaves all equations exact") {
   Run run;
   run.faults.push_back({FaultKind::stalled, Role::dcm, NodeIndex(0), Incarnation(1), 0, 1});

@@ -52,6 +52,7 @@ struct DcmLedger {
   SliceSum rejected;           // rejects that were confirmed
   SliceSum stored;             // accepts that a writer has acknowledged
   SliceSum discarded;          // confirmed failures, and accepts that nobody stores
+  std::uint64_t unheard = 0;   // sent to a writer whose word had not come when the process ended
   // Fragments. Every requested one ends as received, missing or cancelled; the others come on top (a corrupt
   // one is received, too).
   std::uint64_t requested = 0;
