@@ -77,6 +77,7 @@ class Journal {
   std::uint64_t offered_ = 0;  // when last written
   std::string failure_;
   std::vector<std::byte> frame_;
+  v1::JournalEntry pass_entry_;
 };
 
 }  // namespace weir::supervisor

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <weir/assignment/ledger.hpp>
+
+#include <array>
+#include <cstddef>
+
+// What reading and writing a journal have in common.
+namespace weir::supervisor {
+
+// Each entry: its length and its CRC32C, 32 bits each, little-endian, and the bytes.
+constexpr std::size_t kJournalHead = 8;
+
+// In the order of JournalCounts.count: a new one goes to the end.
+constexpr std::array kJournalCounts = {
+    &assignment::SupervisorLedger::offered,           &assignment::SupervisorLedger::assignments,
+    &assignment::SupervisorLedger::unfiltered,        &assignment::SupervisorLedger::reopened,
+    &assignment::SupervisorLedger::leases_expired,    &assignment::SupervisorLedger::reconfirmed,
+    &assignment::SupervisorLedger::decisions_refused, &assignment::SupervisorLedger::decisions_repeated,
+    &assignment::SupervisorLedger::copies_taken,      &assignment::SupervisorLedger::acks_dead,
+    &assignment::SupervisorLedger::acks_repeated,     &assignment::SupervisorLedger::acks_unknown,
+    &assignment::SupervisorLedger::strangers,         &assignment::SupervisorLedger::restarts};
+
+}  // namespace weir::supervisor

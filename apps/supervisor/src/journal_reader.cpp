@@ -1,0 +1,237 @@
+// A journal, entry by entry, back to the run that it is of.
+#include "journal.hpp"
+#include "journal_format.hpp"
+#include <weir/base/crc32c.hpp>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace weir::supervisor {
+namespace {
+
+using assignment::OpenSlice;
+using assignment::Outcome;
+using assignment::SupervisorLedger;
+
+void take_counts(const v1::JournalCounts& counts, SupervisorLedger& ledger) {
+  for (std::size_t i = 0; i < kJournalCounts.size() && i < static_cast<std::size_t>(counts.count_size());
+       ++i) {
+    ledger.*kJournalCounts[i] = counts.count(static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < ledger.vetoed.size() && i < static_cast<std::size_t>(counts.vetoed_size()); ++i)
+    ledger.vetoed[i] = counts.vetoed(static_cast<int>(i));
+}
+
+SliceSum sum_of(const v1::SliceSum& sum) { return {sum.count(), sum.hash_sum()}; }
+
+template <class Id>
+Id id_of(std::uint32_t value) {
+  return Id(static_cast<std::uint16_t>(value));
+}
+
+template <class Column>
+auto cell(const Column& column, int row) {
+  using Value = std::decay_t<decltype(column[0])>;
+  return row < column.size() ? column[row] : Value{};
+}
+
+// Applies entries to the run that they are about.
+class Reader {
+ public:
+  bool apply(const v1::JournalEntry& entry) {
+    switch (entry.body_case()) {
+      case v1::JournalEntry::kState:
+        take_state(entry.state());
+        return true;
+      case v1::JournalEntry::kPass:
+        take_pass(entry.pass());
+        return begun_;
+      case v1::JournalEntry::kJoin:
+        take_join(entry.join());
+        return begun_;
+      case v1::JournalEntry::kReport:
+        run_.reports.push_back(entry.report());
+        return begun_;
+      case v1::JournalEntry::kStop:
+        run_.stop = entry.stop();
+        return begun_;
+      case v1::JournalEntry::kReporting:
+        run_.reporting = true;
+        return begun_;
+      case v1::JournalEntry::kFault:
+        run_.faults.push_back(entry.fault());
+        return begun_;
+      case v1::JournalEntry::BODY_NOT_SET:
+        break;
+    }
+    return false;
+  }
+
+  std::optional<JournalledRun> take() {
+    if (!begun_) return std::nullopt;
+    for (auto& [slice, open] : open_) {
+      if (open.confirmed) give_up_copy(open.slice);
+      run_.state.open.push_back(std::move(open.slice));
+    }
+    for (const auto& [key, copy] : given_up_) run_.state.given_up.push_back(copy);
+    return std::move(run_);
+  }
+
+ private:
+  struct Open {
+    OpenSlice slice;
+    bool confirmed = false;  // and not taken back
+  };
+  using CopyKey = std::tuple<SliceId, NodeIndex, StoreEpoch>;
+
+  void give_up_copy(const OpenSlice& slice) {
+    given_up_[{slice.slice, slice.copy_writer, slice.epoch}] = {slice.slice, slice.copy_writer, slice.epoch};
+  }
+
+  void take_state(const v1::JournalState& state) {
+    begun_ = true;
+    run_ = {};
+    run_.run = RunNumber(state.run());
+    run_.farm = state.farm();
+    run_.begun_utc = state.utc_ns();
+    run_.state.next_slice = SliceId(state.next_slice());
+    SupervisorLedger& ledger = run_.state.ledger;
+    take_counts(state.counts(), ledger);
+    ledger.triggered = sum_of(state.triggered());
+    ledger.stored_incomplete = sum_of(state.stored_incomplete());
+    ledger.rejected = sum_of(state.rejected());
+    for (const v1::SliceSum& sum : state.stored_by()) {
+      ledger.stored_by.push_back(sum_of(sum));
+      ledger.stored += ledger.stored_by.back();
+    }
+    for (int i = 0; i < state.discarded_size() && i < static_cast<int>(ledger.discarded.size()); ++i)
+      ledger.discarded[static_cast<std::size_t>(i)] = sum_of(state.discarded(i));
+    open_.clear();
+    for (const v1::JournalState::Open& open : state.open()) take_open(open);
+    given_up_.clear();
+    for (const v1::JournalState::GivenUp& copy : state.given_up()) {
+      const auto writer = id_of<NodeIndex>(copy.writer());
+      const auto epoch = id_of<StoreEpoch>(copy.epoch());
+      given_up_[{SliceId(copy.slice()), writer, epoch}] = {SliceId(copy.slice()), writer, epoch};
+    }
+    for (const v1::JournalJoin& join : state.joined()) take_join(join);
+    run_.reports.assign(state.reports().begin(), state.reports().end());
+    run_.stop = state.stop();
+    run_.reporting = state.reporting();
+    run_.faults.assign(state.faults().begin(), state.faults().end());
+  }
+
+  void take_open(const v1::JournalState::Open& open) {
+    OpenSlice& slice = open_[SliceId(open.slice())].slice;
+    slice.slice = SliceId(open.slice());
+    slice.info = {open.time_ns(), open.duration_ns(), TriggerType(open.type())};
+    const auto* bytes = reinterpret_cast<const std::byte*>(open.payload().data());
+    slice.payload.assign(bytes, bytes + open.payload().size());
+    slice.assigned = open.assigned();
+    slice.attempt = id_of<Attempt>(open.attempt());
+    slice.kills = static_cast<std::uint8_t>(open.kills());
+    slice.confirmations = static_cast<std::uint16_t>(open.confirmations());
+    slice.epoch = id_of<StoreEpoch>(open.epoch());
+    slice.copy_attempt = id_of<Attempt>(open.copy_attempt());
+    slice.copy_writer = id_of<NodeIndex>(open.copy_writer());
+  }
+
+  void take_join(const v1::JournalJoin& join) {
+    run_.joined[{join.role(), join.index()}] = {join.incarnation(), join.first_slice()};
+  }
+
+  void take_pass(const v1::JournalPass& pass) {
+    take_triggers(pass);
+    for (int i = 0; i < pass.assigned_size(); ++i) {
+      const auto found = open_.find(SliceId(pass.assigned(i)));
+      if (found == open_.end()) continue;
+      Open& open = found->second;
+      if (std::exchange(open.confirmed, false)) give_up_copy(open.slice);
+      open.slice.attempt = id_of<Attempt>(cell(pass.assigned_attempt(), i));
+      open.slice.kills = static_cast<std::uint8_t>(cell(pass.kills(), i));
+    }
+    for (int i = 0; i < pass.confirmed_size(); ++i) {
+      const auto found = open_.find(SliceId(pass.confirmed(i)));
+      if (found == open_.end()) continue;
+      Open& open = found->second;
+      if (std::exchange(open.confirmed, true)) give_up_copy(open.slice);
+      open.slice.epoch = id_of<StoreEpoch>(cell(pass.epoch(), i));
+      open.slice.confirmations = static_cast<std::uint16_t>(open.slice.epoch.value + 1);
+      open.slice.copy_attempt = id_of<Attempt>(cell(pass.confirmed_attempt(), i));
+      open.slice.copy_writer = id_of<NodeIndex>(cell(pass.writer(), i));
+    }
+    for (int i = 0; i < pass.settled_size(); ++i) settle(pass, i);
+    if (pass.has_counts()) take_counts(pass.counts(), run_.state.ledger);
+  }
+
+  void take_triggers(const v1::JournalPass& pass) {
+    for (int i = 0; i < pass.triggered_size(); ++i) {
+      const SliceId slice(pass.triggered(i));
+      if (open_.contains(slice)) continue;  // announced again after a restart
+      Open& open = open_[slice];
+      open.slice.slice = slice;
+      open.slice.info = {cell(pass.time_ns(), i), pass.duration_ns(), TriggerType(cell(pass.type(), i))};
+      open.slice.assigned = true;  // perhaps it was: the next attempt is one that nobody has in any case
+      run_.state.ledger.triggered.add(slice);
+      run_.state.next_slice = std::max(run_.state.next_slice, slice.next());
+    }
+    for (const v1::JournalPass::Payload& payload : pass.payload()) {
+      if (payload.index() >= static_cast<std::uint32_t>(pass.triggered_size())) continue;
+      const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());
+      open_[SliceId(pass.triggered(static_cast<int>(payload.index())))].slice.payload.assign(
+          bytes, bytes + payload.bytes().size());
+    }
+  }
+
+  void settle(const v1::JournalPass& pass, int row) {
+    const SliceId slice(pass.settled(row));
+    const auto found = open_.find(slice);
+    if (found == open_.end()) return;
+    Open& open = found->second;
+    SupervisorLedger& ledger = run_.state.ledger;
+    const auto outcome = static_cast<Outcome>(cell(pass.outcome(), row));
+    if (outcome == Outcome::stored) {
+      const std::size_t writer = cell(pass.settled_writer(), row);
+      if (ledger.stored_by.size() <= writer) ledger.stored_by.resize(writer + 1);
+      ledger.stored.add(slice);
+      ledger.stored_by[writer].add(slice);
+      if (cell(pass.incomplete(), row)) ledger.stored_incomplete.add(slice);
+      given_up_.erase({slice, NodeIndex(static_cast<std::uint16_t>(writer)), open.slice.epoch});
+    } else {
+      if (open.confirmed) give_up_copy(open.slice);
+      const std::size_t reason = cell(pass.reason(), row);
+      if (outcome == Outcome::rejected) {
+        ledger.rejected.add(slice);
+      } else if (reason < ledger.discarded.size()) {
+        ledger.discarded[reason].add(slice);
+      }
+    }
+    open_.erase(found);
+  }
+
+  JournalledRun run_;
+  bool begun_ = false;
+  std::map<SliceId, Open> open_;
+  std::map<CopyKey, assignment::GivenUpCopy> given_up_;
+};
+
+}  // namespace
+
+std::optional<JournalledRun> read_journal(ConstBytes bytes) {
+  Reader reader;
+  while (bytes.size() >= kJournalHead) {
+    const std::size_t length = load_le<std::uint32_t>(bytes.data());
+    if (bytes.size() - kJournalHead < length) break;
+    const ConstBytes body = bytes.subspan(kJournalHead, length);
+    v1::JournalEntry entry;
+    if (crc32c(body) != load_le<std::uint32_t>(bytes.data() + sizeof(std::uint32_t)) ||
+        !entry.ParseFromArray(body.data(), static_cast<int>(length)) || !reader.apply(entry)) {
+      break;
+    }
+    bytes = bytes.subspan(kJournalHead + length);
+  }
+  return reader.take();
+}
+
+}  // namespace weir::supervisor
