@@ -6,16 +6,18 @@ namespace weir::node {
 
 SupervisorClient::SupervisorClient(const messages::PeerInfo& self, const messages::PeerLimits& limits,
                                    messages::PeerCounters& counters, const ports::Endpoint& supervisor,
-                                   DurationNs retry_ns, DurationNs report_ns, SupervisorEvents& events)
-    : events_(events), link_(self, *this, limits, counters, supervisor, retry_ns), report_ns_(report_ns) {}
+                                   DurationNs retry_ns, DurationNs report_ns, SupervisorEvents& events,
+                                   ReportSink* reports)
+    : events_(events),
+      reports_(reports),
+      link_(self, *this, limits, counters, supervisor, retry_ns),
+      report_ns_(report_ns) {}
 
 void SupervisorClient::tick(ports::Network& network, TimeNs now_ns) {
   link_.tick(network, now_ns);
   if (!link_.ready()) return;
   if (ending_ && !final_sent_ && events_.run_ended()) {
-    v1::Control message;
-    *message.mutable_report() = events_.make_report(true);
-    send(message);
+    report(true);
     final_sent_ = true;
   }
   if (final_sent_) {
@@ -24,9 +26,14 @@ void SupervisorClient::tick(ports::Network& network, TimeNs now_ns) {
   }
   if (now_ns < next_report_ns_) return;
   next_report_ns_ = now_ns + report_ns_;
+  report(false);
+}
+
+void SupervisorClient::report(bool final) {
   v1::Control message;
-  *message.mutable_report() = events_.make_report(false);
+  *message.mutable_report() = events_.make_report(final);
   send(message);
+  if (reports_ != nullptr) reports_->take(message.report());
 }
 
 void SupervisorClient::on_ready(messages::Peer& peer) {

@@ -32,7 +32,7 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
       environment_(std::move(environment)),
       supervisor_(setup_.identity, setup_.limits, peer_counters_, setup_.supervisor,
                   setup_.farm.network().reconnect_ms() * kMillisecond,
-                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this),
+                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports),
       memory_("weir-" + setup.identity.name, setup.farm.dcm().buffer_bytes()),
       pool_(memory_.bytes()) {
   const std::size_t readouts = setup_.plan.of_role(config::Role::readout).size();

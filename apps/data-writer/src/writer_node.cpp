@@ -54,7 +54,7 @@ WriterNode::WriterNode(const node::Setup& setup, Environment environment)
       door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
       supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
                   setup_.farm.network().reconnect_ms() * kMillisecond,
-                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this) {
+                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports) {
   now_ns_ = environment_.clock.now_ns();
   auto at = door_.open(environment_.network, setup_.listen);
   if (!at) throw std::runtime_error(at.error());

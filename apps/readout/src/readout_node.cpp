@@ -51,7 +51,7 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
       door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
       supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
                   setup_.farm.network().reconnect_ms() * kMillisecond,
-                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this) {
+                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports) {
   now_ns_ = environment_.clock.now_ns();
   if (front_end_) front_end_->attach(buffer_, *this);
   auto at = door_.open(environment_.network, setup_.listen);

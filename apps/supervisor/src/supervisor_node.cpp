@@ -236,7 +236,7 @@ Expected<void, wire::WireError> SupervisorNode::on_frame(messages::Peer& peer,
 Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer, const v1::Control& message) {
   const messages::Role role = peer.info().role;
   if (role == messages::Role::control && message.has_command()) {
-    take_command(message.command());
+    on_command(message.command());
     return {};
   }
   if (role == messages::Role::trigger && message.has_trigger()) {
@@ -322,7 +322,7 @@ void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer&
   peer.send(answer);
 }
 
-void SupervisorNode::take_command(const v1::Command& command) {
+void SupervisorNode::on_command(const v1::Command& command) {
   if (command.kind() == v1::Command::SHUTDOWN && account_) account_until_ns_ = now_ns_;
   if (command.kind() == v1::Command::STOP) stop(command.reason().empty() ? "stopped" : command.reason());
 }

@@ -27,6 +27,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] TimeNs wake_at_ns() const override;
   [[nodiscard]] bool finished() const override { return state_ == State::done; }
   void on_signal(std::string_view signal_name) override;
+  void on_command(const v1::Command& command) override;
   [[nodiscard]] std::string failure() const override { return failure_; }
   [[nodiscard]] std::string broken_invariant() override { return std::string(machine_.broken_invariant()); }
 
@@ -42,7 +43,6 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
   Expected<void, wire::WireError> take_decisions(Member& member, const v1::Decide& decide);
   void take_triggers(messages::Peer& peer, const v1::TriggerOffer& offer);
-  void take_command(const v1::Command& command);
 
   void join(Member& member);
   void leave(Member& member);

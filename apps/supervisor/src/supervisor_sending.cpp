@@ -212,7 +212,8 @@ void SupervisorNode::share_ports() {
 void SupervisorNode::send_status() {
   // A change of state is told at once: who watches must not take a process that dies in the run for one that
   // never came.
-  if (watchers_.empty() || (now_ns_ < next_status_ns_ && state_ == told_state_)) return;
+  if (watchers_.empty() && setup_.reports == nullptr) return;
+  if (now_ns_ < next_status_ns_ && state_ == told_state_) return;
   told_state_ = state_;
   next_status_ns_ = now_ns_ + setup_.farm.supervisor().status_interval_ms() * kMillisecond;
   constexpr const char* kStates[] = {"gathering", "running", "draining", "reporting", "done"};
@@ -225,6 +226,7 @@ void SupervisorNode::send_status() {
   }
   v1::Report& own = *status.add_nodes();
   own = make_report(false);
+  if (setup_.reports != nullptr) setup_.reports->take(own);
   for (messages::Peer* watcher : watchers_) {
     if (watcher->unsent_bytes() < kWatcherUnsentMax) watcher->send(message);
   }

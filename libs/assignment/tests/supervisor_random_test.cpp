@@ -288,13 +288,25 @@ class RandomFarm {
       if (cleared.outcome == Outcome::stored && !on_disk(cleared))
         fail("a slice was cleared before it was on disk");
     }
+    for (const CopyNotice& notice : actions_.copies) check_notice(notice);
     actions_.clear();
     told_ = machine_->state();
   }
 
-  bool on_disk(const Cleared& cleared) {
-    const auto& copies = writers_[cleared.writer.value].disk[cleared.slice.value];
-    return std::find(copies.begin(), copies.end(), Copy{cleared.attempt, cleared.epoch}) != copies.end();
+  template <class Row>
+  bool on_disk(const Row& row) {
+    const auto& copies = writers_[row.writer.value].disk[row.slice.value];
+    return std::find(copies.begin(), copies.end(), Copy{row.attempt, row.epoch}) != copies.end();
+  }
+
+  // What a writer is told of a copy that it has: the one that settled its slice lives, any other is dead.
+  void check_notice(const CopyNotice& notice) {
+    if (!on_disk(notice)) return;
+    const auto fate = settled_.find(notice.slice.value);
+    const bool lives = fate != settled_.end() && fate->second.outcome == Outcome::stored &&
+                       fate->second.writer == notice.writer && fate->second.attempt == notice.attempt &&
+                       fate->second.epoch == notice.epoch;
+    if (notice.live != lives) fail("a writer was told the wrong fate of its copy");
   }
 
   void take(Dcm& dcm, const Confirmation& confirmation) {

@@ -6,7 +6,20 @@
 #include <string>
 #include <string_view>
 
+namespace weir::v1 {
+class Command;
+class Report;
+}  // namespace weir::v1
+
 namespace weir::node {
+
+// Who is told what a node counts, beside the supervisor: exporters, the bus. Called on the loop's thread, at
+// the status interval and with the final report.
+class ReportSink {
+ public:
+  virtual ~ReportSink() = default;
+  virtual void take(const v1::Report& report) = 0;
+};
 
 // One process's node, driven by a loop: pass() after each batch of I/O and at least every kIdleWait.
 class Node {
@@ -19,6 +32,8 @@ class Node {
   [[nodiscard]] virtual bool finished() const = 0;
   // SIGINT or SIGTERM.
   virtual void on_signal(std::string_view signal_name) = 0;
+  // What run control wants of the run that is on; the supervisor's node knows the kinds, others ignore it.
+  virtual void on_command(const v1::Command& command) { (void)command; }
   // Empty when all is well, else why the process ends with status 1.
   [[nodiscard]] virtual std::string failure() const { return {}; }
   // For tests: recounts what the node has, and names the first rule that does not hold; empty when all do.

@@ -3,6 +3,7 @@
 #include <weir/base/ids.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/messages/peer.hpp>
+#include <weir/node/node.hpp>
 #include <weir/transport/loop.hpp>
 #include <weir/v1/farm.pb.h>
 
@@ -32,6 +33,7 @@ struct Setup {
   messages::PeerInfo identity;
   messages::PeerLimits limits;
   RunNumber run;
+  ReportSink* reports = nullptr;  // may be none
 };
 
 // Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/messages/peer.hpp>
+#include <weir/node/node.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -30,7 +31,7 @@ class SupervisorClient final : public messages::PeerHandler {
  public:
   SupervisorClient(const messages::PeerInfo& self, const messages::PeerLimits& limits,
                    messages::PeerCounters& counters, const ports::Endpoint& supervisor, DurationNs retry_ns,
-                   DurationNs report_ns, SupervisorEvents& events);
+                   DurationNs report_ns, SupervisorEvents& events, ReportSink* reports);
 
   void tick(ports::Network& network, TimeNs now_ns);
   [[nodiscard]] bool ready() const { return link_.ready(); }
@@ -50,7 +51,10 @@ class SupervisorClient final : public messages::PeerHandler {
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
 
+  void report(bool final);
+
   SupervisorEvents& events_;
+  ReportSink* reports_;
   messages::Link link_;
   DurationNs report_ns_;
   TimeNs next_report_ns_ = 0;
