@@ -1,5 +1,8 @@
+#include <weir/base/crc32c.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/setup.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,11 +14,6 @@ namespace {
 
 [[noreturn]] void fail(const config::Problems& problems) {
   throw std::runtime_error(config::to_text(problems));
-}
-
-std::uint64_t random_incarnation() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32 | device()) | 1;
 }
 
 messages::Role role_of(config::Role role) {
@@ -33,6 +31,26 @@ messages::Role role_of(config::Role role) {
 }
 
 }  // namespace
+
+Incarnation make_incarnation() {
+  std::random_device device;
+  return Incarnation((std::uint64_t{device()} << 32 | device()) | 1);
+}
+
+std::string farm_digest(const std::string& farm_file) {
+  const auto file = config::load_farm(farm_file);
+  if (!file) return {};
+  const std::string text = config::to_yaml(file->farm);
+  return fmt::format("{:08x}", crc32c({reinterpret_cast<const std::byte*>(text.data()), text.size()}));
+}
+
+std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm) {
+  if (farm.control().keys().empty()) return std::nullopt;
+  auto keys =
+      security::read_curve_keys(farm.control().keys() + "/" + security::curve_file(security::BusRole::node));
+  if (!keys) throw std::runtime_error("control.keys: " + keys.error());
+  return std::move(*keys);
+}
 
 ports::Endpoint parse_endpoint(const std::string& text) {
   const std::size_t colon = text.rfind(':');
@@ -78,7 +96,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   identity.index = setup.self.index;
   identity.run = setup.run;
   identity.farm = farm.farm();
-  identity.incarnation = Incarnation(random_incarnation());
+  identity.incarnation = make_incarnation();
   for (const SourceId source : setup.self.sources) {
     if (!std::binary_search(plan.masked.begin(), plan.masked.end(), source))
       identity.sources.push_back(source);

@@ -399,6 +399,7 @@ void SupervisorNode::finish() {
   v1::Control& message = account_.emplace();
   *message.mutable_summary() = make_summary();
   for (messages::Peer* watcher : watchers_) watcher->send(message);
+  if (setup_.watcher != nullptr) setup_.watcher->on_summary(message.summary());
   spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", message.summary().balanced(),
                machine_.ledger().triggered.count,
                static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);

@@ -28,6 +28,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] bool finished() const override { return state_ == State::done; }
   void on_signal(std::string_view signal_name) override;
   void on_command(const v1::Command& command) override;
+  [[nodiscard]] bool begun() const override { return state_ != State::gathering; }
   [[nodiscard]] std::string failure() const override { return failure_; }
   [[nodiscard]] std::string broken_invariant() override { return std::string(machine_.broken_invariant()); }
 
