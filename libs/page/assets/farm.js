@@ -4,6 +4,7 @@ import { badge, byteRate, duration, el, grouped, memberKind, micros, plural, rat
 const ROLES = ['supervisor', 'readout', 'dcm', 'writer'];
 const TITLES = { supervisor: 'Supervisor', readout: 'Readouts', dcm: 'DCMs', writer: 'Writers' };
 const BOXES_MAX = 12; // of a role; with more of them each is a tile
+const CROWD = 60; // from so many on the tiles are smaller
 const TROUBLED_MAX = 6; // of those, shown as boxes all the same
 
 const byName = new Map(); // name -> {box, tile}
@@ -14,8 +15,6 @@ let last = null;
 function figureOf(member) {
   if (member.slices_per_s === undefined) return '';
   if (member.role === 'supervisor') return rate(member.slices_per_s) + ' triggered';
-  if (member.role === 'dcm' && member.p99_us !== undefined)
-    return byteRate(member.bytes_per_s) + ' · p99 ' + micros(member.p99_us);
   return byteRate(member.bytes_per_s);
 }
 
@@ -47,6 +46,7 @@ function makeBox(name) {
   const reason = el('span', { className: 'reason' });
   const box = el('button', { type: 'button', className: 'node', tabIndex: -1 },
     el('span', { className: 'name' }, name), state, figure, reason);
+  box.title = name;
   box.addEventListener('click', () => open(name));
   return { box, state, figure, reason };
 }
@@ -100,6 +100,7 @@ function showGroup(group, role, members) {
   place(group.tiles, many ? all.map((one) => one.tile) : []);
   group.tiles.hidden = !many;
   group.column.classList.toggle('many', many);
+  group.column.classList.toggle('crowd', members.length >= CROWD);
   const states = [...kinds].map(([state, count]) => grouped(count) + ' ' + (state || 'unknown')).join(', ');
   const left = troubled.length - whole.length;
   const text = members.length > 1 ? states + (many && left > 0 ? ' · ' + left + ' more with a reason' : '') : '';

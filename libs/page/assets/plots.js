@@ -18,6 +18,8 @@ function niceStep(range, count) {
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= raw);
 }
 
+const tickText = (text) => text.replace('/s', '').replace(/\.0+(?!\d)/, '').replace(/(\.\d*?)0+(?!\d)/, '$1');
+
 function linearScale(top) {
   const step = niceStep(top > 0 ? top : 1, 4);
   const max = Math.max(step, Math.ceil(top / step) * step);
@@ -100,7 +102,7 @@ class Plot {
   grid(scale, y, width) {
     return scale.ticks.flatMap((tick) => [
       svg('path', { d: `M${MARGIN.left} ${y(tick)}H${width - MARGIN.right}`, class: 'grid' }),
-      svg('text', { x: MARGIN.left - 6, y: y(tick) + 4, class: 'tick y' }, this.format(tick).replace('/s', '')),
+      svg('text', { x: MARGIN.left - 6, y: y(tick) + 4, class: 'tick y' }, tickText(this.format(tick))),
     ]);
   }
 
@@ -124,7 +126,7 @@ class Plot {
       if (this.points[i].run === this.points[i - 1].run) continue;
       const at = x(this.points[i].t);
       marks.push(svg('path', { d: `M${at} ${MARGIN.top}V${HEIGHT - MARGIN.bottom}`, class: 'run-mark' }),
-        svg('text', { x: at + 4, y: MARGIN.top + 10, class: 'tick run' }, 'run ' + this.points[i].run));
+        svg('text', { x: at - 4, y: MARGIN.top + 10, class: 'tick y' }, 'run ' + this.points[i].run + ' ▸'));
     }
     return marks;
   }

@@ -83,6 +83,7 @@ const COUNTS = [
   ['Fragments received', 'fragments_received'], ['Fragments missing', 'fragments_missing'],
 ];
 
+const counted = (text) => (/^\d+$/.test(text) ? grouped(Number(text)) : text);
 const listed = (reasons) => Object.entries(reasons ?? {}).map(([reason, count]) => reason + ' ' + grouped(count)).join(', ');
 
 export function showLedger(state) {
@@ -94,7 +95,7 @@ export function showLedger(state) {
   const lines = state.ledger.map((line) => {
     const mark = el('span', { className: 'badge small' });
     badge(mark, line.good ? 'running' : 'error', line.good ? 'ok' : 'does not hold');
-    return el('tr', {}, el('th', { scope: 'row' }, line.name), el('td', { className: 'number' }, line.left + (line.left === line.right ? '' : ' ≠ ' + line.right)),
+    return el('tr', {}, el('th', { scope: 'row' }, line.name), el('td', { className: 'number' }, counted(line.left) + (line.left === line.right ? '' : ' / ' + counted(line.right))),
       el('td', {}, mark, line.note ? ' ' + line.note : ''));
   });
   $('equations').replaceChildren(...(lines.length ? lines : [el('tr', {}, el('td', {}, 'No run has ended yet.'))]));

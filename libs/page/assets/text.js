@@ -32,7 +32,12 @@ function scaled(value, units, step = 1000) {
 }
 
 const known = (value) => value !== null && value !== undefined;
-export const rate = (value) => (known(value) ? scaled(value, ['', 'k', 'M', 'G']) + '/s' : '–');
+const RATE_GROUPED_MAX = 100000;
+export function rate(value) {
+  if (!known(value)) return '–';
+  if (value >= RATE_GROUPED_MAX) return scaled(value, ['', 'k', 'M', 'G']) + '/s';
+  return (value >= 100 || Number.isInteger(value) ? grouped(value) : value.toFixed(1)) + '/s';
+}
 export const bytes = (value) => (known(value) ? scaled(value, ['B', 'kB', 'MB', 'GB', 'TB']) : '–');
 export const byteRate = (value) => (known(value) ? bytes(value) + '/s' : '–');
 export const micros = (value) => (known(value) ? scaled(value, ['µs', 'ms', 's']) : '–');

@@ -63,7 +63,7 @@ json::object member_json(const Member& member, const MemberRates& rates) {
   out["retransmits"] = counter_of(*member.report, "net.retransmits");
   if (!rates.measured()) return out;
   out["slices_per_s"] = rounded(rates.slices_per_s());
-  out["bytes_per_s"] = rounded(rates.bytes_per_s());
+  if (member.report->role() != v1::ROLE_SUPERVISOR) out["bytes_per_s"] = rounded(rates.bytes_per_s());
   if (rates.built_us().count() > 0) {
     out["p50_us"] = rates.built_us().percentile(50);
     out["p99_us"] = rates.built_us().percentile(99);

@@ -54,7 +54,16 @@ RunEntry run_entry(const v1::RunSummary& summary) {
 std::vector<LedgerLine> ledger_lines(const v1::RunSummary& summary) {
   std::vector<LedgerLine> lines;
   for (const auto& equation : summary.equations()) {
-    lines.push_back({equation.name(), equation.left(), equation.right(), equation.good(), equation.note()});
+    // "600 #1234": how many, and the sum over the ids.
+    const std::string left = equation.left().substr(0, equation.left().find(" #"));
+    const std::string right = equation.right().substr(0, equation.right().find(" #"));
+    const bool hashed = left != equation.left() && right != equation.right();
+    std::string note = equation.note();
+    if (hashed) {
+      note += note.empty() ? "" : "; ";
+      note += equation.left() == equation.right() ? "same ids" : left == right ? "not the same ids" : "";
+    }
+    lines.push_back({equation.name(), left, right, equation.good(), note});
   }
   return lines;
 }

@@ -108,11 +108,3 @@ TEST_CASE("a browser shows a farm of 300 processes as tiles, and those in troubl
   CHECK_THAT(text, ContainsSubstring("1 dead"));
   CHECK(count_of(text, "class=\"node\"") < 20);
 }
-
-TEST_CASE("a browser is told the state as it changes") {
-  if (no_browser()) return;
-  const Served served(2, 1);
-  const std::string text = document(served.page.endpoint(), "", 1280);
-  CHECK_THAT(text, ContainsSubstring("<h1 id=\"farm-name\">made-up</h1>"));
-  CHECK_THAT(text, ContainsSubstring("data-word=\"live\""));
-}

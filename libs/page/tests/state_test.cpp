@@ -34,8 +34,12 @@ TEST_CASE("a run's account becomes its line in the history") {
   counters["discarded.attempts_exhausted"] = 2;
   auto* equation = summary.add_equations();
   equation->set_name("slices");
-  equation->set_left("100");
-  equation->set_right("99");
+  equation->set_left("100 #77");
+  equation->set_right("100 #78");
+  auto* same = summary.add_equations();
+  same->set_left("5 #6");
+  same->set_right("5 #6");
+  same->set_good(true);
   const RunEntry entry = run_entry(summary);
   CHECK(entry.number == 7);
   CHECK(entry.triggered == 100);
@@ -44,7 +48,10 @@ TEST_CASE("a run's account becomes its line in the history") {
   CHECK(entry.faults);
   CHECK(entry.reason == "all triggers made");
   const auto lines = ledger_lines(summary);
-  REQUIRE(lines.size() == 1);
+  REQUIRE(lines.size() == 2);
   CHECK(lines[0].name == "slices");
   CHECK(!lines[0].good);
+  CHECK(lines[0].left == "100");
+  CHECK(lines[0].note == "not the same ids");
+  CHECK(lines[1].note == "same ids");
 }
