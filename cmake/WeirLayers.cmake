@@ -18,6 +18,7 @@ set(WEIR_SIDEWAYS
     "messages>proto"  # translates the generated types
     "config>proto"    # the farm file's schema is a Protocol Buffers message
     "config>ingest"   # a replaying farm's layout depends on what was recorded
+    "telemetry>proto" "telemetry>http"  # exports nodes' reports, over HTTP
     "ingest>storage"  # a replay source reads Weir's own run files
     # Both kinds of plugin read their parameters, and are found and refused, alike.
     "filter_abi>plugin_abi" "source_abi>plugin_abi" "filter_host>plugin_loader" "source_host>plugin_loader"

@@ -1,4 +1,5 @@
 #include <weir/node/main.hpp>
+#include <weir/node/metrics_export.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <CLI/CLI.hpp>
@@ -77,6 +78,8 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
     return 2;
   }
   set_up_logging(setup, line);
+  const auto metrics = make_metrics_export(setup, setup.reports);
+  if (metrics) setup.reports = metrics.get();
   try {
     return run(setup, make);
   } catch (const std::exception& error) {
