@@ -168,3 +168,25 @@ TEST_CASE(
   }
   FAIL("no four ports in a row are free");
 }
+
+TEST_CASE(
+    "weir top shows a process from its metrics, once when it is asked to, and says when there is none") {
+  const TemporaryFolder folder;
+  FarmRun run(folder,
+              folder.write("top.yaml", std::string("farm: top\ntrigger: {mode: rate, rate_hz: 200}\n"
+                                                   "filter: {plugin: accept-all}\n") +
+                                           kSmall),
+              sets({"metrics.listen=127.0.0.1:0", "supervisor.status_interval_ms=50"}));
+  const std::string url = url_of(run, "dcm-0");
+  CHECK(wait_until([&] { return scrape(url).find("weir_report_age_seconds") != std::string::npos; },
+                   Seconds(30)));
+  const CommandEnd looked = run_command(folder, "weir", {"top", url, "--once", "--interval", "0.5"});
+  CHECK(looked.status == 0);
+  CHECK_THAT(looked.out, ContainsSubstring("1 process") && ContainsSubstring("dcm-0"));
+  run.process().send_signal(SIGINT);
+  CHECK(run.finish().summary.balanced());
+  const CommandEnd gone = run_command(folder, "weir", {"top", url, "--once"});
+  CHECK(gone.status == 1);
+  CHECK_THAT(gone.err, ContainsSubstring(url + ": not_connected"));
+  CHECK(run_command(folder, "weir", {"top", "--once"}).status == 2);
+}
