@@ -1,5 +1,6 @@
 #include "shell.hpp"
 #include <weir/node/main.hpp>
+#include <weir/node/metrics_export.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <CLI/CLI.hpp>
@@ -81,8 +82,12 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
   }
   set_up_logging(setup, line);
   const std::string& control = line.control.empty() ? setup.farm.control().listen() : line.control;
+  const auto metrics = make_metrics_export(setup);
   try {
-    if (!line.alone && !control.empty()) return Shell(line, role, make, setup, parse_endpoint(control)).run();
+    if (!line.alone && !control.empty()) {
+      return Shell(line, role, make, setup, parse_endpoint(control), metrics.get()).run();
+    }
+    setup.reports = metrics.get();
     return run(setup, make);
   } catch (const std::exception& error) {
     spdlog::error("ends reason=\"{}\"", error.what());

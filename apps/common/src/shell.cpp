@@ -3,6 +3,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/telemetry/log.hpp>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <csignal>
@@ -16,17 +17,23 @@ constexpr DurationNs kIdleWait = 100 * kMillisecond;
 constexpr DurationNs kFlushMax = 2 * kSecond;  // for a node's last words
 constexpr int kFailuresMax = 5;                // of one run's node; then the process is in error
 
+std::string endpoint_of(const MetricsExport* metrics) {
+  if (metrics == nullptr) return {};
+  return fmt::format("{}:{}", metrics->endpoint().host, metrics->endpoint().port);
+}
+
 }  // namespace
 
 Shell::Shell(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
-             const ports::Endpoint& control)
+             const ports::Endpoint& control, MetricsExport* metrics)
     : line_(line),
       role_(role),
       make_(make),
       loop_(socket_policy(setup.farm)),
       bus_(control, bus_keys(setup.farm),
-           {setup.farm.farm(), setup.self.name, farm_digest(line.farm_file), "", setup.identity.incarnation},
+           {setup.farm.farm(), setup.self.name, farm_digest(line.farm_file), endpoint_of(metrics), setup.identity.incarnation},
            [this] { loop_.wake(); }),
+      metrics_(metrics),
       name_(setup.self.name) {
   telemetry::on_log_line([this](UtcNs utc_ns, const std::string& level, const std::string& text) {
     bus_.log(utc_ns, level, text);
@@ -197,6 +204,7 @@ std::string Shell::start(const v1::Order& order) {
   setup_->reports = this;
   setup_->watcher = this;
   telemetry::set_log_run(order.run());
+  if (metrics_ != nullptr) metrics_->set_run(setup_->run);
   try {
     if (role_ != messages::Role::supervisor) {
       setup_->supervisor = parse_endpoint(order.supervisor());
@@ -273,7 +281,7 @@ void Shell::on_summary(const v1::RunSummary& summary) { summary_ = summary; }
 
 void Shell::take(const v1::Report& report) {
   bus_.take(report);
-  for (ReportSink* sink : sinks_) sink->take(report);
+  if (metrics_ != nullptr) metrics_->take(report);
 }
 
 void Shell::on_signal(const std::string& name) {

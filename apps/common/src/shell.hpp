@@ -3,6 +3,7 @@
 #include "bus_link.hpp"
 #include <weir/control/states.hpp>
 #include <weir/node/main.hpp>
+#include <weir/node/metrics_export.hpp>
 #include <weir/node/setup.hpp>
 
 #include <memory>
@@ -16,16 +17,13 @@ namespace weir::node {
 // of its own, which leaves nothing behind for the next.
 class Shell final : public ReportSink, public RunWatcher {
  public:
-  // `setup`: of the farm file, as it is at the start. Throws std::runtime_error.
+  // `setup`: of the farm file, as it is at the start. `metrics` outlives the shell. Throws std::runtime_error.
   Shell(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
-        const ports::Endpoint& control);
+        const ports::Endpoint& control, MetricsExport* metrics);
   ~Shell() override;
 
   // Until `off` or a signal. The exit status.
   int run();
-  // Takes reports too, beside the bus; outlives the shell.
-  void also_report_to(ReportSink& sink) { sinks_.push_back(&sink); }
-
  private:
   void take(const v1::Report& report) override;
   void on_listening(const std::string& endpoint) override { listens_at_ = endpoint; }
@@ -52,7 +50,7 @@ class Shell final : public ReportSink, public RunWatcher {
   const MakeNode& make_;
   transport::Loop loop_;
   BusLink bus_;
-  std::vector<ReportSink*> sinks_;
+  MetricsExport* metrics_;  // may be none
   std::string name_;
   std::string digest_;  // of the farm file, as read by init
   std::optional<Setup> configured_;

@@ -1,0 +1,254 @@
+#include "commands.hpp"
+#include <weir/config/farm_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/http/client.hpp>
+#include <weir/node/metrics_export.hpp>
+#include <weir/run/top_view.hpp>
+
+#include <CLI/CLI.hpp>
+#include <termios.h>
+
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace weir::commands {
+namespace {
+
+constexpr const char* kFooter =
+    "\nFrom run control's page, which knows every process:\n"
+    "  weir top 127.0.0.1:8080\n"
+    "Without run control, from the processes' own metrics (metrics.listen in the farm file):\n"
+    "  weir top --farm my-farm.yaml\n"
+    "  weir top http://daq-1:9800/metrics http://daq-2:9802/metrics\n"
+    "Keys: q ends; p, n, a, s, d, 9, l, c sort by plan, name, state, slices, data, p99, lost, CPU.\n"
+    "Piped, each look is printed; --once prints one.";
+
+struct TopOptions {
+  std::vector<std::string> places;
+  std::string connect;
+  std::string farm_file;
+  std::vector<std::string> sets;
+  std::string sort = "plan";
+  double interval_s = 1;
+  bool once = false;
+  bool targets = false;
+};
+
+TimeNs now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * kSecond + t.tv_nsec;
+}
+
+// Where a farm file says that its processes serve their metrics; a sentence when it does not.
+std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>& urls) {
+  auto file = config::load_farm(options.farm_file);
+  if (!file) return config::to_text(file.error());
+  for (const std::string& set : options.sets) {
+    const auto problems = config::apply_override(file->farm, set, &file->locations);
+    if (!problems.empty()) return config::to_text(problems);
+  }
+  const auto plan = config::expand(file->farm, file->locations);
+  if (!plan) return config::to_text(plan.error());
+  for (const config::NodePlan& one : plan->nodes) {
+    if (one.masked) continue;
+    const ports::Endpoint at = node::metrics_endpoint(file->farm, *plan, one.name);
+    if (at.port == 0)
+      return options.farm_file + ": metrics.listen gives no ports: set it to HOST:PORT, or name the places";
+    urls.push_back("http://" + at.host + ":" + std::to_string(at.port) + "/metrics");
+  }
+  return {};
+}
+
+// What Prometheus' file_sd_configs reads.
+void print_targets(const std::vector<std::string>& urls) {
+  constexpr std::string_view kScheme = "http://";
+  constexpr std::string_view kPath = "/metrics";
+  std::printf("[{\"targets\": [");
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    const std::string place = urls[i].substr(kScheme.size(), urls[i].size() - kScheme.size() - kPath.size());
+    std::printf("%s\"%s\"", i == 0 ? "" : ", ", place.c_str());
+  }
+  std::printf("]}]\n");
+}
+
+// Asks the places, and makes a frame of what they say.
+class Looker {
+ public:
+  explicit Looker(std::vector<std::string> places) : places_(std::move(places)) {}
+
+  // A frame, or a sentence why there is none.
+  Expected<run::TopFrame, std::string> look() {
+    std::vector<run::TopRow> rows;
+    std::vector<std::string> silent;
+    for (std::string place : places_) {
+      while (place.ends_with('/')) place.pop_back();
+      const bool metrics = place.ends_with("/metrics");
+      const auto got = ask(metrics ? place : place + "/api/state");
+      if (!got) {
+        if (!metrics) return Unexpected(got.error());
+        silent.push_back(got.error());
+        continue;
+      }
+      if (!metrics) return rates_.of_state(*got);
+      auto row = rates_.of_metrics(*got, now_ns());
+      if (row) {
+        rows.push_back(std::move(*row));
+      } else {
+        silent.push_back(place + ": " + row.error());
+      }
+    }
+    if (rows.empty()) return Unexpected(silent.empty() ? std::string("no place to look at") : silent.front());
+    run::TopFrame frame = run::TopRates::frame_of(std::move(rows));
+    frame.reasons = std::move(silent);
+    return frame;
+  }
+  // The first look has no rates of metrics, which say totals alone.
+  [[nodiscard]] bool needs_two() const { return places_.front().ends_with("/metrics"); }
+
+ private:
+  static Expected<std::string, std::string> ask(const std::string& url) {
+    constexpr http::ClientLimits kLimits{2 * kSecond, 64U << 20};
+    const auto got = http::get(url, kLimits);
+    if (!got) return Unexpected(url + ": " + std::string(http::name(got.error())));
+    constexpr unsigned kOk = 200;
+    if (got->status != kOk) return Unexpected(url + ": status " + std::to_string(got->status));
+    return got->body;
+  }
+
+  std::vector<std::string> places_;
+  run::TopRates rates_;
+};
+
+// The terminal takes single keys while this lives.
+class Keys {
+ public:
+  Keys() : on_(::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (!on_) return;
+    termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  }
+  ~Keys() {
+    if (on_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  Keys(const Keys&) = delete;
+  Keys& operator=(const Keys&) = delete;
+
+  // The next key, or 0 when none came in time.
+  [[nodiscard]] char wait(double seconds) const {
+    constexpr double kMsPerS = 1000;
+    pollfd one{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&one, on_ ? 1 : 0, static_cast<int>(seconds * kMsPerS)) <= 0) return 0;
+    char key = 0;
+    return ::read(STDIN_FILENO, &key, 1) == 1 ? key : 'q';
+  }
+
+ private:
+  termios before_{};
+  bool on_;
+};
+
+bool ends(char key) {
+  constexpr char kControlC = 3;
+  return key == 'q' || key == kControlC;
+}
+
+run::TopSort sort_of(char key, run::TopSort now) {
+  constexpr std::string_view kKeys = "pnasd9lc";  // in the order of TopSort
+  const std::size_t at = key == 0 ? kKeys.npos : kKeys.find(key);
+  return at == kKeys.npos ? now : static_cast<run::TopSort>(at);
+}
+
+void print(const std::vector<std::string>& lines, bool terminal) {
+  if (terminal) std::fputs("\x1b[H\x1b[J", stdout);
+  for (const std::string& line : lines) std::printf("%s\n", line.c_str());
+  if (!terminal) std::printf("\n");
+  std::fflush(stdout);
+}
+
+std::vector<std::string> lines_of(const run::TopFrame& frame, run::TopSort sort, bool terminal) {
+  constexpr std::size_t kPlain = 100'000;
+  winsize size{};
+  if (!terminal || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2 || size.ws_col == 0)
+    return run::format_top(frame, sort, kPlain, kPlain);
+  return run::format_top(frame, sort, size.ws_col, size.ws_row - 1U);
+}
+
+int top(const TopOptions& options) {
+  std::vector<std::string> places = options.places;
+  if (!options.connect.empty()) places.push_back(options.connect);
+  std::string problem;
+  if (!options.farm_file.empty()) problem = metrics_of_farm(options, places);
+  if (problem.empty() && places.empty())
+    problem = "weir top: where? HOST:PORT of run control's page, URLs of metrics, or --farm FARM";
+  if (problem.empty() && options.targets && options.farm_file.empty())
+    problem = "--targets goes with --farm FARM";
+  if (!problem.empty()) {
+    std::fprintf(stderr, "%s\n", problem.c_str());
+    return 2;
+  }
+  if (options.targets) {
+    print_targets(places);
+    return 0;
+  }
+  Looker looker(places);
+  run::TopSort sort = *run::top_sort(options.sort);
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1 && !options.once;
+  std::optional<Keys> keys;
+  if (terminal) keys.emplace();
+  bool first = true;
+  while (true) {
+    const auto frame = looker.look();
+    if (!frame && (first || options.once || !terminal)) {
+      keys.reset();
+      std::fprintf(stderr, "weir top: %s\n", frame.error().c_str());
+      return 1;
+    }
+    const bool only_totals = first && looker.needs_two();
+    first = false;
+    if (!frame) {
+      print({"no answer: " + frame.error()}, terminal);
+    } else if (!only_totals) {
+      print(lines_of(*frame, sort, terminal), terminal);
+      if (options.once) return 0;
+    }
+    const char key = keys ? keys->wait(options.interval_s) : Keys().wait(options.interval_s);
+    if (ends(key) && keys) return 0;
+    sort = sort_of(key, sort);
+  }
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, int& status) {
+  auto options = std::make_shared<TopOptions>();
+  CLI::App* command = app.add_subcommand("top", "Look at the processes of a farm that runs");
+  command->footer(kFooter);
+  command->add_option("WHERE", options->places,
+                      "HOST:PORT of run control's page, or URLs ending in /metrics");
+  command->add_option("--connect", options->connect, "the same, as an option")->type_name("HOST:PORT");
+  command->add_option("--farm", options->farm_file, "farm file: looks at the metrics of its processes");
+  command->add_option("--set", options->sets, "key=value: overrides a key of the farm file");
+  command->add_option("--sort", options->sort, std::string(run::kTopSorts))
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return run::top_sort(text) ? std::string() : "one of " + std::string(run::kTopSorts);
+          },
+          "KEY"))
+      ->capture_default_str();
+  command->add_option("--interval", options->interval_s, "seconds between two looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command->add_flag("--targets", options->targets,
+                    "with --farm: print where its metrics are, for Prometheus' file_sd_configs");
+  command->add_flag("--once", options->once, "print once and end");
+  command->callback([options, &status] { status = top(*options); });
+}
+
+}  // namespace weir::commands

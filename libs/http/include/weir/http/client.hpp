@@ -1,0 +1,42 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weir::http {
+
+enum class ClientError : std::uint8_t {
+  bad_url,        // not http://HOST[:PORT][/PATH]
+  no_such_host,   // the name is not known
+  not_connected,  // refused, or no way there
+  timeout,        // not answered in time
+  malformed,      // what came is no HTTP, or ended early
+  too_large       // more than `bytes_max`
+};
+[[nodiscard]] std::string_view name(ClientError error);
+
+struct ClientResponse {
+  unsigned status = 0;
+  std::string body;
+};
+
+struct ClientLimits {
+  DurationNs timeout_ns = 5 * kSecond;  // from the call to the last byte; a host's name may take longer
+  std::size_t bytes_max = 64U << 20;
+};
+
+// One request over one connection, in HTTP/1.0, so that the answer comes in one piece; waits for it. `url`:
+// http://HOST[:PORT][/PATH[?QUERY]], also without http://; [::1] for addresses of IPv6.
+[[nodiscard]] Expected<ClientResponse, ClientError> get(const std::string& url,
+                                                        const ClientLimits& limits = {});
+// The same with a body of JSON; `token`, when not empty, as `Authorization: Bearer`.
+[[nodiscard]] Expected<ClientResponse, ClientError> post(const std::string& url, const std::string& body,
+                                                         const std::string& token = {},
+                                                         const ClientLimits& limits = {});
+
+}  // namespace weir::http

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weir::http {
+
+// What a client asked. All of it comes from outside: only its lengths are within the server's limits.
+struct Request {
+  std::string method;                          // "GET", "POST"
+  std::string path;                            // "/api/state", decoded, without the query
+  std::map<std::string, std::string> query;    // decoded; of a name that comes twice, the last value
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+  std::string peer;  // address of the other end, without the port
+};
+
+struct Response {
+  unsigned status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;  // besides those that the server sets
+};
+
+// "a=1&b=%20x+y" -> {a: "1", b: " x y"}; what is no hexadecimal stays as it is.
+[[nodiscard]] std::map<std::string, std::string> parse_query(const std::string& text);
+// The part of a target before '?', decoded.
+[[nodiscard]] std::string decode_path(const std::string& target);
+
+}  // namespace weir::http

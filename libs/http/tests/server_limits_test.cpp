@@ -1,0 +1,109 @@
+#include "raw_client.hpp"
+#include "weir_catch.hpp"
+#include <weir/http/server.hpp>
+
+using namespace weir;
+using namespace weir::http;
+using Catch::ContainsSubstring;
+using test::RawClient;
+
+namespace {
+
+std::unique_ptr<Server> server_with(const Limits& limits) {
+  auto server = std::make_unique<Server>(ports::Endpoint{"127.0.0.1", 0}, limits);
+  server->route("GET", "/", [](const Request&) { return Response{200, "text/plain", "here", {}}; });
+  server->route("POST", "/", [](const Request&) { return Response{200, "text/plain", "taken", {}}; });
+  server->route("GET", "/large", [](const Request&) {
+    constexpr std::size_t kLarge = 64U << 20;
+    return Response{200, "text/plain", std::string(kLarge, 'x'), {}};
+  });
+  server->start();
+  return server;
+}
+
+}  // namespace
+
+TEST_CASE("headers and bodies beyond their limits are refused with their status") {
+  Limits limits;
+  limits.header_bytes_max = 1024;
+  limits.body_bytes_max = 100;
+  const auto server = server_with(limits);
+  RawClient headers(server->endpoint());
+  headers.send("GET / HTTP/1.1\r\nX: " + std::string(4000, 'x') + "\r\n\r\n");
+  CHECK_THAT(headers.rest(), ContainsSubstring("431"));
+  RawClient body(server->endpoint());
+  body.send("POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n" + std::string(101, 'x'));
+  CHECK_THAT(body.rest(), ContainsSubstring("413"));
+  RawClient chunks(server->endpoint());
+  chunks.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 20; ++i) chunks.send("10\r\n0123456789abcdef\r\n");
+  CHECK_THAT(chunks.rest(), ContainsSubstring("413"));
+  CHECK(server->counters().too_large == 3);
+  RawClient fits(server->endpoint());
+  fits.send("POST / HTTP/1.0\r\nContent-Length: 100\r\n\r\n" + std::string(100, 'x'));
+  CHECK_THAT(fits.rest(), ContainsSubstring("taken"));
+}
+
+TEST_CASE("a request that does not get to its end is given up, and counted") {
+  Limits limits;
+  limits.request_timeout_ns = 200 * kMillisecond;
+  const auto server = server_with(limits);
+  RawClient slow(server->endpoint());
+  slow.send("GET / HTTP/1.1\r\nHo");
+  slow.rest();
+  CHECK(slow.ended());
+  CHECK(server->counters().timeouts == 1);
+}
+
+TEST_CASE("an idle connection is closed without being counted as a fault") {
+  Limits limits;
+  limits.idle_timeout_ns = 200 * kMillisecond;
+  const auto server = server_with(limits);
+  RawClient idle(server->endpoint());
+  idle.send("GET / HTTP/1.1\r\n\r\n");
+  CHECK_THAT(idle.rest(), ContainsSubstring("here"));
+  CHECK(idle.ended());
+  CHECK(server->counters().timeouts == 0);
+}
+
+TEST_CASE("a client that does not take its response is given up") {
+  Limits limits;
+  limits.send_timeout_ns = 300 * kMillisecond;
+  const auto server = server_with(limits);
+  RawClient deaf(server->endpoint(), 4096);
+  deaf.send("GET /large HTTP/1.1\r\n\r\n");
+  RawClient other(server->endpoint());
+  for (int i = 0; i < 3000 && server->counters().timeouts == 0; ++i) {
+    other.send("GET / HTTP/1.1\r\n\r\n");
+    other.until("here");
+  }
+  while (server->counters().timeouts == 0 && !other.ended()) {
+    other.send("GET / HTTP/1.1\r\n\r\n");
+    other.until("here");
+  }
+  CHECK(server->counters().timeouts == 1);
+}
+
+TEST_CASE("beyond the limit of connections one is told so, and there is room again when one leaves") {
+  Limits limits;
+  limits.connections_max = 2;
+  const auto server = server_with(limits);
+  RawClient first(server->endpoint());
+  first.send("GET / HTTP/1.1\r\n\r\n");
+  first.until("here");
+  {
+    RawClient second(server->endpoint());
+    second.send("GET / HTTP/1.1\r\n\r\n");
+    second.until("here");
+    RawClient third(server->endpoint());
+    CHECK_THAT(third.rest(), ContainsSubstring("503"));
+    CHECK(server->counters().refused_full == 1);
+  }
+  bool again = false;
+  for (int i = 0; i < 2000 && !again; ++i) {
+    RawClient later(server->endpoint());
+    later.send("GET / HTTP/1.0\r\n\r\n");
+    again = later.rest().find("here") != std::string::npos;
+  }
+  CHECK(again);
+}

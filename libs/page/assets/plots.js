@@ -1,0 +1,178 @@
+// Plots of the last minutes, drawn as SVG by hand.
+import { byteRate, clock, el, micros, rate, setText } from './text.js';
+
+const NS = 'http://www.w3.org/2000/svg';
+const HEIGHT = 170;
+const MARGIN = { left: 58, right: 10, top: 8, bottom: 20 };
+
+function svg(tag, attributes, text) {
+  const element = document.createElementNS(NS, tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+function niceStep(range, count) {
+  const raw = range / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= raw);
+}
+
+const tickText = (text) => text.replace('/s', '').replace(/\.0+(?!\d)/, '').replace(/(\.\d*?)0+(?!\d)/, '$1');
+
+function linearScale(top) {
+  const step = niceStep(top > 0 ? top : 1, 4);
+  const max = Math.max(step, Math.ceil(top / step) * step);
+  const ticks = [];
+  for (let value = 0; value <= max * 1.0001; value += step) ticks.push(value);
+  return { ticks, at: (value) => value / max };
+}
+
+function logScale(low, top) {
+  const from = Math.floor(Math.log10(Math.max(1, low)));
+  const to = Math.max(from + 1, Math.ceil(Math.log10(Math.max(1, top))));
+  const ticks = [];
+  for (let power = from; power <= to; ++power) ticks.push(10 ** power);
+  return { ticks, at: (value) => (Math.log10(Math.max(1, value)) - from) / (to - from) };
+}
+
+class Plot {
+  constructor({ title, series, format, logarithmic = false }) {
+    Object.assign(this, { title, series, format, logarithmic, points: [], pointer: null });
+    this.values = series.map((one) => el('span', { className: 'value' }));
+    const legend = el('ul', { className: 'legend' }, ...series.map((one, i) => {
+      const mark = svg('svg', { viewBox: '0 0 24 8', class: 'mark', 'aria-hidden': 'true' });
+      mark.append(svg('path', { d: 'M0 4H24', class: 'line ' + one.style }));
+      return el('li', {}, mark, one.label + ' ', this.values[i]);
+    }));
+    this.time = el('span', { className: 'at' });
+    this.picture = svg('svg', { class: 'plot', role: 'img', height: HEIGHT });
+    this.element = el('figure', { className: 'card' },
+      el('figcaption', {}, el('h2', {}, title), this.time, legend), this.picture);
+    this.picture.addEventListener('pointermove', (event) => this.point(event.offsetX));
+    this.picture.addEventListener('pointerleave', () => this.point(null));
+    new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  point(x) {
+    this.pointer = x;
+    this.draw();
+  }
+
+  show(points) {
+    this.points = points;
+    this.draw();
+  }
+
+  draw() {
+    const width = this.picture.clientWidth;
+    if (!width || this.points.length === 0) return;
+    const inner = { width: width - MARGIN.left - MARGIN.right, height: HEIGHT - MARGIN.top - MARGIN.bottom };
+    const end = this.points.at(-1).t;
+    const begin = Math.min(this.points[0].t, end - 60000);
+    const x = (t) => MARGIN.left + ((t - begin) / (end - begin)) * inner.width;
+    const values = this.points.flatMap((point) => this.series.map((one) => point[one.key])).filter((v) => v !== undefined);
+    const top = values.reduce((a, b) => Math.max(a, b), 0);
+    const low = values.reduce((a, b) => Math.min(a, b), Infinity);
+    const scale = this.logarithmic ? logScale(values.length ? low : 1, top) : linearScale(top);
+    const y = (value) => MARGIN.top + (1 - scale.at(value)) * inner.height;
+    this.picture.setAttribute('viewBox', `0 0 ${width} ${HEIGHT}`);
+    const drawn = [...this.grid(scale, y, width), ...this.times(begin, end, x), ...this.runs(x)];
+    for (const one of this.series) drawn.push(svg('path', { d: this.path(one.key, x, y), class: 'line ' + one.style }));
+    const chosen = this.chosen(begin, end, inner.width);
+    if (this.pointer !== null && chosen)
+      drawn.push(svg('path', { d: `M${x(chosen.t)} ${MARGIN.top}V${MARGIN.top + inner.height}`, class: 'cursor' }));
+    this.picture.replaceChildren(...drawn);
+    this.say(chosen);
+  }
+
+  chosen(begin, end, width) {
+    if (this.pointer === null) return this.points.at(-1);
+    const t = begin + ((this.pointer - MARGIN.left) / width) * (end - begin);
+    return this.points.reduce((best, point) => (Math.abs(point.t - t) < Math.abs(best.t - t) ? point : best));
+  }
+
+  say(point) {
+    setText(this.time, this.pointer === null ? '' : clock(point.t));
+    this.series.forEach((one, i) => setText(this.values[i], this.format(point[one.key])));
+    this.picture.setAttribute('aria-label',
+      this.title + ': ' + this.series.map((one) => one.label + ' ' + this.format(point[one.key])).join(', '));
+  }
+
+  grid(scale, y, width) {
+    return scale.ticks.flatMap((tick) => [
+      svg('path', { d: `M${MARGIN.left} ${y(tick)}H${width - MARGIN.right}`, class: 'grid' }),
+      svg('text', { x: MARGIN.left - 6, y: y(tick) + 4, class: 'tick y' }, tickText(this.format(tick))),
+    ]);
+  }
+
+  times(begin, end, x) {
+    const width = x(end) - x(begin);
+    const steps = [10, 30, 60, 120, 300, 600, 1800, 3600].map((s) => s * 1000);
+    const step = steps.find((one) => (one / (end - begin)) * width > 80) ?? 3600000;
+    const labels = [];
+    for (let t = Math.ceil(begin / step) * step; t <= end; t += step) {
+      const at = x(t);
+      if (at < MARGIN.left + 20 || at > x(end) - 20) continue;
+      labels.push(svg('text', { x: at, y: HEIGHT - 5, class: 'tick x' }, clock(t)));
+    }
+    return labels;
+  }
+
+  // Where a run begins.
+  runs(x) {
+    const marks = [];
+    for (let i = 1; i < this.points.length; ++i) {
+      if (this.points[i].run === this.points[i - 1].run) continue;
+      const at = x(this.points[i].t);
+      marks.push(svg('path', { d: `M${at} ${MARGIN.top}V${HEIGHT - MARGIN.bottom}`, class: 'run-mark' }),
+        svg('text', { x: at - 4, y: MARGIN.top + 10, class: 'tick y' }, 'run ' + this.points[i].run + ' ▸'));
+    }
+    return marks;
+  }
+
+  path(key, x, y) {
+    let d = '';
+    let pen = 'M';
+    for (const point of this.points) {
+      if (point[key] === undefined) {
+        pen = 'M';
+        continue;
+      }
+      d += pen + x(point.t).toFixed(1) + ' ' + y(point[key]).toFixed(1);
+      pen = 'L';
+    }
+    return d;
+  }
+}
+
+const plots = [
+  new Plot({
+    title: 'Slices', format: rate,
+    series: [{ key: 'triggered', label: 'triggered', style: 's1' }, { key: 'rejected', label: 'rejected', style: 's2' },
+      { key: 'stored', label: 'stored', style: 's3' }],
+  }),
+  new Plot({
+    title: 'Data', format: byteRate,
+    series: [{ key: 'built_bytes', label: 'built', style: 's1' }, { key: 'stored_bytes', label: 'stored', style: 's3' }],
+  }),
+  new Plot({
+    title: 'Building a slice', format: micros, logarithmic: true,
+    series: [{ key: 'p50_us', label: 'p50', style: 's1' }, { key: 'p99_us', label: 'p99', style: 's2' },
+      { key: 'max_us', label: 'slowest', style: 's4' }],
+  }),
+];
+document.getElementById('plots').append(...plots.map((plot) => plot.element));
+
+const POINTS_MAX = 600;
+let points = [];
+
+export function setHistory(history) {
+  points = history.slice(-POINTS_MAX);
+  for (const plot of plots) plot.show(points);
+}
+
+export function addPoint(point) {
+  if (!point || (points.length && point.t <= points.at(-1).t)) return;
+  setHistory([...points, point]);
+}

@@ -1,0 +1,178 @@
+// Processes, ledger, log and runs.
+import { badge, byteRate, clock, duration, el, grouped, memberKind, micros, moment, plural, rate, setText } from './text.js';
+
+const $ = (id) => document.getElementById(id);
+
+// ---- processes
+
+const COLUMNS = [
+  { title: 'Process', key: 'name' },
+  { title: 'State', key: 'state' },
+  { title: 'Host', key: 'host' },
+  { title: 'Slices', key: 'slices_per_s', show: rate, number: true },
+  { title: 'Data', key: 'bytes_per_s', show: byteRate, number: true },
+  { title: 'p99', key: 'p99_us', show: micros, number: true },
+  { title: 'In flight', key: 'in_flight', show: grouped, number: true },
+  { title: 'Lost', key: 'lost', show: grouped, number: true },
+  { title: 'Heard', key: 'age_s', show: (age) => (age === null || age === undefined ? 'never' : age.toFixed(1) + ' s'), number: true },
+  { title: 'Reason', key: 'reason' },
+];
+const ROWS_MAX = 400;
+const rows = new Map();
+let sort = { key: null, down: false };
+let members = [];
+
+const heads = COLUMNS.map((column) => {
+  const button = el('button', { type: 'button' }, column.title);
+  button.addEventListener('click', () => {
+    sort = { key: column.key, down: sort.key === column.key ? !sort.down : Boolean(column.number) };
+    showMembers(members);
+  });
+  return el('th', { scope: 'col', className: column.number ? 'number' : '' }, button);
+});
+const body = el('tbody');
+$('members').append(el('thead', {}, el('tr', {}, ...heads)), body);
+$('members-filter').addEventListener('input', () => showMembers(members));
+
+function rowOf(member) {
+  let row = rows.get(member.name);
+  if (!row) {
+    const cells = COLUMNS.map((column, i) =>
+      el(i === 0 ? 'th' : 'td', { className: column.number ? 'number' : '', ...(i === 0 ? { scope: 'row' } : {}) }));
+    cells[1].append(el('span', { className: 'badge small' }));
+    rows.set(member.name, (row = { cells, element: el('tr', {}, ...cells) }));
+  }
+  COLUMNS.forEach((column, i) => {
+    if (column.key === 'state') return badge(row.cells[i].firstChild, memberKind(member), member.state || 'unknown');
+    const value = member[column.key];
+    setText(row.cells[i], column.show ? column.show(value) : value || '');
+  });
+  return row.element;
+}
+
+function compare(a, b) {
+  const [x, y] = [a[sort.key] ?? '', b[sort.key] ?? ''];
+  if (typeof x === 'number' && typeof y === 'number') return x - y;
+  if (typeof x === 'number' || typeof y === 'number') return typeof x === 'number' ? 1 : -1;
+  return String(x).localeCompare(String(y), 'en', { numeric: true });
+}
+
+export function showMembers(all) {
+  members = all;
+  const wanted = $('members-filter').value.trim().toLowerCase();
+  let list = members.filter((member) =>
+    [member.name, member.host, member.state, member.reason, member.role].join(' ').toLowerCase().includes(wanted));
+  if (sort.key) list = [...list].sort((a, b) => (sort.down ? compare(b, a) : compare(a, b)));
+  COLUMNS.forEach((column, i) => heads[i].setAttribute('aria-sort',
+    sort.key !== column.key ? 'none' : sort.down ? 'descending' : 'ascending'));
+  const elements = list.slice(0, ROWS_MAX).map(rowOf);
+  if (elements.length !== body.children.length || elements.some((row, i) => body.children[i] !== row))
+    body.replaceChildren(...elements);
+  const left = list.length - elements.length;
+  setText($('members-note'), list.length < members.length || left > 0
+    ? `${grouped(elements.length)} of ${plural(members.length, 'process')}${members.length === 1 ? '' : 'es'}`.replace('processs', 'process') : '');
+  for (const name of rows.keys()) if (!members.some((member) => member.name === name)) rows.delete(name);
+}
+
+// ---- ledger
+
+const COUNTS = [
+  ['Offered', 'offered'], ['Vetoed', 'vetoed'], ['Triggered', 'triggered'], ['Stored', 'stored'],
+  ['… of them incomplete', 'stored_incomplete'], ['Rejected', 'rejected'], ['Discarded', 'discarded'],
+  ['Not settled', 'in_flight'], ['Fragments requested', 'fragments_requested'],
+  ['Fragments received', 'fragments_received'], ['Fragments missing', 'fragments_missing'],
+];
+
+const counted = (text) => (/^\d+$/.test(text) ? grouped(Number(text)) : text);
+const listed = (reasons) => Object.entries(reasons ?? {}).map(([reason, count]) => reason + ' ' + grouped(count)).join(', ');
+
+export function showLedger(state) {
+  const why = { vetoed: listed(state.vetoed), discarded: listed(state.discarded) };
+  $('counts').replaceChildren(...COUNTS.filter(([, key]) => state.counts[key] !== undefined).map(([title, key]) =>
+    el('tr', {}, el('th', { scope: 'row' }, title), el('td', { className: 'number' }, grouped(state.counts[key])),
+      el('td', { className: 'why' }, why[key] ?? ''))));
+  if (!$('counts').children.length) $('counts').append(el('tr', {}, el('td', {}, 'No report of a supervisor yet.')));
+  const lines = state.ledger.map((line) => {
+    const mark = el('span', { className: 'badge small' });
+    badge(mark, line.good ? 'running' : 'error', line.good ? 'ok' : 'does not hold');
+    return el('tr', {}, el('th', { scope: 'row' }, line.name), el('td', { className: 'number' }, counted(line.left) + (line.left === line.right ? '' : ' / ' + counted(line.right))),
+      el('td', {}, mark, line.note ? ' ' + line.note : ''));
+  });
+  $('equations').replaceChildren(...(lines.length ? lines : [el('tr', {}, el('td', {}, 'No run has ended yet.'))]));
+}
+
+// ---- runs
+
+const RUN_COLUMNS = ['Run', 'Begin (UTC)', 'Duration', 'Triggered', 'Stored', 'Rejected', 'Discarded', 'Ledger', 'Ended'];
+
+export function showRuns({ runs, left_out }) {
+  const head = el('tr', {}, ...RUN_COLUMNS.map((title, i) => el('th', { scope: 'col', className: i >= 2 && i <= 6 ? 'number' : '' }, title)));
+  const lines = [...runs].reverse().map((run) => {
+    const mark = el('span', { className: 'badge small' });
+    const kind = !run.balanced ? 'error' : run.faults ? 'warning' : 'running';
+    badge(mark, kind, !run.balanced ? 'does not balance' : run.faults ? 'balances, with faults' : 'balances');
+    return el('tr', {}, el('th', { scope: 'row' }, String(run.number)), el('td', {}, moment(run.begin)),
+      ...[duration(run.duration_s), ...[run.triggered, run.stored, run.rejected, run.discarded].map(grouped)].map((text) =>
+        el('td', { className: 'number' }, text)), el('td', {}, mark), el('td', {}, run.reason));
+  });
+  if (left_out) lines.push(el('tr', {}, el('td', { colSpan: RUN_COLUMNS.length }, plural(left_out, 'earlier run') + ' not shown')));
+  $('run-table').replaceChildren(el('thead', {}, head),
+    el('tbody', {}, ...(lines.length ? lines : [el('tr', {}, el('td', { colSpan: RUN_COLUMNS.length }, 'None has ended yet.'))])));
+}
+
+// ---- log
+
+const LEVELS = ['trace', 'debug', 'info', 'warning', 'error'];
+const KIND_OF_LEVEL = { error: 'error', warning: 'warning' };
+const LINES_MAX = 300;
+let newest = 0;
+let waiting = null;
+
+function logLine(line) {
+  const level = el('span', { className: 'level' });
+  badge(level, KIND_OF_LEVEL[line.level] ?? 'plain', line.level);
+  if (!KIND_OF_LEVEL[line.level]) level.firstChild.remove();
+  return el('li', { className: line.level }, el('time', { dateTime: new Date(line.t).toISOString() }, clock(line.t)), level,
+    el('span', { className: 'process' }, line.process), el('span', { className: 'text' }, line.text));
+}
+
+function matches(line) {
+  const text = $('log-text').value.toLowerCase();
+  const process = $('log-process').value;
+  return LEVELS.indexOf(line.level) >= LEVELS.indexOf($('log-level').value) && (!process || line.process === process) &&
+    (!text || line.text.toLowerCase().includes(text) || line.process.toLowerCase().includes(text));
+}
+
+export async function loadLogs() {
+  const query = new URLSearchParams({ q: $('log-text').value, level: $('log-level').value, process: $('log-process').value, lines: LINES_MAX });
+  const answer = await fetch('/api/logs?' + query);
+  const { lines, dropped } = await answer.json();
+  $('log-lines').replaceChildren(...lines.reverse().map(logLine));
+  newest = lines.length ? lines[0].number : newest;
+  setText($('log-note'), (lines.length ? '' : 'No line matches. ') + (dropped ? plural(dropped, 'older line') + ' not kept.' : ''));
+}
+
+export function addLog(line) {
+  if (line.number <= newest) return;
+  newest = line.number;
+  if (!matches(line)) return;
+  $('log-lines').prepend(logLine(line));
+  while ($('log-lines').children.length > LINES_MAX) $('log-lines').lastChild.remove();
+}
+
+export function setProcesses(names) {
+  const select = $('log-process');
+  const wanted = ['', ...names];
+  if (select.options.length === wanted.length && wanted.every((name, i) => select.options[i].value === name)) return;
+  const chosen = select.value;
+  select.replaceChildren(...wanted.map((name) => el('option', { value: name }, name || 'all processes')));
+  select.value = wanted.includes(chosen) ? chosen : '';
+}
+
+function soon() {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => loadLogs().catch(() => {}), 200);
+}
+$('log-text').addEventListener('input', soon);
+$('log-level').addEventListener('change', soon);
+$('log-process').addEventListener('change', soon);

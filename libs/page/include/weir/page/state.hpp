@@ -1,0 +1,100 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::v1 {
+class Report;
+class RunSummary;
+}  // namespace weir::v1
+
+// What the page shows. Plain data, which run control fills anew each second.
+namespace weir::page {
+
+enum class FarmState : std::uint8_t { idle, standby, ready, running, paused, error };
+[[nodiscard]] const char* name(FarmState state);
+
+// What an operator can ask for.
+enum class CommandKind : std::uint8_t { init, configure, start, pause, resume, stop, reset };
+[[nodiscard]] const char* name(CommandKind kind);  // `resume` is called "continue"
+[[nodiscard]] std::optional<CommandKind> command_kind(const std::string& text);
+
+struct Member {
+  std::string name;        // of the process, as the plan names it
+  std::string role;        // "supervisor", "readout", "dcm", "writer"; others are listed, not drawn
+  std::string host;        // where it runs; may be empty
+  std::string importance;  // "essential", "dynamic", "transient"; may be empty
+  std::string state;   // "idle", "standby", "ready", "running", "paused", "error", "dead", "inactive", …
+  std::string reason;  // why it is in that state; empty: nothing to say
+  double heartbeat_age_s = -1;               // since it was last heard; negative: never
+  std::shared_ptr<const v1::Report> report;  // its last; null: none yet. Not changed once it is handed over
+};
+
+struct LedgerLine {
+  std::string name;  // "triggers: offered = triggered + vetoed"
+  std::string left;
+  std::string right;
+  bool good = true;
+  std::string note;  // "same ids"
+};
+
+// One run that is over.
+struct RunEntry {
+  std::uint32_t number = 0;
+  UtcNs begin_utc_ns = 0;
+  DurationNs duration_ns = 0;
+  std::uint64_t triggered = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t discarded = 0;
+  bool balanced = true;
+  bool faults = false;  // survived ones
+  std::string reason;   // why it ended
+};
+[[nodiscard]] RunEntry run_entry(const v1::RunSummary& summary);
+// The equations of a run's account.
+[[nodiscard]] std::vector<LedgerLine> ledger_lines(const v1::RunSummary& summary);
+
+struct Farm {
+  std::string name;
+  FarmState state = FarmState::idle;
+  std::vector<std::string> reasons;   // why it is in that state, what is missing, what was refused; sentences
+  std::uint32_t run = 0;              // the one that is on, else the last one; 0: none yet
+  UtcNs now_utc_ns = 0;               // the moment of this state
+  UtcNs run_begin_utc_ns = 0;         // 0: none is on
+  std::vector<CommandKind> commands;  // what can be asked for now
+  std::vector<Member> members;        // in the plan's order
+  std::vector<LedgerLine> ledger;     // of the last run that ended; empty: none
+  std::vector<RunEntry> runs;         // the latest last
+};
+
+enum class LogLevel : std::uint8_t { trace, debug, info, warning, error };
+[[nodiscard]] const char* name(LogLevel level);
+[[nodiscard]] std::optional<LogLevel> log_level(const std::string& text);
+
+struct LogLine {
+  UtcNs utc_ns = 0;
+  std::string process;
+  LogLevel level = LogLevel::info;
+  std::string text;
+};
+
+struct Command {
+  CommandKind kind = CommandKind::init;
+  std::map<std::string, std::string>
+      parameters;    // start: run, slices, duration_s; configure: set (key=value lines)
+  std::string peer;  // address of who asked
+};
+
+struct CommandAnswer {
+  bool taken = true;  // false: refused, and `message` says why and what to do
+  std::string message;
+};
+
+}  // namespace weir::page

@@ -1,0 +1,54 @@
+#include "command.hpp"
+
+#include "log_ring.hpp"
+
+#include <boost/json.hpp>
+
+namespace weir::page {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kParametersMax = 32;
+constexpr std::size_t kAnswerBytesMax = 4000;
+
+std::string as_text(const json::value& value) {
+  if (const auto* text = value.if_string()) return {text->begin(), text->end()};
+  return json::serialize(value);
+}
+
+}  // namespace
+
+ParsedCommand parse_command(const std::string& body, const std::string& peer) {
+  boost::system::error_code bad;
+  const json::value value = json::parse(body, bad);
+  const json::object* object = bad ? nullptr : value.if_object();
+  if (object == nullptr) return {{}, "the body is no JSON object: send {\"command\": \"start\"}"};
+  ParsedCommand parsed;
+  parsed.command.peer = peer;
+  const json::value* name = object->if_contains("command");
+  const auto kind = name != nullptr && name->is_string() ? command_kind(as_text(*name)) : std::nullopt;
+  if (!kind) return {{}, "\"command\" is one of init, configure, start, pause, continue, stop, reset"};
+  parsed.command.kind = *kind;
+  for (const auto& member : *object) {
+    if (member.key() != "command" && member.key() != "parameters")
+      return {{}, "\"" + clean_text(member.key(), 100) + "\" is not known; there are command and parameters"};
+  }
+  const json::value* parameters = object->if_contains("parameters");
+  if (parameters == nullptr) return parsed;
+  if (!parameters->is_object() || parameters->get_object().size() > kParametersMax)
+    return {{}, "\"parameters\" is an object of at most " + std::to_string(kParametersMax) + " members"};
+  for (const auto& member : parameters->get_object()) {
+    if (member.value().is_structured() || member.value().is_null())
+      return {{}, "each of \"parameters\" is a text, a number or a boolean"};
+    parsed.command.parameters[std::string(member.key())] = as_text(member.value());
+  }
+  return parsed;
+}
+
+std::string answer_json(const CommandAnswer& answer) {
+  return json::serialize(
+      json::object{{"taken", answer.taken}, {"message", clean_text(answer.message, kAnswerBytesMax)}});
+}
+
+}  // namespace weir::page

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <weir/page/state.hpp>
+
+#include <string>
+
+namespace weir::page {
+
+struct ParsedCommand {
+  Command command;
+  std::string error;  // empty: the command is good
+};
+// {"command": "start", "parameters": {"run": 5}}: parameters are texts, numbers or booleans, and become
+// texts.
+[[nodiscard]] ParsedCommand parse_command(const std::string& body, const std::string& peer);
+// {"taken": …, "message": …}
+[[nodiscard]] std::string answer_json(const CommandAnswer& answer);
+
+}  // namespace weir::page

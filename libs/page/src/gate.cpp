@@ -1,0 +1,45 @@
+#include "gate.hpp"
+
+namespace weir::page {
+namespace {
+
+constexpr DurationNs kMinute = 60 * kSecond;
+constexpr std::size_t kPeersMax = 1024;
+constexpr const char* kEverybodyElse = "";  // whose place is taken when so many addresses are known
+
+}  // namespace
+
+bool same_secret(std::string_view secret, std::string_view given) {
+  unsigned differ = secret.size() == given.size() && !secret.empty() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const char mine = secret.empty() ? '\0' : secret[i % secret.size()];
+    differ |= static_cast<unsigned>(static_cast<unsigned char>(mine) ^ static_cast<unsigned char>(given[i]));
+  }
+  return differ == 0;
+}
+
+Gate::Refused& Gate::of_peer(const std::string& peer, TimeNs now_ns) {
+  if (refused_.size() >= kPeersMax)
+    std::erase_if(refused_, [&](const auto& one) { return now_ns - one.second.since_ns >= kMinute; });
+  const bool known = refused_.contains(peer);
+  Refused& refused = refused_[known || refused_.size() < kPeersMax ? peer : kEverybodyElse];
+  if (now_ns - refused.since_ns >= kMinute || refused.count == 0) refused = {now_ns, 0};
+  return refused;
+}
+
+Gate::Answer Gate::ask(std::string_view authorization, const std::string& peer, TimeNs now_ns) {
+  if (token_.empty()) return Answer::no_token_set;
+  constexpr std::string_view kBearer = "Bearer ";
+  const bool bearer = authorization.starts_with(kBearer);
+  const bool right = same_secret(token_, bearer ? authorization.substr(kBearer.size()) : std::string_view());
+  const auto found = refused_.find(peer);
+  if (right && found == refused_.end()) return Answer::open;
+  Refused& refused = of_peer(peer, now_ns);
+  // Also with the right token: else who tries them all would learn which it is.
+  if (refused.count >= refused_max_) return Answer::rate_limited;
+  if (right) return Answer::open;
+  ++refused.count;
+  return Answer::unauthorised;
+}
+
+}  // namespace weir::page

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace weir::page {
+
+// Lets through who knows the operator's token. Wrong ones are counted by address: beyond a number in a
+// minute, nothing of that address is looked at for the rest of the minute. One thread; time comes in.
+class Gate {
+ public:
+  enum class Answer : std::uint8_t {
+    open,
+    no_token_set,  // nobody can command
+    unauthorised,  // no token, or a wrong one
+    rate_limited
+  };
+
+  Gate(std::string token, unsigned refused_per_minute_max)
+      : token_(std::move(token)), refused_max_(refused_per_minute_max) {}
+
+  // `authorization`: the header's text, "Bearer TOKEN".
+  [[nodiscard]] Answer ask(std::string_view authorization, const std::string& peer, TimeNs now_ns);
+  [[nodiscard]] bool has_token() const { return !token_.empty(); }
+
+ private:
+  struct Refused {
+    TimeNs since_ns = 0;
+    unsigned count = 0;
+  };
+  [[nodiscard]] Refused& of_peer(const std::string& peer, TimeNs now_ns);
+
+  std::string token_;
+  unsigned refused_max_;
+  std::map<std::string, Refused> refused_;
+};
+
+// Takes as long whatever differs; only the length of `given` shows.
+[[nodiscard]] bool same_secret(std::string_view secret, std::string_view given);
+
+}  // namespace weir::page

@@ -1,0 +1,257 @@
+#include "model.hpp"
+
+#include <weir/v1/control.pb.h>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace weir::page {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kTextBytesMax = 500;  // of a reason, a note
+
+double milliseconds(std::int64_t ns) {
+  return static_cast<double>(ns / kMicrosecond) / (static_cast<double>(kMillisecond) / kMicrosecond);
+}
+
+double rounded(double value) {
+  constexpr double kTenths = 10;
+  return static_cast<double>(static_cast<std::int64_t>(value * kTenths + 0.5)) / kTenths;
+}
+
+json::string text(const std::string& from) { return json::string(clean_text(from, kTextBytesMax)); }
+
+// "discarded." -> {"lease_expired": 3, …}
+json::object reasons(const v1::Report* report, const std::string& prefix) {
+  json::object out;
+  if (report == nullptr) return out;
+  std::map<std::string, std::uint64_t> sorted;
+  for (const auto& [key, value] : report->counters()) {
+    if (key.starts_with(prefix) && value > 0) sorted[key.substr(prefix.size())] = value;
+  }
+  for (const auto& [reason, count] : sorted) out[clean_text(reason, kTextBytesMax)] = count;
+  return out;
+}
+
+json::value gauge(const v1::Report& report, const char* key) {
+  const auto found = report.gauges().find(key);
+  if (found == report.gauges().end()) return nullptr;
+  return found->second;
+}
+
+json::object member_json(const Member& member, const MemberRates& rates) {
+  json::object out;
+  out["name"] = text(member.name);
+  out["role"] = text(member.role);
+  out["host"] = text(member.host);
+  out["importance"] = text(member.importance);
+  out["state"] = text(member.state);
+  out["reason"] = text(member.reason);
+  out["age_s"] = member.heartbeat_age_s < 0 ? json::value(nullptr) : rounded(member.heartbeat_age_s);
+  if (!member.report) return out;
+  out["report_state"] = text(member.report->state());
+  out["lost"] = totals_of(*member.report).lost;
+  out["slices"] = totals_of(*member.report).slices;
+  out["in_flight"] = gauge(*member.report, "slices_in_flight");
+  out["buffer_bytes"] = gauge(*member.report, "buffer_bytes_used");
+  out["rss_bytes"] = gauge(*member.report, "process.rss_max_bytes");
+  out["cpu_s"] = gauge(*member.report, "process.cpu_s");
+  out["retransmits"] = counter_of(*member.report, "net.retransmits");
+  if (!rates.measured()) return out;
+  out["slices_per_s"] = rounded(rates.slices_per_s());
+  if (member.report->role() != v1::ROLE_SUPERVISOR) out["bytes_per_s"] = rounded(rates.bytes_per_s());
+  if (rates.built_us().count() > 0) {
+    out["p50_us"] = rates.built_us().percentile(50);
+    out["p99_us"] = rates.built_us().percentile(99);
+  }
+  return out;
+}
+
+const v1::Report* supervisor_report(const Farm& farm) {
+  for (const Member& member : farm.members) {
+    if (member.report && member.report->role() == v1::ROLE_SUPERVISOR) return member.report.get();
+  }
+  return nullptr;
+}
+
+json::object counts_json(const Farm& farm) {
+  json::object out;
+  const v1::Report* report = supervisor_report(farm);
+  if (report == nullptr) return out;
+  for (const char* key : {"offered", "triggered", "stored", "stored_incomplete", "rejected"}) {
+    out[key] = counter_of(*report, key);
+  }
+  out["discarded"] = sum_of(*report, "discarded.");
+  out["vetoed"] = sum_of(*report, "vetoed.");
+  out["in_flight"] = gauge(*report, "slices_in_flight");
+  std::uint64_t requested = 0;
+  std::uint64_t received = 0;
+  std::uint64_t missing = 0;
+  for (const Member& member : farm.members) {
+    if (!member.report || member.report->role() != v1::ROLE_DCM) continue;
+    requested += counter_of(*member.report, "fragments.requested");
+    received += counter_of(*member.report, "fragments.received");
+    missing += sum_of(*member.report, "fragments.missing.");
+  }
+  out["fragments_requested"] = requested;
+  out["fragments_received"] = received;
+  out["fragments_missing"] = missing;
+  return out;
+}
+
+json::object log_object(const LogRing::Entry& entry) {
+  return {{"number", entry.number},
+          {"t", milliseconds(entry.line.utc_ns)},
+          {"process", entry.line.process},
+          {"level", name(entry.line.level)},
+          {"text", entry.line.text}};
+}
+
+}  // namespace
+
+struct ModelJson {
+  static json::object point(const Model::Point& point) {
+    json::object out{{"t", milliseconds(point.utc_ns)}, {"run", point.run}};
+    if (!point.measured) return out;
+    out["triggered"] = rounded(point.triggered_per_s);
+    out["stored"] = rounded(point.stored_per_s);
+    out["rejected"] = rounded(point.rejected_per_s);
+    out["built_bytes"] = rounded(point.built_bytes_per_s);
+    out["stored_bytes"] = rounded(point.stored_bytes_per_s);
+    out["built"] = point.built;
+    if (point.built == 0) return out;
+    out["p50_us"] = point.p50_us;
+    out["p99_us"] = point.p99_us;
+    out["max_us"] = point.max_us;
+    return out;
+  }
+};
+
+void Model::update(const Farm& farm) {
+  farm_ = farm;
+  std::set<std::string> there;
+  for (const Member& member : farm_.members) {
+    there.insert(member.name);
+    MemberRates& rates = rates_[member.name];
+    if (member.report) {
+      rates.take(*member.report);
+    } else {
+      rates.clear();
+    }
+  }
+  std::erase_if(rates_, [&](const auto& one) { return !there.contains(one.first); });
+  history_.push_back(make_point());
+  while (history_.size() > limits_.history_max) history_.pop_front();
+}
+
+Model::Point Model::make_point() const {
+  Point point;
+  point.utc_ns = farm_.now_utc_ns;
+  point.run = farm_.run;
+  metrics::Histogram built_us;
+  for (const Member& member : farm_.members) {
+    const MemberRates& rates = rates_.at(member.name);
+    if (!member.report || !rates.measured()) continue;
+    switch (member.report->role()) {
+      case v1::ROLE_SUPERVISOR:
+        point.measured = true;
+        point.triggered_per_s += rates.slices_per_s();
+        point.stored_per_s += rates.stored_per_s();
+        point.rejected_per_s += rates.rejected_per_s();
+        break;
+      case v1::ROLE_DCM:
+        point.measured = true;
+        point.built_bytes_per_s += rates.bytes_per_s();
+        built_us.merge(rates.built_us());
+        break;
+      case v1::ROLE_WRITER:
+        point.stored_bytes_per_s += rates.bytes_per_s();
+        break;
+      default:
+        break;
+    }
+  }
+  point.built = built_us.count();
+  point.p50_us = built_us.percentile(50);
+  point.p99_us = built_us.percentile(99);
+  point.max_us = built_us.max();
+  return point;
+}
+
+std::string Model::state_json(bool can_command) const {
+  json::object out;
+  out["farm"] = text(farm_.name);
+  out["state"] = name(farm_.state);
+  json::array why;
+  for (const std::string& reason : farm_.reasons) why.push_back(text(reason));
+  out["reasons"] = std::move(why);
+  out["run"] = farm_.run;
+  out["now"] = milliseconds(farm_.now_utc_ns);
+  out["run_begin"] =
+      farm_.run_begin_utc_ns == 0 ? json::value(nullptr) : json::value(milliseconds(farm_.run_begin_utc_ns));
+  out["can_command"] = can_command;
+  json::array commands;
+  for (const CommandKind kind : farm_.commands) commands.push_back(name(kind));
+  out["commands"] = std::move(commands);
+  out["counts"] = counts_json(farm_);
+  const v1::Report* supervisor = supervisor_report(farm_);
+  out["discarded"] = reasons(supervisor, "discarded.");
+  out["vetoed"] = reasons(supervisor, "vetoed.");
+  out["throttled_ms"] = reasons(supervisor, "throttled_ms.");
+  json::array members;
+  for (const Member& member : farm_.members) {
+    members.push_back(member_json(member, rates_.at(member.name)));
+  }
+  out["members"] = std::move(members);
+  json::array ledger;
+  for (const LedgerLine& line : farm_.ledger) {
+    ledger.push_back({{"name", text(line.name)},
+                      {"left", text(line.left)},
+                      {"right", text(line.right)},
+                      {"good", line.good},
+                      {"note", text(line.note)}});
+  }
+  out["ledger"] = std::move(ledger);
+  out["runs"] = farm_.runs.size();
+  if (!history_.empty()) out["point"] = ModelJson::point(history_.back());
+  return json::serialize(out);
+}
+
+std::string Model::history_json() const {
+  json::array points;
+  for (const Point& point : history_) points.push_back(ModelJson::point(point));
+  return json::serialize(json::object{{"points", std::move(points)}});
+}
+
+std::string Model::runs_json() const {
+  json::array runs;
+  const std::size_t first = farm_.runs.size() - std::min(farm_.runs.size(), limits_.runs_max);
+  for (std::size_t i = first; i < farm_.runs.size(); ++i) {
+    const RunEntry& run = farm_.runs[i];
+    runs.push_back({{"number", run.number},
+                    {"begin", milliseconds(run.begin_utc_ns)},
+                    {"duration_s", rounded(static_cast<double>(run.duration_ns) / kSecond)},
+                    {"triggered", run.triggered},
+                    {"stored", run.stored},
+                    {"rejected", run.rejected},
+                    {"discarded", run.discarded},
+                    {"balanced", run.balanced},
+                    {"faults", run.faults},
+                    {"reason", text(run.reason)}});
+  }
+  return json::serialize(json::object{{"runs", std::move(runs)}, {"left_out", first}});
+}
+
+std::string log_json(const LogRing::Entry& entry) { return json::serialize(log_object(entry)); }
+
+std::string logs_json(const LogRing& ring, const LogRing::Query& query) {
+  json::array lines;
+  for (const LogRing::Entry* entry : ring.find(query)) lines.push_back(log_object(*entry));
+  return json::serialize(json::object{{"lines", std::move(lines)}, {"dropped", ring.dropped()}});
+}
+
+}  // namespace weir::page

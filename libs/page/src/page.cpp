@@ -1,0 +1,220 @@
+#include "assets.hpp"
+#include "command.hpp"
+#include "gate.hpp"
+#include "model.hpp"
+#include <weir/page/page.hpp>
+
+#include <charconv>
+#include <ctime>
+#include <mutex>
+
+namespace weir::page {
+namespace {
+
+constexpr const char* kEvents = "/api/events";
+constexpr const char* kJson = "application/json; charset=utf-8";
+constexpr std::size_t kLogLinesMax = 1000;  // in one answer
+
+TimeNs now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * kSecond + t.tv_nsec;
+}
+
+http::Response json_response(std::string body, unsigned status = 200) {
+  return {status, kJson, std::move(body), {}};
+}
+
+std::string content_type(std::string_view name) {
+  if (name.ends_with(".html")) return "text/html; charset=utf-8";
+  if (name.ends_with(".css")) return "text/css; charset=utf-8";
+  if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
+  return "image/svg+xml";
+}
+
+// The page loads nothing from elsewhere, is in nobody's frame, and runs no script that stands in its text.
+http::Response asset_response(const Asset& asset) {
+  http::Response response{200, content_type(asset.name), std::string(asset.bytes), {}};
+  response.headers.emplace_back("Content-Security-Policy",
+                                "default-src 'self'; frame-ancestors 'none'; "
+                                "base-uri 'none'; form-action 'none'");
+  response.headers.emplace_back("Referrer-Policy", "no-referrer");
+  return response;
+}
+
+std::string header(const http::Request& request, const char* name) {
+  const auto found = request.headers.find(name);
+  return found == request.headers.end() ? std::string() : found->second;
+}
+
+std::string parameter(const http::Request& request, const char* name) {
+  const auto found = request.query.find(name);
+  return found == request.query.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
+class Page::Impl {
+ public:
+  Impl(const PageSettings& settings, CommandHandler commands)
+      : commands_(std::move(commands)),
+        logs_(settings.log_lines_max, settings.log_line_bytes_max),
+        model_({settings.history_max, settings.runs_max}),
+        gate_(settings.token, settings.refused_per_minute_max),
+        server_(settings.listen, settings.limits) {
+    for (const Asset& asset : assets()) {
+      server_.route("GET", asset.name == "page.html" ? "/" : "/" + std::string(asset.name),
+                    [&asset](const http::Request&) { return asset_response(asset); });
+    }
+    server_.route("GET", "/api/state", [this](const http::Request&) { return json_response(state()); });
+    server_.route("GET", "/api/history", [this](const http::Request&) {
+      const std::lock_guard lock(mutex_);
+      return json_response(model_.history_json());
+    });
+    server_.route("GET", "/api/runs", [this](const http::Request&) {
+      const std::lock_guard lock(mutex_);
+      return json_response(model_.runs_json());
+    });
+    server_.route("GET", "/api/logs", [this](const http::Request& request) { return find_logs(request); });
+    server_.route("POST", "/api/command", [this](const http::Request& request) { return command(request); });
+    server_.route("GET", "/metrics", [this](const http::Request&) { return own_metrics(); });
+    server_.stream(kEvents, [this](const http::Request&) { return http::event_text("state", state()); });
+    server_.start();
+  }
+
+  void update(const Farm& farm) {
+    std::string text;
+    {
+      const std::lock_guard lock(mutex_);
+      model_.update(farm);
+      text = model_.state_json(gate_.has_token());
+    }
+    server_.publish(kEvents, "state", text);
+  }
+
+  void log(const LogLine& line) {
+    std::string text;
+    {
+      const std::lock_guard lock(mutex_);
+      text = log_json(logs_.add(line));
+    }
+    server_.publish(kEvents, "log", text);
+  }
+
+  [[nodiscard]] PageCounters counters() const {
+    const std::lock_guard lock(mutex_);
+    PageCounters counters = counters_;
+    counters.log_lines_dropped = logs_.dropped();
+    return counters;
+  }
+  [[nodiscard]] const http::Server& server() const { return server_; }
+
+ private:
+  [[nodiscard]] std::string state() const {
+    const std::lock_guard lock(mutex_);
+    return model_.state_json(gate_.has_token());
+  }
+  void count(std::uint64_t PageCounters::*which) {
+    const std::lock_guard lock(mutex_);
+    ++(counters_.*which);
+  }
+  http::Response find_logs(const http::Request& request);
+  http::Response command(const http::Request& request);
+  http::Response own_metrics() const;
+
+  CommandHandler commands_;
+  mutable std::mutex mutex_;
+  LogRing logs_;
+  Model model_;
+  PageCounters counters_;
+  Gate gate_;            // the page's thread's alone, but for has_token()
+  http::Server server_;  // last: its thread uses all of the above
+};
+
+http::Response Page::Impl::find_logs(const http::Request& request) {
+  LogRing::Query query;
+  query.text = parameter(request, "q");
+  query.process = parameter(request, "process");
+  if (const std::string level = parameter(request, "level"); !level.empty()) {
+    const auto known = log_level(level);
+    if (!known)
+      return {400, "text/plain; charset=utf-8", "level is one of trace, debug, info, warning, error\n", {}};
+    query.level = *known;
+  }
+  if (const std::string lines = parameter(request, "lines"); !lines.empty()) {
+    const auto [end, error] = std::from_chars(lines.data(), lines.data() + lines.size(), query.lines_max);
+    if (error != std::errc() || end != lines.data() + lines.size())
+      return {400, "text/plain; charset=utf-8", "lines is a number\n", {}};
+    query.lines_max = std::min(query.lines_max, kLogLinesMax);
+  }
+  const std::lock_guard lock(mutex_);
+  return json_response(logs_json(logs_, query));
+}
+
+http::Response Page::Impl::command(const http::Request& request) {
+  const auto refuse = [](unsigned status, const std::string& why) {
+    return json_response(answer_json({false, why}), status);
+  };
+  switch (gate_.ask(header(request, "authorization"), request.peer, now_ns())) {
+    case Gate::Answer::no_token_set:
+      count(&PageCounters::commands_unauthorised);
+      return refuse(403, "run control was started without an operator's token: this page only shows");
+    case Gate::Answer::rate_limited:
+      count(&PageCounters::commands_rate_limited);
+      return refuse(429, "too many wrong tokens from this address: wait a minute");
+    case Gate::Answer::unauthorised: {
+      count(&PageCounters::commands_unauthorised);
+      http::Response response = refuse(401, "this takes the operator's token");
+      response.headers.emplace_back("WWW-Authenticate", "Bearer");
+      return response;
+    }
+    case Gate::Answer::open:
+      break;
+  }
+  const ParsedCommand parsed = parse_command(request.body, request.peer);
+  if (!parsed.error.empty()) {
+    count(&PageCounters::commands_malformed);
+    return refuse(400, parsed.error);
+  }
+  const CommandAnswer answer = commands_(parsed.command);
+  count(answer.taken ? &PageCounters::commands_taken : &PageCounters::commands_refused);
+  return json_response(answer_json(answer), answer.taken ? 202 : 409);
+}
+
+http::Response Page::Impl::own_metrics() const {
+  const PageCounters page = counters();
+  const http::Counters server = server_.counters();
+  std::string text;
+  const auto add = [&](const char* name, const char* kind, const char* help, std::uint64_t value) {
+    text += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + kind + "\n" + name + " " +
+            std::to_string(value) + "\n";
+  };
+  add("weir_page_commands_taken_total", "counter", "Commands that were taken.", page.commands_taken);
+  add("weir_page_commands_refused_total", "counter", "Commands that run control refused.",
+      page.commands_refused);
+  add("weir_page_commands_malformed_total", "counter", "Commands that were none.", page.commands_malformed);
+  add("weir_page_commands_unauthorised_total", "counter", "Commands without the operator's token.",
+      page.commands_unauthorised);
+  add("weir_page_commands_rate_limited_total", "counter", "Commands after too many wrong tokens.",
+      page.commands_rate_limited);
+  add("weir_page_log_lines_dropped_total", "counter", "Log lines that made room for newer ones.",
+      page.log_lines_dropped);
+  add("weir_page_connections", "gauge", "Connections to the page.", server.connections);
+  add("weir_page_event_clients", "gauge", "Browsers that listen to the state.", server.event_clients);
+  add("weir_page_event_clients_dropped_total", "counter", "Browsers that were too slow for the state.",
+      server.event_clients_dropped);
+  add("weir_page_requests_total", "counter", "Requests that were answered.", server.requests);
+  add("weir_page_malformed_total", "counter", "What was no HTTP request.", server.malformed);
+  return {200, "text/plain; version=0.0.4; charset=utf-8", std::move(text), {}};
+}
+
+Page::Page(const PageSettings& settings, CommandHandler commands)
+    : impl_(std::make_unique<Impl>(settings, std::move(commands))) {}
+Page::~Page() = default;
+const ports::Endpoint& Page::endpoint() const { return impl_->server().endpoint(); }
+void Page::update(const Farm& farm) { impl_->update(farm); }
+void Page::log(const LogLine& line) { impl_->log(line); }
+PageCounters Page::counters() const { return impl_->counters(); }
+http::Counters Page::http_counters() const { return impl_->server().counters(); }
+
+}  // namespace weir::page

@@ -1,0 +1,32 @@
+#include "command.hpp"
+
+#include "weir_catch.hpp"
+
+using namespace weir::page;
+
+TEST_CASE("a command has its kind and its parameters as texts") {
+  const auto parsed = parse_command(
+      R"({"command": "start", "parameters": {"run": 5, "note": "first", "dry": true}})", "10.0.0.1");
+  REQUIRE(parsed.error == "");
+  CHECK(parsed.command.kind == CommandKind::start);
+  CHECK(parsed.command.peer == "10.0.0.1");
+  CHECK(parsed.command.parameters ==
+        std::map<std::string, std::string>{{"run", "5"}, {"note", "first"}, {"dry", "true"}});
+  CHECK(parse_command(R"({"command": "continue"})", "").command.kind == CommandKind::resume);
+}
+
+TEST_CASE("what is no command is refused with a sentence") {
+  for (const char* body : {"", "start", "[]", "{}", R"({"command": 5})", R"({"command": "launch"})",
+                           R"({"command": "start", "extra": 1})", R"({"command": "start", "parameters": []})",
+                           R"({"command": "start", "parameters": {"a": {}}})",
+                           R"({"command": "start", "parameters": {"a": null}})"}) {
+    INFO(body);
+    CHECK(parse_command(body, "").error != "");
+  }
+  CHECK(parse_command(std::string(100'000, '['), "").error != "");
+}
+
+TEST_CASE("an answer is JSON whatever it says") {
+  CHECK(answer_json({true, "run 5 is under way"}) == R"({"taken":true,"message":"run 5 is under way"})");
+  CHECK(answer_json({false, "no \"go\"\xff"}) == R"({"taken":false,"message":"no \"go\"?"})");
+}

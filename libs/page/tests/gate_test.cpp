@@ -1,0 +1,45 @@
+#include "gate.hpp"
+
+#include "weir_catch.hpp"
+
+using namespace weir;
+using namespace weir::page;
+using Answer = Gate::Answer;
+
+TEST_CASE("the gate opens for the token, and for nothing that resembles it") {
+  Gate gate("secret", 100);
+  CHECK(gate.ask("Bearer secret", "a", 0) == Answer::open);
+  for (const char* wrong : {"", "Bearer ", "Bearer secre", "Bearer secrets", "Bearer Secret", "secret",
+                            "Basic secret", "Bearer secretsecret", "bearer secret"}) {
+    INFO(wrong);
+    CHECK(gate.ask(wrong, "a", 0) == Answer::unauthorised);
+  }
+}
+
+TEST_CASE("without a token nobody gets in, not even with an empty one") {
+  Gate gate("", 100);
+  CHECK(gate.ask("Bearer ", "a", 0) == Answer::no_token_set);
+  CHECK(gate.ask("", "a", 0) == Answer::no_token_set);
+  CHECK(!same_secret("", ""));
+}
+
+TEST_CASE("too many wrong tokens shut one address out for the rest of the minute, and no other") {
+  Gate gate("secret", 3);
+  const TimeNs begin = 1000 * kSecond;
+  for (int i = 0; i < 3; ++i) CHECK(gate.ask("Bearer x", "bad", begin + i) == Answer::unauthorised);
+  CHECK(gate.ask("Bearer x", "bad", begin + kSecond) == Answer::rate_limited);
+  CHECK(gate.ask("Bearer secret", "bad", begin + kSecond) == Answer::rate_limited);
+  CHECK(gate.ask("Bearer secret", "good", begin + kSecond) == Answer::open);
+  CHECK(gate.ask("Bearer secret", "bad", begin + 61 * kSecond) == Answer::open);
+}
+
+TEST_CASE("a crowd of addresses takes bounded memory and cannot shut others out by name") {
+  Gate gate("secret", 1000);
+  for (int i = 0; i < 5000; ++i) {
+    const Answer answer = gate.ask("Bearer x", "10.0.0." + std::to_string(i), kSecond);
+    CHECK((answer == Answer::unauthorised || answer == Answer::rate_limited));
+  }
+  CHECK(gate.ask("Bearer x", "11.0.0.1", kSecond) ==
+        Answer::rate_limited);  // the place all the late ones share
+  CHECK(gate.ask("Bearer secret", "11.0.0.2", kSecond) == Answer::open);
+}

@@ -1,0 +1,254 @@
+#include "made_up_farm.hpp"
+
+#include <weir/v1/control.pb.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weir::page::test {
+namespace {
+
+constexpr double kSlicesPerS = 1200;
+constexpr double kSliceBytes = 90'000;
+constexpr double kStoredShare = 0.07;
+constexpr double kBuildUs = 900;
+
+v1::Role role_of(const std::string& role) {
+  return role == "supervisor" ? v1::ROLE_SUPERVISOR
+         : role == "readout"  ? v1::ROLE_READOUT
+         : role == "dcm"      ? v1::ROLE_DCM
+                              : v1::ROLE_WRITER;
+}
+
+std::uint64_t whole(double value) { return static_cast<std::uint64_t>(value); }
+
+}  // namespace
+
+MadeUpFarm::MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::uint64_t seed)
+    : random_(seed), dcms_(dcms) {
+  farm_.name = "made-up";
+  farm_.run = 41;
+  farm_.now_utc_ns = kBeginUtcNs;
+  farm_.state = FarmState::ready;
+  add_member("supervisor", "supervisor", "daq-00");
+  for (unsigned i = 0; i < readouts; ++i)
+    add_member("readout-" + std::to_string(i), "readout", "fe-" + std::to_string(i / 4));
+  for (unsigned i = 0; i < dcms; ++i)
+    add_member("dcm-" + std::to_string(i), "dcm", "daq-" + std::to_string(1 + i / 2));
+  for (unsigned i = 0; i < writers; ++i) add_member("writer-" + std::to_string(i), "writer", "store-0");
+  for (std::uint32_t number = 38; number <= 41; ++number) {
+    const std::uint64_t triggered = 600'000 + 1000 * number;
+    farm_.runs.push_back({number, kBeginUtcNs - (42 - number) * 3600 * kSecond, 3000 * kSecond, triggered,
+                          triggered / 14, triggered - triggered / 14 - number % 3, number % 3, number != 39,
+                          number == 40, number == 40 ? "stopped by the operator" : "all triggers made"});
+  }
+  farm_.ledger = {{"triggers: offered = triggered + vetoed", "641000", "641000", true, ""},
+                  {"slices: triggered = stored + rejected + discarded", "641000", "641000", true, "same ids"},
+                  {"slices: stored = live on disk", "45785", "45785", true, "same ids"}};
+  begin_run();
+}
+
+void MadeUpFarm::add_member(const std::string& name, const std::string& role, const std::string& host) {
+  Member member;
+  member.name = name;
+  member.role = role;
+  member.host = host;
+  member.importance = role == "dcm" ? "dynamic" : "essential";
+  member.state = "ready";
+  member.heartbeat_age_s = 0.2;
+  farm_.members.push_back(member);
+  counts_.emplace_back();
+}
+
+double MadeUpFarm::around(double mean) {
+  std::normal_distribution<double> spread(mean, mean * 0.05);
+  return std::max(0.0, spread(random_));
+}
+
+void MadeUpFarm::say(LogLevel level, const std::string& process, const std::string& text) {
+  logged_.push_back({farm_.now_utc_ns, process, level, text});
+}
+
+void MadeUpFarm::begin_run() {
+  ++farm_.run;
+  farm_.run_begin_utc_ns = farm_.now_utc_ns;
+  farm_.state = FarmState::running;
+  farm_.reasons.clear();
+  for (Counts& counts : counts_) counts = {};
+  for (Member& member : farm_.members) member.state = "running", member.reason.clear();
+  set_commands();
+}
+
+void MadeUpFarm::end_run(const std::string& reason) {
+  const Counts& supervisor = counts_.front();
+  const std::uint64_t stored = whole(supervisor.slices * kStoredShare);
+  farm_.runs.push_back({farm_.run, farm_.run_begin_utc_ns, farm_.now_utc_ns - farm_.run_begin_utc_ns,
+                        whole(supervisor.slices), stored, whole(supervisor.slices) - stored, 0, true, false,
+                        reason});
+  farm_.state = FarmState::ready;
+  farm_.run_begin_utc_ns = 0;
+  for (Member& member : farm_.members) member.state = "ready", member.reason.clear();
+  set_commands();
+}
+
+void MadeUpFarm::set_commands() {
+  using enum CommandKind;
+  switch (farm_.state) {
+    case FarmState::idle:
+      farm_.commands = {init};
+      break;
+    case FarmState::standby:
+      farm_.commands = {configure, reset};
+      break;
+    case FarmState::ready:
+      farm_.commands = {configure, start, reset};
+      break;
+    case FarmState::running:
+      farm_.commands = {pause, stop};
+      break;
+    case FarmState::paused:
+      farm_.commands = {resume, stop};
+      break;
+    case FarmState::error:
+      farm_.commands = {reset};
+      break;
+  }
+}
+
+CommandAnswer MadeUpFarm::command(const Command& command) {
+  if (std::find(farm_.commands.begin(), farm_.commands.end(), command.kind) == farm_.commands.end())
+    return {false,
+            std::string("the farm is ") + name(farm_.state) + ": it cannot " + name(command.kind) + " now"};
+  const auto to = [&](FarmState state) {
+    farm_.state = state;
+    for (Member& member : farm_.members) member.state = name(state);
+    set_commands();
+  };
+  switch (command.kind) {
+    case CommandKind::init:
+      to(FarmState::standby);
+      break;
+    case CommandKind::configure:
+      to(FarmState::ready);
+      break;
+    case CommandKind::start:
+      begin_run();
+      break;
+    case CommandKind::pause:
+      to(FarmState::paused);
+      break;
+    case CommandKind::resume:
+      to(FarmState::running);
+      break;
+    case CommandKind::stop:
+      end_run("stopped by the operator");
+      break;
+    case CommandKind::reset:
+      to(FarmState::idle);
+      break;
+  }
+  return {true, std::string(name(command.kind)) + " is under way"};
+}
+
+void MadeUpFarm::step() {
+  logged_.clear();
+  ++seconds_;
+  farm_.now_utc_ns += kSecond;
+  for (std::size_t i = 0; i < farm_.members.size(); ++i) {
+    Member& member = farm_.members[i];
+    member.heartbeat_age_s = 0.1 + 0.8 * static_cast<double>(random_() % 100) / 100;
+    if (farm_.state == FarmState::running && member.state != "dead") count(i);
+    if (member.state != "dead") make_report(i);
+  }
+  if (farm_.state != FarmState::running) return;
+  // One DCM dies now and then, and comes back; a readout is throttled for a while.
+  Member& dcm = farm_.members[farm_.members.size() - 2];
+  if (seconds_ % 30 == 12) {
+    dcm.state = "dead";
+    dcm.reason = "signal 9 (Killed); started again in 5 s";
+    farm_.reasons = {dcm.name + " is dead: its slices went to the others"};
+    say(LogLevel::error, dcm.name, "ends reason=\"signal 9 (Killed)\"");
+    say(LogLevel::warning, "supervisor", "lost name=" + dcm.name + " slices_given_to_others=17");
+  } else if (seconds_ % 30 == 17) {
+    dcm.state = "running";
+    dcm.reason.clear();
+    farm_.reasons.clear();
+    say(LogLevel::info, dcm.name, "joins incarnation=2");
+  }
+  if (dcm.state == "dead") dcm.heartbeat_age_s = static_cast<double>(seconds_ % 30) - 12;
+  Member& readout = farm_.members[1];
+  readout.reason = seconds_ % 20 > 14 ? "throttled: readout_buffer_bytes" : "";
+  say(LogLevel::info, "supervisor", "status slices=" + std::to_string(whole(counts_.front().slices)));
+  if (seconds_ % 7 == 0)
+    say(LogLevel::warning, readout.name,
+        "source 3 sent nothing for 250 ms; its fragments are marked missing");
+}
+
+void MadeUpFarm::count(std::size_t index) {
+  const Member& member = farm_.members[index];
+  Counts& counts = counts_[index];
+  const double wave = 1 + 0.3 * std::sin(static_cast<double>(seconds_) / 15);
+  const double slices = around(kSlicesPerS * wave);
+  if (member.role == "supervisor" || member.role == "readout") {
+    counts.slices += slices;
+    counts.bytes += slices * 3000;
+  } else if (member.role == "dcm") {
+    counts.slices += slices / dcms_;
+    counts.bytes += slices / dcms_ * kSliceBytes;
+    std::lognormal_distribution<double> spread(std::log(kBuildUs), 0.4);
+    for (int i = 0; i < 200; ++i) counts.built_us.record(whole(spread(random_)) + 1);
+    if (random_() % 9 == 0) counts.lost += 1;
+  } else {
+    counts.slices += slices * kStoredShare;
+    counts.bytes += slices * kStoredShare * kSliceBytes;
+  }
+}
+
+void MadeUpFarm::make_report(std::size_t index) {
+  Member& member = farm_.members[index];
+  const Counts& counts = counts_[index];
+  auto report = std::make_shared<v1::Report>();
+  report->set_name(member.name);
+  report->set_role(role_of(member.role));
+  report->set_incarnation(farm_.run);
+  report->set_now_ns(static_cast<std::int64_t>(seconds_) * kSecond);
+  report->set_state(member.reason.empty() ? "running" : member.reason);
+  auto& counters = *report->mutable_counters();
+  if (member.role == "supervisor") {
+    counters["offered"] = whole(counts.slices * 1.01);
+    counters["triggered"] = whole(counts.slices);
+    counters["stored"] = whole(counts.slices * kStoredShare);
+    counters["rejected"] = whole(counts.slices) - whole(counts.slices * kStoredShare);
+    counters["discarded.attempts_exhausted"] = seconds_ / 40;
+    counters["vetoed.in_flight"] = whole(counts.slices * 0.01);
+  } else if (member.role == "readout") {
+    counters["readout.made"] = whole(counts.slices);
+    counters["net.bytes_sent"] = whole(counts.bytes);
+  } else if (member.role == "dcm") {
+    counters["dcm.assigned"] = whole(counts.slices);
+    counters["fragments.bytes"] = whole(counts.bytes);
+    counters["fragments.requested"] = whole(counts.slices * 30);
+    counters["fragments.received"] = whole(counts.slices * 30) - whole(counts.lost);
+    if (counts.lost > 0) counters["fragments.missing.deadline"] = whole(counts.lost);
+    const auto encoded = counts.built_us.encode();
+    if (counts.built_us.count() > 0) {
+      v1::Histogram& out = *report->add_histograms();
+      out.set_name("build_latency_us");
+      for (const auto& bucket : encoded.buckets) out.add_bucket(bucket.index), out.add_count(bucket.count);
+      out.set_min(encoded.min);
+      out.set_max(encoded.max);
+      out.set_sum(encoded.sum);
+    }
+  } else {
+    counters["writer.records"] = whole(counts.slices);
+    counters["writer.bytes_stored"] = whole(counts.bytes);
+  }
+  auto& gauges = *report->mutable_gauges();
+  gauges["slices_in_flight"] = static_cast<double>(random_() % 60);
+  gauges["buffer_bytes_used"] = static_cast<double>(random_() % 9'000'000);
+  gauges["process.rss_max_bytes"] = 120e6;
+  gauges["process.cpu_s"] = static_cast<double>(seconds_) * 0.4;
+  member.report = std::move(report);
+}
+
+}  // namespace weir::page::test

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <weir/metrics/histogram.hpp>
+#include <weir/page/state.hpp>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace weir::page::test {
+
+// A farm that nobody built, but that changes from second to second like one: for the page's tests.
+class MadeUpFarm {
+ public:
+  MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::uint64_t seed = 1);
+
+  // One second later.
+  void step();
+  // As run control would; what cannot be done now is refused.
+  CommandAnswer command(const Command& command);
+  [[nodiscard]] const Farm& farm() const { return farm_; }
+  // What its processes logged in the last step.
+  [[nodiscard]] const std::vector<LogLine>& logged() const { return logged_; }
+
+  static constexpr UtcNs kBeginUtcNs = 1'700'000'000 * kSecond;
+
+ private:
+  struct Counts {
+    double slices = 0;
+    double bytes = 0;
+    double lost = 0;
+    metrics::Histogram built_us;
+  };
+  void add_member(const std::string& name, const std::string& role, const std::string& host);
+  void begin_run();
+  void end_run(const std::string& reason);
+  void count(std::size_t index);
+  void make_report(std::size_t index);
+  void set_commands();
+  void say(LogLevel level, const std::string& process, const std::string& text);
+  double around(double mean);
+
+  std::mt19937_64 random_;
+  Farm farm_;
+  std::vector<Counts> counts_;  // by member
+  std::vector<LogLine> logged_;
+  unsigned dcms_;
+  std::uint64_t seconds_ = 0;
+};
+
+}  // namespace weir::page::test

@@ -1,0 +1,147 @@
+#include "model.hpp"
+
+#include "made_up_farm.hpp"
+#include "weir_catch.hpp"
+#include <weir/v1/control.pb.h>
+
+#include <boost/json.hpp>
+
+using namespace weir;
+using namespace weir::page;
+namespace json = boost::json;
+
+namespace {
+
+json::object state_of(const Model& model) { return json::parse(model.state_json(true)).as_object(); }
+
+Farm farm_of(const v1::Report& report) {
+  Farm farm;
+  farm.members.push_back({"dcm-0", "dcm", "", "", "running", "", 0.1, std::make_shared<v1::Report>(report)});
+  return farm;
+}
+
+v1::Report dcm_report(std::int64_t second, std::uint64_t slices, std::uint64_t bytes) {
+  v1::Report report;
+  report.set_name("dcm-0");
+  report.set_role(v1::ROLE_DCM);
+  report.set_incarnation(1);
+  report.set_now_ns(second * kSecond);
+  (*report.mutable_counters())["dcm.assigned"] = slices;
+  (*report.mutable_counters())["fragments.bytes"] = bytes;
+  return report;
+}
+
+json::value member(const Model& model, const char* key) {
+  const json::object state = state_of(model);
+  const json::object& object = state.at("members").at(0).as_object();
+  return object.contains(key) ? object.at(key) : json::value("none");
+}
+
+}  // namespace
+
+TEST_CASE("a member's rates are taken from one report to the next") {
+  Model model({});
+  model.update(farm_of(dcm_report(1, 100, 5000)));
+  CHECK(member(model, "slices_per_s") == "none");
+  model.update(farm_of(dcm_report(3, 300, 25000)));
+  CHECK(member(model, "slices_per_s").as_double() == 100);
+  CHECK(member(model, "bytes_per_s").as_double() == 10000);
+  // The same report again has the same rates, until it is old.
+  model.update(farm_of(dcm_report(3, 300, 25000)));
+  CHECK(member(model, "slices_per_s").as_double() == 100);
+  for (unsigned i = 0; i < MemberRates::kUpdatesStale; ++i) model.update(farm_of(dcm_report(3, 300, 25000)));
+  CHECK(member(model, "slices_per_s") == "none");
+}
+
+TEST_CASE("a process that began again counts from nought, and has no rate of what was before") {
+  Model model({});
+  model.update(farm_of(dcm_report(1, 1000, 5000)));
+  model.update(farm_of(dcm_report(2, 1100, 6000)));
+  v1::Report restarted = dcm_report(1, 40, 100);
+  restarted.set_incarnation(2);
+  model.update(farm_of(restarted));
+  CHECK(member(model, "slices_per_s") == "none");
+  v1::Report next_run = dcm_report(5, 3, 10);
+  next_run.set_incarnation(2);
+  model.update(farm_of(next_run));
+  CHECK(member(model, "slices_per_s") == "none");
+}
+
+TEST_CASE("percentiles are of the slices built since the report before, of all DCMs together") {
+  Model model({});
+  const auto with = [](std::int64_t second, std::uint64_t fast, std::uint64_t slow) {
+    v1::Report report = dcm_report(second, fast + slow, 0);
+    metrics::Histogram built;
+    built.record(10, fast);
+    built.record(60, slow);
+    v1::Histogram& out = *report.add_histograms();
+    out.set_name("build_latency_us");
+    for (const auto& bucket : built.encode().buckets)
+      out.add_bucket(bucket.index), out.add_count(bucket.count);
+    out.set_min(built.min());
+    out.set_max(built.max());
+    out.set_sum(built.sum());
+    return farm_of(report);
+  };
+  model.update(with(1, 1000, 1));
+  model.update(with(2, 1001, 101));
+  const auto point = state_of(model).at("point").as_object();
+  CHECK(point.at("built").to_number<int>() == 101);
+  CHECK(point.at("p50_us").to_number<int>() == 60);
+}
+
+TEST_CASE("a malformed histogram is none") {
+  v1::Report report;
+  v1::Histogram& out = *report.add_histograms();
+  out.set_name("h");
+  out.add_bucket(1ULL << 40);
+  out.add_count(1);
+  CHECK(histogram_of(report, "h").count() == 0);
+  out.set_bucket(0, 5);
+  out.add_count(1);
+  CHECK(histogram_of(report, "h").count() == 0);
+}
+
+TEST_CASE("the state says what the farm is, and text from processes cannot break it") {
+  Model model({});
+  Farm farm;
+  farm.name = "lab";
+  farm.state = FarmState::error;
+  farm.reasons = {"dcm-0: \"</script>\xff\""};
+  farm.run = 12;
+  farm.commands = {CommandKind::reset};
+  farm.ledger = {{"a = b", "1", "2", false, ""}};
+  model.update(farm);
+  const auto state = state_of(model);
+  CHECK(state.at("state") == "error");
+  CHECK(state.at("reasons").at(0) == "dcm-0: \"</script>?\"");
+  CHECK(state.at("run_begin").is_null());
+  CHECK(state.at("commands").at(0) == "reset");
+  CHECK(state.at("ledger").at(0).at("good") == false);
+}
+
+TEST_CASE("the plots' history and the runs are bounded, the latest are kept") {
+  Model model({.history_max = 10, .runs_max = 2});
+  test::MadeUpFarm farm(3, 2, 1);
+  for (int i = 0; i < 30; ++i) {
+    farm.step();
+    model.update(farm.farm());
+  }
+  const auto points = json::parse(model.history_json()).at("points").as_array();
+  CHECK(points.size() == 10);
+  CHECK(points.back().at("triggered").as_double() > 500);
+  CHECK(points.back().at("p99_us").to_number<int>() > points.back().at("p50_us").to_number<int>());
+  const auto runs = json::parse(model.runs_json()).as_object();
+  CHECK(runs.at("runs").as_array().size() == 2);
+  CHECK(runs.at("left_out") == 2);
+  CHECK(runs.at("runs").at(1).at("number") == 41);
+}
+
+TEST_CASE("a member that left is forgotten") {
+  Model model({});
+  model.update(farm_of(dcm_report(1, 0, 0)));
+  model.update(farm_of(dcm_report(2, 10, 0)));
+  model.update({});
+  model.update(farm_of(dcm_report(3, 30, 0)));
+  CHECK(member(model, "slices_per_s") == "none");
+}

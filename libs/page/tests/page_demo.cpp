@@ -1,0 +1,45 @@
+// Serves the page of a farm that is made up: weir-page-demo [PORT [READOUTS [DCMS]]]. Ends with SIGTERM or
+// Ctrl-C.
+#include "made_up_farm.hpp"
+#include <weir/page/page.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+using namespace weir;
+using namespace weir::page;
+
+int main(int argc, char** argv) {
+  const auto number = [&](int at, int otherwise) { return argc > at ? std::atoi(argv[at]) : otherwise; };
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+
+  test::MadeUpFarm farm(static_cast<unsigned>(number(2, 8)), static_cast<unsigned>(number(3, 4)), 2);
+  std::mutex mutex;
+  PageSettings settings;
+  settings.listen.port = static_cast<std::uint16_t>(number(1, 8080));
+  settings.token = "made-up";
+  Page page(settings, [&](const Command& command) {
+    const std::lock_guard lock(mutex);
+    return farm.command(command);
+  });
+  const auto step = [&] {
+    const std::lock_guard lock(mutex);
+    farm.step();
+    page.update(farm.farm());
+    for (const LogLine& line : farm.logged()) page.log(line);
+  };
+  constexpr int kPast = 240;  // seconds that the plots begin with
+  for (int i = 0; i < kPast; ++i) step();
+  std::printf("http://127.0.0.1:%u/ token made-up\n", static_cast<unsigned>(page.endpoint().port));
+  std::fflush(stdout);
+  const timespec second{1, 0};
+  while (sigtimedwait(&ends, nullptr, &second) < 0) step();
+  return 0;
+}

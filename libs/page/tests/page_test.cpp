@@ -1,0 +1,107 @@
+#include "made_up_farm.hpp"
+#include "weir_catch.hpp"
+#include <weir/http/client.hpp>
+#include <weir/page/page.hpp>
+
+#include <boost/json.hpp>
+
+using namespace weir;
+using namespace weir::page;
+using Catch::ContainsSubstring;
+namespace json = boost::json;
+
+namespace {
+
+struct Served {
+  explicit Served(const std::string& token = "sesame")
+      : page(settings_with(token), [this](const Command& command) { return farm.command(command); }) {
+    step();
+    step();
+  }
+  static PageSettings settings_with(const std::string& token) {
+    PageSettings settings;
+    settings.token = token;
+    settings.refused_per_minute_max = 5;
+    return settings;
+  }
+  void step() {
+    farm.step();
+    page.update(farm.farm());
+    for (const LogLine& line : farm.logged()) page.log(line);
+  }
+  [[nodiscard]] std::string url(const std::string& path) const {
+    return "127.0.0.1:" + std::to_string(page.endpoint().port) + path;
+  }
+  [[nodiscard]] http::ClientResponse get(const std::string& path) const {
+    return http::get(url(path)).value();
+  }
+  [[nodiscard]] http::ClientResponse command(const std::string& body, const std::string& token) const {
+    return http::post(url("/api/command"), body, token).value();
+  }
+
+  test::MadeUpFarm farm{4, 3, 1};
+  Page page;
+};
+
+}  // namespace
+
+TEST_CASE("the page and all that it names are served") {
+  const Served served;
+  const auto page = served.get("/");
+  CHECK(page.status == 200);
+  CHECK_THAT(page.body, ContainsSubstring("<!doctype html>"));
+  for (const char* file : {"/page.css", "/icon.svg", "/main.js", "/farm.js", "/plots.js", "/tables.js",
+                           "/control.js", "/text.js"}) {
+    INFO(file);
+    CHECK(served.get(file).status == 200);
+  }
+  CHECK(served.get("/page.html").status == 404);
+  CHECK(served.get("/../etc/passwd").status == 404);
+  CHECK_THAT(page.body, !ContainsSubstring("http://") && !ContainsSubstring("https://"));
+}
+
+TEST_CASE("state, history, runs and logs are JSON") {
+  const Served served;
+  const auto state = json::parse(served.get("/api/state").body).as_object();
+  CHECK(state.at("farm") == "made-up");
+  CHECK(state.at("members").as_array().size() == 9);
+  CHECK(state.at("can_command") == true);
+  CHECK(json::parse(served.get("/api/history").body).at("points").as_array().size() == 2);
+  CHECK(json::parse(served.get("/api/runs").body).at("runs").as_array().size() == 4);
+  const auto lines =
+      json::parse(served.get("/api/logs?q=status&level=info&lines=1").body).at("lines").as_array();
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].at("process") == "supervisor");
+  CHECK(served.get("/api/logs?level=loud").status == 400);
+  CHECK(served.get("/api/logs?lines=many").status == 400);
+  CHECK_THAT(served.get("/metrics").body, ContainsSubstring("weir_page_requests_total"));
+}
+
+TEST_CASE("who has the token commands, and run control's refusal is passed on") {
+  Served served;
+  CHECK(served.command(R"({"command": "pause"})", "sesame").status == 202);
+  CHECK(served.farm.farm().state == FarmState::paused);
+  const auto refused = served.command(R"({"command": "init"})", "sesame");
+  CHECK(refused.status == 409);
+  CHECK_THAT(refused.body, ContainsSubstring("the farm is paused"));
+  CHECK(served.command("{}", "sesame").status == 400);
+  CHECK(served.page.counters().commands_taken == 1);
+  CHECK(served.page.counters().commands_refused == 1);
+  CHECK(served.page.counters().commands_malformed == 1);
+}
+
+TEST_CASE("without the token nothing is commanded, and guessing is shut out") {
+  Served served;
+  CHECK(served.command(R"({"command": "stop"})", "").status == 401);
+  for (int i = 0; i < 4; ++i) CHECK(served.command(R"({"command": "stop"})", "guess").status == 401);
+  CHECK(served.command(R"({"command": "stop"})", "sesame").status == 429);
+  CHECK(served.farm.farm().state == FarmState::running);
+  CHECK(served.page.counters().commands_unauthorised == 5);
+  CHECK(served.page.counters().commands_rate_limited == 1);
+}
+
+TEST_CASE("without an operator's token the page is read only") {
+  const Served served("");
+  CHECK(served.command(R"({"command": "stop"})", "").status == 403);
+  CHECK(json::parse(served.get("/api/state").body).at("can_command") == false);
+}

@@ -1,0 +1,329 @@
+#include <weir/telemetry/metric_table.hpp>
+
+namespace weir::telemetry {
+namespace {
+
+using From = MetricEntry::From;
+using Kind = MetricEntry::Kind;
+
+constexpr MetricEntry count(std::string_view key, std::string_view name, std::string_view of,
+                            std::string_view help) {
+  return {From::counter, key, Kind::counter, name, {}, 1, of, false, help};
+}
+constexpr MetricEntry counts(std::string_view key, std::string_view name, std::string_view label,
+                             std::string_view of, std::string_view help, double scale = 1) {
+  return {From::counter, key, Kind::counter, name, label, scale, of, true, help};
+}
+constexpr MetricEntry level(std::string_view key, std::string_view name, std::string_view of,
+                            std::string_view help, double scale = 1) {
+  return {From::gauge, key, Kind::gauge, name, {}, scale, of, false, help};
+}
+constexpr MetricEntry slices(std::string_view key, std::string_view name, std::string_view of,
+                             std::string_view help) {
+  return {From::sum, key, Kind::counter, name, {}, 1, of, false, help};
+}
+constexpr double kMicro = 1e-6;
+constexpr double kMilli = 1e-3;
+constexpr MetricEntry latency(std::string_view key, std::string_view name, std::string_view help) {
+  return {From::histogram, key, Kind::histogram, name, {}, kMicro, "DCM", false, help};
+}
+
+constexpr std::string_view kAll = "all";
+constexpr std::string_view kSupervisor = "supervisor";
+constexpr std::string_view kReadout = "readout";
+constexpr std::string_view kPushReadout = "readout, in push running";
+constexpr std::string_view kFrontEnd = "readout, with front-ends";
+constexpr std::string_view kDcm = "DCM";
+constexpr std::string_view kPushDcm = "DCM, in push running";
+constexpr std::string_view kWriter = "writer";
+
+constexpr MetricEntry kTable[] = {
+    // The run
+    count("offered", "weir_triggers_offered_total", kSupervisor, "Triggers that were offered, taken or not."),
+    counts("vetoed.", "weir_triggers_vetoed_total", "reason", kSupervisor,
+           "Triggers that did not become slices, by reason."),
+    count("triggered", "weir_slices_triggered_total", kSupervisor, "Slices that were triggered."),
+    count("stored", "weir_slices_stored_total", kSupervisor, "Slices settled as stored: on disk."),
+    count("stored_incomplete", "weir_slices_stored_incomplete_total", kSupervisor,
+          "Those of them with missing fragments."),
+    count("rejected", "weir_slices_rejected_total", kSupervisor, "Slices settled as rejected by the filter."),
+    counts("discarded.", "weir_slices_discarded_total", "reason", kSupervisor,
+           "Slices discarded, by reason."),
+    counts("throttled_ms.", "weir_throttled_seconds_total", "reason", kSupervisor,
+           "Time in which triggers were held back, by what asked for it.", kMilli),
+    count("supervisor.assignments", "weir_supervisor_assignments_total", kSupervisor,
+          "Slices handed to DCMs, each attempt."),
+    count("supervisor.unfiltered", "weir_supervisor_unfiltered_total", kSupervisor,
+          "Attempts of slices held for poison, to be accepted unfiltered."),
+    count("supervisor.reopened", "weir_supervisor_reopened_total", kSupervisor,
+          "Attempts that were followed by another."),
+    count("supervisor.leases_expired", "weir_supervisor_leases_expired_total", kSupervisor,
+          "Slices that a DCM held too long."),
+    count("supervisor.reconfirmed", "weir_supervisor_reconfirmed_total", kSupervisor,
+          "Accepted slices that were confirmed once more, to another writer."),
+    count("supervisor.decisions_refused", "weir_supervisor_decisions_refused_total", kSupervisor,
+          "Decisions on attempts that were not open any more."),
+    count("supervisor.decisions_repeated", "weir_supervisor_decisions_repeated_total", kSupervisor,
+          "Decisions that were confirmed already."),
+    count("supervisor.copies_taken", "weir_supervisor_copies_taken_total", kSupervisor,
+          "Copies of given-up attempts that were on disk after all, and count."),
+    count("supervisor.acks_dead", "weir_supervisor_acks_dead_total", kSupervisor,
+          "Acknowledgements of copies that do not count."),
+    count("supervisor.acks_unknown", "weir_supervisor_acks_unknown_total", kSupervisor,
+          "Acknowledgements of slices that nobody remembers."),
+    level("slices_pending", "weir_slices_pending", kSupervisor, "Slices that wait for a DCM."),
+    // Everyone's slices and memory
+    level("slices_in_flight", "weir_slices_in_flight", kAll,
+          "Slices that this process has: unsettled (supervisor, writer), held (readout), being built, "
+          "filtered or shipped (DCM)."),
+    level("buffer_bytes_used", "weir_buffer_used_bytes", "readout, DCM, writer",
+          "Memory of fragments, slices, or data not yet on disk."),
+    // Readouts
+    count("fragments.produced", "weir_fragments_produced_total", kReadout,
+          "Fragments that the sources had something for."),
+    count("fragments.cleared", "weir_fragments_cleared_total", kReadout,
+          "Fragments dropped at their slice's clear."),
+    {From::counter,
+     "fragments.held",
+     Kind::gauge,
+     "weir_fragments_held",
+     {},
+     1,
+     kReadout,
+     false,
+     "Fragments that are held now."},
+    count("fragments.served", "weir_fragments_served_total", kReadout, "Requests answered with a fragment."),
+    count("fragments.bytes_produced", "weir_fragments_produced_bytes_total", kReadout,
+          "Their bytes, as the sources made them."),
+    counts("fragments.dropped.", "weir_fragments_dropped_total", "reason", kReadout,
+           "Fragments dropped before their clear, by reason."),
+    counts("readout.missing.", "weir_readout_missing_total", "reason", kReadout,
+           "Requests answered without a fragment, by reason."),
+    count("readout.announced", "weir_readout_announced_total", kReadout, "Slices that were announced."),
+    count("readout.made", "weir_readout_made_total", kReadout, "Slices whose fragments were made."),
+    count("readout.never_made", "weir_readout_never_made_total", kReadout,
+          "Slices cleared before their turn came."),
+    count("readout.parked", "weir_readout_parked_total", kReadout, "Requests that waited for a slice."),
+    count("readout.clears_unknown", "weir_readout_clears_unknown_total", kReadout,
+          "Clears of slices that are not here."),
+    count("readout.held_back", "weir_readout_held_back_total", kReadout,
+          "Times that a connection was not read, because too much for it was unsent."),
+    count("readout.not_arrived", "weir_readout_not_arrived_total", kFrontEnd,
+          "Fragments given up after source.wait_ms."),
+    count("readout.passed_absent", "weir_readout_passed_absent_total", kFrontEnd,
+          "Fragments of which their source said that nothing will come."),
+    counts("source.", "weir_source_total", "counter", kFrontEnd,
+           "The source plugin's own counters, by name."),
+    count("push.fragments", "weir_push_fragments_total", kPushReadout, "Fragments pushed."),
+    count("push.bytes", "weir_push_bytes_total", kPushReadout, "Their bytes."),
+    count("push.truncated", "weir_push_truncated_total", kPushReadout,
+          "Fragments cut at readout.overrun_bytes."),
+    count("push.dropped", "weir_push_dropped_total", kPushReadout,
+          "Fragments dropped for being longer than readout.overrun_bytes."),
+    count("push.suppressed", "weir_push_suppressed_total", kPushReadout,
+          "Fragments suppressed by the burst cut-off."),
+    count("push.slices_behind", "weir_push_slices_behind_total", kPushReadout,
+          "Slices begun a slot late or later."),
+    count("push.slices_requeued", "weir_push_slices_requeued_total", kPushReadout,
+          "Slices whose rest was put back, each time."),
+    count("push.slices_stalled", "weir_push_slices_stalled_total", kPushReadout,
+          "Slices put back because their connection took nothing."),
+    count("push.slices_no_destination", "weir_push_slices_no_destination_total", kPushReadout,
+          "Slices that no DCM is the destination of."),
+    count("push.clocks_off", "weir_push_clocks_off_total", kPushReadout,
+          "Times that the clock was found too far off the supervisor's."),
+    counts("push.not_pushed.", "weir_push_not_pushed_total", "reason", kPushReadout,
+           "Fragments that were not pushed, by reason; they are asked for."),
+    level("push.waiting_bytes", "weir_push_waiting_bytes", kPushReadout, "Bytes that wait to be pushed."),
+    level("push.clock_ahead_us", "weir_push_clock_ahead_seconds", kPushReadout,
+          "This clock, less the supervisor's.", kMicro),
+    // DCMs
+    count("dcm.assigned", "weir_dcm_assigned_total", kDcm, "Slices taken on."),
+    count("dcm.accepted", "weir_dcm_accepted_total", kDcm, "Slices that the filter accepted."),
+    slices("rejected", "weir_dcm_slices_rejected_total", kDcm, "Slices whose reject was confirmed."),
+    slices("stored", "weir_dcm_slices_stored_total", kDcm, "Slices that a writer acknowledged."),
+    slices("discarded", "weir_dcm_slices_discarded_total", kDcm, "Slices given up, confirmed."),
+    count("dcm.filter_errors", "weir_dcm_filter_errors_total", kDcm, "Slices whose filter failed."),
+    count("dcm.filter_stalled", "weir_dcm_filter_stalled_total", kDcm,
+          "Filter steps that took longer than filter.step_deadline_ms."),
+    count("dcm.steps", "weir_dcm_steps_total", kDcm, "Filter steps."),
+    count("dcm.output_events", "weir_dcm_output_events_total", kDcm, "Events that the filter put out."),
+    count("dcm.refused", "weir_dcm_refused_total", kDcm, "Decisions that came too late."),
+    {From::counter,
+     "dcm.unheard",
+     Kind::counter,
+     "weir_dcm_unheard_total",
+     {},
+     1,
+     "DCM, at a run's end",
+     true,
+     "Slices sent to a writer whose last words were not heard."},
+    count("fragments.requested", "weir_fragments_requested_total", kDcm,
+          "Fragments asked for, or expected in push running."),
+    count("fragments.received", "weir_fragments_received_total", kDcm,
+          "Fragments received, damaged and shortened ones too."),
+    count("fragments.bytes", "weir_fragments_received_bytes_total", kDcm,
+          "Payload of the fragments received."),
+    count("fragments.bytes_arrived", "weir_fragments_arrived_bytes_total", kDcm,
+          "Payload as it arrives, of fragments under way too, and of those not wanted any more."),
+    count("fragments.truncated", "weir_fragments_truncated_total", kDcm,
+          "Of the received: shortened by the source."),
+    count("fragments.suppressed", "weir_fragments_suppressed_total", kDcm,
+          "Of the received: left out by the source's cut-off."),
+    count("fragments.corrupt", "weir_fragments_corrupt_total", kDcm,
+          "Of the received: the checksum did not match, twice."),
+    count("fragments.asked_again", "weir_fragments_asked_again_total", kDcm,
+          "Fragments asked for once more, after a checksum that did not match."),
+    counts("fragments.missing.", "weir_fragments_missing_total", "reason", kDcm,
+           "Fragments marked missing, by reason."),
+    count("fragments.late", "weir_fragments_late_total", kDcm,
+          "Arrived when the attempt was not open any more, or had given them up."),
+    count("fragments.duplicate", "weir_fragments_duplicate_total", kDcm, "Arrived a second time."),
+    count("fragments.unknown", "weir_fragments_unknown_total", kDcm,
+          "Never asked for, or not this readout's to send."),
+    count("push.opened_early", "weir_push_opened_early_total", kPushDcm,
+          "Slices opened by a fragment, before their assignment."),
+    count("push.never_assigned", "weir_push_never_assigned_total", kPushDcm,
+          "Those of them that no assignment followed."),
+    count("push.pushed_out", "weir_push_pushed_out_total", kPushDcm, "Slices pushed out by newer ones."),
+    count("push.asked_for", "weir_push_asked_for_total", kPushDcm,
+          "Slices of which something had to be asked for."),
+    count("push.no_memory", "weir_push_no_memory_total", kPushDcm,
+          "Pushed fragments thrown away for want of memory, to be asked for."),
+    counts("filter.", "weir_filter_total", "counter", kDcm, "The filter's own counters, by name."),
+    level("shaper.window", "weir_shaper_window", kDcm,
+          "What may be outstanding: bytes, or fragments with the shaper fragment-credits."),
+    level("shaper.outstanding", "weir_shaper_outstanding", kDcm, "What is outstanding."),
+    level("shaper.base_us", "weir_shaper_base_seconds", kDcm,
+          "The shortest response time that the shaper adaptive has seen; 0 with others.", kMicro),
+    level("shipments_waiting", "weir_shipments_waiting", kDcm,
+          "Accepted slices that wait for a writer's grant."),
+    {From::gauge,
+     "filter.oldest_s",
+     Kind::gauge,
+     "weir_filter_oldest_seconds",
+     {},
+     1,
+     "DCM, while its filter works",
+     true,
+     "For how long the filter has had its oldest slice."},
+    latency("latency_us", "weir_slice_collect_seconds",
+            "From a slice's first request, or first pushed byte, to its last fragment."),
+    latency("build_latency_us", "weir_slice_build_seconds",
+            "From a slice's assignment, or its last slot in push running, to its last fragment."),
+    latency("decision_latency_us", "weir_slice_decision_seconds",
+            "From a slice's assignment to the decision."),
+    // Writers
+    count("writer.records", "weir_writer_records_total", kWriter, "Slices taken in."),
+    count("writer.bytes_in", "weir_writer_in_bytes_total", kWriter, "Their bytes."),
+    count("writer.bytes_stored", "weir_writer_stored_bytes_total", kWriter,
+          "Bytes on disk, with frames and indexes."),
+    {From::sum,
+     "live",
+     Kind::gauge,
+     "weir_writer_slices_live",
+     {},
+     1,
+     kWriter,
+     false,
+     "Slices of this run on disk that count."},
+    count("writer.appends", "weir_writer_appends_total", kWriter, "Writes to files."),
+    count("writer.syncs", "weir_writer_syncs_total", kWriter, "Syncs to disk."),
+    count("writer.retries", "weir_writer_retries_total", kWriter,
+          "Failed writes and syncs that were tried again."),
+    count("writer.blocked", "weir_writer_blocked_total", kWriter, "Times that the disk took nothing."),
+    count("writer.files_closed", "weir_writer_files_closed_total", kWriter, "Run files closed."),
+    count("writer.dead_copies", "weir_writer_dead_copies_total", kWriter,
+          "Copies on disk that do not count; the manifest lists them."),
+    counts("writer.result.", "weir_writer_results_total", "result", kWriter,
+           "Records that came, by what became of them."),
+    count("writer.grants", "weir_writer_grants_total", kWriter, "Grants given to DCMs."),
+    count("writer.grant_violations", "weir_writer_grant_violations_total", kWriter,
+          "DCMs that sent more than was granted."),
+    // Network and process
+    count("net.bytes_received", "weir_net_received_bytes_total", kAll, "Bytes received over TCP."),
+    count("net.bytes_sent", "weir_net_sent_bytes_total", kAll, "Bytes sent over TCP."),
+    count("net.receive_calls", "weir_net_receive_calls_total", kAll, "System calls that receive."),
+    count("net.send_calls", "weir_net_send_calls_total", kAll, "System calls that send."),
+    count("net.wait_calls", "weir_net_wait_calls_total", kAll, "System calls that wait."),
+    count("net.retransmits", "weir_net_retransmits_total", kAll, "Segments that TCP sent again."),
+    count("peers.accepted", "weir_peers_accepted_total", kAll, "Connections taken."),
+    count("peers.refused_full", "weir_peers_refused_full_total", kAll, "Connections refused: too many."),
+    count("peers.refused_hello", "weir_peers_refused_hello_total", kAll,
+          "Connections refused by their hello: another farm, run, version or role."),
+    count("peers.silent", "weir_peers_silent_total", kAll, "Connections closed for saying no hello in time."),
+    counts("peers.protocol_errors.", "weir_peers_protocol_errors_total", "error", kAll,
+           "Connections closed for what they sent, by error."),
+    {From::gauge,
+     "process.cpu_s",
+     Kind::counter,
+     "weir_process_cpu_seconds_total",
+     {},
+     1,
+     kAll,
+     false,
+     "Processor time, of all threads."},
+    level("process.rss_max_bytes", "weir_process_resident_max_bytes", kAll,
+          "The most memory that the process ever had."),
+};
+
+}  // namespace
+
+std::span<const MetricEntry> metric_table() { return kTable; }
+
+const MetricEntry* find_metric(MetricEntry::From from, std::string_view key) {
+  const MetricEntry* family = nullptr;
+  for (const MetricEntry& entry : kTable) {
+    if (entry.from != from) continue;
+    if (entry.key == key) return &entry;
+    if (entry.key.back() == '.' && key.starts_with(entry.key)) family = &entry;
+  }
+  return family;
+}
+
+std::string plain_metric_name(std::string_view key, MetricEntry::Kind kind) {
+  std::string name = "weir_";
+  for (const char c : key) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    name.push_back(good ? c : '_');
+  }
+  return kind == Kind::counter ? name + "_total" : name;
+}
+
+std::string metrics_document() {
+  constexpr const char* kKinds[] = {"counter", "gauge", "histogram"};
+  std::string text =
+      "# Metrics\n\n"
+      "What each process exports at `http://HOST:PORT/metrics` in Prometheus' text format, when "
+      "`metrics.listen` is set\n"
+      "in the farm file ([configuration](configuration.md)). Every sample has the labels `farm`, `node`, "
+      "`role` and `run`;\n"
+      "some metrics have one more, which the table names. Counters count from the begin of a run in a "
+      "process: they begin\n"
+      "at 0 with each run. Numbers are those of the process' last report, made every "
+      "`supervisor.status_interval_ms`;\n"
+      "`weir_report_age_seconds` says how old it is. Latencies are histograms with bounds from 10 us to 100 "
+      "s, three to\n"
+      "each power of ten. [deploy/grafana](../deploy/grafana/README.md) has a configuration for Prometheus "
+      "and a dashboard.\n\n"
+      "This page is rendered from `libs/telemetry/src/metric_table.cpp`, and compared with what the nodes of "
+      "whole farms\n"
+      "export: `integration_metrics`.\n\n"
+      "| metric | kind | label | of | what it is |\n| --- | --- | --- | --- | --- |\n";
+  for (const MetricEntry& entry : kTable) {
+    text.append("| `").append(entry.name).append("` | ").append(kKinds[static_cast<std::size_t>(entry.kind)]);
+    text.append(" | ").append(entry.label.empty() ? std::string() : "`" + std::string(entry.label) + "`");
+    text.append(" | ").append(entry.of).append(" | ").append(entry.help).append(" |\n");
+  }
+  text +=
+      "| `weir_node_state` | gauge | `state` | all | 1 for the state that the process says: running, "
+      "throttled, blocked, "
+      "ending, ready, or other. |\n"
+      "| `weir_report_age_seconds` | gauge |  | all | Time since the report that the numbers are of; before "
+      "the first "
+      "there is nothing else. |\n"
+      "| `weir_metrics_requests_total` | counter |  | all | Requests for metrics that were answered. |\n";
+  return text;
+}
+
+}  // namespace weir::telemetry
