@@ -344,7 +344,7 @@ void World::crash_readout(std::uint8_t readout) {
 
 // What it did in a pass is in its journal before anybody hears of it.
 void World::crash_supervisor(bool loses_sent) {
-  const RunState journal = machine_->state();
+  const RunState journal = machine_->state(farm_.now);
   machine_ = std::make_unique<SupervisorMachine>(settings(farm_.left), from_outside(),
                                                  std::make_unique<MostCredits>());
   farm_.actions = {};
