@@ -33,7 +33,7 @@ assignment::Role assignment_role(messages::Role role) {
 SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment)
     : setup_(setup),
       environment_(std::move(environment)),
-      machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy()),
+      machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy(setup_)),
       journal_(environment_.journal),
       door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       trigger_door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_) {

@@ -8,7 +8,7 @@ namespace weir::assignment {
 
 void DcmTable::join(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits) {
   WEIR_ASSERT(!views_[dcm.value].live);
-  views_[dcm.value] = {true, credits, credits};
+  views_[dcm.value] = {true, credits, credits, false};
   states_[dcm.value] = {incarnation, 0, false, 0, {}};
   credits_free_ += credits;
 }
@@ -46,6 +46,7 @@ void DcmTable::give_back(NodeIndex dcm) {
 void DcmTable::hold_back(NodeIndex dcm) {
   State& state = states_[dcm.value];
   state.held_back = true;
+  views_[dcm.value].closed = true;
   state.kept += views_[dcm.value].credits_free;
   credits_free_ -= views_[dcm.value].credits_free;
   views_[dcm.value].credits_free = 0;
@@ -54,6 +55,7 @@ void DcmTable::hold_back(NodeIndex dcm) {
 void DcmTable::let_go(NodeIndex dcm) {
   State& state = states_[dcm.value];
   state.held_back = false;
+  views_[dcm.value].closed = false;
   views_[dcm.value].credits_free += state.kept;
   credits_free_ += state.kept;
   state.kept = 0;

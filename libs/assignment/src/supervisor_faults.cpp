@@ -24,6 +24,7 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   if (dcms_.live(dcm)) dcm_left(dcm, now, out);
   dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
   if (!takes_part(Role::dcm, dcm)) dcms_.hold_back(dcm);
+  policy_->joined(dcm);
   renew_destinations();
   assignable_ = true;
 }

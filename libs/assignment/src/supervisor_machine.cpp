@@ -73,7 +73,7 @@ void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
     const SliceId slice = pending_.pop_front();
     SliceEntry* entry = book_.find(slice);
     WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
-    const auto dcm = choose(*entry);
+    const auto dcm = choose(*entry, now);
     if (!dcm) {
       scratch_.push_back(slice);
       continue;
@@ -87,11 +87,11 @@ void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
   }
 }
 
-std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry) {
+std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry, TimeNs now) {
   const auto pushed_to =
       settings_.push && entry.attempt.value == 0 ? destinations_.of(entry.slice) : std::nullopt;
   if (!pushed_to || !dcms_.live(*pushed_to) || !takes_part(Role::dcm, *pushed_to))
-    return policy_->choose(entry.slice, dcms_.views());
+    return policy_->choose(entry.slice, dcms_.views(), now);
   return dcms_.views()[pushed_to->value].credits_free > 0 ? pushed_to : std::nullopt;
 }
 
@@ -106,6 +106,7 @@ void SupervisorMachine::renew_destinations() {
 }
 
 void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out) {
+  entry.before = static_cast<std::uint16_t>(std::min(dcms_.views()[dcm.value].in_use(), 65535U));
   dcms_.take(dcm);
   entry.state = SliceState::assigned;
   entry.dcm = dcm;
@@ -155,6 +156,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
     return;
   }
   dcms_.give_back(dcm);
+  policy_->decided(dcm, entry->before, now - entry->since, now);
   switch (decision.verdict) {
     case Verdict::reject:
       answer(dcm, decision.slice, decision.attempt, Answer::settled, out);

@@ -35,7 +35,7 @@ class RandomFarm {
         with_writers_(!dice_.one_in(8)),
         settings_(settings()),
         triggers_(triggers()),
-        static_policy_(dice_.one_in(3)) {
+        policy_(policy_names()[dice_.below(policy_names().size())]) {
     machine_ = machine();
     machine_->start(now_);
     join_readouts();
@@ -105,7 +105,7 @@ class RandomFarm {
   }
   std::unique_ptr<SupervisorMachine> machine() const {
     return std::make_unique<SupervisorMachine>(settings_, make_trigger_source(triggers_).value(),
-                                               make_policy(static_policy_ ? "static" : "credits").value());
+                                               make_policy(policy_).value());
   }
   void join_readouts() {
     for (std::uint16_t i = 0; i < kReadouts; ++i)
@@ -440,7 +440,7 @@ class RandomFarm {
   Now now_{kBegin, kBegin};
   const SupervisorSettings settings_;
   const TriggerSettings triggers_;
-  const bool static_policy_;
+  const std::string_view policy_;
   std::unique_ptr<SupervisorMachine> machine_;
   RunState told_;                  // as of the last time that anybody was told something
   std::set<std::uint64_t> again_;  // announced again after a restart

@@ -161,7 +161,7 @@ class SupervisorMachine {
   OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] bool has_room(SliceId slice, TimeNs now, Actions& out);
-  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry);
+  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, TimeNs now);
   void renew_destinations();
   void assign_pending(TimeNs now, Actions& out);
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
