@@ -37,7 +37,9 @@ struct Setup {
   messages::PeerInfo identity;
   messages::PeerLimits limits;
   RunNumber run;
-  // Supervisor: planned nodes that it does not wait for at the start; they may join later.
+  // For the supervisor's node: names of nodes of the plan that it does not wait for at the start. The run
+  // begins without them, and they take part from when they come; a readout from the next slice on, the ones
+  // before are without it (`removed`). Run control fills it with those that it knows not to be there.
   std::vector<std::string> absent;
   ReportSink* reports = nullptr;  // may be none
   RunWatcher* watcher = nullptr;  // likewise
