@@ -77,6 +77,8 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
     return 2;
   }
   set_up_logging(setup, line);
+  if (const std::string where = exposed_at(setup); !where.empty())
+    spdlog::warn("open to strangers at={}: there is no security.key_file", where);
   try {
     return run(setup, make);
   } catch (const std::exception& error) {

@@ -75,6 +75,7 @@ void DcmNode::on_ready(messages::Peer& peer) {
 }
 
 void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
+  if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
   if (!collector_->is_up(static_cast<std::uint32_t>(peer.tag))) return;
   spdlog::warn("readout lost name={} reason=\"{}\"", peer.info().name, why);
   collector_->readout_down(static_cast<std::uint32_t>(peer.tag), now_ns_);

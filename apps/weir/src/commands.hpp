@@ -14,6 +14,7 @@ void add_check(CLI::App& app, int& status);
 void add_file(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
+void add_keys(CLI::App& app, int& status);
 void add_lab(CLI::App& app, int& status);
 void add_version(CLI::App& app, int& status);
 
