@@ -83,6 +83,8 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
   set_up_logging(setup, line);
   const std::string& control = line.control.empty() ? setup.farm.control().listen() : line.control;
   const auto metrics = make_metrics_export(setup);
+  if (const std::string where = exposed_at(setup); !where.empty())
+    spdlog::warn("open to strangers at={}: there is no security.key_file", where);
   try {
     if (!line.alone && !control.empty()) {
       return Shell(line, role, make, setup, parse_endpoint(control), metrics.get()).run();

@@ -75,6 +75,7 @@ void DcmNode::on_ready(messages::Peer& peer) {
 }
 
 void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
+  if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
   if (!collector_->is_up(static_cast<std::uint32_t>(peer.tag))) return;
   // At the run's end readouts may be done before this DCM.
   spdlog::log(ending_ ? spdlog::level::info : spdlog::level::warn, "readout lost name={} reason=\"{}\"",

@@ -194,7 +194,7 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
   std::erase(watchers_, &peer);
   Member* member = roster_.find(peer);
   if (member == nullptr) {
-    if (!peer.ready()) spdlog::warn("refused peer={} reason=\"{}\"", peer.stream().peer(), why);
+    if (!peer.was_ready()) refusals_.note(peer, why, now_ns_);
     return;
   }
   member->peer = nullptr;

@@ -5,6 +5,7 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/messages/peer.hpp>
+#include <weir/node/refusal_log.hpp>
 #include <weir/supervisor/node.hpp>
 
 #include <memory>
@@ -96,6 +97,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   Environment environment_;
   TimeNs now_ns_ = 0;
   messages::PeerCounters peer_counters_;
+  node::RefusalLog refusals_;
   Roster roster_;
   assignment::SupervisorMachine machine_;
   assignment::ThrottleTimes throttle_times_;

@@ -15,6 +15,7 @@ void add_file(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_ctl(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
+void add_keys(CLI::App& app, int& status);
 void add_lab(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 void add_version(CLI::App& app, int& status);

@@ -9,6 +9,7 @@
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,6 +52,12 @@ struct Setup {
 // The same from a farm at hand (tests, several nodes in one process).
 [[nodiscard]] Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
                                const ports::Endpoint& supervisor);
+
+// What the farm's connections prove themselves with; empty without security.key_file. Throws
+// std::runtime_error, a sentence, when the file is not good.
+[[nodiscard]] std::shared_ptr<const ports::Authenticator> make_authenticator(const v1::Farm& farm);
+// Where this node listens outside loopback without a key; empty: it does not.
+[[nodiscard]] std::string exposed_at(const Setup& setup);
 
 [[nodiscard]] transport::SocketPolicy socket_policy(const v1::Farm& farm);
 // Another one each time.
