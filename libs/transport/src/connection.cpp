@@ -200,7 +200,7 @@ void Connection::flush() {
   dirty_ = false;
   if (!open_ || writing_ || ended_) return;
   std::array<iovec, kSendListMax> list;  // filled by gather, as far as it says
-  while (!outbox_.empty()) {
+  while (!outbox_.empty() || (tls_ && tls_->owed_bytes() > 0)) {
     msghdr message{};
     message.msg_iov = list.data();
     message.msg_iovlen = outbox_.gather(list);

@@ -22,7 +22,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void connect(const ports::Endpoint& to, ports::StreamHandler& handler);
   void accepted(ports::StreamHandler& handler);
   Outbox& outbox_for_append();
-  [[nodiscard]] std::size_t unsent_bytes() const { return outbox_.size(); }
+  [[nodiscard]] std::size_t unsent_bytes() const { return outbox_.size() + (tls_ ? tls_->owed_bytes() : 0); }
   void pause_receiving(bool paused);
   // Closes, after a last attempt to send; the handler hears no more.
   void close();

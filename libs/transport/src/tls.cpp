@@ -10,12 +10,14 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <sys/socket.h>
 
 namespace weir::transport {
 namespace {
 
 constexpr std::size_t kRecordBytes = 16 * 1024;     // the longest that TLS has
 constexpr std::size_t kReadAheadBytes = 64 * 1024;  // some records to a system call
+constexpr std::size_t kOwedMax = 256 * 1024;
 constexpr char kCipher[] = "TLS_AES_128_GCM_SHA256";
 constexpr unsigned char kCipherId[] = {0x13, 0x01};  // the same; RFC 8446, B.4
 
@@ -63,6 +65,18 @@ int find_key(SSL* ssl, const unsigned char* name, std::size_t name_size, SSL_SES
   return 1;
 }
 
+// Where OpenSSL puts records: into the session's memory.
+BIO_METHOD* output_method(int (*take)(BIO*, const char*, int)) {
+  static BIO_METHOD* const kMethod = [take] {
+    BIO_METHOD* method = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "weir records");
+    WEIR_ASSERT(method != nullptr);
+    ::BIO_meth_set_write(method, take);
+    ::BIO_meth_set_ctrl(method, [](BIO*, int what, long, void*) -> long { return what == BIO_CTRL_FLUSH; });
+    return method;
+  }();
+  return kMethod;
+}
+
 }  // namespace
 
 TlsContext::TlsContext(std::vector<TlsKey> keys)
@@ -77,8 +91,7 @@ TlsContext::TlsContext(std::vector<TlsKey> keys)
   ::SSL_CTX_set_psk_use_session_callback(context_, say_key);
   ::SSL_CTX_set_psk_find_session_callback(context_, find_key);
   SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                 SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(context_, 1);
   ::SSL_CTX_set_default_read_buffer_len(context_, kReadAheadBytes);
 }
@@ -98,45 +111,62 @@ std::unique_ptr<TlsSession> TlsContext::open(int socket, bool connecting) {
   } else {
     ::SSL_set_accept_state(session);
   }
-  return std::make_unique<TlsSession>(session);
+  return std::make_unique<TlsSession>(session, socket);
 }
 
-TlsSession::TlsSession(ssl_st* session) : session_(session) {}
+TlsSession::TlsSession(ssl_st* session, int socket) : session_(session), socket_(socket) {
+  BIO* output = ::BIO_new(output_method(take_record));
+  WEIR_ASSERT(output != nullptr);
+  ::BIO_set_data(output, this);
+  ::BIO_set_init(output, 1);
+  ::SSL_set0_wbio(session_, output);
+}
 
 TlsSession::~TlsSession() { ::SSL_free(session_); }
+
+int TlsSession::take_record(bio_st* bio, const char* bytes, int size) {
+  std::vector<char>& records = static_cast<TlsSession*>(::BIO_get_data(bio))->records_;
+  records.insert(records.end(), bytes, bytes + size);
+  return size;
+}
+
+bool TlsSession::push() {
+  while (sent_ < records_.size()) {
+    const ssize_t n =
+        ::send(socket_, records_.data() + sent_, records_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    sent_ += static_cast<std::size_t>(n);
+  }
+  records_.clear();
+  sent_ = 0;
+  return true;
+}
 
 TlsSession::Step TlsSession::handshake() {
   ::ERR_clear_error();
   const int result = ::SSL_do_handshake(session_);
-  if (result == 1) {
-    may_have_more_ = true;  // what came with the last message of the handshake
-    // Only who has the key gets here; it is looked at all the same.
-    return ::SSL_session_reused(session_) == 1 ? Step::done : Step::failed;
+  const int why = ::SSL_get_error(session_, result);
+  const bool pushed = push();
+  if ((!pushed && errno != EAGAIN) || (result != 1 && why != SSL_ERROR_WANT_READ)) {
+    broken_ = true;
+    return Step::failed;
   }
-  switch (::SSL_get_error(session_, result)) {
-    case SSL_ERROR_WANT_READ:
-      return Step::wants_read;
-    case SSL_ERROR_WANT_WRITE:
-      return Step::wants_write;
-    default:
-      broken_ = true;
-      return Step::failed;
-  }
+  if (!pushed) return Step::wants_write;
+  if (result != 1) return Step::wants_read;
+  may_have_more_ = true;  // what came with the last message of the handshake
+  // Only who has the key gets here; it is looked at all the same.
+  return ::SSL_session_reused(session_) == 1 ? Step::done : Step::failed;
 }
 
 ssize_t TlsSession::failed(int result) {
-  switch (::SSL_get_error(session_, result)) {
-    case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE:
-      errno = EAGAIN;
-      return -1;
-    case SSL_ERROR_ZERO_RETURN:
-      return 0;
-    default:  // a record that was altered, an end that nobody announced, or the connection itself
-      broken_ = true;
-      errno = ECONNRESET;
-      return -1;
-  }
+  const int why = ::SSL_get_error(session_, result);
+  (void)push();  // an alert that tells the other side
+  if (why == SSL_ERROR_ZERO_RETURN) return 0;
+  // Else a record that was altered, an end that nobody announced, or the connection itself.
+  broken_ = why != SSL_ERROR_WANT_READ;
+  errno = broken_ ? ECONNRESET : EAGAIN;
+  return -1;
 }
 
 ssize_t TlsSession::read(std::span<const iovec> list) {
@@ -162,6 +192,7 @@ ssize_t TlsSession::read(std::span<const iovec> list) {
 }
 
 ssize_t TlsSession::write(std::span<const iovec> list) {
+  if (!push()) return -1;
   std::size_t taken = 0;
   std::size_t piece = 0;
   std::size_t at = 0;  // in that piece
@@ -181,15 +212,18 @@ ssize_t TlsSession::write(std::span<const iovec> list) {
     ::ERR_clear_error();
     std::size_t n = 0;
     const int result = ::SSL_write_ex(session_, from, size, &n);
-    if (result != 1) return taken > 0 ? static_cast<ssize_t>(taken) : failed(result);
+    if (result != 1) return failed(result);
     taken += n;
     for (at += n; piece < list.size() && at >= list[piece].iov_len; ++piece) at -= list[piece].iov_len;
+    if (records_.size() >= kOwedMax && !push()) return static_cast<ssize_t>(taken);
   }
+  (void)push();  // what is wrong is told when the rest is sent
   return static_cast<ssize_t>(taken);
 }
 
 void TlsSession::say_end() {
   if (!broken_) (void)::SSL_shutdown(session_);
+  (void)push();
   ::ERR_clear_error();
 }
 

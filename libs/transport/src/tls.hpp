@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <vector>
 
+struct bio_st;
 struct ssl_ctx_st;
 struct ssl_st;
 
@@ -21,7 +22,7 @@ class TlsSession {
  public:
   enum class Step : std::uint8_t { done, wants_read, wants_write, failed };
 
-  explicit TlsSession(ssl_st* session);
+  TlsSession(ssl_st* session, int socket);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
@@ -29,18 +30,26 @@ class TlsSession {
   // Until it says done: nothing else may be called before.
   [[nodiscard]] Step handshake();
   [[nodiscard]] ssize_t read(std::span<const iovec> list);
-  // What was not taken has to come first, unchanged, in the next call; it may lie elsewhere.
+  // Takes what it can send, and up to kOwedMax more; without a list it sends what it owes.
   [[nodiscard]] ssize_t write(std::span<const iovec> list);
+  // Encrypted, and not in the socket yet.
+  [[nodiscard]] std::size_t owed_bytes() const { return records_.size() - sent_; }
   // Bytes may be here that the socket will not tell of.
   [[nodiscard]] bool may_have_more() const { return may_have_more_; }
   // Tells the other side that this is the end, as far as the socket takes it.
   void say_end();
 
  private:
+  static int take_record(bio_st* bio, const char* bytes, int size);
   [[nodiscard]] ssize_t failed(int result);
+  bool push();  // false with errno: not all could be sent
 
   ssl_st* session_;
+  int socket_;
   std::vector<std::byte> staging_;  // small pieces, joined to a record
+  // Records that leave together: a system call for each costs more than its encryption.
+  std::vector<char> records_;
+  std::size_t sent_ = 0;  // of them
   bool may_have_more_ = false;
   bool broken_ = false;
 };

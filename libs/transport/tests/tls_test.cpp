@@ -1,7 +1,5 @@
 #include "loop_fixture.hpp"
 
-#include <csignal>
-
 namespace weir::transport {
 namespace {
 
@@ -12,7 +10,6 @@ TlsKey key(const std::string& name, int seed) {
 }
 
 SocketPolicy with(std::vector<TlsKey> keys) {
-  std::signal(SIGPIPE, SIG_IGN);
   SocketPolicy policy;
   policy.tls_keys = std::move(keys);
   return policy;
