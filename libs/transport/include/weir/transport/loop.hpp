@@ -29,7 +29,7 @@ struct SocketPolicy {
   int send_buffer_bytes = 0;       // 0: the kernel tunes it
   int receive_buffer_bytes = 0;    // likewise
   // Empty: plain TCP. Else every connection is TLS 1.3: this side uses the first key to connect, and accepts
-  // any of them. The process ignores SIGPIPE.
+  // any of them.
   std::vector<TlsKey> tls_keys = {};
 };
 
