@@ -10,6 +10,8 @@ find_package(spdlog CONFIG REQUIRED)
 find_package(yaml-cpp CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
+find_package(cppzmq CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 

@@ -55,7 +55,7 @@ Step step_at(const std::byte* bytes) {
   const std::uint64_t slice =
       load_le<std::uint32_t>(bytes + 4) | std::uint64_t{load_le<std::uint16_t>(bytes + 8)} << 48U;
   return {std::to_integer<std::uint8_t>(bytes[0]),
-          NodeIndex(std::to_integer<std::uint8_t>(bytes[1]) % kNodes),
+          NodeIndex(static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[1]) % kNodes)),
           std::to_integer<std::uint8_t>(bytes[2]),
           std::to_integer<std::uint8_t>(bytes[3]),
           SliceId(slice),

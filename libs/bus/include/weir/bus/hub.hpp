@@ -1,0 +1,82 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/base/time.hpp>
+#include <weir/security/keys.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::v1 {
+class BusMessage;
+}
+
+namespace weir::bus {
+
+struct HubSettings {
+  std::string host = "127.0.0.1";  // address to listen on; "0.0.0.0" for all
+  std::uint16_t port = 0;  // of commands; 0: any. Publishing and subscribing are at ports of their own
+  std::uint16_t publish_port = 0;  // 0: any
+  std::uint16_t subscribe_port = 0;
+  std::optional<security::CurveKeys> keys;  // run control's; empty: everyone may do everything
+  std::vector<security::AllowedClient> clients;
+  std::size_t message_bytes_max = 16U << 20;  // a longer one ends its connection
+  int queue_max = 10'000;                     // messages to one client; beyond, they are dropped, counted
+};
+
+struct HubCounters {
+  std::uint64_t received = 0;
+  std::uint64_t malformed = 0;          // no BusMessage
+  std::uint64_t not_allowed = 0;        // published without a node's key
+  std::uint64_t dropped = 0;            // to clients that are gone or do not read
+  std::uint64_t published = 0;          // forwarded
+  std::uint64_t refused_key = 0;        // connections with a key that is not on the list
+  std::uint64_t refused_handshake = 0;  // without CURVE, with another server's key, or garbage
+};
+
+// Where a message came from, and where an answer goes.
+struct Sender {
+  std::string id;
+  security::BusRole role = security::BusRole::operator_;  // without keys: everyone is one
+};
+
+// Called inside poll().
+class HubHandler {
+ public:
+  virtual ~HubHandler() = default;
+  virtual void on_message(const Sender& from, const v1::BusMessage& message) = 0;
+  // What passes by under the tags of observe().
+  virtual void on_published(std::string_view tag, ConstBytes payload) = 0;
+};
+
+// The bus' middle, in run control's process: commands with answers, and the dispatcher of what is published.
+// A publisher does not know who listens, and a listener names tags (ANTARES' ControlHost). Used from one
+// thread.
+class Hub {
+ public:
+  // Throws std::runtime_error with a sentence that names the endpoint.
+  explicit Hub(HubSettings settings);
+  ~Hub();
+
+  [[nodiscard]] std::uint16_t port() const;
+  [[nodiscard]] std::uint16_t publish_port() const;
+  [[nodiscard]] std::uint16_t subscribe_port() const;
+
+  // Waits so long for something, and takes all that is there (a thousand messages at most).
+  void poll(DurationNs wait, HubHandler& handler);
+  void send(const std::string& client, const v1::BusMessage& message);
+  void publish(std::string_view tag, ConstBytes payload);
+  // Tags that begin so are given to the handler.
+  void observe(std::string_view tag);
+  [[nodiscard]] HubCounters counters() const;
+
+ private:
+  struct Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace weir::bus

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+#include <weir/security/keys.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::bus {
+
+struct Published {
+  std::string tag;
+  std::string payload;
+};
+
+struct SubscriberSettings {
+  std::string host;
+  std::uint16_t port = 0;  // the hub's subscribe port
+  std::optional<security::CurveKeys> keys;
+  int queue_max = 1000;  // messages that wait for take(); beyond, this subscriber loses its own
+  std::size_t message_bytes_max = 256U << 20;
+};
+
+// Listens to what is published under tags that begin with one of those named. Used from one thread.
+class Subscriber {
+ public:
+  explicit Subscriber(SubscriberSettings settings);
+  ~Subscriber();
+  void subscribe(const std::string& tag);
+  // Empty: nothing within that time.
+  [[nodiscard]] std::optional<Published> take(DurationNs wait);
+
+ private:
+  struct Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace weir::bus

@@ -1,0 +1,204 @@
+#include "sockets.hpp"
+#include <weir/bus/client.hpp>
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace weir::bus {
+
+struct Client::Core {
+  Core(ClientSettings wanted, std::function<void()> on_arrival)
+      : settings(std::move(wanted)),
+        wake(std::move(on_arrival)),
+        event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (event < 0) throw std::system_error(errno, std::generic_category(), "eventfd for the bus");
+    commands = zmq::socket_t(context, zmq::socket_type::dealer);
+    publisher = zmq::socket_t(context, zmq::socket_type::pub);
+    for (zmq::socket_t* socket : {&commands, &publisher}) {
+      set_limits(*socket, settings.queue_max, settings.message_bytes_max);
+      set_client_keys(*socket, settings.keys);
+    }
+    // What cannot leave now is kept here, where it is bounded and counted, not in a socket to nobody.
+    commands.set(zmq::sockopt::immediate, 1);
+    commands.connect(address(settings.host, settings.port));
+    thread = std::thread([this] { run(); });
+  }
+
+  ~Core() {
+    {
+      const std::lock_guard lock(mutex);
+      ending = true;
+    }
+    ring();
+    thread.join();
+    ::close(event);
+  }
+
+  void ring() const {
+    const std::uint64_t one = 1;
+    if (::write(event, &one, sizeof one) < 0) return;  // full: it rings already
+  }
+
+  void run() {
+    for (;;) {
+      bool waits = false;  // for room to send
+      {
+        const std::lock_guard lock(mutex);
+        waits = !outgoing.empty();
+        if (ending && (!waits || tries_at_end++ > kTriesAtEnd)) return;
+      }
+      std::array<zmq::pollitem_t, 2> items{
+          {{commands.handle(), 0, static_cast<short>(ZMQ_POLLIN | (waits ? ZMQ_POLLOUT : 0)), 0},
+           {nullptr, event, ZMQ_POLLIN, 0}}};
+      try {
+        zmq::poll(items.data(), items.size(), kIdleWait);
+      } catch (const zmq::error_t& error) {
+        if (error.num() != EINTR) return;
+      }
+      std::uint64_t rings = 0;
+      while (::read(event, &rings, sizeof rings) > 0) {
+      }
+      receive();
+      deliver();
+      deliver_published();
+    }
+  }
+
+  void receive() {
+    bool arrived = false;
+    zmq::message_t part;
+    while (commands.recv(part, zmq::recv_flags::dontwait)) {
+      auto message = part.more() ? std::nullopt : from_message(part);
+      const std::lock_guard lock(mutex);
+      if (!message || incoming.size() >= static_cast<std::size_t>(settings.queue_max)) {
+        ++counters.malformed;
+        continue;
+      }
+      incoming.push_back(std::move(*message));
+      arrived = true;
+    }
+    if (!arrived) return;
+    if (wake) wake();
+    arrival.notify_all();
+  }
+
+  void deliver() {
+    for (;;) {
+      zmq::message_t message;
+      {
+        const std::lock_guard lock(mutex);
+        if (outgoing.empty()) return;
+        message.copy(outgoing.front());
+      }
+      if (!commands.send(message, zmq::send_flags::dontwait)) return;
+      const std::lock_guard lock(mutex);
+      outgoing.pop_front();
+      ++counters.sent;
+    }
+  }
+
+  void deliver_published() {
+    std::uint16_t port = 0;
+    std::deque<zmq::message_t> published;
+    {
+      const std::lock_guard lock(mutex);
+      port = publish_port;
+      published.swap(to_publish);
+      publish_bytes = 0;
+    }
+    if (port != 0 && port != connected_port) {
+      if (connected_port != 0) publisher.disconnect(address(settings.host, connected_port));
+      publisher.connect(address(settings.host, port));
+      connected_port = port;
+    }
+    // PUB never blocks: who is slow loses its own, at the hub.
+    for (zmq::message_t& message : published) publisher.send(message, zmq::send_flags::dontwait);
+  }
+
+  static constexpr std::chrono::milliseconds kIdleWait{100};
+  static constexpr int kTriesAtEnd = 20;
+
+  ClientSettings settings;
+  std::function<void()> wake;
+  int event;
+  zmq::context_t context{1};
+  zmq::socket_t commands;  // the thread's, and so the next
+  zmq::socket_t publisher;
+  std::uint16_t connected_port = 0;
+  int tries_at_end = 0;
+
+  std::mutex mutex;  // guards what follows
+  std::condition_variable arrival;
+  std::deque<zmq::message_t> outgoing;
+  std::deque<zmq::message_t> to_publish;
+  std::size_t publish_bytes = 0;
+  std::uint16_t publish_port = 0;
+  std::vector<v1::BusMessage> incoming;
+  ClientCounters counters;
+  bool ending = false;
+  std::thread thread;
+};
+
+Client::Client(ClientSettings settings, std::function<void()> wake)
+    : core_(std::make_unique<Core>(std::move(settings), std::move(wake))) {}
+Client::~Client() = default;
+
+void Client::send(const v1::BusMessage& message) {
+  zmq::message_t made = to_message(message);
+  {
+    const std::lock_guard lock(core_->mutex);
+    // The newest matter: an old heartbeat is worth nothing.
+    if (core_->outgoing.size() >= static_cast<std::size_t>(core_->settings.queue_max)) {
+      core_->outgoing.pop_front();
+      ++core_->counters.dropped_messages;
+    }
+    core_->outgoing.push_back(std::move(made));
+  }
+  core_->ring();
+}
+
+void Client::publish_to(std::uint16_t port) {
+  const std::lock_guard lock(core_->mutex);
+  core_->publish_port = port;
+}
+
+bool Client::publish(std::string_view tag, ConstBytes payload) {
+  {
+    const std::lock_guard lock(core_->mutex);
+    const bool full = core_->to_publish.size() >= static_cast<std::size_t>(core_->settings.queue_max) ||
+                      core_->publish_bytes + payload.size() > core_->settings.queue_bytes_max;
+    if (core_->publish_port == 0 || full) {
+      ++core_->counters.dropped_published;
+      return false;
+    }
+    core_->publish_bytes += payload.size();
+    core_->to_publish.push_back(join(tag, payload));
+  }
+  core_->ring();
+  return true;
+}
+
+std::vector<v1::BusMessage> Client::take() {
+  const std::lock_guard lock(core_->mutex);
+  return std::exchange(core_->incoming, {});
+}
+
+std::vector<v1::BusMessage> Client::wait(DurationNs limit) {
+  std::unique_lock lock(core_->mutex);
+  core_->arrival.wait_for(lock, std::chrono::nanoseconds(limit), [this] { return !core_->incoming.empty(); });
+  return std::exchange(core_->incoming, {});
+}
+
+ClientCounters Client::counters() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->counters;
+}
+
+}  // namespace weir::bus

@@ -1,0 +1,202 @@
+#include "admission.hpp"
+#include "sockets.hpp"
+#include <weir/bus/hub.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace weir::bus {
+namespace {
+
+constexpr int kTurnMax = 1000;  // messages of one kind in one poll()
+constexpr const char* kUserId = "User-Id";
+
+security::BusRole role_of(std::string_view name) {
+  for (const auto role :
+       {security::BusRole::control, security::BusRole::node, security::BusRole::operator_}) {
+    if (security::name(role) == name) return role;
+  }
+  return security::BusRole::observer;
+}
+
+std::string_view user_of(const zmq::message_t& message) {
+  const char* user = zmq_msg_gets(message.handle(), kUserId);
+  return user == nullptr ? std::string_view() : std::string_view(user);
+}
+
+}  // namespace
+
+struct Hub::Core {
+  explicit Core(HubSettings wanted)
+      : settings(std::move(wanted)),
+        commands(context, zmq::socket_type::router),
+        publishers(context, zmq::socket_type::xsub),
+        subscribers(context, zmq::socket_type::xpub) {
+    if (settings.keys) admission = std::make_unique<Admission>(context, settings.clients);
+    for (zmq::socket_t* socket : {&commands, &publishers, &subscribers}) {
+      set_limits(*socket, settings.queue_max, settings.message_bytes_max);
+      set_server_keys(*socket, settings.keys);
+    }
+    // To whom is gone, nothing is sent, and that is known.
+    commands.set(zmq::sockopt::router_mandatory, 1);
+    // A client that comes again takes its own place.
+    commands.set(zmq::sockopt::router_handover, 1);
+    watch(commands, "commands", 0);
+    watch(publishers, "publishers", 1);
+    watch(subscribers, "subscribers", 2);
+    port = bind_at(commands, settings.host, settings.port);
+    publish_port = bind_at(publishers, settings.host, settings.publish_port);
+    subscribe_port = bind_at(subscribers, settings.host, settings.subscribe_port);
+  }
+
+  void watch(zmq::socket_t& socket, const std::string& name, std::size_t place) {
+    const std::string at = "inproc://monitor-" + name;
+    constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                            ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+    zmq_socket_monitor(socket.handle(), at.c_str(), kEvents);
+    monitors[place] = zmq::socket_t(context, zmq::socket_type::pair);
+    monitors[place].connect(at);
+  }
+
+  // An event is two frames: its number and value, and the address.
+  void take_events(zmq::socket_t& monitor) {
+    zmq::message_t part;
+    while (monitor.recv(part, zmq::recv_flags::dontwait)) {
+      std::uint16_t event = 0;
+      if (part.more() && part.size() >= sizeof event) {
+        std::memcpy(&event, part.data(), sizeof event);
+        if (event != ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) ++counters.refused_handshake;
+      }
+    }
+  }
+
+  void take_commands(HubHandler& handler) {
+    for (int i = 0; i < kTurnMax; ++i) {
+      zmq::message_t id;
+      if (!commands.recv(id, zmq::recv_flags::dontwait)) return;
+      zmq::message_t body;
+      bool more = id.more();
+      std::size_t parts = 0;
+      while (more) {
+        if (!commands.recv(body, zmq::recv_flags::dontwait)) break;
+        more = body.more();
+        ++parts;
+      }
+      const auto message = parts == 1 ? from_message(body) : std::nullopt;
+      if (!message) {
+        ++counters.malformed;
+        continue;
+      }
+      ++counters.received;
+      Sender from;
+      from.id = id.to_string();
+      if (settings.keys) from.role = role_of(user_of(body));
+      handler.on_message(from, *message);
+    }
+  }
+
+  void forward_published(HubHandler& handler) {
+    for (int i = 0; i < kTurnMax; ++i) {
+      zmq::message_t message;
+      if (!publishers.recv(message, zmq::recv_flags::dontwait)) return;
+      const auto parts = split(message);
+      if (!parts || message.more()) {
+        ++counters.malformed;
+        continue;
+      }
+      if (settings.keys && user_of(message) != security::name(security::BusRole::node)) {
+        ++counters.not_allowed;
+        continue;
+      }
+      const bool wanted = std::any_of(observed.begin(), observed.end(),
+                                      [&](const std::string& tag) { return parts->tag.starts_with(tag); });
+      if (wanted) handler.on_published(parts->tag, parts->payload);
+      pass_on(std::move(message));
+    }
+  }
+
+  void pass_on(zmq::message_t message) {
+    // A subscriber that is full loses this one by itself; the others do not.
+    const bool sent = subscribers.send(message, zmq::send_flags::dontwait).has_value();
+    ++(sent ? counters.published : counters.dropped);
+  }
+
+  // Publishers send only what somebody asked for.
+  void forward_subscriptions() {
+    for (int i = 0; i < kTurnMax; ++i) {
+      zmq::message_t wish;
+      if (!subscribers.recv(wish, zmq::recv_flags::dontwait)) return;
+      publishers.send(wish, zmq::send_flags::dontwait);
+    }
+  }
+
+  HubSettings settings;
+  zmq::context_t context{1};
+  std::unique_ptr<Admission> admission;  // before the sockets that it is asked about, and after them
+  zmq::socket_t commands;
+  zmq::socket_t publishers;
+  zmq::socket_t subscribers;
+  std::array<zmq::socket_t, 3> monitors;
+  std::vector<std::string> observed;
+  std::uint16_t port = 0;
+  std::uint16_t publish_port = 0;
+  std::uint16_t subscribe_port = 0;
+  HubCounters counters;
+};
+
+Hub::Hub(HubSettings settings) : core_(std::make_unique<Core>(std::move(settings))) {}
+Hub::~Hub() = default;
+
+std::uint16_t Hub::port() const { return core_->port; }
+std::uint16_t Hub::publish_port() const { return core_->publish_port; }
+std::uint16_t Hub::subscribe_port() const { return core_->subscribe_port; }
+
+void Hub::poll(DurationNs wait, HubHandler& handler) {
+  Core& core = *core_;
+  std::array<zmq::pollitem_t, 6> items{};
+  std::size_t count = 0;
+  for (zmq::socket_t* socket : {&core.commands, &core.publishers, &core.subscribers}) {
+    items[count++] = {socket->handle(), 0, ZMQ_POLLIN, 0};
+  }
+  for (zmq::socket_t& monitor : core.monitors) items[count++] = {monitor.handle(), 0, ZMQ_POLLIN, 0};
+  try {
+    zmq::poll(items.data(), items.size(), milliseconds(wait));
+  } catch (const zmq::error_t& error) {
+    if (error.num() != EINTR) throw;
+  }
+  for (zmq::socket_t& monitor : core.monitors) core.take_events(monitor);
+  core.forward_subscriptions();
+  core.take_commands(handler);
+  core.forward_published(handler);
+}
+
+void Hub::send(const std::string& client, const v1::BusMessage& message) {
+  try {
+    const bool sent = core_->commands
+                          .send(zmq::message_t(client.data(), client.size()),
+                                zmq::send_flags::sndmore | zmq::send_flags::dontwait)
+                          .has_value() &&
+                      core_->commands.send(to_message(message), zmq::send_flags::dontwait).has_value();
+    if (!sent) ++core_->counters.dropped;
+  } catch (const zmq::error_t& error) {
+    if (error.num() != EHOSTUNREACH) throw;
+    ++core_->counters.dropped;
+  }
+}
+
+void Hub::publish(std::string_view tag, ConstBytes payload) { core_->pass_on(join(tag, payload)); }
+
+void Hub::observe(std::string_view tag) {
+  core_->observed.emplace_back(tag);
+  const std::string wish = '\x01' + std::string(tag);
+  core_->publishers.send(zmq::message_t(wish.data(), wish.size()), zmq::send_flags::dontwait);
+}
+
+HubCounters Hub::counters() const {
+  HubCounters counters = core_->counters;
+  if (core_->admission) counters.refused_key = core_->admission->refused();
+  return counters;
+}
+
+}  // namespace weir::bus

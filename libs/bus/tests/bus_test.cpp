@@ -1,0 +1,181 @@
+#include "bus_fixture.hpp"
+#include "weir_catch.hpp"
+
+#include <atomic>
+#include <netinet/in.h>
+#include <optional>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace weir;
+using namespace weir::bus;
+using weir::bus::test::bytes;
+using weir::bus::test::heartbeat;
+using weir::bus::test::Middle;
+
+namespace {
+
+ClientSettings to(const Hub& hub) {
+  ClientSettings settings;
+  settings.host = "127.0.0.1";
+  settings.port = hub.port();
+  return settings;
+}
+
+SubscriberSettings listening(const Hub& hub) {
+  SubscriberSettings settings;
+  settings.host = "127.0.0.1";
+  settings.port = hub.subscribe_port();
+  return settings;
+}
+
+// Bytes of nobody's protocol to a port; false: it could not be reached.
+bool send_garbage(std::uint16_t port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  bool sent = ::connect(socket, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0;
+  const std::string garbage(200, 'x');
+  sent = sent && ::send(socket, garbage.data(), garbage.size(), MSG_NOSIGNAL) > 0;
+  ::close(socket);
+  return sent;
+}
+
+}  // namespace
+
+TEST_CASE("a message reaches the hub, and the answer the one who asked") {
+  Middle middle;
+  std::atomic<int> woken = 0;
+  Client one(to(middle.hub), [&] { ++woken; });
+  Client other(to(middle.hub), {});
+  one.send(heartbeat(1));
+  other.send(heartbeat(2));
+  REQUIRE(middle.until([&] { return middle.heard.size() == 2; }));
+  for (const test::Heard& heard : middle.heard) {
+    v1::BusMessage answer = heard.message;
+    answer.mutable_heartbeat()->set_incarnation(answer.heartbeat().incarnation() + 100);
+    middle.hub.send(heard.from.id, answer);
+  }
+  const auto first = one.wait(5 * kSecond);
+  REQUIRE(first.size() == 1);
+  CHECK(first[0].heartbeat().incarnation() == 101);
+  CHECK(woken >= 1);
+  const auto second = other.wait(5 * kSecond);
+  REQUIRE(second.size() == 1);
+  CHECK(second[0].heartbeat().incarnation() == 102);
+}
+
+TEST_CASE("a hub that is started again hears its clients again, and what was said meanwhile waits") {
+  std::optional<Middle> middle;
+  middle.emplace();
+  HubSettings same;
+  same.port = middle->hub.port();
+  Client client(to(middle->hub), {});
+  client.send(heartbeat(1));
+  REQUIRE(middle->until([&] { return middle->heard.size() == 1; }));
+  middle.reset();
+  // ZeroMQ may have taken one of these for a connection that is going; the later ones wait.
+  for (std::uint64_t i = 2; i < 12; ++i) client.send(heartbeat(i));
+  middle.emplace(same);
+  REQUIRE(middle->until([&] {
+    return !middle->heard.empty() && middle->heard.back().message.heartbeat().incarnation() == 11;
+  }));
+}
+
+TEST_CASE("a client without a hub keeps the newest of its messages, and counts what it drops") {
+  ClientSettings nobody;
+  nobody.host = "127.0.0.1";
+  nobody.port = 1;  // nobody listens there
+  nobody.queue_max = 3;
+  Client client(nobody, {});
+  for (std::uint64_t i = 0; i < 10; ++i) client.send(heartbeat(i));
+  CHECK(client.counters().dropped_messages == 7);
+  CHECK_FALSE(client.publish("report.x", bytes("lost")));
+  CHECK(client.counters().dropped_published == 1);
+}
+
+TEST_CASE("what is published reaches who asked for its tag, and the hub's own ears") {
+  Middle middle;
+  middle.hub.observe("report.");
+  Subscriber reports(listening(middle.hub));
+  reports.subscribe("report.dcm");
+  Subscriber everything(listening(middle.hub));
+  everything.subscribe("");
+  Client publisher(to(middle.hub), {});
+  publisher.publish_to(middle.hub.publish_port());
+  std::optional<Published> first;
+  std::optional<Published> second;
+  // Connections and subscriptions take their time; what is published before is nobody's.
+  middle.until([&] {
+    publisher.publish("report.dcm-0", bytes("12"));
+    publisher.publish("tap.raw.dcm-0", bytes("1234"));
+    if (!first) first = reports.take(0);
+    if (!second || second->tag != "tap.raw.dcm-0") second = everything.take(0);
+    return first && second && second->tag == "tap.raw.dcm-0" && !middle.observed.empty();
+  });
+  REQUIRE(first);
+  CHECK(first->tag == "report.dcm-0");
+  CHECK(first->payload == "12");
+  REQUIRE(second);
+  CHECK(second->payload == "1234");
+  REQUIRE(!middle.observed.empty());
+  CHECK(middle.observed.front() == std::pair<std::string, std::size_t>{"report.dcm-0", 2});
+  middle.hub.publish("report.dcm-9", bytes("x"));
+  bool heard = false;
+  middle.until([&] {
+    const auto taken = reports.take(0);
+    heard = heard || (taken && taken->tag == "report.dcm-9");
+    return heard;
+  });
+  CHECK(heard);
+}
+
+TEST_CASE("a subscriber that does not read loses its own messages, and nobody waits for it") {
+  HubSettings small;
+  small.queue_max = 1000;
+  Middle middle(small);
+  SubscriberSettings few = listening(middle.hub);
+  few.queue_max = 10;
+  Subscriber slow(few);
+  slow.subscribe("t");
+  SubscriberSettings many = listening(middle.hub);
+  many.queue_max = 100'000;
+  Subscriber quick(many);
+  quick.subscribe("t");
+  bool both = false;
+  bool slow_there = false;
+  bool quick_there = false;
+  both = middle.until([&] {
+    middle.hub.publish("t", bytes("begin"));
+    slow_there = slow_there || slow.take(0).has_value();
+    quick_there = quick_there || quick.take(0).has_value();
+    return slow_there && quick_there;
+  });
+  REQUIRE(both);
+  // Kernel and ZeroMQ hold some of these for the slow one, not all.
+  constexpr std::size_t kMany = 3000;
+  const std::string much(64 * 1024, 'm');
+  std::size_t got = 0;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    middle.hub.publish("t", bytes(much));
+    while (quick.take(got <= i ? 5 * kSecond : 0)) ++got;
+  }
+  CHECK(got >= kMany);
+  std::size_t slow_got = 0;
+  while (slow.take(0)) ++slow_got;
+  CHECK(slow_got < kMany);
+}
+
+TEST_CASE("garbage at every port costs its own connection, and is counted") {
+  Middle middle;
+  for (const std::uint16_t port :
+       {middle.hub.port(), middle.hub.publish_port(), middle.hub.subscribe_port()}) {
+    CHECK(send_garbage(port));
+  }
+  Client client(to(middle.hub), {});
+  client.send(heartbeat(7));
+  CHECK(
+      middle.until([&] { return middle.heard.size() == 1 && middle.hub.counters().refused_handshake >= 3; }));
+}

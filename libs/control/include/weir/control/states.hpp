@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+// The states of a process and of a farm, as one table. After the run control of ANTARES (antares-2002,
+// section 5.3, Fig. 5.3), with `error` added.
+namespace weir::control {
+
+enum class State : std::uint8_t {
+  idle,     // the process is there
+  standby,  // its farm file is read and agreed on
+  ready,    // it has its parameters and waits for a run
+  running,
+  paused,  // a run is on, without triggers
+  error,   // it needs an operator's `reset`
+};
+constexpr std::size_t kStates = 6;
+
+enum class Command : std::uint8_t { init, configure, start, pause, go_on, stop, reset, off };
+constexpr std::size_t kCommands = 8;
+
+struct Transition {
+  State from;
+  Command command;
+  State to;
+};
+
+// Every transition that there is. `off` ends the process, wherever no run is on.
+[[nodiscard]] std::span<const Transition> transitions();
+// Empty: the command has no place in that state.
+[[nodiscard]] std::optional<State> after(State from, Command command);
+
+// "idle", …; "init", …, "continue" for go_on.
+[[nodiscard]] std::string_view name(State state);
+[[nodiscard]] std::string_view name(Command command);
+[[nodiscard]] std::optional<State> state_of(std::string_view name);
+[[nodiscard]] std::optional<Command> command_of(std::string_view name);
+
+// The commands that a state takes, for people: "pause, stop, reset".
+[[nodiscard]] std::string_view commands_in(State state);
+
+}  // namespace weir::control

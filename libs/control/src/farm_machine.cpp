@@ -1,0 +1,300 @@
+#include <weir/base/assert.hpp>
+#include <weir/control/farm_machine.hpp>
+
+#include <algorithm>
+
+namespace weir::control {
+namespace {
+
+Unexpected<std::string> refusal(const std::string& why) { return Unexpected<std::string>(why); }
+
+}  // namespace
+
+FarmMachine::FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadlines) : deadlines_(deadlines) {
+  for (MemberPlan& one : plan) members_.emplace_back().plan = std::move(one);
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [](const Member& one) { return one.plan.kind == Kind::supervisor; });
+  WEIR_ASSERT(found != members_.end());  // every plan has one
+  supervisor_ = static_cast<std::size_t>(found - members_.begin());
+  found->plan.duty = Duty::essential;
+}
+
+// ---- what an operator wants
+
+Expected<void, std::string> FarmMachine::command(Command command, RunNumber run, const std::string& reason,
+                                                 TimeNs now, Actions& out) {
+  if (under_way_ && command != Command::reset) {
+    return refusal(std::string(name(*under_way_)) + " is under way: wait for it, or reset");
+  }
+  const std::optional<State> to = after(state_, command);
+  if (!to) {
+    return refusal("the farm is " + std::string(name(state_)) + ", where " + std::string(name(command)) +
+                   " has no place: it takes " + std::string(commands_in(state_)));
+  }
+  switch (command) {
+    case Command::init:
+      begin(command, State::standby, deadlines_.init_ns, now);
+      break;
+    case Command::configure:
+      ++epoch_;
+      begin(command, State::ready, deadlines_.order_ns, now);
+      break;
+    case Command::start:
+      if (run <= run_) {
+        return refusal("run " + std::to_string(run.value) +
+                       ": a run's number is above all before it, the last was " + std::to_string(run_.value));
+      }
+      run_ = run;
+      for (Member& member : members_) member.again = false;
+      run_open_ = true;
+      begin(command, State::running, deadlines_.start_ns, now);
+      break;
+    case Command::stop:
+      stop_reason_ = reason.empty() ? "stopped" : reason;
+      begin(command, State::ready, deadlines_.stop_ns, now);
+      break;
+    case Command::pause:
+    case Command::go_on:
+      begin(command, State::running, deadlines_.order_ns, now);
+      give(supervisor_, command, now, out);
+      break;
+    case Command::reset:
+      reason_.clear();
+      run_open_ = false;
+      begin(command, State::idle, deadlines_.order_ns, now);
+      break;
+    case Command::off:
+      off_ = true;
+      begin(command, State::idle, deadlines_.order_ns, now);
+      break;
+  }
+  steer(now, out);
+  return {};
+}
+
+Expected<void, std::string> FarmMachine::exclude(std::size_t member, bool on, TimeNs now, Actions& out) {
+  WEIR_ASSERT(member < members_.size());
+  Member& one = members_[member];
+  if (member == supervisor_) return refusal(one.plan.name + " is the supervisor: no run goes on without it");
+  if (on && one.plan.duty == Duty::essential) {
+    return refusal(one.plan.name + " is essential: the farm file does not let a run go on without it");
+  }
+  one.excluded = on;
+  if (!on) {
+    one.inactive = false;
+    one.again = true;
+  }
+  out.events.push_back(
+      {Level::info, one.plan.name + (on ? " is taken out of the farm" : " takes part again")});
+  steer(now, out);
+  return {};
+}
+
+// ---- what members say
+
+void FarmMachine::joined(std::size_t member, Incarnation incarnation, const MemberState& state, TimeNs now,
+                         Actions& out) {
+  WEIR_ASSERT(member < members_.size());
+  Member& one = members_[member];
+  if (one.incarnation != incarnation) {
+    one.order.reset();
+    one.again = false;
+  }
+  if (!one.live)
+    out.events.push_back({Level::info, one.plan.name + " is there, " + std::string(name(state.state))});
+  one.incarnation = incarnation;
+  one.live = true;
+  one.inactive = false;
+  one.heard_ns = now;
+  take_state(one, state, out);
+  steer(now, out);
+}
+
+void FarmMachine::heard(std::size_t member, const MemberState& state, TimeNs now, Actions& out) {
+  WEIR_ASSERT(member < members_.size());
+  Member& one = members_[member];
+  if (!one.live) return joined(member, one.incarnation, state, now, out);
+  one.heard_ns = now;
+  take_state(one, state, out);
+}
+
+void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, const std::string& error,
+                           const MemberState& state, TimeNs now, Actions& out) {
+  WEIR_ASSERT(member < members_.size());
+  Member& one = members_[member];
+  one.heard_ns = now;
+  one.live = true;
+  const bool awaited = one.order && one.order->id == order;
+  if (awaited) one.order.reset();
+  if (!awaited && one.inactive) out.events.push_back({Level::info, one.plan.name + " answers after all"});
+  one.inactive = false;
+  take_state(one, state, out);
+  if (!good) {
+    one.inactive = true;
+    out.events.push_back({Level::error, one.plan.name + ": " + error});
+    if (waited_for(one) && one.plan.duty == Duty::essential) fail(one.plan.name + ": " + error, out);
+  }
+  steer(now, out);
+}
+
+void FarmMachine::left(std::size_t member, TimeNs now, Actions& out) {
+  WEIR_ASSERT(member < members_.size());
+  Member& one = members_[member];
+  if (!one.live) return;
+  one.live = false;
+  one.gone_ns = now;
+  one.order.reset();
+  if (!off_) out.events.push_back({Level::warning, one.plan.name + " is gone"});
+}
+
+void FarmMachine::take_state(Member& member, const MemberState& state, Actions& out) {
+  if (state.state == State::error && member.told.state != State::error) {
+    out.events.push_back({Level::error, member.plan.name + ": " + state.reason});
+  }
+  member.told = state;
+}
+
+// ---- time
+
+void FarmMachine::tick(TimeNs now, Actions& out) {
+  watch_silence(now, out);
+  watch_orders(now, out);
+  close_run(now, out);
+  watch_run(now, out);
+  steer(now, out);
+  watch_transition(now, out);
+}
+
+void FarmMachine::watch_silence(TimeNs now, Actions& out) {
+  for (Member& member : members_) {
+    if (!member.live || now - member.heard_ns < deadlines_.silence_ns) continue;
+    member.live = false;
+    member.gone_ns = member.heard_ns;
+    member.order.reset();
+    out.events.push_back({Level::warning, member.plan.name + " says nothing any more"});
+  }
+}
+
+void FarmMachine::watch_orders(TimeNs now, Actions& out) {
+  for (Member& member : members_) {
+    if (!member.order || now < member.order_until_ns) continue;
+    out.events.push_back({Level::warning, member.plan.name + " does not answer to " +
+                                              std::string(name(member.order->command)) + ": inactive"});
+    member.order.reset();
+    member.inactive = true;
+  }
+}
+
+// A run that is on, without an operator's doing.
+void FarmMachine::watch_run(TimeNs now, Actions& out) {
+  if (goal_ != State::running) return;
+  const Member& mind = supervisor();
+  if (mind.live && mind.told.state == State::error)
+    return fail(mind.plan.name + ": " + mind.told.reason, out);
+  if (state_ == State::running || state_ == State::paused) {
+    if (!under_way_ && mind.live && mind.told.run == run_ && mind.told.begun) state_ = mind.told.state;
+    for (const Member& member : members_) {
+      if (member.plan.duty != Duty::essential || member.live) continue;
+      if (now - member.gone_ns < deadlines_.return_ns) continue;
+      const std::string why = member.plan.name + " is essential and did not come back";
+      if (&member == &mind) return fail(why, out);
+      out.events.push_back({Level::error, why + ": the run is stopped"});
+      stop_reason_ = why;
+      begin(Command::stop, State::ready, deadlines_.stop_ns, now);
+      return;
+    }
+  }
+}
+
+// The supervisor has ended the run: because it was asked to, or on its own.
+void FarmMachine::close_run(TimeNs now, Actions& out) {
+  const Member& mind = supervisor();
+  if (!run_open_ || !mind.live || mind.told.run != run_ || !mind.told.ended) return;
+  run_open_ = false;
+  out.run_over = true;
+  if (under_way_ == Command::start) {
+    out.events.push_back({Level::error, "the run ended before it began: " + mind.told.reason});
+  }
+  if (goal_ == State::running || under_way_ == Command::stop) {
+    begin(Command::stop, State::ready, deadlines_.order_ns, now);
+  }
+}
+
+void FarmMachine::begin(Command command, State goal, DurationNs limit, TimeNs now) {
+  under_way_ = command;
+  goal_ = goal;
+  until_ns_ = now + limit;
+  resetting_ = false;
+  // What an operator wants now is asked of everyone who is there.
+  for (Member& member : members_) {
+    member.inactive = member.inactive && !member.live;
+    if (command == Command::reset) member.order.reset();
+  }
+}
+
+void FarmMachine::watch_transition(TimeNs now, Actions& out) {
+  if (!under_way_) return;
+  const bool done = std::all_of(members_.begin(), members_.end(), [this](const Member& member) {
+    return !waited_for(member) || arrived(member);
+  });
+  if (done) {
+    switch (*under_way_) {
+      case Command::pause:
+        return end_transition(State::paused, out);
+      case Command::go_on:
+        return end_transition(State::running, out);
+      default:
+        return end_transition(goal_, out);
+    }
+  }
+  if (now >= until_ns_) transition_late(now, out);
+}
+
+void FarmMachine::transition_late(TimeNs now, Actions& out) {
+  const Command command = *under_way_;
+  const std::string late = names_of_late(false);
+  const std::string blocking = names_of_late(true);
+  out.events.push_back({Level::warning, std::string(name(command)) + " was held up by " + late});
+  if (command == Command::stop && !resetting_) {
+    // Whoever has not ended its part of the run by now is made to, and led to `ready` again.
+    resetting_ = true;
+    if (run_open_) out.events.push_back({Level::error, "the run ends without its supervisor's account"});
+    run_open_ = false;
+    until_ns_ = now + 2 * deadlines_.order_ns;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      Member& member = members_[i];
+      const bool in_run = member.told.state == State::running || member.told.state == State::paused;
+      member.order.reset();
+      if (member.live && in_run) give(i, Command::reset, now, out);
+    }
+    return;
+  }
+  bool possible = true;
+  for (Member& member : members_) {
+    if (!waited_for(member) || arrived(member)) continue;
+    member.inactive = true;
+    member.order.reset();
+    possible = possible && member.plan.duty != Duty::essential;
+  }
+  if (possible || command == Command::reset || command == Command::off) return end_transition(goal_, out);
+  fail(std::string(name(command)) + " failed: " + blocking + " did not follow in time", out);
+}
+
+void FarmMachine::end_transition(State state, Actions& out) {
+  out.events.push_back({Level::info, "the farm is " + std::string(name(state))});
+  state_ = state;
+  under_way_.reset();
+  if (state != State::error) reason_.clear();
+}
+
+void FarmMachine::fail(const std::string& reason, Actions& out) {
+  if (state_ == State::error && !under_way_) return;
+  out.events.push_back({Level::error, "the farm is in error: " + reason});
+  state_ = State::error;
+  goal_ = State::error;
+  run_open_ = false;
+  under_way_.reset();
+  reason_ = reason;
+}
+
+}  // namespace weir::control

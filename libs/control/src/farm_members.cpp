@@ -1,0 +1,166 @@
+// Which way a member has to go.
+#include <weir/base/assert.hpp>
+#include <weir/control/farm_machine.hpp>
+
+#include <algorithm>
+
+namespace weir::control {
+
+std::string_view name(Duty duty) {
+  return duty == Duty::essential ? "essential" : duty == Duty::dynamic ? "dynamic" : "transient";
+}
+
+bool FarmMachine::waited_for(const Member& member) const {
+  if (member.excluded || member.plan.duty == Duty::transient) return false;
+  if (off_) return member.live;
+  if (member.plan.duty == Duty::essential) return true;
+  if (member.inactive) return false;
+  // At `init` the farm gathers; later on who is away is not waited for.
+  return member.live || under_way_ == Command::init;
+}
+
+bool FarmMachine::arrived(const Member& member) const {
+  if (off_) return !member.live;
+  if (!member.live || member.order) return false;
+  const MemberState& told = member.told;
+  switch (goal_) {
+    case State::idle:
+      return told.state == State::idle;
+    case State::standby:
+      return told.state == State::standby;
+    case State::ready:
+      return told.state == State::ready && told.epoch == epoch_;
+    case State::running: {
+      if (told.run == run_ && told.ended) return true;  // it was sent away
+      const bool in_run = told.run == run_ && (told.state == State::running || told.state == State::paused);
+      if (member.plan.kind != Kind::supervisor) return in_run;
+      if (under_way_ == Command::pause) return in_run && told.state == State::paused;
+      if (under_way_ == Command::go_on) return in_run && told.state == State::running;
+      return in_run && told.begun;
+    }
+    default:
+      return true;
+  }
+}
+
+bool FarmMachine::run_has_supervisor() const {
+  const Member& mind = supervisor();
+  return mind.live && mind.told.run == run_ && !mind.told.ended &&
+         (mind.told.state == State::running || mind.told.state == State::paused);
+}
+
+// The next command on this member's way to the goal.
+std::optional<Command> FarmMachine::next_step(const Member& member) const {
+  const MemberState& told = member.told;
+  const bool in_run = told.state == State::running || told.state == State::paused;
+  if (off_) return in_run ? Command::reset : Command::off;
+  if (told.state == State::error) {
+    if (goal_ == State::idle) return Command::reset;
+    return std::nullopt;
+  }
+  switch (goal_) {
+    case State::idle:
+      if (told.state != State::idle) return Command::reset;
+      return std::nullopt;
+    case State::standby:
+      if (told.state == State::idle) return Command::init;
+      return std::nullopt;
+    case State::ready:
+    case State::running:
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (told.state == State::idle) return Command::init;
+  if (told.state == State::standby) return Command::configure;
+  const bool mind = &member == &supervisor();
+  if (in_run) {
+    // Of another run, from before run control came back.
+    if (told.run != run_) return Command::reset;
+    // The others end their part when the supervisor says that the run is over.
+    return mind && under_way_ == Command::stop ? std::optional(Command::stop) : std::nullopt;
+  }
+  if (told.epoch != epoch_) return Command::configure;
+  // A run that is to stop goes on until it has: who comes back is needed in it.
+  if (!run_open_ || (told.run == run_ && told.ended && !member.again)) return std::nullopt;
+  return mind || run_has_supervisor() ? std::optional(Command::start) : std::nullopt;
+}
+
+void FarmMachine::give(std::size_t index, Command command, TimeNs now, Actions& out) {
+  Member& member = members_[index];
+  Order order;
+  order.member = index;
+  order.id = ++last_order_;
+  order.command = command;
+  order.epoch = epoch_;
+  order.run = run_;
+  if (command == Command::stop) order.reason = stop_reason_;
+  if (command == Command::start) {
+    member.again = false;
+    for (const Member& other : members_) {
+      if (!other.live || other.excluded || other.inactive) order.absent.push_back(other.plan.name);
+    }
+  }
+  member.order = order;
+  const DurationNs limit = command == Command::start  ? deadlines_.start_ns
+                           : command == Command::stop ? deadlines_.stop_ns
+                                                      : deadlines_.order_ns;
+  member.order_until_ns = now + limit;
+  out.orders.push_back(std::move(order));
+}
+
+void FarmMachine::steer(TimeNs now, Actions& out) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& member = members_[i];
+    if (!member.live || member.inactive || member.order) continue;
+    if (member.excluded && !off_ && goal_ != State::idle) continue;
+    if (const auto step = next_step(member)) give(i, *step, now, out);
+  }
+}
+
+std::string FarmMachine::names_of_late(bool essential_only) const {
+  std::string names;
+  for (const Member& member : members_) {
+    if (!waited_for(member) || arrived(member)) continue;
+    if (essential_only && member.plan.duty != Duty::essential) continue;
+    names += (names.empty() ? "" : ", ") + member.plan.name;
+    names += member.live ? " (" + std::string(name(member.told.state)) + ")" : " (not there)";
+  }
+  return names;
+}
+
+std::optional<std::size_t> FarmMachine::find(std::string_view wanted) const {
+  const auto found = std::find_if(members_.begin(), members_.end(),
+                                  [&](const Member& one) { return one.plan.name == wanted; });
+  if (found == members_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - members_.begin());
+}
+
+bool FarmMachine::all_gone() const {
+  return off_ && std::none_of(members_.begin(), members_.end(), [](const Member& one) { return one.live; });
+}
+
+Remembered FarmMachine::remembered() const {
+  Remembered kept{goal_, run_, epoch_, run_open_, {}};
+  for (const Member& member : members_) {
+    if (member.excluded) kept.excluded.push_back(member.plan.name);
+  }
+  return kept;
+}
+
+void FarmMachine::recall(const Remembered& remembered, TimeNs now) {
+  WEIR_ASSERT(!under_way_ && epoch_ == 0);
+  run_ = remembered.run;
+  epoch_ = remembered.epoch;
+  run_open_ = remembered.run_open;
+  for (const std::string& one : remembered.excluded) {
+    if (const auto member = find(one)) members_[*member].excluded = true;
+  }
+  goal_ = remembered.goal;
+  state_ = goal_;
+  if (goal_ == State::error) reason_ = "it was before run control was started again";
+  // Everyone has the time to be heard of that a process has to come back.
+  for (Member& member : members_) member.gone_ns = now;
+}
+
+}  // namespace weir::control

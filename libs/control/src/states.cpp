@@ -1,0 +1,72 @@
+#include <weir/control/states.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace weir::control {
+namespace {
+
+constexpr std::array kTransitions = {
+    Transition{State::idle, Command::init, State::standby},
+    Transition{State::idle, Command::reset, State::idle},
+    Transition{State::idle, Command::off, State::idle},
+    Transition{State::standby, Command::configure, State::ready},
+    Transition{State::standby, Command::reset, State::idle},
+    Transition{State::standby, Command::off, State::idle},
+    Transition{State::ready, Command::configure, State::ready},
+    Transition{State::ready, Command::start, State::running},
+    Transition{State::ready, Command::reset, State::idle},
+    Transition{State::ready, Command::off, State::idle},
+    Transition{State::running, Command::pause, State::paused},
+    Transition{State::running, Command::stop, State::ready},
+    Transition{State::running, Command::reset, State::idle},
+    Transition{State::paused, Command::go_on, State::running},
+    Transition{State::paused, Command::stop, State::ready},
+    Transition{State::paused, Command::reset, State::idle},
+    Transition{State::error, Command::reset, State::idle},
+    Transition{State::error, Command::off, State::idle},
+};
+
+constexpr std::array<std::string_view, kStates> kStateNames = {"idle",    "standby", "ready",
+                                                               "running", "paused",  "error"};
+constexpr std::array<std::string_view, kCommands> kCommandNames = {"init",     "configure", "start", "pause",
+                                                                   "continue", "stop",      "reset", "off"};
+
+template <class Enum, std::size_t N>
+std::optional<Enum> find(const std::array<std::string_view, N>& names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+}  // namespace
+
+std::span<const Transition> transitions() { return kTransitions; }
+
+std::optional<State> after(State from, Command command) {
+  const auto found = std::find_if(kTransitions.begin(), kTransitions.end(), [&](const Transition& one) {
+    return one.from == from && one.command == command;
+  });
+  if (found == kTransitions.end()) return std::nullopt;
+  return found->to;
+}
+
+std::string_view name(State state) { return kStateNames[static_cast<std::size_t>(state)]; }
+std::string_view name(Command command) { return kCommandNames[static_cast<std::size_t>(command)]; }
+std::optional<State> state_of(std::string_view name) { return find<State>(kStateNames, name); }
+std::optional<Command> command_of(std::string_view name) { return find<Command>(kCommandNames, name); }
+
+std::string_view commands_in(State state) {
+  static const std::array<std::string, kStates> lists = [] {
+    std::array<std::string, kStates> made;
+    for (const Transition& one : kTransitions) {
+      std::string& list = made[static_cast<std::size_t>(one.from)];
+      list += (list.empty() ? "" : ", ") + std::string(name(one.command));
+    }
+    return made;
+  }();
+  return lists[static_cast<std::size_t>(state)];
+}
+
+}  // namespace weir::control

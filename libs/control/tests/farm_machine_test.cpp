@@ -1,0 +1,258 @@
+#include "model_members.hpp"
+#include "weir_catch.hpp"
+
+#include <algorithm>
+
+using namespace weir;
+using namespace weir::control;
+using weir::control::test::Farm;
+
+namespace {
+
+constexpr std::size_t kSupervisor = 0;
+constexpr std::size_t kReadout0 = 2;
+constexpr std::size_t kDcm0 = 4;
+constexpr std::size_t kDcm1 = 5;
+
+bool was_ordered(const Farm& farm, std::size_t member, Command command) {
+  return std::any_of(farm.orders.begin(), farm.orders.end(),
+                     [&](const Order& order) { return order.member == member && order.command == command; });
+}
+
+}  // namespace
+
+TEST_CASE("a farm goes from idle to running and back to ready, and its next run needs no new process") {
+  Farm farm;
+  farm.to_running(7);
+  CHECK(farm.machine.state() == State::running);
+  for (std::size_t i = 0; i < farm.processes.size(); ++i) CHECK(farm.state_of(i) == State::running);
+  CHECK(farm.command(Command::pause));
+  farm.settle();
+  CHECK(farm.machine.state() == State::paused);
+  CHECK(farm.command(Command::go_on));
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.command(Command::stop));
+  farm.settle();
+  CHECK(farm.machine.state() == State::ready);
+  CHECK(farm.runs_over == 1);
+  CHECK(farm.command(Command::start, 8));
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.illegal == 0);
+}
+
+TEST_CASE("a command that has no place is refused with those that have") {
+  Farm farm;
+  farm.to_ready();
+  CHECK_FALSE(farm.command(Command::pause));
+  CHECK(farm.refused == "the farm is ready, where pause has no place: it takes configure, start, reset, off");
+  CHECK(farm.command(Command::start, 3));
+  CHECK_FALSE(farm.command(Command::stop));
+  CHECK(farm.refused == "start is under way: wait for it, or reset");
+  farm.settle();
+  CHECK(farm.command(Command::stop));
+  farm.settle();
+  CHECK_FALSE(farm.command(Command::start, 3));
+  CHECK(farm.refused == "run 3: a run's number is above all before it, the last was 3");
+}
+
+TEST_CASE("the supervisor is started before the others, and told who is not waited for") {
+  Farm farm;
+  farm.start_all();
+  farm.kill(kDcm0);
+  farm.command(Command::init);
+  farm.settle();
+  CHECK(farm.has_event("init was held up by dcm-0 (not there)"));
+  farm.command(Command::configure);
+  farm.settle();
+  farm.orders.clear();
+  farm.command(Command::start, 1);
+  farm.settle();
+  REQUIRE(farm.machine.state() == State::running);
+  CHECK(farm.orders.front().member == kSupervisor);
+  CHECK(farm.orders.front().absent == std::vector<std::string>{"dcm-0"});
+  farm.start_process(kDcm0);  // and takes its place while the run is on
+  for (int i = 0; i < 5; ++i) farm.pass();
+  CHECK(farm.state_of(kDcm0) == State::running);
+}
+
+TEST_CASE("a process that does not answer is inactive, and the run begins without it") {
+  Farm farm;
+  farm.to_ready();
+  farm.processes[kReadout0].deaf = true;
+  farm.command(Command::start, 1);
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.machine.members()[kReadout0].inactive);
+  CHECK(farm.has_event("start was held up by readout-0 (ready)"));
+}
+
+TEST_CASE("without an essential process there is no run") {
+  Farm farm;
+  farm.to_ready();
+  farm.processes[kSupervisor].deaf = true;
+  farm.command(Command::start, 1);
+  farm.settle();
+  CHECK(farm.machine.state() == State::error);
+  CHECK(farm.machine.reason() == "start failed: supervisor-0 (ready) did not follow in time");
+  farm.processes[kSupervisor].deaf = false;
+  CHECK(farm.command(Command::reset));
+  farm.settle();
+  CHECK(farm.machine.state() == State::idle);
+}
+
+TEST_CASE("a refusal of an essential process fails the transition with its reason") {
+  Farm farm;
+  farm.start_all();
+  farm.command(Command::init);
+  farm.settle();
+  farm.processes[kSupervisor].refuses = "its farm file is another one";
+  farm.command(Command::configure);
+  farm.settle();
+  CHECK(farm.machine.state() == State::error);
+  CHECK(farm.machine.reason() == "supervisor-0: its farm file is another one");
+}
+
+TEST_CASE("a process that was started again in a run is led back into it") {
+  Farm farm;
+  farm.to_running(4);
+  farm.kill(kDcm0);
+  farm.pass();
+  farm.orders.clear();
+  farm.start_process(kDcm0);
+  for (int i = 0; i < 5; ++i) farm.pass();
+  CHECK(farm.state_of(kDcm0) == State::running);
+  CHECK(farm.processes[kDcm0].state.run == RunNumber(4));
+  CHECK(farm.orders.size() == 3);
+  CHECK(farm.machine.state() == State::running);
+}
+
+TEST_CASE("the supervisor may die while the run is being stopped: it goes on with it and ends it") {
+  Farm farm;
+  farm.to_running(4);
+  farm.processes[kSupervisor].deaf = true;
+  farm.command(Command::stop);
+  farm.pass();
+  farm.kill(kSupervisor);
+  farm.pass();
+  farm.orders.clear();
+  farm.start_process(kSupervisor);
+  farm.settle();
+  CHECK(was_ordered(farm, kSupervisor, Command::start));
+  CHECK(was_ordered(farm, kSupervisor, Command::stop));
+  CHECK(farm.runs_over == 1);
+  CHECK(farm.machine.state() == State::ready);
+}
+
+TEST_CASE("a supervisor that stays away ends in error after its time, and reset leads out of it") {
+  Farm farm;
+  farm.to_running();
+  farm.kill(kSupervisor);
+  for (int i = 0; i < 310; ++i) farm.pass();
+  CHECK(farm.machine.state() == State::error);
+  CHECK(farm.machine.reason() == "supervisor-0 is essential and did not come back");
+  farm.start_process(kSupervisor);
+  CHECK(farm.command(Command::reset));
+  farm.settle();
+  CHECK(farm.machine.state() == State::idle);
+  CHECK(farm.state_of(kReadout0) == State::idle);
+}
+
+TEST_CASE("another essential process that stays away stops the run") {
+  auto plan = control::test::small_plan();
+  plan[kReadout0].duty = Duty::essential;
+  Farm farm(plan);
+  farm.to_running();
+  farm.kill(kReadout0);
+  for (int i = 0; i < 310; ++i) farm.pass();
+  farm.start_process(kReadout0);
+  farm.settle();
+  CHECK(farm.runs_over == 1);
+  CHECK(farm.has_event("readout-0 is essential and did not come back: the run is stopped"));
+  CHECK(farm.machine.state() == State::ready);
+}
+
+TEST_CASE("stop always ends: who holds it up is named and reset") {
+  Farm farm;
+  farm.to_running();
+  farm.processes[kDcm0].deaf = true;  // stays running
+  farm.command(Command::stop);
+  farm.settle();
+  CHECK(farm.machine.state() == State::ready);
+  CHECK(farm.has_event("stop was held up by dcm-0 (running)"));
+  CHECK(was_ordered(farm, kDcm0, Command::reset));
+  CHECK(farm.now < 120 * kSecond);
+}
+
+TEST_CASE("a run that ends on its own leads the farm back to ready") {
+  Farm farm;
+  farm.to_running();
+  farm.end_run();
+  farm.settle();
+  CHECK(farm.runs_over == 1);
+  CHECK(farm.machine.state() == State::ready);
+}
+
+TEST_CASE("a member taken out is not started, and one taken in again joins the run that is on") {
+  Farm farm;
+  farm.to_ready();
+  CHECK(farm.machine.exclude(kDcm0, true, farm.now, farm.out).has_value());
+  farm.command(Command::start, 1);
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.state_of(kDcm0) == State::ready);
+  CHECK(farm.machine.exclude(kDcm0, false, farm.now, farm.out).has_value());
+  for (int i = 0; i < 3; ++i) farm.pass();
+  CHECK(farm.state_of(kDcm0) == State::running);
+  // Sent away in the run: its part ends, and it is not started again by itself.
+  CHECK(farm.machine.exclude(kDcm0, true, farm.now, farm.out).has_value());
+  farm.processes[kDcm0].state.state = State::ready;
+  farm.processes[kDcm0].state.ended = true;
+  for (int i = 0; i < 3; ++i) farm.pass();
+  CHECK(farm.state_of(kDcm0) == State::ready);
+  CHECK(farm.machine.exclude(kDcm0, false, farm.now, farm.out).has_value());
+  for (int i = 0; i < 3; ++i) farm.pass();
+  CHECK(farm.state_of(kDcm0) == State::running);
+  CHECK_FALSE(farm.machine.exclude(kSupervisor, true, farm.now, farm.out).has_value());
+}
+
+TEST_CASE("run control that was started again finds the run as it is, and touches nobody") {
+  Farm farm;
+  farm.to_running(9);
+  const Remembered kept = farm.machine.remembered();
+  Farm next;
+  next.machine.recall(kept, next.now);
+  next.processes = farm.processes;
+  for (std::size_t i = 0; i < next.processes.size(); ++i) {
+    next.machine.joined(i, next.processes[i].incarnation, next.processes[i].state, next.now, next.out);
+  }
+  for (int i = 0; i < 400; ++i) next.pass();
+  CHECK(next.orders.empty());
+  CHECK(next.machine.state() == State::running);
+  CHECK(next.command(Command::stop));
+  next.settle();
+  CHECK(next.machine.state() == State::ready);
+  CHECK(next.runs_over == 1);
+}
+
+TEST_CASE("a transient process is never waited for, and led along when it is there") {
+  Farm farm;
+  farm.start_all();
+  farm.kill(kDcm1);
+  farm.command(Command::init);
+  farm.settle(2);
+  CHECK(farm.machine.state() == State::standby);
+  farm.start_process(kDcm1);
+  for (int i = 0; i < 3; ++i) farm.pass();
+  CHECK(farm.state_of(kDcm1) == State::standby);
+}
+
+TEST_CASE("off ends every process") {
+  Farm farm;
+  farm.to_ready();
+  CHECK(farm.command(Command::off));
+  farm.settle();
+  CHECK(farm.machine.all_gone());
+  CHECK(farm.illegal == 0);
+}

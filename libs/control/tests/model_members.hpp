@@ -1,0 +1,153 @@
+#pragma once
+
+#include <weir/control/farm_machine.hpp>
+
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+// A farm's processes that do what they are told, for tests of run control's mind.
+namespace weir::control::test {
+
+// supervisor-0, writer-0, readout-0, readout-1, dcm-0, dcm-1
+inline std::vector<MemberPlan> small_plan() {
+  return {{"supervisor-0", Kind::supervisor, Duty::essential},
+          {"writer-0", Kind::writer, Duty::dynamic},
+          {"readout-0", Kind::readout, Duty::dynamic},
+          {"readout-1", Kind::readout, Duty::dynamic},
+          {"dcm-0", Kind::dcm, Duty::dynamic},
+          {"dcm-1", Kind::dcm, Duty::transient}};
+}
+
+struct Process {
+  bool alive = false;
+  bool deaf = false;  // takes no orders
+  Incarnation incarnation;
+  MemberState state;
+  std::string refuses;  // answers every order with this
+};
+
+class Farm {
+ public:
+  explicit Farm(std::vector<MemberPlan> plan = small_plan(), const Deadlines& deadlines = {})
+      : machine(std::move(plan), deadlines), processes(machine.members().size()) {}
+
+  void start_process(std::size_t i) {
+    Process& one = processes[i];
+    one.alive = true;
+    one.deaf = false;
+    one.incarnation = Incarnation(++incarnations_);
+    one.state = MemberState{};
+    machine.joined(i, one.incarnation, one.state, now, out);
+  }
+  void start_all() {
+    for (std::size_t i = 0; i < processes.size(); ++i) start_process(i);
+  }
+  void kill(std::size_t i) {
+    processes[i].alive = false;
+    machine.left(i, now, out);
+  }
+  // 100 ms: heartbeats, orders carried out, a tick.
+  void pass() {
+    now += 100 * kMillisecond;
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (processes[i].alive) machine.heard(i, processes[i].state, now, out);
+    }
+    machine.tick(now, out);
+    Actions taken = std::move(out);
+    out = {};
+    for (Event& event : taken.events) events.push_back(event.text);
+    runs_over += taken.run_over ? 1 : 0;
+    for (const Order& order : taken.orders) carry_out(order);
+  }
+  // At most so many seconds, until no transition is under way.
+  void settle(int seconds = 100) {
+    for (int i = 0; i < seconds * 10; ++i) {
+      pass();
+      if (!machine.under_way()) return;
+    }
+  }
+  bool command(Command command, std::uint32_t run = 0) {
+    const auto done = machine.command(command, RunNumber(run), "", now, out);
+    if (!done) refused = done.error();
+    return done.has_value();
+  }
+  void to_ready() {
+    start_all();
+    command(Command::init);
+    settle();
+    command(Command::configure);
+    settle();
+  }
+  void to_running(std::uint32_t run = 1) {
+    to_ready();
+    command(Command::start, run);
+    settle();
+  }
+  // The supervisor ends the run, and everyone else with it.
+  void end_run() {
+    for (Process& one : processes) {
+      if (!one.alive || one.deaf || (one.state.state != State::running && one.state.state != State::paused))
+        continue;
+      one.state.state = State::ready;
+      one.state.ended = true;
+    }
+  }
+  [[nodiscard]] bool has_event(const std::string& text) const {
+    for (const std::string& one : events) {
+      if (one.find(text) != one.npos) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] State state_of(std::size_t i) const { return processes[i].state.state; }
+
+  void carry_out(const Order& order) {
+    orders.push_back(order);
+    Process& one = processes[order.member];
+    if (!one.alive || one.deaf) return;
+    if (!one.refuses.empty()) {
+      return machine.answered(order.member, order.id, false, one.refuses, one.state, now, out);
+    }
+    const auto to = after(one.state.state, order.command);
+    illegal += to ? 0 : 1;
+    if (!to) return machine.answered(order.member, order.id, false, "has no place", one.state, now, out);
+    one.state.state = *to;
+    switch (order.command) {
+      case Command::configure:
+        one.state.epoch = order.epoch;
+        break;
+      case Command::start:
+        one.state.run = order.run;
+        one.state.ended = false;
+        one.state.begun = true;
+        break;
+      case Command::stop:
+        one.state.state = State::running;
+        end_run();
+        break;
+      case Command::off:
+        machine.answered(order.member, order.id, true, "", one.state, now, out);
+        return kill(order.member);
+      default:
+        break;
+    }
+    machine.answered(order.member, order.id, true, "", one.state, now, out);
+  }
+
+  TimeNs now = kSecond;
+  FarmMachine machine;
+  Actions out;
+  std::vector<Process> processes;
+  std::vector<Order> orders;
+  std::vector<std::string> events;
+  std::string refused;
+  int runs_over = 0;
+  int illegal = 0;
+
+ private:
+  std::uint64_t incarnations_ = 0;
+};
+
+}  // namespace weir::control::test

@@ -1,0 +1,99 @@
+#include "weir_catch.hpp"
+#include <weir/security/keys.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace weir::security {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() {
+    std::string name = fs::temp_directory_path() / "weir-keys-XXXXXX";
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() {
+    std::error_code none;
+    fs::remove_all(path, none);
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return path + "/" + name; }
+  std::string path;
+};
+
+mode_t mode_of(const std::string& file) {
+  struct stat about {};
+  REQUIRE(::stat(file.c_str(), &about) == 0);
+  return about.st_mode & 0777;
+}
+
+}  // namespace
+
+TEST_CASE("a secret is written for its owner alone, and never over another file") {
+  const Folder folder;
+  const std::string file = folder.file("farm.key");
+  const FarmKeys keys{{make_farm_key("one")}};
+  REQUIRE(write_new_file(file, to_text(keys), true) == "");
+  CHECK(mode_of(file) == 0600);
+  CHECK_THAT(write_new_file(file, "else", true), ContainsSubstring("is there already"));
+  const auto read = read_farm_keys(file);
+  REQUIRE(read.has_value());
+  CHECK(read->keys[0].secret == keys.keys[0].secret);
+}
+
+TEST_CASE("a secret that others can read or write is refused with what to do") {
+  const Folder folder;
+  const std::string file = folder.file("farm.key");
+  REQUIRE(write_new_file(file, to_text(FarmKeys{{make_farm_key("one")}}), true) == "");
+  for (const mode_t mode : {0640, 0604, 0620, 0602, 0644}) {
+    REQUIRE(::chmod(file.c_str(), mode) == 0);
+    const auto read = read_farm_keys(file);
+    INFO(mode);
+    REQUIRE_FALSE(read.has_value());
+    CHECK_THAT(read.error(), ContainsSubstring(file) && ContainsSubstring("chmod 600"));
+  }
+  REQUIRE(::chmod(file.c_str(), 0400) == 0);
+  CHECK(read_farm_keys(file).has_value());
+}
+
+TEST_CASE("the list of clients may be read by all and written by its owner alone") {
+  const Folder folder;
+  const std::string file = folder.file("bus-clients");
+  REQUIRE(write_new_file(file, to_text(std::vector<AllowedClient>{}), false) == "");
+  REQUIRE(::chmod(file.c_str(), 0644) == 0);
+  CHECK(read_clients(file).has_value());
+  REQUIRE(::chmod(file.c_str(), 0664) == 0);
+  CHECK_THAT(read_clients(file).error(), ContainsSubstring("can write it"));
+}
+
+TEST_CASE("what is no file, not there or too large is named") {
+  const Folder folder;
+  CHECK_THAT(read_farm_keys(folder.file("none")).error(),
+             ContainsSubstring("none") && ContainsSubstring("No such file"));
+  CHECK_THAT(read_farm_keys(folder.path).error(), ContainsSubstring("is no file"));
+  const std::string large = folder.file("large");
+  REQUIRE(write_new_file(large, std::string(kKeyFileBytesMax + 1, '#'), true) == "");
+  CHECK_THAT(read_farm_keys(large).error(), ContainsSubstring("is larger than"));
+}
+
+TEST_CASE("a file of keys is replaced as a whole and stays a secret") {
+  const Folder folder;
+  const std::string file = folder.file("farm.key");
+  REQUIRE(write_new_file(file, "old", true) == "");
+  REQUIRE(write_new_file(file + ".new", "left by an attempt that was cut short", true) == "");
+  REQUIRE(replace_file(file, "new", true) == "");
+  std::ifstream in(file);
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == "new");
+  CHECK(mode_of(file) == 0600);
+  CHECK_FALSE(fs::exists(file + ".new"));
+}
+
+}  // namespace weir::security
