@@ -3,7 +3,8 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(WEIR_INSTALL_PLUGINS "${CMAKE_INSTALL_LIBDIR}/weir/plugins")
+# Beside the executables' folder, whatever CMAKE_INSTALL_LIBDIR is: the executables look there.
+set(WEIR_INSTALL_PLUGINS "lib/weir/plugins")
 set(WEIR_INSTALL_PACKAGE "${CMAKE_INSTALL_LIBDIR}/cmake/Weir")
 
 get_property(apps GLOBAL PROPERTY WEIR_APP_TARGETS)

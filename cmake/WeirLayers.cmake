@@ -27,6 +27,8 @@ set(WEIR_SIDEWAYS
     "readout_node>node" "dcm_node>node" "supervisor_node>node" "writer_node>node" "run>node"
     # Benchmarks start farms as `weir run` does.
     "bench>run" "bench>node"
+    # Run control writes the same records of a run.
+    "run_control>run"
 )
 
 # weir_layer_of(OUT NAME): the layer of a library of the table or of one already declared; empty if unknown.

@@ -58,6 +58,9 @@ if(WEIR_COVERAGE)
   add_link_options(--coverage)
 endif()
 
+# Of executables and plugins: what the loader has resolved cannot be written over.
+set(WEIR_HARDENED_LINK -Wl,-z,relro -Wl,-z,now)
+
 # weir_compile_options(TARGET): the warnings every part of Weir is built with.
 function(weir_compile_options target)
   target_compile_features(${target} PRIVATE cxx_std_20)

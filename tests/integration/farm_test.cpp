@@ -1,134 +1,18 @@
-#include "process.hpp"
-#include "stored_run.hpp"
+#include "one_process.hpp"
 #include "weir_catch.hpp"
-#include <weir/config/farm_file.hpp>
-#include <weir/dcm/node.hpp>
-#include <weir/messages/peer.hpp>
-#include <weir/node/setup.hpp>
-#include <weir/readout/node.hpp>
-#include <weir/storage/file_disk.hpp>
-#include <weir/supervisor/node.hpp>
-#include <weir/transport/loop.hpp>
-#include <weir/v1/control.pb.h>
-#include <weir/writer/node.hpp>
 
 #include <atomic>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <random>
 #include <sys/socket.h>
 #include <thread>
-#include <vector>
 
 namespace {
 
 using namespace weir;
+using namespace weir::integration_test;
 using system_test::DummyCheck;
 using system_test::StoredRun;
-using system_test::TemporaryFolder;
-
-constexpr DurationNs kWait = 2 * kMillisecond;
-constexpr DurationNs kPatience = 60 * kSecond;
-
-struct Farm {
-  v1::Farm farm;
-  config::FarmPlan plan;
-};
-
-Farm make_farm(const TemporaryFolder& folder, const std::string& text, const std::string& mode = "pull") {
-  auto file = config::read_farm("farm: one-process\nrun: {out: \"" + (folder / "out") +
-                                    "\", slices: 1000, mode: " + mode + "}\n" + text,
-                                "test");
-  if (!file) throw std::runtime_error(config::to_text(file.error()));
-  auto plan = config::expand(file->farm, file->locations);
-  if (!plan) throw std::runtime_error(config::to_text(plan.error()));
-  std::filesystem::create_directories(folder / "out");
-  return {file->farm, *plan};
-}
-
-// A node with all that it refers to, on a loop that may be shared.
-class Hosted {
- public:
-  Hosted(const Farm& farm, const std::string& name, const ports::Endpoint& supervisor, transport::Loop& loop)
-      : setup_(node::make_setup(farm.farm, farm.plan, name, supervisor)) {
-    const auto totals = [&loop] { return loop.stream_totals(); };
-    switch (setup_.identity.role) {
-      case messages::Role::supervisor:
-        node_ = supervisor::make_node(
-            setup_,
-            {loop, loop, [this](const ports::Endpoint& at, const ports::Endpoint&) { listens_at_ = at; },
-             totals});
-        break;
-      case messages::Role::readout:
-        node_ = readout::make_node(setup_,
-                                   {loop, loop, totals, &loop, [&loop] { loop.wake(); }, {WEIR_PLUGIN_DIR}});
-        break;
-      case messages::Role::dcm:
-        node_ = dcm::make_node(setup_, {loop, loop, [&loop] { loop.wake(); }, totals, {WEIR_PLUGIN_DIR}});
-        break;
-      default:
-        disk_ = std::make_unique<storage::FileDisk>([&loop] { loop.wake(); });
-        node_ = writer::make_node(setup_, {loop,
-                                           loop,
-                                           *disk_,
-                                           [this](ports::DiskHandler& handler) { disk_->deliver(handler); },
-                                           totals,
-                                           [](const std::string&, std::uint32_t) {},
-                                           {}});
-    }
-  }
-  [[nodiscard]] node::Node& node() { return *node_; }
-  [[nodiscard]] const ports::Endpoint& listens_at() const { return listens_at_; }
-
- private:
-  node::Setup setup_;
-  ports::Endpoint listens_at_;
-  std::unique_ptr<storage::FileDisk> disk_;
-  std::unique_ptr<node::Node> node_;
-};
-
-// Whoever watches a run and takes the supervisor's account of it.
-class Watcher final : private messages::PeerHandler {
- public:
-  Watcher(const Farm& farm, const ports::Endpoint& supervisor) {
-    self_.role = messages::Role::control;
-    self_.name = "watcher";
-    self_.farm = farm.farm.farm();
-    link_.emplace(self_, static_cast<messages::PeerHandler&>(*this), limits_, counters_, supervisor,
-                  20 * kMillisecond);
-  }
-  void pass(transport::Loop& loop, TimeNs now_ns) { link_->tick(loop, now_ns); }
-  [[nodiscard]] const std::optional<v1::RunSummary>& account() const { return account_; }
-
- private:
-  void on_ready(messages::Peer&) override {}
-  void on_gone(messages::Peer&, std::string_view) override {
-    if (account_) link_->stop();
-  }
-  Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control& message) override {
-    if (!message.has_summary()) return {};
-    account_ = message.summary();
-    v1::Control taken;
-    taken.mutable_command()->set_kind(v1::Command::SHUTDOWN);
-    link_->peer().send(taken);
-    return {};
-  }
-
-  messages::PeerInfo self_;
-  messages::PeerLimits limits_;
-  messages::PeerCounters counters_;
-  std::optional<messages::Link> link_;
-  std::optional<v1::RunSummary> account_;
-};
-
-std::vector<std::string> names_but_supervisor(const Farm& farm) {
-  std::vector<std::string> names;
-  for (const config::NodePlan& node : farm.plan.nodes) {
-    if (node.role != config::Role::supervisor && !node.masked) names.push_back(node.name);
-  }
-  return names;
-}
 
 void check_run(const std::optional<v1::RunSummary>& account, const TemporaryFolder& folder,
                std::uint64_t sources) {

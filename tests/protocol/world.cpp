@@ -22,7 +22,7 @@ std::uint8_t small_node(NodeIndex index) { return index == kNoNode ? kNobody : s
 class MostCredits final : public AssignmentPolicy {
  public:
   std::string_view name() const override { return "most credits"; }
-  std::optional<NodeIndex> choose(SliceId slice, std::span<const DcmView> dcms) override {
+  std::optional<NodeIndex> choose(SliceId slice, std::span<const DcmView> dcms, TimeNs) override {
     std::optional<NodeIndex> best;
     for (std::size_t step = 0; step < dcms.size(); ++step) {
       const std::size_t place = (slice.value + step) % dcms.size();
@@ -344,7 +344,7 @@ void World::crash_readout(std::uint8_t readout) {
 
 // What it did in a pass is in its journal before anybody hears of it.
 void World::crash_supervisor(bool loses_sent) {
-  const RunState journal = machine_->state();
+  const RunState journal = machine_->state(farm_.now);
   machine_ = std::make_unique<SupervisorMachine>(settings(farm_.left), from_outside(),
                                                  std::make_unique<MostCredits>());
   farm_.actions = {};

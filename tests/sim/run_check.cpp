@@ -138,7 +138,8 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       ++missing_;
       // An announcement that was lost with its connection is of a slice that this readout never makes.
       const bool lost = record.reason == MissingReason::not_produced && a_readout_was_cut_off();
-      const bool full = record.reason == MissingReason::dropped || record.reason == MissingReason::no_buffer;
+      const bool full = record.reason == MissingReason::dropped ||
+                        record.reason == MissingReason::no_buffer || record.reason == MissingReason::removed;
       unexplained_ += lost || full ? 0 : 1;
       if (!lost && !full && why_.empty())
         why_ = "slice " + std::to_string(id) + ": " + std::string(name(record.reason));

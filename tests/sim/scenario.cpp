@@ -150,6 +150,9 @@ class FaultDraw {
       case FaultKind::disk_error:
         fault.who = writer();
         break;
+      case FaultKind::drain:  // these do not happen to a farm: see add_commands()
+      case FaultKind::pause:
+        break;
     }
     return fault;
   }
@@ -201,12 +204,35 @@ class FaultDraw {
   Random& random_;
 };
 
+// What run control does, besides. Of each role the first alone is taken out, so that somebody is left.
+void add_commands(Scenario& scenario, Random& random) {
+  const auto count = static_cast<std::size_t>(random.between(1, 3));
+  for (std::size_t i = 0; i < count; ++i) {
+    Fault command;
+    command.kind = FaultKind::drain;
+    command.at_ns = random.between(kFirstFault, scenario.faults_end_ns);
+    command.lasts_ns = random.skewed(kMillisecond, 3 * kSecond);
+    const std::uint64_t role = random.below(4);
+    if (role == 0 && scenario.readouts > 1) {
+      command.who = "readout-0";
+    } else if (role == 1 && scenario.dcms > 1) {
+      command.who = "dcm-0";
+    } else if (role == 2 && scenario.writers > 1) {
+      command.who = "writer-0";
+    } else {
+      command.kind = FaultKind::pause;
+      command.who = "supervisor";
+    }
+    scenario.faults.push_back(command);
+  }
+}
+
 }  // namespace
 
 const char* name(FaultKind kind) {
-  constexpr const char* kNames[kFaultKinds] = {"break",        "silence", "stall",     "kill",
-                                               "lose-machine", "refuse",  "slow-disk", "full-disk",
-                                               "disk-error",   "jump-utc"};
+  constexpr const char* kNames[kScenarioKinds] = {"break",        "silence",  "stall",     "kill",
+                                                  "lose-machine", "refuse",   "slow-disk", "full-disk",
+                                                  "disk-error",   "jump-utc", "drain",     "pause"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -253,6 +279,8 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
     other.who = draw.machine();
     scenario.faults.push_back(other);
   }
+  Random commands = random.fork(4);
+  if (commands.chance(400)) add_commands(scenario, commands);
   std::sort(scenario.faults.begin(), scenario.faults.end(),
             [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });
   for (const Fault& fault : scenario.faults)

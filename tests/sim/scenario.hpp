@@ -20,9 +20,12 @@ enum class FaultKind : std::uint8_t {
   slow_disk,          // an operation of `who` takes `amount` ns
   full_disk,          // `who` has room for `amount` bytes more
   disk_error,         // the next operation of `who` fails
-  jump_utc            // of `who`, by `amount` ns
+  jump_utc,           // of `who`, by `amount` ns
+  drain,              // run control takes `who` out of the run, and adds it again after `lasts_ns`
+  pause               // run control pauses the run
 };
-constexpr std::size_t kFaultKinds = 10;
+constexpr std::size_t kFaultKinds = 10;     // those that happen to a farm
+constexpr std::size_t kScenarioKinds = 12;  // and what is done to it
 [[nodiscard]] const char* name(FaultKind kind);
 
 struct Fault {

@@ -101,7 +101,24 @@ void SimFarm::inflict(const Fault& fault) {
       return;
     case FaultKind::jump_utc:
       return who.host().jump_utc(fault.amount);
+    case FaultKind::drain:
+      watcher_->command(v1::Command::DRAIN, fault.who);
+      world_.timeline().at(until_ns, [this, &who] {
+        watcher_->command(v1::Command::ADD, who.name());
+        if (!is_ending()) who.boot_again();
+      });
+      return;
+    case FaultKind::pause:
+      watcher_->command(v1::Command::PAUSE);
+      world_.timeline().at(until_ns, [this] { watcher_->command(v1::Command::CONTINUE); });
+      return;
   }
+}
+
+// Who is started now would have no run to take part in.
+bool SimFarm::is_ending() const {
+  return watcher_->account() || watcher_->state() == "reporting" || watcher_->state() == "done" ||
+         watcher_->state() == "draining";
 }
 
 void SimFarm::look() {

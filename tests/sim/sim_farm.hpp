@@ -49,6 +49,7 @@ class SimFarm {
   void inflict(const Fault& fault);
   void look();
   [[nodiscard]] bool over();
+  [[nodiscard]] bool is_ending() const;
   void check_end(Outcome& outcome);
   void fail(const std::string& problem);
 

@@ -68,6 +68,12 @@ void SimProcess::boot() {
   make_node();
 }
 
+void SimProcess::boot_again() {
+  if (!ended_well()) return;
+  ended_ = false;
+  boot();
+}
+
 void SimProcess::make_node() {
   const auto totals = [this] { return host_.stream_totals(); };
   const auto wake = [this] { host_.wake(); };

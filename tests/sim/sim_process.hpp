@@ -48,6 +48,8 @@ class SimProcess {
   SimProcess& operator=(const SimProcess&) = delete;
 
   void boot();
+  // When it has ended well, as it was told.
+  void boot_again();
   // Nothing when it is not running. `in_pass`: when it has just sent to some what it wanted to tell.
   void kill(simnet::Death death, DurationNs down_ns, bool in_pass = false);
   [[nodiscard]] bool running() const { return node_ != nullptr; }

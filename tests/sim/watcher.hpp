@@ -4,9 +4,11 @@
 #include <weir/simnet/world.hpp>
 #include <weir/v1/control.pb.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace weir::sim {
 
@@ -29,9 +31,30 @@ class Watcher final : private messages::PeerHandler {
   }
   [[nodiscard]] const std::optional<v1::RunSummary>& account() const { return account_; }
   [[nodiscard]] const std::string& state() const { return state_; }
+  // What run control says: once there is a connection, and again over the next one, for it may not have
+  // arrived.
+  void command(v1::Command::Kind kind, const std::string& node = {}) {
+    v1::Command command;
+    command.set_kind(kind);
+    if (!node.empty()) command.add_nodes(node);
+    const bool pausing = node.empty();
+    auto same = std::find_if(wanted_.begin(), wanted_.end(), [&](const v1::Command& earlier) {
+      return pausing ? earlier.nodes().empty() : !earlier.nodes().empty() && earlier.nodes(0) == node;
+    });
+    if (same != wanted_.end()) wanted_.erase(same);
+    wanted_.push_back(command);
+    if (link_->ready()) send(command);
+  }
 
  private:
-  void on_ready(messages::Peer&) override {}
+  void on_ready(messages::Peer&) override {
+    for (const v1::Command& command : wanted_) send(command);
+  }
+  void send(const v1::Command& command) {
+    v1::Control message;
+    *message.mutable_command() = command;
+    link_->peer().send(message);
+  }
   void on_gone(messages::Peer&, std::string_view) override {
     if (account_) link_->stop();
   }
@@ -53,6 +76,7 @@ class Watcher final : private messages::PeerHandler {
   std::optional<messages::Link> link_;
   std::optional<v1::RunSummary> account_;
   std::string state_;
+  std::vector<v1::Command> wanted_;  // the last word about each node, and about the run
 };
 
 }  // namespace weir::sim

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <random>
+#include <thread>
 
 namespace {
 
@@ -104,12 +105,12 @@ TEST_CASE("a stranger with a good hello who goes on with garbage is dropped and 
   for (const std::string& node : nodes) {
     const v1::Role role = node == "supervisor" ? v1::ROLE_CONTROL : v1::ROLE_DCM;
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
-      WireClient client(run.port_of(node), role, "stranger", kFarm);
+      WireClient client(run.port_of(node), role, "dcm-0", kFarm);
       REQUIRE(client.receive(Seconds(10)).has_value());  // its hello
       (void)client.raw().send(random_bytes(4096, seed));
       CHECK(client.raw().closed_by_peer(Seconds(10)));
     }
-    WireClient client(run.port_of(node), role, "stranger", kFarm);
+    WireClient client(run.port_of(node), role, "dcm-0", kFarm);
     REQUIRE(client.receive(Seconds(10)).has_value());
     // A message that has no place there.
     v1::Control message;
@@ -131,7 +132,7 @@ TEST_CASE("a writer does not take data that it has granted no room for") {
   FarmRun run(folder, config_file("event-building.yaml"), steady());
   FarmWatcher watcher(run.port_of("supervisor"), kFarm);
   REQUIRE(run.wait_for_data(100'000));
-  WireClient client(run.port_of("writer-0"), v1::ROLE_DCM, "stranger", kFarm);
+  WireClient client(run.port_of("writer-0"), v1::ROLE_DCM, "dcm-0", kFarm);
   REQUIRE(client.receive(Seconds(10)).has_value());
   std::vector<std::byte> record;
   wire::append_frame(wire::FrameType::data, random_bytes(1000, 5), record);
@@ -140,6 +141,43 @@ TEST_CASE("a writer does not take data that it has granted no room for") {
   const FarmEnd end = stop(run);
   CHECK_BALANCED(end, 0);
   CHECK(counter_of(watcher.account(), "writer-0", "writer.grant_violations") == 1);
+}
+
+TEST_CASE(
+    "a DCM that takes nothing is answered when it does, and until then costs the readout bounded memory") {
+  constexpr std::uint64_t kFrames = 400;
+  constexpr std::uint64_t kSources = 4;  // of the readout
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("event-building.yaml"),
+              steady({"readout.count=1", "trigger.first_slice=1000",
+                      "readout.sources_per_readout=" + std::to_string(kSources)}));
+  FarmWatcher watcher(run.port_of("supervisor"), kFarm);
+  REQUIRE(run.wait_for_data(100'000));
+  WireClient client(run.port_of("readout-0"), v1::ROLE_DCM, "dcm-0", kFarm);
+  REQUIRE(client.receive(Seconds(10)).has_value());
+  // Of slices before the run's first: each answer says that there is nothing.
+  wire::RequestWriter request;
+  for (std::size_t i = 0; i < wire::kBatchEntriesMax; ++i)
+    request.add({SliceId(i % 10), Attempt(0), wire::kAllSources, 0, 0});
+  std::vector<std::byte> frame;
+  request.take_frame(frame);
+  std::thread asks([&] {
+    for (std::uint64_t i = 0; i < kFrames; ++i) (void)client.raw().send(frame);
+  });
+  CHECK(watcher.wait_for_counter("readout-0", "readout.held_back", 1, Seconds(30)));
+  const v1::Report busy = watcher.report_of("readout-0", Seconds(10));
+  CHECK(busy.gauges().at("process.rss_max_bytes") < 600e6);
+  const std::uint64_t expected = kFrames * wire::kBatchEntriesMax * kSources * wire::kHeaderBytes;
+  std::uint64_t heard = 0;
+  while (heard < expected) {
+    const std::size_t more = client.raw().receive(Seconds(20)).size();
+    if (more == 0) break;
+    heard += more;
+  }
+  asks.join();
+  CHECK(heard == expected);
+  const FarmEnd end = stop(run);
+  CHECK_BALANCED(end, 0);
 }
 
 TEST_CASE("a peer of another version, farm or run is refused with a sentence that names both") {

@@ -19,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kPayloadMax = 64U << 20;
 constexpr Seconds kAccountPatience{60};
+constexpr Seconds kHelloPatience{10};
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -109,7 +110,7 @@ bool RawClient::closed_by_peer(Seconds patience) const {
 }
 
 WireClient::WireClient(std::uint16_t port, v1::Role role, const std::string& name, const std::string& farm,
-                       std::uint32_t run, std::uint32_t version)
+                       std::uint32_t run, std::uint32_t version, const ports::Authenticator* authenticator)
     : raw_(port) {
   v1::Hello hello;
   hello.set_version(version);
@@ -118,7 +119,25 @@ WireClient::WireClient(std::uint16_t port, v1::Role role, const std::string& nam
   hello.set_run(run);
   hello.set_farm(farm);
   hello.set_incarnation(1);
-  raw_.send(framed(wire::FrameType::hello, hello));
+  if (authenticator != nullptr) {
+    const ports::Nonce nonce = authenticator->make_nonce();
+    hello.set_nonce(nonce.data(), nonce.size());
+  }
+  said_ = framed(wire::FrameType::hello, hello);
+  raw_.send(said_);
+  if (authenticator == nullptr) return;
+  const auto challenge = receive(kHelloPatience);
+  if (!challenge || challenge->header.type != wire::FrameType::hello)
+    throw std::runtime_error("the other side says no hello");
+  const ports::Proof made =
+      authenticator->prove(ports::ConnectionSide::connecting,
+                           {ConstBytes(said_).subspan(wire::kHeaderBytes), ConstBytes(challenge->payload)});
+  v1::Hello proof;
+  proof.mutable_proof()->set_key(made.key);
+  proof.mutable_proof()->set_mac(made.mac.data(), made.mac.size());
+  const std::vector<std::byte> frame = framed(wire::FrameType::hello, proof);
+  raw_.send(frame);
+  said_.insert(said_.end(), frame.begin(), frame.end());
 }
 
 void WireClient::send(const v1::Control& message) const {
@@ -170,8 +189,9 @@ std::string WireClient::receive_refusal(Seconds patience) {
   return {};
 }
 
-FarmWatcher::FarmWatcher(std::uint16_t supervisor_port, const std::string& farm)
-    : client_(supervisor_port, v1::ROLE_CONTROL, "watcher", farm) {}
+FarmWatcher::FarmWatcher(std::uint16_t supervisor_port, const std::string& farm,
+                         const ports::Authenticator* authenticator)
+    : client_(supervisor_port, v1::ROLE_CONTROL, "watcher", farm, 1, wire::kVersion, authenticator) {}
 
 v1::RunSummary FarmWatcher::account() {
   while (const auto message = client_.receive_control(kAccountPatience)) {

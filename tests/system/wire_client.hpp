@@ -2,6 +2,7 @@
 
 #include "process.hpp"
 #include <weir/base/bytes.hpp>
+#include <weir/ports/authenticator.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/frame.hpp>
 
@@ -54,9 +55,11 @@ class WireClient {
     std::vector<std::byte> payload;
   };
 
-  // Says hello; `farm` and `run` are those of the farm that is spoken to.
+  // Says hello; `farm` and `run` are those of the farm that is spoken to. With an authenticator it waits for
+  // the other side's hello, too, and says its proof.
   WireClient(std::uint16_t port, v1::Role role, const std::string& name, const std::string& farm,
-             std::uint32_t run = 1, std::uint32_t version = wire::kVersion);
+             std::uint32_t run = 1, std::uint32_t version = wire::kVersion,
+             const ports::Authenticator* authenticator = nullptr);
 
   void send(const v1::Control& message) const;
   [[nodiscard]] std::optional<Frame> receive(Seconds patience);
@@ -65,16 +68,20 @@ class WireClient {
   // The next refusal's reason; empty when none comes.
   [[nodiscard]] std::string receive_refusal(Seconds patience);
   [[nodiscard]] const RawClient& raw() const { return raw_; }
+  // What it said until it was let in.
+  [[nodiscard]] const std::vector<std::byte>& said() const { return said_; }
 
  private:
   RawClient raw_;
+  std::vector<std::byte> said_;
   std::vector<std::byte> received_;
 };
 
 // Watches a run through its supervisor: what every node counts is known here, and nowhere else outside.
 class FarmWatcher {
  public:
-  FarmWatcher(std::uint16_t supervisor_port, const std::string& farm);
+  FarmWatcher(std::uint16_t supervisor_port, const std::string& farm,
+              const ports::Authenticator* authenticator = nullptr);
   // To be called when the run is over. Fails the test when the supervisor gave no account.
   [[nodiscard]] v1::RunSummary account();
   // Reads status messages until this counter of this node is so high.

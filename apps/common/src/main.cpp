@@ -1,3 +1,4 @@
+#include "shell.hpp"
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
 #include <weir/telemetry/log.hpp>
@@ -62,6 +63,8 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
                  "HOST:PORT of the supervisor, instead of supervisor.listen");
   app.add_option("--listen", line.listen, "HOST:PORT that this node listens on, instead of the farm file's");
   app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error, instead of log.level");
+  app.add_option("--control", line.control, "HOST:PORT of run control, instead of control.listen");
+  app.add_flag("--alone", line.alone, "one run without run control, whatever the farm file says");
   app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
   try {
     app.parse(argc, argv);
@@ -78,9 +81,15 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
     return 2;
   }
   set_up_logging(setup, line);
-  const auto metrics = make_metrics_export(setup, setup.reports);
-  if (metrics) setup.reports = metrics.get();
+  const std::string& control = line.control.empty() ? setup.farm.control().listen() : line.control;
+  const auto metrics = make_metrics_export(setup);
+  if (const std::string where = exposed_at(setup); !where.empty())
+    spdlog::warn("open to strangers at={}: there is no security.key_file", where);
   try {
+    if (!line.alone && !control.empty()) {
+      return Shell(line, role, make, setup, parse_endpoint(control), metrics.get()).run();
+    }
+    setup.reports = metrics.get();
     return run(setup, make);
   } catch (const std::exception& error) {
     spdlog::error("ends reason=\"{}\"", error.what());

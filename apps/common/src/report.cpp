@@ -73,6 +73,7 @@ void add_network(v1::Report& report, const ports::StreamCounters& streams,
   counters["peers.accepted"] = peers.accepted;
   counters["peers.refused_full"] = peers.refused_full;
   counters["peers.refused_hello"] = peers.refused_hello;
+  counters["peers.refused_auth"] = peers.refused_auth;
   counters["peers.silent"] = peers.silent;
   for (const auto& [error, count] : peers.protocol_errors) {
     counters["peers.protocol_errors." + std::string(error)] = count;

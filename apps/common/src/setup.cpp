@@ -1,5 +1,9 @@
+#include <weir/base/crc32c.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/security/farm_authenticator.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,11 +15,6 @@ namespace {
 
 [[noreturn]] void fail(const config::Problems& problems) {
   throw std::runtime_error(config::to_text(problems));
-}
-
-std::uint64_t random_incarnation() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32 | device()) | 1;
 }
 
 messages::Role role_of(config::Role role) {
@@ -32,7 +31,55 @@ messages::Role role_of(config::Role role) {
   return messages::Role::unknown;
 }
 
+// Not from the plan alone: the command line can have it listen elsewhere.
+void check_exposure(const Setup& setup) {
+  const std::string where = exposed_at(setup);
+  if (where.empty() || setup.farm.security().mode() == v1::SecuritySettings::MODE_OPEN) return;
+  throw std::runtime_error("security.key_file: needed, as " + setup.identity.name + " listens at " + where +
+                           ", which others than this machine may reach: make keys with `weir keys new`, or "
+                           "say security.mode=open where nobody else is on the network");
+}
+
 }  // namespace
+
+Incarnation make_incarnation() {
+  std::random_device device;
+  return Incarnation((std::uint64_t{device()} << 32 | device()) | 1);
+}
+
+std::string farm_digest(const std::string& farm_file) {
+  const auto file = config::load_farm(farm_file);
+  if (!file) return {};
+  const std::string text = config::to_yaml(file->farm);
+  return fmt::format("{:08x}", crc32c({reinterpret_cast<const std::byte*>(text.data()), text.size()}));
+}
+
+std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm) {
+  if (farm.control().keys().empty()) return std::nullopt;
+  auto keys =
+      security::read_curve_keys(farm.control().keys() + "/" + security::curve_file(security::BusRole::node));
+  if (!keys) throw std::runtime_error("control.keys: " + keys.error());
+  return std::move(*keys);
+}
+
+std::string exposed_at(const Setup& setup) {
+  if (setup.limits.authenticator || setup.identity.role == messages::Role::dcm) return {};
+  const auto text = [](const ports::Endpoint& at) { return at.host + ":" + std::to_string(at.port); };
+  const bool supervises = setup.identity.role == messages::Role::supervisor;
+  const std::string listen = text(supervises ? setup.supervisor : setup.listen);
+  if (!config::is_loopback(listen)) return listen;
+  const auto& trigger = setup.farm.trigger();
+  const bool takes_triggers = supervises && trigger.mode() == v1::TriggerSettings::MODE_NETWORK;
+  return takes_triggers && !config::is_loopback(trigger.listen()) ? trigger.listen() : std::string();
+}
+
+std::shared_ptr<const ports::Authenticator> make_authenticator(const v1::Farm& farm) {
+  const std::string& file = farm.security().key_file();
+  if (file.empty()) return nullptr;
+  auto keys = security::read_farm_keys(file);
+  if (!keys) throw std::runtime_error("security.key_file: " + keys.error());
+  return std::make_shared<security::FarmAuthenticator>(std::move(*keys));
+}
 
 ports::Endpoint parse_endpoint(const std::string& text) {
   const std::size_t colon = text.rfind(':');
@@ -71,6 +118,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   setup.limits.frame_bytes_max = static_cast<std::uint32_t>(farm.network().frame_bytes_max());
   // Everyone, some of them twice while a lost connection is noticed, and a few who look.
   setup.limits.connections_max = 2 * plan.nodes.size() + 64;
+  setup.limits.authenticator = make_authenticator(farm);
   setup.limits.hello_timeout_ns = farm.network().hello_timeout_ms() * kMillisecond;
   messages::PeerInfo& identity = setup.identity;
   identity.role = role_of(setup.self.role);
@@ -78,7 +126,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   identity.index = setup.self.index;
   identity.run = setup.run;
   identity.farm = farm.farm();
-  identity.incarnation = Incarnation(random_incarnation());
+  identity.incarnation = make_incarnation();
   for (const SourceId source : setup.self.sources) {
     if (!std::binary_search(plan.masked.begin(), plan.masked.end(), source))
       identity.sources.push_back(source);
@@ -107,6 +155,7 @@ Setup make_setup(const CommandLine& line, messages::Role role) {
                              std::string(messages::name(setup.identity.role)) + ", this program is a " +
                              std::string(messages::name(role)));
   }
+  check_exposure(setup);
   return setup;
 }
 

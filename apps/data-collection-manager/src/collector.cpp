@@ -117,6 +117,7 @@ void Collector::expect_pushed(Slice& slice, TimeNs now_ns) {
   assembler_.want_all(slice);
   // Whatever range of a fragment is here, the rest is under way.
   for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
+  mark_absent(slice, now_ns);
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     if (flows_[readout].given_up) assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
   }
@@ -168,9 +169,11 @@ void Collector::start(const Wanted& wanted, TimeNs now_ns) {
     gathering->parts[readout].again = slice.step > 0;
     lost = lost || flows_[readout].given_up;
     if (selection.by_readout[readout].empty() || flows_[readout].given_up) continue;
+    if (is_absent(readout, slice.id())) continue;
     gathering->wanting.push_back(readout);
   }
   queue(*gathering);
+  mark_absent(slice, now_ns);
   if (!lost) return;
   assembler_.requested(slice, now_ns);
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
@@ -205,6 +208,33 @@ void Collector::queue_ranges() {
     want_of(gathering, assembler_.sources()[wanted.source].readout);
   }
   assembler_.ranges_wanted().clear();
+}
+
+bool Collector::is_absent(std::uint32_t readout, SliceId slice) const {
+  return !absences_.ranges().empty() &&
+         absences_.covers(NodeIndex(static_cast<std::uint16_t>(readout)), slice);
+}
+
+void Collector::mark_absent(Slice& slice, TimeNs now_ns) {
+  for (const assignment::AbsenceRange& range : absences_.ranges()) {
+    if (range.covers(slice.id()) && range.readout.value < settings_.readouts)
+      assembler_.readout_lost(slice, range.readout.value, MissingReason::removed, now_ns);
+  }
+}
+
+void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
+  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+    const NodeIndex index(static_cast<std::uint16_t>(readout));
+    Flow& flow = flows_[readout];
+    if (!absences_.is_out(index) || absences.is_out(index) || flow.up) continue;
+    // It is back at the supervisor, and will be here: it has its grace time anew.
+    flow.given_up = false;
+    flow.down_since_ns = now_ns;
+  }
+  absences_ = std::move(absences);
+  std::vector<Slice*> open;  // what completes leaves the order of the open ones alone, but for their phase
+  assembler_.for_each_open([&](Slice& slice) { open.push_back(&slice); });
+  for (Slice* slice : open) mark_absent(*slice, now_ns);
 }
 
 void Collector::readout_up(std::uint32_t readout, TimeNs) {

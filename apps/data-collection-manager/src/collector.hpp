@@ -2,6 +2,7 @@
 
 #include "gathering.hpp"
 #include <weir/assembly/assembler.hpp>
+#include <weir/assignment/absences.hpp>
 #include <weir/shaping/readout_choice.hpp>
 #include <weir/shaping/shaper.hpp>
 #include <weir/wire/batch.hpp>
@@ -44,6 +45,10 @@ class Collector {
   void ask_for_rest(assembly::Slice& slice, std::span<const std::uint32_t> readouts);
   // A slice is about to be released.
   void forget(assembly::Slice& slice);
+
+  // Which readouts have no part in which slices, from now on: their fragments are missing (`removed`) without
+  // being asked for. Of slices that are open, too.
+  void set_absences(assignment::AbsenceTable absences, TimeNs now_ns);
 
   void readout_up(std::uint32_t readout, TimeNs now_ns);
   void readout_down(std::uint32_t readout, TimeNs now_ns);
@@ -143,6 +148,8 @@ class Collector {
   void find_question(std::uint32_t readout, const wire::FrameHeader& header);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   void give_up_readouts(TimeNs now_ns);
+  [[nodiscard]] bool is_absent(std::uint32_t readout, SliceId slice) const;
+  void mark_absent(assembly::Slice& slice, TimeNs now_ns);
   void cancel_expired();
   void add_entry(Flow& flow, std::span<const SourceId> sources, bool all, const wire::RequestEntry& entry);
 
@@ -152,6 +159,7 @@ class Collector {
   std::unique_ptr<shaping::Shaper> shaper_;
   std::shared_ptr<const Selection> everything_;
   std::vector<Flow> flows_;
+  assignment::AbsenceTable absences_;
   std::vector<std::uint32_t> expected_;  // bytes of each source's fragment, as the last one was
   std::deque<Wanted> starting_;          // bounded by the assembler's slices
   std::deque<Gathering*> queue_;         // those that want something, oldest first

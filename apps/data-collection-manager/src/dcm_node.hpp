@@ -12,6 +12,7 @@
 #include <weir/filter_host/plugin.hpp>
 #include <weir/filter_host/processing_units.hpp>
 #include <weir/metrics/histogram.hpp>
+#include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -127,6 +128,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   Environment environment_;
   TimeNs now_ns_ = 0;
   messages::PeerCounters peer_counters_;
+  node::RefusalLog refusals_;
   node::SupervisorClient supervisor_;
   MemoryRegion memory_;
   BufferPool pool_;

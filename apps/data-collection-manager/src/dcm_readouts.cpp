@@ -75,8 +75,11 @@ void DcmNode::on_ready(messages::Peer& peer) {
 }
 
 void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
+  if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
   if (!collector_->is_up(static_cast<std::uint32_t>(peer.tag))) return;
-  spdlog::warn("readout lost name={} reason=\"{}\"", peer.info().name, why);
+  // At the run's end readouts may be done before this DCM.
+  spdlog::log(ending_ ? spdlog::level::info : spdlog::level::warn, "readout lost name={} reason=\"{}\"",
+              peer.info().name, why);
   collector_->readout_down(static_cast<std::uint32_t>(peer.tag), now_ns_);
   if (pushing_) pushing_->window.readout_lost(static_cast<std::uint32_t>(peer.tag));
 }

@@ -1,5 +1,6 @@
 // The DCM's side of its conversation with the supervisor.
 #include "dcm_node.hpp"
+#include <weir/node/absences.hpp>
 #include <weir/node/report.hpp>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <utility>
 
 namespace weir::dcm {
 namespace {
@@ -67,6 +69,12 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
       if (!pushing_ || !node::take_destinations(message.destinations(), pushing_->destinations))
         return bad_payload();
       return {};
+    case v1::Control::kAbsences: {
+      assignment::AbsenceTable absences;
+      if (!absences.replace(node::ranges_of(message.absences()))) return bad_payload();
+      collector_->set_absences(std::move(absences), now_ns_);
+      return {};
+    }
     case v1::Control::kConfirm:
       return take_confirmations(message.confirm());
     default:

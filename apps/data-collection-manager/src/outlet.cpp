@@ -70,6 +70,7 @@ void Outlet::drop(SliceId slice) {
 }
 
 void Outlet::tick(ports::Network& network, TimeNs now_ns) {
+  now_ns_ = now_ns;
   for (const auto& to : writers_) {
     if (!to->link) continue;
     to->link->tick(network, now_ns);
@@ -125,7 +126,8 @@ void Outlet::requeue(Writer& to, std::size_t index) {
 }
 
 void Outlet::on_gone(messages::Peer& peer, std::string_view why) {
-  if (peer.ready()) spdlog::warn("writer lost name={} reason=\"{}\"", peer.info().name, why);
+  if (peer.was_ready()) spdlog::warn("writer lost name={} reason=\"{}\"", peer.info().name, why);
+  if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
 }
 
 wire::Placement Outlet::on_header(messages::Peer&, const wire::FrameHeader& header) {

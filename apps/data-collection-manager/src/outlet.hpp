@@ -2,6 +2,7 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/messages/peer.hpp>
+#include <weir/node/refusal_log.hpp>
 #include <weir/ports/network.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -69,6 +70,8 @@ class Outlet final : public messages::PeerHandler {
   const messages::PeerInfo& self_;
   const messages::PeerLimits& limits_;
   messages::PeerCounters& counters_;
+  node::RefusalLog refusals_;
+  TimeNs now_ns_ = 0;
   DurationNs retry_ns_;
   std::function<void(SliceId, Attempt, StoreEpoch)> stored_;
   std::vector<std::unique_ptr<Writer>> writers_;

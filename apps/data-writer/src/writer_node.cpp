@@ -258,7 +258,10 @@ void WriterNode::on_ready(messages::Peer& peer) {
 
 void WriterNode::on_gone(messages::Peer& peer, std::string_view why) {
   const auto found = connections_.find(peer.tag);
-  if (found == connections_.end()) return;
+  if (found == connections_.end()) {
+    if (!peer.was_ready()) refusals_.note(peer, why, now_ns_);
+    return;
+  }
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
   grants_.disconnect(found->second.id);
   connections_.erase(found);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/messages/peer.hpp>
+#include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
 #include <weir/storage/disk_watch.hpp>
 #include <weir/storage/grant_book.hpp>
@@ -78,6 +79,7 @@ class WriterNode final : public node::Node,
   TimeNs now_ns_ = 0;
   messages::PeerInfo identity_;  // with the real port
   messages::PeerCounters peer_counters_;
+  node::RefusalLog refusals_;
   storage::RunStore store_;
   storage::GrantBook grants_;
   std::map<std::uint64_t, Connection> connections_;  // by tag: the grant book's peer id, the store's origin

@@ -13,11 +13,8 @@ namespace {
 
 // Work per pass on slices to be made, so that requests are not kept waiting by a burst of announcements.
 constexpr std::size_t kSlicesPerPass = 1024;
-// A DCM that does not take what it asked for is not read from until it has.
-constexpr std::size_t kUnsentHigh = 64U << 20;
-constexpr std::size_t kUnsentLow = 16U << 20;
-// Ids in a set of sources beyond those that there are.
-constexpr std::size_t kStrayIdsMax = 16;
+// Connections of one DCM: the one it has, and those that it lost and that nobody has noticed yet.
+constexpr std::ptrdiff_t kConnectionsOfDcmMax = 4;
 // Up to here header and payload are written as one piece.
 constexpr std::size_t kInlineMax = 512;
 
@@ -32,10 +29,6 @@ source::BufferLimits limits(const v1::Farm& farm) {
   limits.ids_ascend = farm.trigger().mode() != v1::TriggerSettings::MODE_NETWORK &&
                       farm.trigger().mode() != v1::TriggerSettings::MODE_FILE;
   return limits;
-}
-
-Unexpected<wire::WireError> bad_payload() {
-  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
 }
 
 }  // namespace
@@ -131,19 +124,6 @@ void ReadoutNode::tell_throttle() {
   supervisor_.send(message);
 }
 
-void ReadoutNode::hold_back_slow_peers() {
-  for (messages::Peer* peer : connections_) {
-    if (peer == nullptr) continue;
-    const std::size_t unsent = peer->unsent_bytes();
-    if (unsent > kUnsentHigh) {
-      ++held_back_;
-      peer->stream().pause_receiving(true);
-    } else if (unsent < kUnsentLow) {
-      peer->stream().pause_receiving(false);
-    }
-  }
-}
-
 // ---- supervisor
 
 void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
@@ -170,7 +150,8 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
       clear_all_but(message.open_slices());
       return {};
     case v1::Control::kDestinations:
-      if (!push_ || !push_->take_destinations(message.destinations())) return bad_payload();
+      if (!push_ || !push_->take_destinations(message.destinations()))
+        return Unexpected<wire::WireError>(wire::WireError::bad_payload);
       return {};
     default:
       return Unexpected<wire::WireError>(wire::WireError::not_expected);
@@ -198,7 +179,7 @@ void ReadoutNode::clear_all_but(const v1::OpenSlices& open) {
 Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announce& announce) {
   const int rows = announce.slice_size();
   if (announce.time_ns_size() != rows || (announce.type_size() != 0 && announce.type_size() != rows)) {
-    return bad_payload();
+    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
   }
   fresh_.clear();
   for (int i = 0; i < rows; ++i) {
@@ -285,9 +266,23 @@ v1::Report ReadoutNode::make_report(bool final) {
 // ---- DCMs
 
 std::string ReadoutNode::check_hello(const messages::PeerInfo& info) {
-  if (info.role == messages::Role::dcm || info.role == messages::Role::supervisor) return {};
-  return "'" + info.name + "' is a " + std::string(messages::name(info.role)) +
-         ", and has no business at a readout";
+  if (info.role != messages::Role::dcm) {
+    return "'" + info.name + "' is a " + std::string(messages::name(info.role)) +
+           ", and has no business at a readout";
+  }
+  const auto dcms = setup_.plan.of_role(config::Role::dcm);
+  const bool planned = std::any_of(dcms.begin(), dcms.end(), [&](const config::NodePlan* dcm) {
+    return dcm->index == info.index && dcm->name == info.name;
+  });
+  if (!planned) {
+    return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
+           "': start all processes with the same farm file";
+  }
+  const auto here = std::count_if(connections_.begin(), connections_.end(), [&](const messages::Peer* peer) {
+    return peer != nullptr && peer->info().index == info.index;
+  });
+  if (here < kConnectionsOfDcmMax) return {};
+  return "'" + info.name + "' has " + std::to_string(here) + " connections already";
 }
 
 void ReadoutNode::on_ready(messages::Peer& peer) {
@@ -305,11 +300,12 @@ void ReadoutNode::on_ready(messages::Peer& peer) {
 
 void ReadoutNode::on_gone(messages::Peer& peer, std::string_view why) {
   if (peer.tag >= connections_.size() || connections_[peer.tag] != &peer) {
-    spdlog::warn("refused peer={} reason=\"{}\"", peer.stream().peer(), why);
+    refusals_.note(peer, why, now_ns_);
     return;
   }
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
   connections_[peer.tag] = nullptr;
+  waiting_.erase(peer.tag);
   std::replace(dcms_.begin(), dcms_.end(), &peer, static_cast<messages::Peer*>(nullptr));
   buffer_.forget(static_cast<std::uint32_t>(peer.tag));
 }
@@ -317,53 +313,6 @@ void ReadoutNode::on_gone(messages::Peer& peer, std::string_view why) {
 wire::Placement ReadoutNode::on_header(messages::Peer&, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::request && header.type != wire::FrameType::cancel) return {};
   return {wire::Placement::Kind::whole, nullptr};
-}
-
-Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
-                                                      ConstBytes payload) {
-  if (!wire::payload_checksum_good(header, payload))
-    return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
-  if (header.type == wire::FrameType::request) return take_requests(peer, payload);
-  const auto entries = wire::parse_slice_entries(payload);
-  if (!entries) return Unexpected<wire::WireError>(entries.error());
-  for (const wire::SliceEntry& entry : *entries) {
-    if (push_) push_->not_wanted(entry.slice);
-    buffer_.cancel(static_cast<std::uint32_t>(peer.tag), entry.slice, entry.attempt, *this);
-  }
-  return {};
-}
-
-Expected<void, wire::WireError> ReadoutNode::take_requests(messages::Peer& peer, ConstBytes payload) {
-  const auto view = wire::RequestView::parse(payload);
-  if (!view) return Unexpected<wire::WireError>(view.error());
-  for (std::size_t set = 0; set < view->set_count(); ++set) {
-    // A frame of some 100 kB could ask for so many fragments else that their answers fill any memory.
-    if (view->source_count(static_cast<std::uint16_t>(set)) > setup_.self.sources.size() + kStrayIdsMax)
-      return bad_payload();
-  }
-  source::RequestedFragment request;
-  request.connection = static_cast<std::uint32_t>(peer.tag);
-  for (std::size_t i = 0; i < view->entry_count(); ++i) {
-    const wire::RequestEntry entry = view->entry(i);
-    request.slice = entry.slice;
-    request.attempt = entry.attempt;
-    request.offset = entry.offset;
-    request.length = entry.length;
-    if (entry.source_set == wire::kAllSources) {
-      for (const SourceId source : identity_.sources) {
-        request.source = source;
-        if (push_) push_->asked_for(request.slice, source);
-        buffer_.request(request, *this);
-      }
-      continue;
-    }
-    for (std::size_t k = 0; k < view->source_count(entry.source_set); ++k) {
-      request.source = view->source(entry.source_set, k);
-      if (push_) push_->asked_for(request.slice, request.source);
-      buffer_.request(request, *this);
-    }
-  }
-  return {};
 }
 
 Expected<void, wire::WireError> ReadoutNode::on_control(messages::Peer&, const v1::Control&) {

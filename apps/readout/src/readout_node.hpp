@@ -4,13 +4,16 @@
 #include "push_sender.hpp"
 #include "sources.hpp"
 #include <weir/messages/peer.hpp>
+#include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
 #include <weir/readout/node.hpp>
 #include <weir/source/fragment_buffer.hpp>
+#include <weir/wire/batch.hpp>
 
 #include <deque>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace weir::readout {
@@ -53,7 +56,20 @@ class ReadoutNode final : public node::Node,
   Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
-  Expected<void, wire::WireError> take_requests(messages::Peer& peer, ConstBytes payload);
+  // Frames of requests and cancels that wait until their DCM has taken what it asked for before.
+  struct Waiting {
+    struct Frame {
+      wire::FrameType type = wire::FrameType::request;
+      std::vector<std::byte> payload;
+    };
+    std::deque<Frame> frames;
+    std::size_t entries_done = 0;  // of the first
+  };
+  // Entries from `from` on, until too much waits to be sent; where it ended.
+  std::size_t serve(messages::Peer& peer, const wire::RequestView& view, std::size_t from);
+  void serve(messages::Peer& peer, const wire::RequestView& view, const wire::RequestEntry& entry);
+  void cancel(const messages::Peer& peer, const std::vector<wire::SliceEntry>& entries);
+  void serve_waiting(messages::Peer& peer, Waiting& waiting);
   void hold_back_slow_peers();
   void expect_to_push(UtcNs supervisor_utc);
   void push();
@@ -82,6 +98,8 @@ class ReadoutNode final : public node::Node,
   std::vector<source::Trigger> fresh_;  // of the announcement at hand
   std::vector<SliceId> cleared_;
   source::Throttle throttle_sent_ = source::Throttle::none;
+  std::unordered_map<std::uint64_t, Waiting> waiting_;  // by tag
+  node::RefusalLog refusals_;
   std::uint64_t held_back_ = 0;  // times that a slow peer's requests were left in the socket
   std::string failure_;
   bool run_begun_ = false;

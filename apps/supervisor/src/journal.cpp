@@ -3,6 +3,7 @@
 #include "journal_format.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
+#include <weir/node/absences.hpp>
 
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace {
 
 using assignment::OpenSlice;
 using assignment::SupervisorLedger;
+using node::put_absences;
 
 void put_counts(const SupervisorLedger& ledger, v1::JournalCounts& out) {
   for (const auto count : kJournalCounts) out.add_count(ledger.*count);
@@ -35,6 +37,18 @@ void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
   out.set_epoch(slice.epoch.value);
   out.set_copy_attempt(slice.copy_attempt.value);
   out.set_copy_writer(slice.copy_writer.value);
+}
+
+void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm& out) {
+  for (const assignment::NodeRef& node : shape.removed) {
+    v1::JournalFarm::Node& removed = *out.add_removed();
+    removed.set_role(static_cast<std::uint32_t>(node.role));
+    removed.set_index(node.node.value);
+  }
+  put_absences(shape.absences, *out.mutable_absences());
+  out.set_paused(shape.paused);
+  out.set_paused_ns(shape.paused_ns);
+  out.set_utc_ns(utc_ns);
 }
 
 }  // namespace
@@ -72,6 +86,7 @@ void Journal::write_state(const JournalledRun& run) {
   state.set_stop(run.stop);
   state.set_reporting(run.reporting);
   for (const std::string& fault : run.faults) state.add_faults(fault);
+  put_shape(run.state.shape, run.shaped_utc, *state.mutable_farm_now());
   frame_.clear();
   frame(entry);
   const auto written = store_->replace(frame_);
@@ -156,6 +171,12 @@ void Journal::write_reporting() {
 void Journal::write_fault(const std::string& fault) {
   v1::JournalEntry entry;
   entry.set_fault(fault);
+  append(entry);
+}
+
+void Journal::write_shape(const assignment::FarmShape& shape, UtcNs utc_ns) {
+  v1::JournalEntry entry;
+  put_shape(shape, utc_ns, *entry.mutable_farm());
   append(entry);
 }
 

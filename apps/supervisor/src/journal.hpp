@@ -32,6 +32,7 @@ struct JournalledRun {
   std::string stop;                                        // the run drains, why
   bool reporting = false;
   std::vector<std::string> faults;
+  UtcNs shaped_utc = 0;  // when state.shape was so
 };
 
 // The entries of a journal, from its begin up to the first that is not whole. Nothing when there is no run in
@@ -55,6 +56,7 @@ class Journal {
   void write_stop(const std::string& reason);
   void write_reporting();
   void write_fault(const std::string& fault);
+  void write_shape(const assignment::FarmShape& shape, UtcNs utc_ns);
   // The run is over.
   void remove();
 

@@ -2,6 +2,7 @@
 #include "journal.hpp"
 #include "journal_format.hpp"
 #include <weir/base/crc32c.hpp>
+#include <weir/node/absences.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -62,6 +63,9 @@ class Reader {
       case v1::JournalEntry::kFault:
         run_.faults.push_back(entry.fault());
         return begun_;
+      case v1::JournalEntry::kFarm:
+        take_shape(entry.farm());
+        return begun_;
       case v1::JournalEntry::BODY_NOT_SET:
         break;
     }
@@ -120,6 +124,20 @@ class Reader {
     run_.stop = state.stop();
     run_.reporting = state.reporting();
     run_.faults.assign(state.faults().begin(), state.faults().end());
+    take_shape(state.farm_now());
+  }
+
+  void take_shape(const v1::JournalFarm& farm) {
+    assignment::FarmShape& shape = run_.state.shape;
+    shape = {};
+    for (const v1::JournalFarm::Node& node : farm.removed()) {
+      if (node.role() > static_cast<std::uint32_t>(assignment::Role::writer)) continue;
+      shape.removed.push_back({static_cast<assignment::Role>(node.role()), id_of<NodeIndex>(node.index())});
+    }
+    shape.absences = node::ranges_of(farm.absences());
+    shape.paused = farm.paused();
+    shape.paused_ns = farm.paused_ns();
+    run_.shaped_utc = farm.utc_ns();
   }
 
   void take_open(const v1::JournalState::Open& open) {

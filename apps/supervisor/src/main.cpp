@@ -25,7 +25,10 @@ int main(int argc, char** argv) {
       argc, argv, weir::messages::Role::supervisor, "weir-supervisor: hands out slices and keeps the ledger",
       [&journal](const weir::node::Setup& setup, weir::transport::Loop& loop) {
         // On standard output, for whoever started this process and has to know the port.
-        const auto listening = [](const weir::ports::Endpoint& nodes, const weir::ports::Endpoint& triggers) {
+        const auto listening = [&setup](const weir::ports::Endpoint& nodes,
+                                        const weir::ports::Endpoint& triggers) {
+          if (setup.watcher != nullptr)
+            setup.watcher->on_listening(fmt::format("{}:{}", nodes.host, nodes.port));
           std::printf("supervisor %s:%u triggers %s:%u\n", nodes.host.c_str(), nodes.port,
                       triggers.host.c_str(), triggers.port);
           std::fflush(stdout);

@@ -93,6 +93,13 @@ Member* Roster::find(const messages::Peer& peer) {
   return nullptr;
 }
 
+Member* Roster::find(const std::string& name) {
+  for (Member& member : members_) {
+    if (member.name == name) return &member;
+  }
+  return nullptr;
+}
+
 PortShare Roster::share_of(const Member& dcm) const {
   PortShare share;
   for (const Member& member : members_) {
@@ -106,9 +113,10 @@ PortShare Roster::share_of(const Member& dcm) const {
 }
 
 void Roster::bury(Member& member) {
-  if (member.has_report && !member.report.final() && buried_.size() < kBuriedMax)
-    buried_.push_back(member.report);
-  if (!member.report.final()) member.has_report = false;
+  const bool counts = !member.report.final() || member.role != messages::Role::writer;
+  if (member.has_report && counts && buried_.size() < kBuriedMax) buried_.push_back(member.report);
+  member.has_report = false;
+  member.report.Clear();
 }
 
 void Roster::unbury(const Member& member) {
@@ -120,7 +128,8 @@ void Roster::unbury(const Member& member) {
 void Roster::recall(const v1::Report& report) {
   Member* member =
       find(static_cast<messages::Role>(report.role()), NodeIndex(static_cast<std::uint16_t>(report.index())));
-  if (member != nullptr && report.final()) {
+  const bool last = member != nullptr && member->incarnation.value == report.incarnation();
+  if (last && report.final()) {
     member->report = report;
     member->has_report = true;
     return;
@@ -128,18 +137,19 @@ void Roster::recall(const v1::Report& report) {
   std::erase_if(buried_, [&](const v1::Report& other) {
     return other.name() == report.name() && other.incarnation() == report.incarnation();
   });
+  if (report.final() && report.role() == v1::ROLE_WRITER) return;
   if (buried_.size() < kBuriedMax) buried_.push_back(report);
 }
 
 bool Roster::complete() const {
   return std::all_of(members_.begin(), members_.end(),
-                     [](const Member& member) { return member.peer != nullptr; });
+                     [](const Member& member) { return member.peer != nullptr || member.absent; });
 }
 
 std::string Roster::absent() const {
   std::string names;
   for (const Member& member : members_) {
-    if (member.peer == nullptr) names += (names.empty() ? "" : ", ") + member.name;
+    if (member.peer == nullptr && !member.absent) names += (names.empty() ? "" : ", ") + member.name;
   }
   return names;
 }
@@ -152,7 +162,7 @@ bool Roster::all_final() const {
 
 bool Roster::is_one_away() const {
   return std::any_of(members_.begin(), members_.end(), [](const Member& member) {
-    return member.peer == nullptr && !(member.has_report && member.report.final());
+    return member.was_there && member.peer == nullptr && !(member.has_report && member.report.final());
   });
 }
 

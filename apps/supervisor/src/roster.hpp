@@ -30,6 +30,7 @@ struct Member {
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
+  bool absent = false;  // nobody waits for it, until it comes
   TimeNs heard_ns = 0;  // when it last sent a message
 };
 
@@ -39,7 +40,9 @@ class Roster {
   void plan(messages::Role role, NodeIndex index, const std::string& name, const std::string& port);
   [[nodiscard]] Member* find(messages::Role role, NodeIndex index);
   [[nodiscard]] Member* find(const messages::Peer& peer);
-  // A process that is gone before its final report: its last report is kept apart.
+  [[nodiscard]] Member* find(const std::string& name);
+  // A process that another one follows, or that is gone before its final report: its last report is kept
+  // apart. That of a writer with a final one is forgotten: the next process has all that it had.
   void bury(Member& member);
   // The process was not gone: its last report, which the coming ones go on from, is taken out again.
   void unbury(const Member& member);
@@ -49,10 +52,10 @@ class Roster {
   // Of the port that this DCM receives through, by who is there and what they reported last.
   [[nodiscard]] PortShare share_of(const Member& dcm) const;
 
-  [[nodiscard]] bool complete() const;
+  [[nodiscard]] bool complete() const;       // whom the run waits for
   [[nodiscard]] std::string absent() const;  // names, for people
   [[nodiscard]] bool all_final() const;      // everyone who is there has given its final report
-  [[nodiscard]] bool is_one_away() const;    // someone is not there and has not given it
+  [[nodiscard]] bool is_one_away() const;    // someone who was there is not, and has not given it
   [[nodiscard]] std::vector<Member>& members() { return members_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }

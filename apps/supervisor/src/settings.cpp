@@ -25,6 +25,21 @@ const char* mode_name(v1::TriggerSettings::Mode mode) {
   }
 }
 
+const char* policy_name(v1::SupervisorSettings::Policy policy) {
+  switch (policy) {
+    case v1::SupervisorSettings::POLICY_STATIC:
+      return "static";
+    case v1::SupervisorSettings::POLICY_SCHEDULE_TABLE:
+      return "schedule-table";
+    case v1::SupervisorSettings::POLICY_LEAST_LOADED:
+      return "least-loaded";
+    case v1::SupervisorSettings::POLICY_LEARNING:
+      return "learning";
+    default:
+      return "credits";
+  }
+}
+
 std::vector<assignment::FileTrigger> read_trigger_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error("trigger.file: cannot open '" + path + "'");
@@ -74,9 +89,13 @@ std::unique_ptr<assignment::TriggerSource> make_triggers(const node::Setup& setu
   return std::move(*source);
 }
 
-std::unique_ptr<assignment::AssignmentPolicy> make_assignment_policy() {
-  auto policy = assignment::make_policy("credits");
-  if (!policy) throw std::runtime_error(policy.error().message);
+std::unique_ptr<assignment::AssignmentPolicy> make_assignment_policy(const node::Setup& setup) {
+  const v1::SupervisorSettings& supervisor = setup.farm.supervisor();
+  assignment::PolicySettings settings;
+  settings.name = policy_name(supervisor.policy());
+  settings.weights.assign(supervisor.weights().begin(), supervisor.weights().end());
+  auto policy = assignment::make_policy(settings);
+  if (!policy) throw std::runtime_error("supervisor.policy: " + policy.error().message);
   return std::move(*policy);
 }
 

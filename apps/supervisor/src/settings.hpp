@@ -12,6 +12,6 @@ namespace weir::supervisor {
 // The farm file's words as the machine's. These throw std::runtime_error with a sentence.
 [[nodiscard]] assignment::SupervisorSettings machine_settings(const node::Setup& setup);
 [[nodiscard]] std::unique_ptr<assignment::TriggerSource> make_triggers(const node::Setup& setup);
-[[nodiscard]] std::unique_ptr<assignment::AssignmentPolicy> make_assignment_policy();
+[[nodiscard]] std::unique_ptr<assignment::AssignmentPolicy> make_assignment_policy(const node::Setup& setup);
 
 }  // namespace weir::supervisor

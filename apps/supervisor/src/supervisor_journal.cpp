@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace weir::supervisor {
 namespace {
@@ -38,7 +39,12 @@ void SupervisorNode::restore(const JournalledRun& run) {
   faults_text_ = run.faults;
   note_fault("the supervisor was restarted: " + std::to_string(run.state.open.size()) +
              " slice(s) given out anew");
-  machine_.resume(run.state, already, now(), actions_);
+  assignment::RunState state = run.state;
+  // Nobody made triggers meanwhile either.
+  if (state.shape.paused)
+    state.shape.paused_ns += std::max<DurationNs>(0, environment_.clock.utc_ns() - run.shaped_utc);
+  machine_.resume(state, already, now(), actions_);
+  shape_written_ = machine_.shape_number();
   for (const auto& [node, joined] : run.joined) {
     Member* member = roster_.find(static_cast<messages::Role>(node.first),
                                   NodeIndex(static_cast<std::uint16_t>(node.second)));
@@ -67,7 +73,8 @@ void SupervisorNode::write_state() {
   run.run = setup_.run;
   run.farm = setup_.farm.farm();
   run.begun_utc = begun_utc_;
-  run.state = machine_.state();
+  run.state = machine_.state(now_ns_);
+  run.shaped_utc = environment_.clock.utc_ns();
   for (const Member& member : roster_.members()) {
     if (!member.was_there) continue;
     run.joined[{static_cast<int>(member.role), member.index.value}] = {member.incarnation.value,
@@ -79,6 +86,12 @@ void SupervisorNode::write_state() {
   run.reporting = state_ == State::reporting;
   run.faults = faults_text_;
   journal_.write_state(run);
+}
+
+void SupervisorNode::write_shape() {
+  const std::uint32_t number = machine_.shape_number();
+  if (std::exchange(shape_written_, number) == number) return;
+  journal_.write_shape(machine_.shape(now_ns_), environment_.clock.utc_ns());
 }
 
 void SupervisorNode::keep_journal() {

@@ -33,7 +33,7 @@ assignment::Role assignment_role(messages::Role role) {
 SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment)
     : setup_(setup),
       environment_(std::move(environment)),
-      machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy()),
+      machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy(setup_)),
       journal_(environment_.journal),
       door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       trigger_door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_) {
@@ -45,6 +45,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
                                          messages::Role::dcm, messages::Role::writer};
     roster_.plan(kRoles[static_cast<std::size_t>(node.role)], node.index, node.name, node.port);
   }
+  expect_absent();
   resume_run();
   const auto at = door_.open(environment_.network, setup_.supervisor);
   if (!at) throw std::runtime_error("supervisor.listen: " + at.error());
@@ -89,7 +90,9 @@ void SupervisorNode::pass(TimeNs now_ns) {
   if (state_ == State::running || state_ == State::draining) {
     machine_.tick(now(), actions_);
     throttle_times_.look(machine_.throttled_by(), now_ns_);
+    write_shape();
     tell_destinations();
+    tell_absences();
     carry_out();
     if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");
     if (state_ == State::draining && machine_.drained()) end_run();
@@ -155,12 +158,14 @@ void SupervisorNode::join(Member& member) {
   // Its counters go on from where they were.
   if (same_process) roster_.unbury(member);
   if (!same_process) {
+    roster_.bury(member);
     const bool first = state_ == State::gathering;
     member.first_slice = first ? setup_.farm.trigger().first_slice() : next_slice_;
     journal_.write_join(member.role, member.index, {info.incarnation.value, member.first_slice});
   }
   member.incarnation = info.incarnation;
   member.was_there = true;
+  member.absent = false;
   member.share_sent = {};
   directory_changed_ = ports_changed_ = true;
   switch (member.role) {
@@ -175,9 +180,13 @@ void SupervisorNode::join(Member& member) {
       break;
   }
   if (state_ == State::gathering || state_ == State::done) return;
+  // It was told to end, and has not: its connection broke.
+  if (same_process && machine_.part(ref(member)) == assignment::Part::out)
+    machine_.remove(ref(member), now_ns_);
   send_begin(member);
   if (member.role != messages::Role::writer) send_destinations(peer);
-  if (same_process && member.role == messages::Role::readout) send_open_slices(peer);
+  if (member.role == messages::Role::dcm) send_absences(peer);
+  if (same_process && member.role == messages::Role::readout) send_open_slices(member);
   if (state_ == State::reporting) send_end(peer);
 }
 
@@ -185,19 +194,26 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
   std::erase(watchers_, &peer);
   Member* member = roster_.find(peer);
   if (member == nullptr) {
-    if (!peer.ready()) spdlog::warn("refused peer={} reason=\"{}\"", peer.stream().peer(), why);
+    if (!peer.was_ready()) refusals_.note(peer, why, now_ns_);
     return;
   }
   member->peer = nullptr;
-  if (member->has_report && member->report.final()) return;
-  spdlog::warn("left name={} reason=\"{}\"", member->name, why);
+  const bool final = member->has_report && member->report.final();
+  if (final && (state_ == State::reporting || state_ == State::done)) return;
+  if (final) {
+    spdlog::info("drained name={}", member->name);
+  } else {
+    spdlog::warn("left name={} reason=\"{}\"", member->name, why);
+  }
   leave(*member);
 }
 
 void SupervisorNode::leave(Member& member) {
   directory_changed_ = ports_changed_ = true;
-  if (member.has_report) journal_.write_report(member.report);
-  roster_.bury(member);
+  if (!(member.has_report && member.report.final())) {
+    if (member.has_report) journal_.write_report(member.report);
+    roster_.bury(member);
+  }
   if (state_ == State::reporting) note_fault(member.name + " left before its final report");
   switch (member.role) {
     case messages::Role::dcm:
@@ -323,8 +339,20 @@ void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer&
 }
 
 void SupervisorNode::on_command(const v1::Command& command) {
-  if (command.kind() == v1::Command::SHUTDOWN && account_) account_until_ns_ = now_ns_;
-  if (command.kind() == v1::Command::STOP) stop(command.reason().empty() ? "stopped" : command.reason());
+  switch (command.kind()) {
+    case v1::Command::SHUTDOWN:
+      if (account_) account_until_ns_ = now_ns_;
+      return;
+    case v1::Command::STOP:
+      return stop(command.reason().empty() ? "stopped" : command.reason());
+    case v1::Command::PAUSE:
+    case v1::Command::CONTINUE:
+    case v1::Command::DRAIN:
+    case v1::Command::ADD:
+      return change_farm(command);
+    default:
+      return;
+  }
 }
 
 void SupervisorNode::on_signal(std::string_view signal_name) {
@@ -346,7 +374,9 @@ void SupervisorNode::begin_run() {
   machine_.start(now());
   write_state();
   send_directory();
-  for (const Member& member : roster_.members()) send_begin(member);
+  for (const Member& member : roster_.members()) {
+    if (member.peer != nullptr) send_begin(member);
+  }
 }
 
 // A process that has not got it over an earlier connection missed nothing by that.
@@ -399,6 +429,7 @@ void SupervisorNode::finish() {
   v1::Control& message = account_.emplace();
   *message.mutable_summary() = make_summary();
   for (messages::Peer* watcher : watchers_) watcher->send(message);
+  if (setup_.watcher != nullptr) setup_.watcher->on_summary(message.summary());
   spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", message.summary().balanced(),
                machine_.ledger().triggered.count,
                static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);

@@ -5,6 +5,7 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/messages/peer.hpp>
+#include <weir/node/refusal_log.hpp>
 #include <weir/supervisor/node.hpp>
 
 #include <memory>
@@ -28,6 +29,8 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] bool finished() const override { return state_ == State::done; }
   void on_signal(std::string_view signal_name) override;
   void on_command(const v1::Command& command) override;
+  [[nodiscard]] bool begun() const override { return state_ != State::gathering; }
+  [[nodiscard]] bool paused() const override { return machine_.paused(); }
   [[nodiscard]] std::string failure() const override { return failure_; }
   [[nodiscard]] std::string broken_invariant() override { return std::string(machine_.broken_invariant()); }
 
@@ -50,9 +53,10 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void resume_run();
   void restore(const JournalledRun& run);
   void write_state();
+  void write_shape();
   void keep_journal();
   void note_fault(const std::string& fault);
-  void send_open_slices(messages::Peer& peer);
+  void send_open_slices(const Member& member);
   void send_begin(const Member& member);
   void stop(const std::string& reason);
   void end_run();
@@ -68,10 +72,23 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void each_announcement(std::span<const assignment::Announcement> announcements, bool again, Send send);
   void send_assignments(Member& member, assignment::DcmActions& actions);
   void send_confirmations(Member& member, assignment::DcmActions& actions);
+  void send_clear();
   void send_cleared();
+  void expect_absent();
+  void change_farm(const v1::Command& command);
+  void let_go(assignment::NodeRef node);
+  [[nodiscard]] assignment::NodeRef ref(const Member& member) const;
+  // The rows that are about slices which this readout has a part in.
+  template <class Row>
+  [[nodiscard]] std::vector<Row> own_part(const Member& readout, std::span<const Row> rows) const;
+  void tell_absences();
+  void send_absences(messages::Peer& peer);
+  [[nodiscard]] std::string state_of(const Member& member) const;
+  [[nodiscard]] std::string absences_text() const;
   void tell_destinations();
   void send_destinations(messages::Peer& peer);
   void send_to(messages::Role role, const v1::Control& message);
+  static void send_to(Member& member, const v1::Control& message);
   [[nodiscard]] v1::Report make_report(bool final);
   [[nodiscard]] v1::RunSummary make_summary();
   [[nodiscard]] assignment::Now now() const;
@@ -80,6 +97,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   Environment environment_;
   TimeNs now_ns_ = 0;
   messages::PeerCounters peer_counters_;
+  node::RefusalLog refusals_;
   Roster roster_;
   assignment::SupervisorMachine machine_;
   assignment::ThrottleTimes throttle_times_;
@@ -102,6 +120,8 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   bool directory_changed_ = false;
   bool ports_changed_ = false;           // who is there, or what is known of a port
   std::uint32_t destinations_told_ = 0;  // number of their epoch
+  std::uint32_t absences_told_ = 0;      // number of the table
+  std::uint32_t shape_written_ = 0;
   TimeNs begun_ns_ = 0;
   UtcNs begun_utc_ = 0;
   TimeNs gather_until_ns_ = 0;

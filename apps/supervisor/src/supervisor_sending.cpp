@@ -3,6 +3,7 @@
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,11 +20,22 @@ constexpr std::size_t kWatcherUnsentMax = 4U << 20;  // ... for one who watches
 
 void SupervisorNode::send_to(messages::Role role, const v1::Control& message) {
   for (Member& member : roster_.members()) {
-    if (member.role != role || member.peer == nullptr) continue;
-    member.peer->send(message);
-    // Somebody who takes nothing for so long is not there.
-    if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
+    if (member.role == role && member.peer != nullptr) send_to(member, message);
   }
+}
+
+void SupervisorNode::send_to(Member& member, const v1::Control& message) {
+  member.peer->send(message);
+  // Somebody who takes nothing for so long is not there.
+  if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
+}
+
+template <class Row>
+std::vector<Row> SupervisorNode::own_part(const Member& readout, std::span<const Row> rows) const {
+  std::vector<Row> own;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
+               [&](const Row& row) { return !machine_.absences().covers(readout.index, row.slice); });
+  return own;
 }
 
 void SupervisorNode::carry_out() {
@@ -38,6 +50,7 @@ void SupervisorNode::carry_out() {
     send_confirmations(*member, actions);
   }
   if (!actions_.cleared.empty() || !actions_.copies.empty()) send_cleared();
+  for (const assignment::NodeRef node : actions_.leaving) let_go(node);
   actions_.clear();
 }
 
@@ -65,13 +78,25 @@ void SupervisorNode::send_announcements() {
   if (first_trigger_ns_ == 0) first_trigger_ns_ = now_ns_;
   for (const assignment::Announcement& one : actions_.announce)
     next_slice_ = std::max(next_slice_, one.slice.value + 1);
-  each_announcement(actions_.announce, false,
-                    [this](const v1::Control& message) { send_to(messages::Role::readout, message); });
+  if (machine_.absences().ranges().empty()) {
+    each_announcement(actions_.announce, false,
+                      [this](const v1::Control& message) { send_to(messages::Role::readout, message); });
+    return;
+  }
+  for (Member& member : roster_.members()) {
+    if (member.role != messages::Role::readout || member.peer == nullptr) continue;
+    each_announcement(own_part<assignment::Announcement>(member, actions_.announce), false,
+                      [&member](const v1::Control& message) {
+                        if (member.peer != nullptr) send_to(member, message);
+                      });
+  }
 }
 
 // To a readout whose connection was lost: what it may not have heard of, and what it need not keep.
-void SupervisorNode::send_open_slices(messages::Peer& peer) {
-  const std::vector<assignment::Announcement> open = machine_.open_slices();
+void SupervisorNode::send_open_slices(const Member& member) {
+  messages::Peer& peer = *member.peer;
+  const std::vector<assignment::Announcement> open =
+      own_part<assignment::Announcement>(member, machine_.open_slices());
   each_announcement(open, true, [&peer](const v1::Control& message) { peer.send(message); });
   v1::Control message;
   v1::OpenSlices& slices = *message.mutable_open_slices();
@@ -144,21 +169,36 @@ void SupervisorNode::send_confirmations(Member& member, assignment::DcmActions& 
   member.peer->send(message);
 }
 
+void SupervisorNode::send_clear() {
+  const auto message_of = [](std::span<const assignment::Cleared> rows) {
+    v1::Control message;
+    for (const assignment::Cleared& one : rows) {
+      const bool forgotten = planted(Planted::forget_clear) && one.slice.value % 8 == 6;
+      if (!forgotten) message.mutable_clear()->add_slice(one.slice.value);
+    }
+    return message;
+  };
+  const bool for_all = machine_.absences().ranges().empty();
+  v1::Control message = message_of(actions_.cleared);
+  for (Member& member : roster_.members()) {
+    if (member.role != messages::Role::readout || member.peer == nullptr) continue;
+    if (!for_all) message = message_of(own_part<assignment::Cleared>(member, actions_.cleared));
+    if (message.has_clear()) send_to(member, message);
+  }
+}
+
 void SupervisorNode::send_cleared() {
   last_settled_ns_ = now_ns_;
-  v1::Control clear;
   v1::Control settled;
   v1::Settled& rows = *settled.mutable_settled();
   for (const assignment::Cleared& one : actions_.cleared) {
-    const bool forgotten = planted(Planted::forget_clear) && one.slice.value % 8 == 6;
-    if (!forgotten) clear.mutable_clear()->add_slice(one.slice.value);
     rows.add_slice(one.slice.value);
     rows.add_attempt(one.attempt.value);
     rows.add_epoch(one.epoch.value);
     rows.add_writer(one.writer.value);
     rows.add_outcome(static_cast<std::uint32_t>(one.outcome));
   }
-  if (clear.has_clear()) send_to(messages::Role::readout, clear);
+  send_clear();
   for (Member& member : roster_.members()) {
     if (member.role != messages::Role::writer || member.peer == nullptr) continue;
     rows.clear_copies();
@@ -219,10 +259,14 @@ void SupervisorNode::send_status() {
   constexpr const char* kStates[] = {"gathering", "running", "draining", "reporting", "done"};
   v1::Control message;
   v1::FarmStatus& status = *message.mutable_status();
-  status.set_state(kStates[static_cast<std::size_t>(state_)]);
+  status.set_state(state_ == State::running && machine_.paused() ? "paused"
+                                                                 : kStates[static_cast<std::size_t>(state_)]);
   status.set_run_ns(begun_ns_ == 0 ? 0 : now_ns_ - begun_ns_);
   for (const Member& member : roster_.members()) {
-    if (member.has_report) *status.add_nodes() = member.report;
+    if (!member.has_report) continue;
+    v1::Report& report = *status.add_nodes();
+    report = member.report;
+    report.set_state(state_of(member));
   }
   v1::Report& own = *status.add_nodes();
   own = make_report(false);

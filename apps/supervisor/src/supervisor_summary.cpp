@@ -46,12 +46,15 @@ v1::Report SupervisorNode::make_report(bool final) {
   counters["supervisor.copies_taken"] = ledger.copies_taken;
   counters["supervisor.acks_dead"] = ledger.acks_dead;
   counters["supervisor.acks_unknown"] = ledger.acks_unknown;
+  if (const DurationNs paused = machine_.paused_ns(now_ns_); paused > 0)
+    counters["paused_ms"] = static_cast<std::uint64_t>(paused / kMillisecond);
   for (const auto& [reason, time] : throttle_times_.by_reason()) {
     counters["throttled_ms." + reason] = static_cast<std::uint64_t>(time / kMillisecond);
   }
   auto& gauges = *report.mutable_gauges();
   gauges["slices_in_flight"] = static_cast<double>(machine_.in_flight());
   gauges["slices_pending"] = static_cast<double>(machine_.pending());
+  if (!machine_.absences().ranges().empty()) (*report.mutable_notes())["removed"] = absences_text();
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
   const auto throttled = machine_.throttled_by();

@@ -68,7 +68,7 @@ class WrittenRun {
  public:
   explicit WrittenRun(std::uint64_t seed) : random_(seed), journal_(&store) {
     machine.start(now_);
-    journal_.write_state({RunNumber(3), "farm", 1234, machine.state(), {}, {}, "", false, {}});
+    journal_.write_state({RunNumber(3), "farm", 1234, machine.state(0), {}, {}, "", false, {}});
     for (std::uint16_t i = 0; i < kDcms; ++i) dcm(i, true);
     for (std::uint16_t i = 0; i < kWriters; ++i) writer(i, true);
   }
@@ -223,7 +223,7 @@ TEST_CASE("what the journal says of a run is what its supervisor knew, whatever 
     CHECK(read->run == RunNumber(3));
     CHECK(read->farm == "farm");
     CHECK(read->begun_utc == 1234);
-    check_same(read->state, run.machine.state());
+    check_same(read->state, run.machine.state(0));
     given_up += read->state.given_up.size();
     stored += read->state.ledger.stored.count;
   }
@@ -246,7 +246,7 @@ TEST_CASE("a supervisor that goes on from the journal has the same run, with not
   next.dcm_joined(NodeIndex(0), Incarnation(2), 100, 5000, actions);
   next.tick({5001, 5001}, actions);
   REQUIRE(actions.of(NodeIndex(0)).assign.size() == next.in_flight());
-  const RunState before = run.machine.state();
+  const RunState before = run.machine.state(0);
   for (const Assignment& one : actions.of(NodeIndex(0)).assign) {
     const auto old = std::find_if(before.open.begin(), before.open.end(),
                                   [&](const OpenSlice& open) { return open.slice == one.slice; });
@@ -356,4 +356,27 @@ TEST_CASE("a journal's file is replaced as a whole, appended to, and cannot be r
   std::remove((path + ".broken").c_str());
   file->remove();
   CHECK(!supervisor::make_journal_file("no/such/folder/j")->replace(bytes_of("x")));
+}
+
+TEST_CASE("a journal knows a pause and who was removed, as they were last") {
+  MemoryStore store;
+  Journal journal(&store);
+  SupervisorMachine machine = make_machine();
+  const Now now{1000, 1000};
+  machine.start(now);
+  journal.write_state({RunNumber(3), "farm", 1234, machine.state(now.mono), {}, {}, "", false, {}, 1000});
+  machine.remove({Role::readout, NodeIndex(0)}, now.mono);
+  machine.pause(now.mono);
+  journal.write_shape(machine.shape(now.mono), 1000);
+  machine.remove({Role::dcm, NodeIndex(1)}, now.mono);
+  machine.proceed(now.mono + 500);
+  journal.write_shape(machine.shape(now.mono + 500), 1500);
+  const auto read = read_journal(store.bytes);
+  REQUIRE(read.has_value());
+  const assignment::FarmShape& shape = read->state.shape;
+  CHECK(read->shaped_utc == 1500);
+  CHECK_FALSE(shape.paused);
+  CHECK(shape.paused_ns == 500);
+  CHECK(shape.removed == machine.shape(now.mono).removed);
+  CHECK(shape.absences == machine.absences().ranges());
 }

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include <weir/bench/assignment.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 
@@ -120,12 +121,45 @@ void add_network(CLI::App& bench, int& status, bench::Pattern pattern, const cha
   });
 }
 
+constexpr const char* kAssignmentFooter =
+    "\nThe supervisor's own policies on simulated destinations and time (REFERENCE: RCNP, 5 slow and 6 fast "
+    "destinations):\n"
+    "one JSON line per policy and load, with mean, percentiles and who got which share of the slices. With "
+    "--out a table,\n"
+    "data and, if gnuplot is installed, plots are written. docs/benchmarks.md explains the fields.";
+
+void add_assignment(CLI::App& bench, int& status) {
+  auto options = std::make_shared<bench::AssignmentOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "assignment", "Which destination is given a slice: the policies' decision latency, simulated");
+  command->footer(kAssignmentFooter);
+  command->add_option("--policies", options->policies, "values of supervisor.policy")
+      ->delimiter(',')
+      ->type_name("A,B");
+  command->add_option("--loads", options->loads, "offered load, as a share of what all processors can do")
+      ->delimiter(',')
+      ->type_name("A,B")
+      ->check(CLI::Range(0.01, 1.5));
+  command->add_option("--seconds", options->seconds, "simulated length of a point")
+      ->check(CLI::Range(1.0, 100000.0));
+  command->add_option("--credits", options->credits, "credits of each destination")
+      ->check(CLI::Range(1, 65535));
+  command->add_option("--seed", options->seed, "of the triggers' times");
+  command->add_option("--out", options->out, "folder for the table and the plots")->type_name("DIR");
+  command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
+  command->callback([options, &status] {
+    options->command = typed_command();
+    status = bench::run_assignment(*options, stdout, stderr);
+  });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("bench", "Measure this machine and this build");
   command->require_subcommand(1);
   add_loopback(*command, status);
+  add_assignment(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Many readouts to one DCM through one port, in a virtual network");
   add_network(*command, status, bench::Pattern::all_to_all, "all-to-all",

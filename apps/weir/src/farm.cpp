@@ -1,6 +1,9 @@
 #include "farm.hpp"
 
 #include <weir/config/lab_file.hpp>
+#include <weir/node/setup.hpp>
+
+#include <stdexcept>
 
 namespace weir::run {
 
@@ -25,6 +28,15 @@ Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
   if (config::has_errors(problems)) return Unexpected<config::Problems>(problems);
   auto plan = config::expand(file->farm, file->locations);
   if (!plan) return Unexpected<config::Problems>(plan.error());
+  try {
+    (void)node::make_authenticator(file->farm);
+  } catch (const std::exception& error) {
+    return Unexpected<config::Problems>({{config::ProblemKind::unreadable,
+                                          config::Severity::error,
+                                          file->locations.of("security.key_file"),
+                                          {},
+                                          error.what()}});
+  }
   return LoadedFarm{std::move(file->farm), std::move(*plan), std::move(file->locations), std::move(problems)};
 }
 

@@ -78,6 +78,7 @@ FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSett
   identity_.run = RunNumber(farm.run().number());
   identity_.farm = farm.farm();
   identity_.incarnation = Incarnation(1);
+  limits_.authenticator = node::make_authenticator(farm);
   limits_.frame_bytes_max = static_cast<std::uint32_t>(farm.network().frame_bytes_max());
 }
 

@@ -72,8 +72,11 @@ std::map<std::string, NodePlace> LabRun::places() const {
     NodePlace& place = places[node];
     place.network = network_.space(there.space);
     place.address = there.address;
+    // A lab's hosts are reached from nowhere else.
+    place.arguments = {"--set", "security.mode=open"};
     if (!there.congestion_control.empty()) {
-      place.arguments = {"--set", "network.congestion_control=" + there.congestion_control};
+      place.arguments.insert(place.arguments.end(),
+                             {"--set", "network.congestion_control=" + there.congestion_control});
     }
   }
   return places;

@@ -302,7 +302,7 @@ void Assembler::mark_missing(Slice& slice, SourceIndex source, MissingReason rea
   entry.data = nullptr;
   entry.length = 0;
   ++counters_.missing[static_cast<std::size_t>(reason)];
-  ++slice.flawed;
+  if (reason != MissingReason::removed) ++slice.flawed;
 }
 
 void Assembler::fragment_done(Slice& slice, SourceIndex source, TimeNs now_ns) {
@@ -343,15 +343,16 @@ void Assembler::give_up(Slice& slice, MissingReason reason, TimeNs now_ns) {
 }
 
 void Assembler::readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
-  for (auto& [id, slice] : slices_) {
-    if (slice->phase != Phase::collecting) continue;
-    for (SourceIndex i = 0; i < sources_.size() && slice->outstanding > 0; ++i) {
-      const State state = slice->progress[i].state;
-      if (sources_[i].readout != readout || (state != State::requested && state != State::receiving))
-        continue;
-      mark_missing(*slice, i, reason);
-      fragment_done(*slice, i, now_ns);
-    }
+  for (auto& [id, slice] : slices_) readout_lost(*slice, readout, reason, now_ns);
+}
+
+void Assembler::readout_lost(Slice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
+  if (slice.phase != Phase::collecting) return;
+  for (SourceIndex i = 0; i < sources_.size() && slice.outstanding > 0; ++i) {
+    const State state = slice.progress[i].state;
+    if (sources_[i].readout != readout || (state != State::requested && state != State::receiving)) continue;
+    mark_missing(slice, i, reason);
+    fragment_done(slice, i, now_ns);
   }
 }
 

@@ -25,6 +25,7 @@ void Actions::clear() {
   announce.clear();
   cleared.clear();
   copies.clear();
+  leaving.clear();
   payload.clear();
 }
 

@@ -8,8 +8,8 @@ namespace weir::assignment {
 
 void DcmTable::join(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits) {
   WEIR_ASSERT(!views_[dcm.value].live);
-  views_[dcm.value] = {true, credits, credits};
-  states_[dcm.value] = {incarnation, 0, {}};
+  views_[dcm.value] = {true, credits, credits, false};
+  states_[dcm.value] = {incarnation, 0, false, 0, {}};
   credits_free_ += credits;
 }
 
@@ -26,12 +26,39 @@ void DcmTable::take(NodeIndex dcm) {
   ++states_[dcm.value].assigned;
 }
 
+void DcmTable::came_back(NodeIndex dcm) {
+  State& state = states_[dcm.value];
+  if (state.held_back) {
+    ++state.kept;
+    return;
+  }
+  ++views_[dcm.value].credits_free;
+  ++credits_free_;
+}
+
 void DcmTable::give_back(NodeIndex dcm) {
   WEIR_ASSERT(states_[dcm.value].assigned > 0);
   --states_[dcm.value].assigned;
-  ++views_[dcm.value].credits_free;
-  ++credits_free_;
+  came_back(dcm);
   if (planted(Planted::double_credit)) ++views_[dcm.value].credits_free;
+}
+
+void DcmTable::hold_back(NodeIndex dcm) {
+  State& state = states_[dcm.value];
+  state.held_back = true;
+  views_[dcm.value].closed = true;
+  state.kept += views_[dcm.value].credits_free;
+  credits_free_ -= views_[dcm.value].credits_free;
+  views_[dcm.value].credits_free = 0;
+}
+
+void DcmTable::let_go(NodeIndex dcm) {
+  State& state = states_[dcm.value];
+  state.held_back = false;
+  views_[dcm.value].closed = false;
+  views_[dcm.value].credits_free += state.kept;
+  credits_free_ += state.kept;
+  state.kept = 0;
 }
 
 void DcmTable::revoke(NodeIndex dcm, SliceId slice, Attempt attempt) {
@@ -48,17 +75,39 @@ bool DcmTable::redeem(NodeIndex dcm, SliceId slice, Attempt attempt) {
   if (found == revoked.end()) return false;
   *found = revoked.back();
   revoked.pop_back();
-  ++views_[dcm.value].credits_free;
-  ++credits_free_;
+  came_back(dcm);
   return true;
 }
 
-NodeIndex NodeTable::next() {
-  for (std::size_t step = 0; step < nodes_.size(); ++step) {
-    if (++last_ >= nodes_.size()) last_ = 0;
-    if (nodes_[last_].live) return NodeIndex(static_cast<std::uint16_t>(last_));
+NodeIndex NodeTable::next(NodeIndex silent) {
+  const auto choose = [&](const auto& wanted) {
+    std::size_t place = last_;
+    for (std::size_t step = 0; step < nodes_.size(); ++step) {
+      if (++place >= nodes_.size()) place = 0;
+      const NodeIndex node(static_cast<std::uint16_t>(place));
+      if (!nodes_[place].live || nodes_[place].closed || !wanted(node)) continue;
+      last_ = place;
+      return node;
+    }
+    return kNoNode;
+  };
+  const NodeIndex with_room =
+      choose([&](NodeIndex node) { return node != silent && !nodes_[node.value].full; });
+  if (with_room != kNoNode) return with_room;
+  const NodeIndex other = choose([&](NodeIndex node) { return node != silent; });
+  return other != kNoNode ? other : choose([&](NodeIndex node) { return node == silent; });
+}
+
+bool NodeTable::has_other(NodeIndex node) const {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (i != node.value && nodes_[i].live && !nodes_[i].closed) return true;
   }
-  return kNoNode;
+  return false;
+}
+
+bool NodeTable::has_room() const {
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [](const Node& node) { return node.live && !node.closed && !node.full; });
 }
 
 void ThrottleBoard::set(Role role, NodeIndex node, bool on, std::string_view reason) {

@@ -23,6 +23,8 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   WEIR_ASSERT(dcm.value < settings_.dcms);
   if (dcms_.live(dcm)) dcm_left(dcm, now, out);
   dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
+  if (!takes_part(Role::dcm, dcm)) dcms_.hold_back(dcm);
+  policy_->joined(dcm);
   renew_destinations();
   assignable_ = true;
 }
@@ -30,6 +32,7 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
 void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   if (!dcms_.live(dcm)) return;
   const Incarnation incarnation = dcms_.incarnation(dcm);
+  const bool in_peace = leaves_in_peace({Role::dcm, dcm});
   out.drop(dcm);
   dcms_.leave(dcm);
   renew_destinations();
@@ -44,7 +47,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
     reopen(*entry, entry->state == SliceState::assigned ? Blame::attempt : Blame::nobody, out);
   }
   // Also when all is settled: what writers told it of that may have been lost with it.
-  if (started_) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
+  if (started_ && !in_peace) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
   assignable_ = true;
 }
 
@@ -52,13 +55,15 @@ void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnatio
   WEIR_ASSERT(readout.value < settings_.readouts);
   readout_left(readout, now);
   readouts_.join(readout, incarnation);
+  if (takes_part(Role::readout, readout)) absences_.join(readout, next_slice_);
 }
 
 void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
   if (!readouts_.live(readout)) return;
   readouts_.leave(readout);
   throttles_.set(Role::readout, readout, false, {});
-  if (started_ && !drained()) {
+  const bool in_peace = leaves_in_peace({Role::readout, readout});
+  if (started_ && !drained() && !in_peace) {
     note_fault(FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0);
   }
 }
@@ -67,12 +72,14 @@ void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation,
   WEIR_ASSERT(writer.value < settings_.writers);
   writer_left(writer, now, out);
   writers_.join(writer, incarnation);
+  writers_.close(writer, !takes_part(Role::writer, writer));
   confirm_waiting(now, out);
 }
 
 void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) {
   if (!writers_.live(writer)) return;
   const bool run_goes_on = started_ && !drained();
+  const bool in_peace = leaves_in_peace({Role::writer, writer});
   writers_.leave(writer);
   throttles_.set(Role::writer, writer, false, {});
   collect([writer](const SliceEntry& entry) {
@@ -84,7 +91,7 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
     give_up_copy(*book_.find(slice));
     confirm_accept(*book_.find(slice), now, out);
   }
-  if (run_goes_on)
+  if (run_goes_on && !in_peace)
     note_fault(FaultKind::left, Role::writer, writer, writers_.incarnation(writer), now, slices);
 }
 
@@ -96,6 +103,7 @@ void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string
     return;
   }
   throttles_.set(role, node, on, reason);
+  if (role == Role::writer) writers_.set_full(node, on);
 }
 
 void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {
@@ -127,11 +135,6 @@ void SupervisorMachine::expire(TimeNs now, Actions& out) {
 
 void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   const DurationNs ack_ns = settings_.writer_ack_ns;
-  // With a single writer there is nobody else to give the slice to: it goes on waiting.
-  std::size_t writers_live = 0;
-  for (std::size_t i = 0; i < writers_.places(); ++i) {
-    if (writers_.live(NodeIndex(static_cast<std::uint16_t>(i)))) ++writers_live;
-  }
   next_scan_ = INT64_MAX;
   collect([&](const SliceEntry& entry) {
     const bool leased = entry.state == SliceState::assigned;
@@ -140,7 +143,8 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
     const TimeNs deadline = entry.since + (leased ? settings_.lease_ns : patience(entry));
     if (deadline > now) {
       wake_by(deadline);
-    } else if (unacknowledged && writers_live < 2) {
+    } else if (unacknowledged && !writers_.has_other(entry.writer)) {
+      // There is nobody else to give the slice to: it goes on waiting.
       wake_by(now + ack_ns);
       return false;
     }
@@ -180,11 +184,7 @@ DurationNs SupervisorMachine::patience(const SliceEntry& entry) const {
 // To a writer that is not the one that did not answer, as long as there is one.
 void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out) {
   give_up_copy(entry);
-  const NodeIndex silent = entry.writer;
-  const Incarnation incarnation = writers_.incarnation(silent);
-  writers_.leave(silent);
-  confirm_accept(entry, now, out);
-  writers_.join(silent, incarnation);
+  confirm_accept(entry, now, out, entry.writer);
 }
 
 void SupervisorMachine::discard_rest(Actions& out) {
@@ -241,7 +241,8 @@ std::string_view SupervisorMachine::broken_invariant() {
     const DcmView& view = dcms_.views()[i];
     credits_free += view.credits_free;
     if (dcms_.assigned(dcm) != assigned[i]) return "a DCM's count of leases does not match the slices";
-    if (view.live && view.credits != view.credits_free + dcms_.assigned(dcm) + dcms_.revoked(dcm)) {
+    if (view.live &&
+        view.credits != view.credits_free + dcms_.kept(dcm) + dcms_.assigned(dcm) + dcms_.revoked(dcm)) {
       return "credits are not conserved";
     }
   }
@@ -254,7 +255,7 @@ std::string_view SupervisorMachine::broken_invariant() {
   if (ledger_.offered != ledger_.triggered.count + ledger_.vetoed_total())
     return "triggers are not conserved";
   if (live > settings_.in_flight_max) return "more slices are in flight than may be";
-  return {};
+  return broken_parts();
 }
 
 }  // namespace weir::assignment

@@ -21,18 +21,22 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   WEIR_ASSERT(settings.attempts_max > 0);
   ledger_.stored_by.resize(settings.writers);
+  parts_of(Role::readout).resize(settings.readouts);
+  parts_of(Role::dcm).resize(settings.dcms);
+  parts_of(Role::writer).resize(settings.writers);
 }
 
 void SupervisorMachine::start(const Now& now) {
   WEIR_ASSERT(!started_);
   started_ = true;
-  started_at_ = now.mono;
+  started_at_ = paused_since_ = now.mono;
   renew_destinations();
   source_->start(now);
 }
 
 void SupervisorMachine::request_stop(TimeNs now) {
   if (stopping_) return;
+  proceed(now);
   stopping_ = true;
   triggers_done_ = true;
   drain_deadline_ = now + settings_.drain_ns;
@@ -42,20 +46,22 @@ void SupervisorMachine::tick(const Now& now, Actions& out) {
   expire(now.mono, out);
   make_triggers(now, out);
   assign_pending(now.mono, out);
+  if (now.mono >= next_look_) look_at_drains(now.mono, out);
 }
 
 std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
   std::optional<TimeNs> wakeup;
   const auto by = [&wakeup](TimeNs time) { wakeup = wakeup ? std::min(*wakeup, time) : time; };
   if (started_ && !triggers_done_) {
-    const bool room = !throttles_.any() && pending_.size() < settings_.pending_max &&
+    const bool room = !paused_ && !throttled() && pending_.size() < settings_.pending_max &&
                       book_.live() < settings_.in_flight_max;
     const auto due = source_->next_due(now);
     if (due && (room || !source_->waits_for_room())) by(*due);
-    if (settings_.duration_ns > 0) by(started_at_ + settings_.duration_ns);
+    if (settings_.duration_ns > 0 && !paused_) by(started_at_ + settings_.duration_ns + paused_ns(now.mono));
   }
   if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);
   if (stopping_ && book_.live() > 0) by(drain_deadline_);
+  if (next_look_ != INT64_MAX) by(next_look_);
   return wakeup;
 }
 
@@ -67,7 +73,7 @@ void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
     const SliceId slice = pending_.pop_front();
     SliceEntry* entry = book_.find(slice);
     WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
-    const auto dcm = choose(*entry);
+    const auto dcm = choose(*entry, now);
     if (!dcm) {
       scratch_.push_back(slice);
       continue;
@@ -81,10 +87,11 @@ void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
   }
 }
 
-std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry) {
+std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry, TimeNs now) {
   const auto pushed_to =
       settings_.push && entry.attempt.value == 0 ? destinations_.of(entry.slice) : std::nullopt;
-  if (!pushed_to || !dcms_.live(*pushed_to)) return policy_->choose(entry.slice, dcms_.views());
+  if (!pushed_to || !dcms_.live(*pushed_to) || !takes_part(Role::dcm, *pushed_to))
+    return policy_->choose(entry.slice, dcms_.views(), now);
   return dcms_.views()[pushed_to->value].credits_free > 0 ? pushed_to : std::nullopt;
 }
 
@@ -93,12 +100,13 @@ void SupervisorMachine::renew_destinations() {
   std::vector<NodeIndex> live;
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
-    if (dcms_.live(dcm)) live.push_back(dcm);
+    if (dcms_.live(dcm) && takes_part(Role::dcm, dcm)) live.push_back(dcm);
   }
   destinations_.change(next_slice_, std::move(live));
 }
 
 void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out) {
+  entry.before = static_cast<std::uint16_t>(std::min(dcms_.views()[dcm.value].in_use(), 65535U));
   dcms_.take(dcm);
   entry.state = SliceState::assigned;
   entry.dcm = dcm;
@@ -148,6 +156,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
     return;
   }
   dcms_.give_back(dcm);
+  policy_->decided(dcm, entry->before, now - entry->since, now);
   switch (decision.verdict) {
     case Verdict::reject:
       answer(dcm, decision.slice, decision.attempt, Answer::settled, out);
@@ -202,13 +211,13 @@ void SupervisorMachine::give_up_copy(const SliceEntry& entry) {
   if (given_up_.size() < kGivenUpMax) given_up_.emplace(entry.slice, GivenUp{entry.copy_writer, entry.epoch});
 }
 
-void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out) {
+void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent) {
   if (entry.confirmations == UINT16_MAX) {
     answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
     settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
     return;
   }
-  entry.writer = writers_.next();
+  entry.writer = writers_.next(silent);
   if (entry.writer == kNoNode) {
     entry.state = SliceState::waiting_writer;
     return;

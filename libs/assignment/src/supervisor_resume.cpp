@@ -15,6 +15,13 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   resumed_below_ = next_slice_;
   start(now);
   started_at_ = now.mono - already;
+  paused_ = state.shape.paused;
+  paused_before_ = state.shape.paused_ns;
+  for (const NodeRef& node : state.shape.removed) {
+    auto& parts = parts_of(node.role);
+    if (node.node.value < parts.size()) parts[node.node.value].part = Part::out;
+  }
+  (void)absences_.replace(state.shape.absences);
   source_->resume(ledger_.offered);
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
   for (const GivenUpCopy& copy : state.given_up) {
@@ -54,8 +61,9 @@ std::vector<Announcement> SupervisorMachine::open_slices() {
   return open;
 }
 
-RunState SupervisorMachine::state() {
+RunState SupervisorMachine::state(TimeNs now) {
   RunState state;
+  state.shape = shape(now);
   state.ledger = ledger();
   state.next_slice = next_slice_;
   book_.for_each_live([&](const SliceEntry& entry) {

@@ -14,7 +14,7 @@ constexpr std::size_t index_of(VetoReason reason) { return static_cast<std::size
 
 void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
   if (!started_ || triggers_done_) return;
-  if (settings_.duration_ns > 0 && now.mono - started_at_ >= settings_.duration_ns) {
+  if (settings_.duration_ns > 0 && now.mono - started_at_ - paused_ns(now.mono) >= settings_.duration_ns) {
     triggers_done_ = true;
     return;
   }
@@ -68,7 +68,8 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
 
 VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Actions& out) {
   if (triggers_done_) return VetoReason::draining;
-  if (throttles_.any()) return VetoReason::throttled;
+  if (paused_) return VetoReason::paused;
+  if (throttled()) return VetoReason::throttled;
   if (trigger.slice.value_or(next_slice_) > kSliceIdMax) return VetoReason::bad_id;
   if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
   if (book_.live() >= settings_.in_flight_max) return VetoReason::in_flight;
@@ -80,10 +81,10 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
 }
 
 bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
-  if (throttles_.any() || book_.live() >= settings_.in_flight_max) return false;
+  if (paused_ || throttled() || book_.live() >= settings_.in_flight_max) return false;
   if (const auto pushed_to = destinations_.of(slice)) {
     const DcmView& dcm = dcms_.views()[pushed_to->value];
-    if (dcm.live && dcm.credits_free == 0) return false;
+    if (dcm.live && dcm.credits_free == 0 && takes_part(Role::dcm, *pushed_to)) return false;
   }
   if (pending_.size() < settings_.pending_max) return true;
   // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.

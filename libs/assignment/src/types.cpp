@@ -10,8 +10,8 @@ constexpr std::array<std::string_view, kDiscardReasons> kDiscardNames = {
     "filter_failed", "lost",        "no_writer", "drain_timeout", "attempts_exhausted", "supervisor_restart"};
 
 constexpr std::array<std::string_view, kVetoReasons> kVetoNames = {
-    "none",   "busy_pending", "in_flight", "throttled", "duplicate_id",
-    "bad_id", "too_large",    "draining",  "closed",    "stalled"};
+    "none",      "busy_pending", "in_flight", "throttled", "duplicate_id", "bad_id",
+    "too_large", "draining",     "closed",    "stalled",   "paused"};
 
 template <std::size_t N>
 std::string_view lookup(const std::array<std::string_view, N>& names, std::size_t index) {

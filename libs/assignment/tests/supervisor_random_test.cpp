@@ -22,7 +22,8 @@ class Dice {
 };
 
 // A farm whose nodes behave at random: they die, come back, stall, answer late, twice or never, and lose
-// messages that were under way when a connection ended.
+// messages that were under way when a connection ended; and run control pauses it, takes nodes out and back
+// in.
 class RandomFarm {
  public:
   static constexpr std::uint16_t kDcms = 3;
@@ -34,11 +35,11 @@ class RandomFarm {
         with_writers_(!dice_.one_in(8)),
         settings_(settings()),
         triggers_(triggers()),
-        static_policy_(dice_.one_in(3)) {
+        policy_(policy_names()[dice_.below(policy_names().size())]) {
     machine_ = machine();
     machine_->start(now_);
     join_readouts();
-    told_ = machine_->state();
+    told_ = machine_->state(now_.mono);
   }
 
   // An empty string when all went well.
@@ -91,6 +92,7 @@ class RandomFarm {
     settings.writer_ack_ns = dice_.one_in(2) ? 60 : 0;
     settings.drain_ns = kSecond;
     settings.attempts_max = 100;
+    settings.drain_look_ns = 10;
     return settings;
   }
   TriggerSettings triggers() {
@@ -103,7 +105,7 @@ class RandomFarm {
   }
   std::unique_ptr<SupervisorMachine> machine() const {
     return std::make_unique<SupervisorMachine>(settings_, make_trigger_source(triggers_).value(),
-                                               make_policy(static_policy_ ? "static" : "credits").value());
+                                               make_policy(policy_).value());
   }
   void join_readouts() {
     for (std::uint16_t i = 0; i < kReadouts; ++i)
@@ -133,6 +135,8 @@ class RandomFarm {
       }
       if (writer.live) join_writer(i);
     }
+    // Who was to go, and has not gone, is told once more.
+    for (const NodeRef node : told_.shape.removed) machine_->remove(node, now_.mono);
   }
 
   void step() {
@@ -146,6 +150,7 @@ class RandomFarm {
     for (std::uint16_t i = 0; i < kDcms; ++i) work_dcm(i);
     for (std::uint16_t i = 0; i < kWriters; ++i) work_writer(i);
     if (faulty_ && dice_.one_in(12)) fault();  // answers may be on their way
+    if (faulty_ && dice_.one_in(15)) change_farm();
     machine_->tick(now_, actions_);
     carry_out();
     check();
@@ -216,6 +221,45 @@ class RandomFarm {
     machine_->stored(NodeIndex(index), acks, actions_);
   }
 
+  void change_farm() {
+    if (dice_.one_in(4)) {
+      dice_.one_in(2) ? machine_->pause(now_.mono) : machine_->proceed(now_.mono);
+      return;
+    }
+    constexpr std::uint16_t kPlaces[] = {kReadouts, kDcms, kWriters};
+    const auto role = static_cast<Role>(dice_.below(with_writers_ ? 3 : 2));
+    const NodeRef node{role,
+                       NodeIndex(static_cast<std::uint16_t>(dice_.below(kPlaces[static_cast<int>(role)])))};
+    if (dice_.one_in(2)) {
+      machine_->remove(node, now_.mono);
+      if (machine_->part(node) == Part::in) fail("a node that was removed takes part");
+    } else {
+      add(node);
+    }
+  }
+
+  // With its process, where that is gone.
+  void add(NodeRef node) {
+    machine_->add(node, now_.mono, actions_);
+    if (node.role == Role::dcm && !dcms_[node.node.value].live) join_dcm(node.node.value);
+    if (node.role == Role::writer && !writers_[node.node.value].live) join_writer(node.node.value);
+    if (node.role == Role::readout && machine_->absences().is_out(node.node))
+      machine_->readout_joined(node.node, Incarnation(2), now_.mono);
+    if (machine_->part(node) != Part::in) fail("a node that was added takes no part");
+  }
+
+  // It ends as it was told.
+  void end(NodeRef node) {
+    if (node.role == Role::dcm) {
+      if (!dcms_[node.node.value].sending.empty()) fail("a DCM was let go that has something to send");
+      leave_dcm(node.node.value);
+    } else if (node.role == Role::writer) {
+      leave_writer(node.node.value);
+    } else {
+      machine_->readout_left(node.node, now_.mono);
+    }
+  }
+
   void fault() {
     const auto dcm = static_cast<std::uint16_t>(dice_.below(kDcms));
     const auto writer = static_cast<std::uint16_t>(dice_.below(kWriters));
@@ -275,6 +319,8 @@ class RandomFarm {
     for (const NodeIndex index : actions_.touched) {
       Dcm& dcm = dcms_[index.value];
       if (!dcm.live) fail("something was sent to a DCM that is not there");
+      if (machine_->part({Role::dcm, index}) != Part::in && !actions_.dcms[index.value].assign.empty())
+        fail("a DCM that was removed was given a slice");
       for (const Assignment& assignment : actions_.dcms[index.value].assign) {
         if (++dcm.in_use > dcm.credits) fail("a DCM was given more slices than it has credits");
         if (announced_.count(assignment.slice.value) == 0)
@@ -289,8 +335,10 @@ class RandomFarm {
         fail("a slice was cleared before it was on disk");
     }
     for (const CopyNotice& notice : actions_.copies) check_notice(notice);
+    const std::vector<NodeRef> leaving = std::exchange(actions_.leaving, {});
     actions_.clear();
-    told_ = machine_->state();
+    for (const NodeRef node : leaving) end(node);
+    told_ = machine_->state(now_.mono);
   }
 
   template <class Row>
@@ -329,7 +377,8 @@ class RandomFarm {
     for (std::uint16_t i = 0; i < kDcms; ++i) {
       const DcmView& view = machine_->dcms()[i];
       if (view.live != dcms_[i].live) fail("the supervisor is wrong about who is there");
-      if (view.live && view.credits_free + dcms_[i].in_use != view.credits)
+      const bool in = machine_->part({Role::dcm, NodeIndex(i)}) == Part::in;
+      if (view.live && in && view.credits_free + dcms_[i].in_use != view.credits)
         fail("a credit was lost or doubled");
     }
   }
@@ -345,6 +394,8 @@ class RandomFarm {
     for (std::uint16_t i = 0; with_writers_ && i < kWriters; ++i) {
       if (!writers_[i].live) join_writer(i);
     }
+    for (std::uint16_t i = 0; i < kDcms; ++i) add({Role::dcm, NodeIndex(i)});
+    for (std::uint16_t i = 0; with_writers_ && i < kWriters; ++i) add({Role::writer, NodeIndex(i)});
     machine_->request_stop(now_.mono);
     for (int i = 0; i < 2000 && failure_.empty() && !machine_->drained(); ++i) step();
     if (!failure_.empty()) return failure_;
@@ -389,7 +440,7 @@ class RandomFarm {
   Now now_{kBegin, kBegin};
   const SupervisorSettings settings_;
   const TriggerSettings triggers_;
-  const bool static_policy_;
+  const std::string_view policy_;
   std::unique_ptr<SupervisorMachine> machine_;
   RunState told_;                  // as of the last time that anybody was told something
   std::set<std::uint64_t> again_;  // announced again after a restart

@@ -28,7 +28,7 @@ RunState stored_the_second_time() {
   farm.pass();
   farm.store(1, 0, 0, 1);
   REQUIRE(farm.pass().cleared.size() == 1);
-  return farm.machine.state();
+  return farm.machine.state(farm.now.mono);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kTurnMax = 1000;  // messages of one kind in one poll()
 constexpr const char* kUserId = "User-Id";
+constexpr const char* kPeerAddress = "Peer-Address";
 
 security::BusRole role_of(std::string_view name) {
   for (const auto role :
@@ -18,6 +19,11 @@ security::BusRole role_of(std::string_view name) {
     if (security::name(role) == name) return role;
   }
   return security::BusRole::observer;
+}
+
+std::string address_of(const zmq::message_t& message) {
+  const char* address = zmq_msg_gets(message.handle(), kPeerAddress);
+  return address == nullptr ? "" : address;
 }
 
 std::string_view user_of(const zmq::message_t& message) {
@@ -91,6 +97,7 @@ struct Hub::Core {
       ++counters.received;
       Sender from;
       from.id = id.to_string();
+      from.address = address_of(body);
       if (settings.keys) from.role = role_of(user_of(body));
       handler.on_message(from, *message);
     }

@@ -49,6 +49,7 @@ class Validator {
     check_sources(*plan, recorded);
     check_push(*plan);
     check_memory(*plan, expected_sizes(farm_, *plan, recorded));
+    check_exposure(*plan);
     return std::move(problems_);
   }
 
@@ -65,6 +66,34 @@ class Validator {
   }
   void warn(const std::string& key, std::string what) {
     add(Severity::warning, ProblemKind::inconsistent, key, std::move(what));
+  }
+
+  // Who listens where strangers get, without a key.
+  void check_exposure(const FarmPlan& plan) {
+    if (!farm_.security().key_file().empty()) return;
+    std::string first;
+    std::size_t others = 0;
+    const auto look_at = [&](const std::string& who, const std::string& listen) {
+      if (is_loopback(listen)) return;
+      others += first.empty() ? 0 : 1;
+      if (first.empty()) first = who + " listens at " + listen;
+    };
+    for (const NodePlan& node : plan.nodes) look_at(node.name, node.listen);
+    if (farm_.trigger().mode() == v1::TriggerSettings::MODE_NETWORK)
+      look_at("the supervisor's port for triggers", farm_.trigger().listen());
+    if (first.empty()) return;
+    if (others > 0) first += " and " + std::to_string(others) + " more like it";
+    if (farm_.security().mode() == v1::SecuritySettings::MODE_OPEN) {
+      warn("security.mode", "'open': " + first +
+                                ", and whoever gets there can take part; make keys with "
+                                "`weir keys new` (docs/security.md)");
+    } else {
+      inconsistent("security.key_file",
+                   "needed, as " + first +
+                       ", outside this machine: make keys with "
+                       "`weir keys new`, or say security.mode=open where nobody else is on "
+                       "the network");
+    }
   }
 
   void check_trigger() {
@@ -339,6 +368,12 @@ class Validator {
 };
 
 }  // namespace
+
+bool is_loopback(std::string_view listen) {
+  const std::string_view host = listen.substr(0, listen.rfind(':'));
+  return listen.empty() || host == "localhost" || host == "::1" || host == "[::1]" ||
+         host.starts_with("127.");
+}
 
 Problems validate(const v1::Farm& farm, const Locations& locations, const ReplayReader& replay) {
   return Validator(farm, locations).run(replay);

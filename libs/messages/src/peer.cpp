@@ -4,6 +4,7 @@
 #include <weir/wire/batch.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace weir::messages {
@@ -12,10 +13,15 @@ namespace {
 constexpr std::uint32_t kHelloBytesMax = 64 * 1024;
 constexpr char kSoftware[] = "weir 0.1";
 constexpr std::size_t kSentenceBytesMax = 500;
+constexpr std::uint32_t kProofFrameBytesMax = 512;
 
-std::vector<std::byte> framed(wire::FrameType type, const google::protobuf::MessageLite& message) {
+std::vector<std::byte> serialized(const google::protobuf::MessageLite& message) {
   std::vector<std::byte> payload(message.ByteSizeLong());
   message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(payload.data()));
+  return payload;
+}
+
+std::vector<std::byte> framed(wire::FrameType type, ConstBytes payload) {
   std::vector<std::byte> frame;
   wire::append_frame(type, payload, frame);
   return frame;
@@ -115,7 +121,21 @@ void Peer::send_hello() {
   hello.set_listen_port(self_.listen.port);
   for (const SourceId source : self_.sources) hello.add_sources(source.value);
   hello.set_credits(self_.credits);
-  stream_->append(framed(wire::FrameType::hello, hello));
+  if (limits_.authenticator) {
+    const ports::Nonce nonce = limits_.authenticator->make_nonce();
+    hello.set_nonce(nonce.data(), nonce.size());
+  }
+  own_hello_ = serialized(hello);
+  stream_->append(framed(wire::FrameType::hello, own_hello_));
+}
+
+void Peer::send_proof() {
+  const auto side = connecting_ ? ports::ConnectionSide::connecting : ports::ConnectionSide::listening;
+  const ports::Proof proof = limits_.authenticator->prove(side, hellos());
+  v1::Hello message;
+  message.mutable_proof()->set_key(proof.key);
+  message.mutable_proof()->set_mac(proof.mac.data(), proof.mac.size());
+  stream_->append(framed(wire::FrameType::hello, serialized(message)));
 }
 
 void Peer::send(const v1::Control& message) {
@@ -154,15 +174,19 @@ void Peer::drop(std::string_view why) {
 }
 
 void Peer::tick(TimeNs now_ns) {
-  if (state_ != State::waiting || now_ns - since_ns_ < limits_.hello_timeout_ns) return;
+  const bool unknown = state_ == State::waiting || state_ == State::proving;
+  if (!unknown || now_ns - since_ns_ < limits_.hello_timeout_ns) return;
   ++counters_.silent;
-  drop("no hello in time");
+  drop(state_ == State::waiting ? "no hello in time" : "no proof in time");
 }
 
 wire::Placement Peer::on_header(const wire::FrameHeader& header) {
   using Kind = wire::Placement::Kind;
   switch (header.type) {
     case wire::FrameType::hello:
+      if (state_ == State::proving) {
+        return {header.length <= kProofFrameBytesMax ? Kind::whole : Kind::refuse, nullptr};
+      }
       return {state_ == State::waiting ? Kind::whole : Kind::refuse, nullptr};
     case wire::FrameType::refuse:
       return {Kind::whole, nullptr};
@@ -180,10 +204,12 @@ Expected<void, wire::WireError> Peer::on_frame(const wire::FrameHeader& header, 
   if (!own) return handler_.on_frame(*this, header, payload);
   if (!wire::payload_checksum_good(header, payload))
     return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
-  if (header.type == wire::FrameType::hello) return on_hello(payload);
+  if (header.type == wire::FrameType::hello)
+    return state_ == State::proving ? on_proof(payload) : on_hello(payload);
   if (header.type == wire::FrameType::refuse) {
     v1::Refuse refusal;
     if (!parse(refusal, payload)) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+    refused_ = true;
     refused_by_peer_ = "refused by the peer: " + one_line(refusal.reason());
     return {};
   }
@@ -212,32 +238,107 @@ std::string Peer::refusal(std::uint32_t version) const {
     return "'" + info_.name + "' is met where '" + self_.name + "' looks for " +
            std::string(name(expected_role_)) + " " + std::to_string(expected_index_.value);
   }
-  return handler_.check_hello(info_);
+  return {};
+}
+
+std::string Peer::refusal_of_nonce(std::size_t bytes) const {
+  if (bytes == (limits_.authenticator ? ports::kNonceBytes : 0)) return {};
+  if (bytes == 0) {
+    return "'" + info_.name + "' does not prove that it belongs to farm '" + self_.farm +
+           "': it needs the farm's key, security.key_file";
+  }
+  if (limits_.authenticator) return "'" + info_.name + "' sent a nonce of another length";
+  return "'" + info_.name + "' has a farm key, '" + self_.name +
+         "' has none: give every process the same security.key_file";
+}
+
+std::string Peer::refusal_of_proof(const v1::Proof& proof) const {
+  ports::Proof said{proof.key(), {}};
+  if (proof.mac().size() != said.mac.size()) return "'" + info_.name + "' sent a proof of another length";
+  std::memcpy(said.mac.data(), proof.mac().data(), said.mac.size());
+  const auto side = connecting_ ? ports::ConnectionSide::listening : ports::ConnectionSide::connecting;
+  switch (limits_.authenticator->check(side, hellos(), said)) {
+    case ports::ProofVerdict::good:
+      return {};
+    case ports::ProofVerdict::unknown_key:
+      return "'" + info_.name + "' uses farm key '" + one_line(said.key) + "', which '" + self_.name +
+             "' does not have: hand out the same security.key_file";
+    case ports::ProofVerdict::wrong:
+      break;
+  }
+  return "the proof of '" + info_.name + "' is wrong: its farm key '" + one_line(said.key) +
+         "' is not that of '" + self_.name + "', or the proof is not of this connection";
+}
+
+ports::Hellos Peer::hellos() const {
+  return connecting_ ? ports::Hellos{own_hello_, peer_hello_} : ports::Hellos{peer_hello_, own_hello_};
 }
 
 Expected<void, wire::WireError> Peer::on_hello(ConstBytes payload) {
   v1::Hello hello;
   if (!parse(hello, payload) || !fits(hello)) return Unexpected<wire::WireError>(wire::WireError::bad_hello);
   info_ = from_hello(hello);
-  const std::string reason = refusal(hello.version());
-  if (!reason.empty()) {
-    refuse(reason);
+  if (const std::string reason = refusal(hello.version()); !reason.empty()) {
+    refuse(reason, counters_.refused_hello);
+    return {};
+  }
+  if (const std::string reason = refusal_of_nonce(hello.nonce().size()); !reason.empty()) {
+    refuse(reason, counters_.refused_auth);
+    return {};
+  }
+  if (limits_.authenticator) {
+    peer_hello_.assign(payload.begin(), payload.end());
+    state_ = State::proving;
+    if (connecting_) {
+      send_proof();
+    } else {
+      send_hello();
+    }
+    return {};
+  }
+  if (const std::string reason = handler_.check_hello(info_); !reason.empty()) {
+    refuse(reason, counters_.refused_hello);
     return {};
   }
   if (!connecting_) send_hello();
+  be_ready();
+  return {};
+}
+
+Expected<void, wire::WireError> Peer::on_proof(ConstBytes payload) {
+  v1::Hello message;
+  if (!parse(message, payload) || !message.has_proof())
+    return Unexpected<wire::WireError>(wire::WireError::bad_hello);
+  if (const std::string reason = refusal_of_proof(message.proof()); !reason.empty()) {
+    refuse(reason, counters_.refused_auth);
+    return {};
+  }
+  // Not earlier: who cannot prove anything learns nothing of who is here.
+  if (const std::string reason = handler_.check_hello(info_); !reason.empty()) {
+    refuse(reason, counters_.refused_hello);
+    return {};
+  }
+  if (!connecting_) send_proof();
+  be_ready();
+  return {};
+}
+
+void Peer::be_ready() {
+  own_hello_ = {};
+  peer_hello_ = {};
   state_ = State::ready;
   was_ready_ = true;
   parser_.set_payload_max(limits_.frame_bytes_max);
   handler_.on_ready(*this);
-  return {};
 }
 
-void Peer::refuse(const std::string& reason) {
-  ++counters_.refused_hello;
+void Peer::refuse(const std::string& reason, std::uint64_t& counter) {
+  ++counter;
+  refused_ = true;
   v1::Refuse message;
   message.set_reason(reason);
   message.set_version(wire::kVersion);
-  stream_->append(framed(wire::FrameType::refuse, message));
+  stream_->append(framed(wire::FrameType::refuse, serialized(message)));
   drop(reason);
 }
 

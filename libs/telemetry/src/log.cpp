@@ -1,10 +1,13 @@
 #include <weir/telemetry/log.hpp>
 
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <memory>
+#include <mutex>
 
 namespace weir::telemetry {
 namespace {
@@ -32,11 +35,41 @@ class JsonPayload final : public spdlog::custom_flag_formatter {
   }
 };
 
-}  // namespace
+class ListenerSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  void listen(LogListener listener) {
+    const std::lock_guard lock(mutex_);
+    listener_ = std::move(listener);
+  }
 
-void set_up_logging(const LogSettings& settings) {
-  auto logger =
-      std::make_shared<spdlog::logger>(settings.process, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (!listener_) return;
+    const auto utc = std::chrono::duration_cast<std::chrono::nanoseconds>(message.time.time_since_epoch());
+    const spdlog::string_view_t level = spdlog::level::to_string_view(message.level);
+    listener_(utc.count(), std::string(level.data(), level.size()),
+              std::string(message.payload.data(), message.payload.size()));
+  }
+  void flush_() override {}
+
+  LogListener listener_;
+};
+
+const std::shared_ptr<ListenerSink>& listener_sink() {
+  static const auto sink = [] {
+    auto made = std::make_shared<ListenerSink>();
+    made->set_level(spdlog::level::info);
+    return made;
+  }();
+  return sink;
+}
+
+LogSettings& current() {
+  static LogSettings settings;
+  return settings;
+}
+
+std::unique_ptr<spdlog::formatter> formatter_of(const LogSettings& settings) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
   formatter->add_flag<JsonPayload>('*');
   const std::string run = std::to_string(settings.run);
@@ -46,10 +79,35 @@ void set_up_logging(const LogSettings& settings) {
   } else {
     formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ level=%l process=%n run=" + run + " %v");
   }
-  logger->set_formatter(std::move(formatter));
+  return formatter;
+}
+
+}  // namespace
+
+void set_up_logging(const LogSettings& settings) {
+  current() = settings;
+  auto logger = std::make_shared<spdlog::logger>(
+      settings.process,
+      spdlog::sinks_init_list{std::make_shared<spdlog::sinks::stderr_sink_mt>(), listener_sink()});
+  logger->set_formatter(formatter_of(settings));
   logger->set_level(spdlog::level::from_str(settings.level));
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
+}
+
+void on_log_line(LogListener listener) { listener_sink()->listen(std::move(listener)); }
+
+bool set_log_level(const std::string& level) {
+  const auto found = spdlog::level::from_str(level);
+  if (found == spdlog::level::off && level != "off") return false;
+  current().level = level;
+  spdlog::default_logger()->set_level(found);
+  return true;
+}
+
+void set_log_run(std::uint32_t run) {
+  current().run = run;
+  spdlog::default_logger()->set_formatter(formatter_of(current()));
 }
 
 }  // namespace weir::telemetry

@@ -1,5 +1,6 @@
 // A sweep over farms in virtual networks: measuring, and writing down.
 #include "folder.hpp"
+#include "output.hpp"
 #include <weir/bench/figures.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/config/farm_file.hpp>
@@ -19,8 +20,6 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <sys/utsname.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -28,8 +27,6 @@ namespace weir::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kNotFound = 127;  // a shell's status when there is no such program
 
 bool write(const std::string& path, const std::string& text) {
   std::ofstream file(path);
@@ -137,53 +134,12 @@ Expected<NetworkRun, std::string> figures_of_run(const run::Summary& summary) {
   return run;
 }
 
-std::string machine() {
-  utsname system{};
-  ::uname(&system);
-  const std::string release(system.release);  // 6.1.0-13-amd64: the build is of no use to others
-  return fmt::format("{} cores, {} {}", std::thread::hardware_concurrency(), system.sysname,
-                     release.substr(0, release.find('-')));
-}
-
-// A shell's exit status, or -1.
-int draw(const std::string& folder, const Figure& figure) {
-  std::string quoted = folder;
-  for (std::size_t at = 0; (at = quoted.find('\'', at)) != quoted.npos; at += 4)
-    quoted.replace(at, 1, "'\\''");
-  const int status = std::system(fmt::format("cd '{}' && exec gnuplot {}.gp", quoted, figure.name).c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 int write_out(const std::vector<NetworkResult>& results, const NetworkOptions& options, std::FILE* err) {
   const std::vector<Figure> figures = figures_of(results, options);
   std::string lines;
   for (const NetworkResult& result : results) lines += to_json_line(result, options) + "\n";
-  const std::string stem = options.out + "/" + options.name;
-  bool written =
-      write(stem + ".jsonl", lines) && write(stem + ".md", table_of(results, options, figures, machine()));
-  for (const Figure& figure : figures) {
-    written = written && write(options.out + "/" + figure.name + ".dat", figure.data) &&
-              write(options.out + "/" + figure.name + ".gp", figure.script);
-  }
-  if (!written) {
-    fmt::print(err, "weir bench: cannot write into '{}'\n", options.out);
-    return 1;
-  }
-  for (const Figure& figure : figures) {
-    const int status = draw(options.out, figure);
-    if (status == kNotFound) {
-      fmt::print(err,
-                 "weir bench: no plots, as gnuplot is not installed (Debian's gnuplot-nox): each .gp in '{}' "
-                 "makes one\n",
-                 options.out);
-      return 0;
-    }
-    if (status != 0) {
-      fmt::print(err, "weir bench: gnuplot could not draw {}/{}.gp\n", options.out, figure.name);
-      return 1;
-    }
-  }
-  return 0;
+  return write_output(options.out, options.name, lines, table_of(results, options, figures, machine()), figures,
+                      err);
 }
 
 }  // namespace
@@ -232,14 +188,7 @@ Expected<NetworkResult, std::string> measure_rounds(const NetworkPoint& point, c
 }
 
 int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
-  if (!options.out.empty()) {
-    std::error_code error;
-    fs::create_directories(options.out, error);
-    if (error) {
-      fmt::print(err, "weir bench: cannot make '{}': {}\n", options.out, error.message());
-      return 1;
-    }
-  }
+  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
   const Folder folder;
   std::vector<NetworkResult> results;
   bool failed = false;

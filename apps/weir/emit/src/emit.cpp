@@ -58,7 +58,7 @@ class Emitter {
  public:
   Emitter(const EmitPlan& plan, transport::Loop& loop)
       : plan_(plan), loop_(loop), alarm_(loop), sender_(addresses(plan)) {
-    if (plan.trigger) trigger_.emplace(plan.farm, *plan.trigger);
+    if (plan.trigger) trigger_.emplace(plan.farm, *plan.trigger, plan.authenticator);
   }
 
   void run() {

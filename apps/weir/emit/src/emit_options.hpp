@@ -3,8 +3,10 @@
 #include "player.hpp"
 #include <weir/emit/emit.hpp>
 #include <weir/ingest/sources.hpp>
+#include <weir/ports/authenticator.hpp>
 #include <weir/ports/network.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +23,7 @@ struct EmitPlan {
   std::string farm;
   std::vector<Target> targets;
   std::optional<ports::Endpoint> trigger;
+  std::shared_ptr<const ports::Authenticator> authenticator;  // of the farm's key, where it has one
   ingest::SourceSettings content;
   PlayerSettings player;
 };

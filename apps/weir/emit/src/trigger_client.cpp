@@ -18,8 +18,11 @@ messages::PeerInfo identity(const std::string& farm) {
 
 }  // namespace
 
-TriggerClient::TriggerClient(const std::string& farm, const ports::Endpoint& supervisor)
-    : self_(identity(farm)), link_(self_, *this, limits_, counters_, supervisor, kRetry) {}
+TriggerClient::TriggerClient(const std::string& farm, const ports::Endpoint& supervisor,
+                             std::shared_ptr<const ports::Authenticator> authenticator)
+    : self_(identity(farm)),
+      limits_{.authenticator = std::move(authenticator)},
+      link_(self_, *this, limits_, counters_, supervisor, kRetry) {}
 
 void TriggerClient::offer(const std::vector<source::Trigger>& triggers) {
   if (triggers.empty() || !link_.ready()) return;

@@ -16,7 +16,8 @@ namespace weir::emit {
 // Offers slices to a supervisor with trigger.mode `network`, and counts its answers. One thread.
 class TriggerClient final : private messages::PeerHandler {
  public:
-  TriggerClient(const std::string& farm, const ports::Endpoint& supervisor);
+  TriggerClient(const std::string& farm, const ports::Endpoint& supervisor,
+                std::shared_ptr<const ports::Authenticator> authenticator);
 
   void tick(ports::Network& network, TimeNs now_ns) { link_.tick(network, now_ns); }
   [[nodiscard]] bool ready() const { return link_.ready(); }

@@ -9,6 +9,7 @@
 namespace weir::v1 {
 class Command;
 class Report;
+class RunSummary;
 }  // namespace weir::v1
 
 namespace weir::node {
@@ -19,6 +20,14 @@ class ReportSink {
  public:
   virtual ~ReportSink() = default;
   virtual void take(const v1::Report& report) = 0;
+};
+
+// Who started a supervisor's node, and has to know where it is and what came of its run.
+class RunWatcher {
+ public:
+  virtual ~RunWatcher() = default;
+  virtual void on_listening(const std::string& endpoint) = 0;  // host:port that nodes reach it at
+  virtual void on_summary(const v1::RunSummary& summary) = 0;
 };
 
 // One process's node, driven by a loop: pass() after each batch of I/O and at least every kIdleWait.
@@ -34,6 +43,9 @@ class Node {
   virtual void on_signal(std::string_view signal_name) = 0;
   // What run control wants of the run that is on; the supervisor's node knows the kinds, others ignore it.
   virtual void on_command(const v1::Command& command) { (void)command; }
+  // Supervisor: the run has begun, and is paused.
+  [[nodiscard]] virtual bool begun() const { return true; }
+  [[nodiscard]] virtual bool paused() const { return false; }
   // Empty when all is well, else why the process ends with status 1.
   [[nodiscard]] virtual std::string failure() const { return {}; }
   // For tests: recounts what the node has, and names the first rule that does not hold; empty when all do.

@@ -4,10 +4,13 @@
 #include <weir/config/plan.hpp>
 #include <weir/messages/peer.hpp>
 #include <weir/node/node.hpp>
+#include <weir/security/keys.hpp>
 #include <weir/transport/loop.hpp>
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,8 @@ struct CommandLine {
   std::string supervisor;         // host:port; empty: supervisor.listen of the farm file
   std::string listen;             // host:port; empty: as the plan says
   std::string log_level;          // empty: the farm file's
+  std::string control;            // host:port of run control; empty: control.listen of the farm file
+  bool alone = false;             // one run without run control, whatever the farm file says
 };
 
 // Everything a node is built from. Plain data; outlives the node.
@@ -33,7 +38,12 @@ struct Setup {
   messages::PeerInfo identity;
   messages::PeerLimits limits;
   RunNumber run;
+  // For the supervisor's node: names of nodes of the plan that it does not wait for at the start. The run
+  // begins without them, and they take part from when they come; a readout from the next slice on, the ones
+  // before are without it (`removed`). Run control fills it with those that it knows not to be there.
+  std::vector<std::string> absent;
   ReportSink* reports = nullptr;  // may be none
+  RunWatcher* watcher = nullptr;  // likewise
 };
 
 // Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such
@@ -43,7 +53,19 @@ struct Setup {
 [[nodiscard]] Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
                                const ports::Endpoint& supervisor);
 
+// What the farm's connections prove themselves with; empty without security.key_file. Throws
+// std::runtime_error, a sentence, when the file is not good.
+[[nodiscard]] std::shared_ptr<const ports::Authenticator> make_authenticator(const v1::Farm& farm);
+// Where this node listens outside loopback without a key; empty: it does not.
+[[nodiscard]] std::string exposed_at(const Setup& setup);
+
 [[nodiscard]] transport::SocketPolicy socket_policy(const v1::Farm& farm);
+// Another one each time.
+[[nodiscard]] Incarnation make_incarnation();
+// What tells one farm file's content from another's, whatever its comments; empty when it cannot be read.
+[[nodiscard]] std::string farm_digest(const std::string& farm_file);
+// Of control.keys, for a process of the farm; none without. Throws a sentence when they cannot be read.
+[[nodiscard]] std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm);
 // "host:port"; throws when it is not that.
 [[nodiscard]] ports::Endpoint parse_endpoint(const std::string& text);
 

@@ -100,6 +100,7 @@ class Assembler {
 
   // Gives up what is outstanding: of one readout, of slices past their deadline, of one slice.
   void readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns);
+  void readout_lost(Slice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns);
   void expire(TimeNs now_ns);
   void give_up(Slice& slice, MissingReason reason, TimeNs now_ns);
   // Ids of (slice, attempt) whose remaining fragments nobody waits for any more, since the last call.

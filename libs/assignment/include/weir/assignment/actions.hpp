@@ -89,6 +89,7 @@ struct Actions {
   std::vector<NodeIndex> touched;  // the DCMs that have something in `dcms`, each once
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
+  std::vector<NodeRef> leaving;    // drained: to be told that they may end
   std::vector<std::byte> payload;  // of announcements and assignments
 
   [[nodiscard]] DcmActions& of(NodeIndex dcm);
@@ -97,7 +98,7 @@ struct Actions {
     return std::span(payload).subspan(row.payload_offset, row.payload_length);
   }
   [[nodiscard]] bool empty() const {
-    return announce.empty() && touched.empty() && cleared.empty() && copies.empty();
+    return announce.empty() && touched.empty() && cleared.empty() && copies.empty() && leaving.empty();
   }
   // Forgets what was meant for one DCM.
   void drop(NodeIndex dcm);

@@ -13,6 +13,7 @@ namespace weir::assignment {
 
 // Who is there, and the credits of the DCMs. For each live DCM:
 //   credits = free + assigned and undecided + revoked and undecided
+// and while it is held back, what would be free is kept apart.
 // A credit whose lease was taken back is still in use, for the DCM still has the slice in a slot: it returns
 // with the late decision, or when the DCM leaves. So a stalled DCM is given nothing more to stall on.
 class DcmTable {
@@ -23,6 +24,9 @@ class DcmTable {
   void leave(NodeIndex dcm);
   void take(NodeIndex dcm);
   void give_back(NodeIndex dcm);
+  // A DCM that is held back has no credit free, whatever comes back to it, until it is let go.
+  void hold_back(NodeIndex dcm);
+  void let_go(NodeIndex dcm);
   void revoke(NodeIndex dcm, SliceId slice, Attempt attempt);
   // The late decision of a revoked lease; false when there was none.
   bool redeem(NodeIndex dcm, SliceId slice, Attempt attempt);
@@ -31,6 +35,7 @@ class DcmTable {
   [[nodiscard]] bool live(NodeIndex dcm) const { return dcm.value < views_.size() && views_[dcm.value].live; }
   [[nodiscard]] std::uint32_t assigned(NodeIndex dcm) const { return states_[dcm.value].assigned; }
   [[nodiscard]] std::size_t revoked(NodeIndex dcm) const { return states_[dcm.value].revoked.size(); }
+  [[nodiscard]] std::uint32_t kept(NodeIndex dcm) const { return states_[dcm.value].kept; }
   [[nodiscard]] Incarnation incarnation(NodeIndex dcm) const { return states_[dcm.value].incarnation; }
   [[nodiscard]] std::uint64_t credits_free() const { return credits_free_; }  // of all together
 
@@ -46,8 +51,12 @@ class DcmTable {
   struct State {
     Incarnation incarnation;
     std::uint32_t assigned = 0;
+    bool held_back = false;
+    std::uint32_t kept = 0;      // credits, while it is held back
     std::vector<Lease> revoked;  // at most `credits`
   };
+
+  void came_back(NodeIndex dcm);
 
   std::vector<DcmView> views_;
   std::vector<State> states_;
@@ -59,21 +68,32 @@ class NodeTable {
  public:
   explicit NodeTable(std::size_t places) : nodes_(places) {}
 
-  void join(NodeIndex node, Incarnation incarnation) { nodes_[node.value] = {true, incarnation}; }
+  void join(NodeIndex node, Incarnation incarnation) {
+    nodes_[node.value] = {true, false, false, incarnation};
+  }
   void leave(NodeIndex node) { nodes_[node.value].live = false; }
   [[nodiscard]] bool live(NodeIndex node) const {
     return node.value < nodes_.size() && nodes_[node.value].live;
   }
   [[nodiscard]] Incarnation incarnation(NodeIndex node) const { return nodes_[node.value].incarnation; }
   [[nodiscard]] std::size_t places() const { return nodes_.size(); }
+  // Chosen no more / again.
+  void close(NodeIndex node, bool closed) { nodes_[node.value].closed = closed; }
+  // Chosen only where there is no other.
+  void set_full(NodeIndex node, bool full) { nodes_[node.value].full = full; }
+  // There is somebody to be chosen besides this one.
+  [[nodiscard]] bool has_other(NodeIndex node) const;
+  [[nodiscard]] bool has_room() const;  // somebody to be chosen who is not full
   // Who next() chose last.
   [[nodiscard]] std::size_t last() const { return last_; }
-  // The next live node in turn; kNoNode when none lives.
-  [[nodiscard]] NodeIndex next();
+  // The next live node in turn; kNoNode when none is to be chosen. `silent` is taken where there is no other.
+  [[nodiscard]] NodeIndex next(NodeIndex silent = kNoNode);
 
  private:
   struct Node {
     bool live = false;
+    bool closed = false;
+    bool full = false;
     Incarnation incarnation;
   };
   std::vector<Node> nodes_;
@@ -90,7 +110,6 @@ class ThrottleBoard {
   };
 
   void set(Role role, NodeIndex node, bool on, std::string_view reason);
-  [[nodiscard]] bool any() const { return !entries_.empty(); }
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/assignment/absences.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/types.hpp>
 
@@ -31,12 +32,21 @@ struct GivenUpCopy {
   StoreEpoch epoch;
 };
 
+// What run control has made of the farm.
+struct FarmShape {
+  std::vector<NodeRef> removed;  // whose part is not `in`
+  std::vector<AbsenceRange> absences;
+  bool paused = false;
+  DurationNs paused_ns = 0;  // altogether, until now
+};
+
 // What a supervisor has to know to go on with a run that another process of it began.
 struct RunState {
   SupervisorLedger ledger;
   SliceId next_slice;
   std::vector<OpenSlice> open;  // ascending
   std::vector<GivenUpCopy> given_up;
+  FarmShape shape;
 };
 
 }  // namespace weir::assignment

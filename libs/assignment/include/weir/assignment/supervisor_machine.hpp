@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/assignment/absences.hpp>
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/destinations.hpp>
 #include <weir/assignment/ledger.hpp>
@@ -34,6 +35,7 @@ struct SupervisorSettings {
   // confirmation of a slice: where every writer is slower than this, one of them is waited for in the end.
   DurationNs writer_ack_ns = 0;
   DurationNs drain_ns = 30 * kSecond;                  // without a slice settled, after request_stop()
+  DurationNs drain_look_ns = 50 * kMillisecond;        // between looks at what nodes that drain still have
   std::uint8_t filtered_attempts_max = 2;              // that killed or stalled; then unfiltered
   std::uint8_t attempts_max = 8;                       // that killed or stalled; then discarded
   std::uint64_t slices_max = 0;                        // triggered; 0: no limit
@@ -70,7 +72,7 @@ class SupervisorMachine {
   // What was unsettled waits for its next attempt, and is announced again.
   void resume(const RunState& state, DurationNs already, const Now& now, Actions& out);
   // These two cost a pass over the book.
-  [[nodiscard]] RunState state();
+  [[nodiscard]] RunState state(TimeNs now);
   [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, ascending
   // No more triggers; what is in flight goes on for as long as a slice is settled every
   // settings.drain_ns.
@@ -89,7 +91,36 @@ class SupervisorMachine {
   void readout_left(NodeIndex readout, TimeNs now);
   void writer_joined(NodeIndex writer, Incarnation incarnation, TimeNs now, Actions& out);
   void writer_left(NodeIndex writer, TimeNs now, Actions& out);
+  // Triggers are held up while anyone asks for it who takes part; a writer only where no other has room: a
+  // full one is given nothing while there is another.
   void throttle(Role role, NodeIndex node, bool on, std::string_view reason);
+
+  // Run control. While the run is paused no slice is triggered, and what is in flight goes on. A trigger that
+  // falls due (rate, poisson, clock, a paced file) or comes from outside is offered all the same, and vetoed:
+  // `paused`. A source that waits for room (max, an unpaced file) is not asked. So offered = triggered +
+  // vetoed stays true, and a paused run of the first kind shows what it missed. A pause does not count for
+  // settings.duration_ns. A stop ends it.
+  void pause(TimeNs now);
+  void proceed(TimeNs now);
+  [[nodiscard]] bool paused() const { return paused_; }
+  [[nodiscard]] DurationNs paused_ns(TimeNs now) const;
+
+  // Before start(): this node need not be there when the run begins. Slices are without it until it joins.
+  void expect_later(NodeRef node);
+  // The node drains: nothing new from here on, and when it has nothing left it is in Actions::leaving, once.
+  // A DCM gets no slices; a writer no confirmations; a readout has no part in the slices that are triggered
+  // from now on (absences()). That it leaves then is no fault. A node that is not there is out at once; so is
+  // one that dies while it drains, as everyone who dies.
+  void remove(NodeRef node, TimeNs now);
+  // It takes part again: at once when it still drains or idles; else its next process does, from when it
+  // joins.
+  void add(NodeRef node, TimeNs now, Actions& out);
+  [[nodiscard]] Part part(NodeRef node) const { return parts_of(node.role)[node.node.value].part; }
+  // Whoever is assigned a slice has to know the table as it is then.
+  [[nodiscard]] const AbsenceTable& absences() const { return absences_; }
+  [[nodiscard]] FarmShape shape(TimeNs now) const;
+  // Changes with all that shape() tells, but for the time.
+  [[nodiscard]] std::uint32_t shape_number() const { return shape_number_ + absences_.number(); }
 
   // A trigger from outside; info.time 0 stands for now.
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
@@ -105,7 +136,8 @@ class SupervisorMachine {
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
   // Empty unless settings.push. Whoever is told of a slice has to know the table as it is then.
   [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
-  [[nodiscard]] std::span<const ThrottleBoard::Entry> throttled_by() const { return throttles_.entries(); }
+  // Empty while triggers are not held up.
+  [[nodiscard]] std::span<const ThrottleBoard::Entry> throttled_by() const;
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
   [[nodiscard]] std::span<const Fault> faults() const { return faults_; }
@@ -129,7 +161,7 @@ class SupervisorMachine {
   OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] bool has_room(SliceId slice, TimeNs now, Actions& out);
-  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry);
+  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, TimeNs now);
   void renew_destinations();
   void assign_pending(TimeNs now, Actions& out);
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
@@ -137,13 +169,34 @@ class SupervisorMachine {
   void decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out);
   void decide_again(SliceEntry& entry, const Decision& decision, Actions& out);
   void fail(SliceEntry& entry, const Decision& decision, Actions& out);
-  void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out);
+  void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent = kNoNode);
   void answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer, Actions& out);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
   [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
   void give_up_copy(const SliceEntry& entry);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
   void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
+
+  struct PartState {
+    Part part = Part::in;
+    bool returns = false;  // when leaving: its next process takes part
+  };
+  [[nodiscard]] std::vector<PartState>& parts_of(Role role) { return parts_[static_cast<std::size_t>(role)]; }
+  [[nodiscard]] const std::vector<PartState>& parts_of(Role role) const {
+    return parts_[static_cast<std::size_t>(role)];
+  }
+  [[nodiscard]] bool takes_part(Role role, NodeIndex node) const {
+    return parts_of(role)[node.value].part == Part::in;
+  }
+  [[nodiscard]] bool is_live(NodeRef node) const;
+  [[nodiscard]] bool throttled() const;
+  [[nodiscard]] bool leaves_in_peace(NodeRef node);
+  void take_in(NodeRef node, TimeNs now, Actions& out);
+  void look_at_drains(TimeNs now, Actions& out);
+  [[nodiscard]] std::vector<NodeRef> draining() const;
+  [[nodiscard]] bool has_work(NodeRef node, const SliceEntry& entry) const;
+  [[nodiscard]] bool may_have_copies(NodeIndex writer);
+  [[nodiscard]] std::string_view broken_parts();
 
   enum class Blame : std::uint8_t { nobody, attempt };
   void reopen(SliceEntry& entry, Blame blame, Actions& out);
@@ -170,6 +223,8 @@ class SupervisorMachine {
   NodeTable readouts_;
   NodeTable writers_;
   ThrottleBoard throttles_;
+  std::array<std::vector<PartState>, 3> parts_;  // by role
+  AbsenceTable absences_;
   SupervisorLedger ledger_;
   std::vector<Fault> faults_;  // at most kFaultsMax
   std::vector<SliceId> scratch_;
@@ -185,6 +240,11 @@ class SupervisorMachine {
   // is forgotten beyond the bound counts as live when it comes.
   static constexpr std::size_t kGivenUpMax = 1'000'000;
   std::multimap<SliceId, GivenUp> given_up_;
+  std::uint32_t shape_number_ = 0;
+  TimeNs next_look_ = INT64_MAX;  // at what those that drain still have
+  DurationNs paused_before_ = 0;  // in pauses that are over
+  TimeNs paused_since_ = 0;
+  bool paused_ = false;
   bool progressed_ = false;       // a slice was settled since the last tick
   TimeNs next_scan_ = INT64_MAX;  // no lease and no confirmation expires before
   bool started_ = false;

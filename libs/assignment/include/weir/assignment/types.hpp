@@ -14,6 +14,20 @@ namespace weir::assignment {
 // Who joined, left or asked for less.
 enum class Role : std::uint8_t { readout, dcm, writer };
 
+// Whether a node takes part in the run, as run control wants it; whether it is there is another matter.
+enum class Part : std::uint8_t {
+  in,        // it does, or will as soon as it comes
+  draining,  // is given nothing new; finishes what it has
+  leaving,   // has nothing left, and was told to end
+  out        // is given nothing, should it come
+};
+
+struct NodeRef {
+  Role role = Role::readout;
+  NodeIndex node;
+  bool operator==(const NodeRef&) const = default;
+};
+
 // What a DCM decided about one attempt.
 enum class Verdict : std::uint8_t { reject, accept, failed };
 
@@ -46,9 +60,10 @@ enum class VetoReason : std::uint8_t {
   too_large = 6,     // the payload is longer than the limit
   draining = 7,      // the run ends, or has its number of slices
   closed = 8,        // this run takes no triggers from outside
-  stalled = 9        // fell due so long ago, while nobody looked, that it was not even tried
+  stalled = 9,       // fell due so long ago, while nobody looked, that it was not even tried
+  paused = 10        // the run is paused
 };
-constexpr std::size_t kVetoReasons = 10;
+constexpr std::size_t kVetoReasons = 11;
 
 enum class Outcome : std::uint8_t { stored, rejected, discarded };
 

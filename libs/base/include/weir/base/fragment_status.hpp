@@ -27,9 +27,10 @@ enum class MissingReason : std::uint8_t {
   overflow = 8,         // newer slices pushed the slice out
   too_large = 9,        // larger than the configured limit
   unknown_source = 10,  // no readout serves it
-  gap = 11              // its front-end sent it, and a part was lost on the way to the readout
+  gap = 11,             // its front-end sent it, and a part was lost on the way to the readout
+  removed = 12          // its readout was taken out of the run on purpose: no flaw of the slice
 };
-constexpr std::uint8_t kMissingReasons = 12;
+constexpr std::uint8_t kMissingReasons = 13;
 
 [[nodiscard]] constexpr std::string_view name(FragmentStatus status) {
   constexpr std::string_view kNames[] = {"ok",      "missing",    "truncated",
@@ -39,9 +40,9 @@ constexpr std::uint8_t kMissingReasons = 12;
 }
 
 [[nodiscard]] constexpr std::string_view name(MissingReason reason) {
-  constexpr std::string_view kNames[] = {"none",         "deadline",  "source_down",    "restarted",
-                                         "not_produced", "dropped",   "masked",         "no_buffer",
-                                         "overflow",     "too_large", "unknown_source", "gap"};
+  constexpr std::string_view kNames[] = {
+      "none",      "deadline", "source_down", "restarted",      "not_produced", "dropped", "masked",
+      "no_buffer", "overflow", "too_large",   "unknown_source", "gap",          "removed"};
   const auto index = static_cast<std::size_t>(reason);
   return index < kMissingReasons ? kNames[index] : "unknown";
 }

@@ -41,6 +41,7 @@ struct HubCounters {
 // Where a message came from, and where an answer goes.
 struct Sender {
   std::string id;
+  std::string address;                                    // of its host, as seen here; may be empty
   security::BusRole role = security::BusRole::operator_;  // without keys: everyone is one
 };
 

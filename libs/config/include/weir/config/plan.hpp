@@ -50,6 +50,9 @@ struct FarmPlan {
                                                   const ReplayReader& replay = read_replay);
 
 // Checks the keys against each other, and against the files they name. Errors and warnings: see Severity.
+// Whether only processes of this machine reach what listens at this host:port; an empty one does not listen.
+[[nodiscard]] bool is_loopback(std::string_view listen);
+
 [[nodiscard]] Problems validate(const v1::Farm& farm, const Locations& locations = {},
                                 const ReplayReader& replay = read_replay);
 

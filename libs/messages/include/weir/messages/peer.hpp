@@ -2,6 +2,7 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
+#include <weir/ports/authenticator.hpp>
 #include <weir/ports/network.hpp>
 #include <weir/wire/frame.hpp>
 #include <weir/wire/frame_parser.hpp>
@@ -15,7 +16,8 @@
 
 namespace weir::v1 {
 class Control;
-}
+class Proof;
+}  // namespace weir::v1
 
 namespace weir::messages {
 
@@ -35,10 +37,14 @@ struct PeerInfo {
   std::uint32_t credits = 0;      // DCM
 };
 
+// What a connection may do, and what it has to show.
 struct PeerLimits {
   std::uint32_t frame_bytes_max = 64U << 20;
   DurationNs hello_timeout_ns = 5 * kSecond;
   std::size_t connections_max = 256;  // per door; beyond: refused, counted
+  // Empty: whoever says a good hello is taken. Else only who proves that he has a key of the farm, too, and
+  // this side proves it to him.
+  std::shared_ptr<const ports::Authenticator> authenticator = nullptr;
 };
 
 // Why connections were given up; a node reports them.
@@ -46,7 +52,8 @@ struct PeerCounters {
   std::uint64_t accepted = 0;
   std::uint64_t refused_full = 0;                             // connections_max reached
   std::uint64_t refused_hello = 0;                            // another version, farm, run or role
-  std::uint64_t silent = 0;                                   // no hello in time
+  std::uint64_t refused_auth = 0;                             // no proof, or not a good one
+  std::uint64_t silent = 0;                                   // no hello, or no proof, in time
   std::map<std::string_view, std::uint64_t> protocol_errors;  // by wire::name(WireError)
 };
 
@@ -84,8 +91,9 @@ class PeerHandler {
   virtual void on_abandoned(Peer& peer, const wire::FrameHeader& header) { (void)peer, (void)header; }
 };
 
-// One connection to another process of the farm: hello both ways, then frames. The side that connects says
-// its hello first. A peer of another version, farm or run is refused with a sentence that both sides log.
+// One connection to another process of the farm: hello both ways, proofs both ways in a farm with a key, then
+// frames. The side that connects says its hello and its proof first. A peer of another version, farm, run or
+// key is refused with a sentence that both sides log.
 class Peer final : public ports::StreamHandler, private wire::FrameSink {
  public:
   Peer(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
@@ -97,10 +105,12 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
 
   void send(const v1::Control& message);
   [[nodiscard]] ports::Stream& stream() { return *stream_; }
+  [[nodiscard]] const ports::Stream& stream() const { return *stream_; }
   [[nodiscard]] const PeerInfo& info() const { return info_; }
   [[nodiscard]] bool ready() const { return state_ == State::ready; }
   [[nodiscard]] bool gone() const { return state_ == State::gone; }
   [[nodiscard]] bool was_ready() const { return was_ready_; }  // now or before it went
+  [[nodiscard]] bool was_refused() const { return refused_; }  // by either side
   [[nodiscard]] std::size_t unsent_bytes() const { return stream_ ? stream_->unsent_bytes() : 0; }
   // As wire::FrameParser::payload_here().
   [[nodiscard]] std::size_t payload_here() const { return parser_.payload_here(); }
@@ -117,7 +127,7 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   std::uint64_t tag = 0;  // the node's own mark
 
  private:
-  enum class State : std::uint8_t { waiting, ready, gone };
+  enum class State : std::uint8_t { waiting, proving, ready, gone };
 
   void on_connected() override;
   ports::ReceiveSpace receive_space() override { return parser_.receive_space(); }
@@ -132,9 +142,15 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   void on_abandoned(const wire::FrameHeader& header) override { handler_.on_abandoned(*this, header); }
 
   Expected<void, wire::WireError> on_hello(ConstBytes payload);
+  Expected<void, wire::WireError> on_proof(ConstBytes payload);
   [[nodiscard]] std::string refusal(std::uint32_t version) const;
+  [[nodiscard]] std::string refusal_of_nonce(std::size_t bytes) const;
+  [[nodiscard]] std::string refusal_of_proof(const v1::Proof& proof) const;
+  [[nodiscard]] ports::Hellos hellos() const;
   void send_hello();
-  void refuse(const std::string& reason);
+  void send_proof();
+  void be_ready();
+  void refuse(const std::string& reason, std::uint64_t& counter);
   void end(std::string_view why);
 
   const PeerInfo& self_;
@@ -150,7 +166,11 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   NodeIndex expected_index_;
   bool was_ready_ = false;
   bool connecting_ = false;  // this side connected
+  bool refused_ = false;
   std::string refused_by_peer_;
+  // Payloads of the hellos, until the proofs over them are checked.
+  std::vector<std::byte> own_hello_;
+  std::vector<std::byte> peer_hello_;
 };
 
 // The side that listens. Owns the peers it accepted.

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <weir/base/time.hpp>
+
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace weir::telemetry {
@@ -13,6 +16,16 @@ struct LogSettings {
   std::string process;  // stands in every line
   std::uint32_t run = 0;
 };
+
+// Also given to this, from `info` up, on the thread that logs; it must not log. Null: to nobody. The level
+// and text are as in the line.
+using LogListener = std::function<void(UtcNs utc_ns, const std::string& level, const std::string& text)>;
+void on_log_line(LogListener listener);
+
+// From now on, of the logger that set_up_logging() made. False: there is no such level.
+[[nodiscard]] bool set_log_level(const std::string& level);
+// The run that stands in every line; 0: none is on.
+void set_log_run(std::uint32_t run);
 
 // Sets spdlog's default logger: one line per message on standard error, with time, level, process and run.
 // Messages themselves are `what key=value key=value`.

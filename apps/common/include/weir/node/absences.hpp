@@ -1,0 +1,15 @@
+#pragma once
+
+#include <weir/assignment/absences.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <vector>
+
+// Absences between the message and the table.
+namespace weir::node {
+
+void put_absences(const std::vector<assignment::AbsenceRange>& ranges, v1::Absences& out);
+// What it says; no more is known of it.
+[[nodiscard]] std::vector<assignment::AbsenceRange> ranges_of(const v1::Absences& message);
+
+}  // namespace weir::node

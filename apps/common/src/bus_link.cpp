@@ -1,0 +1,130 @@
+#include "bus_link.hpp"
+
+#include <weir/telemetry/log.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <unistd.h>
+
+namespace weir::node {
+namespace {
+
+constexpr std::size_t kHostNameMax = 256;
+
+std::string host_name() {
+  std::array<char, kHostNameMax> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+ConstBytes bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+BusLink::BusLink(const ports::Endpoint& control, std::optional<security::CurveKeys> keys, JoinFacts facts,
+                 std::function<void()> wake)
+    : facts_(std::move(facts)),
+      client_({control.host, control.port, std::move(keys)}, [this, wake = std::move(wake)] {
+        arrived_.store(true, std::memory_order_release);
+        wake();
+      }) {}
+
+void BusLink::tick(const v1::MemberState& state, TimeNs now_ns, std::vector<v1::Order>& orders) {
+  if (arrived_.load(std::memory_order_acquire) && arrived_.exchange(false)) {
+    for (v1::BusMessage& message : client_.take()) on_message(message, orders);
+  }
+  if (now_ns < next_heartbeat_ns_) return;
+  next_heartbeat_ns_ = now_ns + heartbeat_ns_;
+  if (!joined_) return join(state);
+  v1::BusMessage message;
+  message.mutable_heartbeat()->set_incarnation(facts_.incarnation.value);
+  *message.mutable_heartbeat()->mutable_state() = state;
+  client_.send(message);
+  if (over_) {
+    v1::BusMessage over;
+    *over.mutable_run_over() = *over_;
+    client_.send(over);
+  }
+}
+
+void BusLink::join(const v1::MemberState& state) {
+  v1::BusMessage message;
+  v1::Join& join = *message.mutable_join();
+  join.set_farm(facts_.farm);
+  join.set_name(facts_.name);
+  join.set_incarnation(facts_.incarnation.value);
+  join.set_farm_digest(facts_.farm_digest);
+  join.set_host(host_name());
+  join.set_pid(static_cast<std::uint32_t>(::getpid()));
+  join.set_metrics(facts_.metrics);
+  *join.mutable_state() = state;
+  client_.send(message);
+}
+
+void BusLink::on_message(v1::BusMessage& message, std::vector<v1::Order>& orders) {
+  switch (message.body_case()) {
+    case v1::BusMessage::kWelcome:
+      return on_welcome(message.welcome());
+    case v1::BusMessage::kOrder:
+      orders.push_back(std::move(*message.mutable_order()));
+      return;
+    case v1::BusMessage::kRunTaken:
+      if (over_ && over_->run() == message.run_taken().run()) over_.reset();
+      return;
+    default:
+      return;
+  }
+}
+
+void BusLink::on_welcome(const v1::Welcome& welcome) {
+  if (welcome.join_again()) {
+    joined_ = false;
+    next_heartbeat_ns_ = 0;
+    return;
+  }
+  if (!welcome.refused().empty()) {
+    if (refused_ != welcome.refused()) spdlog::error("run control refuses reason=\"{}\"", welcome.refused());
+    refused_ = welcome.refused();
+    return;
+  }
+  if (!joined_) spdlog::info("joined run control");
+  refused_.clear();
+  joined_ = true;
+  if (welcome.heartbeat_ms() > 0) heartbeat_ns_ = welcome.heartbeat_ms() * kMillisecond;
+  client_.publish_to(static_cast<std::uint16_t>(welcome.publish_port()));
+  next_heartbeat_ns_ = 0;
+}
+
+void BusLink::answer(const v1::Answer& answer) {
+  v1::BusMessage message;
+  *message.mutable_answer() = answer;
+  client_.send(message);
+}
+
+void BusLink::run_over(v1::RunOver over) {
+  over_ = std::move(over);
+  next_heartbeat_ns_ = 0;
+}
+
+void BusLink::leave(const std::string& reason) {
+  v1::BusMessage message;
+  message.mutable_leave()->set_incarnation(facts_.incarnation.value);
+  message.mutable_leave()->set_reason(reason);
+  client_.send(message);
+}
+
+void BusLink::take(const v1::Report& report) {
+  client_.publish("report." + facts_.name, bytes_of(report.SerializeAsString()));
+}
+
+void BusLink::log(UtcNs utc_ns, const std::string& level, const std::string& text) {
+  v1::FarmView::Line line;
+  line.set_utc_ns(utc_ns);
+  line.set_level(level);
+  line.set_text(text);
+  client_.publish("log." + facts_.name, bytes_of(line.SerializeAsString()));
+}
+
+}  // namespace weir::node

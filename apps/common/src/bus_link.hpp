@@ -1,0 +1,61 @@
+#pragma once
+
+#include <weir/bus/client.hpp>
+#include <weir/node/node.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::node {
+
+// What a process says first, and again when run control has forgotten it.
+struct JoinFacts {
+  std::string farm;
+  std::string name;
+  std::string farm_digest;
+  std::string metrics;  // host:port; empty: none
+  Incarnation incarnation;
+};
+
+// A process' end of its connection to run control: joins, says that it is there, hands out what arrives,
+// publishes its reports and log lines. Never waits; a farm without its bus goes on.
+class BusLink final : public ReportSink {
+ public:
+  // `wake` is called on another thread.
+  BusLink(const ports::Endpoint& control, std::optional<security::CurveKeys> keys, JoinFacts facts,
+          std::function<void()> wake);
+
+  // Once per pass: cheap when nothing is due. What run control wants is appended.
+  void tick(const v1::MemberState& state, TimeNs now_ns, std::vector<v1::Order>& orders);
+  // The next tick() says so at once.
+  void state_changed() { next_heartbeat_ns_ = 0; }
+  void answer(const v1::Answer& answer);
+  // Said again with each heartbeat until run control has it.
+  void run_over(v1::RunOver over);
+  void leave(const std::string& reason);
+
+  void take(const v1::Report& report) override;
+  // From any thread.
+  void log(UtcNs utc_ns, const std::string& level, const std::string& text);
+
+ private:
+  void on_message(v1::BusMessage& message, std::vector<v1::Order>& orders);
+  void on_welcome(const v1::Welcome& welcome);
+  void join(const v1::MemberState& state);
+
+  JoinFacts facts_;
+  std::atomic<bool> arrived_ = false;
+  bus::Client client_;
+  bool joined_ = false;
+  std::string refused_;  // told once
+  DurationNs heartbeat_ns_ = kSecond;
+  TimeNs next_heartbeat_ns_ = 0;
+  std::optional<v1::RunOver> over_;
+};
+
+}  // namespace weir::node

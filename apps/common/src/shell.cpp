@@ -1,0 +1,293 @@
+#include "shell.hpp"
+
+#include <weir/config/farm_file.hpp>
+#include <weir/telemetry/log.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <exception>
+
+namespace weir::node {
+namespace {
+
+constexpr DurationNs kRunWait = 5 * kMillisecond;
+constexpr DurationNs kIdleWait = 100 * kMillisecond;
+constexpr DurationNs kFlushMax = 2 * kSecond;  // for a node's last words
+constexpr int kFailuresMax = 5;                // of one run's node; then the process is in error
+
+std::string endpoint_of(const MetricsExport* metrics) {
+  if (metrics == nullptr) return {};
+  return fmt::format("{}:{}", metrics->endpoint().host, metrics->endpoint().port);
+}
+
+}  // namespace
+
+Shell::Shell(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
+             const ports::Endpoint& control, MetricsExport* metrics)
+    : line_(line),
+      role_(role),
+      make_(make),
+      loop_(socket_policy(setup.farm)),
+      bus_(control, bus_keys(setup.farm),
+           {setup.farm.farm(), setup.self.name, farm_digest(line.farm_file), endpoint_of(metrics), setup.identity.incarnation},
+           [this] { loop_.wake(); }),
+      metrics_(metrics),
+      name_(setup.self.name) {
+  telemetry::on_log_line([this](UtcNs utc_ns, const std::string& level, const std::string& text) {
+    bus_.log(utc_ns, level, text);
+  });
+}
+
+Shell::~Shell() { telemetry::on_log_line(nullptr); }
+
+int Shell::run() {
+  loop_.on_signals({SIGINT, SIGTERM},
+                   [this](int signal) { on_signal(signal == SIGINT ? "SIGINT" : "SIGTERM"); });
+  while (!done_) {
+    loop_.run_once(
+        [this](TimeNs now_ns) {
+          if (!node_) return;
+          node_->pass(now_ns);
+          loop_.wake_at(node_->wake_at_ns());
+        },
+        node_ ? kRunWait : kIdleWait);
+    turn(loop_.now_ns());
+  }
+  spdlog::info("ends reason=\"{}\"", quits_);
+  bus_.leave(quits_);
+  return 0;
+}
+
+void Shell::turn(TimeNs now_ns) {
+  if (node_ && node_->finished()) node_finished();
+  if (node_ && node_->begun() != begun_) {
+    begun_ = node_->begun();
+    bus_.state_changed();
+  }
+  if (node_ && state_ != control::State::error) {
+    set_state(node_->paused() ? control::State::paused : control::State::running);
+  }
+  orders_.clear();
+  bus_.tick(state(), now_ns, orders_);
+  for (const v1::Order& order : orders_) carry_out(order);
+  if (!quits_.empty() && !node_) done_ = true;
+}
+
+v1::MemberState Shell::state() const {
+  v1::MemberState told;
+  told.set_state(std::string(control::name(state_)));
+  told.set_run(run_.value);
+  told.set_epoch(epoch_);
+  told.set_begun(begun_);
+  told.set_ended(ended_);
+  told.set_reason(reason_);
+  return told;
+}
+
+void Shell::set_state(control::State state) {
+  if (state == state_) return;
+  state_ = state;
+  bus_.state_changed();
+}
+
+void Shell::answer(std::uint64_t order, const std::string& error) {
+  v1::Answer answer;
+  answer.set_id(order);
+  answer.set_good(error.empty());
+  answer.set_error(error);
+  *answer.mutable_state() = state();
+  if (role_ == messages::Role::supervisor && node_) answer.set_supervisor(listens_at_);
+  bus_.answer(answer);
+}
+
+// ---- orders
+
+void Shell::carry_out(const v1::Order& order) {
+  if (order.has_tell()) {
+    if (node_) node_->on_command(order.tell());
+    return answer(order.id(), node_ ? "" : "no run is on");
+  }
+  if (order.command() == "log-level") {
+    return answer(order.id(), telemetry::set_log_level(order.reason())
+                                  ? ""
+                                  : "'" + order.reason() + "' is not a log level");
+  }
+  const auto command = control::command_of(order.command());
+  if (!command) return answer(order.id(), "'" + order.command() + "' is not a command");
+  // Said twice: run control was started again, and did not hear the answer.
+  if (*command == control::Command::start && node_ && run_.value == order.run())
+    return answer(order.id(), "");
+  if (!control::after(state_, *command)) {
+    return answer(order.id(), name_ + " is " + std::string(control::name(state_)) + ", where " +
+                                  order.command() + " has no place");
+  }
+  const std::string error = transition(*command, order);
+  if (!error.empty()) spdlog::error("order command={} reason=\"{}\"", order.command(), error);
+  if (*command == control::Command::stop && error.empty() && node_) {
+    stop_order_ = order.id();
+    return;
+  }
+  answer(order.id(), error);
+}
+
+std::string Shell::transition(control::Command command, const v1::Order& order) {
+  switch (command) {
+    case control::Command::init:
+      return init();
+    case control::Command::configure:
+      return configure(order);
+    case control::Command::start:
+      return start(order);
+    case control::Command::pause:
+      tell(v1::Command::PAUSE, order.reason());
+      break;
+    case control::Command::go_on:
+      tell(v1::Command::CONTINUE, order.reason());
+      break;
+    case control::Command::stop:
+      tell(v1::Command::STOP, order.reason());
+      break;
+    case control::Command::reset:
+      drop_node();
+      configured_.reset();
+      epoch_ = 0;
+      failures_ = 0;
+      reason_.clear();
+      set_state(control::State::idle);
+      break;
+    case control::Command::off:
+      drop_node();
+      quits_ = "off";
+      break;
+  }
+  return {};
+}
+
+std::string Shell::init() {
+  try {
+    (void)make_setup(line_, role_);
+    digest_ = farm_digest(line_.farm_file);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  set_state(control::State::standby);
+  return {};
+}
+
+std::string Shell::configure(const v1::Order& order) {
+  if (order.farm_digest() != digest_) {
+    return "its farm file " + line_.farm_file + " is not the one that run control has: give both the same";
+  }
+  CommandLine line = line_;
+  line.sets.insert(line.sets.end(), order.sets().begin(), order.sets().end());
+  try {
+    configured_ = make_setup(line, role_);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  epoch_ = order.epoch();
+  set_state(control::State::ready);
+  bus_.state_changed();
+  return {};
+}
+
+std::string Shell::start(const v1::Order& order) {
+  if (run_.value != order.run()) failures_ = 0;
+  setup_ = configured_;
+  setup_->run = RunNumber(order.run());
+  setup_->farm.mutable_run()->set_number(order.run());
+  setup_->identity.run = setup_->run;
+  setup_->identity.incarnation = make_incarnation();
+  setup_->absent.assign(order.absent().begin(), order.absent().end());
+  setup_->reports = this;
+  setup_->watcher = this;
+  telemetry::set_log_run(order.run());
+  if (metrics_ != nullptr) metrics_->set_run(setup_->run);
+  try {
+    if (role_ != messages::Role::supervisor) {
+      setup_->supervisor = parse_endpoint(order.supervisor());
+    } else if (!order.listen().empty()) {
+      setup_->supervisor = parse_endpoint(order.listen());
+    }
+    node_ = make_(*setup_, loop_);
+  } catch (const std::exception& error) {
+    setup_.reset();
+    return error.what();
+  }
+  run_ = setup_->run;
+  ended_ = false;
+  begun_ = false;
+  reason_.clear();
+  summary_.reset();
+  set_state(control::State::running);
+  return {};
+}
+
+void Shell::tell(v1::Command::Kind kind, const std::string& reason) {
+  if (!node_) return;
+  v1::Command command;
+  command.set_kind(kind);
+  command.set_reason(reason);
+  node_->on_command(command);
+}
+
+// ---- the end of a run
+
+void Shell::node_finished() {
+  const std::string failure = node_->failure();
+  const bool supervisor = role_ == messages::Role::supervisor;
+  flush();
+  drop_node();
+  reason_ = failure;
+  begun_ = false;
+  if (failure.empty() || supervisor) {
+    spdlog::info("run over");
+    ended_ = true;
+    set_state(control::State::ready);
+  } else {
+    // As if the process had been started anew: run control leads it back while the run is on.
+    spdlog::error("node ends reason=\"{}\"", failure);
+    run_ = RunNumber();
+    epoch_ = 0;
+    set_state(++failures_ < kFailuresMax ? control::State::idle : control::State::error);
+  }
+  if (supervisor) {
+    v1::RunOver over;
+    over.set_run(run_.value);
+    over.set_failure(failure);
+    if (summary_) *over.mutable_summary() = std::move(*summary_);
+    summary_.reset();
+    bus_.run_over(std::move(over));
+  }
+  bus_.state_changed();
+  if (stop_order_) answer(*std::exchange(stop_order_, {}), "");
+  telemetry::set_log_run(0);
+}
+
+void Shell::flush() {
+  const TimeNs until = loop_.now_ns() + kFlushMax;
+  while (loop_.unsent_bytes() > 0 && loop_.now_ns() < until) loop_.run_once([](TimeNs) {}, kMillisecond);
+}
+
+void Shell::drop_node() {
+  node_.reset();
+  setup_.reset();
+  loop_.wake_at(std::numeric_limits<TimeNs>::max());
+}
+
+void Shell::on_summary(const v1::RunSummary& summary) { summary_ = summary; }
+
+void Shell::take(const v1::Report& report) {
+  bus_.take(report);
+  if (metrics_ != nullptr) metrics_->take(report);
+}
+
+void Shell::on_signal(const std::string& name) {
+  if (!quits_.empty()) done_ = true;  // asked twice
+  quits_ = name;
+  if (node_) node_->on_signal(name);
+}
+
+}  // namespace weir::node

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "bus_link.hpp"
+#include <weir/control/states.hpp>
+#include <weir/node/main.hpp>
+#include <weir/node/metrics_export.hpp>
+#include <weir/node/setup.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::node {
+
+// A process that lives on from run to run: run control leads it from state to state, and each run gets a node
+// of its own, which leaves nothing behind for the next.
+class Shell final : public ReportSink, public RunWatcher {
+ public:
+  // `setup`: of the farm file, as it is at the start. `metrics` outlives the shell. Throws std::runtime_error.
+  Shell(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
+        const ports::Endpoint& control, MetricsExport* metrics);
+  ~Shell() override;
+
+  // Until `off` or a signal. The exit status.
+  int run();
+ private:
+  void take(const v1::Report& report) override;
+  void on_listening(const std::string& endpoint) override { listens_at_ = endpoint; }
+  void on_summary(const v1::RunSummary& summary) override;
+
+  void turn(TimeNs now_ns);
+  void carry_out(const v1::Order& order);
+  // The error is a sentence; empty: done.
+  [[nodiscard]] std::string transition(control::Command command, const v1::Order& order);
+  [[nodiscard]] std::string init();
+  [[nodiscard]] std::string configure(const v1::Order& order);
+  [[nodiscard]] std::string start(const v1::Order& order);
+  void tell(v1::Command::Kind kind, const std::string& reason);
+  void node_finished();
+  void drop_node();
+  void flush();
+  void on_signal(const std::string& name);
+  void answer(std::uint64_t order, const std::string& error);
+  void set_state(control::State state);
+  [[nodiscard]] v1::MemberState state() const;
+
+  CommandLine line_;
+  messages::Role role_;
+  const MakeNode& make_;
+  transport::Loop loop_;
+  BusLink bus_;
+  MetricsExport* metrics_;  // may be none
+  std::string name_;
+  std::string digest_;  // of the farm file, as read by init
+  std::optional<Setup> configured_;
+  std::optional<Setup> setup_;  // of the run that is on; outlives the node
+  std::unique_ptr<Node> node_;
+  control::State state_ = control::State::idle;
+  RunNumber run_;
+  std::uint64_t epoch_ = 0;
+  bool ended_ = false;
+  bool begun_ = false;
+  std::string reason_;
+  std::string listens_at_;
+  std::optional<v1::RunSummary> summary_;
+  std::optional<std::uint64_t> stop_order_;  // answered when the run is over
+  std::vector<v1::Order> orders_;
+  int failures_ = 0;   // in a row, of one run
+  std::string quits_;  // why the process ends
+  bool done_ = false;
+};
+
+}  // namespace weir::node

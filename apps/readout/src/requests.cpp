@@ -1,0 +1,111 @@
+#include "readout_node.hpp"
+#include <weir/wire/batch.hpp>
+
+namespace weir::readout {
+namespace {
+
+// A DCM that does not take what it asked for is neither answered nor read from until it has.
+constexpr std::size_t kUnsentHigh = 64U << 20;
+constexpr std::size_t kUnsentLow = 16U << 20;
+// Ids in a set of sources beyond those that there are.
+constexpr std::size_t kStrayIdsMax = 16;
+
+}  // namespace
+
+void ReadoutNode::hold_back_slow_peers() {
+  for (messages::Peer* peer : connections_) {
+    if (peer == nullptr) continue;
+    const std::size_t unsent = peer->unsent_bytes();
+    if (unsent > kUnsentHigh) {
+      ++held_back_;
+      peer->stream().pause_receiving(true);
+      continue;
+    }
+    if (unsent >= kUnsentLow) continue;
+    if (const auto waiting = waiting_.find(peer->tag); waiting != waiting_.end()) {
+      serve_waiting(*peer, waiting->second);
+      if (!waiting->second.frames.empty()) continue;
+      waiting_.erase(waiting);
+    }
+    peer->stream().pause_receiving(false);
+  }
+}
+
+Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                                      ConstBytes payload) {
+  if (!wire::payload_checksum_good(header, payload))
+    return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
+  const bool behind = waiting_.contains(peer.tag);
+  std::size_t done = 0;
+  if (header.type == wire::FrameType::cancel) {
+    const auto entries = wire::parse_slice_entries(payload);
+    if (!entries) return Unexpected<wire::WireError>(entries.error());
+    if (!behind) cancel(peer, *entries);
+    if (!behind) return {};
+  } else {
+    const auto view = wire::RequestView::parse(payload);
+    if (!view) return Unexpected<wire::WireError>(view.error());
+    for (std::size_t set = 0; set < view->set_count(); ++set) {
+      // A frame of some 100 kB could ask for so many fragments else that their answers fill any memory.
+      if (view->source_count(static_cast<std::uint16_t>(set)) > setup_.self.sources.size() + kStrayIdsMax)
+        return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+    }
+    if (!behind) done = serve(peer, *view, 0);
+    if (done == view->entry_count()) return {};
+  }
+  Waiting& waiting = waiting_[peer.tag];
+  if (waiting.frames.empty()) waiting.entries_done = done;
+  waiting.frames.push_back({header.type, {payload.begin(), payload.end()}});
+  peer.stream().pause_receiving(true);
+  return {};
+}
+
+void ReadoutNode::serve_waiting(messages::Peer& peer, Waiting& waiting) {
+  while (!waiting.frames.empty() && peer.unsent_bytes() <= kUnsentHigh) {
+    const Waiting::Frame& frame = waiting.frames.front();
+    if (frame.type == wire::FrameType::cancel) {
+      cancel(peer, *wire::parse_slice_entries(frame.payload));
+    } else {
+      const auto view = wire::RequestView::parse(frame.payload);
+      waiting.entries_done = serve(peer, *view, waiting.entries_done);
+      if (waiting.entries_done < view->entry_count()) return;
+    }
+    waiting.frames.pop_front();
+    waiting.entries_done = 0;
+  }
+}
+
+void ReadoutNode::cancel(const messages::Peer& peer, const std::vector<wire::SliceEntry>& entries) {
+  for (const wire::SliceEntry& entry : entries) {
+    if (push_) push_->not_wanted(entry.slice);
+    buffer_.cancel(static_cast<std::uint32_t>(peer.tag), entry.slice, entry.attempt, *this);
+  }
+}
+
+std::size_t ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view, std::size_t from) {
+  while (from < view.entry_count() && peer.unsent_bytes() <= kUnsentHigh)
+    serve(peer, view, view.entry(from++));
+  return from;
+}
+
+void ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view,
+                        const wire::RequestEntry& entry) {
+  source::RequestedFragment request;
+  request.connection = static_cast<std::uint32_t>(peer.tag);
+  request.slice = entry.slice;
+  request.attempt = entry.attempt;
+  request.offset = entry.offset;
+  request.length = entry.length;
+  const auto ask = [&](SourceId source) {
+    request.source = source;
+    if (push_) push_->asked_for(request.slice, request.source);
+    buffer_.request(request, *this);
+  };
+  if (entry.source_set == wire::kAllSources) {
+    for (const SourceId source : identity_.sources) ask(source);
+    return;
+  }
+  for (std::size_t k = 0; k < view.source_count(entry.source_set); ++k) ask(view.source(entry.source_set, k));
+}
+
+}  // namespace weir::readout

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/time.hpp>
+#include <weir/bus/hub.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::run_control {
+
+struct RunControlSettings {
+  std::string farm_file;
+  std::vector<std::string> sets;  // key=value, before those of `configure`
+  std::string listen;             // host:port; empty: control.listen
+};
+
+// Run control of one farm: the bus' hub, the farm's mind, what it remembers, the records of its runs. One
+// thread.
+class RunControl {
+ public:
+  // Throws std::runtime_error with sentences: the farm file is not good, its keys cannot be read, a port is
+  // taken.
+  explicit RunControl(RunControlSettings settings);
+  ~RunControl();
+
+  // Waits at most so long for a message, and does what is due.
+  void turn(DurationNs wait);
+  // An operator's wish; the answer says whether it is taken, not what comes of it: see view().
+  [[nodiscard]] v1::Reply request(const v1::Request& request);
+  [[nodiscard]] v1::FarmView view();
+  // After `off`: everyone is gone.
+  [[nodiscard]] bool finished() const;
+  [[nodiscard]] const bus::Hub& hub() const;
+
+ private:
+  struct Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace weir::run_control

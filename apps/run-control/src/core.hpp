@@ -1,0 +1,95 @@
+#pragma once
+
+#include "history.hpp"
+#include <weir/control/farm_machine.hpp>
+#include <weir/run_control/run_control.hpp>
+#include <weir/security/keys.hpp>
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::run_control {
+
+constexpr std::size_t kEventsKept = 500;
+constexpr std::size_t kRunsKept = 200;
+constexpr std::uint64_t kRefusalsTold = 100;     // further ones are counted
+constexpr std::uint64_t kTellIds = 1ULL << 62U;  // of orders that are none of the machine's
+
+// What run control knows of a process besides where it is.
+struct Process {
+  std::string client;  // of the bus; empty: never there
+  std::string address;
+  std::string host;
+  std::uint32_t pid = 0;
+  std::string metrics;
+  std::string software;
+  std::string digest;
+  v1::Report report;
+};
+
+struct RunControl::Core final : bus::HubHandler {
+  explicit Core(RunControlSettings wanted);
+
+  void turn(DurationNs wait);
+  v1::Reply request(const v1::Request& request, security::BusRole role);
+  v1::FarmView view();
+  void add_node(std::size_t index, v1::FarmView::Node& out_node) const;
+
+  // messages
+  void on_message(const bus::Sender& from, const v1::BusMessage& message) override;
+  void on_published(std::string_view tag, ConstBytes payload) override;
+  void on_join(const bus::Sender& from, const v1::Join& join);
+  void on_heartbeat(const bus::Sender& from, const v1::Heartbeat& heartbeat);
+  void on_answer(const bus::Sender& from, const v1::Answer& answer);
+  void on_run_over(const bus::Sender& from, const v1::RunOver& over);
+  void on_leave(const bus::Sender& from);
+  [[nodiscard]] std::optional<std::size_t> member_of(const bus::Sender& from) const;
+  void refuse(const bus::Sender& from, const std::string& why);
+
+  // requests
+  [[nodiscard]] std::string carry_out(const v1::Request& request);
+  [[nodiscard]] std::string transition(control::Command command, const v1::Request& request);
+  [[nodiscard]] std::string set(const v1::Request& request);
+  [[nodiscard]] std::string change_farm(const v1::Request& request, bool out);
+  [[nodiscard]] std::string log_level(const v1::Request& request);
+  [[nodiscard]] std::string load(const std::vector<std::string>& sets);
+  [[nodiscard]] std::string begin_record(RunNumber run);
+
+  // what the machine wants
+  void carry_out_actions();
+  void send_order(const control::Order& order);
+  void tell_supervisor(const v1::Command& command);
+  void note(control::Level level, const std::string& text);
+  void keep_memory();
+
+  RunControlSettings settings;
+  v1::Farm file;  // as it lies there, with the command line's sets
+  config::FarmPlan plan;
+  std::string digest;
+  std::vector<std::string> sets;  // of `configure`
+  v1::Farm farm;                  // with those
+  std::string out;
+  std::optional<bus::Hub> hub;
+  std::optional<control::FarmMachine> machine;
+  control::Actions actions;
+  std::vector<Process> processes;  // as the machine's members
+  std::map<std::string, std::size_t> by_client;
+  std::string supervisor;  // where the run's supervisor listens
+  std::optional<History> history;
+  std::optional<v1::RunSummary> last_summary;
+  std::deque<v1::FarmView::Line> events;  // newest last
+  std::optional<v1::ControlMemory> kept;  // on disk
+  std::string memory_failure;
+  std::uint64_t tells = 0;
+  std::uint64_t refused_joins = 0;
+  std::uint32_t last_over = 0;  // the last run whose end was told
+  TimeNs now_ns = 0;
+};
+
+[[nodiscard]] TimeNs monotonic_now();
+[[nodiscard]] UtcNs utc_now();
+
+}  // namespace weir::run_control

@@ -1,0 +1,70 @@
+#include "history.hpp"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace weir::run_control {
+namespace {
+
+std::uint64_t counter(const v1::RunSummary& summary, const std::string& name) {
+  const auto found = summary.counters().find(name);
+  return found == summary.counters().end() ? 0 : found->second;
+}
+
+}  // namespace
+
+v1::FarmView::Run run_of(const v1::RunSummary& summary) {
+  v1::FarmView::Run run;
+  run.set_run(summary.run());
+  run.set_begin_utc_ns(summary.begin_utc_ns());
+  run.set_duration_ns(summary.duration_ns());
+  run.set_triggered(counter(summary, "triggered"));
+  run.set_stored(counter(summary, "stored"));
+  run.set_rejected(counter(summary, "rejected"));
+  std::uint64_t discarded = 0;
+  for (const auto& [name, count] : summary.counters()) {
+    if (name.starts_with("discarded.")) discarded += count;
+  }
+  run.set_discarded(discarded);
+  run.set_balanced(summary.balanced());
+  run.set_faults(summary.faults());
+  run.set_reason(summary.reason());
+  return run;
+}
+
+History::History(std::string path, std::size_t kept_max) : path_(std::move(path)), kept_max_(kept_max) {
+  std::ifstream file(path_);
+  for (std::string line; std::getline(file, line);) {
+    v1::FarmView::Run run;
+    if (google::protobuf::util::JsonStringToMessage(line, &run).ok()) {
+      keep(run);
+    } else {
+      ++unreadable_;  // of a write that was cut
+    }
+  }
+}
+
+void History::keep(const v1::FarmView::Run& run) {
+  highest_ = std::max(highest_, run.run());
+  runs_.push_front(run);
+  if (runs_.size() > kept_max_) runs_.pop_back();
+}
+
+std::string History::add(const v1::FarmView::Run& run) {
+  keep(run);
+  std::string line;
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  if (!google::protobuf::util::MessageToJsonString(run, &line, options).ok())
+    return "a run's line cannot be made";
+  std::ofstream file(path_, std::ios::app);
+  file << line << '\n' << std::flush;
+  return file ? std::string() : "cannot write '" + path_ + "': " + std::strerror(errno);
+}
+
+}  // namespace weir::run_control

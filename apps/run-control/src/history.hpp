@@ -1,0 +1,35 @@
+#pragma once
+
+#include <weir/v1/bus.pb.h>
+#include <weir/v1/control.pb.h>
+
+#include <cstddef>
+#include <deque>
+#include <string>
+
+namespace weir::run_control {
+
+[[nodiscard]] v1::FarmView::Run run_of(const v1::RunSummary& summary);
+
+// The farm's runs: a line of JSON each in a file that only grows; the last ones in memory.
+class History {
+ public:
+  // Lines that cannot be read are passed over, counted.
+  History(std::string path, std::size_t kept_max);
+  // The error is a sentence; empty: it is on disk. In memory it is in any case.
+  [[nodiscard]] std::string add(const v1::FarmView::Run& run);
+  [[nodiscard]] const std::deque<v1::FarmView::Run>& runs() const { return runs_; }  // newest first
+  [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
+  [[nodiscard]] std::uint32_t highest() const { return highest_; }  // run number; 0: none
+
+ private:
+  void keep(const v1::FarmView::Run& run);
+
+  std::string path_;
+  std::size_t kept_max_;
+  std::deque<v1::FarmView::Run> runs_;
+  std::size_t unreadable_ = 0;
+  std::uint32_t highest_ = 0;
+};
+
+}  // namespace weir::run_control

@@ -1,0 +1,64 @@
+#include <weir/run_control/run_control.hpp>
+#include <weir/telemetry/log.hpp>
+
+#include <CLI/CLI.hpp>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <sys/prctl.h>
+
+namespace {
+
+constexpr weir::DurationNs kTurn = 20 * weir::kMillisecond;
+
+std::atomic<int> signalled = 0;
+void on_signal(int signal) { signalled = signal; }
+
+int run(weir::run_control::RunControlSettings settings) {
+  weir::run_control::RunControl control(std::move(settings));
+  // For whoever started this process and has to know the ports.
+  std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
+              control.hub().subscribe_port());
+  std::fflush(stdout);
+  while (signalled == 0 && !control.finished()) control.turn(kTurn);
+  // The farm does not need it: a run that is on goes on.
+  spdlog::info("ends {}", signalled != 0 ? "signalled" : "off");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  weir::run_control::RunControlSettings settings;
+  std::string log_level = "info";
+  bool die_with_parent = false;
+  CLI::App app("weir-run-control: leads a farm's processes from run to run");
+  app.add_option("--farm", settings.farm_file, "farm file")->required();
+  app.add_option("--set", settings.sets, "key=value: overrides a key of the farm file");
+  app.add_option("--listen", settings.listen, "HOST:PORT of the bus, instead of control.listen");
+  app.add_option("--log-level", log_level, "trace, debug, info, warning or error");
+  app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (die_with_parent) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  weir::telemetry::LogSettings log;
+  log.level = log_level;
+  log.process = "run-control";
+  weir::telemetry::set_up_logging(log);
+  try {
+    return run(std::move(settings));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "weir-run-control: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,37 @@
+#include "memory.hpp"
+
+#include <weir/run/records.hpp>
+
+#include <google/protobuf/text_format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace weir::run_control {
+
+std::string write_memory(const std::string& path, const v1::ControlMemory& memory) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(memory, &text);
+  const std::string head =
+      "# What run control remembers of its farm; it reads this when it is started again.\n";
+  if (run::write_file(path, head + text)) return {};
+  return "cannot write '" + path + "': " + std::strerror(errno);
+}
+
+Expected<v1::ControlMemory, std::string> read_memory(const std::string& path) {
+  std::ifstream file(path);
+  if (!file && errno == ENOENT) return v1::ControlMemory();
+  std::ostringstream text;
+  text << file.rdbuf();
+  v1::ControlMemory memory;
+  if (!file || !google::protobuf::TextFormat::ParseFromString(text.str(), &memory)) {
+    return Unexpected<std::string>(
+        "'" + path + "' cannot be read as what run control wrote down: look at it, and move it " +
+        "away to begin anew");
+  }
+  return memory;
+}
+
+}  // namespace weir::run_control

@@ -1,0 +1,159 @@
+// What operators ask for.
+#include "core.hpp"
+#include <weir/node/paths.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/run/records.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace weir::run_control {
+
+v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRole role) {
+  v1::Reply reply;
+  reply.set_id(request.id());
+  if (request.command() == "status") {
+    reply.set_good(true);
+    *reply.mutable_view() = view();
+    return reply;
+  }
+  const std::string error = role == security::BusRole::operator_
+                                ? carry_out(request)
+                                : "this key may look and not command: use an operator's";
+  reply.set_good(error.empty());
+  reply.set_error(error);
+  return reply;
+}
+
+std::string RunControl::Core::carry_out(const v1::Request& request) {
+  if (const auto command = control::command_of(request.command())) return transition(*command, request);
+  if (request.command() == "set") return set(request);
+  if (request.command() == "add") return change_farm(request, false);
+  if (request.command() == "remove") return change_farm(request, true);
+  if (request.command() == "log-level") return log_level(request);
+  return "'" + request.command() +
+         "' is not a command: there are init, configure, start, pause, continue, stop, reset, off, status, "
+         "add, remove, "
+         "set, log-level";
+}
+
+std::string RunControl::Core::transition(control::Command command, const v1::Request& request) {
+  RunNumber run(request.run());
+  if (command == control::Command::configure) {
+    if (request.sets_size() > 0) {
+      if (const std::string error = set(request); !error.empty()) return error;
+    }
+    digest = node::farm_digest(settings.farm_file);
+    if (const std::string error = load(sets); !error.empty()) return error;
+  }
+  if (command == control::Command::start) {
+    if (run.value == 0) {
+      const std::uint32_t last = std::max(machine->run().value, history->highest());
+      run = run::free_run_number(RunNumber(std::max(last + 1, farm.run().number())), run::file_names_in(out));
+    } else if (run::free_run_number(run, run::file_names_in(out)) != run) {
+      return fmt::format("{} holds files of run {} already: take another number", out, run.value);
+    }
+  }
+  const auto done = machine->command(command, run, request.reason(), now_ns, actions);
+  if (!done) return done.error();
+  if (command == control::Command::start) {
+    if (const std::string error = begin_record(run); !error.empty()) note(control::Level::error, error);
+  }
+  return {};
+}
+
+std::string RunControl::Core::begin_record(RunNumber run) {
+  v1::Farm of_run = farm;
+  of_run.mutable_run()->set_number(run.value);
+  const run::RecordPaths paths = run::record_paths(out, run);
+  const auto located = [](const std::string& name, const auto& search_path) {
+    std::vector<std::string> folders(search_path.begin(), search_path.end());
+    folders.push_back(node::plugin_folder());
+    return name.empty() ? name : run::locate_plugin(name, folders);
+  };
+  const run::PluginPaths plugins{located(run::source_plugin(of_run), of_run.source().search_path()),
+                                 located(of_run.filter().plugin(), of_run.filter().search_path())};
+  const bool written = run::write_file(paths.farm, "# Every key of this run.\n" + config::to_yaml(of_run)) &&
+                       run::write_file(paths.begin, run::begin_record(of_run, plan, utc_now(), plugins));
+  return written ? std::string() : fmt::format("cannot write into '{}': {}", out, std::strerror(errno));
+}
+
+// Takes effect with the next `configure`.
+std::string RunControl::Core::set(const v1::Request& request) {
+  if (request.sets_size() == 0) return "set takes key=value";
+  std::vector<std::string> wanted = sets;
+  for (const std::string& one : request.sets()) {
+    const std::string key = one.substr(0, one.find('='));
+    if (key.starts_with("control.") || key == "farm") return key + " cannot be set while the farm is there";
+    std::erase_if(wanted, [&](const std::string& old) { return old.substr(0, old.find('=')) == key; });
+    wanted.push_back(one);
+  }
+  const v1::Farm before = farm;
+  const config::FarmPlan planned = plan;
+  if (const std::string error = load(wanted); !error.empty()) return error;
+  const bool same =
+      std::equal(plan.nodes.begin(), plan.nodes.end(), planned.nodes.begin(), planned.nodes.end(),
+                 [](const auto& a, const auto& b) { return a.name == b.name && a.masked == b.masked; });
+  if (!same) {
+    farm = before;
+    plan = planned;
+    return "the farm would have other processes with that: change the farm file, and start run control anew";
+  }
+  sets = std::move(wanted);
+  return {};
+}
+
+std::string RunControl::Core::change_farm(const v1::Request& request, bool away) {
+  std::vector<std::size_t> members;
+  for (const std::string& name : request.nodes()) {
+    const auto member = machine->find(name);
+    if (!member) return "the farm has no process '" + name + "'";
+    members.push_back(*member);
+  }
+  if (members.empty()) return request.command() + " takes the names of processes";
+  v1::Command command;
+  command.set_kind(away ? v1::Command::DRAIN : v1::Command::ADD);
+  for (const std::size_t member : members) {
+    const auto done = machine->exclude(member, away, now_ns, actions);
+    if (!done) return done.error();
+    command.add_nodes(machine->members()[member].plan.name);
+  }
+  tell_supervisor(command);
+  return {};
+}
+
+void RunControl::Core::tell_supervisor(const v1::Command& command) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const control::Member& member = machine->members()[i];
+    const bool in_run =
+        member.told.state == control::State::running || member.told.state == control::State::paused;
+    if (member.plan.kind != control::Kind::supervisor || !member.live || !in_run) continue;
+    v1::BusMessage message;
+    message.mutable_order()->set_id(kTellIds + ++tells);
+    *message.mutable_order()->mutable_tell() = command;
+    hub->send(processes[i].client, message);
+  }
+}
+
+std::string RunControl::Core::log_level(const v1::Request& request) {
+  std::vector<std::size_t> members;
+  for (const std::string& name : request.nodes()) {
+    const auto member = machine->find(name);
+    if (!member) return "the farm has no process '" + name + "'";
+    members.push_back(*member);
+  }
+  for (std::size_t i = 0; members.empty() && i < processes.size(); ++i) members.push_back(i);
+  for (const std::size_t member : members) {
+    v1::BusMessage message;
+    message.mutable_order()->set_id(kTellIds + ++tells);
+    message.mutable_order()->set_command("log-level");
+    message.mutable_order()->set_reason(request.level());
+    if (machine->members()[member].live) hub->send(processes[member].client, message);
+  }
+  return {};
+}
+
+}  // namespace weir::run_control

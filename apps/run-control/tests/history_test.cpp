@@ -1,0 +1,53 @@
+#include "../src/history.hpp"
+
+#include "weir_catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace weir;
+using namespace weir::run_control;
+
+TEST_CASE("the history outlives its process, keeps the newest, and passes over a line that was cut") {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("weir-history-" + std::to_string(::getpid()));
+  std::filesystem::remove(path);
+  {
+    History history(path, 2);
+    CHECK(history.runs().empty());
+    for (std::uint32_t run = 1; run <= 3; ++run) {
+      v1::FarmView::Run one;
+      one.set_run(run);
+      one.set_balanced(run != 2);
+      one.set_reason("all triggers \"made\"");
+      CHECK(history.add(one).empty());
+    }
+    CHECK(history.runs().size() == 2);
+  }
+  std::ofstream(path, std::ios::app) << R"({"run": 4, "sto)";
+  const History history(path, 2);
+  REQUIRE(history.runs().size() == 2);
+  CHECK(history.runs()[0].run() == 3);
+  CHECK(history.runs()[1].run() == 2);
+  CHECK_FALSE(history.runs()[1].balanced());
+  CHECK(history.runs()[0].reason() == "all triggers \"made\"");
+  CHECK(history.highest() == 3);
+  CHECK(history.unreadable() == 1);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a run's line has what its account says") {
+  v1::RunSummary summary;
+  summary.set_run(5);
+  summary.set_balanced(true);
+  (*summary.mutable_counters())["triggered"] = 10;
+  (*summary.mutable_counters())["stored"] = 4;
+  (*summary.mutable_counters())["discarded.deadline"] = 1;
+  (*summary.mutable_counters())["discarded.drain_timeout"] = 2;
+  const v1::FarmView::Run run = run_of(summary);
+  CHECK(run.run() == 5);
+  CHECK(run.triggered() == 10);
+  CHECK(run.stored() == 4);
+  CHECK(run.discarded() == 3);
+}

@@ -1,0 +1,47 @@
+#include "../src/memory.hpp"
+
+#include "weir_catch.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace weir;
+using namespace weir::run_control;
+
+namespace {
+
+std::string fresh_file(const std::string& name) {
+  const auto path = std::filesystem::temp_directory_path() / (name + "-" + std::to_string(::getpid()));
+  std::filesystem::remove(path);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("what run control writes down is read again, and nothing is there before") {
+  const std::string path = fresh_file("weir-memory");
+  const auto before = read_memory(path);
+  REQUIRE(before);
+  CHECK(before->goal().empty());
+  v1::ControlMemory memory;
+  memory.set_goal("running");
+  memory.set_run(7);
+  memory.set_run_open(true);
+  memory.add_sets("dcm.credits=4");
+  REQUIRE(write_memory(path, memory).empty());
+  const auto after = read_memory(path);
+  REQUIRE(after);
+  CHECK(after->SerializeAsString() == memory.SerializeAsString());
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("what cannot be read is named, and what cannot be written too") {
+  const std::string path = fresh_file("weir-memory");
+  std::ofstream(path) << "goal: running and more\n";
+  const auto read = read_memory(path);
+  REQUIRE_FALSE(read);
+  CHECK(read.error().find(path) != std::string::npos);
+  CHECK(write_memory("/nowhere/at/all", {}).find("/nowhere/at/all") != std::string::npos);
+  std::filesystem::remove(path);
+}

@@ -1,0 +1,257 @@
+#include "commands.hpp"
+#include <weir/bus/client.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/security/keys.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace weir::commands {
+namespace {
+
+constexpr int kRefused = 1;      // by run control, or it ended in error
+constexpr int kUsage = 2;        // the command line, the farm file or the keys
+constexpr int kUnreachable = 3;  // run control does not answer
+constexpr DurationNs kLook = 50 * kMillisecond;
+
+struct CtlOptions {
+  std::string farm_file;
+  std::string connect;
+  std::string keys;
+  std::string role = "operator";
+  double timeout_s = 5;  // for an answer
+  bool json = false;
+  bool no_wait = false;
+  v1::Request request;
+  std::vector<std::string> nodes;
+  std::vector<std::string> sets;
+};
+
+class Ctl {
+ public:
+  explicit Ctl(const CtlOptions& options) : options_(options), client_(settings(options), {}) {}
+
+  // Throws when nobody answers in time.
+  v1::Reply ask(v1::Request request) {
+    request.set_id(++last_id_);
+    v1::BusMessage message;
+    *message.mutable_request() = std::move(request);
+    client_.send(message);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.timeout_s);
+    while (std::chrono::steady_clock::now() < until) {
+      for (v1::BusMessage& answer : client_.wait(kLook)) {
+        if (answer.has_reply() && answer.reply().id() == last_id_) return std::move(*answer.mutable_reply());
+      }
+    }
+    throw std::runtime_error(
+        fmt::format("run control at {}:{} does not answer within {} s: is it there, and do both "
+                    "have the same keys?",
+                    host_, port_, options_.timeout_s));
+  }
+
+  // Until the next look; nobody says anything unasked.
+  void pause() { (void)client_.wait(kLook); }
+
+  v1::FarmView status() {
+    v1::Request request;
+    request.set_command("status");
+    return ask(request).view();
+  }
+
+ private:
+  bus::ClientSettings settings(const CtlOptions& options) {
+    v1::Farm farm;
+    if (!options.farm_file.empty()) {
+      auto file = config::load_farm(options.farm_file);
+      if (!file) throw std::invalid_argument(config::to_text(file.error()));
+      farm = file->farm;
+    }
+    const std::string& at = options.connect.empty() ? farm.control().listen() : options.connect;
+    if (at.empty()) {
+      throw std::invalid_argument(
+          "where is run control? Give --connect HOST:PORT, or --farm FILE with control.listen");
+    }
+    const ports::Endpoint endpoint = node::parse_endpoint(at);
+    bus::ClientSettings made;
+    made.host = host_ = endpoint.host == "0.0.0.0" ? "127.0.0.1" : endpoint.host;
+    made.port = port_ = endpoint.port;
+    const std::string& folder = options.keys.empty() ? farm.control().keys() : options.keys;
+    if (folder.empty()) return made;
+    const auto role = options.role == "observer" ? security::BusRole::observer : security::BusRole::operator_;
+    auto keys = security::read_curve_keys(folder + "/" + security::curve_file(role));
+    if (!keys) throw std::invalid_argument(keys.error());
+    made.keys = std::move(*keys);
+    return made;
+  }
+
+  const CtlOptions& options_;
+  std::string host_;
+  std::uint16_t port_ = 0;
+  bus::Client client_;
+  std::uint64_t last_id_ = 0;
+};
+
+std::string state_of(const v1::FarmView::Node& node) {
+  std::string state = node.live() ? node.state().state() : "gone";
+  if (node.live() && node.inactive()) state += ", inactive";
+  if (node.excluded()) state += ", removed";
+  if (node.live() && node.report().state() != "" && node.state().state() == "running") {
+    state = node.report().state() == "running" ? state : node.report().state();
+  }
+  if (!node.state().reason().empty()) state += ": " + node.state().reason();
+  return state;
+}
+
+void print_view(const v1::FarmView& view) {
+  fmt::print("{}  {}{}{}  run {}\n", view.farm(), view.state(),
+             view.under_way().empty() ? "" : ", " + view.under_way() + " is under way",
+             view.reason().empty() ? "" : ": " + view.reason(), view.run());
+  std::size_t width = 4;
+  for (const auto& node : view.nodes()) width = std::max(width, node.name().size());
+  for (const auto& node : view.nodes()) {
+    fmt::print("  {:<{}}  {:<10}  {:<9}  {}\n", node.name(), width, node.role(), node.duty(), state_of(node));
+  }
+  constexpr int kLines = 5;
+  for (int i = std::max(0, view.events_size() - kLines); i < view.events_size(); ++i) {
+    fmt::print("  {:<7}  {}\n", view.events(i).level(), view.events(i).text());
+  }
+}
+
+void print_json(const google::protobuf::Message& message) {
+  std::string text;
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  (void)google::protobuf::util::MessageToJsonString(message, &text, options);
+  fmt::print("{}\n", text);
+}
+
+// Waits for the end of a transition, and tells what is new meanwhile. True: the farm is where it was to be.
+bool follow(Ctl& ctl, const CtlOptions& options, UtcNs since, v1::FarmView& view) {
+  for (;;) {
+    view = ctl.status();
+    for (const auto& line : view.events()) {
+      if (line.utc_ns() <= since) continue;
+      since = line.utc_ns();
+      if (!options.json) fmt::print(stderr, "{}\n", line.text());
+    }
+    if (view.under_way().empty()) return view.state() != "error" || options.request.command() == "reset";
+    ctl.pause();
+  }
+}
+
+bool is_transition(const std::string& command) {
+  constexpr const char* kTransitions[] = {"init", "configure", "start", "pause", "continue", "stop", "reset"};
+  return std::find(std::begin(kTransitions), std::end(kTransitions), command) != std::end(kTransitions);
+}
+
+int carry_out(const CtlOptions& options) {
+  Ctl ctl(options);
+  v1::FarmView view = ctl.status();
+  if (options.request.command() == "status") {
+    options.json ? print_json(view) : print_view(view);
+    return 0;
+  }
+  const UtcNs since = view.events_size() == 0 ? 0 : view.events(view.events_size() - 1).utc_ns();
+  v1::Request request = options.request;
+  for (const std::string& one : options.nodes) request.add_nodes(one);
+  for (const std::string& one : options.sets) request.add_sets(one);
+  const v1::Reply reply = ctl.ask(request);
+  if (!reply.good()) {
+    if (options.json) print_json(reply);
+    fmt::print(stderr, "weir ctl: {}\n", reply.error());
+    return kRefused;
+  }
+  bool good = true;
+  if (is_transition(request.command()) && !options.no_wait) {
+    good = follow(ctl, options, since, view);
+    if (!good) fmt::print(stderr, "weir ctl: the farm is in error: {}\n", view.reason());
+  }
+  if (options.json) {
+    *view.mutable_events() = {};
+    print_json(view);
+  }
+  return good ? 0 : kRefused;
+}
+
+int run_ctl(const CtlOptions& options) {
+  try {
+    return carry_out(options);
+  } catch (const std::invalid_argument& error) {
+    fmt::print(stderr, "weir ctl: {}\n", error.what());
+    return kUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "weir ctl: {}\n", error.what());
+    return kUnreachable;
+  }
+}
+
+}  // namespace
+
+void add_ctl(CLI::App& app, int& status) {
+  auto options = std::make_shared<CtlOptions>();
+  CLI::App* ctl = app.add_subcommand("ctl", "commands a farm through its run control");
+  ctl->require_subcommand(1);
+  ctl->add_option("--farm", options->farm_file, "farm file: where run control listens, and which keys");
+  ctl->add_option("--connect", options->connect, "HOST:PORT of run control, instead of control.listen");
+  ctl->add_option("--keys", options->keys, "folder of the bus' keys, instead of control.keys");
+  ctl->add_option("--as", options->role, "operator, or observer")
+      ->check(CLI::IsMember({"operator", "observer"}));
+  ctl->add_option("--timeout", options->timeout_s, "seconds to wait for an answer")
+      ->check(CLI::Range(0.1, 3600.0));
+  ctl->add_flag("--json", options->json, "answers as JSON, for scripts");
+  ctl->add_flag("--no-wait", options->no_wait, "do not wait for the end of a transition");
+  const auto add = [&](const char* name, const char* what) {
+    CLI::App* command = ctl->add_subcommand(name, what);
+    command->fallthrough();
+    command->callback([options, name, &status] {
+      options->request.set_command(name);
+      status = run_ctl(*options);
+    });
+    return command;
+  };
+  add("status", "where the farm and its processes are");
+  add("init", "the processes read the farm file");
+  add("configure", "the processes take the farm file's settings, and those set here")
+      ->add_option("--set", options->sets, "key=value");
+  CLI::App* start = add("start", "begins a run");
+  start->add_option_function<std::uint32_t>(
+      "run", [options](std::uint32_t run) { options->request.set_run(run); },
+      "its number; without: the next one");
+  add("pause", "no triggers until `continue`");
+  add("continue", "triggers again");
+  add("stop", "drains and ends the run")
+      ->add_option_function<std::string>(
+          "--reason", [options](const std::string& reason) { options->request.set_reason(reason); },
+          "stands in the run's record");
+  add("reset", "back to idle, from everywhere; a run that is on is lost");
+  add("off", "ends every process");
+  add("add", "takes processes into the farm again")->add_option("nodes", options->nodes, "names")->required();
+  add("remove", "lets processes finish what they have, and gives them nothing new")
+      ->add_option("nodes", options->nodes, "names")
+      ->required();
+  add("set", "sets keys of the farm file for the next `configure`")
+      ->add_option("sets", options->sets, "key=value")
+      ->required();
+  CLI::App* level = add("log-level", "of processes that are named, or of all");
+  level
+      ->add_option_function<std::string>(
+          "level", [options](const std::string& text) { options->request.set_level(text); },
+          "trace, debug, info, warning or error")
+      ->required();
+  level->add_option("nodes", options->nodes, "names");
+}
+
+}  // namespace weir::commands

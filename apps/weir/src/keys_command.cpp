@@ -1,0 +1,217 @@
+#include "commands.hpp"
+#include <weir/run/exit_status.hpp>
+#include <weir/security/keys.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+namespace weir::commands {
+namespace {
+
+using security::BusRole;
+
+constexpr mode_t kFolderMode = 0700;
+constexpr BusRole kClientRoles[] = {BusRole::node, BusRole::observer, BusRole::operator_};
+
+constexpr const char* kFooter =
+    "\nA farm's processes prove to each other with farm.key that they belong to it; the farm file names it "
+    "as\n"
+    "security.key_file. The .curve files are for the bus of run control. docs/security.md says who gets "
+    "which.\n"
+    "\nTo change the farm's key while farms run: `add` a key and hand the file out; when every process has "
+    "been\n"
+    "started anew, `use` it and hand the file out; after that `drop` the old one.";
+
+struct Options {
+  std::string folder;
+  std::string name;
+  std::string role = "operator";
+};
+
+[[noreturn]] void fail(const std::string& why) { throw std::runtime_error(why); }
+
+std::string path_of(const Options& options, std::string_view file) {
+  return options.folder + "/" + std::string(file);
+}
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+
+void check_name(const std::string& name) {
+  if (security::good_key_name(name)) return;
+  fail(fmt::format("'{}' is no name of a key: up to {} letters, digits, '.', '_' and '-'", name,
+                   security::kKeyNameMax));
+}
+
+void must(const std::string& failure) {
+  if (!failure.empty()) fail(failure);
+}
+
+security::FarmKeys farm_keys(const Options& options) {
+  auto keys = security::read_farm_keys(path_of(options, security::kFarmKeyFile));
+  if (!keys) fail(keys.error());
+  return std::move(*keys);
+}
+
+void store(const Options& options, const security::FarmKeys& keys) {
+  must(security::replace_file(path_of(options, security::kFarmKeyFile), security::to_text(keys), true));
+}
+
+auto find_key(security::FarmKeys& keys, const std::string& name) {
+  const auto found =
+      std::find_if(keys.keys.begin(), keys.keys.end(), [&](const auto& key) { return key.name == name; });
+  if (found == keys.keys.end()) fail(fmt::format("there is no key '{}': `weir keys show` lists them", name));
+  return found;
+}
+
+void show(const Options& options) {
+  const security::FarmKeys keys = farm_keys(options);
+  fmt::print("{}\n", path_of(options, security::kFarmKeyFile));
+  for (const security::FarmKey& key : keys.keys) {
+    fmt::print("  {:<20} {}  {}\n", key.name, security::fingerprint(key),
+               &key == &keys.keys.front() ? "used" : "accepted");
+  }
+  const auto clients = security::read_clients(path_of(options, security::kClientsFile));
+  if (!clients) fail(clients.error());
+  fmt::print("{}\n", path_of(options, security::kClientsFile));
+  for (const security::AllowedClient& client : *clients)
+    fmt::print("  {:<20} {:<10} {}\n", client.name, security::name(client.role), client.public_key);
+}
+
+void make_new(const Options& options) {
+  const std::string name = options.name.empty() ? today() : options.name;
+  check_name(name);
+  if (::mkdir(options.folder.c_str(), kFolderMode) != 0 && errno != EEXIST)
+    fail(fmt::format("{}: cannot be made: {}", options.folder, std::strerror(errno)));
+  struct NewFile {
+    std::string path;
+    std::string text;
+    bool secret = true;
+  };
+  const security::CurveKeys control = security::make_curve_keys(BusRole::control, "");
+  std::vector<NewFile> files{
+      {path_of(options, security::kFarmKeyFile),
+       security::to_text(security::FarmKeys{{security::make_farm_key(name)}})},
+      {path_of(options, security::curve_file(BusRole::control)), security::to_text(control)}};
+  std::vector<security::AllowedClient> clients;
+  for (const BusRole role : kClientRoles) {
+    const security::CurveKeys keys = security::make_curve_keys(role, control.server_public);
+    files.push_back({path_of(options, security::curve_file(role)), security::to_text(keys)});
+    clients.push_back({std::string(security::name(role)), role, keys.public_key});
+  }
+  files.push_back({path_of(options, security::kClientsFile), security::to_text(clients), false});
+  for (const NewFile& file : files) {
+    std::error_code none;
+    if (std::filesystem::exists(std::filesystem::symlink_status(file.path, none)))
+      fail(file.path + ": is there already, and keys are not written over: name another folder");
+  }
+  for (const NewFile& file : files) must(security::write_new_file(file.path, file.text, file.secret));
+  for (const NewFile& file : files) fmt::print("{}\n", file.path);
+}
+
+void add_key(const Options& options) {
+  security::FarmKeys keys = farm_keys(options);
+  const std::string name = options.name.empty() ? today() : options.name;
+  check_name(name);
+  if (keys.find(name) != nullptr) fail(fmt::format("there is a key '{}' already: give another name", name));
+  if (keys.keys.size() == security::kFarmKeysMax)
+    fail(fmt::format("there are {} keys already: drop one that nobody uses any more", keys.keys.size()));
+  keys.keys.push_back(security::make_farm_key(name));
+  store(options, keys);
+  fmt::print("key {} is accepted by whoever has the new {}\n", name, security::kFarmKeyFile);
+}
+
+void use_key(const Options& options) {
+  security::FarmKeys keys = farm_keys(options);
+  const auto found = find_key(keys, options.name);
+  std::rotate(keys.keys.begin(), found, found + 1);
+  store(options, keys);
+  fmt::print("key {} is used by whoever has the new {}\n", options.name, security::kFarmKeyFile);
+}
+
+void drop_key(const Options& options) {
+  security::FarmKeys keys = farm_keys(options);
+  const auto found = find_key(keys, options.name);
+  if (found == keys.keys.begin())
+    fail(fmt::format("key '{}' is the one that is used: `weir keys use` another one first", options.name));
+  keys.keys.erase(found);
+  store(options, keys);
+  fmt::print("key {} is refused by whoever has the new {}\n", options.name, security::kFarmKeyFile);
+}
+
+void add_client(const Options& options) {
+  check_name(options.name);
+  const auto control = security::read_curve_keys(path_of(options, security::curve_file(BusRole::control)));
+  if (!control) fail(control.error());
+  const std::string list = path_of(options, security::kClientsFile);
+  auto clients = security::read_clients(list);
+  if (!clients) fail(clients.error());
+  for (const security::AllowedClient& client : *clients) {
+    if (client.name == options.name)
+      fail(fmt::format("there is a client '{}' already: give another name", options.name));
+  }
+  if (clients->size() == security::kClientsMax) fail(list + ": holds as many clients as can be");
+  const auto* role = std::find_if(std::begin(kClientRoles), std::end(kClientRoles),
+                                  [&](BusRole each) { return security::name(each) == options.role; });
+  const security::CurveKeys keys = security::make_curve_keys(*role, control->server_public);
+  const std::string file = path_of(options, options.name + ".curve");
+  must(security::write_new_file(file, security::to_text(keys), true));
+  clients->push_back({options.name, *role, keys.public_key});
+  must(security::replace_file(list, security::to_text(*clients), false));
+  fmt::print("{}\n{}\n", file, list);
+}
+
+CLI::App* add_action(CLI::App& keys, int& status, const char* name, const char* what,
+                     const std::shared_ptr<Options>& options, void (*action)(const Options&)) {
+  CLI::App* command = keys.add_subcommand(name, what);
+  command->add_option("FOLDER", options->folder, "folder of the keys")->required();
+  command->callback([options, action, &status] {
+    try {
+      action(*options);
+      status = run::kExitFine;
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "weir keys: {}\n", error.what());
+      status = run::kExitFailed;
+    }
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_keys(CLI::App& app, int& status) {
+  CLI::App* keys = app.add_subcommand("keys", "Make the keys of a farm, and change them");
+  keys->footer(kFooter);
+  keys->require_subcommand(1);
+  const auto options = std::make_shared<Options>();
+  CLI::App* one =
+      add_action(*keys, status, "new", "Make a folder with all keys of a farm", options, make_new);
+  one->add_option("--name", options->name, "of the farm key, instead of the date");
+  add_action(*keys, status, "show", "List keys and clients, without secrets", options, show);
+  one = add_action(*keys, status, "add", "Another farm key, accepted and not yet used", options, add_key);
+  one->add_option("--name", options->name, "of the farm key, instead of the date");
+  one = add_action(*keys, status, "use", "From now on this farm key is used", options, use_key);
+  one->add_option("NAME", options->name, "of the farm key")->required();
+  one = add_action(*keys, status, "drop", "Take out a farm key: it is refused", options, drop_key);
+  one->add_option("NAME", options->name, "of the farm key")->required();
+  one = add_action(*keys, status, "client", "Keys of one more client of the bus", options, add_client);
+  one->add_option("NAME", options->name, "of the client, and of its file")->required();
+  one->add_option("--role", options->role, "what it may do")
+      ->check(CLI::IsMember({"node", "observer", "operator"}))
+      ->capture_default_str();
+}
+
+}  // namespace weir::commands

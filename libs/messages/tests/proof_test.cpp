@@ -1,0 +1,309 @@
+#include "peer_fixture.hpp"
+#include <weir/security/farm_authenticator.hpp>
+
+#include <deque>
+#include <utility>
+
+// Connections of a farm with a key.
+namespace weir::messages {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::shared_ptr<const ports::Authenticator> keyed(const security::FarmKey& key) {
+  return std::make_shared<security::FarmAuthenticator>(security::FarmKeys{{key}});
+}
+
+// A door with this key, and a link with that one.
+struct KeyedFarm {
+  KeyedFarm(std::shared_ptr<const ports::Authenticator> at_door,
+            std::shared_ptr<const ports::Authenticator> at_link)
+      : farm(readout(), dcm(), with(std::move(at_door))) {
+    farm.link_limits = with(std::move(at_link));
+  }
+  static PeerLimits with(std::shared_ptr<const ports::Authenticator> authenticator) {
+    PeerLimits limits;
+    limits.authenticator = std::move(authenticator);
+    return limits;
+  }
+  Farm farm;
+};
+
+// Whole frames out of what somebody heard; the rest stays.
+std::vector<std::byte> take_frame(std::string& heard) {
+  if (heard.size() < wire::kHeaderBytes) return {};
+  const auto* bytes = reinterpret_cast<const std::byte*>(heard.data());
+  const std::size_t size = wire::kHeaderBytes + load_le<std::uint32_t>(bytes + 4);
+  if (heard.size() < size) return {};
+  std::vector<std::byte> frame(bytes, bytes + size);
+  heard.erase(0, size);
+  return frame;
+}
+
+v1::Hello hello_in(const std::vector<std::byte>& frame) {
+  v1::Hello hello;
+  REQUIRE(frame.size() >= wire::kHeaderBytes);
+  REQUIRE(hello.ParseFromArray(frame.data() + wire::kHeaderBytes,
+                               static_cast<int>(frame.size() - wire::kHeaderBytes)));
+  return hello;
+}
+
+ConstBytes payload_of(const std::vector<std::byte>& frame) {
+  return ConstBytes(frame).subspan(wire::kHeaderBytes);
+}
+
+// Stands between a link and a door, and notes what each said.
+struct Wire final : ports::Acceptor {
+  struct End final : ports::StreamHandler {
+    ports::ReceiveSpace receive_space() override { return {Bytes(space), Bytes{}}; }
+    bool on_received(std::size_t bytes) override {
+      const ConstBytes part = ConstBytes(space).first(bytes);
+      said.insert(said.end(), part.begin(), part.end());
+      if (to != nullptr) to->append(part);
+      return true;
+    }
+    void on_closed(ports::CloseReason) override {}
+    std::vector<std::byte> space = std::vector<std::byte>(4096);
+    std::vector<std::byte> said;
+    ports::Stream* to = nullptr;
+  };
+  Wire(test::MemoryNetwork& over, ports::Endpoint door) : network(over), behind(std::move(door)) {
+    auto opened = network.listen({"wire", 0}, *this);
+    REQUIRE(opened.has_value());
+    listener = std::move(*opened);
+  }
+  ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> stream) override {
+    near_stream = std::move(stream);
+    far_stream = network.connect(behind, far);
+    near.to = far_stream.get();
+    far.to = near_stream.get();
+    return &near;
+  }
+  test::MemoryNetwork& network;
+  ports::Endpoint behind;
+  std::unique_ptr<ports::Listener> listener;
+  End near;  // of the link
+  End far;   // of the door
+  std::unique_ptr<ports::Stream> near_stream;
+  std::unique_ptr<ports::Stream> far_stream;
+};
+
+v1::Hello hello_with(const ports::Nonce& nonce) {
+  v1::Hello hello = good_hello();
+  hello.set_nonce(nonce.data(), nonce.size());
+  return hello;
+}
+
+}  // namespace
+
+TEST_CASE("with the farm's key on both sides peers are ready, and then talk as without") {
+  const std::size_t cut = GENERATE(std::size_t{1}, std::size_t{33}, SIZE_MAX);
+  const auto key = keyed(security::make_farm_key("k"));
+  KeyedFarm keys(key, key);
+  Farm& farm = keys.farm;
+  farm.at_door.at_ready = [](Peer& peer) { peer.send(some_message()); };
+  farm.at_link.at_ready = [](Peer& peer) { peer.send(some_message()); };
+  farm.link.tick(farm.network, farm.now);
+  farm.network.run(cut);
+  REQUIRE(farm.link.ready());
+  CHECK(farm.at_door.ready == 1);
+  CHECK(farm.at_door.info.name == "dcm-1");
+  CHECK(farm.at_link.info.name == "readout-3");
+  CHECK(farm.at_door.controls == 1);
+  CHECK(farm.at_link.controls == 1);
+  CHECK(farm.door_counters.refused_auth + farm.link_counters.refused_auth == 0);
+}
+
+TEST_CASE("who has no key, another one, or one where there is none is refused with what to do") {
+  const security::FarmKey key = security::make_farm_key("k");
+  std::shared_ptr<const ports::Authenticator> at_door = keyed(key);
+  std::shared_ptr<const ports::Authenticator> at_link;
+  std::string expected;
+  SECTION("no key at who connects") {
+    expected = "'dcm-1' does not prove that it belongs to farm 'test farm'";
+  }
+  SECTION("no key at who listens") {
+    std::swap(at_door, at_link);
+    expected = "'dcm-1' has a farm key, 'readout-3' has none";
+  }
+  SECTION("a key of another name") {
+    at_link = keyed(security::make_farm_key("other"));
+    expected = "'dcm-1' uses farm key 'other', which 'readout-3' does not have";
+  }
+  SECTION("another secret of the same name") {
+    at_link = keyed(security::make_farm_key("k"));
+    expected = "its farm key 'k' is not that of 'readout-3'";
+  }
+  KeyedFarm keys(at_door, at_link);
+  Farm& farm = keys.farm;
+  farm.pass();
+  CHECK_FALSE(farm.link.ready());
+  CHECK(farm.at_door.ready + farm.at_link.ready == 0);
+  CHECK_THAT(farm.at_door.last_words, ContainsSubstring(expected));
+  CHECK_THAT(farm.at_link.last_words,
+             ContainsSubstring("refused by the peer: ") && ContainsSubstring(expected));
+  CHECK(farm.door_counters.refused_auth == 1);
+  CHECK(farm.door_counters.refused_hello == 0);
+  CHECK(farm.door.peers().empty());
+}
+
+TEST_CASE("who listens without a key is not believed by who connects with one") {
+  KeyedFarm keys(nullptr, keyed(security::make_farm_key("k")));
+  Farm& farm = keys.farm;
+  // Somebody who took the door's address, and welcomes everybody.
+  struct Welcoming final : ports::Acceptor {
+    ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> accepted) override {
+      guest.stream = std::move(accepted);
+      v1::Hello hello;
+      SECTION("with a hello as it was before keys") { hello = good_hello(); }
+      SECTION("with a nonce, and a proof out of thin air") { hello = hello_with({}); }
+      guest.say(wire::FrameType::hello, hello);
+      v1::Hello proof;
+      proof.mutable_proof()->set_key("k");
+      proof.mutable_proof()->set_mac(std::string(ports::kProofBytes, 'x'));
+      guest.say(wire::FrameType::hello, proof);
+      return &guest;
+    }
+    Stranger guest;
+  } welcoming;
+  farm.door.close();
+  auto listener = farm.network.listen(farm.endpoint, welcoming);
+  REQUIRE(listener.has_value());
+  farm.pass();
+  CHECK_FALSE(farm.link.ready());
+  CHECK(farm.at_link.ready == 0);
+  CHECK(farm.link_counters.refused_auth == 1);
+}
+
+TEST_CASE("a conversation that was recorded opens no door") {
+  const auto key = keyed(security::make_farm_key("k"));
+  KeyedFarm keys(key, key);
+  Farm& farm = keys.farm;
+  Wire wire(farm.network, farm.endpoint);
+  farm.link.redirect(wire.listener->endpoint());
+  farm.pass();
+  REQUIRE(farm.link.ready());
+  auto again = stranger(farm);
+  again->stream->append(wire.near.said);
+  farm.network.run();
+  CHECK(again->closed == 1);
+  CHECK(farm.at_door.ready == 1);
+  CHECK(farm.door_counters.refused_auth == 1);
+  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("the proof of 'dcm-1' is wrong"));
+}
+
+TEST_CASE("a proof is worth nothing sent back, nor on another connection to the same door") {
+  const auto key = keyed(security::make_farm_key("k"));
+  KeyedFarm keys(key, key);
+  Farm& farm = keys.farm;
+  const ports::Nonce nonce = key->make_nonce();
+  auto stranger_a = stranger(farm);
+  stranger_a->say(wire::FrameType::hello, hello_with(nonce));
+  farm.network.run();
+  const auto challenge = take_frame(stranger_a->heard);
+  REQUIRE(hello_in(challenge).nonce().size() == ports::kNonceBytes);
+  // A proof of somebody who has the key, over what this door said to the stranger's first connection.
+  v1::Hello answer;
+  const std::string own = hello_with(nonce).SerializeAsString();
+  const auto prove = [&](ports::ConnectionSide side) {
+    const ports::Proof proof = key->prove(side, {std::as_bytes(std::span(own)), payload_of(challenge)});
+    answer.mutable_proof()->set_key(proof.key);
+    answer.mutable_proof()->set_mac(proof.mac.data(), proof.mac.size());
+  };
+  SECTION("that of the other side") {
+    prove(ports::ConnectionSide::listening);
+    stranger_a->say(wire::FrameType::hello, answer);
+    farm.network.run();
+    CHECK(stranger_a->closed == 1);
+  }
+  SECTION("that of another connection, with the same hello") {
+    prove(ports::ConnectionSide::connecting);
+    auto stranger_b = stranger(farm);
+    stranger_b->say(wire::FrameType::hello, hello_with(nonce));
+    farm.network.run();
+    stranger_b->say(wire::FrameType::hello, answer);
+    farm.network.run();
+    CHECK(stranger_b->closed == 1);
+  }
+  CHECK(farm.door_counters.refused_auth == 1);
+  CHECK(farm.at_door.ready == 0);
+}
+
+TEST_CASE("a door says back what it was told only to who has proved himself first") {
+  // Two doors of one farm: what one says to a stranger is no proof at the other.
+  const auto key = keyed(security::make_farm_key("k"));
+  KeyedFarm keys(key, key);
+  Farm& farm = keys.farm;
+  auto guest = stranger(farm);
+  guest->say(wire::FrameType::hello, hello_with(key->make_nonce()));
+  farm.network.run();
+  const v1::Hello challenge = hello_in(take_frame(guest->heard));
+  CHECK_FALSE(challenge.has_proof());
+  CHECK(guest->heard.empty());
+}
+
+TEST_CASE(
+    "before its proof a stranger may say nothing else, nothing long, and has no more time than before") {
+  const auto key = keyed(security::make_farm_key("k"));
+  KeyedFarm keys(key, key);
+  Farm& farm = keys.farm;
+  auto guest = stranger(farm);
+  guest->say(wire::FrameType::hello, hello_with(key->make_nonce()));
+  farm.network.run();
+  std::string error;
+  SECTION("a control message") {
+    guest->say(wire::FrameType::control, some_message());
+    error = wire::name(wire::WireError::not_expected);
+  }
+  SECTION("another hello") {
+    guest->say(wire::FrameType::hello, hello_with(key->make_nonce()));
+    error = wire::name(wire::WireError::bad_hello);
+  }
+  SECTION("a proof that is long") {
+    v1::Hello proof;
+    proof.mutable_proof()->set_key(std::string(1000, 'k'));
+    guest->say(wire::FrameType::hello, proof);
+    error = wire::name(wire::WireError::not_expected);
+  }
+  SECTION("nothing") {
+    farm.link.stop();
+    farm.pass(farm.limits.hello_timeout_ns + kMillisecond);
+    CHECK(farm.door_counters.silent == 1);
+    error = "no proof in time";
+  }
+  farm.network.run();
+  CHECK(guest->closed == 1);
+  CHECK(farm.at_door.last_words == error);
+  CHECK(farm.at_door.ready == 0);
+}
+
+TEST_CASE("a proof or nonce of a wrong length is refused and counted") {
+  const auto key = keyed(security::make_farm_key("k"));
+  KeyedFarm keys(key, key);
+  Farm& farm = keys.farm;
+  auto guest = stranger(farm);
+  v1::Hello hello = hello_with(key->make_nonce());
+  v1::Hello proof;
+  proof.mutable_proof()->set_key("k");
+  SECTION("nonce") { hello.set_nonce("short"); }
+  SECTION("proof") { proof.mutable_proof()->set_mac("short"); }
+  SECTION("none") {}
+  guest->say(wire::FrameType::hello, hello);
+  guest->say(wire::FrameType::hello, proof);
+  farm.network.run();
+  CHECK(guest->closed == 1);
+  CHECK(farm.door_counters.refused_auth == 1);
+}
+
+TEST_CASE("the node is asked about a peer only when that has proved itself") {
+  const auto key = keyed(security::make_farm_key("k"));
+  KeyedFarm keys(key, keyed(security::make_farm_key("k")));
+  Farm& farm = keys.farm;
+  farm.at_door.unwanted = "dcm-1";
+  farm.pass();
+  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("the proof of 'dcm-1' is wrong"));
+  CHECK(farm.door_counters.refused_hello == 0);
+}
+
+}  // namespace weir::messages
