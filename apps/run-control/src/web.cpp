@@ -20,23 +20,11 @@ constexpr std::size_t kWishesMax = 16;
 constexpr std::chrono::seconds kAnswerPatience{5};
 constexpr double kNsPerSecond = 1e9;
 
-page::FarmState farm_state(const std::string& state) {
-  for (const auto one : {page::FarmState::idle, page::FarmState::standby, page::FarmState::ready,
-                         page::FarmState::running, page::FarmState::paused}) {
-    if (page::name(one) == state) return one;
-  }
-  return page::FarmState::error;
-}
-
-std::vector<page::CommandKind> commands_of(const v1::FarmView& view) {
-  std::vector<page::CommandKind> commands;
-  const auto state = control::state_of(view.state());
-  for (const auto kind : {page::CommandKind::init, page::CommandKind::configure, page::CommandKind::start,
-                          page::CommandKind::pause, page::CommandKind::resume, page::CommandKind::stop,
-                          page::CommandKind::reset}) {
-    const auto command = control::command_of(page::name(kind));
-    const bool busy = !view.under_way().empty() && kind != page::CommandKind::reset;
-    if (state && command && !busy && control::after(*state, *command)) commands.push_back(kind);
+std::vector<control::Command> commands_of(const v1::FarmView& view, control::State state) {
+  if (!view.under_way().empty()) return {control::Command::reset};
+  std::vector<control::Command> commands;
+  for (const control::Transition& one : control::transitions()) {
+    if (one.from == state && one.command != control::Command::off) commands.push_back(one.command);
   }
   return commands;
 }
@@ -72,13 +60,13 @@ page::RunEntry page_run(const v1::FarmView::Run& run) {
 page::Farm page_farm(const v1::FarmView& view, const v1::RunSummary* last) {
   page::Farm farm;
   farm.name = view.farm();
-  farm.state = farm_state(view.state());
+  farm.state = control::state_of(view.state()).value_or(control::State::error);
   if (!view.reason().empty()) farm.reasons.push_back(view.reason());
   if (!view.under_way().empty()) farm.reasons.push_back(view.under_way() + " is under way");
   farm.run = view.run();
   farm.now_utc_ns = view.utc_ns();
   farm.run_begin_utc_ns = view.run_begin_utc_ns();
-  farm.commands = commands_of(view);
+  farm.commands = commands_of(view, farm.state);
   for (const auto& node : view.nodes()) farm.members.push_back(page_member(node));
   if (last != nullptr) farm.ledger = page::ledger_lines(*last);
   for (int i = view.runs_size(); i-- > 0;) farm.runs.push_back(page_run(view.runs(i)));
@@ -110,7 +98,7 @@ Web::Web(const ports::Endpoint& listen, std::string token) {
 
 page::CommandAnswer Web::ask(const page::Command& command) {
   Wish wish;
-  wish.request.set_command(page::name(command.kind));
+  wish.request.set_command(std::string(control::name(command.kind)));
   for (const auto& [key, value] : command.parameters) {
     if (key == "run" && !value.empty()) wish.request.set_run(static_cast<std::uint32_t>(std::stoul(value)));
     if (key == "slices" && !value.empty()) wish.request.add_sets("run.slices=" + value);
@@ -132,7 +120,7 @@ page::CommandAnswer Web::ask(const page::Command& command) {
     return {false, "run control does not answer: look at its log"};
   }
   const std::string error = answer.get();
-  return {error.empty(), error.empty() ? std::string(page::name(command.kind)) + " is under way" : error};
+  return {error.empty(), error.empty() ? std::string(control::name(command.kind)) + " is under way" : error};
 }
 
 void Web::answer(const std::function<std::string(const v1::Request&)>& carry_out) {

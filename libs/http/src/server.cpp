@@ -282,8 +282,8 @@ void Server::Impl::Session::watch_listener() {
 
 void Server::Impl::Session::push(const Piece& piece) {
   if (queued_bytes_ + piece->size() > server_.limits_.event_queue_bytes_max) {
-    server_.count([](Counters& counters) { ++counters.event_clients_dropped; });
-    return close();
+    close();
+    return server_.count([](Counters& counters) { ++counters.event_clients_dropped; });
   }
   queue_.push_back(piece);
   queued_bytes_ += piece->size();

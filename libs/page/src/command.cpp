@@ -27,8 +27,10 @@ ParsedCommand parse_command(const std::string& body, const std::string& peer) {
   ParsedCommand parsed;
   parsed.command.peer = peer;
   const json::value* name = object->if_contains("command");
-  const auto kind = name != nullptr && name->is_string() ? command_kind(as_text(*name)) : std::nullopt;
-  if (!kind) return {{}, "\"command\" is one of init, configure, start, pause, continue, stop, reset"};
+  const auto kind = name != nullptr && name->is_string() ? control::command_of(as_text(*name)) : std::nullopt;
+  // Processes are not ended from a browser.
+  if (!kind || *kind == control::Command::off)
+    return {{}, "\"command\" is one of init, configure, start, pause, continue, stop, reset"};
   parsed.command.kind = *kind;
   for (const auto& member : *object) {
     if (member.key() != "command" && member.key() != "parameters")

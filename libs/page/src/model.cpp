@@ -107,7 +107,7 @@ json::object log_object(const LogRing::Entry& entry) {
   return {{"number", entry.number},
           {"t", milliseconds(entry.line.utc_ns)},
           {"process", entry.line.process},
-          {"level", name(entry.line.level)},
+          {"level", std::string(name(entry.line.level))},
           {"text", entry.line.text}};
 }
 
@@ -185,7 +185,7 @@ Model::Point Model::make_point() const {
 std::string Model::state_json(bool can_command) const {
   json::object out;
   out["farm"] = text(farm_.name);
-  out["state"] = name(farm_.state);
+  out["state"] = json::string(control::name(farm_.state));
   json::array why;
   for (const std::string& reason : farm_.reasons) why.push_back(text(reason));
   out["reasons"] = std::move(why);
@@ -195,7 +195,7 @@ std::string Model::state_json(bool can_command) const {
       farm_.run_begin_utc_ns == 0 ? json::value(nullptr) : json::value(milliseconds(farm_.run_begin_utc_ns));
   out["can_command"] = can_command;
   json::array commands;
-  for (const CommandKind kind : farm_.commands) commands.push_back(name(kind));
+  for (const control::Command kind : farm_.commands) commands.push_back(json::string(control::name(kind)));
   out["commands"] = std::move(commands);
   out["counts"] = counts_json(farm_);
   const v1::Report* supervisor = supervisor_report(farm_);

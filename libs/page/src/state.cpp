@@ -1,33 +1,23 @@
 #include <weir/page/state.hpp>
 #include <weir/v1/control.pb.h>
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace weir::page {
 namespace {
 
-constexpr std::array<const char*, 6> kStates = {"idle", "standby", "ready", "running", "paused", "error"};
-constexpr std::array<const char*, 7> kCommands = {"init",     "configure", "start", "pause",
-                                                  "continue", "stop",      "reset"};
-constexpr std::array<const char*, 5> kLevels = {"trace", "debug", "info", "warning", "error"};
-
-template <class Enum, std::size_t Size>
-std::optional<Enum> find(const std::array<const char*, Size>& names, const std::string& text) {
-  for (std::size_t i = 0; i < Size; ++i) {
-    if (text == names[i]) return static_cast<Enum>(i);
-  }
-  return std::nullopt;
-}
+constexpr std::array<std::string_view, 5> kLevels = {"trace", "debug", "info", "warning", "error"};
 
 }  // namespace
 
-const char* name(FarmState state) { return kStates[static_cast<std::size_t>(state)]; }
-const char* name(CommandKind kind) { return kCommands[static_cast<std::size_t>(kind)]; }
-const char* name(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
-std::optional<CommandKind> command_kind(const std::string& text) {
-  return find<CommandKind>(kCommands, text);
+std::string_view name(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
+std::optional<LogLevel> log_level(std::string_view text) {
+  const auto found = std::find(kLevels.begin(), kLevels.end(), text);
+  if (found == kLevels.end()) return std::nullopt;
+  return static_cast<LogLevel>(found - kLevels.begin());
 }
-std::optional<LogLevel> log_level(const std::string& text) { return find<LogLevel>(kLevels, text); }
 
 RunEntry run_entry(const v1::RunSummary& summary) {
   const auto& counters = summary.counters();

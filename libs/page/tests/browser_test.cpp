@@ -35,7 +35,7 @@ struct Served {
     page.update(farm.farm());
     for (const LogLine& line : farm.logged()) page.log(line);
   }
-  [[nodiscard]] FarmState state() {
+  [[nodiscard]] control::State state() {
     const std::lock_guard lock(mutex);
     return farm.farm().state;
   }
@@ -128,21 +128,21 @@ TEST_CASE("an operator commands the farm by keyboard alone, and stopping is aske
   REQUIRE(tab_to(browser, "#token"));
   browser.type("sesame");
   browser.press("Enter");
-  CHECK(browser.eventually(count(".command:not(:disabled)") + " === 2"));
+  CHECK(browser.eventually(count(".command:not(:disabled)") + " === 3"));
   browser.value("document.activeElement.blur()");
   REQUIRE(tab_to(browser, ".command.pause"));
   browser.press("Enter");
   CHECK(browser.eventually(text_of("#answer") + " === 'pause is under way'"));
-  CHECK(served.state() == FarmState::paused);
+  CHECK(served.state() == control::State::paused);
   served.step();
   CHECK(browser.eventually(text_of("#farm-state") + " === 'paused'"));
   REQUIRE(tab_to(browser, ".command.stop"));
   browser.press("Enter");
   CHECK(browser.value(text_of(".command.stop")) == "really stop?");
-  CHECK(served.state() == FarmState::paused);
+  CHECK(served.state() == control::State::paused);
   browser.press("Enter");
   CHECK(browser.eventually(text_of("#answer") + " === 'stop is under way'"));
-  CHECK(served.state() == FarmState::ready);
+  CHECK(served.state() == control::State::ready);
   served.step();
   CHECK(browser.eventually(count("#run-table tbody tr") + " === 5"));
   CHECK(browser.errors().empty());
@@ -160,7 +160,7 @@ TEST_CASE("a wrong token is refused, forgotten, and nothing happens to the farm"
   browser.value("document.querySelector('.command.pause').click()");
   CHECK(browser.eventually(text_of("#answer") + ".startsWith('Refused: ')"));
   CHECK(browser.eventually(count(".command:disabled") + " === 7"));
-  CHECK(served.state() == FarmState::running);
+  CHECK(served.state() == control::State::running);
 }
 
 TEST_CASE("arrows walk a group of processes, Enter shows one, Escape goes back to it") {

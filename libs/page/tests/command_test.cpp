@@ -2,24 +2,26 @@
 
 #include "weir_catch.hpp"
 
+using namespace weir;
 using namespace weir::page;
 
 TEST_CASE("a command has its kind and its parameters as texts") {
   const auto parsed = parse_command(
       R"({"command": "start", "parameters": {"run": 5, "note": "first", "dry": true}})", "10.0.0.1");
   REQUIRE(parsed.error == "");
-  CHECK(parsed.command.kind == CommandKind::start);
+  CHECK(parsed.command.kind == control::Command::start);
   CHECK(parsed.command.peer == "10.0.0.1");
   CHECK(parsed.command.parameters ==
         std::map<std::string, std::string>{{"run", "5"}, {"note", "first"}, {"dry", "true"}});
-  CHECK(parse_command(R"({"command": "continue"})", "").command.kind == CommandKind::resume);
+  CHECK(parse_command(R"({"command": "continue"})", "").command.kind == control::Command::go_on);
 }
 
 TEST_CASE("what is no command is refused with a sentence") {
-  for (const char* body : {"", "start", "[]", "{}", R"({"command": 5})", R"({"command": "launch"})",
-                           R"({"command": "start", "extra": 1})", R"({"command": "start", "parameters": []})",
-                           R"({"command": "start", "parameters": {"a": {}}})",
-                           R"({"command": "start", "parameters": {"a": null}})"}) {
+  for (const char* body :
+       {"", "start", "[]", "{}", R"({"command": 5})", R"({"command": "launch"})", R"({"command": "off"})",
+        R"({"command": "start", "extra": 1})", R"({"command": "start", "parameters": []})",
+        R"({"command": "start", "parameters": {"a": {}}})",
+        R"({"command": "start", "parameters": {"a": null}})"}) {
     INFO(body);
     CHECK(parse_command(body, "").error != "");
   }

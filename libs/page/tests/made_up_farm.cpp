@@ -29,7 +29,7 @@ MadeUpFarm::MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::
   farm_.name = "made-up";
   farm_.run = 41;
   farm_.now_utc_ns = kBeginUtcNs;
-  farm_.state = FarmState::ready;
+  farm_.state = control::State::ready;
   add_member("supervisor", "supervisor", "daq-00");
   for (unsigned i = 0; i < readouts; ++i)
     add_member("readout-" + std::to_string(i), "readout", "fe-" + std::to_string(i / 4));
@@ -72,7 +72,7 @@ void MadeUpFarm::say(LogLevel level, const std::string& process, const std::stri
 void MadeUpFarm::begin_run() {
   ++farm_.run;
   farm_.run_begin_utc_ns = farm_.now_utc_ns;
-  farm_.state = FarmState::running;
+  farm_.state = control::State::running;
   farm_.reasons.clear();
   for (Counts& counts : counts_) counts = {};
   for (Member& member : farm_.members) member.state = "running", member.reason.clear();
@@ -85,69 +85,37 @@ void MadeUpFarm::end_run(const std::string& reason) {
   farm_.runs.push_back({farm_.run, farm_.run_begin_utc_ns, farm_.now_utc_ns - farm_.run_begin_utc_ns,
                         whole(supervisor.slices), stored, whole(supervisor.slices) - stored, 0, true, false,
                         reason});
-  farm_.state = FarmState::ready;
+  farm_.state = control::State::ready;
   farm_.run_begin_utc_ns = 0;
   for (Member& member : farm_.members) member.state = "ready", member.reason.clear();
   set_commands();
 }
 
 void MadeUpFarm::set_commands() {
-  using enum CommandKind;
-  switch (farm_.state) {
-    case FarmState::idle:
-      farm_.commands = {init};
-      break;
-    case FarmState::standby:
-      farm_.commands = {configure, reset};
-      break;
-    case FarmState::ready:
-      farm_.commands = {configure, start, reset};
-      break;
-    case FarmState::running:
-      farm_.commands = {pause, stop};
-      break;
-    case FarmState::paused:
-      farm_.commands = {resume, stop};
-      break;
-    case FarmState::error:
-      farm_.commands = {reset};
-      break;
+  farm_.commands.clear();
+  for (const control::Transition& transition : control::transitions()) {
+    if (transition.from == farm_.state && transition.command != control::Command::off)
+      farm_.commands.push_back(transition.command);
   }
 }
 
 CommandAnswer MadeUpFarm::command(const Command& command) {
-  if (std::find(farm_.commands.begin(), farm_.commands.end(), command.kind) == farm_.commands.end())
-    return {false,
-            std::string("the farm is ") + name(farm_.state) + ": it cannot " + name(command.kind) + " now"};
-  const auto to = [&](FarmState state) {
-    farm_.state = state;
-    for (Member& member : farm_.members) member.state = name(state);
-    set_commands();
-  };
-  switch (command.kind) {
-    case CommandKind::init:
-      to(FarmState::standby);
-      break;
-    case CommandKind::configure:
-      to(FarmState::ready);
-      break;
-    case CommandKind::start:
-      begin_run();
-      break;
-    case CommandKind::pause:
-      to(FarmState::paused);
-      break;
-    case CommandKind::resume:
-      to(FarmState::running);
-      break;
-    case CommandKind::stop:
-      end_run("stopped by the operator");
-      break;
-    case CommandKind::reset:
-      to(FarmState::idle);
-      break;
+  const std::string wanted(control::name(command.kind));
+  const auto to = control::after(farm_.state, command.kind);
+  if (!to) {
+    const std::string state(control::name(farm_.state));
+    return {false, "the farm is " + state + ": it cannot " + wanted + " now"};
   }
-  return {true, std::string(name(command.kind)) + " is under way"};
+  if (command.kind == control::Command::start) {
+    begin_run();
+  } else if (command.kind == control::Command::stop) {
+    end_run("stopped by the operator");
+  } else {
+    farm_.state = *to;
+    for (Member& member : farm_.members) member.state = control::name(*to);
+    set_commands();
+  }
+  return {true, wanted + " is under way"};
 }
 
 void MadeUpFarm::step() {
@@ -157,10 +125,10 @@ void MadeUpFarm::step() {
   for (std::size_t i = 0; i < farm_.members.size(); ++i) {
     Member& member = farm_.members[i];
     member.heartbeat_age_s = 0.1 + 0.8 * static_cast<double>(random_() % 100) / 100;
-    if (farm_.state == FarmState::running && member.state != "dead") count(i);
+    if (farm_.state == control::State::running && member.state != "dead") count(i);
     if (member.state != "dead") make_report(i);
   }
-  if (farm_.state != FarmState::running) return;
+  if (farm_.state != control::State::running) return;
   // One DCM dies now and then, and comes back; a readout is throttled for a while.
   Member& dcm = farm_.members[farm_.members.size() - 2];
   if (seconds_ % 30 == 12) {

@@ -106,10 +106,10 @@ TEST_CASE("the state says what the farm is, and text from processes cannot break
   Model model({});
   Farm farm;
   farm.name = "lab";
-  farm.state = FarmState::error;
+  farm.state = control::State::error;
   farm.reasons = {"dcm-0: \"</script>\xff\""};
   farm.run = 12;
-  farm.commands = {CommandKind::reset};
+  farm.commands = {control::Command::reset};
   farm.ledger = {{"a = b", "1", "2", false, ""}};
   model.update(farm);
   const auto state = state_of(model);

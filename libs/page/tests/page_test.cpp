@@ -80,7 +80,7 @@ TEST_CASE("state, history, runs and logs are JSON") {
 TEST_CASE("who has the token commands, and run control's refusal is passed on") {
   Served served;
   CHECK(served.command(R"({"command": "pause"})", "sesame").status == 202);
-  CHECK(served.farm.farm().state == FarmState::paused);
+  CHECK(served.farm.farm().state == control::State::paused);
   const auto refused = served.command(R"({"command": "init"})", "sesame");
   CHECK(refused.status == 409);
   CHECK_THAT(refused.body, ContainsSubstring("the farm is paused"));
@@ -95,7 +95,7 @@ TEST_CASE("without the token nothing is commanded, and guessing is shut out") {
   CHECK(served.command(R"({"command": "stop"})", "").status == 401);
   for (int i = 0; i < 4; ++i) CHECK(served.command(R"({"command": "stop"})", "guess").status == 401);
   CHECK(served.command(R"({"command": "stop"})", "sesame").status == 429);
-  CHECK(served.farm.farm().state == FarmState::running);
+  CHECK(served.farm.farm().state == control::State::running);
   CHECK(served.page.counters().commands_unauthorised == 5);
   CHECK(served.page.counters().commands_rate_limited == 1);
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <weir/base/time.hpp>
+#include <weir/control/states.hpp>
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weir::v1 {
@@ -16,14 +18,6 @@ class RunSummary;
 
 // What the page shows. Plain data, which run control fills anew each second.
 namespace weir::page {
-
-enum class FarmState : std::uint8_t { idle, standby, ready, running, paused, error };
-[[nodiscard]] const char* name(FarmState state);
-
-// What an operator can ask for.
-enum class CommandKind : std::uint8_t { init, configure, start, pause, resume, stop, reset };
-[[nodiscard]] const char* name(CommandKind kind);  // `resume` is called "continue"
-[[nodiscard]] std::optional<CommandKind> command_kind(const std::string& text);
 
 struct Member {
   std::string name;        // of the process, as the plan names it
@@ -63,20 +57,20 @@ struct RunEntry {
 
 struct Farm {
   std::string name;
-  FarmState state = FarmState::idle;
-  std::vector<std::string> reasons;   // why it is in that state, what is missing, what was refused; sentences
-  std::uint32_t run = 0;              // the one that is on, else the last one; 0: none yet
-  UtcNs now_utc_ns = 0;               // the moment of this state
-  UtcNs run_begin_utc_ns = 0;         // 0: none is on
-  std::vector<CommandKind> commands;  // what can be asked for now
-  std::vector<Member> members;        // in the plan's order
-  std::vector<LedgerLine> ledger;     // of the last run that ended; empty: none
-  std::vector<RunEntry> runs;         // the latest last
+  control::State state = control::State::idle;
+  std::vector<std::string> reasons;  // why it is in that state, what is missing, what was refused; sentences
+  std::uint32_t run = 0;             // the one that is on, else the last one; 0: none yet
+  UtcNs now_utc_ns = 0;              // the moment of this state
+  UtcNs run_begin_utc_ns = 0;        // 0: none is on
+  std::vector<control::Command> commands;  // what can be asked for now
+  std::vector<Member> members;             // in the plan's order
+  std::vector<LedgerLine> ledger;          // of the last run that ended; empty: none
+  std::vector<RunEntry> runs;              // the latest last
 };
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warning, error };
-[[nodiscard]] const char* name(LogLevel level);
-[[nodiscard]] std::optional<LogLevel> log_level(const std::string& text);
+[[nodiscard]] std::string_view name(LogLevel level);
+[[nodiscard]] std::optional<LogLevel> log_level(std::string_view text);
 
 struct LogLine {
   UtcNs utc_ns = 0;
@@ -86,7 +80,7 @@ struct LogLine {
 };
 
 struct Command {
-  CommandKind kind = CommandKind::init;
+  control::Command kind = control::Command::init;  // never `off`
   std::map<std::string, std::string>
       parameters;    // start: run, slices, duration_s; configure: set (key=value lines)
   std::string peer;  // address of who asked
