@@ -37,6 +37,7 @@ class BusLink final : public ReportSink {
   void answer(const v1::Answer& answer);
   // Said again with each heartbeat until run control has it.
   void run_over(v1::RunOver over);
+  [[nodiscard]] bool all_told() const { return !over_; }
   void leave(const std::string& reason);
 
   void take(const v1::Report& report) override;

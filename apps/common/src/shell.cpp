@@ -73,7 +73,10 @@ void Shell::turn(TimeNs now_ns) {
   orders_.clear();
   bus_.tick(state(), now_ns, orders_);
   for (const v1::Order& order : orders_) carry_out(order);
-  if (!quits_.empty() && !node_) done_ = true;
+  if (quits_.empty() || node_) return;
+  // Run control should hear of the last run's end.
+  if (quit_until_ns_ == 0) quit_until_ns_ = now_ns + kFlushMax;
+  done_ = done_ || bus_.all_told() || now_ns >= quit_until_ns_;
 }
 
 v1::MemberState Shell::state() const {

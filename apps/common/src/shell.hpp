@@ -70,6 +70,7 @@ class Shell final : public ReportSink, public RunWatcher {
   std::vector<v1::Order> orders_;
   int failures_ = 0;   // in a row, of one run
   std::string quits_;  // why the process ends
+  TimeNs quit_until_ns_ = 0;
   bool done_ = false;
 };
 

@@ -14,6 +14,7 @@
 namespace {
 
 constexpr weir::DurationNs kTurn = 20 * weir::kMillisecond;
+constexpr int kLastTurns = 25;
 
 std::atomic<int> signalled = 0;
 void on_signal(int signal) { signalled = signal; }
@@ -26,6 +27,8 @@ int run(weir::run_control::RunControlSettings settings) {
   if (!control.page().empty()) std::printf("page %s\n", control.page().c_str());
   std::fflush(stdout);
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
+  // Who said `off` hears that it is done.
+  for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
   // The farm does not need it: a run that is on goes on.
   spdlog::info("ends {}", signalled != 0 ? "signalled" : "off");
   return 0;
@@ -40,7 +43,9 @@ int main(int argc, char** argv) {
   CLI::App app("weir-run-control: leads a farm's processes from run to run");
   app.add_option("--farm", settings.farm_file, "farm file")->required();
   app.add_option("--set", settings.sets, "key=value: overrides a key of the farm file");
-  app.add_option("--listen", settings.listen, "HOST:PORT of the bus, instead of control.listen");
+  app.add_option("--listen", settings.listen, "HOST:PORT of the bus, instead of control.listen")->take_last();
+  app.add_option("--page", settings.page, "HOST:PORT of the farm's page, instead of control.page")
+      ->take_last();
   app.add_option("--log-level", log_level, "trace, debug, info, warning or error");
   app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
   try {

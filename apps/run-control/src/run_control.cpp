@@ -142,7 +142,8 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   hub->observe("log.");
   machine.emplace(members_of(plan, file.control()), deadlines_of(file.control()));
   processes.resize(machine->members().size());
-  if (const std::string& page = file.control().page(); !page.empty()) {
+  if (const std::string& page = settings.page.empty() ? file.control().page() : settings.page;
+      !page.empty()) {
     web.emplace(node::parse_endpoint(page), page_token(out + "/page-token"));
   }
   if (memory->goal().empty()) return;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -100,7 +101,14 @@ page::CommandAnswer Web::ask(const page::Command& command) {
   Wish wish;
   wish.request.set_command(std::string(control::name(command.kind)));
   for (const auto& [key, value] : command.parameters) {
-    if (key == "run" && !value.empty()) wish.request.set_run(static_cast<std::uint32_t>(std::stoul(value)));
+    if (key == "run" && !value.empty()) {
+      std::uint32_t run = 0;
+      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), run);
+      if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) {
+        return {false, "'" + value + "' is not a run number"};
+      }
+      wish.request.set_run(run);
+    }
     if (key == "slices" && !value.empty()) wish.request.add_sets("run.slices=" + value);
     if (key == "duration_s" && !value.empty()) wish.request.add_sets("run.duration_s=" + value);
     if (key == "set") {

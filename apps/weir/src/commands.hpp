@@ -18,6 +18,7 @@ void add_emit(CLI::App& app, int& status);
 void add_keys(CLI::App& app, int& status);
 void add_lab(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
+void add_up(CLI::App& app, int& status);
 void add_version(CLI::App& app, int& status);
 
 }  // namespace weir::commands

@@ -210,6 +210,7 @@ void add_ctl(CLI::App& app, int& status) {
   ctl->add_option("--as", options->role, "operator, or observer")
       ->check(CLI::IsMember({"operator", "observer"}));
   ctl->add_option("--timeout", options->timeout_s, "seconds to wait for an answer")
+      ->take_last()
       ->check(CLI::Range(0.1, 3600.0));
   ctl->add_flag("--json", options->json, "answers as JSON, for scripts");
   ctl->add_flag("--no-wait", options->no_wait, "do not wait for the end of a transition");

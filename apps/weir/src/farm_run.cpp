@@ -116,7 +116,7 @@ std::string FarmRun::log_file(const Node& node) const {
 void FarmRun::start(Node& node) {
   ChildSettings child;
   child.program = settings_.program_folder + "/" + program_of(node.plan->role);
-  child.arguments = {"--farm", settings_.farm_file, "--name", node.plan->name};
+  child.arguments = {"--farm", settings_.farm_file, "--name", node.plan->name, "--alone"};
   if (node.plan->role != config::Role::supervisor) {
     child.arguments.insert(child.arguments.end(),
                            {"--supervisor", fmt::format("{}:{}", supervisor_at_.host, supervisor_at_.port)});

@@ -17,6 +17,7 @@ struct RunControlSettings {
   std::string farm_file;
   std::vector<std::string> sets;  // key=value, before those of `configure`
   std::string listen;             // host:port; empty: control.listen
+  std::string page;               // host:port; empty: control.page
 };
 
 // Run control of one farm: the bus' hub, the farm's mind, what it remembers, the records of its runs. One

@@ -1,0 +1,197 @@
+// Farms whose processes live on under run control.
+#include "controlled_farm.hpp"
+#include "weir_catch.hpp"
+
+#include <boost/json/parse.hpp>
+
+#include <cstdlib>
+#include <fstream>
+
+using namespace weir::system_test;
+
+namespace {
+
+const std::vector<std::string> kNodes = {"supervisor", "writer-0", "readout-0",
+                                         "readout-1",  "dcm-0",    "dcm-1"};
+
+constexpr const char* kIdleFarm = "trigger: {mode: rate, rate_hz: 1}\nreadout: {count: 2}\ndcm: {count: 2}\n";
+constexpr const char* kBusyFarm =
+    "trigger: {mode: rate, rate_hz: 500}\nreadout: {count: 2}\ndcm: {count: 2}\n";
+
+// How many times; a long test is asked for by the environment.
+int times(const char* variable, int usual) {
+  const char* asked = std::getenv(variable);
+  return asked == nullptr ? usual : std::atoi(asked);
+}
+
+std::int64_t count(const boost::json::value& record, const char* key) {
+  return record.at(key).to_number<std::int64_t>();
+}
+
+// Nothing was lost, and nobody noticed anything.
+void check_untouched(const boost::json::value& record) {
+  CHECK(record.at("ledger_balanced").as_bool());
+  CHECK(record.at("faults").as_array().empty());
+  CHECK(record.at("discarded").as_object().empty());
+  CHECK(record.at("fragments").at("missing").as_object().empty());
+  CHECK(count(record, "stored") == count(record, "triggered"));
+  CHECK(count(record, "triggered") > 0);
+}
+
+}  // namespace
+
+TEST_CASE("runs follow each other without a restart, and leave nothing behind") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, kIdleFarm, kNodes);
+  auto& changing = const_cast<ControlledFarm&>(farm);
+  farm.make_ready();
+  const auto cycle = [&] {
+    farm.must({"start"});
+    farm.must({"stop"});
+  };
+  for (int i = 0; i < 5; ++i) cycle();  // what is made once, is made
+  std::map<std::string, Holdings> before;
+  for (const std::string& name : kNodes) before[name] = holdings_of(changing.node(name).pid());
+  const Holdings control = holdings_of(changing.run_control().pid());
+  const int cycles = times("WEIR_CONTROL_CYCLES", 20);
+  for (int i = 0; i < cycles; ++i) cycle();
+  for (const std::string& name : kNodes) {
+    const Holdings after = holdings_of(changing.node(name).pid());
+    INFO(name << " before " << before[name].rss_kb << " kB, after " << after.rss_kb << " kB");
+    CHECK(after.descriptors <= before[name].descriptors + 1);
+    CHECK(after.threads <= before[name].threads);
+    CHECK(after.rss_kb < before[name].rss_kb + 8192);
+  }
+  const Holdings after = holdings_of(changing.run_control().pid());
+  CHECK(after.descriptors <= control.descriptors + 2);  // of the command that has just ended
+  CHECK(after.threads == control.threads);
+  CHECK(after.rss_kb < control.rss_kb + 8192);
+  std::ifstream history(farm.out() + "/runs.jsonl");
+  int runs = 0;
+  for (std::string line; std::getline(history, line); ++runs) {
+    CHECK(boost::json::parse(line).at("balanced").as_bool());
+  }
+  CHECK(runs == cycles + 5);
+}
+
+TEST_CASE("killing run control in a run, and bringing it back, touches not one slice") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, kBusyFarm, kNodes);
+  farm.make_ready();
+  farm.must({"start"});
+  for (int i = 0; i < times("WEIR_CONTROL_KILLS", 2); ++i) {
+    farm.kill_run_control();
+    CHECK(farm.ctl({"--timeout", "0.5", "status"}).status == 3);
+    farm.start_run_control();
+    REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(20)));
+    CHECK(farm.state() == "running");
+  }
+  farm.must({"stop"});
+  CHECK(farm.state() == "ready");
+  check_untouched(farm.record(1));
+}
+
+TEST_CASE("a process that dies in a run is led back into it, the supervisor too") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, kBusyFarm, kNodes);
+  farm.make_ready();
+  farm.must({"start"});
+  for (const std::string name : {"dcm-0", "supervisor", "writer-0", "readout-0"}) {
+    farm.kill_node(name);
+    REQUIRE(wait_until([&] { return farm.state_of(name) == "gone"; }, Seconds(20)));
+    farm.start_node(name);
+    INFO(name << "\n" << farm.logs());
+    REQUIRE(wait_until([&] { return farm.state_of(name) == "running"; }, Seconds(20)));
+  }
+  farm.must({"stop"});
+  const boost::json::value record = farm.record(1);
+  CHECK(record.at("ledger_balanced").as_bool());
+  CHECK(count(record, "stored") > 0);
+}
+
+TEST_CASE("processes leave a run and come back to it, as often as one likes") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, kBusyFarm, kNodes);
+  farm.make_ready();
+  farm.must({"start"});
+  const int cycles = times("WEIR_CONTROL_CYCLES", 6);
+  Holdings before;
+  for (int i = 0; i < cycles; ++i) {
+    if (i == 2) before = holdings_of(farm.node("supervisor").pid());
+    const std::string name = i % 2 == 0 ? "dcm-1" : "readout-1";
+    farm.must({"remove", name});
+    INFO(name << "\n" << farm.logs());
+    REQUIRE(wait_until([&] { return farm.state_of(name) == "ready"; }, Seconds(20)));
+    farm.must({"add", name});
+    REQUIRE(wait_until([&] { return farm.state_of(name) == "running"; }, Seconds(20)));
+  }
+  const Holdings after = holdings_of(farm.node("supervisor").pid());
+  CHECK(after.descriptors <= before.descriptors + 2);
+  CHECK(after.threads == before.threads);
+  CHECK(after.rss_kb < before.rss_kb + 16'384);
+  farm.must({"stop"});
+  const boost::json::value record = farm.record(1);
+  CHECK(record.at("ledger_balanced").as_bool());
+  CHECK(record.at("discarded").as_object().empty());
+}
+
+TEST_CASE("a farm begins without a process that is not there, and takes it in when it comes") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, kBusyFarm, {"supervisor", "writer-0", "readout-0", "readout-1", "dcm-0"},
+                      ", init_s: 2, transient: [dcm-1]");
+  farm.make_ready();
+  farm.must({"start"});
+  CHECK(farm.state() == "running");
+  farm.start_node("dcm-1");
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(20)));
+  farm.must({"stop"});
+  check_untouched(farm.record(1));
+}
+
+TEST_CASE("a run of so many slices ends by itself, and a paused one makes none") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, kBusyFarm, kNodes);
+  farm.make_ready();
+  farm.must({"start", "--slices", "200"});
+  farm.must({"pause"});
+  CHECK(farm.state() == "paused");
+  farm.must({"continue"});
+  REQUIRE(wait_until([&] { return farm.state() == "ready"; }, Seconds(30)));
+  CHECK(count(farm.record(1), "triggered") == 200);
+}
+
+TEST_CASE("what has no place is refused with a sentence, and a wrong setting changes nothing") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, kIdleFarm, kNodes);
+  const CommandEnd early = farm.ctl({"start"});
+  CHECK(early.status == 1);
+  CHECK(early.err.find("the farm is idle, where start has no place: it takes init, reset, off") !=
+        std::string::npos);
+  farm.must({"init"});
+  const CommandEnd wrong = farm.ctl({"configure", "--set", "dcm.creditz=3"});
+  CHECK(wrong.status == 1);
+  CHECK(wrong.err.find("creditz") != std::string::npos);
+  CHECK(farm.ctl({"configure", "--set", "dcm.count=3"}).status == 1);
+  farm.must({"configure", "--set", "dcm.credits=3"});
+  CHECK(farm.state() == "ready");
+  CHECK(farm.ctl({"remove", "dcm-9"}).err.find("no process 'dcm-9'") != std::string::npos);
+  farm.must({"off"});
+}
+
+TEST_CASE("with keys an operator commands, an observer looks, and who has none gets no answer") {
+  const TemporaryFolder folder;
+  const std::string keys = folder / "keys";
+  REQUIRE(run_command(folder, "weir", {"keys", "new", keys}).status == 0);
+  const ControlledFarm farm(folder, kIdleFarm, kNodes, ", keys: " + keys);
+  farm.make_ready();
+  CHECK(farm.ctl({"--as", "observer", "status"}).status == 0);
+  const CommandEnd refused = farm.ctl({"--as", "observer", "start"});
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("may look and not command") != std::string::npos);
+  const CommandEnd stranger = run_command(
+      folder, "weir",
+      {"ctl", "--connect", "127.0.0.1:" + std::to_string(farm.port()), "--timeout", "1", "status"});
+  CHECK(stranger.status == 3);
+  farm.must({"start"});
+  farm.must({"stop"});
+}

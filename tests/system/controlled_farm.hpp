@@ -1,0 +1,62 @@
+#pragma once
+
+#include "process.hpp"
+
+#include <boost/json/value.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::system_test {
+
+// A farm under run control: every process is a child of the test. `yaml` is the farm file without `control`
+// and run.out.
+class ControlledFarm {
+ public:
+  ControlledFarm(const TemporaryFolder& folder, const std::string& yaml,
+                 const std::vector<std::string>& nodes, const std::string& control = {});
+
+  void start_run_control();
+  void start_node(const std::string& name);
+  void kill_run_control();
+  void kill_node(const std::string& name);
+  [[nodiscard]] Process& node(const std::string& name) { return *nodes_.at(name); }
+  [[nodiscard]] Process& run_control() { return *run_control_; }
+
+  // `weir ctl` with these words.
+  [[nodiscard]] CommandEnd ctl(const std::vector<std::string>& words) const;
+  // The same; throws when it does not end well, which fails the test.
+  void must(const std::vector<std::string>& words) const;
+  [[nodiscard]] boost::json::value status() const;
+  [[nodiscard]] std::string state() const;
+  [[nodiscard]] std::string state_of(const std::string& node) const;
+  // init, configure.
+  void make_ready() const;
+  // Of a run that is over, as its end record says.
+  [[nodiscard]] boost::json::value record(std::uint32_t run) const;
+  [[nodiscard]] std::string logs() const;
+  [[nodiscard]] const std::string& farm_file() const { return farm_file_; }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::string out() const { return folder_ / "run"; }
+
+ private:
+  const TemporaryFolder& folder_;
+  std::uint16_t port_ = 0;
+  std::string farm_file_;
+  std::unique_ptr<Process> run_control_;
+  std::map<std::string, std::unique_ptr<Process>> nodes_;
+  int starts_ = 0;
+};
+
+// What a process holds.
+struct Holdings {
+  std::size_t descriptors = 0;
+  std::size_t threads = 0;
+  std::size_t rss_kb = 0;
+};
+[[nodiscard]] Holdings holdings_of(pid_t pid);
+
+}  // namespace weir::system_test
