@@ -119,6 +119,30 @@ TEST_CASE("a stranger who knocks a thousand times is counted each time and fills
   }
 }
 
+TEST_CASE("a farm over TLS stores what it stores without, and who does not speak it stays outside") {
+  const TemporaryFolder folder;
+  const Key key(folder);
+  std::vector<std::string> settings = steady(key);
+  settings.insert(settings.end(), {"--set", "security.tls=true", "--set", "source.size_bytes=20000"});
+  FarmRun run(folder, config_file("event-building.yaml"), settings);
+  REQUIRE(run.wait_for_data(1'000'000));
+  for (const std::string& door : kDoors) {
+    INFO(door);
+    WireClient plain(run.port_of(door), role_at(door), "dcm-0", kFarm);
+    CHECK(plain.raw().closed_by_peer(Seconds(10)));
+    const RawClient silent(run.port_of(door));
+    CHECK(silent.closed_by_peer(Seconds(10)));
+    CHECK(run.wait_for_log(door, "no TLS connection: both sides need security.tls and the same key"));
+  }
+  const std::uint64_t before = run.data_bytes();
+  REQUIRE(run.wait_for_data(before + 1'000'000));
+  const FarmEnd end = stop(run);
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count_all("discarded") == 0);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}
+
 TEST_CASE("a process that would be reached from other machines does not start without a key") {
   const TemporaryFolder folder;
   const std::vector<std::string> exposed{

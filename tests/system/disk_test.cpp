@@ -28,8 +28,8 @@ TEST_CASE("a full disk holds the run up, and when there is room again everything
   disk.fill(37);
   FarmRun run(folder, config_file("event-building.yaml"), settings({"supervisor.in_flight_max=300"}));
   FarmWatcher watcher(run.port_of("supervisor"), "event-building");
-  REQUIRE(watcher.wait_for_state("writer-0", "blocked: no_space", Seconds(30)));
-  REQUIRE(watcher.wait_for_state("supervisor", "throttled: writer_no_space", Seconds(30)));
+  REQUIRE(watcher.wait_for_state("writer-0", "blocked: WRITER_DISK_FULL writer-0", Seconds(30)));
+  REQUIRE(watcher.wait_for_state("supervisor", "throttled: WRITER_DISK_FULL writer-0", Seconds(30)));
   REQUIRE(watcher.wait_for_counter("supervisor", "vetoed.throttled", 10, Seconds(30)));
   disk.make_room();
   REQUIRE(run.wait_for_log("writer-0", "resumed"));

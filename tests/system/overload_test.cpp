@@ -174,8 +174,8 @@ TEST_CASE("more data than the disk takes is held back with its reason, and store
   arguments.insert(arguments.end(), {"--slices", std::to_string(kSlices)});
   FarmRun run(folder, config_file("event-building.yaml"), arguments);
   FarmWatcher watcher(run.port_of("supervisor"), "event-building");
-  REQUIRE(watcher.wait_for_state("writer-0", "blocked: no_space", Seconds(30)));
-  REQUIRE(watcher.wait_for_state("supervisor", "throttled: writer_no_space", Seconds(30)));
+  REQUIRE(watcher.wait_for_state("writer-0", "blocked: WRITER_DISK_FULL writer-0", Seconds(30)));
+  REQUIRE(watcher.wait_for_state("supervisor", "throttled: WRITER_DISK_FULL writer-0", Seconds(30)));
   // So many triggers come in vain while it is full.
   REQUIRE(watcher.wait_for_counter("supervisor", "vetoed.throttled", 3000, Seconds(30)));
   disk.make_room();
@@ -184,7 +184,7 @@ TEST_CASE("more data than the disk takes is held back with its reason, and store
   CHECK(end.summary.count("stored") == kSlices);
   CHECK(end.summary.count_all("discarded") == 0);
   CHECK(end.summary.count("vetoed.throttled") >= 3000);
-  CHECK(end.summary.count("throttled_ms.writer_no_space") >= 900);  // at 3000 triggers a second
+  CHECK(end.summary.count("throttled_ms.WRITER_DISK_FULL") >= 900);  // at 3000 triggers a second
   CHECK_THAT(end.out, Catch::ContainsSubstring("s by writer_no_space"));
   CHECK(end.summary.count("offered") == kSlices + end.summary.count_all("vetoed"));
   check_memory(end, bounds);

@@ -13,6 +13,8 @@
 namespace weir::node {
 namespace {
 
+constexpr std::string_view kTlsPurpose = "weir 1 tls";
+
 [[noreturn]] void fail(const config::Problems& problems) {
   throw std::runtime_error(config::to_text(problems));
 }
@@ -29,6 +31,22 @@ messages::Role role_of(config::Role role) {
       return messages::Role::writer;
   }
   return messages::Role::unknown;
+}
+
+security::FarmKeys farm_keys(const v1::Farm& farm) {
+  auto keys = security::read_farm_keys(farm.security().key_file());
+  if (!keys) throw std::runtime_error("security.key_file: " + keys.error());
+  return std::move(*keys);
+}
+
+std::vector<transport::TlsKey> tls_keys(const v1::Farm& farm) {
+  std::vector<transport::TlsKey> keys;
+  if (!farm.security().tls()) return keys;
+  if (farm.security().key_file().empty())
+    throw std::runtime_error("security.key_file: needed by security.tls: make keys with `weir keys new`");
+  for (const security::FarmKey& key : farm_keys(farm).keys)
+    keys.push_back({key.name, security::derived_secret(key, kTlsPurpose)});
+  return keys;
 }
 
 // Not from the plan alone: the command line can have it listen elsewhere.
@@ -74,11 +92,8 @@ std::string exposed_at(const Setup& setup) {
 }
 
 std::shared_ptr<const ports::Authenticator> make_authenticator(const v1::Farm& farm) {
-  const std::string& file = farm.security().key_file();
-  if (file.empty()) return nullptr;
-  auto keys = security::read_farm_keys(file);
-  if (!keys) throw std::runtime_error("security.key_file: " + keys.error());
-  return std::make_shared<security::FarmAuthenticator>(std::move(*keys));
+  if (farm.security().key_file().empty()) return nullptr;
+  return std::make_shared<security::FarmAuthenticator>(farm_keys(farm));
 }
 
 ports::Endpoint parse_endpoint(const std::string& text) {
@@ -96,7 +111,7 @@ ports::Endpoint parse_endpoint(const std::string& text) {
 transport::SocketPolicy socket_policy(const v1::Farm& farm) {
   const auto& network = farm.network();
   return {network.congestion_control(), network.no_delay(), static_cast<int>(network.send_buffer_bytes()),
-          static_cast<int>(network.receive_buffer_bytes())};
+          static_cast<int>(network.receive_buffer_bytes()), tls_keys(farm)};
 }
 
 Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,

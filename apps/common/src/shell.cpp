@@ -31,7 +31,8 @@ Shell::Shell(const CommandLine& line, messages::Role role, const MakeNode& make,
       make_(make),
       loop_(socket_policy(setup.farm)),
       bus_(control, bus_keys(setup.farm),
-           {setup.farm.farm(), setup.self.name, farm_digest(line.farm_file), endpoint_of(metrics), setup.identity.incarnation},
+           {setup.farm.farm(), setup.self.name, farm_digest(line.farm_file), endpoint_of(metrics),
+            setup.identity.incarnation},
            [this] { loop_.wake(); }),
       metrics_(metrics),
       name_(setup.self.name) {
@@ -206,6 +207,10 @@ std::string Shell::start(const v1::Order& order) {
   telemetry::set_log_run(order.run());
   if (metrics_ != nullptr) metrics_->set_run(setup_->run);
   try {
+    for (const std::string& one : order.sets()) {
+      const auto problems = config::apply_override(setup_->farm, one);
+      if (!problems.empty()) throw std::runtime_error(config::to_text(problems));
+    }
     if (role_ != messages::Role::supervisor) {
       setup_->supervisor = parse_endpoint(order.supervisor());
     } else if (!order.listen().empty()) {

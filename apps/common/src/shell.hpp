@@ -17,13 +17,15 @@ namespace weir::node {
 // of its own, which leaves nothing behind for the next.
 class Shell final : public ReportSink, public RunWatcher {
  public:
-  // `setup`: of the farm file, as it is at the start. `metrics` outlives the shell. Throws std::runtime_error.
+  // `setup`: of the farm file, as it is at the start. `metrics` outlives the shell. Throws
+  // std::runtime_error.
   Shell(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
         const ports::Endpoint& control, MetricsExport* metrics);
   ~Shell() override;
 
   // Until `off` or a signal. The exit status.
   int run();
+
  private:
   void take(const v1::Report& report) override;
   void on_listening(const std::string& endpoint) override { listens_at_ = endpoint; }

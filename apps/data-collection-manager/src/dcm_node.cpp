@@ -315,6 +315,7 @@ void DcmNode::decide(Work& work, v1::Verdict verdict, const char* failure) {
 }
 
 void DcmNode::report_decisions() {
+  accepts_held_back_ = accepts_held_back_ && !decided_.empty();
   if (decided_.empty() || !supervisor_.ready()) return;
   const std::uint64_t accepted_max = pool_.bytes_total() / kAcceptedShare;
   v1::Control message;
@@ -342,6 +343,7 @@ void DcmNode::report_decisions() {
     decide.add_verdict(work->verdict);
     work->decided = true;
   }
+  accepts_held_back_ = !held_back.empty();
   decided_ = std::move(held_back);
   if (decide.slice_size() > 0) supervisor_.send(message);
 }

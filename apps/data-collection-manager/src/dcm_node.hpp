@@ -121,6 +121,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void drop_silent_readouts();
   void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes);
   void write_trace() const;
+  [[nodiscard]] std::string state() const;
   void send_requests();
   void load_filter();
 
@@ -162,6 +163,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   bool run_begun_ = false;
   bool ending_ = false;
   bool units_stopped_ = false;
+  bool accepts_held_back_ = false;  // decisions, until writers have taken some
   TimeNs end_deadline_ns_ = 0;
   bool signalled_ = false;
 };

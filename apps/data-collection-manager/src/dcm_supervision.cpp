@@ -1,5 +1,6 @@
 // The DCM's side of its conversation with the supervisor.
 #include "dcm_node.hpp"
+#include <weir/assignment/reasons.hpp>
 #include <weir/node/absences.hpp>
 #include <weir/node/report.hpp>
 
@@ -14,6 +15,11 @@ namespace weir::dcm {
 namespace {
 
 constexpr DurationNs kEndPatience = 2 * kSecond;
+// Most credits are with the filter; nearly all of the memory is in use.
+constexpr std::size_t kMost = 3;
+constexpr std::size_t kMostParts = 4;
+constexpr std::size_t kFull = 7;
+constexpr std::size_t kFullParts = 8;
 constexpr DurationNs kTraceFrom = kSecond;  // a run has started up by then
 
 // An entry of a column that may be left out when it is all zero.
@@ -201,6 +207,26 @@ void DcmNode::on_signal(std::string_view signal_name) {
   signalled_ = true;
 }
 
+// What keeps its credits from coming back, where something does.
+std::string DcmNode::state() const {
+  using assignment::Reason;
+  if (ending_) return "ending";
+  if (!run_begun_) return "ready";
+  const std::size_t with_filter = jobs_.size() + units_->in_flight();
+  const bool filter_waits = with_filter > setup_.farm.dcm().processing_units() &&
+                            kMostParts * with_filter >= kMost * setup_.identity.credits;
+  Reason reason = Reason::none;
+  if (accepts_held_back_) {
+    reason = Reason::writer_too_slow;
+  } else if (filter_waits) {
+    reason = Reason::filter_too_slow;
+  } else if (kFullParts * pool_.bytes_used() >= kFull * pool_.bytes_total()) {
+    reason = Reason::dcm_buffer_full;
+  }
+  if (reason == Reason::none) return "running";
+  return assignment::blocked_state(assignment::name(reason), setup_.identity.name);
+}
+
 v1::Report DcmNode::make_report(bool final) {
   if (final && run_begun_ && units_->in_flight() == 0 && !units_stopped_) {
     units_->end_run();
@@ -268,7 +294,7 @@ v1::Report DcmNode::make_report(bool final) {
   }
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
-  report.set_state(ending_ ? "ending" : run_begun_ ? "running" : "ready");
+  report.set_state(state());
   (*report.mutable_notes())["filter"] = plugin_->name() + " " + plugin_->version();
   return report;
 }

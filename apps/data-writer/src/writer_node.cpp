@@ -140,21 +140,30 @@ Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& sett
 // What was acknowledged over an earlier connection may not have arrived: it is said again, for every slice
 // that is not known to be settled. The supervisor answers with what became of each copy.
 void WriterNode::on_supervisor_ready() {
-  throttle_sent_ = false;
+  throttle_.forget();
   acknowledged_.clear();
   for (const storage::StoredSlice& copy : store_.unsettled_on_disk()) {
     acknowledged_.push_back({copy.slice, copy.attempt, copy.epoch});
   }
 }
 
+assignment::Reason WriterNode::reason() const {
+  if (blocked_.empty())
+    return disk_watch_.stalled() > 0 ? assignment::Reason::writer_disk_stalls
+                                     : assignment::Reason::writer_buffer;
+  if (blocked_ == ports::name(ports::DiskError::no_space)) return assignment::Reason::writer_disk_full;
+  if (blocked_ == ports::name(ports::DiskError::not_writable))
+    return assignment::Reason::writer_disk_not_writable;
+  return assignment::Reason::writer_disk_error;
+}
+
 void WriterNode::tell_throttle() {
-  const bool now = !blocked_.empty();
-  if (now == throttle_sent_ || !supervisor_.ready()) return;
-  throttle_sent_ = now;
-  v1::Control message;
-  message.mutable_throttle()->set_on(now);
-  message.mutable_throttle()->set_reason("writer_" + (now ? blocked_ : "resumed"));
-  supervisor_.send(message);
+  if (!supervisor_.ready()) return;
+  // Not what is granted: a DCM may never send that.
+  const double level =
+      static_cast<double>(store_.bytes_queued()) / static_cast<double>(grants_.bound_bytes());
+  const auto message = throttle_.look(!blocked_.empty(), reason(), std::min(level, 1.0));
+  if (message) supervisor_.send(*message);
 }
 
 // Who comes back while the others end has copies of which it must hear first: what is listed as live in the
@@ -235,9 +244,10 @@ v1::Report WriterNode::make_report(bool final) {
 }
 
 std::string WriterNode::state() const {
-  if (!blocked_.empty()) return "blocked: " + blocked_;
-  const DurationNs stalled = disk_watch_.stalled();
-  return stalled == 0 ? "running" : "the disk stalls since " + std::to_string(stalled / kSecond) + " s";
+  const bool stalls = blocked_.empty() && disk_watch_.stalled() > 0;
+  if (blocked_.empty() && !stalls) return "running";
+  const std::string state = assignment::blocked_state(assignment::name(reason()), identity_.name);
+  return stalls ? state + " for " + std::to_string(disk_watch_.stalled() / kSecond) + " s" : state;
 }
 
 // ---- DCMs

@@ -3,6 +3,7 @@
 #include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
+#include <weir/node/throttle_teller.hpp>
 #include <weir/storage/disk_watch.hpp>
 #include <weir/storage/grant_book.hpp>
 #include <weir/storage/run_store.hpp>
@@ -49,6 +50,7 @@ class WriterNode final : public node::Node,
   v1::Report make_report(bool final) override;
   void on_supervisor_ready() override;
   void tell_throttle();
+  [[nodiscard]] assignment::Reason reason() const;
   void give_up_closing();
   [[nodiscard]] std::string state() const;
 
@@ -94,7 +96,7 @@ class WriterNode final : public node::Node,
   storage::DiskWatch disk_watch_;
   TimeNs close_until_ns_ = 0;  // the run is over: so long the disk may refuse
   std::string unclosed_;       // why a file stays a .part
-  bool throttle_sent_ = false;
+  node::ThrottleTeller throttle_;
   std::string failure_;
   bool run_begun_ = false;
   bool ended_without_run_ = false;

@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t kSlicesPerPass = 1024;
 // Connections of one DCM: the one it has, and those that it lost and that nobody has noticed yet.
 constexpr std::ptrdiff_t kConnectionsOfDcmMax = 4;
+// Shares of a buffer's limit.
+constexpr double kStopAt = 0.95;
+constexpr double kGoOnBelow = 0.85;
 // Up to here header and payload are written as one piece.
 constexpr std::size_t kInlineMax = 512;
 
@@ -22,6 +25,9 @@ source::BufferLimits limits(const v1::Farm& farm) {
   source::BufferLimits limits;
   limits.bytes_max = farm.readout().buffer_bytes();
   limits.slices_max = farm.readout().buffer_slices();
+  // The supervisor lowers the rate before: this is for what it could not.
+  limits.throttle_high = kStopAt;
+  limits.throttle_low = kGoOnBelow;
   limits.parked_max = farm.readout().parked_max();
   limits.early_bytes_max = farm.source().early_bytes();
   limits.early_slices_max = farm.source().early_slices();
@@ -114,14 +120,21 @@ void ReadoutNode::make_announced() {
   (void)buffer_.make_some(kSlicesPerPass, *this);
 }
 
+assignment::Reason ReadoutNode::fullest() const {
+  switch (buffer_.fullest()) {
+    case source::Throttle::slices:
+      return assignment::Reason::readout_buffer_slices;
+    case source::Throttle::announced:
+      return assignment::Reason::readout_backlog;
+    default:
+      return assignment::Reason::readout_buffer_bytes;
+  }
+}
+
 void ReadoutNode::tell_throttle() {
-  const source::Throttle now = buffer_.throttle();
-  if (now == throttle_sent_ || !supervisor_.ready()) return;
-  throttle_sent_ = now;
-  v1::Control message;
-  message.mutable_throttle()->set_on(now != source::Throttle::none);
-  message.mutable_throttle()->set_reason("readout_buffer_" + std::string(source::name(now)));
-  supervisor_.send(message);
+  if (!supervisor_.ready()) return;
+  const bool on = buffer_.throttle() != source::Throttle::none;
+  if (const auto message = throttle_.look(on, fullest(), buffer_.level())) supervisor_.send(*message);
 }
 
 // ---- supervisor
@@ -256,10 +269,10 @@ v1::Report ReadoutNode::make_report(bool final) {
   gauges["buffer_bytes_used"] = static_cast<double>(buffer.bytes_held + buffer.bytes_early);
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
-  const source::Throttle throttle = buffer_.throttle();
-  report.set_state(throttle == source::Throttle::none
+  gauges["buffer_level"] = buffer_.level();
+  report.set_state(buffer_.throttle() == source::Throttle::none
                        ? "running"
-                       : "throttled: readout_buffer_" + std::string(source::name(throttle)));
+                       : assignment::throttled_state(assignment::name(fullest()), identity_.name));
   return report;
 }
 

@@ -6,6 +6,7 @@
 #include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
+#include <weir/node/throttle_teller.hpp>
 #include <weir/readout/node.hpp>
 #include <weir/source/fragment_buffer.hpp>
 #include <weir/wire/batch.hpp>
@@ -44,9 +45,10 @@ class ReadoutNode final : public node::Node,
   void on_end_run() override;
   bool run_ended() const override { return ended_; }
   v1::Report make_report(bool final) override;
-  void on_supervisor_ready() override { throttle_sent_ = source::Throttle::none; }
+  void on_supervisor_ready() override { throttle_.forget(); }
   void make_announced();
   void tell_throttle();
+  [[nodiscard]] assignment::Reason fullest() const;
 
   // DCMs
   std::string check_hello(const messages::PeerInfo& info) override;
@@ -97,7 +99,7 @@ class ReadoutNode final : public node::Node,
   std::vector<source::Trigger> triggers_;
   std::vector<source::Trigger> fresh_;  // of the announcement at hand
   std::vector<SliceId> cleared_;
-  source::Throttle throttle_sent_ = source::Throttle::none;
+  node::ThrottleTeller throttle_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;  // by tag
   node::RefusalLog refusals_;
   std::uint64_t held_back_ = 0;  // times that a slow peer's requests were left in the socket

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "history.hpp"
+#include "web.hpp"
 #include <weir/control/farm_machine.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/security/keys.hpp>
@@ -52,6 +53,7 @@ struct RunControl::Core final : bus::HubHandler {
   // requests
   [[nodiscard]] std::string carry_out(const v1::Request& request);
   [[nodiscard]] std::string transition(control::Command command, const v1::Request& request);
+  [[nodiscard]] std::string check_run_sets(const std::vector<std::string>& wanted) const;
   [[nodiscard]] std::string set(const v1::Request& request);
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool out);
   [[nodiscard]] std::string log_level(const v1::Request& request);
@@ -77,7 +79,8 @@ struct RunControl::Core final : bus::HubHandler {
   control::Actions actions;
   std::vector<Process> processes;  // as the machine's members
   std::map<std::string, std::size_t> by_client;
-  std::string supervisor;  // where the run's supervisor listens
+  std::vector<std::string> run_sets;  // of `start`, for its run
+  std::string supervisor;             // where the run's supervisor listens
   std::optional<History> history;
   std::optional<v1::RunSummary> last_summary;
   std::deque<v1::FarmView::Line> events;  // newest last
@@ -86,6 +89,9 @@ struct RunControl::Core final : bus::HubHandler {
   std::uint64_t tells = 0;
   std::uint64_t refused_joins = 0;
   std::uint32_t last_over = 0;  // the last run whose end was told
+  UtcNs run_begin_utc = 0;      // 0: none is on
+  std::optional<Web> web;
+  TimeNs next_show_ns = 0;
   TimeNs now_ns = 0;
 };
 

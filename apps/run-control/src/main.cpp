@@ -23,6 +23,7 @@ int run(weir::run_control::RunControlSettings settings) {
   // For whoever started this process and has to know the ports.
   std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
               control.hub().subscribe_port());
+  if (!control.page().empty()) std::printf("page %s\n", control.page().c_str());
   std::fflush(stdout);
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
   // The farm does not need it: a run that is on goes on.

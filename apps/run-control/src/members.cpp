@@ -169,6 +169,11 @@ void RunControl::Core::on_published(std::string_view tag, ConstBytes payload) {
     if (report.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
       processes[*member].report = std::move(report);
     }
+  } else if (tag.starts_with("log.") && web) {
+    v1::FarmView::Line line;
+    if (line.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+      web->log(machine->members()[*member].plan.name, line);
+    }
   }
 }
 

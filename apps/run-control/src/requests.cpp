@@ -40,6 +40,20 @@ std::string RunControl::Core::carry_out(const v1::Request& request) {
          "set, log-level";
 }
 
+// What `start` may say of its run without a new `configure`.
+std::string RunControl::Core::check_run_sets(const std::vector<std::string>& wanted) const {
+  v1::Farm trial = farm;
+  for (const std::string& one : wanted) {
+    const std::string key = one.substr(0, one.find('='));
+    if (key != "run.slices" && key != "run.duration_s") {
+      return key + ": start takes run.slices and run.duration_s; everything else is set with `configure`";
+    }
+    if (const auto problems = config::apply_override(trial, one); !problems.empty())
+      return config::to_text(problems);
+  }
+  return {};
+}
+
 std::string RunControl::Core::transition(control::Command command, const v1::Request& request) {
   RunNumber run(request.run());
   if (command == control::Command::configure) {
@@ -49,7 +63,9 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
     digest = node::farm_digest(settings.farm_file);
     if (const std::string error = load(sets); !error.empty()) return error;
   }
+  const std::vector<std::string> for_run(request.sets().begin(), request.sets().end());
   if (command == control::Command::start) {
+    if (const std::string error = check_run_sets(for_run); !error.empty()) return error;
     if (run.value == 0) {
       const std::uint32_t last = std::max(machine->run().value, history->highest());
       run = run::free_run_number(RunNumber(std::max(last + 1, farm.run().number())), run::file_names_in(out));
@@ -60,6 +76,8 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
   const auto done = machine->command(command, run, request.reason(), now_ns, actions);
   if (!done) return done.error();
   if (command == control::Command::start) {
+    run_begin_utc = utc_now();
+    run_sets = for_run;
     if (const std::string error = begin_record(run); !error.empty()) note(control::Level::error, error);
   }
   return {};
@@ -68,6 +86,7 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
 std::string RunControl::Core::begin_record(RunNumber run) {
   v1::Farm of_run = farm;
   of_run.mutable_run()->set_number(run.value);
+  for (const std::string& one : run_sets) (void)config::apply_override(of_run, one);  // checked
   const run::RecordPaths paths = run::record_paths(out, run);
   const auto located = [](const std::string& name, const auto& search_path) {
     std::vector<std::string> folders(search_path.begin(), search_path.end());

@@ -16,6 +16,8 @@
 namespace weir::run_control {
 namespace {
 
+constexpr DurationNs kShowInterval = kSecond;
+
 DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
 
 control::Kind kind_of(config::Role role) {
@@ -140,10 +142,14 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   hub->observe("log.");
   machine.emplace(members_of(plan, file.control()), deadlines_of(file.control()));
   processes.resize(machine->members().size());
+  if (const std::string& page = file.control().page(); !page.empty()) {
+    web.emplace(node::parse_endpoint(page), page_token(out + "/page-token"));
+  }
   if (memory->goal().empty()) return;
   kept = *memory;
   machine->recall(remembered(*memory), now_ns);
   sets.assign(memory->sets().begin(), memory->sets().end());
+  run_sets.assign(memory->run_sets().begin(), memory->run_sets().end());
   supervisor = memory->supervisor();
   if (const std::string problems = load(sets); !problems.empty()) {
     note(control::Level::error, "what was set before does not fit the farm file any more: " + problems);
@@ -178,8 +184,15 @@ void RunControl::Core::turn(DurationNs wait) {
   hub->poll(wait, *this);
   now_ns = monotonic_now();
   machine->tick(now_ns, actions);
+  if (web) {
+    web->answer([this](const v1::Request& wish) { return carry_out(wish); });
+  }
   carry_out_actions();
   keep_memory();
+  if (web && now_ns >= next_show_ns) {
+    next_show_ns = now_ns + kShowInterval;
+    web->show(view(), last_summary ? &*last_summary : nullptr);
+  }
 }
 
 void RunControl::Core::carry_out_actions() {
@@ -203,6 +216,7 @@ void RunControl::Core::send_order(const control::Order& order) {
     for (const std::string& one : sets) sent.add_sets(one);
   }
   if (order.command == control::Command::start) {
+    for (const std::string& one : run_sets) sent.add_sets(one);
     if (member.plan.kind == control::Kind::supervisor) {
       // Of a run that was on: its nodes look for it where it was.
       if (kept && kept->run() == order.run.value) sent.set_listen(supervisor);
@@ -226,6 +240,7 @@ void RunControl::Core::note(control::Level level, const std::string& text) {
   if (level == control::Level::warning) spdlog::warn("{}", text);
   if (level == control::Level::error) spdlog::error("{}", text);
   const std::string bytes = line.SerializeAsString();
+  if (web) web->log("run-control", line);
   hub->publish("log.run-control", {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
 }
 
@@ -238,6 +253,7 @@ void RunControl::Core::keep_memory() {
   memory.set_run_open(now.run_open);
   for (const std::string& one : now.excluded) memory.add_excluded(one);
   for (const std::string& one : sets) memory.add_sets(one);
+  for (const std::string& one : run_sets) memory.add_run_sets(one);
   memory.set_supervisor(supervisor);
   if (kept && kept->SerializeAsString() == memory.SerializeAsString()) return;
   const std::string failure = write_memory(out + "/run-control.state", memory);
@@ -256,6 +272,9 @@ v1::FarmView RunControl::Core::view() {
   view.set_epoch(machine->epoch());
   for (const std::string& one : sets) view.add_sets(one);
   view.set_utc_ns(utc_now());
+  const bool is_on =
+      machine->state() == control::State::running || machine->state() == control::State::paused;
+  view.set_run_begin_utc_ns(is_on ? run_begin_utc : 0);
   for (std::size_t i = 0; i < processes.size(); ++i) add_node(i, *view.add_nodes());
   for (const auto& line : events) *view.add_events() = line;
   for (const auto& run : history->runs()) *view.add_runs() = run;
@@ -307,5 +326,10 @@ v1::Reply RunControl::request(const v1::Request& request) {
 v1::FarmView RunControl::view() { return core_->view(); }
 bool RunControl::finished() const { return core_->machine->all_gone(); }
 const bus::Hub& RunControl::hub() const { return *core_->hub; }
+std::string RunControl::page() const {
+  if (!core_->web) return {};
+  const ports::Endpoint& at = core_->web->endpoint();
+  return fmt::format("http://{}:{}/", at.host, at.port);
+}
 
 }  // namespace weir::run_control

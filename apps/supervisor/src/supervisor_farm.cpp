@@ -1,5 +1,6 @@
 // A farm that changes while it runs: what run control commands, and who is told of it.
 #include "supervisor_node.hpp"
+#include <weir/assignment/reasons.hpp>
 #include <weir/node/absences.hpp>
 
 #include <spdlog/spdlog.h>
@@ -51,12 +52,25 @@ void SupervisorNode::change_farm(const v1::Command& command) {
   }
 }
 
+const Member* SupervisorNode::member_of(assignment::NodeRef node) const {
+  const auto& members = roster_.members();
+  const auto found =
+      std::find_if(members.begin(), members.end(), [&](const Member& member) { return ref(member) == node; });
+  return found == members.end() ? nullptr : &*found;
+}
+
+std::string SupervisorNode::throttle_state() const {
+  const std::vector<assignment::HoldUp> held_up = machine_.throttled_by();
+  if (held_up.empty()) return "running";
+  const Member* member = held_up.front().node ? member_of(*held_up.front().node) : nullptr;
+  return assignment::throttled_state(held_up.front().reason,
+                                     member == nullptr ? setup_.self.name : member->name);
+}
+
 // It has nothing left: its final report is taken as at the end of a run.
 void SupervisorNode::let_go(assignment::NodeRef node) {
-  const auto is_it = [&](const Member& member) { return ref(member) == node; };
-  auto& members = roster_.members();
-  const auto found = std::find_if(members.begin(), members.end(), is_it);
-  if (found == members.end() || found->peer == nullptr) return;
+  const Member* found = member_of(node);
+  if (found == nullptr || found->peer == nullptr) return;
   spdlog::info("let go name={}", found->name);
   send_end(*found->peer);
 }
@@ -85,11 +99,8 @@ std::string SupervisorNode::absences_text() const {
   std::string text = first > 0 ? "(" + std::to_string(first) + " earlier) " : "";
   for (std::size_t i = first; i < ranges.size(); ++i) {
     const assignment::AbsenceRange& range = ranges[i];
-    const auto& members = roster_.members();
-    const auto member = std::find_if(members.begin(), members.end(), [&](const Member& one) {
-      return one.role == messages::Role::readout && one.index == range.readout;
-    });
-    if (member == members.end()) continue;
+    const Member* member = member_of({assignment::Role::readout, range.readout});
+    if (member == nullptr) continue;
     text += (i == first ? "" : "; ") + member->name + " from slice " + std::to_string(range.from.value);
     if (range.until != assignment::AbsenceRange::kOpen)
       text += " to " + std::to_string(range.until.value - 1);

@@ -89,7 +89,8 @@ void SupervisorNode::pass(TimeNs now_ns) {
   }
   if (state_ == State::running || state_ == State::draining) {
     machine_.tick(now(), actions_);
-    throttle_times_.look(machine_.throttled_by(), now_ns_);
+    const bool triggering = state_ == State::running;
+    throttle_times_.look(triggering ? machine_.throttled_by() : std::vector<assignment::HoldUp>(), now_ns_);
     write_shape();
     tell_destinations();
     tell_absences();
@@ -275,7 +276,7 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
       return {};
     case v1::Control::kThrottle:
       machine_.throttle(assignment_role(role), member->index, message.throttle().on(),
-                        message.throttle().reason());
+                        message.throttle().reason(), message.throttle().level());
       return {};
     case v1::Control::kDecide:
       if (role == messages::Role::dcm) return take_decisions(*member, message.decide());

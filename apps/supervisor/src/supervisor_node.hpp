@@ -85,6 +85,8 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void send_absences(messages::Peer& peer);
   [[nodiscard]] std::string state_of(const Member& member) const;
   [[nodiscard]] std::string absences_text() const;
+  [[nodiscard]] std::string throttle_state() const;
+  [[nodiscard]] const Member* member_of(assignment::NodeRef node) const;
   void tell_destinations();
   void send_destinations(messages::Peer& peer);
   void send_to(messages::Role role, const v1::Control& message);

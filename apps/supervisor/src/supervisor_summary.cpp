@@ -57,8 +57,9 @@ v1::Report SupervisorNode::make_report(bool final) {
   if (!machine_.absences().ranges().empty()) (*report.mutable_notes())["removed"] = absences_text();
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
-  const auto throttled = machine_.throttled_by();
-  report.set_state(throttled.empty() ? "running" : "throttled: " + throttled.front().reason);
+  if (throttle_times_.lost() > 0)
+    counters["lost_livetime_ms"] = static_cast<std::uint64_t>(throttle_times_.lost() / kMillisecond);
+  report.set_state(throttle_state());
   return report;
 }
 

@@ -39,6 +39,7 @@ void add_loopback(CLI::App& bench, int& status) {
       ->check(CLI::Range(1, 1000));
   command->add_option("--seconds", options->seconds, "length of a measurement")
       ->check(CLI::Range(0.1, 3600.0));
+  command->add_flag("--tls", options->tls, "measure the same farm over TLS, too, and compare");
   command
       ->add_option("--yardstick", options->yardstick,
                    "another ruler to run in turn, and compare the ceiling with")

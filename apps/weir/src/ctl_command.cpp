@@ -106,9 +106,9 @@ std::string state_of(const v1::FarmView::Node& node) {
   std::string state = node.live() ? node.state().state() : "gone";
   if (node.live() && node.inactive()) state += ", inactive";
   if (node.excluded()) state += ", removed";
-  if (node.live() && node.report().state() != "" && node.state().state() == "running") {
-    state = node.report().state() == "running" ? state : node.report().state();
-  }
+  // What a running node says holds it up: "throttled: WRITER_DISK_90_PERCENT writer-1".
+  if (state == "running" && node.report().state().find(": ") != std::string::npos)
+    state = node.report().state();
   if (!node.state().reason().empty()) state += ": " + node.state().reason();
   return state;
 }
@@ -230,6 +230,14 @@ void add_ctl(CLI::App& app, int& status) {
   start->add_option_function<std::uint32_t>(
       "run", [options](std::uint32_t run) { options->request.set_run(run); },
       "its number; without: the next one");
+  start->add_option_function<std::uint64_t>(
+      "--slices",
+      [options](std::uint64_t count) { options->sets.push_back(fmt::format("run.slices={}", count)); },
+      "ends the run after so many triggered slices");
+  start->add_option_function<double>(
+      "--duration",
+      [options](double seconds) { options->sets.push_back(fmt::format("run.duration_s={}", seconds)); },
+      "ends the run after so many seconds");
   add("pause", "no triggers until `continue`");
   add("continue", "triggers again");
   add("stop", "drains and ends the run")

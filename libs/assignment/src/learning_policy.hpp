@@ -8,21 +8,23 @@
 
 namespace weir::assignment {
 
-// Of each DCM the decision time is learned as a function of how many slices it had when it was given one: that has
-// in it how fast it is, on how many processing units, and what queues there. Nothing else is known or told.
+// Of each DCM the decision time is learned as a function of how many slices it had when it was given one:
+// that has in it how fast it is, on how many processing units, and what queues there. Nothing else is known
+// or told.
 //
-// The estimator: for each DCM and class of occupancy (0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...: two to a doubling from
-// 2 on) an exponentially weighted mean of measured decision times, weight 1/8 for the new one, as for a smoothed
-// round-trip time (Jacobson, "Congestion avoidance and control", 1988, appendix A). A slice is expected to take
+// The estimator: for each DCM and class of occupancy (0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...: two to a
+// doubling from 2 on) an exponentially weighted mean of measured decision times, weight 1/8 for the new one,
+// as for a smoothed round-trip time (Jacobson, "Congestion avoidance and control", 1988, appendix A). A slice
+// is expected to take
 //     the mean of its class, and no less than a DCM that has slices has been silent.
-// Decision times vary, and a mean of eight of them by a sixth or so: expectations within kAlike of the least are taken
-// for equal, and the DCM with the smallest share of its credits in use has the slice.
-// Of a class that is not known the next lower one is taken that is, in proportion to the slices, as of a single
-// processing unit; whether there are more shows when it is tried, once that looks best. A mean is forgotten when it was
-// not measured anew for kForgetTimes its own length (no less than kForgetMin, no more than kForgetMax or four times
-// its length), and a DCM without slices of which nothing is known is expected to take none: so one that was slow is
-// tried again, with one slice, and is found when it has become fast (optimism in the face of uncertainty, Lai and
-// Robbins 1985). The first measurement after that counts whole.
+// Decision times vary, and a mean of eight of them by a sixth or so: expectations within kAlike of the least
+// are taken for equal, and the DCM with the smallest share of its credits in use has the slice. Of a class
+// that is not known the next lower one is taken that is, in proportion to the slices, as of a single
+// processing unit; whether there are more shows when it is tried, once that looks best. A mean is forgotten
+// when it was not measured anew for kForgetTimes its own length (no less than kForgetMin, no more than
+// kForgetMax or four times its length), and a DCM without slices of which nothing is known is expected to
+// take none: so one that was slow is tried again, with one slice, and is found when it has become fast
+// (optimism in the face of uncertainty, Lai and Robbins 1985). The first measurement after that counts whole.
 class LearningPolicy final : public AssignmentPolicy {
  public:
   static constexpr double kAlike = 1.25;

@@ -1,6 +1,5 @@
-#include <weir/assignment/policy.hpp>
-
 #include "learning_policy.hpp"
+#include <weir/assignment/policy.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -69,8 +68,8 @@ class SchedulePolicy final : public AssignmentPolicy {
                                        weights_.begin() + static_cast<std::ptrdiff_t>(places));
     std::uint32_t divisor = 0;
     for (const std::uint32_t weight : weights) divisor = std::gcd(divisor, weight);
-    std::uint64_t rows = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) /
-                         std::max(divisor, 1U);
+    std::uint64_t rows =
+        std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) / std::max(divisor, 1U);
     const std::uint64_t shrink = std::max<std::uint64_t>(1, (rows + kRowsMax - 1) / kRowsMax);
     for (std::uint32_t& weight : weights)
       weight = std::max(1U, static_cast<std::uint32_t>(weight / std::max(divisor, 1U) / shrink));
@@ -139,15 +138,16 @@ Expected<std::unique_ptr<AssignmentPolicy>, Failure> make_policy(const PolicySet
   if (settings.name == "learning") return std::make_unique<LearningPolicy>();
   if (settings.name == "schedule-table") {
     if (std::find(settings.weights.begin(), settings.weights.end(), 0U) != settings.weights.end()) {
-      return Unexpected<Failure>(
-          Failure{AssignmentError::bad_setting, "assignment: a weight of the schedule table is 0; the least is 1"});
+      return Unexpected<Failure>(Failure{AssignmentError::bad_setting,
+                                         "assignment: a weight of the schedule table is 0; the least is 1"});
     }
     return std::make_unique<SchedulePolicy>(settings.weights);
   }
   std::string known;
   for (const std::string_view each : policy_names()) known += (known.empty() ? "" : ", ") + std::string(each);
-  return Unexpected<Failure>(Failure{AssignmentError::unknown_name, "assignment: unknown policy '" +
-                                                                        settings.name + "'; there are " + known});
+  return Unexpected<Failure>(
+      Failure{AssignmentError::unknown_name,
+              "assignment: unknown policy '" + settings.name + "'; there are " + known});
 }
 
 Expected<std::unique_ptr<AssignmentPolicy>, Failure> make_policy(std::string_view policy_name) {

@@ -35,17 +35,6 @@ bool SupervisorMachine::is_live(NodeRef node) const {
   return (node.role == Role::readout ? readouts_ : writers_).live(node.node);
 }
 
-bool SupervisorMachine::throttled() const {
-  const auto entries = throttles_.entries();
-  return std::any_of(entries.begin(), entries.end(), [this](const ThrottleBoard::Entry& entry) {
-    return takes_part(entry.role, entry.node) && (entry.role != Role::writer || !writers_.has_room());
-  });
-}
-
-std::span<const ThrottleBoard::Entry> SupervisorMachine::throttled_by() const {
-  return throttled() ? throttles_.entries() : std::span<const ThrottleBoard::Entry>();
-}
-
 void SupervisorMachine::expect_later(NodeRef node) {
   WEIR_ASSERT(!started_ && !is_live(node));
   if (node.role == Role::readout && !absences_.is_out(node.node)) absences_.leave(node.node, SliceId(0));

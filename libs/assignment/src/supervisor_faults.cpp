@@ -36,7 +36,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   out.drop(dcm);
   dcms_.leave(dcm);
   renew_destinations();
-  throttles_.set(Role::dcm, dcm, false, {});
+  throttles_.forget(Role::dcm, dcm);
   collect([dcm](const SliceEntry& entry) {
     return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
   });
@@ -61,7 +61,7 @@ void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnatio
 void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
   if (!readouts_.live(readout)) return;
   readouts_.leave(readout);
-  throttles_.set(Role::readout, readout, false, {});
+  throttles_.forget(Role::readout, readout);
   const bool in_peace = leaves_in_peace({Role::readout, readout});
   if (started_ && !drained() && !in_peace) {
     note_fault(FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0);
@@ -81,7 +81,7 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
   const bool run_goes_on = started_ && !drained();
   const bool in_peace = leaves_in_peace({Role::writer, writer});
   writers_.leave(writer);
-  throttles_.set(Role::writer, writer, false, {});
+  throttles_.forget(Role::writer, writer);
   collect([writer](const SliceEntry& entry) {
     return entry.state == SliceState::confirmed && entry.writer == writer;
   });
@@ -93,17 +93,6 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
   }
   if (run_goes_on && !in_peace)
     note_fault(FaultKind::left, Role::writer, writer, writers_.incarnation(writer), now, slices);
-}
-
-void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string_view reason) {
-  const bool known =
-      role == Role::dcm ? dcms_.live(node) : (role == Role::readout ? readouts_ : writers_).live(node);
-  if (!known) {
-    ++ledger_.strangers;
-    return;
-  }
-  throttles_.set(role, node, on, reason);
-  if (role == Role::writer) writers_.set_full(node, on);
 }
 
 void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {

@@ -17,6 +17,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       dcms_(settings.dcms),
       readouts_(settings.readouts),
       writers_(settings.writers),
+      gate_(settings.gate),
       next_slice_(settings.first_slice) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   WEIR_ASSERT(settings.attempts_max > 0);
@@ -43,6 +44,7 @@ void SupervisorMachine::request_stop(TimeNs now) {
 }
 
 void SupervisorMachine::tick(const Now& now, Actions& out) {
+  renew_level();
   expire(now.mono, out);
   make_triggers(now, out);
   assign_pending(now.mono, out);
@@ -56,7 +58,8 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
     const bool room = !paused_ && !throttled() && pending_.size() < settings_.pending_max &&
                       book_.live() < settings_.in_flight_max;
     const auto due = source_->next_due(now);
-    if (due && (room || !source_->waits_for_room())) by(*due);
+    const bool waits = source_->waits_for_room();
+    if (due && (room || !waits)) by(waits ? std::max(*due, gate_.opens_at(level(), now.mono)) : *due);
     if (settings_.duration_ns > 0 && !paused_) by(started_at_ + settings_.duration_ns + paused_ns(now.mono));
   }
   if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);

@@ -69,7 +69,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
 VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Actions& out) {
   if (triggers_done_) return VetoReason::draining;
   if (paused_) return VetoReason::paused;
-  if (throttled()) return VetoReason::throttled;
+  if (throttled() || !gate_.is_open(level(), now)) return VetoReason::throttled;
   if (trigger.slice.value_or(next_slice_) > kSliceIdMax) return VetoReason::bad_id;
   if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
   if (book_.live() >= settings_.in_flight_max) return VetoReason::in_flight;
@@ -82,6 +82,7 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
 
 bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   if (paused_ || throttled() || book_.live() >= settings_.in_flight_max) return false;
+  if (source_->waits_for_room() && !gate_.is_open(level(), now)) return false;
   if (const auto pushed_to = destinations_.of(slice)) {
     const DcmView& dcm = dcms_.views()[pushed_to->value];
     if (dcm.live && dcm.credits_free == 0 && takes_part(Role::dcm, *pushed_to)) return false;

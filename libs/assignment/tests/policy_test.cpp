@@ -11,7 +11,9 @@ namespace {
 
 constexpr TimeNs kNow = kSecond;
 
-DcmView dcm(std::uint32_t credits, std::uint32_t credits_free) { return {true, credits, credits_free, false}; }
+DcmView dcm(std::uint32_t credits, std::uint32_t credits_free) {
+  return {true, credits, credits_free, false};
+}
 const DcmView kGone{};
 const DcmView kClosed{true, 2, 0, true};
 
@@ -162,6 +164,7 @@ TEST_CASE("a new process is unknown") {
 
 TEST_CASE("an unknown policy is refused with the names of those there are") {
   CHECK(make_policy("random").error().message ==
-        "assignment: unknown policy 'random'; there are credits, static, schedule-table, least-loaded, learning");
+        "assignment: unknown policy 'random'; there are credits, static, schedule-table, least-loaded, "
+        "learning");
   for (const std::string_view each : policy_names()) CHECK(make_policy(each).value()->name() == each);
 }

@@ -7,30 +7,43 @@
 using namespace weir;
 using namespace weir::assignment;
 
+namespace {
+
+HoldUp by(std::string reason, double share = 1) { return {std::move(reason), std::nullopt, share}; }
+
+}  // namespace
+
 TEST_CASE("the time that triggers are held up is counted by reason, once for several nodes") {
   ThrottleTimes times;
-  using Entries = std::vector<ThrottleBoard::Entry>;
-  const Entries none;
-  const Entries disk{{Role::writer, NodeIndex(0), "writer_no_space"},
-                     {Role::writer, NodeIndex(1), "writer_no_space"}};
-  Entries both = disk;
-  both.push_back({Role::readout, NodeIndex(0), "readout_buffer_bytes"});
+  const std::vector<HoldUp> none;
+  const std::vector<HoldUp> disk{by("WRITER_DISK_FULL"), by("WRITER_DISK_FULL")};
+  std::vector<HoldUp> both = disk;
+  both.push_back(by("READOUT_BUFFER_BYTES"));
   times.look(none, 5 * kSecond);
   times.look(disk, 6 * kSecond);
   times.look(both, 8 * kSecond);
   times.look(none, 10 * kSecond);
   CHECK(times.by_reason().size() == 2);
-  CHECK(times.by_reason().at("writer_no_space") == 3 * kSecond);
-  CHECK(times.by_reason().at("readout_buffer_bytes") == 2 * kSecond);
+  CHECK(times.by_reason().at("WRITER_DISK_FULL") == 3 * kSecond);
+  CHECK(times.by_reason().at("READOUT_BUFFER_BYTES") == 2 * kSecond);
+  CHECK(times.lost() == 3 * kSecond);
+}
+
+TEST_CASE("where a share of the time is lost, that counts") {
+  ThrottleTimes times;
+  const std::vector<HoldUp> some{by("READOUT_BUFFER_BYTES", 0.25), by("READOUT_BUFFER_BYTES", 0.125)};
+  times.look(some, kSecond);
+  times.look(some, 5 * kSecond);
+  CHECK(times.by_reason().at("READOUT_BUFFER_BYTES") == kSecond);
+  CHECK(times.lost() == kSecond);
 }
 
 TEST_CASE("more reasons than there is room for count as other") {
   ThrottleTimes times;
-  std::vector<ThrottleBoard::Entry> entries;
-  for (std::uint16_t i = 0; i < 100; ++i)
-    entries.push_back({Role::readout, NodeIndex(i), "reason " + std::to_string(i)});
-  times.look(entries, kSecond);
-  times.look(entries, 3 * kSecond);
+  std::vector<HoldUp> many;
+  for (int i = 0; i < 100; ++i) many.push_back(by("reason " + std::to_string(i)));
+  times.look(many, kSecond);
+  times.look(many, 3 * kSecond);
   CHECK(times.by_reason().size() == ThrottleTimes::kReasonsMax + 1);
   CHECK(times.by_reason().at("other") == 2 * kSecond);
 }

@@ -71,6 +71,9 @@ class Validator {
   // Who listens where strangers get, without a key.
   void check_exposure(const FarmPlan& plan) {
     if (!farm_.security().key_file().empty()) return;
+    if (farm_.security().tls())
+      error(ProblemKind::missing_key, "security.key_file",
+            "needed by security.tls: make keys with `weir keys new`");
     std::string first;
     std::size_t others = 0;
     const auto look_at = [&](const std::string& who, const std::string& listen) {

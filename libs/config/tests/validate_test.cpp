@@ -102,6 +102,25 @@ TEST_CASE("limits that cannot hold together are errors") {
         "farm.yaml:3: trigger.slice_ms: 5000 is above 4294, the longest slice of source.kind 'hits'");
 }
 
+TEST_CASE("who listens outside loopback needs a key, or has to say that the farm is open") {
+  CHECK(errors("readout: {host: 127.0.0.2}\nwriter: {host: '::1'}\nsupervisor: {listen: 'localhost:0'}\n") ==
+        "");
+  CHECK(
+      errors("readout:\n  host: 10.0.0.1\n  count: 3\n") ==
+      "farm.yaml: security.key_file: needed, as readout-0 listens at 10.0.0.1:0 and 2 more like it, outside "
+      "this machine: make keys with `weir keys new`, or say security.mode=open where nobody else is on the "
+      "network");
+  CHECK_THAT(errors("trigger: {mode: network, listen: '0.0.0.0:7000'}\n"),
+             Catch::ContainsSubstring("as the supervisor's port for triggers listens at 0.0.0.0:7000"));
+  CHECK(errors("trigger: {listen: '0.0.0.0:7000'}\n") == "");  // nobody listens there in other modes
+  CHECK(errors("readout: {host: 10.0.0.1}\nsecurity: {key_file: farm.key}\n") == "");
+  CHECK(errors("readout: {host: 10.0.0.1}\nsecurity: {mode: open}\n") == "");
+  CHECK_THAT(warnings("readout: {host: 10.0.0.1}\nsecurity:\n  mode: open\n"),
+             Catch::ContainsSubstring("farm.yaml:3: security.mode: 'open': readout-0 listens at"));
+  CHECK(errors("security:\n  tls: true\n") ==
+        "farm.yaml:1: security.key_file: needed by security.tls: make keys with `weir keys new`");
+}
+
 TEST_CASE("limits that waste something are warnings") {
   CHECK(warnings("dcm:\n  credits: 2\n  processing_units: 4\n") ==
         "farm.yaml:2: dcm.credits: 2 is below dcm.processing_units, 4: some of them never work");

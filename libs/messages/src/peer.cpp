@@ -73,6 +73,8 @@ std::string_view sentence(ports::CloseReason reason) {
       return "protocol error";
     case ports::CloseReason::local:
       return "closed here";
+    case ports::CloseReason::not_trusted:
+      return "no TLS connection: both sides need security.tls and the same key";
   }
   return "closed";
 }
@@ -157,6 +159,10 @@ bool Peer::on_received(std::size_t bytes) {
 }
 
 void Peer::on_closed(ports::CloseReason reason) {
+  if (reason == ports::CloseReason::not_trusted) {
+    ++counters_.refused_auth;
+    refused_ = true;
+  }
   end(refused_by_peer_.empty() ? sentence(reason) : std::string_view(refused_by_peer_));
 }
 
@@ -356,7 +362,12 @@ Expected<ports::Endpoint, std::string> Door::open(ports::Network& network, const
 ports::StreamHandler* Door::on_accept(std::unique_ptr<ports::Stream> stream) {
   if (peers_.size() >= limits_.connections_max) {
     ++counters_.refused_full;
-    return nullptr;
+    // Who belongs here has said so long before others are through: strangers cannot keep a node out by
+    // waiting.
+    const auto oldest = std::find_if(peers_.begin(), peers_.end(),
+                                     [](const auto& peer) { return !peer->ready() && !peer->gone(); });
+    if (oldest == peers_.end()) return nullptr;
+    (*oldest)->drop("another one needs the place");
   }
   ++counters_.accepted;
   peers_.push_back(std::make_unique<Peer>(self_, handler_, limits_, counters_, now_ns_));

@@ -10,8 +10,9 @@
 #include <vector>
 
 // The input is what somebody says to a door. Its first byte chooses the beginning: with or without a good
-// hello. Then either bytes as they are, or frames, each as a type, a length in two bytes and a payload, whose
-// checksum is made good so that the fuzzer gets past it. The second byte bounds a receive.
+// hello, at a door with or without a key that nobody knows. Then either bytes as they are, or frames, each as
+// a type, a length in two bytes and a payload, whose checksum is made good so that the fuzzer gets past it.
+// The second byte bounds a receive.
 namespace {
 
 using namespace weir;
@@ -20,6 +21,7 @@ using namespace weir::messages;
 constexpr std::size_t kHeadBytes = 2;
 constexpr unsigned kGoodHello = 1;
 constexpr unsigned kFramed = 2;
+constexpr unsigned kKeyed = 4;
 constexpr std::size_t kSentenceBytesMax = 4096;  // of what strangers say in logs
 
 struct Room final : PeerHandler {
@@ -82,8 +84,20 @@ PeerInfo self() {
   return info;
 }
 
-std::vector<std::byte> good_hello() {
+// Of a farm whose key nobody has.
+struct Strict final : ports::Authenticator {
+  [[nodiscard]] ports::Nonce make_nonce() const override { return {}; }
+  [[nodiscard]] ports::Proof prove(ports::ConnectionSide, const ports::Hellos&) const override { return {}; }
+  [[nodiscard]] ports::ProofVerdict check(ports::ConnectionSide, const ports::Hellos& hellos,
+                                          const ports::Proof& proof) const override {
+    WEIR_ASSERT(!hellos.connecting.empty() && !hellos.listening.empty());
+    return proof.key.empty() ? ports::ProofVerdict::unknown_key : ports::ProofVerdict::wrong;
+  }
+};
+
+std::vector<std::byte> good_hello(bool with_nonce) {
   v1::Hello hello;
+  if (with_nonce) hello.set_nonce(std::string(ports::kNonceBytes, 'n'));
   hello.set_version(wire::kVersion);
   hello.set_role(v1::ROLE_DCM);
   hello.set_name("dcm-0");
@@ -114,7 +128,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ConstBytes input = std::as_bytes(std::span(data, size)).subspan(kHeadBytes);
   test::MemoryNetwork network;
   const PeerInfo info = self();
-  const PeerLimits limits{1U << 20, kSecond, 4};
+  const bool keyed = (data[0] & kKeyed) != 0;
+  const PeerLimits limits{1U << 20, kSecond, 4, keyed ? std::make_shared<Strict>() : nullptr};
   PeerCounters counters;
   TimeNs now = kSecond;
   Room room;
@@ -123,11 +138,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Somebody somebody;
   somebody.stream = network.connect(*at, somebody);
   network.run();
-  if ((data[0] & kGoodHello) != 0) somebody.stream->append(good_hello());
+  if ((data[0] & kGoodHello) != 0) somebody.stream->append(good_hello(keyed));
   somebody.stream->append((data[0] & kFramed) != 0 ? framed(input)
                                                    : std::vector<std::byte>(input.begin(), input.end()));
   network.run(data[1] == 0 ? SIZE_MAX : data[1]);
-  WEIR_ASSERT((data[0] & kGoodHello) == 0 || room.ready == 1);
+  if (keyed) WEIR_ASSERT(room.ready == 0);
+  WEIR_ASSERT(keyed || (data[0] & kGoodHello) == 0 || room.ready == 1);
   now += 2 * kSecond;
   door.tick();
   somebody.stream->close();

@@ -222,8 +222,14 @@ TEST_CASE("a door takes connections_max connections, counts those beyond, and ha
   limits.connections_max = 2;
   Farm farm(readout(), dcm(), limits);
   farm.link.stop();
-  auto first = stranger(farm);
-  auto second = stranger(farm);
+  const auto known = [&] {
+    auto peer = stranger(farm);
+    peer->say(wire::FrameType::hello, good_hello());
+    farm.network.run();
+    return peer;
+  };
+  auto first = known();
+  auto second = known();
   auto third = stranger(farm);
   CHECK(farm.door_counters.refused_full == 1);
   CHECK(farm.door_counters.accepted == 2);
@@ -233,6 +239,30 @@ TEST_CASE("a door takes connections_max connections, counts those beyond, and ha
   auto fourth = stranger(farm);
   CHECK(fourth->closed == 0);
   CHECK(farm.door_counters.accepted == 3);
+}
+
+TEST_CASE("where a door is full the stranger who has said nothing for longest makes room") {
+  PeerLimits limits;
+  limits.connections_max = 3;
+  Farm farm(readout(), dcm(), limits);
+  farm.link.stop();
+  auto known = stranger(farm);
+  known->say(wire::FrameType::hello, good_hello());
+  farm.network.run();
+  auto oldest = stranger(farm);
+  auto other = stranger(farm);
+  auto late = stranger(farm);
+  late->say(wire::FrameType::hello, good_hello());
+  farm.network.run();
+  CHECK(known->closed == 0);
+  CHECK(oldest->closed == 1);
+  CHECK(other->closed == 0);
+  CHECK(late->closed == 0);
+  CHECK(farm.at_door.ready == 2);
+  CHECK(farm.door_counters.refused_full == 1);
+  CHECK(farm.at_door.last_words == "another one needs the place");
+  farm.pass();
+  CHECK(farm.door.peers().size() == 3);
 }
 
 TEST_CASE("a peer that is lost in the middle of a placed payload has it given back") {

@@ -341,13 +341,10 @@ void FragmentBuffer::update_throttle() {
   const double slices = level(counters_.slices_held, limits_.slices_max);
   const double announced = level(queue_.size(), limits_.announced_max);
   const double highest = std::max({bytes, slices, announced});
-  if (highest >= (throttle_ == Throttle::none ? limits_.throttle_high : limits_.throttle_low)) {
-    throttle_ = highest == bytes    ? Throttle::bytes
-                : highest == slices ? Throttle::slices
-                                    : Throttle::announced;
-  } else {
-    throttle_ = Throttle::none;
-  }
+  level_ = std::min(highest, 1.0);
+  fullest_ = highest == bytes ? Throttle::bytes : highest == slices ? Throttle::slices : Throttle::announced;
+  const bool on = highest >= (throttle_ == Throttle::none ? limits_.throttle_high : limits_.throttle_low);
+  throttle_ = on ? fullest_ : Throttle::none;
 }
 
 }  // namespace weir::source

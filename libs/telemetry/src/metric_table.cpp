@@ -7,8 +7,8 @@ using From = MetricEntry::From;
 using Kind = MetricEntry::Kind;
 
 constexpr MetricEntry count(std::string_view key, std::string_view name, std::string_view of,
-                            std::string_view help) {
-  return {From::counter, key, Kind::counter, name, {}, 1, of, false, help};
+                            std::string_view help, double scale = 1) {
+  return {From::counter, key, Kind::counter, name, {}, scale, of, false, help};
 }
 constexpr MetricEntry counts(std::string_view key, std::string_view name, std::string_view label,
                              std::string_view of, std::string_view help, double scale = 1) {
@@ -50,16 +50,11 @@ constexpr MetricEntry kTable[] = {
     counts("discarded.", "weir_slices_discarded_total", "reason", kSupervisor,
            "Slices discarded, by reason."),
     counts("throttled_ms.", "weir_throttled_seconds_total", "reason", kSupervisor,
-           "Time in which triggers were held back, by what asked for it.", kMilli),
-    {From::counter,
-     "paused_ms",
-     Kind::counter,
-     "weir_paused_seconds_total",
-     {},
-     kMilli,
-     "supervisor, once paused",
-     true,
-     "Time for which the run was paused."},
+           "Livetime that was lost, by cause; the share of the time where some triggers were accepted.",
+           kMilli),
+    count("lost_livetime_ms", "weir_lost_livetime_seconds_total", kSupervisor,
+          "Livetime that was lost, by whatever it was.", kMilli),
+    count("paused_ms", "weir_paused_seconds_total", kSupervisor, "Time in which the run was paused.", kMilli),
     count("supervisor.assignments", "weir_supervisor_assignments_total", kSupervisor,
           "Slices handed to DCMs, each attempt."),
     count("supervisor.unfiltered", "weir_supervisor_unfiltered_total", kSupervisor,
@@ -87,6 +82,7 @@ constexpr MetricEntry kTable[] = {
           "filtered or shipped (DCM)."),
     level("buffer_bytes_used", "weir_buffer_used_bytes", "readout, DCM, writer",
           "Memory of fragments, slices, or data not yet on disk."),
+    level("buffer_level", "weir_buffer_level", kReadout, "How full the fullest of its buffers is, 0 to 1."),
     // Readouts
     count("fragments.produced", "weir_fragments_produced_total", kReadout,
           "Fragments that the sources had something for."),
@@ -319,7 +315,7 @@ std::string metrics_document() {
       "and a dashboard.\n\n"
       "This page is rendered from `libs/telemetry/src/metric_table.cpp`, and compared with what the nodes of "
       "whole farms\n"
-      "export: `integration_metrics`.\n\n"
+      "export: `system_metrics`.\n\n"
       "| metric | kind | label | of | what it is |\n| --- | --- | --- | --- | --- |\n";
   for (const MetricEntry& entry : kTable) {
     text.append("| `").append(entry.name).append("` | ").append(kKinds[static_cast<std::size_t>(entry.kind)]);

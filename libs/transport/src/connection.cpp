@@ -6,6 +6,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
 
 #include <array>
 #include <cerrno>
@@ -82,8 +83,7 @@ void Connection::try_next(std::shared_ptr<std::vector<tcp::endpoint>> endpoints,
       if (index + 1 < endpoints->size()) return self->try_next(endpoints, index + 1);
       return self->end(ports::CloseReason::refused);
     }
-    self->open_now();
-    self->handler_->on_connected();
+    self->open_now(true);
   });
 }
 
@@ -92,27 +92,51 @@ void Connection::accepted(ports::StreamHandler& handler) {
   error_code error;
   const tcp::endpoint remote = socket_->remote_endpoint(error);
   if (!error) peer_ = text_of(remote);
-  open_now();
+  open_now(false);
 }
 
-void Connection::open_now() {
+void Connection::open_now(bool connecting) {
+  connecting_ = connecting;
   error_code error;
   socket_->native_non_blocking(true, error);
+  if (!core_->tls) return established();
+  tls_ = core_->tls->open(socket_->native_handle(), connecting);
+  shake_hands();
+}
+
+void Connection::shake_hands() {
+  const TlsSession::Step step = tls_ ? tls_->handshake() : TlsSession::Step::failed;
+  if (step == TlsSession::Step::done) return established();
+  if (step == TlsSession::Step::failed) return end(ports::CloseReason::not_trusted);
+  const auto what = step == TlsSession::Step::wants_read ? tcp::socket::wait_read : tcp::socket::wait_write;
+  ++counters_.wait_calls;
+  socket_->async_wait(what, [self = shared_from_this()](error_code error) {
+    if (self->ended_ || self->handler_ == nullptr) return;
+    if (error) return self->end(ports::CloseReason::reset);
+    self->shake_hands();
+  });
+}
+
+void Connection::established() {
   open_ = true;
   wait_readable();
   if (!outbox_.empty()) outbox_for_append();
+  if (connecting_) handler_->on_connected();
 }
 
 void Connection::wait_readable() {
   if (reading_ || paused_ || !open_) return;
   reading_ = true;
-  ++counters_.wait_calls;
-  socket_->async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
+  const auto readable = [self = shared_from_this()](error_code error) {
     self->reading_ = false;
     if (self->ended_ || self->handler_ == nullptr) return;
     if (error) return self->end(ports::CloseReason::reset);
     self->on_readable();
-  });
+  };
+  // What TLS has taken out of the socket already makes that readable no more.
+  if (tls_ && tls_->may_have_more()) return boost::asio::post(core_->io, [readable] { readable({}); });
+  ++counters_.wait_calls;
+  socket_->async_wait(tcp::socket::wait_read, readable);
 }
 
 void Connection::on_readable() {
@@ -140,7 +164,8 @@ Connection::ReceiveResult Connection::receive_once() {
     room += part.size();
   }
   WEIR_ASSERT(room > 0);
-  const ssize_t n = ::readv(socket_->native_handle(), list.data(), count);
+  const ssize_t n = tls_ ? tls_->read({list.data(), static_cast<std::size_t>(count)})
+                         : ::readv(socket_->native_handle(), list.data(), count);
   ++counters_.receive_calls;
   if (n < 0) {
     if (errno == EAGAIN || errno == EINTR) return ReceiveResult::drained;
@@ -175,13 +200,14 @@ void Connection::flush() {
   dirty_ = false;
   if (!open_ || writing_ || ended_) return;
   std::array<iovec, kSendListMax> list;  // filled by gather, as far as it says
-  while (!outbox_.empty()) {
+  while (!outbox_.empty() || (tls_ && tls_->owed_bytes() > 0)) {
     msghdr message{};
     message.msg_iov = list.data();
     message.msg_iovlen = outbox_.gather(list);
     std::size_t offered = 0;
     for (std::size_t i = 0; i < message.msg_iovlen; ++i) offered += list[i].iov_len;
-    const ssize_t n = ::sendmsg(socket_->native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = tls_ ? tls_->write({list.data(), message.msg_iovlen})
+                           : ::sendmsg(socket_->native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     ++counters_.send_calls;
     if (n < 0) {
       if (errno == EAGAIN) return wait_writable();
@@ -253,6 +279,7 @@ void Connection::detach_from_core() {
 void Connection::shut() {
   ended_ = true;
   if (open_) counters_.retransmits = retransmits_now();
+  if (open_ && tls_) tls_->say_end();
   open_ = false;
   error_code error;
   socket_->shutdown(tcp::socket::shutdown_both, error);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "outbox.hpp"
+#include "tls.hpp"
 #include <weir/transport/loop.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -21,7 +22,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void connect(const ports::Endpoint& to, ports::StreamHandler& handler);
   void accepted(ports::StreamHandler& handler);
   Outbox& outbox_for_append();
-  [[nodiscard]] std::size_t unsent_bytes() const { return outbox_.size(); }
+  [[nodiscard]] std::size_t unsent_bytes() const { return outbox_.size() + (tls_ ? tls_->owed_bytes() : 0); }
   void pause_receiving(bool paused);
   // Closes, after a last attempt to send; the handler hears no more.
   void close();
@@ -34,7 +35,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
  private:
   void try_next(std::shared_ptr<std::vector<boost::asio::ip::tcp::endpoint>> endpoints, std::size_t index);
-  void open_now();
+  void open_now(bool connecting);
+  void shake_hands();
+  void established();
   void wait_readable();
   void wait_writable();
   void on_readable();
@@ -51,6 +54,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Outbox outbox_;
   ports::StreamCounters counters_;
   std::string peer_;
+  std::unique_ptr<TlsSession> tls_;  // empty: plain
+  bool connecting_ = false;          // this side connected
   bool open_ = false;
   bool ended_ = false;
   bool reading_ = false;  // a readiness wait is under way

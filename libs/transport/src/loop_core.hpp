@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tls.hpp"
 #include <weir/transport/loop.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -19,7 +20,9 @@ class Connection;
 
 class Loop::Core {
  public:
-  explicit Core(SocketPolicy socket_policy) : policy(std::move(socket_policy)) {}
+  explicit Core(SocketPolicy socket_policy)
+      : policy(std::move(socket_policy)),
+        tls(policy.tls_keys.empty() ? nullptr : std::make_unique<TlsContext>(policy.tls_keys)) {}
 
   void set_options(int socket);
   void flush_dirty();
@@ -27,7 +30,8 @@ class Loop::Core {
   void forget(Connection* connection, const ports::StreamCounters& last);
 
   SocketPolicy policy;
-  boost::asio::io_context io{1};  // one thread runs it; posts from others stay locked
+  std::unique_ptr<TlsContext> tls;  // empty: plain
+  boost::asio::io_context io{1};    // one thread runs it; posts from others stay locked
   // Without work the reactor would return at once instead of waiting.
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
   boost::asio::steady_timer alarm{io};

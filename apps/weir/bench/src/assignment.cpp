@@ -22,7 +22,9 @@ double percentile_ms(const AssignmentResult& result, double percent) {
   return static_cast<double>(result.latency_us.percentile(percent)) / kUsPerMs;
 }
 
-double max_ms(const AssignmentResult& result) { return static_cast<double>(result.latency_us.max()) / kUsPerMs; }
+double max_ms(const AssignmentResult& result) {
+  return static_cast<double>(result.latency_us.max()) / kUsPerMs;
+}
 
 // Of the slices, to the destinations of one processor.
 double share_of_slow(const AssignmentResult& result) {
@@ -39,8 +41,10 @@ Figure figure_of(const std::vector<AssignmentResult>& results, const AssignmentO
   figure.data = fmt::format("# load in %, {} in ms\n", label);
   figure.script = fmt::format(
       "set terminal svg size 1000,540 font 'sans,15' background rgb 'white' noenhanced\n"
-      "set output '{}.svg'\nset tmargin 5\nset label \"{}\\n5 workstations of 1 and 6 servers of 3 processors, "
-      "11.4 ms a slice, {} credits each\" at screen 0.5, 0.96 center\nset grid\nset key outside right center\n"
+      "set output '{}.svg'\nset tmargin 5\nset label \"{}\\n5 workstations of 1 and 6 servers of 3 "
+      "processors, "
+      "11.4 ms a slice, {} credits each\" at screen 0.5, 0.96 center\nset grid\nset key outside right "
+      "center\n"
       "set xrange [0:100]\nset logscale y\nset xlabel 'offered load, % of all processors'\n"
       "set ylabel '{}, ms'\nplot ",
       figure.name, figure.title, options.credits, label);
@@ -63,16 +67,18 @@ Figure figure_of(const std::vector<AssignmentResult>& results, const AssignmentO
 std::string table_of(const std::vector<AssignmentResult>& results, const AssignmentOptions& options,
                      const std::vector<Figure>& figures) {
   std::string text = fmt::format(
-      "# {}\n\n```sh\n{}\n```\nSimulated, {} s a point, seed {}: 5 workstations of 1 processor and 6 servers of 3, "
+      "# {}\n\n```sh\n{}\n```\nSimulated, {} s a point, seed {}: 5 workstations of 1 processor and 6 servers "
+      "of 3, "
       "11.4 ms a slice, {} credits each; 100 % are {:.0f} slices/s.\n\n"
       "| policy | load, % | mean, ms | p50, ms | p99, ms | max, ms | to workstations, % | vetoed |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- |\n",
-      options.name, options.command, options.seconds, options.seed, options.credits, capacity_hz(rcnp_case()));
+      options.name, options.command, options.seconds, options.seed, options.credits,
+      capacity_hz(rcnp_case()));
   for (const AssignmentResult& result : results) {
-    text += fmt::format("| {} | {:g} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {} |\n", result.settings.policy,
-                        kPercent * result.settings.load, result.mean_ms, percentile_ms(result, 50),
-                        percentile_ms(result, 99), max_ms(result), kPercent * share_of_slow(result),
-                        result.vetoed);
+    text += fmt::format("| {} | {:g} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {} |\n",
+                        result.settings.policy, kPercent * result.settings.load, result.mean_ms,
+                        percentile_ms(result, 50), percentile_ms(result, 99), max_ms(result),
+                        kPercent * share_of_slow(result), result.vetoed);
   }
   for (const Figure& figure : figures) text += fmt::format("\n![{}]({}.svg)\n", figure.title, figure.name);
   return text;
@@ -124,7 +130,8 @@ int run_assignment(const AssignmentOptions& options, std::FILE* out, std::FILE* 
   }
   if (options.out.empty()) return 0;
   const std::vector<Figure> figures = {
-      figure_of(results, options, "mean", "mean", [](const AssignmentResult& result) { return result.mean_ms; }),
+      figure_of(results, options, "mean", "mean",
+                [](const AssignmentResult& result) { return result.mean_ms; }),
       figure_of(results, options, "p99", "99th percentile",
                 [](const AssignmentResult& result) { return percentile_ms(result, 99); })};
   return write_output(options.out, options.name, lines, table_of(results, options, figures), figures, err);

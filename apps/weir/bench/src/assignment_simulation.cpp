@@ -1,4 +1,5 @@
-// Triggers, queues and processors on simulated time; who gets a slice is the supervisor's own machine's matter.
+// Triggers, queues and processors on simulated time; who gets a slice is the supervisor's own machine's
+// matter.
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/hash.hpp>
 #include <weir/bench/assignment.hpp>
@@ -109,8 +110,7 @@ class Simulation {
       const bool now = slowdown.from <= now_ && now_ < slowdown.until;
       if (now && slowdown.destination == place) factor *= slowdown.factor;
     }
-    const DurationNs random =
-        exponential(static_cast<double>(case_.random_ns), ~case_.seed, slice.value);
+    const DurationNs random = exponential(static_cast<double>(case_.random_ns), ~case_.seed, slice.value);
     return static_cast<DurationNs>(factor * static_cast<double>(case_.fixed_ns + random));
   }
 
@@ -118,8 +118,8 @@ class Simulation {
     const Busy done = ready_.top();
     ready_.pop();
     --destinations_[done.destination].working;
-    const assignment::Decision decision{
-        done.slice, Attempt(0), assignment::Verdict::reject, assignment::DiscardReason::none, false};
+    const assignment::Decision decision{done.slice, Attempt(0), assignment::Verdict::reject,
+                                        assignment::DiscardReason::none, false};
     machine_.decisions(index_of(done.destination), {&decision, 1}, now_, actions_);
     work(done.destination);
     const auto triggered = triggered_at_.extract(done.slice.value);
@@ -164,7 +164,8 @@ AssignmentCase rcnp_case() {
   constexpr int kWorkstations = 5;
   constexpr int kServers = 6;
   AssignmentCase one;
-  for (int i = 0; i < kWorkstations; ++i) one.destinations.push_back({"workstation-" + std::to_string(i), 1, 1});
+  for (int i = 0; i < kWorkstations; ++i)
+    one.destinations.push_back({"workstation-" + std::to_string(i), 1, 1});
   for (int i = 0; i < kServers; ++i) one.destinations.push_back({"server-" + std::to_string(i), 3, 2});
   return one;
 }

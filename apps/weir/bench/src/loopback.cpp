@@ -30,25 +30,33 @@ Expected<Rate, std::string> measure_ceiling_of(const LoopbackPoint& point, doubl
 
 Expected<Round, std::string> measure_round(const LoopbackPoint& point, const LoopbackOptions& options,
                                            const std::string& folder, std::uint32_t number) {
+  enum class Competitor : std::uint8_t { farm, ceiling, tls, yardstick };
   Round round;
-  const bool with_yardstick = !options.yardstick.empty();
+  std::vector<Competitor> competitors{Competitor::farm, Competitor::ceiling};
+  if (options.tls) competitors.push_back(Competitor::tls);
+  if (!options.yardstick.empty()) competitors.push_back(Competitor::yardstick);
   // What comes first in a round is not always the same: it would bear what the last round left behind.
-  const std::uint32_t competitors = with_yardstick ? 3 : 2;
-  for (std::uint32_t turn = 0; turn < competitors; ++turn) {
-    switch ((number + turn) % competitors) {
-      case 0: {
+  for (std::size_t turn = 0; turn < competitors.size(); ++turn) {
+    switch (competitors[(number + turn) % competitors.size()]) {
+      case Competitor::farm: {
         const auto farm = measure_farm(point, options.seconds, folder);
         if (!farm) return Unexpected<std::string>("the farm: " + farm.error());
         round.farm = *farm;
         break;
       }
-      case 1: {
+      case Competitor::ceiling: {
         const auto ceiling = measure_ceiling_of(point, options.seconds);
         if (!ceiling) return Unexpected<std::string>(ceiling.error());
         round.ceiling = *ceiling;
         break;
       }
-      default: {
+      case Competitor::tls: {
+        const auto farm = measure_farm(point, options.seconds, folder, true);
+        if (!farm) return Unexpected<std::string>("the farm over TLS: " + farm.error());
+        round.tls = *farm;
+        break;
+      }
+      case Competitor::yardstick: {
         const auto yardstick = measure_yardstick(options.yardstick, point, options.seconds);
         if (!yardstick) return Unexpected<std::string>(options.yardstick + ": " + yardstick.error());
         round.yardstick = *yardstick;
@@ -105,6 +113,11 @@ std::string to_json_line(const LoopbackPoint& point, const std::vector<Round>& r
   line["ceiling"] = medians(rounds, [](const Round& round) { return round.ceiling; });
   line["ratio"] =
       rounded(median_of(rounds, [](const Round& round) { return ratio(round.farm, round.ceiling); }));
+  if (!rounds.empty() && rounds.front().tls) {
+    line["tls"] = medians(rounds, [](const Round& round) { return *round.tls; });
+    line["tls_to_plain"] =
+        rounded(median_of(rounds, [](const Round& round) { return ratio(*round.tls, round.farm); }));
+  }
   if (!rounds.empty() && rounds.front().yardstick) {
     line["yardstick_fragments_per_s"] =
         rounded(median_of(rounds, [](const Round& round) { return round.yardstick->fragments_per_s; }));

@@ -4,6 +4,7 @@
 #include <weir/config/plan.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/run/farm_run.hpp>
+#include <weir/security/keys.hpp>
 
 #include <fmt/format.h>
 
@@ -65,9 +66,17 @@ Totals totals_of(const v1::RunSummary& account) {
 }  // namespace
 
 Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seconds,
-                                         const std::string& folder) {
+                                         const std::string& folder, bool tls) {
   const std::string path = folder + "/farm.yaml";
-  std::ofstream(path) << farm_text(point, seconds, folder);
+  std::string text = farm_text(point, seconds, folder);
+  if (tls) {
+    const std::string key = folder + "/farm.key";
+    const security::FarmKeys keys{{security::make_farm_key("bench")}};
+    if (const std::string why = security::replace_file(key, security::to_text(keys), true); !why.empty())
+      return Unexpected<std::string>(why);
+    text += fmt::format("security: {{key_file: '{}', tls: true}}\n", key);
+  }
+  std::ofstream(path) << text;
   const auto loaded = config::load_farm(path);
   if (!loaded) return Unexpected<std::string>(config::to_text(loaded.error()));
   const auto plan = config::expand(loaded->farm, loaded->locations);

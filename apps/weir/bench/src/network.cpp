@@ -138,8 +138,8 @@ int write_out(const std::vector<NetworkResult>& results, const NetworkOptions& o
   const std::vector<Figure> figures = figures_of(results, options);
   std::string lines;
   for (const NetworkResult& result : results) lines += to_json_line(result, options) + "\n";
-  return write_output(options.out, options.name, lines, table_of(results, options, figures, machine()), figures,
-                      err);
+  return write_output(options.out, options.name, lines, table_of(results, options, figures, machine()),
+                      figures, err);
 }
 
 }  // namespace

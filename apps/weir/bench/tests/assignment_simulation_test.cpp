@@ -33,7 +33,8 @@ TEST_CASE("at half load credits alone leave slow destinations full, and a schedu
   CHECK(table.shares.front() == Approx(1.0 / 17).epsilon(0.05));
 }
 
-TEST_CASE("at half load least-loaded and learning are no slower than the schedule table, and are told no speeds") {
+TEST_CASE(
+    "at half load least-loaded and learning are no slower than the schedule table, and are told no speeds") {
   const double table = run("schedule-table").mean_ms;
   CHECK(run("least-loaded").mean_ms <= table);
   CHECK(run("learning").mean_ms <= table);

@@ -20,6 +20,7 @@ TEST_CASE("a point's ratio is the median of the rounds' ratios, not the ratio of
     one.farm.fragments_per_s = farm;
     one.ceiling.fragments_per_s = ceiling;
     one.yardstick = Rate{yardstick, 0, 0, 0};
+    one.tls = Rate{farm / 2, 0, 0, 0};
     return one;
   };
   const auto line = boost::json::parse(
@@ -32,6 +33,8 @@ TEST_CASE("a point's ratio is the median of the rounds' ratios, not the ratio of
   CHECK(line.at("rounds").to_number<int>() == 3);
   CHECK(line.at("ratio").to_number<double>() == 0.75);
   CHECK(line.at("ceiling_to_yardstick").to_number<double>() == 1.0);
+  CHECK(line.at("tls_to_plain").to_number<double>() == 0.5);
+  CHECK(line.at("tls").at("fragments_per_s").to_number<double>() == 15);
   CHECK(line.at("weir").at("fragments_per_s").to_number<double>() == 30);
   CHECK(line.at("ceiling").at("fragments_per_s").to_number<double>() == 40);
 }

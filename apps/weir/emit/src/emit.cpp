@@ -244,7 +244,7 @@ int emit(const EmitOptions& options, std::FILE* out, std::FILE* err) {
   }
   try {
     std::signal(SIGPIPE, SIG_IGN);
-    transport::Loop loop({});
+    transport::Loop loop(plan.sockets);
     Emitter emitter(plan, loop);
     emitter.run();
     emitter.summarize(out);

@@ -140,7 +140,10 @@ EmitPlan make_plan(const EmitOptions& options) {
   plan.farm = loaded.farm.farm();
   plan.targets = options.to.empty() ? targets_of(loaded) : targets_of(options);
   plan.trigger = trigger_of(options, loaded.farm);
-  if (plan.trigger) plan.authenticator = node::make_authenticator(loaded.farm);
+  if (plan.trigger) {
+    plan.authenticator = node::make_authenticator(loaded.farm);
+    plan.sockets = node::socket_policy(loaded.farm);
+  }
 
   plan.content = readout::source_settings(loaded.farm);
   plan.content.checksums = false;  // of packets, not of fragments: the readout computes those

@@ -5,6 +5,7 @@
 #include <weir/ingest/sources.hpp>
 #include <weir/ports/authenticator.hpp>
 #include <weir/ports/network.hpp>
+#include <weir/transport/loop.hpp>
 
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@ struct EmitPlan {
   std::vector<Target> targets;
   std::optional<ports::Endpoint> trigger;
   std::shared_ptr<const ports::Authenticator> authenticator;  // of the farm's key, where it has one
+  transport::SocketPolicy sockets;                            // of the connection for triggers
   ingest::SourceSettings content;
   PlayerSettings player;
 };

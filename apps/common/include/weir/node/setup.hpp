@@ -59,6 +59,7 @@ struct Setup {
 // Where this node listens outside loopback without a key; empty: it does not.
 [[nodiscard]] std::string exposed_at(const Setup& setup);
 
+// With the keys for TLS where the farm wants it; throws as make_authenticator().
 [[nodiscard]] transport::SocketPolicy socket_policy(const v1::Farm& farm);
 // Another one each time.
 [[nodiscard]] Incarnation make_incarnation();

@@ -36,6 +36,8 @@ class RunControl {
   // After `off`: everyone is gone.
   [[nodiscard]] bool finished() const;
   [[nodiscard]] const bus::Hub& hub() const;
+  // Of the farm's web page; empty: there is none.
+  [[nodiscard]] std::string page() const;
 
  private:
   struct Core;

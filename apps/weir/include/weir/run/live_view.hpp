@@ -14,7 +14,8 @@ namespace weir::run {
 struct LiveRow {
   std::string name;
   std::string role;
-  std::string state;  // "running", "throttled: readout_buffer_bytes", "starting", "dead: signal 9 (Killed)"
+  std::string
+      state;  // "running", "throttled: READOUT_BUFFER_BYTES readout-1", "starting", "dead: signal 9 (Killed)"
   bool measured = true;     // false: no rates yet
   double slices_per_s = 0;  // triggered, made, assigned or stored, by role
   double bytes_per_s = 0;   // of fragments sent or built, or stored

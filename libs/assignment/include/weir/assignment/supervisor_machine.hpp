@@ -9,6 +9,7 @@
 #include <weir/assignment/policy.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
+#include <weir/assignment/trigger_gate.hpp>
 #include <weir/assignment/trigger_source.hpp>
 
 #include <array>
@@ -43,6 +44,7 @@ struct SupervisorSettings {
   std::uint32_t payload_max = 64 * 1024;               // bytes of one trigger's payload
   std::size_t payload_bytes_max = 64UL * 1024 * 1024;  // of all unsettled slices' payloads
   SliceId first_slice;                                 // for triggers without an id
+  GateMarks gate;                                      // off
   // Push running: a slice's first attempt goes to its destination, and a slice whose destination has no
   // credit free is vetoed, for its data would come all the same.
   bool push = false;
@@ -91,9 +93,11 @@ class SupervisorMachine {
   void readout_left(NodeIndex readout, TimeNs now);
   void writer_joined(NodeIndex writer, Incarnation incarnation, TimeNs now, Actions& out);
   void writer_left(NodeIndex writer, TimeNs now, Actions& out);
-  // Triggers are held up while anyone asks for it who takes part; a writer only where no other has room: a
-  // full one is given nothing while there is another.
-  void throttle(Role role, NodeIndex node, bool on, std::string_view reason);
+  // Triggers are held up while anyone asks for it who takes part (`on`), and lowered in rate by how full the
+  // fullest is (settings.gate): of readouts and DCMs the fullest, of writers the emptiest, and the slices
+  // that wait for a DCM, but for a source that waits for room. A writer that asks for it is given nothing
+  // while another has room, and holds nobody up. `level`: 0 to 1.
+  void throttle(Role role, NodeIndex node, bool on, std::string_view reason, double level = 0);
 
   // Run control. While the run is paused no slice is triggered, and what is in flight goes on. A trigger that
   // falls due (rate, poisson, clock, a paced file) or comes from outside is offered all the same, and vetoed:
@@ -136,8 +140,8 @@ class SupervisorMachine {
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
   // Empty unless settings.push. Whoever is told of a slice has to know the table as it is then.
   [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
-  // Empty while triggers are not held up.
-  [[nodiscard]] std::span<const ThrottleBoard::Entry> throttled_by() const;
+  // What holds triggers up now: a pause, whoever asks for it, or else the fullest buffer.
+  [[nodiscard]] std::vector<HoldUp> throttled_by() const;
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
   [[nodiscard]] std::span<const Fault> faults() const { return faults_; }
@@ -190,6 +194,10 @@ class SupervisorMachine {
   }
   [[nodiscard]] bool is_live(NodeRef node) const;
   [[nodiscard]] bool throttled() const;
+  [[nodiscard]] bool counts(const ThrottleBoard::Entry& entry) const;
+  [[nodiscard]] const ThrottleBoard::Entry* emptiest_writer() const;
+  void renew_level();
+  [[nodiscard]] double level() const;
   [[nodiscard]] bool leaves_in_peace(NodeRef node);
   void take_in(NodeRef node, TimeNs now, Actions& out);
   void look_at_drains(TimeNs now, Actions& out);
@@ -223,6 +231,9 @@ class SupervisorMachine {
   NodeTable readouts_;
   NodeTable writers_;
   ThrottleBoard throttles_;
+  TriggerGate gate_;
+  double board_level_ = 0;  // of the fullest that counts, as of the last tick
+  std::optional<HoldUp> fullest_;
   std::array<std::vector<PartState>, 3> parts_;  // by role
   AbsenceTable absences_;
   SupervisorLedger ledger_;

@@ -12,20 +12,23 @@
 
 namespace weir::assignment {
 
-// How long triggers were held up, and by what: for people, at the end of a run. Pure.
+// How much livetime was lost, and by what: for people, at the end of a run. Pure.
 class ThrottleTimes {
  public:
   // Reasons come from other processes: beyond so many they count as "other".
   static constexpr std::size_t kReasonsMax = 32;
   static constexpr std::string_view kOther = "other";
 
-  // Who asks for less now. The time since the last look counts for each reason once, however many nodes have
-  // it.
-  void look(std::span<const ThrottleBoard::Entry> entries, TimeNs now);
+  // What holds triggers up now. The time since the last look counts for each reason once, however many nodes
+  // have it, and by the share of it that was lost.
+  void look(std::span<const HoldUp> held_up, TimeNs now);
+  // By whatever it was: where several hold triggers up, the sum over the reasons is more.
+  [[nodiscard]] DurationNs lost() const { return lost_; }
   [[nodiscard]] const std::map<std::string, DurationNs, std::less<>>& by_reason() const { return times_; }
 
  private:
   std::map<std::string, DurationNs, std::less<>> times_;
+  DurationNs lost_ = 0;
   TimeNs last_ = 0;
 };
 

@@ -41,7 +41,9 @@ struct PeerInfo {
 struct PeerLimits {
   std::uint32_t frame_bytes_max = 64U << 20;
   DurationNs hello_timeout_ns = 5 * kSecond;
-  std::size_t connections_max = 256;  // per door; beyond: refused, counted
+  // Per door. Beyond, who has waited longest without being ready makes room, else the new one is refused;
+  // counted.
+  std::size_t connections_max = 256;
   // Empty: whoever says a good hello is taken. Else only who proves that he has a key of the farm, too, and
   // this side proves it to him.
   std::shared_ptr<const ports::Authenticator> authenticator = nullptr;

@@ -24,6 +24,7 @@ enum class CloseReason : std::uint8_t {
   refused,         // nobody listens, or the host is not reachable
   protocol_error,  // this side gave up on what it received
   local,           // this side closed it
+  not_trusted,     // no TLS connection came about: the other side has no TLS, or not the key
 };
 
 // Where the next received bytes go, in order. The second span may be empty.

@@ -170,6 +170,9 @@ class FragmentBuffer {
 
   // The limit that is nearly reached: the supervisor should hold back. With hysteresis, see BufferLimits.
   [[nodiscard]] Throttle throttle() const { return throttle_; }
+  // How full it is, as a share of the limit that is nearest, and which one that is.
+  [[nodiscard]] double level() const { return level_; }
+  [[nodiscard]] Throttle fullest() const { return fullest_; }
   [[nodiscard]] const BufferCounters& counters() const { return counters_; }
   [[nodiscard]] std::span<const SourceId> sources() const { return ids_; }  // ascending
 
@@ -250,6 +253,8 @@ class FragmentBuffer {
   std::optional<SliceId> first_;  // announced to this process in this run
   std::uint64_t slice_bytes_estimate_ = 0;
   Throttle throttle_ = Throttle::none;
+  Throttle fullest_ = Throttle::bytes;
+  double level_ = 0;
   BufferCounters counters_;
 };
 

@@ -5,13 +5,22 @@
 #include <weir/ports/network.hpp>
 #include <weir/ports/readiness.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weir::transport {
+
+// A secret that both ends of a TLS connection have (a TLS 1.3 pre-shared key), and its name on the wire.
+struct TlsKey {
+  std::string name;
+  std::array<std::byte, 32> secret{};
+};
 
 // Options of every socket that the loop makes.
 struct SocketPolicy {
@@ -19,6 +28,9 @@ struct SocketPolicy {
   bool no_delay = true;            //
   int send_buffer_bytes = 0;       // 0: the kernel tunes it
   int receive_buffer_bytes = 0;    // likewise
+  // Empty: plain TCP. Else every connection is TLS 1.3: this side uses the first key to connect, and accepts
+  // any of them.
+  std::vector<TlsKey> tls_keys = {};
 };
 
 struct LoopCounters {
@@ -33,6 +45,7 @@ struct LoopCounters {
 // not be: those that outlive it are closed.
 class Loop final : public ports::Network, public ports::Clock, public ports::Readiness {
  public:
+  // Throws std::runtime_error when there are keys for TLS and OpenSSL lacks what it takes.
   explicit Loop(SocketPolicy policy);
   ~Loop() override;
 

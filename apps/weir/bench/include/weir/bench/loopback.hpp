@@ -36,11 +36,12 @@ struct LoopbackOptions {
   std::uint32_t rounds = 3;
   double seconds = 1.5;   // of each measurement
   std::string yardstick;  // another ruler's program, run in turn as well; empty: none
+  bool tls = false;       // the same farm over TLS, too
 };
 
-// One farm run, in `folder`, which exists.
+// One farm run, in `folder`, which exists; with `tls` over TLS, with a key of its own.
 [[nodiscard]] Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seconds,
-                                                       const std::string& folder);
+                                                       const std::string& folder, bool tls = false);
 // A program that takes --readouts, --collectors, --size, --seconds and prints one JSON line with
 // fragments_per_s.
 [[nodiscard]] Expected<Rate, std::string> measure_yardstick(const std::string& program,
@@ -52,6 +53,7 @@ struct Round {
   Rate farm;
   Rate ceiling;
   std::optional<Rate> yardstick;
+  std::optional<Rate> tls;
 };
 [[nodiscard]] std::string to_json_line(const LoopbackPoint& point, const std::vector<Round>& rounds);
 [[nodiscard]] double median(std::vector<double> values);

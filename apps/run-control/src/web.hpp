@@ -1,0 +1,44 @@
+#pragma once
+
+#include <weir/page/page.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace weir::run_control {
+
+// The farm's page: shows views, and hands the operator's wishes from its thread to run control's.
+class Web {
+ public:
+  // Throws std::runtime_error.
+  Web(const ports::Endpoint& listen, std::string token);
+
+  // Each turn: `carry_out` answers a wish with an error, empty when it is taken.
+  void answer(const std::function<std::string(const v1::Request&)>& carry_out);
+  void show(const v1::FarmView& view, const v1::RunSummary* last);
+  void log(const std::string& process, const v1::FarmView::Line& line);
+  [[nodiscard]] const ports::Endpoint& endpoint() const { return page_->endpoint(); }
+
+ private:
+  struct Wish {
+    v1::Request request;
+    std::promise<std::string> answer;
+  };
+  page::CommandAnswer ask(const page::Command& command);
+
+  std::mutex mutex_;
+  std::deque<Wish> wishes_;         // of the page's thread
+  std::optional<page::Page> page_;  // its thread ends first
+};
+
+// The page's farm, of run control's view.
+[[nodiscard]] page::Farm page_farm(const v1::FarmView& view, const v1::RunSummary* last);
+// A fresh token in a file that only its owner may read, or the one that is there. Throws a sentence.
+[[nodiscard]] std::string page_token(const std::string& file);
+
+}  // namespace weir::run_control

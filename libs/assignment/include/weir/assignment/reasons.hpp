@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weir::assignment {
+
+// Why a node takes less, or nothing, for a while: what stands in Throttle.reason, in Report.state and behind
+// `throttled_ms.` in the account. The words are for machines, and never change their meaning; sentence() is
+// for people.
+enum class Reason : std::uint8_t {
+  none,
+  readout_buffer_bytes,
+  readout_buffer_slices,
+  readout_backlog,
+  filter_too_slow,
+  dcm_buffer_full,
+  writer_too_slow,
+  writer_buffer,
+  writer_disk_full,
+  writer_disk_not_writable,
+  writer_disk_error,
+  writer_disk_stalls,
+  slices_pending,
+  run_paused
+};
+constexpr std::size_t kReasons = 14;
+
+// "READOUT_BUFFER_BYTES"
+[[nodiscard]] std::string_view name(Reason reason);
+// What it means and what helps, without a full stop.
+[[nodiscard]] std::string_view sentence(Reason reason);
+
+// Of a Report: "throttled: READOUT_BUFFER_BYTES readout-1", which takes less and makes others wait, and
+// "blocked: WRITER_DISK_FULL writer-0", which does nothing until that is over. Any process can be the cause.
+[[nodiscard]] std::string throttled_state(std::string_view reason, std::string_view node);
+[[nodiscard]] std::string blocked_state(std::string_view reason, std::string_view node);
+
+}  // namespace weir::assignment

@@ -1,0 +1,56 @@
+#include <weir/assignment/reasons.hpp>
+
+#include <array>
+#include <utility>
+
+namespace weir::assignment {
+namespace {
+
+struct Words {
+  std::string_view name;
+  std::string_view sentence;
+};
+
+constexpr std::array<Words, kReasons> kWords = {{
+    {"NONE", "nothing holds it up"},
+    {"READOUT_BUFFER_BYTES",
+     "a readout's fragments fill readout.buffer_bytes: slices are settled more slowly than they are "
+     "triggered"},
+    {"READOUT_BUFFER_SLICES",
+     "a readout holds nearly readout.buffer_slices slices: they are settled more slowly than they are "
+     "triggered"},
+    {"READOUT_BACKLOG", "a readout makes or gets its fragments more slowly than slices are triggered"},
+    {"FILTER_TOO_SLOW",
+     "slices wait for the filter: more dcm.processing_units or DCMs, or a faster algorithm"},
+    {"DCM_BUFFER_FULL",
+     "no memory to request more slices into: a larger dcm.buffer_bytes, or fewer dcm.credits"},
+    {"WRITER_TOO_SLOW", "accepted slices wait for a writer and fill half of dcm.buffer_bytes"},
+    {"WRITER_BUFFER", "what a writer has taken and not on disk fills writer.buffer_bytes: its disk is slow"},
+    {"WRITER_DISK_FULL", "a writer's disk is full: make room, it goes on by itself"},
+    {"WRITER_DISK_NOT_WRITABLE", "a writer may not write to its folder any more"},
+    {"WRITER_DISK_ERROR", "a writer's disk gives errors; it tries again"},
+    {"WRITER_DISK_STALLS", "a writer waits for a disk that answers nothing"},
+    {"SLICES_PENDING", "slices wait for a DCM with a credit free: supervisor.pending_max"},
+    {"RUN_PAUSED", "run control has paused the run"},
+}};
+
+std::string state(std::string_view what, std::string_view reason, std::string_view node) {
+  std::string text(what);
+  text.append(": ").append(reason);
+  if (!node.empty()) text.append(" ").append(node);
+  return text;
+}
+
+}  // namespace
+
+std::string_view name(Reason reason) { return kWords[static_cast<std::size_t>(reason)].name; }
+std::string_view sentence(Reason reason) { return kWords[static_cast<std::size_t>(reason)].sentence; }
+
+std::string throttled_state(std::string_view reason, std::string_view node) {
+  return state("throttled", reason, node);
+}
+std::string blocked_state(std::string_view reason, std::string_view node) {
+  return state("blocked", reason, node);
+}
+
+}  // namespace weir::assignment
