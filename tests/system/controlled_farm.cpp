@@ -1,6 +1,5 @@
 #include "controlled_farm.hpp"
 
-
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 

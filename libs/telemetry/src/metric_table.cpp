@@ -52,9 +52,24 @@ constexpr MetricEntry kTable[] = {
     counts("throttled_ms.", "weir_throttled_seconds_total", "reason", kSupervisor,
            "Livetime that was lost, by cause; the share of the time where some triggers were accepted.",
            kMilli),
-    count("lost_livetime_ms", "weir_lost_livetime_seconds_total", kSupervisor,
-          "Livetime that was lost, by whatever it was.", kMilli),
-    count("paused_ms", "weir_paused_seconds_total", kSupervisor, "Time in which the run was paused.", kMilli),
+    {From::counter,
+     "lost_livetime_ms",
+     Kind::counter,
+     "weir_lost_livetime_seconds_total",
+     {},
+     kMilli,
+     "supervisor, once any was lost",
+     true,
+     "Livetime that was lost, by whatever it was."},
+    {From::counter,
+     "paused_ms",
+     Kind::counter,
+     "weir_paused_seconds_total",
+     {},
+     kMilli,
+     "supervisor, once paused",
+     true,
+     "Time in which the run was paused."},
     count("supervisor.assignments", "weir_supervisor_assignments_total", kSupervisor,
           "Slices handed to DCMs, each attempt."),
     count("supervisor.unfiltered", "weir_supervisor_unfiltered_total", kSupervisor,
@@ -256,6 +271,8 @@ constexpr MetricEntry kTable[] = {
     count("peers.refused_full", "weir_peers_refused_full_total", kAll, "Connections refused: too many."),
     count("peers.refused_hello", "weir_peers_refused_hello_total", kAll,
           "Connections refused by their hello: another farm, run, version or role."),
+    count("peers.refused_auth", "weir_peers_refused_auth_total", kAll,
+          "Connections refused: they did not prove who they are."),
     count("peers.silent", "weir_peers_silent_total", kAll, "Connections closed for saying no hello in time."),
     counts("peers.protocol_errors.", "weir_peers_protocol_errors_total", "error", kAll,
            "Connections closed for what they sent, by error."),
@@ -313,7 +330,7 @@ std::string metrics_document() {
       "and a dashboard.\n\n"
       "This page is rendered from `libs/telemetry/src/metric_table.cpp`, and compared with what the nodes of "
       "whole farms\n"
-      "export: `integration_metrics`.\n\n"
+      "export: `system_metrics`.\n\n"
       "| metric | kind | label | of | what it is |\n| --- | --- | --- | --- | --- |\n";
   for (const MetricEntry& entry : kTable) {
     text.append("| `").append(entry.name).append("` | ").append(kKinds[static_cast<std::size_t>(entry.kind)]);
