@@ -53,7 +53,7 @@ TEST_CASE("a disk that stays full ends the run with that reason and the ledger a
   FarmRun run(folder, config_file("event-building.yaml"),
               settings({"supervisor.in_flight_max=300", "run.drain_timeout_s=1"}));
   FarmWatcher watcher(run.port_of("supervisor"), "event-building");
-  REQUIRE(watcher.wait_for_state("writer-0", "no_space", Seconds(30)));
+  REQUIRE(watcher.wait_for_state("writer-0", "blocked: WRITER_DISK_FULL writer-0", Seconds(30)));
   run.process().send_signal(SIGINT);
   const FarmEnd end = run.finish(Seconds(25));  // no patience but the farm file's
   INFO(describe(end));

@@ -185,7 +185,7 @@ TEST_CASE("more data than the disk takes is held back with its reason, and store
   CHECK(end.summary.count_all("discarded") == 0);
   CHECK(end.summary.count("vetoed.throttled") >= 3000);
   CHECK(end.summary.count("throttled_ms.WRITER_DISK_FULL") >= 900);  // at 3000 triggers a second
-  CHECK_THAT(end.out, Catch::ContainsSubstring("s by writer_no_space"));
+  CHECK_THAT(end.out, Catch::ContainsSubstring("s by WRITER_DISK_FULL"));
   CHECK(end.summary.count("offered") == kSlices + end.summary.count_all("vetoed"));
   check_memory(end, bounds);
   const StoredRun stored(folder / "out");

@@ -189,8 +189,8 @@ TEST_CASE("triggers beyond what the farm can hold are answered busy and counted"
   const std::string farm = folder.write("farm.yaml", std::string(kFarm) + "trigger: {mode: network}\n");
   // One slice at a time, each with 20 ms in the filter.
   FarmRun run(folder, farm,
-              sets({"dcm.credits=1", "supervisor.pending_max=4", "filter.plugin=busy",
-                    "filter.parameters.microseconds=20000"}));
+              sets({"dcm.credits=1", "supervisor.pending_max=4", "supervisor.throttle_low=0.99",
+                    "supervisor.throttle_high=1", "filter.plugin=busy", "filter.parameters.microseconds=20000"}));
   REQUIRE(run.wait_for_log("supervisor", "run begins"));
   WireClient client(run.trigger_port(), v1::ROLE_TRIGGER, "beam", "triggers");
   v1::TriggerOffer offers;
@@ -199,7 +199,8 @@ TEST_CASE("triggers beyond what the farm can hold are answered busy and counted"
   std::uint64_t taken = 0;
   for (const auto& answer : answers.answers()) {
     taken += answer.taken() ? 1 : 0;
-    if (!answer.taken()) CHECK(answer.busy() == "busy_pending");
+    // The list of slices without a DCM is full, or a look at it has closed the gate before it.
+    if (!answer.taken()) CHECK((answer.busy() == "busy_pending" || answer.busy() == "throttled"));
   }
   CHECK(taken >= 4);
   CHECK(taken <= 10);
@@ -208,6 +209,6 @@ TEST_CASE("triggers beyond what the farm can hold are answered busy and counted"
   CHECK_BALANCED(end, 0);
   CHECK(end.summary.count("offered") == 100);
   CHECK(end.summary.count("triggered") == taken);
-  CHECK(end.summary.count("vetoed.busy_pending") == 100 - taken);
+  CHECK(end.summary.count("vetoed.busy_pending") + end.summary.count("vetoed.throttled") == 100 - taken);
   CHECK(end.summary.count("stored") == taken);
 }
