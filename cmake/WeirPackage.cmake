@@ -64,7 +64,7 @@ foreach(page README.md ${pages})
   cmake_path(GET page PARENT_PATH folder)
   weir_install_packaged(Packaged "${papers}/${folder}" "${PROJECT_SOURCE_DIR}/${page}")
 endforeach()
-foreach(part slurm container kubernetes)
+foreach(part slurm container kubernetes grafana)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/deploy/${part}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/deploy/${part}" DESTINATION "${CMAKE_INSTALL_DATADIR}/weir/deploy"
             USE_SOURCE_PERMISSIONS COMPONENT Packaged EXCLUDE_FROM_ALL PATTERN README.md EXCLUDE)
@@ -128,7 +128,7 @@ set(CPACK_DEBIAN_WEIR_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_WEIR_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_WEIR_PACKAGE_DEPENDS "adduser")
 set(CPACK_DEBIAN_WEIR_PACKAGE_RECOMMENDS "iproute2")
-set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), gnuplot-nox")
+set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), gnuplot-nox, python3")
 set(CPACK_DEBIAN_WEIR_DEBUGINFO_PACKAGE ON)  # strips the executables, too
 set(CPACK_DEBIAN_WEIR_PACKAGE_CONTROL_EXTRA
     "${debian}/postinst;${debian}/prerm;${debian}/postrm;${debian}/conffiles")
@@ -138,8 +138,9 @@ on them, and stores what they accept. It keeps the many-to-one traffic at
 the edge of full without going over it.
 .
 This package has the processes of a farm (weir-supervisor, weir-readout,
-weir-dcm, weir-writer), the command weir that runs and inspects one, filter
-and source plugins, farm files as examples, and units for systemd.")
+weir-dcm, weir-writer, weir-run-control), the command weir that runs and
+inspects one, filter and source plugins, farm files as examples, and units
+for systemd.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME weir-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
