@@ -2,6 +2,7 @@
 
 #include <weir/storage/system_calls.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -91,7 +92,7 @@ class SimulatedFiles final : public SystemCalls {
   std::uint64_t calls_ = 0;
   Plan plan_;
   bool full_ = false;
-  bool stopped_ = false;
+  std::atomic<bool> stopped_ = false;  // the disk thread stops, the test looks
   std::mt19937_64 random_{1};
 };
 
