@@ -1,10 +1,16 @@
 // Works for a set time and then decides by chance: stands in for an algorithm when the farm itself is
 // measured.
 //   microseconds   of CPU time per slice (default 1000)
+//   asleep         microseconds per slice without CPU time, beside those (default 0): more processes than
+//   cores can
+//                  work so. One who wakes up late takes the next slice for so much shorter, up to one slice's
+//                  time
 //   reject         share of the slices that are rejected, 0 to 1 (default 0)
 //   keep           all (default): accepted slices with raw data; none: without
 #include <weir/filter.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <time.h>
 
 namespace {
@@ -20,11 +26,13 @@ class Busy : public weir::Filter {
   explicit Busy(weir::FilterSetup& setup)
       : Filter(setup),
         work_ns_(setup.parameter("microseconds", 1000.0, 0.0, 1e9) * 1e3),
+        asleep_ns_(static_cast<std::int64_t>(setup.parameter("asleep", 0.0, 0.0, 1e9) * 1e3)),
         reject_(setup.parameter("reject", 0.0, 0.0, 1.0)),
         keep_(setup.choice("keep", {"all", "none"}) == 0) {}
 
   weir::Decision process(const weir::Slice& slice) override {
     if (work_ns_ > 0) work(slice.id());
+    if (asleep_ns_ > 0) sleep();
     if (uniform() < reject_) return reject();
     return keep_ ? accept() : accept().keep_no_raw_data();
   }
@@ -39,7 +47,21 @@ class Busy : public weir::Filter {
     } while (cpu_time_ns() < end);
   }
 
+  void sleep() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::int64_t now_ns = std::int64_t{now.tv_sec} * kNsPerS + now.tv_nsec;
+    awake_ns_ = std::max(awake_ns_, now_ns - asleep_ns_) + asleep_ns_;
+    const timespec until{awake_ns_ / kNsPerS, awake_ns_ % kNsPerS};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
+  }
+
+  static constexpr std::int64_t kNsPerS = 1'000'000'000;
+
   double work_ns_;
+  std::int64_t asleep_ns_;
+  std::int64_t awake_ns_ = 0;  // when the last sleep was to end
   double reject_;
   bool keep_;
   volatile std::uint64_t sink_ = 0;  // so that the work is not optimised away

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include <weir/bench/assignment.hpp>
+#include <weir/bench/changing_farm.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 
@@ -154,6 +155,35 @@ void add_assignment(CLI::App& bench, int& status) {
   });
 }
 
+constexpr const char* kChangingFooter =
+    "\nProcesses on this machine under run control. DCMs are removed one after the other and added again, "
+    "one is "
+    "killed\n"
+    "and started again; the rate of stored slices has to be in the share of DCMs that are there, within 5 %. "
+    "One JSON "
+    "line;\n"
+    "with --out a table, data and, if gnuplot is installed, a plot are written. docs/benchmarks.md explains "
+    "the "
+    "fields.";
+
+void add_changing_farm(CLI::App& bench, int& status) {
+  auto options = std::make_shared<bench::ChangingFarmOptions>();
+  CLI::App* command =
+      bench.add_subcommand("changing-farm", "DCMs leave a run and come back: does the rate follow");
+  command->footer(kChangingFooter);
+  command->add_option("--dcms", options->dcms, "number of DCMs")->check(CLI::Range(2, 64));
+  command->add_option("--filter-ms", options->filter_ms, "time that a filter takes for a slice, asleep")
+      ->check(CLI::Range(1.0, 1000.0));
+  command->add_option("--step", options->step_s, "seconds from one change to the next")
+      ->check(CLI::Range(2.0, 3600.0));
+  command->add_option("--out", options->out, "folder for the table and the plot")->type_name("DIR");
+  command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
+  command->callback([options, &status] {
+    options->command = typed_command();
+    status = bench::run_changing_farm(*options, stdout, stderr);
+  });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, int& status) {
@@ -161,6 +191,7 @@ void add_bench(CLI::App& app, int& status) {
   command->require_subcommand(1);
   add_loopback(*command, status);
   add_assignment(*command, status);
+  add_changing_farm(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Many readouts to one DCM through one port, in a virtual network");
   add_network(*command, status, bench::Pattern::all_to_all, "all-to-all",

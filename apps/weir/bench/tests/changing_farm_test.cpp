@@ -1,0 +1,83 @@
+#include "weir_catch.hpp"
+#include <weir/bench/changing_farm.hpp>
+
+#include <string>
+
+namespace weir::bench {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// Ten reports a second; from the change at 5 s on the old rate goes on for `late_s`.
+std::vector<StoredUntil> two_rates(double first_hz, double second_hz, double late_s) {
+  std::vector<StoredUntil> stored;
+  double count = 0;
+  for (int i = 0; i <= 100; ++i) {
+    const double at_s = i * 0.1;
+    stored.push_back({at_s, static_cast<std::uint64_t>(count + 0.5)});
+    count += 0.1 * (at_s < 5 + late_s ? first_hz : second_hz);
+  }
+  return stored;
+}
+
+const std::vector<FarmChange> kChanges = {{0, "begin", 4}, {5, "remove dcm-3", 3}};
+
+TEST_CASE(
+    "a rate between two reports is in proportion, and nothing happens before the first or after the last") {
+  const std::vector<StoredUntil> stored = {{0, 0}, {1, 100}, {2, 300}};
+  CHECK(rate_between(stored, 0, 2) == Approx(150));
+  CHECK(rate_between(stored, 0.5, 1.5) == Approx(150));
+  CHECK(rate_between(stored, 1, 3) == Approx(100));
+  CHECK(rate_between(stored, 1, 1) == 0);
+  CHECK(rate_between({}, 0, 1) == 0);
+}
+
+TEST_CASE("a phase is judged by the share of DCMs that are there, from when the rate has followed") {
+  const auto phases = phases_of(two_rates(400, 300, 0.6), kChanges);
+  REQUIRE(phases.size() == 2);
+  CHECK(phases[0].rate_hz == Approx(400).epsilon(0.01));
+  CHECK(phases[1].expected_hz == Approx(300).epsilon(0.01));
+  REQUIRE(phases[1].followed_s);
+  CHECK(*phases[1].followed_s > 0.3);
+  CHECK(*phases[1].followed_s <= 0.6);
+  CHECK(phases[1].good());
+  CHECK(phases[1].deviation() < 0.02);
+}
+
+TEST_CASE("a rate that does not follow is never good") {
+  const auto phases = phases_of(two_rates(400, 400, 0), kChanges);
+  REQUIRE(phases.size() == 2);
+  CHECK_FALSE(phases[1].followed_s);
+  CHECK_FALSE(phases[1].good());
+  const auto below = phases_of(two_rates(400, 270, 0), kChanges);
+  CHECK_FALSE(below[1].good());
+}
+
+TEST_CASE("every DCM that leaves comes back, and half of them stay") {
+  const auto steps = changing_farm_steps(3);
+  REQUIRE(steps.size() == 4);
+  CHECK(steps[0].kind == FarmStep::Kind::remove);
+  CHECK(steps[0].dcm == "dcm-2");
+  CHECK(steps[1].kind == FarmStep::Kind::add);
+  CHECK(steps[1].dcm == "dcm-2");
+  CHECK(steps[2].kind == FarmStep::Kind::kill);
+  CHECK(steps[3].kind == FarmStep::Kind::start);
+  CHECK(changing_farm_steps(6).size() == 8);
+}
+
+TEST_CASE("table, line and picture name each change") {
+  ChangingFarmOptions options;
+  options.dcms = 4;
+  ChangingFarmResult result;
+  result.stored = two_rates(400, 300, 0);
+  result.phases = phases_of(result.stored, kChanges);
+  result.balanced = true;
+  CHECK_THAT(table_of(result, options, "here"), ContainsSubstring("| remove dcm-3 | 3 |"));
+  CHECK_THAT(to_json_line(result, options), ContainsSubstring("\"ledger_balanced\": true"));
+  const Figure figure = figure_of(result, options);
+  CHECK_THAT(figure.script, ContainsSubstring("set label 'remove dcm-3' at 5.00"));
+  CHECK_THAT(figure.data, ContainsSubstring("5.00 300"));
+}
+
+}  // namespace
+}  // namespace weir::bench
