@@ -188,9 +188,10 @@ TEST_CASE("triggers beyond what the farm can hold are answered busy and counted"
   const TemporaryFolder folder;
   const std::string farm = folder.write("farm.yaml", std::string(kFarm) + "trigger: {mode: network}\n");
   // One slice at a time, each with 20 ms in the filter.
-  FarmRun run(folder, farm,
-              sets({"dcm.credits=1", "supervisor.pending_max=4", "supervisor.throttle_low=0.99",
-                    "supervisor.throttle_high=1", "filter.plugin=busy", "filter.parameters.microseconds=20000"}));
+  FarmRun run(
+      folder, farm,
+      sets({"dcm.credits=1", "supervisor.pending_max=4", "supervisor.throttle_low=0.99",
+            "supervisor.throttle_high=1", "filter.plugin=busy", "filter.parameters.microseconds=20000"}));
   REQUIRE(run.wait_for_log("supervisor", "run begins"));
   WireClient client(run.trigger_port(), v1::ROLE_TRIGGER, "beam", "triggers");
   v1::TriggerOffer offers;

@@ -49,16 +49,18 @@ struct Client::Core {
   void run() {
     for (;;) {
       bool waits = false;  // for room to send
+      bool last = false;
       {
         const std::lock_guard lock(mutex);
         waits = !outgoing.empty();
+        last = ending;
         if (ending && (!waits || tries_at_end++ > kTriesAtEnd)) return;
       }
       std::array<zmq::pollitem_t, 2> items{
           {{commands.handle(), 0, static_cast<short>(ZMQ_POLLIN | (waits ? ZMQ_POLLOUT : 0)), 0},
            {nullptr, event, ZMQ_POLLIN, 0}}};
       try {
-        zmq::poll(items.data(), items.size(), kIdleWait);
+        zmq::poll(items.data(), items.size(), last ? kEndWait : kIdleWait);
       } catch (const zmq::error_t& error) {
         if (error.num() != EINTR) return;
       }
@@ -122,7 +124,8 @@ struct Client::Core {
     for (zmq::message_t& message : published) publisher.send(message, zmq::send_flags::dontwait);
   }
 
-  static constexpr std::chrono::milliseconds kIdleWait{100};
+  static constexpr std::chrono::milliseconds kIdleWait{2000};  // ring() and the sockets end it
+  static constexpr std::chrono::milliseconds kEndWait{100};
   static constexpr int kTriesAtEnd = 20;
 
   ClientSettings settings;
