@@ -437,7 +437,9 @@ void SupervisorNode::finish() {
   journal_.remove();
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
   const DurationNs patience = watchers_.empty() ? kWatcherPatience : kAbsentPatience;
-  account_until_ns_ = watched_ ? now_ns_ + patience : now_ns_;
+  // Under run control its account is taken already.
+  const bool awaited = watched_ && (setup_.watcher == nullptr || !watchers_.empty());
+  account_until_ns_ = awaited ? now_ns_ + patience : now_ns_;
 }
 
 // A client that sends and does not read is not read from until it does.
