@@ -105,7 +105,9 @@ ports::Endpoint parse_endpoint(const std::string& text) {
     if (parsed.ec != std::errc() || parsed.ptr != end) port = 65536;
   }
   if (colon == 0 || port > 65535) throw std::runtime_error("'" + text + "' is not HOST:PORT");
-  return {text.substr(0, colon), static_cast<std::uint16_t>(port)};
+  std::string host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);  // [::1]:7000
+  return {host, static_cast<std::uint16_t>(port)};
 }
 
 transport::SocketPolicy socket_policy(const v1::Farm& farm) {
