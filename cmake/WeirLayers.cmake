@@ -3,7 +3,7 @@
 
 set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics packets)
-set(WEIR_LAYER_2 source shaping assembly assignment control ports)
+set(WEIR_LAYER_2 source shaping assembly assignment control ports tap)
 set(WEIR_LAYER_3 proto security bus messages transport http ingest plugin_loader filter_host source_host storage config telemetry simnet)
 # Layer 4: the node libraries of the executables. Layer 5: what runs several nodes. Any name.
 set(WEIR_LAYER_MAX 5)

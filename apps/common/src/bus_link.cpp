@@ -31,9 +31,10 @@ BusLink::BusLink(const ports::Endpoint& control, std::optional<security::CurveKe
         wake();
       }) {}
 
-void BusLink::tick(const v1::MemberState& state, TimeNs now_ns, std::vector<v1::Order>& orders) {
+void BusLink::tick(const v1::MemberState& state, TimeNs now_ns, std::vector<v1::Order>& orders,
+                   std::vector<v1::TapWish>& wishes) {
   if (arrived_.load(std::memory_order_acquire) && arrived_.exchange(false)) {
-    for (v1::BusMessage& message : client_.take()) on_message(message, orders);
+    for (v1::BusMessage& message : client_.take()) on_message(message, orders, wishes);
   }
   if (now_ns < next_heartbeat_ns_) return;
   next_heartbeat_ns_ = now_ns + heartbeat_ns_;
@@ -63,12 +64,16 @@ void BusLink::join(const v1::MemberState& state) {
   client_.send(message);
 }
 
-void BusLink::on_message(v1::BusMessage& message, std::vector<v1::Order>& orders) {
+void BusLink::on_message(v1::BusMessage& message, std::vector<v1::Order>& orders,
+                         std::vector<v1::TapWish>& wishes) {
   switch (message.body_case()) {
     case v1::BusMessage::kWelcome:
       return on_welcome(message.welcome());
     case v1::BusMessage::kOrder:
       orders.push_back(std::move(*message.mutable_order()));
+      return;
+    case v1::BusMessage::kTap:
+      wishes.push_back(std::move(*message.mutable_tap()));
       return;
     case v1::BusMessage::kRunTaken:
       if (over_ && over_->run() == message.run_taken().run()) over_.reset();

@@ -31,7 +31,8 @@ class BusLink final : public ReportSink {
           std::function<void()> wake);
 
   // Once per pass: cheap when nothing is due. What run control wants is appended.
-  void tick(const v1::MemberState& state, TimeNs now_ns, std::vector<v1::Order>& orders);
+  void tick(const v1::MemberState& state, TimeNs now_ns, std::vector<v1::Order>& orders,
+            std::vector<v1::TapWish>& wishes);
   // The next tick() says so at once.
   void state_changed() { next_heartbeat_ns_ = 0; }
   void answer(const v1::Answer& answer);
@@ -40,12 +41,14 @@ class BusLink final : public ReportSink {
   [[nodiscard]] bool all_told() const { return !over_; }
   void leave(const std::string& reason);
 
+  // False: dropped, for the bus is away or its queue full.
+  bool publish(std::string_view tag, ConstBytes payload) { return client_.publish(tag, payload); }
   void take(const v1::Report& report) override;
   // From any thread.
   void log(UtcNs utc_ns, const std::string& level, const std::string& text);
 
  private:
-  void on_message(v1::BusMessage& message, std::vector<v1::Order>& orders);
+  void on_message(v1::BusMessage& message, std::vector<v1::Order>& orders, std::vector<v1::TapWish>& wishes);
   void on_welcome(const v1::Welcome& welcome);
   void join(const v1::MemberState& state);
 

@@ -71,7 +71,11 @@ void Shell::turn(TimeNs now_ns) {
     set_state(node_->paused() ? control::State::paused : control::State::running);
   }
   orders_.clear();
-  bus_.tick(state(), now_ns, orders_);
+  wishes_.clear();
+  bus_.tick(state(), now_ns, orders_, wishes_);
+  for (const v1::TapWish& wish : wishes_) {
+    if (node_) node_->on_tap(wish);
+  }
   for (const v1::Order& order : orders_) carry_out(order);
   if (quits_.empty() || node_) return;
   // Run control should hear of the last run's end.
@@ -207,6 +211,7 @@ std::string Shell::start(const v1::Order& order) {
   setup_->absent.assign(order.absent().begin(), order.absent().end());
   setup_->reports = this;
   setup_->watcher = this;
+  setup_->samples = this;
   telemetry::set_log_run(order.run());
   if (metrics_ != nullptr) metrics_->set_run(setup_->run);
   try {

@@ -15,7 +15,7 @@ namespace weir::node {
 
 // A process that lives on from run to run: run control leads it from state to state, and each run gets a node
 // of its own, which leaves nothing behind for the next.
-class Shell final : public ReportSink, public RunWatcher {
+class Shell final : public ReportSink, public RunWatcher, public SampleSink {
  public:
   // `setup`: of the farm file, as it is at the start. `metrics` outlives the shell. Throws
   // std::runtime_error.
@@ -28,6 +28,7 @@ class Shell final : public ReportSink, public RunWatcher {
 
  private:
   void take(const v1::Report& report) override;
+  bool publish(std::string_view tag, ConstBytes sample) override { return bus_.publish(tag, sample); }
   void on_listening(const std::string& endpoint) override { listens_at_ = endpoint; }
   void on_summary(const v1::RunSummary& summary) override;
 
@@ -68,6 +69,7 @@ class Shell final : public ReportSink, public RunWatcher {
   std::optional<v1::RunSummary> summary_;
   std::optional<std::uint64_t> stop_order_;  // answered when the run is over
   std::vector<v1::Order> orders_;
+  std::vector<v1::TapWish> wishes_;
   int failures_ = 0;   // in a row, of one run
   std::string quits_;  // why the process ends
   TimeNs quit_until_ns_ = 0;

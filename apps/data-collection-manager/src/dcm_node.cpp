@@ -34,7 +34,8 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
                   setup_.farm.network().reconnect_ms() * kMillisecond,
                   setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports),
       memory_("weir-" + setup.identity.name, setup.farm.dcm().buffer_bytes()),
-      pool_(memory_.bytes()) {
+      pool_(memory_.bytes()),
+      sampler_(sampler_settings(setup_), setup_.identity.incarnation.value) {
   const std::size_t readouts = setup_.plan.of_role(config::Role::readout).size();
   assembler_ =
       std::make_unique<assembly::Assembler>(assembly_settings(setup_.farm), source_table(setup_.plan), pool_);
@@ -95,6 +96,7 @@ void DcmNode::pass(TimeNs now_ns) {
   }
   take_results();
   watch_filter();
+  if (!sampler_.is_empty()) sampler_.expire(now_ns);
   open_assigned();
   drop_silent_readouts();
   tell_partial_frames();
@@ -197,6 +199,7 @@ void DcmNode::filter_completed() {
       build_latency_.record(
           microseconds(slice->last_fragment_ns - (work.pushed ? work.due_ns : slice->assigned_ns)));
     }
+    if (!sampler_.is_empty() && slice->step == 0) sample_raw(work);
     if (slice->assignment.unfiltered) {
       accept_unfiltered(work, storage::DecisionKind::poison);
       continue;
@@ -402,6 +405,7 @@ void DcmNode::ship(Work& work, StoreEpoch epoch, NodeIndex writer) {
   // slice. A slice that is confirmed again, for another writer, goes on with the owner that it has.
   shipment.owner = work.shipping.lock();
   if (!shipment.owner) {
+    if (!sampler_.is_empty()) sample_accepted(work, epoch);
     shipment.owner = std::shared_ptr<const void>(
         &work, [this](const void* last) { release(*const_cast<Work*>(static_cast<const Work*>(last))); });
     work.shipping = shipment.owner;

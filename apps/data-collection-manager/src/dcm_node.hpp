@@ -14,6 +14,7 @@
 #include <weir/metrics/histogram.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
+#include <weir/tap/sampler.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -49,6 +50,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   [[nodiscard]] TimeNs wake_at_ns() const override { return collector_->wake_at_ns(); }
   [[nodiscard]] bool finished() const override;
   void on_signal(std::string_view signal_name) override;
+  void on_tap(const v1::TapWish& wish) override;
   [[nodiscard]] std::string failure() const override { return failure_; }
   [[nodiscard]] std::string broken_invariant() override;
 
@@ -93,6 +95,12 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void drop_unbound(SliceId slice);
   void ask_for_overdue();
   void set_due(Work& work);
+
+  // Samples for who asked
+  void sample_raw(const Work& work);
+  void sample_accepted(const Work& work, StoreEpoch epoch);
+  void sample(const Work& work, StoreEpoch epoch, bool undecided);
+  void report_taps(v1::Report& report) const;
 
   // A slice's way
   void open_assigned();
@@ -157,6 +165,9 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   metrics::Histogram build_latency_;     // assignment, or last slot, to last fragment, us
   metrics::Histogram decision_latency_;  // assignment to decision, us
   ArrivalTrace trace_;
+  tap::Sampler sampler_;
+  std::vector<tap::Tap*> due_taps_;
+  std::vector<std::byte> sample_;
   std::string failure_;
   TimeNs looked_ns_ = 0;             // at the connections' order of segments
   std::uint64_t stalled_token_ = 0;  // the job that was last seen to stall

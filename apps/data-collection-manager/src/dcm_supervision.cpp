@@ -270,6 +270,7 @@ v1::Report DcmNode::make_report(bool final) {
     counters["push.asked_for"] = pushing_->asked_for;
     counters["push.no_memory"] = pushing_->no_memory;
   }
+  report_taps(report);
   for (const auto& [name, value] : units_->metrics().counters) counters["filter." + name] = value;
   auto& gauges = *report.mutable_gauges();
   gauges["slices_in_flight"] =

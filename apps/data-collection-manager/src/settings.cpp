@@ -80,6 +80,16 @@ CollectorSettings collector_settings(const node::Setup& setup, std::size_t memor
   return settings;
 }
 
+tap::SamplerSettings sampler_settings(const node::Setup& setup) {
+  const v1::TapSettings& tap = setup.farm.tap();
+  const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(config::Role::dcm).size());
+  tap::SamplerSettings settings;
+  settings.bytes_per_s = std::min<std::uint64_t>(tap.rate_bytes_max(), tap.farm_rate_bytes_max() / dcms);
+  settings.sample_bytes_max = tap.sample_bytes_max();
+  settings.taps_max = tap.taps_max();
+  return settings;
+}
+
 std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup) {
   auto shaper = shaping::make_shaper(
       shaper_name(setup.farm),

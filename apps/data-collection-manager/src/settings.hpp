@@ -4,6 +4,7 @@
 #include <weir/assembly/assembler.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/shaping/shaper.hpp>
+#include <weir/tap/sampler.hpp>
 
 #include <memory>
 #include <vector>
@@ -13,6 +14,7 @@ namespace weir::dcm {
 // The farm file's words as the machines'.
 [[nodiscard]] assembly::AssemblySettings assembly_settings(const v1::Farm& farm);
 [[nodiscard]] CollectorSettings collector_settings(const node::Setup& setup, std::size_t memory_bytes);
+[[nodiscard]] tap::SamplerSettings sampler_settings(const node::Setup& setup);
 [[nodiscard]] std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup);
 // Of all readouts, sorted by id, masked ones left out.
 [[nodiscard]] std::vector<assembly::SourceInfo> source_table(const config::FarmPlan& plan);

@@ -42,14 +42,21 @@ storage::FragmentRecord line(const weir_filter_fragment& fragment, bool keep, bo
 
 }  // namespace
 
+std::uint64_t streams_of(const Work& work) {
+  return work.unfiltered || work.result == nullptr ? WEIR_STREAM_DEBUG : work.result->streams;
+}
+
 Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& context) {
   const assembly::Slice& slice = *work.slice;
-  const filter_host::FilterResult* result = work.unfiltered ? nullptr : work.result;
+  const filter_host::FilterResult* result = work.unfiltered || context.undecided ? nullptr : work.result;
   Record out;
   std::vector<storage::FragmentRecord> fragments;
   fragments.reserve(slice.table.size());
   for (const weir_filter_fragment& fragment : slice.table) {
-    storage::FragmentRecord record = line(fragment, kept(work, fragment.source), context.checksums);
+    const bool wanted =
+        context.only.empty() || std::binary_search(context.only.begin(), context.only.end(), fragment.source);
+    const bool keep = wanted && (context.undecided || kept(work, fragment.source));
+    storage::FragmentRecord record = line(fragment, keep, context.checksums);
     if (record.status == FragmentStatus::corrupt && record.kept) {
       record.stored_crc32c =
           crc32c(ConstBytes(static_cast<const std::byte*>(fragment.data), fragment.length));
@@ -75,12 +82,17 @@ Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& cont
   head.duration = slice.assignment.duration;
   head.trigger_type = slice.assignment.type;
   head.collector = context.collector;
-  head.stream_mask = result != nullptr ? result->streams : WEIR_STREAM_DEBUG;
+  head.stream_mask = streams_of(work);
   head.decision = work.decision;
   head.prescale = result != nullptr ? std::max(1U, result->prescale) : 1;
   if (slice.flawed > 0) head.flags |= storage::slice_flag::incomplete;
   if (work.unfiltered) head.flags |= storage::slice_flag::unfiltered;
   if (work.decision == storage::DecisionKind::poison) head.flags |= storage::slice_flag::poison;
+  if (context.undecided) {
+    head.stream_mask = 0;
+    head.decision = storage::DecisionKind::undecided;
+    head.flags |= storage::slice_flag::unfiltered;
+  }
   record.trigger_payload = slice.assignment.payload;
   if (result != nullptr) record.filter_result = result->filter_result;
   record.events = events;

@@ -7,6 +7,7 @@
 #include <weir/weir_filter.h>
 
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace weir::dcm {
@@ -39,7 +40,11 @@ struct RecordContext {
   RunNumber run;
   NodeIndex collector;
   bool checksums = true;
+  bool undecided = false;                 // the filter has not seen it
+  std::span<const std::uint32_t> only{};  // sources whose bytes are wanted, sorted; empty: all
 };
+// Of an accepted slice.
+[[nodiscard]] std::uint64_t streams_of(const Work& work);
 [[nodiscard]] Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& context);
 // The same without making it: what a writer will be asked to take.
 [[nodiscard]] std::uint64_t record_bytes_at_most(const Work& work);

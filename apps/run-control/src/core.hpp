@@ -5,6 +5,7 @@
 #include <weir/control/farm_machine.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/security/keys.hpp>
+#include <weir/tap/leases.hpp>
 
 #include <deque>
 #include <map>
@@ -60,6 +61,10 @@ struct RunControl::Core final : bus::HubHandler {
   [[nodiscard]] std::string load(const std::vector<std::string>& sets);
   [[nodiscard]] std::string begin_record(RunNumber run);
 
+  // Samples of the run, for who may look at least. The error is a sentence.
+  [[nodiscard]] std::string tap(const v1::TapWish& wish, v1::TapPlace& place);
+  [[nodiscard]] std::string check_tap(const v1::TapWish& wish) const;
+
   // what the machine wants
   void carry_out_actions();
   void send_order(const control::Order& order);
@@ -81,6 +86,7 @@ struct RunControl::Core final : bus::HubHandler {
   std::map<std::string, std::size_t> by_client;
   std::vector<std::string> run_sets;  // of `start`, for its run
   std::string supervisor;             // where the run's supervisor listens
+  std::optional<tap::Leases> taps;
   std::optional<History> history;
   std::optional<v1::RunSummary> last_summary;
   std::deque<v1::FarmView::Line> events;  // newest last

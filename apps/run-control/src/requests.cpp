@@ -20,6 +20,11 @@ v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRol
     *reply.mutable_view() = view();
     return reply;
   }
+  if (request.command() == "tap") {
+    reply.set_error(tap(request.tap(), *reply.mutable_tap()));
+    reply.set_good(reply.error().empty());
+    return reply;
+  }
   const std::string error = role == security::BusRole::operator_
                                 ? carry_out(request)
                                 : "this key may look and not command: use an operator's";
@@ -37,7 +42,7 @@ std::string RunControl::Core::carry_out(const v1::Request& request) {
   return "'" + request.command() +
          "' is not a command: there are init, configure, start, pause, continue, stop, reset, off, status, "
          "add, remove, "
-         "set, log-level";
+         "set, log-level, tap";
 }
 
 // What `start` may say of its run without a new `configure`.

@@ -142,6 +142,7 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   hub->observe("log.");
   machine.emplace(members_of(plan, file.control()), deadlines_of(file.control()));
   processes.resize(machine->members().size());
+  taps.emplace(file.tap().taps_max());
   if (const std::string& page = settings.page.empty() ? file.control().page() : settings.page;
       !page.empty()) {
     web.emplace(node::parse_endpoint(page), page_token(out + "/page-token"));

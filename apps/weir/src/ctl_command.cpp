@@ -1,8 +1,6 @@
 #include "commands.hpp"
+#include "control_connection.hpp"
 #include <weir/bus/client.hpp>
-#include <weir/config/farm_file.hpp>
-#include <weir/node/setup.hpp>
-#include <weir/security/keys.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <CLI/CLI.hpp>
@@ -26,10 +24,7 @@ constexpr int kUnreachable = 3;  // run control does not answer
 constexpr DurationNs kLook = 50 * kMillisecond;
 
 struct CtlOptions {
-  std::string farm_file;
-  std::string connect;
-  std::string keys;
-  std::string role = "operator";
+  ConnectionOptions connection{{}, {}, {}, "operator"};
   double timeout_s = 5;  // for an answer
   bool json = false;
   bool no_wait = false;
@@ -40,7 +35,8 @@ struct CtlOptions {
 
 class Ctl {
  public:
-  explicit Ctl(const CtlOptions& options) : options_(options), client_(settings(options), {}) {}
+  explicit Ctl(const CtlOptions& options)
+      : options_(options), at_(control_connection(options.connection).client), client_(at_, {}) {}
 
   // Throws when nobody answers in time.
   v1::Reply ask(v1::Request request) {
@@ -57,7 +53,7 @@ class Ctl {
     throw std::runtime_error(
         fmt::format("run control at {}:{} does not answer within {} s: is it there, and do both "
                     "have the same keys?",
-                    host_, port_, options_.timeout_s));
+                    at_.host, at_.port, options_.timeout_s));
   }
 
   // Until the next look; nobody says anything unasked.
@@ -70,34 +66,8 @@ class Ctl {
   }
 
  private:
-  bus::ClientSettings settings(const CtlOptions& options) {
-    v1::Farm farm;
-    if (!options.farm_file.empty()) {
-      auto file = config::load_farm(options.farm_file);
-      if (!file) throw std::invalid_argument(config::to_text(file.error()));
-      farm = file->farm;
-    }
-    const std::string& at = options.connect.empty() ? farm.control().listen() : options.connect;
-    if (at.empty()) {
-      throw std::invalid_argument(
-          "where is run control? Give --connect HOST:PORT, or --farm FILE with control.listen");
-    }
-    const ports::Endpoint endpoint = node::parse_endpoint(at);
-    bus::ClientSettings made;
-    made.host = host_ = endpoint.host == "0.0.0.0" ? "127.0.0.1" : endpoint.host;
-    made.port = port_ = endpoint.port;
-    const std::string& folder = options.keys.empty() ? farm.control().keys() : options.keys;
-    if (folder.empty()) return made;
-    const auto role = options.role == "observer" ? security::BusRole::observer : security::BusRole::operator_;
-    auto keys = security::read_curve_keys(folder + "/" + security::curve_file(role));
-    if (!keys) throw std::invalid_argument(keys.error());
-    made.keys = std::move(*keys);
-    return made;
-  }
-
   const CtlOptions& options_;
-  std::string host_;
-  std::uint16_t port_ = 0;
+  bus::ClientSettings at_;
   bus::Client client_;
   std::uint64_t last_id_ = 0;
 };
@@ -204,11 +174,7 @@ void add_ctl(CLI::App& app, int& status) {
   auto options = std::make_shared<CtlOptions>();
   CLI::App* ctl = app.add_subcommand("ctl", "commands a farm through its run control");
   ctl->require_subcommand(1);
-  ctl->add_option("--farm", options->farm_file, "farm file: where run control listens, and which keys");
-  ctl->add_option("--connect", options->connect, "HOST:PORT of run control, instead of control.listen");
-  ctl->add_option("--keys", options->keys, "folder of the bus' keys, instead of control.keys");
-  ctl->add_option("--as", options->role, "operator, or observer")
-      ->check(CLI::IsMember({"operator", "observer"}));
+  add_connection_options(*ctl, options->connection);
   ctl->add_option("--timeout", options->timeout_s, "seconds to wait for an answer")
       ->take_last()
       ->check(CLI::Range(0.1, 3600.0));

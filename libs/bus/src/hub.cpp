@@ -41,7 +41,8 @@ struct Hub::Core {
         subscribers(context, zmq::socket_type::xpub) {
     if (settings.keys) admission = std::make_unique<Admission>(context, settings.clients);
     for (zmq::socket_t* socket : {&commands, &publishers, &subscribers}) {
-      set_limits(*socket, settings.queue_max, settings.message_bytes_max);
+      const int queue_max = socket == &commands ? settings.queue_max : settings.published_queue_max;
+      set_limits(*socket, queue_max, settings.message_bytes_max);
       set_server_keys(*socket, settings.keys);
     }
     // To whom is gone, nothing is sent, and that is known.

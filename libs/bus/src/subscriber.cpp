@@ -20,7 +20,12 @@ void Subscriber::subscribe(const std::string& tag) { core_->socket.set(zmq::sock
 std::optional<Published> Subscriber::take(DurationNs wait) {
   core_->socket.set(zmq::sockopt::rcvtimeo, static_cast<int>(milliseconds(wait).count()));
   zmq::message_t message;
-  if (!core_->socket.recv(message)) return std::nullopt;
+  try {
+    if (!core_->socket.recv(message)) return std::nullopt;
+  } catch (const zmq::error_t& error) {
+    if (error.num() == EINTR) return std::nullopt;  // a signal: its owner has to look
+    throw;
+  }
   const auto parts = split(message);
   if (!parts || message.more()) return std::nullopt;
   return Published{std::string(parts->tag),

@@ -34,6 +34,7 @@ constexpr std::string_view kReadout = "readout";
 constexpr std::string_view kPushReadout = "readout, in push running";
 constexpr std::string_view kFrontEnd = "readout, with front-ends";
 constexpr std::string_view kDcm = "DCM";
+constexpr std::string_view kTapDcm = "DCM, when somebody tapped it";
 constexpr std::string_view kPushDcm = "DCM, in push running";
 constexpr std::string_view kWriter = "writer";
 
@@ -210,6 +211,11 @@ constexpr MetricEntry kTable[] = {
           "Slices of which something had to be asked for."),
     count("push.no_memory", "weir_push_no_memory_total", kPushDcm,
           "Pushed fragments thrown away for want of memory, to be asked for."),
+    count("tap.samples", "weir_tap_samples_total", kTapDcm, "Samples of slices given out."),
+    count("tap.bytes", "weir_tap_bytes_total", kTapDcm, "Their bytes."),
+    counts("tap.dropped.", "weir_tap_dropped_total", "reason", kTapDcm,
+           "Samples not given out, by reason: rate, too_large, bus."),
+    count("tap.refused", "weir_tap_refused_total", kTapDcm, "Wishes beyond tap.taps_max."),
     counts("filter.", "weir_filter_total", "counter", kDcm, "The filter's own counters, by name."),
     level("shaper.window", "weir_shaper_window", kDcm,
           "What may be outstanding: bytes, or fragments with the shaper fragment-credits."),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/bytes.hpp>
 #include <weir/base/time.hpp>
 
 #include <limits>
@@ -10,6 +11,7 @@ namespace weir::v1 {
 class Command;
 class Report;
 class RunSummary;
+class TapWish;
 }  // namespace weir::v1
 
 namespace weir::node {
@@ -20,6 +22,13 @@ class ReportSink {
  public:
   virtual ~ReportSink() = default;
   virtual void take(const v1::Report& report) = 0;
+};
+
+// Where samples of slices go that a wish asked for. False: it was not taken. Called on the loop's thread.
+class SampleSink {
+ public:
+  virtual ~SampleSink() = default;
+  virtual bool publish(std::string_view tag, ConstBytes sample) = 0;
 };
 
 // Who started a supervisor's node, and has to know where it is and what came of its run.
@@ -43,6 +52,8 @@ class Node {
   virtual void on_signal(std::string_view signal_name) = 0;
   // What run control wants of the run that is on; the supervisor's node knows the kinds, others ignore it.
   virtual void on_command(const v1::Command& command) { (void)command; }
+  // Somebody wants samples of the run that is on, or does still; a DCM's node heeds it.
+  virtual void on_tap(const v1::TapWish& wish) { (void)wish; }
   // Supervisor: the run has begun, and is paused.
   [[nodiscard]] virtual bool begun() const { return true; }
   [[nodiscard]] virtual bool paused() const { return false; }

@@ -44,6 +44,7 @@ struct Setup {
   std::vector<std::string> absent;
   ReportSink* reports = nullptr;  // may be none
   RunWatcher* watcher = nullptr;  // likewise
+  SampleSink* samples = nullptr;  // likewise: then there are no taps
 };
 
 // Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such

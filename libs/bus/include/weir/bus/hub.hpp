@@ -26,6 +26,7 @@ struct HubSettings {
   std::vector<security::AllowedClient> clients;
   std::size_t message_bytes_max = 16U << 20;  // a longer one ends its connection
   int queue_max = 10'000;                     // messages to one client; beyond, they are dropped, counted
+  int published_queue_max = 1000;             // published messages to one subscriber, and from one publisher
 };
 
 struct HubCounters {

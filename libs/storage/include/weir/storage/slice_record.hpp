@@ -24,6 +24,7 @@ enum class DecisionKind : std::uint8_t {
   no_filter = 2,   // no filter is configured
   incomplete = 3,  // incomplete slices bypass the filter by configuration
   poison = 4,      // it killed or stalled its filter too often
+  undecided = 5,   // a sample, taken before its filter decided: in files that a tap wrote
 };
 [[nodiscard]] std::string_view name(DecisionKind kind);
 

@@ -1,0 +1,71 @@
+// Samples of slices for who asked for them over the bus.
+#include "dcm_node.hpp"
+#include <weir/v1/bus.pb.h>
+
+#include <algorithm>
+
+namespace weir::dcm {
+
+void DcmNode::on_tap(const v1::TapWish& wish) {
+  if (setup_.samples == nullptr) return;
+  for (const std::string& name : wish.streams()) {
+    tap::Wish one;
+    one.stream = tap::find_stream(name);
+    one.tag = tap::tag_prefix(name, wish.id()) + setup_.self.name;
+    one.every = wish.every();
+    one.sources.assign(wish.sources().begin(), wish.sources().end());
+    std::sort(one.sources.begin(), one.sources.end());
+    if (wish.ends()) {
+      sampler_.end(one.tag);
+    } else if (one.stream != nullptr) {
+      sampler_.renew(std::move(one), wish.lease_ms() * kMillisecond, environment_.clock.now_ns());
+    }
+  }
+}
+
+// As complete as it gets; its filter has not seen it.
+void DcmNode::sample_raw(const Work& work) {
+  due_taps_.clear();
+  sampler_.due_raw(due_taps_);
+  if (!due_taps_.empty()) sample(work, StoreEpoch(), true);
+}
+
+void DcmNode::sample_accepted(const Work& work, StoreEpoch epoch) {
+  due_taps_.clear();
+  sampler_.due_accepted(streams_of(work), due_taps_);
+  if (!due_taps_.empty()) sample(work, epoch, false);
+}
+
+void DcmNode::sample(const Work& work, StoreEpoch epoch, bool undecided) {
+  RecordContext context{setup_.run, setup_.self.index, setup_.farm.run().checksums(), undecided, {}};
+  for (tap::Tap* tap : due_taps_) {
+    if (!sampler_.may_make(*tap, now_ns_)) continue;
+    context.only = tap->wish.sources;
+    const Record record = make_record(work, epoch, context);
+    const std::uint64_t bytes = tap::kSampleHeadLength + record.bytes;
+    if (!sampler_.may_send(*tap, bytes)) continue;
+    sample_.clear();
+    sample_.reserve(bytes);
+    tap::encode_sample_head(tap->head, sample_);
+    sample_.insert(sample_.end(), record.meta.begin(), record.meta.end());
+    for (const ConstBytes payload : record.payloads)
+      sample_.insert(sample_.end(), payload.begin(), payload.end());
+    sampler_.sent(*tap, bytes, setup_.samples->publish(tap->wish.tag, sample_));
+  }
+}
+
+void DcmNode::report_taps(v1::Report& report) const {
+  const tap::SamplerCounts& counts = sampler_.counts();
+  auto& counters = *report.mutable_counters();
+  const auto add = [&](const char* name, std::uint64_t count) {
+    if (count > 0) counters[name] = count;
+  };
+  add("tap.samples", counts.samples);
+  add("tap.bytes", counts.bytes);
+  add("tap.dropped.rate", counts.dropped_rate);
+  add("tap.dropped.too_large", counts.dropped_too_large);
+  add("tap.dropped.bus", counts.dropped_bus);
+  add("tap.refused", counts.refused);
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,191 @@
+#include "commands.hpp"
+#include "control_connection.hpp"
+#include "text.hpp"
+#include <weir/tap_client/sample_file.hpp>
+#include <weir/tap_client/tap_client.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace weir::commands {
+namespace {
+
+constexpr int kNothing = 1;  // no sample came, or something ended it
+constexpr int kUsage = 2;    // the command line, the farm file, the keys, a file that is there
+constexpr int kUnreachable = 3;
+constexpr DurationNs kLook = 200 * kMillisecond;
+constexpr DurationNs kSilence = 15 * kSecond;  // of run control, before people are told
+
+volatile std::sig_atomic_t g_signalled = 0;
+
+struct TapOptions {
+  ConnectionOptions connection{{}, {}, {}, "observer"};
+  std::vector<std::string> streams;
+  std::uint32_t every = 1;
+  std::vector<std::uint32_t> sources;
+  std::uint64_t count = 0;
+  double duration_s = 0;
+  double timeout_s = 5;
+  std::string out;
+  bool json = false;
+};
+
+struct SliceFacts {
+  std::uint64_t fragments = 0;  // of which there are bytes in the sample
+  std::uint64_t missing = 0;
+};
+
+SliceFacts facts_of(const storage::SliceRecordView& record) {
+  SliceFacts facts;
+  for (std::size_t i = 0; i < record.fragment_count(); ++i) {
+    const storage::FragmentRecord fragment = record.fragment(i).record;
+    facts.fragments += fragment.kept ? 1 : 0;
+    facts.missing += fragment.status == FragmentStatus::missing ? 1 : 0;
+  }
+  return facts;
+}
+
+void print_slice(const tap_client::SampledSlice& slice, bool json) {
+  const storage::SliceHead& head = slice.record.head();
+  const SliceFacts facts = facts_of(slice.record);
+  const bool complete = (head.flags & storage::slice_flag::incomplete) == 0;
+  if (json) {
+    fmt::print(
+        "{{\"slice\":{},\"run\":{},\"attempt\":{},\"time_utc_ns\":{},\"stream\":\"{}\",\"dcm\":\"{}\","
+        "\"complete\":{},\"fragments\":{},\"missing\":{},\"bytes\":{},\"decision\":\"{}\",\"sequence\":{}}}"
+        "\n",
+        head.slice.value, head.run.value, head.attempt.value, head.trigger_time, slice.stream, slice.dcm,
+        complete, facts.fragments, facts.missing, slice.record.payload_bytes(), storage::name(head.decision),
+        slice.head.sequence);
+  } else {
+    fmt::print("{:>12}  {}  {:<8}  {:<8}  {:<10}  {:>5} fragments  {:>9}{}\n", head.slice.value,
+               run::utc_text(head.trigger_time), slice.stream, slice.dcm,
+               complete ? "complete" : "incomplete", facts.fragments,
+               run::bytes_text(static_cast<double>(slice.record.payload_bytes())),
+               facts.missing > 0 ? fmt::format("  {} missing", facts.missing) : "");
+  }
+  std::fflush(stdout);
+}
+
+void print_end(const tap::Tally& tally, std::uint64_t known, const TapOptions& options) {
+  if (options.json) {
+    fmt::print(
+        "{{\"samples\":{},\"slices_seen\":{},\"lost\":{},\"dropped\":{},\"malformed\":{},\"known\":{}}}\n",
+        tally.received(), tally.seen(), tally.lost(), tally.dropped(), tally.malformed(), known);
+    return;
+  }
+  fmt::print(stderr, "{} of {}; {} lost here, {} dropped by the DCMs{}{}\n",
+             run::counted(tally.received(), "sample"), run::counted(tally.seen(), "slice"),
+             run::grouped(tally.lost()), run::grouped(tally.dropped()),
+             tally.malformed() > 0 ? fmt::format(", {} malformed", tally.malformed()) : "",
+             known > 0 ? fmt::format(", {} were in the file already", known) : "");
+}
+
+std::string note_of(const TapOptions& options) {
+  std::string sources;
+  for (const std::uint32_t source : options.sources)
+    sources += fmt::format("{}{}", sources.empty() ? "" : ",", source);
+  return fmt::format("{{\"tap\":{{\"stream\":\"{}\",\"every\":{},\"sources\":[{}]}}}}",
+                     options.streams.front(), options.every, sources);
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Tells once that there is nothing to be had, and why.
+void tell_silence(const tap_client::TapClient& tap, bool& told) {
+  const bool away = tap.unanswered_ns() > kSilence;
+  const bool silent = tap.dcms() == 0 || away;
+  if (silent && !told)
+    fmt::print(stderr, "weir tap: {}\n", away ? "run control does not answer; waits" : "no run is on; waits");
+  told = silent;
+}
+
+int sample(const TapOptions& options) {
+  ControlConnection connection = control_connection(options.connection);
+  std::optional<tap_client::SampleFile> file;
+  if (!options.out.empty()) file.emplace(options.out, connection.farm, note_of(options));
+  tap_client::TapSettings settings;
+  settings.control = std::move(connection.client);
+  settings.streams = options.streams;
+  settings.every = options.every;
+  settings.sources = options.sources;
+  settings.answer_ns = static_cast<DurationNs>(options.timeout_s * kSecond);
+  tap_client::TapClient tap(std::move(settings));
+  const double until = options.duration_s > 0 ? seconds_now() + options.duration_s : 0;
+  std::uint64_t taken = 0;
+  std::uint64_t known = 0;
+  bool told = false;
+  bool other_run = false;
+  while (g_signalled == 0 && (options.count == 0 || taken < options.count) &&
+         (until == 0 || seconds_now() < until)) {
+    const auto slice = tap.take(kLook);
+    tell_silence(tap, told);
+    if (!slice) continue;
+    const tap_client::Added added = file ? file->add(slice->record) : tap_client::Added::written;
+    other_run = added == tap_client::Added::other_run;
+    if (other_run) break;
+    known += added == tap_client::Added::known ? 1 : 0;
+    taken += added == tap_client::Added::written ? 1 : 0;
+    if (!file) print_slice(*slice, options.json);
+  }
+  if (file) file->close();
+  if (other_run) fmt::print(stderr, "weir tap: another run began, and a file holds one: it ends here\n");
+  print_end(tap.tally(), known, options);
+  return taken > 0 ? 0 : kNothing;
+}
+
+int run_tap(const TapOptions& options) {
+  std::signal(SIGINT, [](int) { g_signalled = 1; });
+  std::signal(SIGTERM, [](int) { g_signalled = 1; });
+  try {
+    if (!options.out.empty() && options.streams.size() > 1)
+      throw std::invalid_argument("a file holds each slice once: --out takes one --stream");
+    return sample(options);
+  } catch (const std::invalid_argument& error) {
+    fmt::print(stderr, "weir tap: {}\n", error.what());
+    return kUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "weir tap: {}\n", error.what());
+    return kUnreachable;
+  }
+}
+
+}  // namespace
+
+void add_tap(CLI::App& app, int& status) {
+  auto options = std::make_shared<TapOptions>();
+  CLI::App* tap = app.add_subcommand("tap", "samples slices of a farm under run control while it runs");
+  add_connection_options(*tap, options->connection);
+  tap->add_option(
+         "--stream", options->streams,
+         "raw: as the filter sees them first; accepted; default, debug: what was accepted into these")
+      ->delimiter(',');
+  tap->add_option("--every", options->every, "one in so many slices of the stream, at each DCM")
+      ->check(CLI::Range(1U, UINT32_MAX));
+  tap->add_option("--source", options->sources, "whose fragments are wanted; without: all")->delimiter(',');
+  tap->add_option("--count", options->count, "ends after so many samples");
+  tap->add_option("--duration", options->duration_s, "ends after so many seconds")
+      ->check(CLI::Range(0.0, 31536000.0));
+  tap->add_option("--out", options->out,
+                  "a run file of the samples, for `weir file`; instead of a line each");
+  tap->add_option("--timeout", options->timeout_s, "seconds to wait for run control's answer")
+      ->check(CLI::Range(0.1, 3600.0));
+  tap->add_flag("--json", options->json, "lines of JSON; the last one is the account");
+  tap->callback([options, &status] {
+    if (options->streams.empty()) options->streams = {"raw"};
+    status = run_tap(*options);
+  });
+}
+
+}  // namespace weir::commands

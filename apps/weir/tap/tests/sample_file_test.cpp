@@ -1,0 +1,79 @@
+#include "records.hpp"
+#include "weir_catch.hpp"
+#include <weir/storage/run_file_reader.hpp>
+#include <weir/storage/verify.hpp>
+#include <weir/tap_client/sample_file.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+using namespace weir;
+using namespace weir::tap_client;
+
+namespace {
+
+struct Folder {
+  Folder() {
+    std::string name = std::filesystem::temp_directory_path() / "weir-samples-XXXXXX";
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+Added add(SampleFile& file, std::uint64_t slice, std::uint32_t run) {
+  const auto bytes = test::make_record(slice, run, 5 + slice);
+  const auto view = storage::parse_slice_record(bytes);
+  REQUIRE(view);
+  return file.add(*view);
+}
+
+}  // namespace
+
+TEST_CASE("a file of samples is a run file that verifies") {
+  const Folder folder;
+  const std::string path = folder.path / "tapped.weir";
+  SampleFile file(path, "farm", "{}");
+  for (const std::uint64_t slice : {7U, 3U, 9U}) CHECK(add(file, slice, 4) == Added::written);
+  CHECK(add(file, 3, 4) == Added::known);
+  CHECK(add(file, 5, 8) == Added::other_run);
+  CHECK(std::filesystem::exists(path + ".part"));
+  file.close();
+  CHECK_FALSE(std::filesystem::exists(path + ".part"));
+  const auto read = storage::RunFileReader::open(path);
+  REQUIRE(read);
+  CHECK(read->closed());
+  const storage::VerifyReport report = storage::verify(*read);
+  INFO((report.problems.empty() ? "" : report.problems.front().text));
+  CHECK(report.sound());
+  CHECK(report.slices == 3);
+  CHECK(report.live.count == 3);
+}
+
+TEST_CASE("a file of samples that was not closed is read as a part") {
+  const Folder folder;
+  const std::string path = folder.path / "tapped.weir";
+  {
+    SampleFile file(path, "farm", "{}");
+    CHECK(add(file, 1, 4) == Added::written);
+  }
+  const auto read = storage::RunFileReader::open(path + ".part");
+  REQUIRE(read);
+  CHECK_FALSE(read->closed());
+  CHECK(storage::verify(*read).slices == 1);
+}
+
+TEST_CASE("nothing is written over, and without samples there is no file") {
+  const Folder folder;
+  const std::string path = folder.path / "tapped.weir";
+  SampleFile empty(path, "farm", "{}");
+  empty.close();
+  CHECK(std::filesystem::is_empty(folder.path));
+  SampleFile first(path, "farm", "{}");
+  CHECK(add(first, 1, 4) == Added::written);
+  first.close();
+  CHECK_THROWS_WITH(SampleFile(path, "farm", "{}"),
+                    Catch::Matchers::ContainsSubstring("nothing is overwritten"));
+}
