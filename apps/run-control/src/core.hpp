@@ -3,6 +3,7 @@
 #include "history.hpp"
 #include "web.hpp"
 #include <weir/control/farm_machine.hpp>
+#include <weir/control/rules.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/security/keys.hpp>
 
@@ -60,6 +61,15 @@ struct RunControl::Core final : bus::HubHandler {
   [[nodiscard]] std::string load(const std::vector<std::string>& sets);
   [[nodiscard]] std::string begin_record(RunNumber run);
 
+  // rules
+  void read_rules();
+  [[nodiscard]] control::RulesView rules_view() const;
+  void look_at_rules();
+  void fire(const control::Firing& firing);
+  [[nodiscard]] std::string act(const control::Rule& rule, const control::Firing& firing);
+  [[nodiscard]] std::string tell_restart(std::size_t index, const std::string& why);
+  void start_next();
+
   // what the machine wants
   void carry_out_actions();
   void send_order(const control::Order& order);
@@ -80,7 +90,10 @@ struct RunControl::Core final : bus::HubHandler {
   std::vector<Process> processes;  // as the machine's members
   std::map<std::string, std::size_t> by_client;
   std::vector<std::string> run_sets;  // of `start`, for its run
-  std::string supervisor;             // where the run's supervisor listens
+  std::optional<control::Rules> rules;
+  std::string next_by;  // the rule that ended the run, and starts the next one
+  TimeNs next_look_ns = 0;
+  std::string supervisor;  // where the run's supervisor listens
   std::optional<History> history;
   std::optional<v1::RunSummary> last_summary;
   std::deque<v1::FarmView::Line> events;  // newest last
