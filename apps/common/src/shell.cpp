@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <exception>
+#include <utility>
 
 namespace weir::node {
 namespace {
@@ -16,6 +17,7 @@ constexpr DurationNs kRunWait = 5 * kMillisecond;
 constexpr DurationNs kIdleWait = 100 * kMillisecond;
 constexpr DurationNs kFlushMax = 2 * kSecond;  // for a node's last words
 constexpr int kFailuresMax = 5;                // of one run's node; then the process is in error
+constexpr int kStartAgain = 75;  // exit status (EX_TEMPFAIL): the process wants to be started again
 
 std::string endpoint_of(const MetricsExport* metrics) {
   if (metrics == nullptr) return {};
@@ -58,7 +60,7 @@ int Shell::run() {
   }
   spdlog::info("ends reason=\"{}\"", quits_);
   bus_.leave(quits_);
-  return 0;
+  return exit_status_;
 }
 
 void Shell::turn(TimeNs now_ns) {
@@ -121,6 +123,14 @@ void Shell::carry_out(const v1::Order& order) {
     return answer(order.id(), telemetry::set_log_level(order.reason())
                                   ? ""
                                   : "'" + order.reason() + "' is not a log level");
+  }
+  if (order.command() == "restart") {
+    spdlog::warn("starts again reason=\"{}\"", order.reason());
+    answer(order.id(), "");
+    drop_node();
+    exit_status_ = kStartAgain;
+    quits_ = "restart";
+    return;
   }
   const auto command = control::command_of(order.command());
   if (!command) return answer(order.id(), "'" + order.command() + "' is not a command");
@@ -202,7 +212,7 @@ std::string Shell::configure(const v1::Order& order) {
 }
 
 std::string Shell::start(const v1::Order& order) {
-  if (run_.value != order.run()) failures_ = 0;
+  if (std::exchange(tried_, RunNumber(order.run())) != RunNumber(order.run())) failures_ = 0;
   setup_ = configured_;
   setup_->run = RunNumber(order.run());
   setup_->farm.mutable_run()->set_number(order.run());

@@ -70,8 +70,10 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   std::optional<std::uint64_t> stop_order_;  // answered when the run is over
   std::vector<v1::Order> orders_;
   std::vector<v1::TapWish> wishes_;
-  int failures_ = 0;   // in a row, of one run
+  int failures_ = 0;   // in a row, of the run `tried_`
+  RunNumber tried_;    // the last one that was started, also when its node failed
   std::string quits_;  // why the process ends
+  int exit_status_ = 0;
   TimeNs quit_until_ns_ = 0;
   bool done_ = false;
 };

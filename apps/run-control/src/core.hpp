@@ -3,6 +3,7 @@
 #include "history.hpp"
 #include "web.hpp"
 #include <weir/control/farm_machine.hpp>
+#include <weir/control/rules.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/security/keys.hpp>
 #include <weir/tap/leases.hpp>
@@ -65,6 +66,15 @@ struct RunControl::Core final : bus::HubHandler {
   [[nodiscard]] std::string tap(const v1::TapWish& wish, v1::TapPlace& place);
   [[nodiscard]] std::string check_tap(const v1::TapWish& wish) const;
 
+  // rules
+  void read_rules();
+  [[nodiscard]] control::RulesView rules_view() const;
+  void look_at_rules();
+  void fire(const control::Firing& firing);
+  [[nodiscard]] std::string act(const control::Rule& rule, const control::Firing& firing);
+  [[nodiscard]] std::string tell_restart(std::size_t index, const std::string& why);
+  void start_next();
+
   // what the machine wants
   void carry_out_actions();
   void send_order(const control::Order& order);
@@ -87,6 +97,9 @@ struct RunControl::Core final : bus::HubHandler {
   std::vector<std::string> run_sets;  // of `start`, for its run
   std::string supervisor;             // where the run's supervisor listens
   std::optional<tap::Leases> taps;
+  std::optional<control::Rules> rules;
+  std::string next_by;  // the rule that ended the run, and starts the next one
+  TimeNs next_look_ns = 0;
   std::optional<History> history;
   std::optional<v1::RunSummary> last_summary;
   std::deque<v1::FarmView::Line> events;  // newest last

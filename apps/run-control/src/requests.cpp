@@ -34,7 +34,11 @@ v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRol
 }
 
 std::string RunControl::Core::carry_out(const v1::Request& request) {
-  if (const auto command = control::command_of(request.command())) return transition(*command, request);
+  if (const auto command = control::command_of(request.command())) {
+    std::string error = transition(*command, request);
+    if (error.empty()) next_by.clear();  // whoever commands, commands what comes next, too
+    return error;
+  }
   if (request.command() == "set") return set(request);
   if (request.command() == "add") return change_farm(request, false);
   if (request.command() == "remove") return change_farm(request, true);
@@ -83,6 +87,7 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
   if (command == control::Command::start) {
     run_begin_utc = utc_now();
     run_sets = for_run;
+    for (Process& process : processes) process.report.Clear();  // of the run before
     if (const std::string error = begin_record(run); !error.empty()) note(control::Level::error, error);
   }
   return {};

@@ -142,6 +142,7 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   hub->observe("log.");
   machine.emplace(members_of(plan, file.control()), deadlines_of(file.control()));
   processes.resize(machine->members().size());
+  read_rules();
   taps.emplace(file.tap().taps_max());
   if (const std::string& page = settings.page.empty() ? file.control().page() : settings.page;
       !page.empty()) {
@@ -153,6 +154,8 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   sets.assign(memory->sets().begin(), memory->sets().end());
   run_sets.assign(memory->run_sets().begin(), memory->run_sets().end());
   supervisor = memory->supervisor();
+  next_by = memory->next_by();
+  run_begin_utc = memory->run_begin_utc_ns();
   if (const std::string problems = load(sets); !problems.empty()) {
     note(control::Level::error, "what was set before does not fit the farm file any more: " + problems);
     sets.clear();
@@ -186,6 +189,7 @@ void RunControl::Core::turn(DurationNs wait) {
   hub->poll(wait, *this);
   now_ns = monotonic_now();
   machine->tick(now_ns, actions);
+  look_at_rules();
   if (web) {
     web->answer([this](const v1::Request& wish) { return carry_out(wish); });
   }
@@ -257,6 +261,8 @@ void RunControl::Core::keep_memory() {
   for (const std::string& one : sets) memory.add_sets(one);
   for (const std::string& one : run_sets) memory.add_run_sets(one);
   memory.set_supervisor(supervisor);
+  memory.set_next_by(next_by);
+  memory.set_run_begin_utc_ns(run_begin_utc);
   if (kept && kept->SerializeAsString() == memory.SerializeAsString()) return;
   const std::string failure = write_memory(out + "/run-control.state", memory);
   if (!failure.empty() && failure != memory_failure) note(control::Level::error, failure);

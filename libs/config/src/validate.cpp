@@ -3,6 +3,7 @@
 #include "schema.hpp"
 #include "yaml_tree.hpp"
 #include <weir/config/plan.hpp>
+#include <weir/config/rules.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -50,6 +51,8 @@ class Validator {
     check_push(*plan);
     check_memory(*plan, expected_sizes(farm_, *plan, recorded));
     check_exposure(*plan);
+    if (const auto rules = read_rules(farm_, *plan, locations_); !rules)
+      problems_.insert(problems_.end(), rules.error().begin(), rules.error().end());
     return std::move(problems_);
   }
 

@@ -90,6 +90,17 @@ Expected<void, std::string> FarmMachine::exclude(std::size_t member, bool on, Ti
   return {};
 }
 
+Expected<void, std::string> FarmMachine::readmit(std::size_t member, TimeNs now, Actions& out) {
+  WEIR_ASSERT(member < members_.size());
+  Member& one = members_[member];
+  if (member == supervisor_) return refusal(one.plan.name + " is the supervisor: reset the farm");
+  if (!one.live || one.told.state != State::error) return refusal(one.plan.name + " is not in error");
+  if (one.order) return refusal(one.plan.name + " is being told something else");
+  out.events.push_back({Level::info, one.plan.name + " is reset"});
+  give(member, Command::reset, now, out);
+  return {};
+}
+
 // ---- what members say
 
 void FarmMachine::joined(std::size_t member, Incarnation incarnation, const MemberState& state, TimeNs now,

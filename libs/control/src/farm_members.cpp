@@ -15,6 +15,8 @@ bool FarmMachine::waited_for(const Member& member) const {
   if (off_) return member.live;
   if (member.plan.duty == Duty::essential) return true;
   if (member.inactive) return false;
+  // Only a reset leads it on.
+  if (member.live && member.told.state == State::error && goal_ != State::idle) return false;
   // At `init` the farm gathers; later on who is away is not waited for.
   return member.live || under_way_ == Command::init;
 }

@@ -248,6 +248,23 @@ TEST_CASE("a transient process is never waited for, and led along when it is the
   CHECK(farm.state_of(kDcm1) == State::standby);
 }
 
+TEST_CASE("a process in error holds nothing up, and reset leads it on") {
+  Farm farm;
+  farm.to_running();
+  farm.processes[kDcm0].state.state = State::error;
+  farm.processes[kDcm0].state.reason = "its filter fails";
+  farm.pass();
+  CHECK(farm.has_event("dcm-0: its filter fails"));
+  const TimeNs before = farm.now;
+  CHECK(farm.command(Command::stop));
+  farm.settle();
+  CHECK(farm.machine.state() == State::ready);
+  CHECK(farm.now - before < 5 * kSecond);
+  CHECK(farm.command(Command::reset));
+  farm.settle();
+  CHECK(farm.state_of(kDcm0) == State::idle);
+}
+
 TEST_CASE("off ends every process") {
   Farm farm;
   farm.to_ready();

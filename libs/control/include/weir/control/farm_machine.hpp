@@ -112,6 +112,9 @@ class FarmMachine {
                                                     TimeNs now, Actions& out);
   // Takes a member out of the farm, or in again. In a run the supervisor has to be told too.
   [[nodiscard]] Expected<void, std::string> exclude(std::size_t member, bool on, TimeNs now, Actions& out);
+  // Takes a member out of `error`: it is reset, and led to where the farm is. One that is not in error, and
+  // the supervisor, whose errors are the farm's, are refused.
+  [[nodiscard]] Expected<void, std::string> readmit(std::size_t member, TimeNs now, Actions& out);
 
   // The process says that it is there: a new one, or one that run control lost sight of.
   void joined(std::size_t member, Incarnation incarnation, const MemberState& state, TimeNs now,

@@ -1,0 +1,156 @@
+#include "field_value.hpp"
+#include "suggest.hpp"
+#include "yaml_tree.hpp"
+#include <weir/assignment/reasons.hpp>
+#include <weir/config/rules.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace weir::config {
+namespace {
+
+struct Word {
+  std::string_view text;
+  control::Condition condition;
+};
+constexpr std::array<Word, 4> kWords = {{
+    {"process_gone", control::Condition::process_gone},
+    {"process_error", control::Condition::process_error},
+    {"run_seconds", control::Condition::run_seconds},
+    {"livetime_below", control::Condition::livetime_below},
+}};
+
+control::Act act_of(v1::RuleSettings::Action action) {
+  switch (action) {
+    case v1::RuleSettings::ACTION_WARN:
+      return control::Act::warn;
+    case v1::RuleSettings::ACTION_STOP:
+      return control::Act::stop;
+    case v1::RuleSettings::ACTION_PAUSE:
+      return control::Act::pause;
+    case v1::RuleSettings::ACTION_CONTINUE:
+      return control::Act::go_on;
+    case v1::RuleSettings::ACTION_START_NEXT:
+      return control::Act::start_next;
+    case v1::RuleSettings::ACTION_RESTART:
+      return control::Act::restart;
+    case v1::RuleSettings::ACTION_RESET:
+      return control::Act::reset;
+  }
+  return control::Act::warn;
+}
+
+DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
+
+class Reader {
+ public:
+  Reader(const FarmPlan& plan, const Locations& locations) : locations_(locations) {
+    for (std::size_t i = 1; i < assignment::kReasons; ++i)
+      reasons_.emplace_back(assignment::name(static_cast<assignment::Reason>(i)));
+    for (const Role role : {Role::supervisor, Role::writer, Role::dcm, Role::readout})
+      subjects_.emplace_back(name(role));
+    for (const NodePlan& node : plan.nodes) {
+      if (!node.masked) subjects_.push_back(node.name);
+    }
+  }
+
+  control::Rule read(const v1::RuleSettings& settings, std::string path) {
+    path_ = std::move(path);
+    control::Rule rule;
+    rule.name = settings.name();
+    rule.of.assign(settings.of().begin(), settings.of().end());
+    rule.value = settings.value();
+    rule.for_ns = seconds(settings.for_s());
+    rule.act = act_of(settings.do_());
+    rule.again_ns = seconds(settings.again_s());
+    rule.times_max = settings.times_max();
+    if (!names_.insert(rule.name).second)
+      error("name", ProblemKind::inconsistent, "there is a rule " + in_quotes(rule.name) + " already");
+    for (int i = 0; i < settings.of_size(); ++i)
+      check_known("of[" + std::to_string(i) + "]", settings.of(i), subjects_,
+                  "neither a process of the farm nor a kind");
+    if (read_condition(settings.when(), rule)) check_fit(rule);
+    return rule;
+  }
+
+  Problems take_problems() { return std::move(problems_); }
+
+ private:
+  void error(const std::string& key, ProblemKind kind, std::string what) {
+    const std::string whole = path_ + "." + key;
+    if (problems_.size() < kProblemsMax)
+      problems_.push_back({kind, Severity::error, locations_.of(whole), whole, std::move(what)});
+  }
+
+  bool check_known(const std::string& key, const std::string& text, const std::vector<std::string>& known,
+                   const std::string& what) {
+    if (std::find(known.begin(), known.end(), text) != known.end()) return true;
+    error(key, ProblemKind::bad_value, in_quotes(text) + " is " + what + did_you_mean(nearest(text, known)));
+    return false;
+  }
+
+  bool read_condition(const std::string& text, control::Rule& rule) {
+    const auto word =
+        std::find_if(kWords.begin(), kWords.end(), [&](const Word& one) { return one.text == text; });
+    if (word != kWords.end()) {
+      rule.when = word->condition;
+      return true;
+    }
+    std::vector<std::string> known = reasons_;
+    for (const Word& one : kWords) known.emplace_back(one.text);
+    rule.when = control::Condition::reason;
+    rule.reason = text;
+    return check_known(
+        "when", text, known,
+        "none of process_gone, process_error, run_seconds, livetime_below, and no reason such as "
+        "WRITER_DISK_FULL (docs/operating.md)");
+  }
+
+  void check_fit(const control::Rule& rule) {
+    using control::Act;
+    using control::Condition;
+    const bool of_run = rule.when == Condition::run_seconds || rule.when == Condition::livetime_below;
+    if (of_run && !rule.of.empty())
+      error("of", ProblemKind::inconsistent, "this condition is one of the run: leave it out");
+    if (of_run && rule.value <= 0)
+      error("value", ProblemKind::missing_key, "needed by this condition, above 0");
+    if (rule.when == Condition::livetime_below && rule.value > 1)
+      error("value", ProblemKind::out_of_range, print_number(rule.value) + " is above 1: it is a share");
+    if (!of_run && rule.value != 0)
+      error("value", ProblemKind::inconsistent, "this condition has no value: leave it out");
+    if (rule.act == Act::reset && rule.when != Condition::process_error)
+      error("do", ProblemKind::inconsistent, "'reset' is for the condition process_error");
+    if (rule.act == Act::restart && (of_run || rule.when == Condition::process_gone))
+      error("do", ProblemKind::inconsistent,
+            "'restart' is for processes that are there: for process_error, or a reason");
+  }
+
+  const Locations& locations_;
+  std::string path_;
+  std::vector<std::string> reasons_;
+  std::vector<std::string> subjects_;
+  std::set<std::string> names_;
+  Problems problems_;
+};
+
+}  // namespace
+
+Expected<std::vector<control::Rule>, Problems> read_rules(const v1::Farm& farm, const FarmPlan& plan,
+                                                          const Locations& locations) {
+  Reader reader(plan, locations);
+  std::vector<control::Rule> rules;
+  const auto& settings = farm.control().rules();
+  for (int i = 0; i < settings.size(); ++i)
+    rules.push_back(reader.read(settings[i], "control.rules[" + std::to_string(i) + "]"));
+  if (Problems problems = reader.take_problems(); !problems.empty())
+    return Unexpected<Problems>(std::move(problems));
+  return rules;
+}
+
+}  // namespace weir::config
