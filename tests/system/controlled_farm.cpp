@@ -49,11 +49,11 @@ std::string program_of(const std::string& node) {
 }  // namespace
 
 ControlledFarm::ControlledFarm(const TemporaryFolder& folder, const std::string& yaml,
-                               const std::vector<std::string>& nodes, const std::string& control)
+                               const std::vector<std::string>& nodes, const std::string& more)
     : folder_(folder), port_(free_ports()) {
   farm_file_ = folder.write("farm.yaml", yaml + "\nrun: {out: " + out() +
                                              "}\ncontrol: {listen: '127.0.0.1:" + std::to_string(port_) +
-                                             "', heartbeat_ms: 200, silence_ms: 1500" + control + "}\n");
+                                             "', heartbeat_ms: 200, silence_ms: 1500" + more + "}\n");
   start_run_control();
   for (const std::string& name : nodes) start_node(name);
 }
@@ -104,6 +104,14 @@ boost::json::value ControlledFarm::status() const {
 
 std::string ControlledFarm::state() const { return std::string(status().at("state").as_string()); }
 
+std::string ControlledFarm::events() const {
+  std::string text;
+  const boost::json::value farm = status();
+  for (const auto& line : farm.at("events").as_array())
+    text += std::string(line.at("text").as_string()) + "\n";
+  return text;
+}
+
 std::string ControlledFarm::state_of(const std::string& node) const {
   const boost::json::value farm = status();
   for (const auto& one : farm.at("nodes").as_array()) {
@@ -117,6 +125,18 @@ std::string ControlledFarm::state_of(const std::string& node) const {
 void ControlledFarm::make_ready() const {
   must({"init"});
   must({"configure"});
+}
+
+void ControlledFarm::begin_run() const {
+  make_ready();
+  must({"start"});
+}
+
+std::unique_ptr<Process> ControlledFarm::tap(const std::string& name,
+                                             const std::vector<std::string>& arguments) const {
+  std::vector<std::string> line{std::string(kBin) + "/weir", "tap", "--farm", farm_file_, "--timeout", "30"};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  return std::make_unique<Process>(line, folder_ / (name + ".out"), folder_ / (name + ".err"));
 }
 
 boost::json::value ControlledFarm::record(std::uint32_t run) const {

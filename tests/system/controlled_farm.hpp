@@ -13,11 +13,11 @@
 namespace weir::system_test {
 
 // A farm under run control: every process is a child of the test. `yaml` is the farm file without `control`
-// and run.out.
+// and run.out; `more` is what else stands in `control`, as ", keys: /there".
 class ControlledFarm {
  public:
   ControlledFarm(const TemporaryFolder& folder, const std::string& yaml,
-                 const std::vector<std::string>& nodes, const std::string& control = {});
+                 const std::vector<std::string>& nodes, const std::string& more = {});
 
   void start_run_control();
   void start_node(const std::string& name);
@@ -33,8 +33,14 @@ class ControlledFarm {
   [[nodiscard]] boost::json::value status() const;
   [[nodiscard]] std::string state() const;
   [[nodiscard]] std::string state_of(const std::string& node) const;
-  // init, configure.
+  // All events so far, a line each.
+  [[nodiscard]] std::string events() const;
+  // init, configure; and start.
   void make_ready() const;
+  void begin_run() const;
+  // `weir tap` under way; its output is in NAME.out, its complaints in NAME.err.
+  [[nodiscard]] std::unique_ptr<Process> tap(const std::string& name,
+                                             const std::vector<std::string>& arguments) const;
   // Of a run that is over, as its end record says.
   [[nodiscard]] boost::json::value record(std::uint32_t run) const;
   [[nodiscard]] std::string logs() const;

@@ -1,21 +1,17 @@
 // A farm under run control, and what a tap gets of it.
+#include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "process.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
 
 #include <boost/json.hpp>
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <sstream>
-#include <stdexcept>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <vector>
 
 using namespace weir::system_test;
@@ -24,82 +20,39 @@ namespace {
 
 constexpr Seconds kPatience{90};
 
-bool is_free(std::uint16_t port) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_port = htons(port);
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const bool free = ::bind(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
-  ::close(socket);
-  return free;
-}
+const std::vector<std::string> kNodes = {"supervisor", "writer-0",  "dcm-0",
+                                         "dcm-1",      "readout-0", "readout-1"};
 
-// The first of three in a row that nobody uses: commands, publishing, subscribing.
-std::uint16_t free_ports() {
-  for (int port = 20'000 + ::getpid() % 10'000; port < 32'000; port += 3) {
-    const auto at = static_cast<std::uint16_t>(port);
-    if (is_free(at) && is_free(at + 1) && is_free(at + 2)) return at;
-  }
-  throw std::runtime_error("there are no free ports");
-}
-
-std::string program(const std::string& name) { return std::string(WEIR_BIN_DIR) + "/" + name; }
-
-class ControlledFarm {
+// With a run that is on.
+class TappedFarm {
  public:
-  explicit ControlledFarm(const TemporaryFolder& folder, const std::string& more = {}) : folder_(folder) {
-    farm_ =
-        folder.write("farm.yaml", fmt::format("farm: tapped\n"
-                                              "run: {{out: {0}}}\n"
-                                              "control: {{listen: \"127.0.0.1:{1}\", heartbeat_ms: 200}}\n"
-                                              "trigger: {{mode: rate, rate_hz: 500}}\n"
-                                              "source: {{kind: dummy, size_bytes: 4000}}\n"
-                                              "supervisor: {{lease_ms: 60000}}\n"
-                                              "readout: {{count: 2, sources_per_readout: 2}}\n"
-                                              "dcm: {{count: 2, deadline_ms: 20000, grace_ms: 20000}}\n"
-                                              "filter: {{plugin: accept-all}}\n"
-                                              "writer: {{count: 1}}\n{2}",
-                                              folder / "out", free_ports(), more));
-    start({"weir-run-control"});
-    start({"weir-supervisor", "--name", "supervisor"});
-    start({"weir-writer", "--name", "writer-0"});
-    for (const char* name : {"dcm-0", "dcm-1"}) start({"weir-dcm", "--name", name});
-    for (const char* name : {"readout-0", "readout-1"}) start({"weir-readout", "--name", name});
-    for (const char* command : {"init", "configure", "start"}) ctl(command);
+  explicit TappedFarm(const TemporaryFolder& folder, const std::string& more = {})
+      : farm_(folder,
+              "farm: tapped\n"
+              "trigger: {mode: rate, rate_hz: 500}\n"
+              "source: {kind: dummy, size_bytes: 4000}\n"
+              "supervisor: {lease_ms: 60000}\n"
+              "readout: {count: 2, sources_per_readout: 2}\n"
+              "dcm: {count: 2, deadline_ms: 20000, grace_ms: 20000}\n"
+              "filter: {plugin: accept-all}\n"
+              "writer: {count: 1}\n" +
+                  more,
+              kNodes) {
+    farm_.begin_run();
   }
 
-  void ctl(const std::string& command) {
-    const CommandEnd end = run_command(folder_, "weir", {"ctl", "--farm", farm_, "--timeout", "30", command});
-    INFO(command << "\n" << end.out << end.err << folder_ / "weir-run-control.err");
-    REQUIRE(end.status == 0);
-  }
-  // A tap that is under way; its output is in NAME.out, its complaints in NAME.err.
-  std::unique_ptr<Process> tap(const std::string& name, const std::vector<std::string>& arguments) {
-    std::vector<std::string> line{program("weir"), "tap", "--farm", farm_, "--timeout", "30"};
-    line.insert(line.end(), arguments.begin(), arguments.end());
-    return std::make_unique<Process>(line, folder_ / (name + ".out"), folder_ / (name + ".err"));
+  [[nodiscard]] std::unique_ptr<Process> tap(const std::string& name,
+                                             const std::vector<std::string>& arguments) const {
+    return farm_.tap(name, arguments);
   }
   // The account of the run, once it is stopped.
-  Summary stop() {
-    ctl("stop");
-    const std::string file = folder_ / "out/run-000001-end.json";
-    REQUIRE(wait_until([&] { return std::filesystem::exists(file); }, kPatience));
-    return Summary(boost::json::parse(read_file(file)));
+  [[nodiscard]] Summary stop() const {
+    farm_.must({"stop"});
+    return Summary(farm_.record(1));
   }
 
  private:
-  void start(std::vector<std::string> line) {
-    const std::string name = line.back();
-    line.front() = program(line.front());
-    line.insert(line.end(), {"--farm", farm_});
-    processes_.push_back(
-        std::make_unique<Process>(line, folder_ / (name + ".out"), folder_ / (name + ".err")));
-  }
-
-  const TemporaryFolder& folder_;
-  std::string farm_;
-  std::vector<std::unique_ptr<Process>> processes_;
+  ControlledFarm farm_;
 };
 
 boost::json::value last_line(const std::string& text) {
@@ -119,7 +72,7 @@ std::size_t lines_in(const std::string& text) {
 
 TEST_CASE("a tap of a run gets slices as the sources made them, in a run file that verifies") {
   const TemporaryFolder folder;
-  ControlledFarm farm(folder);
+  const TappedFarm farm(folder);
   std::filesystem::create_directory(folder / "raw");
   std::filesystem::create_directory(folder / "accepted");
   const auto raw = farm.tap("raw", {"--count", "50", "--out", folder / "raw/tapped.weir"});
@@ -162,8 +115,8 @@ TEST_CASE("a tap of a run gets slices as the sources made them, in a run file th
 
 TEST_CASE("a tap that is stopped loses its own samples, and neither the run nor another tap stops for it") {
   const TemporaryFolder folder;
-  ControlledFarm farm(folder,
-                      "tap: {lease_s: 60, rate_bytes_max: 100000000, farm_rate_bytes_max: 200000000}\n");
+  const TappedFarm farm(folder,
+                        "tap: {lease_s: 60, rate_bytes_max: 100000000, farm_rate_bytes_max: 200000000}\n");
   const auto stopped = farm.tap("stopped", {"--json"});
   REQUIRE(wait_until([&] { return lines_in(stopped->out()) > 10; }, kPatience));
   stopped->send_signal(SIGSTOP);
@@ -190,7 +143,7 @@ TEST_CASE("a tap that is stopped loses its own samples, and neither the run nor 
 
 TEST_CASE("a tap of a stream that there is not is refused with the names of those that there are") {
   const TemporaryFolder folder;
-  ControlledFarm farm(folder);
+  const TappedFarm farm(folder);
   const auto tap = farm.tap("wrong", {"--stream", "cooked"});
   CHECK(tap->wait(kPatience) == 3);
   CHECK(tap->err().find("no stream 'cooked'; there are raw, accepted, default, debug") != std::string::npos);

@@ -1,10 +1,13 @@
 // Accepts, but for every n-th slice throws; and what else its parameters ask for:
 //   every   n, 0: never (default 0)
 //   dies_at the id of a slice that kills its process, whenever it comes (default: none)
+//   refuses_while  a path: no run can begin while such a file is there (default: none)
 #include <weir/filter.hpp>
 
 #include <csignal>
+#include <filesystem>
 #include <stdexcept>
+#include <string>
 
 namespace {
 
@@ -15,7 +18,13 @@ class Stumbles : public weir::Filter {
   explicit Stumbles(weir::FilterSetup& setup)
       : Filter(setup),
         every_(setup.parameter("every", std::uint64_t{0})),
-        dies_at_(setup.parameter("dies_at", kNone)) {}
+        dies_at_(setup.parameter("dies_at", kNone)),
+        refuses_while_(setup.parameter("refuses_while", std::string())) {}
+
+  void begin_run(const weir_filter_run&) override {
+    if (!refuses_while_.empty() && std::filesystem::exists(refuses_while_))
+      throw std::runtime_error(refuses_while_ + " is there");
+  }
 
   weir::Decision process(const weir::Slice& slice) override {
     if (slice.id() == dies_at_) std::raise(SIGKILL);
@@ -28,6 +37,7 @@ class Stumbles : public weir::Filter {
  private:
   std::uint64_t every_;
   std::uint64_t dies_at_;
+  std::string refuses_while_;
 };
 
 }  // namespace
