@@ -1,5 +1,6 @@
 // Farms whose processes live on under run control.
 #include "controlled_farm.hpp"
+#include "farm_run.hpp"
 #include "weir_catch.hpp"
 
 #include <boost/json/parse.hpp>
@@ -103,10 +104,34 @@ TEST_CASE("a process that dies in a run is led back into it, the supervisor too"
     INFO(name << "\n" << farm.logs());
     REQUIRE(wait_until([&] { return farm.state_of(name) == "running"; }, Seconds(20)));
   }
+  farm.kill_node("dcm-1");
+  farm.start_node("dcm-1");  // at once: run control sees that the pid is nobody's any more
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(20)));
+  CHECK(farm.events().find("is here already") == std::string::npos);
   farm.must({"stop"});
   const boost::json::value record = farm.record(1);
   CHECK(record.at("ledger_balanced").as_bool());
   CHECK(count(record, "stored") > 0);
+}
+
+TEST_CASE("who was removed stays out when the supervisor dies and goes on with the run") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder,
+                      "trigger: {mode: rate, rate_hz: 500}\n"
+                      "readout: {count: 2}\n"
+                      "dcm: {count: 2, processing_units: 1}\n"
+                      "filter: {plugin: busy, parameters: {microseconds: 0, asleep: 20000}}\n",
+                      kNodes);
+  farm.begin_run();
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(20)));
+  farm.must({"remove", "dcm-1"});
+  farm.kill_node("supervisor");
+  farm.start_node("supervisor");
+  INFO(farm.logs());
+  REQUIRE(wait_until([&] { return farm.state_of("supervisor") == "running"; }, Seconds(30)));
+  CHECK(wait_until([&] { return farm.state_of("dcm-1") != "running"; }, Seconds(30)));
+  farm.must({"stop"});
+  CHECK(farm.record(1).at("ledger_balanced").as_bool());
 }
 
 TEST_CASE("processes leave a run and come back to it, as often as one likes") {
@@ -158,6 +183,40 @@ TEST_CASE("a run of so many slices ends by itself, and a paused one makes none")
   farm.must({"continue"});
   REQUIRE(wait_until([&] { return farm.state() == "ready"; }, Seconds(30)));
   CHECK(count(farm.record(1), "triggered") == 200);
+}
+
+TEST_CASE("an operator pauses, continues and ends the run of a weir run") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("event-building.yaml"),
+              sets({"trigger.mode=rate", "trigger.rate_hz=1000", "readout.count=2"}));
+  REQUIRE(run.wait_for_data(300'000));
+  const auto ctl = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"ctl", "--connect", run.control_at()});
+    const CommandEnd end = run_command(folder, "weir", words);
+    INFO(words.back() << ": " << end.err);
+    CHECK(end.status == 0);
+    return end;
+  };
+  ctl({"pause"});
+  CHECK(ctl({"status"}).out.find("paused") != std::string::npos);
+  ctl({"continue"});
+  ctl({"stop", "--reason", "enough"});
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.text("reason") == "enough");
+  CHECK(end.summary.count("vetoed.paused") > 0);
+}
+
+TEST_CASE("a weir run whose farm is reset ends, and says so") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("event-building.yaml"),
+              sets({"trigger.mode=rate", "trigger.rate_hz=1000"}));
+  REQUIRE(run.wait_for_data(300'000));
+  (void)run_command(folder, "weir", {"ctl", "--connect", run.control_at(), "--no-wait", "reset"});
+  const FarmEnd end = run.finish(Seconds(30));
+  INFO(describe(end));
+  CHECK(end.status == 1);
+  CHECK(end.err.find("reset") != std::string::npos);
 }
 
 TEST_CASE("what has no place is refused with a sentence, and a wrong setting changes nothing") {

@@ -225,11 +225,32 @@ TEST_CASE("a request to stop drains the run and ends it well") {
   CHECK(stored.ids().size() == end.summary.count("stored"));
 }
 
+TEST_CASE("a run goes on without its run control, and ends when it is asked to") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(300'000));
+  REQUIRE(run.send_signal("run-control", SIGKILL));
+  REQUIRE(wait_until([&] { return run.process().out().find("the run goes on") != std::string::npos; },
+                     Seconds(20)));
+  REQUIRE(run.send_signal("dcm-0", SIGKILL));  // and stays away: nobody leads it back
+  REQUIRE(run.wait_for_data(1'000'000));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  CHECK(end.summary.text("reason") == "SIGINT");
+  CHECK(exits(end.summary, "run-control", -9) == 1);
+  CHECK(exits(end.summary, "dcm-0", -9) == 1);
+  CHECK(exits(end.summary, "dcm-0", 0) == 0);
+  CHECK_THAT(end.out, Catch::ContainsSubstring("run control ended with signal 9 (Killed): the run goes on"));
+  check_nothing_left(folder);
+}
+
 TEST_CASE("nothing is left when weir run itself is killed") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(500'000));
-  REQUIRE(run.processes() == 7);
+  REQUIRE(run.processes() == 8);
   run.process().send_signal(SIGKILL);
   REQUIRE(run.process().wait(Seconds(10)) == -SIGKILL);
   check_nothing_left(folder);

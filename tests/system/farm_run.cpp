@@ -132,8 +132,17 @@ std::uint16_t FarmRun::trigger_port() const {
   return port;
 }
 
+std::string FarmRun::control_at() const {
+  std::uint16_t port = 0;
+  (void)wait_until([&] { return (port = port_after(process_->out(), "run control at ")) != 0; },
+                   kStartPatience);
+  if (port == 0) throw std::runtime_error("weir run does not say where run control is: " + process_->out());
+  return "127.0.0.1:" + std::to_string(port);
+}
+
 pid_t FarmRun::pid_of(const std::string& node) const {
   for (const RunningProcess& process : processes_naming(folder_.path().string())) {
+    if (process.arguments.front().ends_with("/weir-" + node)) return process.pid;
     const auto name = std::find(process.arguments.begin(), process.arguments.end(), "--name");
     if (name != process.arguments.end() && name + 1 != process.arguments.end() && *(name + 1) == node) {
       return process.pid;

@@ -65,7 +65,9 @@ class FarmRun {
   [[nodiscard]] std::uint16_t port_of(const std::string& node) const;
   // Where `weir run` says that triggers are taken.
   [[nodiscard]] std::uint16_t trigger_port() const;
-  // 0 when there is no such process.
+  // HOST:PORT of its run control, as `weir run` says.
+  [[nodiscard]] std::string control_at() const;
+  // Of a node, or `run-control`. 0 when there is no such process.
   [[nodiscard]] pid_t pid_of(const std::string& node) const;
   bool send_signal(const std::string& node, int signal) const;
   // Processes of this run that there are, `weir run` itself included.

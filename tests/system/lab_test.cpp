@@ -153,7 +153,7 @@ TEST_CASE("nothing remains of a lab when weir run is killed, nor after Ctrl-C") 
     const TemporaryFolder folder;
     FarmRun run(folder, config_file("incast-8to1.yaml"), incast("star-8.yaml", {"--duration", "60"}));
     REQUIRE(run.wait_for_log("supervisor", "run begins"));
-    CHECK(run.processes() == 11);
+    CHECK(run.processes() == 12);
     const auto lab = namespaces_of(run.process().pid());
     CHECK(lab.size() == 11);  // nine hosts, the switches, the control network
     run.process().send_signal(signal);

@@ -63,8 +63,8 @@ TEST_CASE("the demo farm finds tracks and its summary has every key of the right
   CHECK(file.at("bytes").to_number<std::uint64_t>() ==
         std::filesystem::file_size(end.summary.files().front()));
 
-  // 5 readouts, 3 DCMs, a writer, a supervisor.
-  REQUIRE(summary.at("processes").as_array().size() == 10);
+  // 5 readouts, 3 DCMs, a writer, a supervisor, run control.
+  REQUIRE(summary.at("processes").as_array().size() == 11);
   for (const auto& process : summary.at("processes").as_array()) {
     CHECK(process.at("name").is_string());
     CHECK(process.at("role").is_string());

@@ -31,12 +31,12 @@ BusLink::BusLink(const ports::Endpoint& control, std::optional<security::CurveKe
         wake();
       }) {}
 
-void BusLink::tick(const v1::MemberState& state, TimeNs now_ns, std::vector<v1::Order>& orders,
-                   std::vector<v1::TapWish>& wishes) {
-  if (arrived_.load(std::memory_order_acquire) && arrived_.exchange(false)) {
-    for (v1::BusMessage& message : client_.take()) on_message(message, orders, wishes);
-  }
-  if (now_ns < next_heartbeat_ns_) return;
+void BusLink::receive(std::vector<v1::Order>& orders, std::vector<v1::TapWish>& wishes) {
+  if (!arrived_.load(std::memory_order_acquire) || !arrived_.exchange(false)) return;
+  for (v1::BusMessage& message : client_.take()) on_message(message, orders, wishes);
+}
+
+void BusLink::say(const v1::MemberState& state, TimeNs now_ns) {
   next_heartbeat_ns_ = now_ns + heartbeat_ns_;
   if (!joined_) return join(state);
   v1::BusMessage message;
@@ -59,6 +59,7 @@ void BusLink::join(const v1::MemberState& state) {
   join.set_farm_digest(facts_.farm_digest);
   join.set_host(host_name());
   join.set_pid(static_cast<std::uint32_t>(::getpid()));
+  join.set_pid_space(pid_space());
   join.set_metrics(facts_.metrics);
   *join.mutable_state() = state;
   client_.send(message);

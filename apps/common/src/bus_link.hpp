@@ -30,10 +30,12 @@ class BusLink final : public ReportSink {
   BusLink(const ports::Endpoint& control, std::optional<security::CurveKeys> keys, JoinFacts facts,
           std::function<void()> wake);
 
-  // Once per pass: cheap when nothing is due. What run control wants is appended.
-  void tick(const v1::MemberState& state, TimeNs now_ns, std::vector<v1::Order>& orders,
-            std::vector<v1::TapWish>& wishes);
-  // The next tick() says so at once.
+  // What run control wants is appended; cheap when nothing has come.
+  void receive(std::vector<v1::Order>& orders, std::vector<v1::TapWish>& wishes);
+  // It is time to say that the process is there, or where it is now.
+  [[nodiscard]] bool heartbeat_due(TimeNs now_ns) const { return now_ns >= next_heartbeat_ns_; }
+  void say(const v1::MemberState& state, TimeNs now_ns);
+  // A heartbeat is due at once.
   void state_changed() { next_heartbeat_ns_ = 0; }
   void answer(const v1::Answer& answer);
   // Said again with each heartbeat until run control has it.
@@ -44,6 +46,7 @@ class BusLink final : public ReportSink {
   // False: dropped, for the bus is away or its queue full.
   bool publish(std::string_view tag, ConstBytes payload) { return client_.publish(tag, payload); }
   void take(const v1::Report& report) override;
+  [[nodiscard]] bus::ClientCounters counters() const { return client_.counters(); }
   // From any thread.
   void log(UtcNs utc_ns, const std::string& level, const std::string& text);
 

@@ -65,6 +65,7 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
   app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error, instead of log.level");
   app.add_option("--control", line.control, "HOST:PORT of run control, instead of control.listen");
   app.add_flag("--alone", line.alone, "one run without run control, whatever the farm file says");
+  app.add_flag("--one-run", line.one_run, "under run control, and ends with its run");
   app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
   try {
     app.parse(argc, argv);

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <stdexcept>
+#include <system_error>
 
 namespace weir::node {
 namespace {
@@ -65,6 +68,15 @@ Incarnation make_incarnation() {
   return Incarnation((std::uint64_t{device()} << 32 | device()) | 1);
 }
 
+std::string pid_space() {
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::error_code error;
+  const auto space = std::filesystem::read_symlink("/proc/self/ns/pid", error);
+  if (!std::getline(boot, id) || error) return {};
+  return id + " " + space.string();
+}
+
 std::string farm_digest(const std::string& farm_file) {
   const auto file = config::load_farm(farm_file);
   if (!file) return {};
@@ -108,6 +120,10 @@ ports::Endpoint parse_endpoint(const std::string& text) {
   std::string host = text.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);  // [::1]:7000
   return {host, static_cast<std::uint16_t>(port)};
+}
+
+std::function<ports::StreamCounters()> totals_from_now(const transport::Loop& loop) {
+  return [&loop, before = loop.stream_totals()] { return loop.stream_totals() - before; };
 }
 
 transport::SocketPolicy socket_policy(const v1::Farm& farm) {

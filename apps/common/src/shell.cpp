@@ -74,11 +74,12 @@ void Shell::turn(TimeNs now_ns) {
   }
   orders_.clear();
   wishes_.clear();
-  bus_.tick(state(), now_ns, orders_, wishes_);
+  bus_.receive(orders_, wishes_);
   for (const v1::TapWish& wish : wishes_) {
     if (node_) node_->on_tap(wish);
   }
   for (const v1::Order& order : orders_) carry_out(order);
+  if (bus_.heartbeat_due(now_ns)) bus_.say(state(), now_ns);
   if (quits_.empty() || node_) return;
   // Run control should hear of the last run's end.
   if (quit_until_ns_ == 0) quit_until_ns_ = now_ns + kFlushMax;
@@ -141,8 +142,13 @@ void Shell::carry_out(const v1::Order& order) {
     return answer(order.id(), name_ + " is " + std::string(control::name(state_)) + ", where " +
                                   order.command() + " has no place");
   }
+  if (*command == control::Command::start && !quits_.empty())
+    return answer(order.id(), name_ + " ends: " + quits_);
   const std::string error = transition(*command, order);
-  if (!error.empty()) spdlog::error("order command={} reason=\"{}\"", order.command(), error);
+  if (!error.empty()) {
+    spdlog::error("order command={} reason=\"{}\"", order.command(), error);
+    if (line_.one_run) end_with_run(error);
+  }
   if (*command == control::Command::stop && error.empty() && node_) {
     stop_order_ = order.id();
     return;
@@ -168,7 +174,9 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
       tell(v1::Command::STOP, order.reason());
       break;
     case control::Command::reset:
+      if (line_.one_run && node_) end_with_run("reset by run control");
       drop_node();
+      stop_order_.reset();
       configured_.reset();
       epoch_ = 0;
       failures_ = 0;
@@ -222,6 +230,7 @@ std::string Shell::start(const v1::Order& order) {
   setup_->reports = this;
   setup_->watcher = this;
   setup_->samples = this;
+  setup_->one_run = line_.one_run;
   telemetry::set_log_run(order.run());
   if (metrics_ != nullptr) metrics_->set_run(setup_->run);
   try {
@@ -237,6 +246,7 @@ std::string Shell::start(const v1::Order& order) {
     node_ = make_(*setup_, loop_);
   } catch (const std::exception& error) {
     setup_.reset();
+    telemetry::set_log_run(0);
     return error.what();
   }
   run_ = setup_->run;
@@ -286,7 +296,15 @@ void Shell::node_finished() {
   }
   bus_.state_changed();
   if (stop_order_) answer(*std::exchange(stop_order_, {}), "");
+  if (line_.one_run) end_with_run(failure);
   telemetry::set_log_run(0);
+}
+
+void Shell::end_with_run(const std::string& failure) {
+  quits_ = failure.empty() ? "run over" : failure;
+  if (failure.empty()) return;
+  exit_status_ = 1;
+  spdlog::error("ends reason=\"{}\"", failure);
 }
 
 void Shell::flush() {
@@ -303,8 +321,19 @@ void Shell::drop_node() {
 void Shell::on_summary(const v1::RunSummary& summary) { summary_ = summary; }
 
 void Shell::take(const v1::Report& report) {
-  bus_.take(report);
-  if (metrics_ != nullptr) metrics_->take(report);
+  const bus::ClientCounters bus = bus_.counters();
+  v1::Report counted;
+  const std::pair<const char*, std::uint64_t> dropped[] = {{"bus.dropped.sent", bus.dropped_messages},
+                                                           {"bus.dropped.published", bus.dropped_published},
+                                                           {"bus.dropped.received", bus.dropped_received}};
+  for (const auto& [key, count] : dropped) {
+    if (count > 0) (*counted.mutable_counters())[key] = count;
+  }
+  const bool none = counted.counters().empty();
+  if (!none) counted.MergeFrom(report);
+  const v1::Report& told = none ? report : counted;
+  bus_.take(told);
+  if (metrics_ != nullptr) metrics_->take(told);
 }
 
 void Shell::on_signal(const std::string& name) {

@@ -41,6 +41,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   [[nodiscard]] std::string start(const v1::Order& order);
   void tell(v1::Command::Kind kind, const std::string& reason);
   void node_finished();
+  void end_with_run(const std::string& failure);
   void drop_node();
   void flush();
   void on_signal(const std::string& name);

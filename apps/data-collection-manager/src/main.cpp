@@ -6,11 +6,10 @@ int main(int argc, char** argv) {
   return weir::node::run_node_main(argc, argv, weir::messages::Role::dcm,
                                    "weir-dcm: builds slices, filters them, sends on what is accepted",
                                    [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
-                                     return weir::dcm::make_node(setup,
-                                                                 {loop,
-                                                                  loop,
-                                                                  [&loop] { loop.wake(); },
-                                                                  [&loop] { return loop.stream_totals(); },
-                                                                  {weir::node::plugin_folder()}});
+                                     return weir::dcm::make_node(setup, {loop,
+                                                                         loop,
+                                                                         [&loop] { loop.wake(); },
+                                                                         weir::node::totals_from_now(loop),
+                                                                         {weir::node::plugin_folder()}});
                                    });
 }

@@ -36,7 +36,7 @@ class WriterProcess final : public weir::node::Node {
     if (!earlier) throw std::runtime_error("run.out: " + earlier.error().detail);
     node_ = weir::writer::make_node(
         setup, {loop, loop, disk_, [this](weir::ports::DiskHandler& handler) { disk_.deliver(handler); },
-                [&loop] { return loop.stream_totals(); },
+                weir::node::totals_from_now(loop),
                 [command = setup.farm.writer().on_close()](const std::string& path, std::uint32_t crc32c) {
                   run_on_close(command, path, crc32c);
                 },

@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
       [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
         return weir::readout::make_node(setup, {loop,
                                                 loop,
-                                                [&loop] { return loop.stream_totals(); },
+                                                weir::node::totals_from_now(loop),
                                                 &loop,
                                                 [&loop] { loop.wake(); },
                                                 {weir::node::plugin_folder()}});

@@ -27,6 +27,7 @@ struct Process {
   std::string address;
   std::string host;
   std::uint32_t pid = 0;
+  std::string pid_space;  // node::pid_space(), of which the pid is
   std::string metrics;
   std::string software;
   std::string digest;
@@ -49,6 +50,7 @@ struct RunControl::Core final : bus::HubHandler {
   void on_answer(const bus::Sender& from, const v1::Answer& answer);
   void on_run_over(const bus::Sender& from, const v1::RunOver& over);
   void on_leave(const bus::Sender& from);
+  void send_home(std::size_t index);
   [[nodiscard]] std::optional<std::size_t> member_of(const bus::Sender& from) const;
   void refuse(const bus::Sender& from, const std::string& why);
 
@@ -59,6 +61,7 @@ struct RunControl::Core final : bus::HubHandler {
   [[nodiscard]] std::string set(const v1::Request& request);
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool out);
   [[nodiscard]] std::string log_level(const v1::Request& request);
+  void tell_ports();
   [[nodiscard]] std::string load(const std::vector<std::string>& sets);
   [[nodiscard]] std::string begin_record(RunNumber run);
 
@@ -79,6 +82,7 @@ struct RunControl::Core final : bus::HubHandler {
   void carry_out_actions();
   void send_order(const control::Order& order);
   void tell_supervisor(const v1::Command& command);
+  void tell_who_is_out();
   void note(control::Level level, const std::string& text);
   void keep_memory();
 

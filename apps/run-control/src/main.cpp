@@ -24,7 +24,7 @@ int run(weir::run_control::RunControlSettings settings) {
   // For whoever started this process and has to know the ports.
   std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
               control.hub().subscribe_port());
-  if (!control.page().empty()) std::printf("page %s\n", control.page().c_str());
+  std::printf("page %s\n", control.page().empty() ? "none" : control.page().c_str());
   std::fflush(stdout);
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
   // Who said `off` hears that it is done.
@@ -46,6 +46,10 @@ int main(int argc, char** argv) {
   app.add_option("--listen", settings.listen, "HOST:PORT of the bus, instead of control.listen")->take_last();
   app.add_option("--page", settings.page, "HOST:PORT of the farm's page, instead of control.page")
       ->take_last();
+  app.add_flag("--one-run", settings.one_run,
+               "the farm's processes end with their run, and whoever started them keeps its records");
+  app.add_flag("--isolated", settings.isolated,
+               "listen without keys outside loopback: a network that is reached from nowhere else");
   app.add_option("--log-level", log_level, "trace, debug, info, warning or error");
   app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
   try {

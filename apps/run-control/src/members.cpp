@@ -1,11 +1,14 @@
 // What processes say.
 #include "core.hpp"
+#include <weir/node/setup.hpp>
 #include <weir/run/records.hpp>
 #include <weir/run/summary.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 namespace weir::run_control {
@@ -30,6 +33,12 @@ std::string reachable(const std::string& endpoint, const std::string& address) {
   const std::size_t colon = endpoint.rfind(':');
   if (colon == endpoint.npos || !is_wildcard(endpoint.substr(0, colon)) || address.empty()) return endpoint;
   return address + endpoint.substr(colon);
+}
+
+// On this machine, and there no more: nobody has to wait until it is silent.
+bool is_dead(const Process& process) {
+  return process.pid != 0 && !process.pid_space.empty() && process.pid_space == node::pid_space() &&
+         ::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace
@@ -84,7 +93,8 @@ void RunControl::Core::on_join(const bus::Sender& from, const v1::Join& join) {
   Process& process = processes[*member];
   const bool other = known.live && known.incarnation.value != join.incarnation() && process.client != from.id;
   // Its last word may be from just before it died; then it is silent soon.
-  if (other && now_ns - known.heard_ns < 2 * file.control().heartbeat_ms() * kMillisecond) {
+  const bool fresh = now_ns - known.heard_ns < 2 * file.control().heartbeat_ms() * kMillisecond;
+  if (other && fresh && !is_dead(process)) {
     return refuse(
         from, fmt::format("'{}' is here already, from {}: end that process first, or wait until it is silent",
                           join.name(), process.host));
@@ -95,6 +105,7 @@ void RunControl::Core::on_join(const bus::Sender& from, const v1::Join& join) {
   process.address = from.address;
   process.host = join.host();
   process.pid = join.pid();
+  process.pid_space = join.pid_space();
   process.metrics = reachable(join.metrics(), from.address);
   process.software = join.software();
   process.digest = join.farm_digest();
@@ -105,6 +116,7 @@ void RunControl::Core::on_join(const bus::Sender& from, const v1::Join& join) {
   welcome.set_heartbeat_ms(file.control().heartbeat_ms());
   hub->send(from.id, answer);
   machine->joined(*member, Incarnation(join.incarnation()), state_of(join.state()), now_ns, actions);
+  if (settings.one_run && last_over != 0) send_home(*member);
 }
 
 void RunControl::Core::on_heartbeat(const bus::Sender& from, const v1::Heartbeat& heartbeat) {
@@ -120,22 +132,37 @@ void RunControl::Core::on_answer(const bus::Sender& from, const v1::Answer& answ
       note(control::Level::error, machine->members()[member].plan.name + ": " + answer.error());
     return;
   }
+  if (settings.one_run && !answer.good()) {
+    // It ends, and may be started again.
+    note(control::Level::error, machine->members()[member].plan.name + ": " + answer.error());
+    return machine->left(member, now_ns, actions);
+  }
   if (!answer.supervisor().empty()) supervisor = reachable(answer.supervisor(), from.address);
   machine->answered(member, answer.id(), answer.good(), answer.error(), state_of(answer.state()), now_ns,
                     actions);
+  if (!answer.supervisor().empty()) tell_who_is_out();
 }
 
 void RunControl::Core::on_run_over(const bus::Sender& from, const v1::RunOver& over) {
   v1::BusMessage taken;
   taken.mutable_run_taken()->set_run(over.run());
   hub->send(from.id, taken);
-  if (last_over == over.run()) return;  // said again
+  const auto is_this = [&](const v1::FarmView::Run& one) {
+    return one.run() == over.run() && one.begin_utc_ns() == over.summary().begin_utc_ns();
+  };
+  const auto& known = history->runs();
+  // Said again, perhaps because run control was started again.
+  if (last_over == over.run() || std::any_of(known.begin(), known.end(), is_this)) return;
   last_over = over.run();
+  if (settings.one_run) {
+    for (std::size_t i = 0; i < processes.size(); ++i) send_home(i);
+  }
   if (!over.has_summary()) {
     note(control::Level::error, fmt::format("run {} has no account: {}", over.run(), over.failure()));
     return;
   }
   last_summary = over.summary();
+  if (settings.one_run) return;
   run::Summary summary = run::summarize(over.summary());
   summary.farm = farm.farm();
   summary.failure = over.failure();
@@ -152,6 +179,16 @@ void RunControl::Core::on_run_over(const bus::Sender& from, const v1::RunOver& o
                    over.summary().reason(), summary.triggered, summary.stored, summary.rejected,
                    over.summary().balanced() ? "balances" : "does NOT balance",
                    over.failure().empty() ? "" : "; " + over.failure()));
+}
+
+// A process that came too late for the farm's one run.
+void RunControl::Core::send_home(std::size_t index) {
+  const control::Member& member = machine->members()[index];
+  if (!member.live || member.told.in_run() || member.plan.kind == control::Kind::supervisor) return;
+  v1::BusMessage message;
+  message.mutable_order()->set_id(kTellIds + ++tells);
+  message.mutable_order()->set_command(std::string(control::name(control::Command::off)));
+  hub->send(processes[index].client, message);
 }
 
 void RunControl::Core::on_leave(const bus::Sender& from) {

@@ -1,6 +1,5 @@
 // What operators ask for.
 #include "core.hpp"
-#include <weir/node/paths.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/records.hpp>
 
@@ -75,7 +74,10 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
   const std::vector<std::string> for_run(request.sets().begin(), request.sets().end());
   if (command == control::Command::start) {
     if (const std::string error = check_run_sets(for_run); !error.empty()) return error;
-    if (run.value == 0) {
+    if (settings.one_run) {
+      if (run.value == 0 || machine->run().value != 0)
+        return "this farm makes one run: `weir up` keeps one for many";
+    } else if (run.value == 0) {
       const std::uint32_t last = std::max(machine->run().value, history->highest());
       run = run::free_run_number(RunNumber(std::max(last + 1, farm.run().number())), run::file_names_in(out));
     } else if (run::free_run_number(run, run::file_names_in(out)) != run) {
@@ -88,6 +90,7 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
     run_begin_utc = utc_now();
     run_sets = for_run;
     for (Process& process : processes) process.report.Clear();  // of the run before
+    if (settings.one_run) return {};
     if (const std::string error = begin_record(run); !error.empty()) note(control::Level::error, error);
   }
   return {};
@@ -98,15 +101,7 @@ std::string RunControl::Core::begin_record(RunNumber run) {
   of_run.mutable_run()->set_number(run.value);
   for (const std::string& one : run_sets) (void)config::apply_override(of_run, one);  // checked
   const run::RecordPaths paths = run::record_paths(out, run);
-  const auto located = [](const std::string& name, const auto& search_path) {
-    std::vector<std::string> folders(search_path.begin(), search_path.end());
-    folders.push_back(node::plugin_folder());
-    return name.empty() ? name : run::locate_plugin(name, folders);
-  };
-  const run::PluginPaths plugins{located(run::source_plugin(of_run), of_run.source().search_path()),
-                                 located(of_run.filter().plugin(), of_run.filter().search_path())};
-  const bool written = run::write_file(paths.farm, "# Every key of this run.\n" + config::to_yaml(of_run)) &&
-                       run::write_file(paths.begin, run::begin_record(of_run, plan, utc_now(), plugins));
+  const bool written = run::write_begin_records(paths, "Every key of this run.", of_run, plan, utc_now());
   return written ? std::string() : fmt::format("cannot write into '{}': {}", out, std::strerror(errno));
 }
 
@@ -154,12 +149,20 @@ std::string RunControl::Core::change_farm(const v1::Request& request, bool away)
   return {};
 }
 
+// A supervisor that was started again in its run takes back everyone who is there.
+void RunControl::Core::tell_who_is_out() {
+  v1::Command command;
+  command.set_kind(v1::Command::DRAIN);
+  for (const control::Member& member : machine->members()) {
+    if (member.excluded && member.live) command.add_nodes(member.plan.name);
+  }
+  if (command.nodes_size() > 0) tell_supervisor(command);
+}
+
 void RunControl::Core::tell_supervisor(const v1::Command& command) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const control::Member& member = machine->members()[i];
-    const bool in_run =
-        member.told.state == control::State::running || member.told.state == control::State::paused;
-    if (member.plan.kind != control::Kind::supervisor || !member.live || !in_run) continue;
+    if (member.plan.kind != control::Kind::supervisor || !member.live || !member.told.in_run()) continue;
     v1::BusMessage message;
     message.mutable_order()->set_id(kTellIds + ++tells);
     *message.mutable_order()->mutable_tell() = command;

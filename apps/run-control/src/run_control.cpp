@@ -17,6 +17,8 @@ namespace weir::run_control {
 namespace {
 
 constexpr DurationNs kShowInterval = kSecond;
+constexpr DurationNs kNever = 365LL * 24 * 3600 * kSecond;
+constexpr double kAfterDrainS = 20;  // for final reports, and what is reconciled then
 
 DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
 
@@ -33,9 +35,9 @@ control::Kind kind_of(config::Role role) {
   }
 }
 
-// Throws when the farm file gives a duty to nobody.
-std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan,
-                                            const v1::ControlSettings& settings) {
+// Throws when the farm file gives a duty to nobody. All of those that one parent starts are waited for.
+std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const v1::ControlSettings& settings,
+                                            bool one_run) {
   std::vector<control::MemberPlan> members;
   for (const config::NodePlan& node : plan.nodes) {
     if (!node.masked) members.push_back({node.name, kind_of(node.role), control::Duty::dynamic});
@@ -49,27 +51,27 @@ std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan,
       found->duty = duty;
     }
   };
-  give(settings.transient(), control::Duty::transient, "transient");
+  if (!one_run) give(settings.transient(), control::Duty::transient, "transient");
   give(settings.essential(), control::Duty::essential, "essential");
   return members;
 }
 
-control::Deadlines deadlines_of(const v1::ControlSettings& settings) {
+control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run) {
+  const v1::ControlSettings& settings = farm.control();
   control::Deadlines deadlines;
   deadlines.order_ns = seconds(settings.order_s());
   deadlines.init_ns = seconds(settings.init_s());
   deadlines.start_ns = seconds(settings.start_s());
-  deadlines.stop_ns = seconds(settings.stop_s());
+  deadlines.stop_ns = seconds(std::max(settings.stop_s(), farm.run().drain_timeout_s() + kAfterDrainS));
+  // Whoever started the processes has no other run for them: a drain lasts while there is progress.
+  if (one_run) deadlines.stop_ns = kNever;
   deadlines.return_ns = seconds(settings.return_s());
   deadlines.silence_ns = settings.silence_ms() * kMillisecond;
   return deadlines;
 }
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host.starts_with("127.") || host == "::1" || host == "[::1]";
-}
-
-bus::HubSettings hub_settings(const v1::ControlSettings& settings, const ports::Endpoint& at) {
+bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen, bool isolated) {
+  const ports::Endpoint at = node::parse_endpoint(listen);
   bus::HubSettings hub;
   hub.host = at.host;
   hub.port = at.port;
@@ -79,7 +81,7 @@ bus::HubSettings hub_settings(const v1::ControlSettings& settings, const ports::
   }
   const std::string& folder = settings.keys();
   if (folder.empty()) {
-    if (!is_loopback(at.host)) {
+    if (!isolated && !config::is_loopback(listen)) {
       throw std::runtime_error(
           "control.listen: " + at.host +
           " is not loopback, where the bus needs keys: make them with `weir keys new FOLDER`, and "
@@ -130,21 +132,24 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
                              ": control.listen is empty: set it to where run control is to listen, as in "
                              "127.0.0.1:7700");
   }
-  out = file.control().out().empty() ? file.run().out() : file.control().out();
+  out = file.control().out().empty() || settings.one_run ? file.run().out() : file.control().out();
   std::error_code error;
   std::filesystem::create_directories(out, error);
   if (error) throw std::runtime_error(fmt::format("control.out: cannot make '{}': {}", out, error.message()));
   history.emplace(out + "/runs.jsonl", kRunsKept);
-  const auto memory = read_memory(out + "/run-control.state");
+  const auto memory =
+      settings.one_run ? Expected<v1::ControlMemory, std::string>() : read_memory(out + "/run-control.state");
   if (!memory) throw std::runtime_error("control.out: " + memory.error());
-  hub.emplace(hub_settings(file.control(), node::parse_endpoint(listen)));
+  hub.emplace(hub_settings(file.control(), listen, settings.isolated));
+  tell_ports();
   hub->observe("report.");
   hub->observe("log.");
-  machine.emplace(members_of(plan, file.control()), deadlines_of(file.control()));
+  machine.emplace(members_of(plan, file.control(), settings.one_run), deadlines_of(file, settings.one_run));
   processes.resize(machine->members().size());
   read_rules();
   taps.emplace(file.tap().taps_max());
-  if (const std::string& page = settings.page.empty() ? file.control().page() : settings.page;
+  if (const std::string& page =
+          settings.page.empty() && !settings.one_run ? file.control().page() : settings.page;
       !page.empty()) {
     web.emplace(node::parse_endpoint(page), page_token(out + "/page-token"));
   }
@@ -163,6 +168,19 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   }
   note(control::Level::info,
        fmt::format("run control goes on: the farm was {}, run {}", memory->goal(), memory->run()));
+}
+
+// A firewall lets through what the farm file names.
+void RunControl::Core::tell_ports() {
+  const bus::HubSettings& wanted = hub->settings();
+  const auto tell = [this](const char* what, std::uint16_t port, std::uint16_t is) {
+    if (port == 0 || port == is) return;
+    note(control::Level::warning,
+         fmt::format("port {} is taken: {} port {} instead, which a firewall has to let through", port, what,
+                     is));
+  };
+  tell("what is published goes to", wanted.publish_port, hub->publish_port());
+  tell("who listens comes to", wanted.subscribe_port, hub->subscribe_port());
 }
 
 // The farm with these keys set; problems, one a line, change nothing.
@@ -264,7 +282,8 @@ void RunControl::Core::keep_memory() {
   memory.set_next_by(next_by);
   memory.set_run_begin_utc_ns(run_begin_utc);
   if (kept && kept->SerializeAsString() == memory.SerializeAsString()) return;
-  const std::string failure = write_memory(out + "/run-control.state", memory);
+  const std::string failure =
+      settings.one_run ? std::string() : write_memory(out + "/run-control.state", memory);
   if (!failure.empty() && failure != memory_failure) note(control::Level::error, failure);
   memory_failure = failure;
   if (failure.empty()) kept = memory;
@@ -273,6 +292,7 @@ void RunControl::Core::keep_memory() {
 v1::FarmView RunControl::Core::view() {
   v1::FarmView view;
   view.set_farm(farm.farm());
+  view.set_one_run(settings.one_run);
   view.set_state(std::string(control::name(machine->state())));
   if (const auto command = machine->under_way()) view.set_under_way(std::string(control::name(*command)));
   view.set_reason(machine->reason());

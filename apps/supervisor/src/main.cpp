@@ -36,6 +36,6 @@ int main(int argc, char** argv) {
         if (setup.farm.supervisor().journal())
           journal = weir::supervisor::make_journal_file(journal_path(setup));
         return weir::supervisor::make_node(
-            setup, {loop, loop, listening, [&loop] { return loop.stream_totals(); }, journal.get()});
+            setup, {loop, loop, listening, weir::node::totals_from_now(loop), journal.get()});
       });
 }

@@ -141,6 +141,7 @@ void SupervisorNode::on_ready(messages::Peer& peer) {
   if (peer.info().role == messages::Role::control) {
     watchers_.push_back(&peer);
     watched_ = true;
+    next_status_ns_ = now_ns_;  // it wants to know where the run is
     if (account_) peer.send(*account_);
     return;
   }
@@ -437,8 +438,9 @@ void SupervisorNode::finish() {
   journal_.remove();
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
   const DurationNs patience = watchers_.empty() ? kWatcherPatience : kAbsentPatience;
-  // Under run control its account is taken already.
-  const bool awaited = watched_ && (setup_.watcher == nullptr || !watchers_.empty());
+  // Run control has its account already; but who started a farm for one run may not have come to it yet.
+  const bool taken = setup_.watcher != nullptr && !setup_.one_run;
+  const bool awaited = (watched_ && !taken) || !watchers_.empty() || setup_.one_run;
   account_until_ns_ = awaited ? now_ns_ + patience : now_ns_;
 }
 

@@ -145,7 +145,10 @@ int carry_out(const CtlOptions& options) {
     return kRefused;
   }
   bool good = true;
-  if (is_transition(request.command()) && !options.no_wait) {
+  // Nobody is there to tell of the end of such a farm.
+  const bool last = view.one_run() && request.command() == "stop";
+  if (last && !options.json) fmt::print(stderr, "the farm ends with this run: `weir run` has its summary\n");
+  if (is_transition(request.command()) && !options.no_wait && !last) {
     good = follow(ctl, options, since, view);
     if (!good) fmt::print(stderr, "weir ctl: the farm is in error: {}\n", view.reason());
   }

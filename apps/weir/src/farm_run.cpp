@@ -12,14 +12,12 @@
 namespace weir::run {
 namespace {
 
-constexpr DurationNs kIdleWait = 20 * kMillisecond;
 constexpr DurationNs kReconnect = 50 * kMillisecond;
-constexpr DurationNs kPortPatience = 30 * kSecond;    // for the supervisor's line and connection
-constexpr DurationNs kSilenceMax = 60 * kSecond;      // of the supervisor, which reports every second or so
+constexpr DurationNs kPortPatience = 10 * kSecond;  // for run control's line; for the supervisor's connection
+constexpr DurationNs kSilenceMax = 60 * kSecond;    // of the supervisor, which reports every second or so
 constexpr DurationNs kAccountPatience = 2 * kSecond;  // for what the supervisor sent before it ended
 constexpr DurationNs kRoleEmptyMax = kSecond;  // nodes that end one after another at the end are no loss
-constexpr DurationNs kSettledPatience = 10 * kSecond;   // for processes to end by themselves
-constexpr DurationNs kTerminatePatience = 3 * kSecond;  // from SIGTERM to SIGKILL
+constexpr DurationNs kSettledPatience = 10 * kSecond;  // for processes to end by themselves
 
 const char* program_of(config::Role role) {
   switch (role) {
@@ -61,7 +59,11 @@ std::uint64_t size_of(const std::string& path) {
 
 FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSettings settings,
                  FarmRunView view)
-    : farm_(farm), settings_(std::move(settings)), view_(std::move(view)), loop_(node::socket_policy(farm)) {
+    : farm_(farm),
+      settings_(std::move(settings)),
+      view_(std::move(view)),
+      loop_(node::socket_policy(farm)),
+      leader_(RunNumber(farm.run().number())) {
   // The order of starting: a supervisor to report to, writers to store, readouts with their ports, DCMs.
   for (const config::Role role :
        {config::Role::supervisor, config::Role::writer, config::Role::readout, config::Role::dcm}) {
@@ -87,10 +89,11 @@ FarmRunResult FarmRun::run() {
     if (signal != SIGCHLD) on_signal(signal);
   });
   now_ns_ = heard_ns_ = loop_.now_ns();
-  start(supervisor());
+  start_control();
   while (has_child() || (stage_ != Stage::settled && stage_ != Stage::ending)) {
-    loop_.run_once([this](TimeNs now_ns) { pass(now_ns); }, kIdleWait);
+    loop_.run_once([this](TimeNs now_ns) { pass(now_ns); }, kTurn);
   }
+  end_control();
   return std::move(result_);
 }
 
@@ -98,9 +101,10 @@ void FarmRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   if (view_.pass) view_.pass(now_ns);
   reap(now_ns);
+  find_control();
+  talk_to_control();
   find_supervisor();
   if (link_) link_->tick(loop_, now_ns);
-  if (stage_ == Stage::connecting && link_->ready()) start_nodes();
   restart_due(now_ns);
   watch_roles(now_ns);
   watch_supervisor(now_ns);
@@ -116,13 +120,8 @@ std::string FarmRun::log_file(const Node& node) const {
 void FarmRun::start(Node& node) {
   ChildSettings child;
   child.program = settings_.program_folder + "/" + program_of(node.plan->role);
-  child.arguments = {"--farm", settings_.farm_file, "--name", node.plan->name, "--alone"};
-  if (node.plan->role != config::Role::supervisor) {
-    child.arguments.insert(child.arguments.end(),
-                           {"--supervisor", fmt::format("{}:{}", supervisor_at_.host, supervisor_at_.port)});
-  } else if (node.starts > 0) {
-    child.arguments.insert(child.arguments.end(), {"--listen", supervisor_listens_});
-  }
+  child.arguments = {"--farm",    settings_.farm_file, "--name",   node.plan->name,
+                     "--one-run", "--control",         control_at_};
   if (!settings_.log_level.empty()) {
     child.arguments.insert(child.arguments.end(), {"--log-level", settings_.log_level});
   }
@@ -146,8 +145,9 @@ void FarmRun::start(Node& node) {
 }
 
 void FarmRun::start_nodes() {
-  stage_ = Stage::gathering;
-  for (std::size_t i = 1; i < nodes_.size() && stage_ == Stage::gathering; ++i) start(nodes_[i]);
+  stage_ = Stage::supervisor;
+  heard_ns_ = now_ns_;
+  for (std::size_t i = 0; i < nodes_.size() && stage_ == Stage::supervisor; ++i) start(nodes_[i]);
 }
 
 bool FarmRun::has_child() const {
@@ -168,6 +168,7 @@ void FarmRun::reap(TimeNs now_ns) {
   for (Node& node : nodes_) {
     if (const auto end = node.child.poll()) ended(node, *end, now_ns);
   }
+  if (const auto end = control_.poll()) control_ended(*end);
 }
 
 void FarmRun::ended(Node& node, const ProcessEnd& end, TimeNs now_ns) {
@@ -185,7 +186,9 @@ void FarmRun::ended(Node& node, const ProcessEnd& end, TimeNs now_ns) {
   }
   if (stage_ != Stage::running) return give_up(what);
   result_.faults.push_back(what);
-  const bool may_return = !run_over_ && (&node != &supervisor() || farm_.supervisor().journal());
+  // Nobody leads it into the run without run control, or when the farm has left the run.
+  const bool led = control_.running() && leader_.lost().empty();
+  const bool may_return = led && !run_over_ && (&node != &supervisor() || farm_.supervisor().journal());
   node.restart_at_ns = may_return ? node.restarts.after_end(end.status, now_ns) : std::nullopt;
   if (node.restart_at_ns) {
     node.state += ", starts again";
@@ -223,8 +226,7 @@ void FarmRun::find_supervisor() {
   if (!line.starts_with("supervisor ") || triggers == line.npos) {
     return give_up("the supervisor does not say where it listens, but '" + line + "'");
   }
-  supervisor_listens_ = line.substr(nodes + 1, triggers - nodes - 1);
-  supervisor_at_ = node::parse_endpoint(supervisor_listens_);
+  supervisor_at_ = node::parse_endpoint(line.substr(nodes + 1, triggers - nodes - 1));
   if (supervisor_at_.host == "0.0.0.0") supervisor_at_.host = "127.0.0.1";
   if (supervisor_at_.host == "::") supervisor_at_.host = "::1";
   const std::string offers = line.substr(triggers + std::string(" triggers ").size());
@@ -236,8 +238,8 @@ void FarmRun::find_supervisor() {
 
 void FarmRun::on_ready(messages::Peer&) {
   heard_ns_ = now_ns_;
-  stop_sent_ = false;
-  if (!stop_reason_.empty()) ask_to_stop(stop_reason_);
+  if (stage_ == Stage::connecting) stage_ = Stage::gathering;
+  if (std::exchange(stop_sent_, false)) ask_supervisor_to_stop();
 }
 
 void FarmRun::on_gone(messages::Peer&, std::string_view why) { last_words_ = why; }
@@ -297,8 +299,12 @@ void FarmRun::watch_supervisor(TimeNs now_ns) {
       give_up("the supervisor ended without its account of the run");
     return;
   }
-  const bool known = stage_ != Stage::supervisor && stage_ != Stage::connecting;
-  if (now_ns - heard_ns_ < (known ? kSilenceMax : kPortPatience)) return;
+  const bool known = stage_ == Stage::gathering || stage_ == Stage::running;
+  const v1::ControlSettings& control = farm_.control();
+  const auto gathering = static_cast<DurationNs>((control.init_s() + 2 * control.order_s()) * kSecond);
+  const DurationNs unknown = kPortPatience + (stage_ == Stage::supervisor ? gathering : 0);
+  if (now_ns - heard_ns_ < (known ? kSilenceMax : unknown)) return;
+  if (stage_ == Stage::control) return give_up("run control says nothing");
   give_up(fmt::format("the supervisor says nothing for {} s{}{}", (now_ns - heard_ns_) / kSecond,
                       last_words_.empty() ? "" : ": ", last_words_));
 }
@@ -333,7 +339,7 @@ void FarmRun::on_signal(int signal) {
   } else if (stage_ == Stage::running) {
     view_.say("stops: waits for the slices in flight (Ctrl-C again kills)");
     ask_to_stop(signal_name(signal));
-  } else if (stage_ == Stage::gathering && link_ && link_->ready()) {
+  } else if (stage_ == Stage::gathering || stage_ == Stage::connecting) {
     ask_to_stop(signal_name(signal));  // the run may just have begun; the supervisor knows
   } else if (stage_ != Stage::settled) {
     give_up(std::string("stopped before the run began: ") + signal_name(signal));
@@ -342,11 +348,17 @@ void FarmRun::on_signal(int signal) {
 
 void FarmRun::ask_to_stop(const std::string& reason) {
   stop_reason_ = reason;
-  if (!link_ || !link_->ready() || stop_sent_) return;
+  if (!control_.running() || !leader_.led()) return ask_supervisor_to_stop();
+  leader_.stop(reason);
+}
+
+// When run control cannot.
+void FarmRun::ask_supervisor_to_stop() {
   stop_sent_ = true;
+  if (!link_ || !link_->ready()) return;  // on_ready() does it again
   v1::Control message;
   message.mutable_command()->set_kind(v1::Command::STOP);
-  message.mutable_command()->set_reason(reason);
+  message.mutable_command()->set_reason(stop_reason_);
   link_->peer().send(message);
 }
 
@@ -357,7 +369,7 @@ void FarmRun::give_up(const std::string& reason) {
   if (link_) link_->stop();
   for (Node& node : nodes_) node.restart_at_ns.reset();
   signal_all(SIGTERM);
-  kill_at_ns_ = now_ns_ + kTerminatePatience;
+  kill_at_ns_ = now_ns_ + kKillPatience;
 }
 
 void FarmRun::hurry(TimeNs now_ns) {
@@ -366,7 +378,7 @@ void FarmRun::hurry(TimeNs now_ns) {
       if (node.child.running()) result_.faults.push_back(node.plan->name + " did not end by itself");
     }
     terminate_at_ns_ = 0;
-    kill_at_ns_ = now_ns + kTerminatePatience;
+    kill_at_ns_ = now_ns + kKillPatience;
     signal_all(SIGTERM);
   }
   if (kill_at_ns_ != 0 && now_ns >= kill_at_ns_) signal_all(SIGKILL);

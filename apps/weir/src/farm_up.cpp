@@ -1,6 +1,7 @@
 #include "farm.hpp"
 #include <weir/node/paths.hpp>
 #include <weir/run/child.hpp>
+#include <weir/run/control_process.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_up.hpp>
 #include <weir/run/log_tail.hpp>
@@ -97,8 +98,6 @@ std::string FarmUp::start(Kept& kept) {
 std::string FarmUp::start_run_control() {
   Kept& control = kept_.emplace_back();
   control.name = "run-control";
-  control.settings = settings_of("weir-run-control", control.name);
-  control.settings.read_output = true;
   const v1::ControlSettings& keys = farm_.farm.control();
   const std::string listen = !options_.listen.empty() ? options_.listen
                              : keys.listen().empty()  ? "127.0.0.1:0"
@@ -106,24 +105,30 @@ std::string FarmUp::start_run_control() {
   const std::string page = !options_.page.empty() ? options_.page
                            : keys.page().empty()  ? "127.0.0.1:0"
                                                   : keys.page();
-  control.settings.arguments.insert(control.settings.arguments.end(), {"--listen", listen, "--page", page});
+  ControlSettingsOfChild wanted{node::program_folder(),
+                                options_.farm.farm_file,
+                                options_.farm.sets,
+                                listen,
+                                page,
+                                options_.log_level,
+                                farm_.farm.run().out() + "/log/" + control.name + ".log",
+                                {}};
+  control.settings = control_child(wanted);
   if (const std::string error = start(control); !error.empty()) return error;
   const TimeNs until = loop_.now_ns() + kPortPatience;
-  while (output_.find("page ") == output_.npos || !output_.ends_with('\n')) {
+  std::optional<ControlPlace> place;
+  while (!(place = control_place(output_, listen))) {
     if (control.child.poll() || loop_.now_ns() > until) {
       return "run control does not start: " + last_error_of_file(control.settings.log_file, 0);
     }
     loop_.run_once([&](TimeNs) { output_ += control.child.take_output(); }, kTurn);
   }
-  const std::size_t first = output_.find(' ') + 1;
-  const std::string port = output_.substr(first, output_.find(' ', first) - first);
-  control_ = listen.substr(0, listen.rfind(':')) + ":" + port;
+  control_ = place->at;
   // Started again, it listens where its processes look for it.
-  const std::size_t at = output_.find("page http://") + std::string("page http://").size();
-  const std::string page_at = output_.substr(at, output_.find('/', at) - at);
-  control.settings.arguments.insert(control.settings.arguments.end(),
-                                    {"--listen", control_, "--page", page_at});
-  introduce("http://" + page_at + "/");
+  wanted.listen = place->at;
+  wanted.page = place->page;
+  control.settings.arguments = control_child(wanted).arguments;
+  introduce("http://" + place->page + "/");
   return {};
 }
 

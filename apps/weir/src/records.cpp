@@ -1,6 +1,7 @@
 #include "text.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/node/paths.hpp>
 #include <weir/run/records.hpp>
 #include <weir/run/version.hpp>
 #include <weir/storage/format.hpp>
@@ -141,6 +142,19 @@ std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, Utc
   std::istringstream lines(config::to_yaml(farm));
   for (std::string line; std::getline(lines, line);) text += line.empty() ? "\n" : "  " + line + "\n";
   return text;
+}
+
+bool write_begin_records(const RecordPaths& paths, const std::string& comment, const v1::Farm& farm,
+                         const config::FarmPlan& plan, UtcNs begin_utc) {
+  const auto located = [](const std::string& name, const auto& search_path) {
+    std::vector<std::string> folders(search_path.begin(), search_path.end());
+    folders.push_back(node::plugin_folder());
+    return name.empty() ? name : locate_plugin(name, folders);
+  };
+  const PluginPaths plugins{located(source_plugin(farm), farm.source().search_path()),
+                            located(farm.filter().plugin(), farm.filter().search_path())};
+  return write_file(paths.farm, "# " + comment + "\n" + config::to_yaml(farm)) &&
+         write_file(paths.begin, begin_record(farm, plan, begin_utc, plugins));
 }
 
 bool write_file(const std::string& path, const std::string& text) {

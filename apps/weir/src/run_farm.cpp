@@ -68,17 +68,8 @@ Expected<RecordPaths, std::string> prepare_folder(LoadedFarm& loaded, LiveScreen
     loaded.farm.mutable_run()->set_number(run.value);
   }
   RecordPaths paths = record_paths(out, run);
-  const auto located = [](const std::string& name, const auto& search_path) {
-    std::vector<std::string> folders(search_path.begin(), search_path.end());
-    folders.push_back(node::plugin_folder());
-    return name.empty() ? name : locate_plugin(name, folders);
-  };
-  const PluginPaths plugins{located(source_plugin(loaded.farm), loaded.farm.source().search_path()),
-                            located(loaded.farm.filter().plugin(), loaded.farm.filter().search_path())};
-  const bool written = write_file(paths.farm, "# Every key of this run. It runs again with: weir run FILE\n" +
-                                                  config::to_yaml(loaded.farm)) &&
-                       write_file(paths.begin, begin_record(loaded.farm, loaded.plan, utc_now(), plugins));
-  if (!written) {
+  if (!write_begin_records(paths, "Every key of this run. It runs again with: weir run FILE", loaded.farm,
+                           loaded.plan, utc_now())) {
     return Unexpected<std::string>(
         fmt::format("run.out: cannot write into '{}': {}", out, std::strerror(errno)));
   }
@@ -217,10 +208,11 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
             "# Every key of this run's lab. It runs again with: weir run FARM --lab FILE\n" + (*lab)->yaml()))
       return fail(err, fmt::format("cannot write '{}': {}", paths->lab, std::strerror(errno)));
   }
-  FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level};
+  FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level, options.page};
   FarmRunView view{[&](const LiveFrame& frame) { screen.show(frame); }, say};
   if (*lab) {
     settings.places = (*lab)->places();
+    settings.isolated_host = lab::control_address();
     view.pass = [&](TimeNs now_ns) { (*lab)->pass(now_ns); };
     view.begun = [&](DurationNs ago_ns) { (*lab)->begun(ago_ns); };
     view.show = [&](LiveFrame frame) {
@@ -250,6 +242,10 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, Summary*
   std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away does not end the run
   if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
     fmt::print(err, "weir run: --set {}: there is no lab; give its file with --lab FILE\n", lab.front());
+    return kExitUsage;
+  }
+  if (!options.lab_file.empty() && !options.page.empty()) {
+    fmt::print(err, "weir run: --page {}: nobody outside reaches a lab's network\n", options.page);
     return kExitUsage;
   }
   auto loaded = load(with_overrides(options));

@@ -79,8 +79,9 @@ struct Client::Core {
     while (commands.recv(part, zmq::recv_flags::dontwait)) {
       auto message = part.more() ? std::nullopt : from_message(part);
       const std::lock_guard lock(mutex);
-      if (!message || incoming.size() >= static_cast<std::size_t>(settings.queue_max)) {
-        ++counters.malformed;
+      const bool full = incoming.size() >= static_cast<std::size_t>(settings.queue_max);
+      if (!message || full) {
+        ++(message ? counters.dropped_received : counters.malformed);
         continue;
       }
       incoming.push_back(std::move(*message));

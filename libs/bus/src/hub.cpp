@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <stdexcept>
 
 namespace weir::bus {
 namespace {
@@ -53,8 +54,18 @@ struct Hub::Core {
     watch(publishers, "publishers", 1);
     watch(subscribers, "subscribers", 2);
     port = bind_at(commands, settings.host, settings.port);
-    publish_port = bind_at(publishers, settings.host, settings.publish_port);
-    subscribe_port = bind_at(subscribers, settings.host, settings.subscribe_port);
+    publish_port = bind_near(publishers, settings.publish_port);
+    subscribe_port = bind_near(subscribers, settings.subscribe_port);
+  }
+
+  // Clients are told these ports: another one does, where the wanted one is taken.
+  [[nodiscard]] std::uint16_t bind_near(zmq::socket_t& socket, std::uint16_t wanted) const {
+    try {
+      return bind_at(socket, settings.host, wanted);
+    } catch (const std::runtime_error&) {
+      if (wanted == 0) throw;
+      return bind_at(socket, settings.host, 0);
+    }
   }
 
   void watch(zmq::socket_t& socket, const std::string& name, std::size_t place) {
@@ -157,6 +168,7 @@ Hub::Hub(HubSettings settings) : core_(std::make_unique<Core>(std::move(settings
 Hub::~Hub() = default;
 
 std::uint16_t Hub::port() const { return core_->port; }
+const HubSettings& Hub::settings() const { return core_->settings; }
 std::uint16_t Hub::publish_port() const { return core_->publish_port; }
 std::uint16_t Hub::subscribe_port() const { return core_->subscribe_port; }
 

@@ -274,9 +274,8 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
     until_ns_ = now + 2 * deadlines_.order_ns;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Member& member = members_[i];
-      const bool in_run = member.told.state == State::running || member.told.state == State::paused;
       member.order.reset();
-      if (member.live && in_run) give(i, Command::reset, now, out);
+      if (member.live && member.told.in_run()) give(i, Command::reset, now, out);
     }
     return;
   }

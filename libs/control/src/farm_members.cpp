@@ -34,7 +34,7 @@ bool FarmMachine::arrived(const Member& member) const {
       return told.state == State::ready && told.epoch == epoch_;
     case State::running: {
       if (told.run == run_ && told.ended) return true;  // it was sent away
-      const bool in_run = told.run == run_ && (told.state == State::running || told.state == State::paused);
+      const bool in_run = told.run == run_ && told.in_run();
       if (member.plan.kind != Kind::supervisor) return in_run;
       if (under_way_ == Command::pause) return in_run && told.state == State::paused;
       if (under_way_ == Command::go_on) return in_run && told.state == State::running;
@@ -47,15 +47,13 @@ bool FarmMachine::arrived(const Member& member) const {
 
 bool FarmMachine::run_has_supervisor() const {
   const Member& mind = supervisor();
-  return mind.live && mind.told.run == run_ && !mind.told.ended &&
-         (mind.told.state == State::running || mind.told.state == State::paused);
+  return mind.live && mind.told.run == run_ && !mind.told.ended && mind.told.in_run();
 }
 
 // The next command on this member's way to the goal.
 std::optional<Command> FarmMachine::next_step(const Member& member) const {
   const MemberState& told = member.told;
-  const bool in_run = told.state == State::running || told.state == State::paused;
-  if (off_) return in_run ? Command::reset : Command::off;
+  if (off_) return told.in_run() ? Command::reset : Command::off;
   if (told.state == State::error) {
     if (goal_ == State::idle) return Command::reset;
     return std::nullopt;
@@ -76,7 +74,7 @@ std::optional<Command> FarmMachine::next_step(const Member& member) const {
   if (told.state == State::idle) return Command::init;
   if (told.state == State::standby) return Command::configure;
   const bool mind = &member == &supervisor();
-  if (in_run) {
+  if (told.in_run()) {
     // Of another run, from before run control came back.
     if (told.run != run_) return Command::reset;
     // The others end their part when the supervisor says that the run is over.

@@ -39,6 +39,11 @@ constexpr std::string_view kPushDcm = "DCM, in push running";
 constexpr std::string_view kWriter = "writer";
 
 constexpr MetricEntry kTable[] = {
+    // The bus
+    counts(
+        "bus.dropped.", "weir_bus_dropped_total", "what", kAll,
+        "Messages to and from run control that were dropped: sent, published (also what was said before run "
+        "control was found), received."),
     // The run
     count("offered", "weir_triggers_offered_total", kSupervisor, "Triggers that were offered, taken or not."),
     counts("vetoed.", "weir_triggers_vetoed_total", "reason", kSupervisor,

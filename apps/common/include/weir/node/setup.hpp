@@ -9,6 +9,7 @@
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct CommandLine {
   std::string log_level;          // empty: the farm file's
   std::string control;            // host:port of run control; empty: control.listen of the farm file
   bool alone = false;             // one run without run control, whatever the farm file says
+  bool one_run = false;           // under run control, and the process ends with its run
 };
 
 // Everything a node is built from. Plain data; outlives the node.
@@ -45,6 +47,7 @@ struct Setup {
   ReportSink* reports = nullptr;  // may be none
   RunWatcher* watcher = nullptr;  // likewise
   SampleSink* samples = nullptr;  // likewise: then there are no taps
+  bool one_run = false;           // the process ends with this run
 };
 
 // Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such
@@ -60,10 +63,16 @@ struct Setup {
 // Where this node listens outside loopback without a key; empty: it does not.
 [[nodiscard]] std::string exposed_at(const Setup& setup);
 
+// Counts the loop's streams from now on: a node's own, in a process that had others before. The loop outlives
+// it.
+[[nodiscard]] std::function<ports::StreamCounters()> totals_from_now(const transport::Loop& loop);
 // With the keys for TLS where the farm wants it; throws as make_authenticator().
 [[nodiscard]] transport::SocketPolicy socket_policy(const v1::Farm& farm);
 // Another one each time.
 [[nodiscard]] Incarnation make_incarnation();
+// The same for two processes when a pid means the same to both: this boot of the machine, and the namespace.
+// Empty: not known.
+[[nodiscard]] std::string pid_space();
 // What tells one farm file's content from another's, whatever its comments; empty when it cannot be read.
 [[nodiscard]] std::string farm_digest(const std::string& farm_file);
 // Of control.keys, for a process of the farm; none without. Throws a sentence when they cannot be read.

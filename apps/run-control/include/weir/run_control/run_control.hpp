@@ -18,6 +18,10 @@ struct RunControlSettings {
   std::vector<std::string> sets;  // key=value, before those of `configure`
   std::string listen;             // host:port; empty: control.listen
   std::string page;               // host:port; empty: control.page
+  // The farm makes one run, led and recorded by whoever started this and the processes, which end with it:
+  // nothing is remembered or written down, but for the token of a page that is asked for here.
+  bool one_run = false;
+  bool isolated = false;  // the network that it listens in needs no keys: it is reached from nowhere else
 };
 
 // Run control of one farm: the bus' hub, the farm's mind, what it remembers, the records of its runs. One

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <weir/bus/client.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/messages/peer.hpp>
 #include <weir/ports/network.hpp>
 #include <weir/run/child.hpp>
 #include <weir/run/live_view.hpp>
 #include <weir/run/restarts.hpp>
+#include <weir/run/run_leader.hpp>
 #include <weir/run/steady_part.hpp>
 #include <weir/run/summary.hpp>
 #include <weir/transport/loop.hpp>
@@ -13,6 +15,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +34,10 @@ struct FarmRunSettings {
   std::string farm_file;                         // which every process reads
   std::string log_folder;                        // exists; one file per node
   std::string log_level;                         // empty: the farm file's
+  std::string page = {};                         // host:port of the farm's page; empty: the farm file's
   std::map<std::string, NodePlace> places = {};  // by node; others run like this process
+  // Where run control listens, at any port. Set: in a network that is reached from nowhere else.
+  std::string isolated_host = {};
 };
 
 struct FarmRunResult {
@@ -51,10 +57,10 @@ struct FarmRunView {
   std::function<void(DurationNs ago_ns)> begun = {};  // once, when the run has begun; may be empty
 };
 
-// All processes of a farm on this machine, from the first start to the last end. The supervisor goes first,
-// and its farm's nodes are told its port; from then on it runs the run and this class looks after the
-// processes: restarts them, asks for the run's end when it cannot go on, passes on Ctrl-C (a second one
-// kills). When run() returns, or throws, no process is left.
+// All processes of a farm on this machine, from the first start to the last end. Run control goes first; it
+// is asked, as by an operator, to lead the others into the run. This class looks after the processes:
+// restarts them, asks for the run's end when it cannot go on, passes on Ctrl-C (a second one kills), and
+// watches the run over a connection to its supervisor. When run() returns, or throws, no process is left.
 class FarmRun final : private messages::PeerHandler {
  public:
   FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSettings settings, FarmRunView view);
@@ -62,10 +68,14 @@ class FarmRun final : private messages::PeerHandler {
   [[nodiscard]] FarmRunResult run();
 
  private:
+  static constexpr DurationNs kTurn = 20 * kMillisecond;
+  static constexpr DurationNs kKillPatience = 3 * kSecond;  // from SIGTERM to SIGKILL
+
   enum class Stage : std::uint8_t {
-    supervisor,  // started; its port is not known
+    control,     // run control is started; its port is not known
+    supervisor,  // all are started; the supervisor's port is not known
     connecting,  // to it
-    gathering,   // all processes started; the run has not begun
+    gathering,   // the run has not begun
     running,
     settled,  // the supervisor's account is here: the processes end by themselves
     ending    // they are made to end
@@ -90,12 +100,18 @@ class FarmRun final : private messages::PeerHandler {
   void reap(TimeNs now_ns);
   void ended(Node& node, const ProcessEnd& end, TimeNs now_ns);
   void restart_due(TimeNs now_ns);
+  void start_control();
+  void find_control();
+  void talk_to_control();
+  void control_ended(const ProcessEnd& end);
+  void end_control();
   void find_supervisor();
   void watch_roles(TimeNs now_ns);
   void watch_supervisor(TimeNs now_ns);
   void hurry(TimeNs now_ns);
   void on_signal(int signal);
   void ask_to_stop(const std::string& reason);
+  void ask_supervisor_to_stop();
   void give_up(const std::string& reason);
   void signal_all(int signal);
   void show(const v1::FarmStatus& status);
@@ -115,19 +131,25 @@ class FarmRun final : private messages::PeerHandler {
   messages::PeerCounters peer_counters_;
   std::vector<Node> nodes_;  // the supervisor first; masked ones left out
   std::optional<messages::Link> link_;
+  Child control_;
+  std::string control_output_;
+  std::string control_listen_;  // as it is told
+  std::string control_at_;      // host:port
+  std::unique_ptr<bus::Client> control_client_;
+  RunLeader leader_;
   std::string supervisor_output_;
   ports::Endpoint supervisor_at_;
-  std::string supervisor_listens_;  // as it said: where a new process of it has to listen
-  Stage stage_ = Stage::supervisor;
+  Stage stage_ = Stage::control;
   bool run_over_ = false;  // the supervisor collects the final reports: nodes end one after another
   LiveRates rates_;
   FarmRunResult result_;
   std::string stop_reason_;  // asked for
-  bool stop_sent_ = false;   // on the present connection
+  bool stop_sent_ = false;   // ... of the supervisor itself
   std::string last_words_;   // why the last connection ended
   int signals_ = 0;
   TimeNs heard_ns_ = 0;             // from the supervisor
   TimeNs supervisor_ended_ns_ = 0;  // ... well, and without its account so far
+  TimeNs lead_failed_ns_ = 0;       // the run did not come about
   TimeNs role_empty_ns_ = 0;        // since when a role has nobody; 0: each has
   TimeNs terminate_at_ns_ = 0;      // in settled and ending
   TimeNs kill_at_ns_ = 0;

@@ -43,6 +43,11 @@ struct PluginPaths {
 [[nodiscard]] std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
                                        const PluginPaths& plugins);
 
+// Begin-of-run record and farm file, the latter under a line of comment. False: one could not be written,
+// errno says why.
+[[nodiscard]] bool write_begin_records(const RecordPaths& paths, const std::string& comment,
+                                       const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc);
+
 // All of the text or nothing: what was there before stays until the new file is whole. (What is no regular
 // file, such as a terminal, is written to as it is.) False: it could not be written, errno says why.
 [[nodiscard]] bool write_file(const std::string& path, const std::string& text);

@@ -31,6 +31,7 @@ struct ClientCounters {
   std::uint64_t sent = 0;
   std::uint64_t dropped_messages = 0;  // the bus was away, or slow
   std::uint64_t dropped_published = 0;
+  std::uint64_t dropped_received = 0;  // the owner takes nothing
   std::uint64_t malformed = 0;
 };
 

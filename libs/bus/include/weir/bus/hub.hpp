@@ -20,7 +20,7 @@ namespace weir::bus {
 struct HubSettings {
   std::string host = "127.0.0.1";  // address to listen on; "0.0.0.0" for all
   std::uint16_t port = 0;  // of commands; 0: any. Publishing and subscribing are at ports of their own
-  std::uint16_t publish_port = 0;  // 0: any
+  std::uint16_t publish_port = 0;  // these two: any other one, where that is taken; 0: any
   std::uint16_t subscribe_port = 0;
   std::optional<security::CurveKeys> keys;  // run control's; empty: everyone may do everything
   std::vector<security::AllowedClient> clients;
@@ -66,6 +66,7 @@ class Hub {
 
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] std::uint16_t publish_port() const;
+  [[nodiscard]] const HubSettings& settings() const;
   [[nodiscard]] std::uint16_t subscribe_port() const;
 
   // Waits so long for something, and takes all that is there (a thousand messages at most).

@@ -47,6 +47,7 @@ struct MemberState {
   bool begun = false;       // supervisor: the run has begun
   bool ended = false;       // its part of `run` is over
   std::string reason;       // of an error; or what holds it up
+  [[nodiscard]] bool in_run() const { return state == State::running || state == State::paused; }
 };
 
 // To one member. `id` comes back with its answer.

@@ -53,6 +53,13 @@ struct StreamCounters {
   std::uint64_t send_calls = 0;
   std::uint64_t wait_calls = 0;  // for readiness: one to arm a stream, one for each look at all of them
   std::uint64_t retransmits = 0;
+
+  // What came since an earlier reading.
+  StreamCounters operator-(const StreamCounters& earlier) const {
+    return {bytes_received - earlier.bytes_received, bytes_sent - earlier.bytes_sent,
+            receive_calls - earlier.receive_calls,   send_calls - earlier.send_calls,
+            wait_calls - earlier.wait_calls,         retransmits - earlier.retransmits};
+  }
 };
 
 // One byte stream to a peer. Appended bytes leave at the end of the loop's pass, as many in one call as the

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weir::v1 {
+class FarmView;
+class Reply;
+class Request;
+}  // namespace weir::v1
+
+namespace weir::run {
+
+// Leads a farm from nothing into one run, as an operator would: asks run control for init, configure and
+// start, each when the one before is done, for the run's end when that is wanted, and meanwhile whether the
+// farm is in its run. Pure: replies and time come in, requests go out, one at a time.
+class RunLeader {
+ public:
+  explicit RunLeader(RunNumber run) : run_(run) {}
+
+  // What is to be asked now; empty: nothing is due.
+  [[nodiscard]] std::optional<v1::Request> next(TimeNs now);
+  void take(const v1::Reply& reply, TimeNs now);
+  // The run is to end, for this reason. Asked once; only of a farm that is led().
+  void stop(const std::string& reason);
+  // Run control cannot end the run, or does not answer: it has to be ended in another way.
+  [[nodiscard]] bool stop_failed() const { return stop_failed_; }
+  // The farm was seen in its run.
+  [[nodiscard]] bool led() const { return step_ == Step::led; }
+  // Why it is in its run no more, a sentence: somebody has reset it, or it is in error. Empty: it is.
+  [[nodiscard]] const std::string& lost() const { return lost_; }
+  // Why the farm does not come into its run, a sentence; empty: it does, or is on its way.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+
+ private:
+  enum class Step : std::uint8_t { init, configure, start, led };
+  enum class Ask : std::uint8_t { none, command, view, stop };
+
+  void look(const v1::FarmView& view, TimeNs now);
+  void watch(const v1::FarmView& view);
+
+  RunNumber run_;
+  Step step_ = Step::init;
+  bool commanded_ = false;  // the step's command is taken: its end is waited for
+  Ask asked_ = Ask::none;   // what no reply has come to yet
+  std::uint64_t last_id_ = 0;
+  TimeNs asked_ns_ = 0;
+  TimeNs next_look_ns_ = 0;
+  std::optional<std::string> stop_reason_;
+  bool stop_failed_ = false;
+  std::string failure_;
+  std::string lost_;
+};
+
+}  // namespace weir::run

@@ -1,0 +1,53 @@
+#include <weir/node/setup.hpp>
+#include <weir/run/control_process.hpp>
+#include <weir/security/keys.hpp>
+
+namespace weir::run {
+namespace {
+
+// What stands between `before` and the next character of `ends`; empty: it is not there.
+std::string word_after(const std::string& text, const std::string& before, const char* ends) {
+  const std::size_t at = text.find(before);
+  if (at == text.npos) return {};
+  const std::size_t from = at + before.size();
+  return text.substr(from, text.find_first_of(ends, from) - from);
+}
+
+}  // namespace
+
+ChildSettings control_child(const ControlSettingsOfChild& settings) {
+  ChildSettings child;
+  child.program = settings.program_folder + "/weir-run-control";
+  child.arguments = {"--farm", settings.farm_file, "--listen", settings.listen};
+  for (const std::string& one : settings.sets) child.arguments.insert(child.arguments.end(), {"--set", one});
+  if (!settings.page.empty()) child.arguments.insert(child.arguments.end(), {"--page", settings.page});
+  if (!settings.log_level.empty())
+    child.arguments.insert(child.arguments.end(), {"--log-level", settings.log_level});
+  child.arguments.insert(child.arguments.end(), settings.more.begin(), settings.more.end());
+  child.log_file = settings.log_file;
+  child.read_output = true;
+  return child;
+}
+
+std::optional<ControlPlace> control_place(const std::string& output, const std::string& listen) {
+  const std::string port = word_after(output, "run-control ", " \n");
+  const std::size_t page = output.find("page ");
+  if (port.empty() || page == output.npos || output.find('\n', page) == output.npos) return std::nullopt;
+  return ControlPlace{listen.substr(0, listen.rfind(':')) + ":" + port,
+                      word_after(output, "page http://", "/\n")};
+}
+
+Expected<bus::ClientSettings, std::string> operator_of(const v1::Farm& farm, const std::string& at) {
+  const ports::Endpoint endpoint = node::parse_endpoint(at);
+  bus::ClientSettings settings;
+  settings.host = endpoint.host;
+  settings.port = endpoint.port;
+  const std::string& folder = farm.control().keys();
+  if (folder.empty()) return settings;
+  auto keys = security::read_curve_keys(folder + "/" + security::curve_file(security::BusRole::operator_));
+  if (!keys) return Unexpected<std::string>("control.keys: " + keys.error());
+  settings.keys = std::move(*keys);
+  return settings;
+}
+
+}  // namespace weir::run

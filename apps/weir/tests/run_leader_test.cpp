@@ -1,0 +1,167 @@
+#include "weir_catch.hpp"
+#include <weir/run/run_leader.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <optional>
+#include <string>
+
+namespace weir::run {
+namespace {
+
+constexpr TimeNs kNow = 7 * kSecond;
+
+v1::Reply reply_to(const v1::Request& request, const std::string& error = {}) {
+  v1::Reply reply;
+  reply.set_id(request.id());
+  reply.set_good(error.empty());
+  reply.set_error(error);
+  return reply;
+}
+
+v1::Reply view_for(const v1::Request& request, const std::string& state, const std::string& under_way = {}) {
+  v1::Reply reply = reply_to(request);
+  reply.mutable_view()->set_state(state);
+  reply.mutable_view()->set_under_way(under_way);
+  auto& node = *reply.mutable_view()->add_nodes();
+  node.set_name("dcm-0");
+  node.set_live(true);
+  return reply;
+}
+
+v1::Request asked(RunLeader& leader, TimeNs now) {
+  std::optional<v1::Request> request = leader.next(now);
+  REQUIRE(request.has_value());
+  return std::move(*request);
+}
+
+// A step whose command is taken and done at once.
+void lead(RunLeader& leader, const std::string& command, const std::string& state, TimeNs now) {
+  const v1::Request wish = asked(leader, now);
+  REQUIRE(wish.command() == command);
+  leader.take(reply_to(wish), now);
+  const v1::Request look = asked(leader, now);
+  REQUIRE(look.command() == "status");
+  leader.take(view_for(look, state), now);
+}
+
+void lead_into_run(RunLeader& leader, TimeNs now) {
+  lead(leader, "init", "standby", now);
+  lead(leader, "configure", "ready", now);
+  lead(leader, "start", "running", now);
+  REQUIRE(leader.failure().empty());
+}
+
+TEST_CASE("a farm is led by init, configure and start, each when the one before is done") {
+  RunLeader leader(RunNumber(12));
+  const v1::Request init = asked(leader, kNow);
+  CHECK(init.command() == "init");
+  CHECK_FALSE(leader.next(kNow + kSecond).has_value());  // one at a time
+  leader.take(reply_to(init), kNow);
+  const v1::Request look = asked(leader, kNow);
+  CHECK(look.command() == "status");
+  leader.take(view_for(look, "idle", "init"), kNow);
+  CHECK_FALSE(leader.next(kNow).has_value());  // not at once again
+  const TimeNs later = kNow + 100 * kMillisecond;
+  leader.take(view_for(asked(leader, later), "standby"), later);
+  lead(leader, "configure", "ready", later);
+  const v1::Request start = asked(leader, later);
+  CHECK(start.command() == "start");
+  CHECK(start.run() == 12);
+  leader.take(reply_to(start), later);
+  // Over before it was seen: a run it was.
+  leader.take(view_for(asked(leader, later), "ready"), later);
+  CHECK(leader.led());
+  CHECK_FALSE(leader.next(later).has_value());
+  CHECK(leader.failure().empty());
+}
+
+TEST_CASE("what run control refuses, and a farm in error, is the failure") {
+  RunLeader refused(RunNumber(1));
+  refused.take(reply_to(asked(refused, kNow), "the farm is running"), kNow);
+  CHECK(refused.failure() == "the farm is running");
+  CHECK_FALSE(refused.next(kNow + kSecond).has_value());
+
+  RunLeader broken(RunNumber(1));
+  broken.take(reply_to(asked(broken, kNow)), kNow);
+  v1::Reply view = view_for(asked(broken, kNow), "error");
+  view.mutable_view()->set_reason("supervisor: no port");
+  broken.take(view, kNow);
+  CHECK(broken.failure() == "supervisor: no port");
+}
+
+TEST_CASE("a process that does not follow is named, with what was last said of it") {
+  RunLeader leader(RunNumber(1));
+  leader.take(reply_to(asked(leader, kNow)), kNow);
+  v1::Reply view = view_for(asked(leader, kNow), "standby");
+  view.mutable_view()->mutable_nodes(0)->set_inactive(true);
+  auto& line = *view.mutable_view()->add_events();
+  line.set_level("error");
+  line.set_text("dcm-0: no memory");
+  leader.take(view, kNow);
+  CHECK(leader.failure() == "init was not followed by dcm-0: dcm-0: no memory");
+}
+
+TEST_CASE("run control that does not answer is a failure on the way, and a stop is tried otherwise") {
+  RunLeader silent(RunNumber(1));
+  (void)asked(silent, kNow);
+  (void)silent.next(kNow + 60 * kSecond);
+  CHECK(silent.failure() == "run control does not answer");
+
+  RunLeader leader(RunNumber(1));
+  lead_into_run(leader, kNow);
+  leader.stop("SIGINT");
+  const v1::Request stop = asked(leader, kNow);
+  CHECK(stop.command() == "stop");
+  CHECK(stop.reason() == "SIGINT");
+  CHECK_FALSE(leader.stop_failed());
+  (void)leader.next(kNow + 60 * kSecond);
+  CHECK(leader.stop_failed());
+  CHECK(leader.failure().empty());  // the run is on
+}
+
+TEST_CASE("a stop is asked for once, and a refusal is known") {
+  RunLeader leader(RunNumber(1));
+  lead_into_run(leader, kNow);
+  leader.stop("no DCM is left");
+  const v1::Request stop = asked(leader, kNow);
+  CHECK(stop.command() == "stop");
+  leader.take(reply_to(stop, "the farm is ready, where stop has no place"), kNow);
+  CHECK(leader.stop_failed());
+}
+
+TEST_CASE("a farm that is reset, or in error, is in its run no more") {
+  RunLeader leader(RunNumber(1));
+  CHECK_FALSE(leader.led());
+  lead_into_run(leader, kNow);
+  CHECK(leader.led());
+  CHECK_FALSE(leader.next(kNow).has_value());
+  TimeNs now = kNow + 2 * kSecond;
+  leader.take(view_for(asked(leader, now), "paused"), now);
+  CHECK(leader.lost().empty());
+  now += 2 * kSecond;
+  leader.take(view_for(asked(leader, now), "ready"), now);  // it is over
+  CHECK(leader.lost().empty());
+  now += 2 * kSecond;
+  leader.take(view_for(asked(leader, now), "running", "reset"), now);
+  CHECK(leader.lost() == "the farm was reset");
+
+  RunLeader broken(RunNumber(1));
+  lead_into_run(broken, kNow);
+  v1::Reply view = view_for(asked(broken, now), "error");
+  view.mutable_view()->set_reason("writer-0 is essential and did not come back");
+  broken.take(view, now);
+  CHECK(broken.lost() == "the farm is in error: writer-0 is essential and did not come back");
+}
+
+TEST_CASE("replies to other requests are passed over") {
+  RunLeader leader(RunNumber(1));
+  const v1::Request init = asked(leader, kNow);
+  v1::Reply other = reply_to(init, "no");
+  other.set_id(init.id() + 7);
+  leader.take(other, kNow);
+  CHECK(leader.failure().empty());
+  CHECK_FALSE(leader.next(kNow).has_value());
+}
+
+}  // namespace
+}  // namespace weir::run
