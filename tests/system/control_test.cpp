@@ -252,5 +252,11 @@ TEST_CASE("with keys an operator commands, an observer looks, and who has none g
       {"ctl", "--connect", "127.0.0.1:" + std::to_string(farm.port()), "--timeout", "1", "status"});
   CHECK(stranger.status == 3);
   farm.must({"start"});
+  const auto tap = farm.tap("tap", {"--as", "observer", "--count", "1", "--json"});
+  CHECK(tap->wait(Seconds(60)) == 0);
+  const auto keyless = run_command(
+      folder, "weir",
+      {"tap", "--connect", "127.0.0.1:" + std::to_string(farm.port()), "--timeout", "1", "--count", "1"});
+  CHECK(keyless.status != 0);
   farm.must({"stop"});
 }

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace weir::system_test {
+
+// Hears what TCP carries over the loopback, as a stranger on the wire does, until it is stopped or has 64 MB.
+// Needs root.
+class Sniffer {
+ public:
+  Sniffer();
+  ~Sniffer();
+  Sniffer(const Sniffer&) = delete;
+  Sniffer& operator=(const Sniffer&) = delete;
+
+  void stop();
+  // After stop(): what the client of the first connection to this port said from its begin on, as far as it
+  // was heard without a gap.
+  [[nodiscard]] std::vector<std::byte> said_to(std::uint16_t port) const;
+
+ private:
+  struct Segment {
+    std::uint16_t from = 0;
+    std::uint16_t to = 0;
+    std::uint32_t sequence = 0;  // of its first byte
+    bool begins = false;
+    std::vector<std::byte> bytes;
+  };
+  void listen();
+  void take(const std::byte* packet, std::size_t size);
+
+  int socket_ = -1;
+  std::vector<Segment> heard_;
+  std::size_t bytes_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weir::system_test
