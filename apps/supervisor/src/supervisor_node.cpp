@@ -2,7 +2,6 @@
 
 #include "settings.hpp"
 #include <weir/node/report.hpp>
-#include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -21,11 +20,6 @@ constexpr std::size_t kClientUnsentMax = 1U << 20;
 
 bool takes_part(messages::Role role) {
   return role == messages::Role::readout || role == messages::Role::dcm || role == messages::Role::writer;
-}
-
-assignment::Role assignment_role(messages::Role role) {
-  if (role == messages::Role::dcm) return assignment::Role::dcm;
-  return role == messages::Role::writer ? assignment::Role::writer : assignment::Role::readout;
 }
 
 }  // namespace
@@ -227,141 +221,6 @@ void SupervisorNode::leave(Member& member) {
     default:
       machine_.writer_left(member.index, now_ns_, actions_);
       break;
-  }
-}
-
-// ---- messages in
-
-wire::Placement SupervisorNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
-  const bool good = header.type == wire::FrameType::stored && peer.info().role == messages::Role::writer;
-  return good ? wire::Placement{wire::Placement::Kind::whole, nullptr} : wire::Placement{};
-}
-
-Expected<void, wire::WireError> SupervisorNode::on_frame(messages::Peer& peer,
-                                                         const wire::FrameHeader& header,
-                                                         ConstBytes payload) {
-  if (!wire::payload_checksum_good(header, payload))
-    return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
-  const auto entries = wire::parse_slice_entries(payload);
-  if (!entries) return Unexpected<wire::WireError>(entries.error());
-  acknowledged_.clear();
-  for (const wire::SliceEntry& entry : *entries)
-    acknowledged_.push_back({entry.slice, entry.attempt, entry.epoch});
-  machine_.stored(peer.info().index, acknowledged_, actions_);
-  return {};
-}
-
-Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer, const v1::Control& message) {
-  const messages::Role role = peer.info().role;
-  if (role == messages::Role::control && message.has_command()) {
-    on_command(message.command());
-    return {};
-  }
-  if (role == messages::Role::trigger && message.has_trigger()) {
-    take_triggers(peer, message.trigger());
-    return {};
-  }
-  Member* member = roster_.find(peer);
-  if (member == nullptr) return Unexpected<wire::WireError>(wire::WireError::not_expected);
-  member->heard_ns = now_ns_;
-  switch (message.body_case()) {
-    case v1::Control::kReport:
-      member->report = message.report();
-      member->report.set_name(member->name);  // who it is, is known from the hello
-      member->report.set_role(static_cast<v1::Role>(member->role));
-      member->report.set_index(member->index.value);
-      member->report.set_incarnation(member->incarnation.value);
-      member->has_report = true;
-      if (member->report.final()) journal_.write_report(member->report);
-      ports_changed_ = ports_changed_ || member->role == messages::Role::dcm;
-      return {};
-    case v1::Control::kThrottle:
-      machine_.throttle(assignment_role(role), member->index, message.throttle().on(),
-                        message.throttle().reason(), message.throttle().level());
-      return {};
-    case v1::Control::kDecide:
-      if (role == messages::Role::dcm) return take_decisions(*member, message.decide());
-      break;
-    default:
-      break;
-  }
-  return Unexpected<wire::WireError>(wire::WireError::not_expected);
-}
-
-Expected<void, wire::WireError> SupervisorNode::take_decisions(Member& member, const v1::Decide& decide) {
-  const int rows = decide.slice_size();
-  if (decide.verdict_size() != rows || (decide.attempt_size() != 0 && decide.attempt_size() != rows)) {
-    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-  }
-  decisions_.clear();
-  for (int i = 0; i < rows; ++i) {
-    assignment::Decision decision;
-    decision.slice = SliceId(decide.slice(i));
-    if (decide.attempt_size() != 0) decision.attempt = Attempt(static_cast<std::uint16_t>(decide.attempt(i)));
-    const auto verdict = decide.verdict(i);
-    decision.incomplete =
-        verdict == v1::VERDICT_ACCEPT_INCOMPLETE || verdict == v1::VERDICT_REJECT_INCOMPLETE;
-    if (verdict == v1::VERDICT_ACCEPT || verdict == v1::VERDICT_ACCEPT_INCOMPLETE) {
-      decision.verdict = assignment::Verdict::accept;
-    } else if (verdict == v1::VERDICT_FAILED) {
-      decision.verdict = assignment::Verdict::failed;
-      decision.reason = assignment::DiscardReason::unspecified;
-    }
-    decisions_.push_back(decision);
-  }
-  for (const v1::Decide::Failure& failure : decide.failures()) {
-    if (failure.index() < decisions_.size()) {
-      decisions_[failure.index()].reason = assignment::discard_reason(failure.reason());
-    }
-  }
-  machine_.decisions(member.index, decisions_, now_ns_, actions_);
-  return {};
-}
-
-void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer& offer) {
-  v1::Control answer;
-  for (const v1::TriggerOffer::One& one : offer.triggers()) {
-    assignment::TriggerOffer trigger;
-    if (one.has_slice()) trigger.slice = SliceId(one.slice());
-    trigger.info.time = one.time_ns();
-    trigger.info.type = TriggerType(one.type());
-    trigger.payload =
-        ConstBytes(reinterpret_cast<const std::byte*>(one.payload().data()), one.payload().size());
-    v1::TriggerAnswer::One& out = *answer.mutable_trigger_answer()->add_answers();
-    if (state_ != State::running) {
-      out.set_busy(state_ == State::gathering ? "not_running" : "draining");
-      continue;
-    }
-    const assignment::OfferResult result = machine_.offer(trigger, now(), actions_);
-    out.set_taken(result.taken);
-    out.set_slice(result.slice.value);
-    if (!result.taken) out.set_busy(std::string(assignment::name(result.reason)));
-  }
-  peer.send(answer);
-}
-
-void SupervisorNode::on_command(const v1::Command& command) {
-  switch (command.kind()) {
-    case v1::Command::SHUTDOWN:
-      if (account_) account_until_ns_ = now_ns_;
-      return;
-    case v1::Command::STOP:
-      return stop(command.reason().empty() ? "stopped" : command.reason());
-    case v1::Command::PAUSE:
-    case v1::Command::CONTINUE:
-    case v1::Command::DRAIN:
-    case v1::Command::ADD:
-      return change_farm(command);
-    default:
-      return;
-  }
-}
-
-void SupervisorNode::on_signal(std::string_view signal_name) {
-  if (state_ == State::running) return stop(std::string(signal_name));
-  if (state_ == State::gathering || state_ == State::reporting) {
-    failure_ = "ended by " + std::string(signal_name);
-    state_ = State::done;
   }
 }
 

@@ -339,7 +339,7 @@ void FarmRun::on_signal(int signal) {
   } else if (stage_ == Stage::running) {
     view_.say("stops: waits for the slices in flight (Ctrl-C again kills)");
     ask_to_stop(signal_name(signal));
-  } else if (stage_ == Stage::gathering || stage_ == Stage::connecting) {
+  } else if (leader_.started() && stage_ != Stage::settled) {
     ask_to_stop(signal_name(signal));  // the run may just have begun; the supervisor knows
   } else if (stage_ != Stage::settled) {
     give_up(std::string("stopped before the run began: ") + signal_name(signal));

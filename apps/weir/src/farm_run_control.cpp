@@ -64,7 +64,7 @@ void FarmRun::talk_to_control() {
   if (stage_ == Stage::settled || run_over_) return;
   if (!leader_.lost().empty() && result_.failure.empty()) {
     if (!link_ || !link_->ready()) return give_up(leader_.lost());
-    result_.failure = leader_.lost();
+    result_.failure = stop_reason_ = leader_.lost();
     return ask_supervisor_to_stop();
   }
   if (leader_.failure().empty() || stage_ == Stage::running) return;

@@ -64,7 +64,9 @@ TEST_CASE("a farm is led by init, configure and start, each when the one before 
   const TimeNs later = kNow + 100 * kMillisecond;
   leader.take(view_for(asked(leader, later), "standby"), later);
   lead(leader, "configure", "ready", later);
+  CHECK_FALSE(leader.started());
   const v1::Request start = asked(leader, later);
+  CHECK(leader.started());  // it may begin from now on
   CHECK(start.command() == "start");
   CHECK(start.run() == 12);
   leader.take(reply_to(start), later);

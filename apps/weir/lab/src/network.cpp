@@ -14,6 +14,7 @@
 #include <fstream>
 #include <sched.h>
 #include <stdexcept>
+#include <unistd.h>
 
 namespace weir::lab {
 
@@ -24,6 +25,7 @@ struct Network::Spaces {
 
 namespace {
 
+constexpr const char* kTun = "/dev/net/tun";
 constexpr const char* kNeedsRoot =
     "a lab makes network namespaces, which takes root's rights (CAP_SYS_ADMIN, CAP_NET_ADMIN): run it as "
     "root";
@@ -86,6 +88,11 @@ Expected<void, std::string> Network::enter(Space to) const {
 Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
   using Failed = Unexpected<NetworkError>;
   if (auto missing = missing_tools()) return Failed({std::move(*missing), true});
+  if (plan.line && ::access(kTun, R_OK | W_OK) != 0)
+    return Failed(
+        {fmt::format("a long line needs {}: {} (as root: modprobe tun; a container has to be given it)", kTun,
+                     std::strerror(errno)),
+         true});
   Network network;
   network.spaces_ = std::make_unique<Spaces>();
   std::vector<Descriptor>& files = network.spaces_->files;

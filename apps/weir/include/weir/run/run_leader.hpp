@@ -29,6 +29,10 @@ class RunLeader {
   void stop(const std::string& reason);
   // Run control cannot end the run, or does not answer: it has to be ended in another way.
   [[nodiscard]] bool stop_failed() const { return stop_failed_; }
+  // The run was asked for: it may have begun.
+  [[nodiscard]] bool started() const {
+    return step_ == Step::led || (step_ == Step::start && (commanded_ || asked_ == Ask::command));
+  }
   // The farm was seen in its run.
   [[nodiscard]] bool led() const { return step_ == Step::led; }
   // Why it is in its run no more, a sentence: somebody has reset it, or it is in error. Empty: it is.
