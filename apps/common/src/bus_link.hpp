@@ -44,7 +44,9 @@ class BusLink final : public ReportSink {
   void leave(const std::string& reason);
 
   // False: dropped, for the bus is away or its queue full.
-  bool publish(std::string_view tag, ConstBytes payload) { return client_.publish(tag, payload); }
+  bool publish_sample(std::string_view tag, ConstBytes payload) {
+    return client_.publish(tag, payload, bus::Client::Haste::soon);
+  }
   void take(const v1::Report& report) override;
   [[nodiscard]] bus::ClientCounters counters() const { return client_.counters(); }
   // From any thread.

@@ -28,7 +28,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
 
  private:
   void take(const v1::Report& report) override;
-  bool publish(std::string_view tag, ConstBytes sample) override { return bus_.publish(tag, sample); }
+  bool publish(std::string_view tag, ConstBytes sample) override { return bus_.publish_sample(tag, sample); }
   void on_listening(const std::string& endpoint) override { listens_at_ = endpoint; }
   void on_summary(const v1::RunSummary& summary) override;
 

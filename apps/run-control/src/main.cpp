@@ -13,8 +13,8 @@
 
 namespace {
 
-constexpr weir::DurationNs kTurn = 20 * weir::kMillisecond;
-constexpr int kLastTurns = 25;
+constexpr weir::DurationNs kTurn = 100 * weir::kMillisecond;  // messages end it
+constexpr int kLastTurns = 5;
 
 std::atomic<int> signalled = 0;
 void on_signal(int signal) { signalled = signal; }

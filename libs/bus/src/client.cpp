@@ -1,7 +1,9 @@
 #include "sockets.hpp"
 #include <weir/bus/client.hpp>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -14,6 +16,8 @@
 namespace weir::bus {
 
 struct Client::Core {
+  using Clock = std::chrono::steady_clock;
+
   Core(ClientSettings wanted, std::function<void()> on_arrival)
       : settings(std::move(wanted)),
         wake(std::move(on_arrival)),
@@ -50,25 +54,27 @@ struct Client::Core {
     for (;;) {
       bool waits = false;  // for room to send
       bool last = false;
+      auto wait = kIdleWait;
       {
         const std::lock_guard lock(mutex);
         waits = !outgoing.empty();
         last = ending;
+        if (leave_at) wait = std::clamp(until(*leave_at), std::chrono::milliseconds(0), kIdleWait);
         if (ending && (!waits || tries_at_end++ > kTriesAtEnd)) return;
       }
       std::array<zmq::pollitem_t, 2> items{
           {{commands.handle(), 0, static_cast<short>(ZMQ_POLLIN | (waits ? ZMQ_POLLOUT : 0)), 0},
            {nullptr, event, ZMQ_POLLIN, 0}}};
       try {
-        zmq::poll(items.data(), items.size(), last ? kEndWait : kIdleWait);
+        zmq::poll(items.data(), items.size(), last ? kEndWait : wait);
       } catch (const zmq::error_t& error) {
         if (error.num() != EINTR) return;
       }
+      // A system call for what has happened alone: ZeroMQ makes several for a look at a socket.
       std::uint64_t rings = 0;
-      while (::read(event, &rings, sizeof rings) > 0) {
-      }
-      receive();
-      deliver();
+      const bool rung = (items[1].revents & ZMQ_POLLIN) != 0 && ::read(event, &rings, sizeof rings) > 0;
+      if ((items[0].revents & ZMQ_POLLIN) != 0) receive();
+      if (rung || waits) deliver();
       deliver_published();
     }
   }
@@ -113,8 +119,11 @@ struct Client::Core {
     {
       const std::lock_guard lock(mutex);
       port = publish_port;
-      published.swap(to_publish);
-      publish_bytes = 0;
+      if (leave_at && until(*leave_at).count() <= 0) {
+        leave_at.reset();
+        published.swap(to_publish);
+        publish_bytes = 0;
+      }
     }
     if (port != 0 && port != connected_port) {
       if (connected_port != 0) publisher.disconnect(address(settings.host, connected_port));
@@ -123,6 +132,18 @@ struct Client::Core {
     }
     // PUB never blocks: who is slow loses its own, at the hub.
     for (zmq::message_t& message : published) publisher.send(message, zmq::send_flags::dontwait);
+  }
+
+  // Rounded up, so that nobody wakes too early for it.
+  static std::chrono::milliseconds until(Clock::time_point at) {
+    return std::chrono::ceil<std::chrono::milliseconds>(at - Clock::now());
+  }
+
+  // What waits to be published is to leave by then; true: the thread has to be told.
+  bool leave_by(Clock::time_point at) {
+    if (leave_at && *leave_at <= at) return false;
+    leave_at = at;
+    return true;
   }
 
   static constexpr std::chrono::milliseconds kIdleWait{2000};  // ring() and the sockets end it
@@ -143,6 +164,7 @@ struct Client::Core {
   std::deque<zmq::message_t> outgoing;
   std::deque<zmq::message_t> to_publish;
   std::size_t publish_bytes = 0;
+  std::optional<Clock::time_point> leave_at;  // of to_publish; it has some
   std::uint16_t publish_port = 0;
   std::vector<v1::BusMessage> incoming;
   ClientCounters counters;
@@ -169,11 +191,15 @@ void Client::send(const v1::BusMessage& message) {
 }
 
 void Client::publish_to(std::uint16_t port) {
-  const std::lock_guard lock(core_->mutex);
-  core_->publish_port = port;
+  {
+    const std::lock_guard lock(core_->mutex);
+    core_->publish_port = port;
+  }
+  core_->ring();  // it connects before there is something to publish
 }
 
-bool Client::publish(std::string_view tag, ConstBytes payload) {
+bool Client::publish(std::string_view tag, ConstBytes payload, Haste haste) {
+  bool tell = false;
   {
     const std::lock_guard lock(core_->mutex);
     const bool full = core_->to_publish.size() >= static_cast<std::size_t>(core_->settings.queue_max) ||
@@ -184,8 +210,13 @@ bool Client::publish(std::string_view tag, ConstBytes payload) {
     }
     core_->publish_bytes += payload.size();
     core_->to_publish.push_back(join(tag, payload));
+    const bool half_full =
+        2 * core_->to_publish.size() > static_cast<std::size_t>(core_->settings.queue_max) ||
+        2 * core_->publish_bytes > core_->settings.queue_bytes_max;
+    const auto now = Core::Clock::now();
+    tell = core_->leave_by(haste == Haste::now || half_full ? now : now + std::chrono::nanoseconds(kSoon));
   }
-  core_->ring();
+  if (tell) core_->ring();
   return true;
 }
 

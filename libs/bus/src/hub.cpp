@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 
@@ -11,6 +12,7 @@ namespace weir::bus {
 namespace {
 
 constexpr int kTurnMax = 1000;  // messages of one kind in one poll()
+constexpr std::chrono::milliseconds kEventsInterval{100};
 constexpr const char* kUserId = "User-Id";
 constexpr const char* kPeerAddress = "Peer-Address";
 
@@ -75,6 +77,14 @@ struct Hub::Core {
     zmq_socket_monitor(socket.handle(), at.c_str(), kEvents);
     monitors[place] = zmq::socket_t(context, zmq::socket_type::pair);
     monitors[place].connect(at);
+  }
+
+  // They wait for nobody, and are only counted; but not too many, for ZeroMQ's thread would wait.
+  void take_events() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_events) return;
+    next_events = now + kEventsInterval;
+    for (zmq::socket_t& monitor : monitors) take_events(monitor);
   }
 
   // An event is two frames: its number and value, and the address.
@@ -157,6 +167,7 @@ struct Hub::Core {
   zmq::socket_t publishers;
   zmq::socket_t subscribers;
   std::array<zmq::socket_t, 3> monitors;
+  std::chrono::steady_clock::time_point next_events{};
   std::vector<std::string> observed;
   std::uint16_t port = 0;
   std::uint16_t publish_port = 0;
@@ -174,21 +185,20 @@ std::uint16_t Hub::subscribe_port() const { return core_->subscribe_port; }
 
 void Hub::poll(DurationNs wait, HubHandler& handler) {
   Core& core = *core_;
-  std::array<zmq::pollitem_t, 6> items{};
-  std::size_t count = 0;
-  for (zmq::socket_t* socket : {&core.commands, &core.publishers, &core.subscribers}) {
-    items[count++] = {socket->handle(), 0, ZMQ_POLLIN, 0};
-  }
-  for (zmq::socket_t& monitor : core.monitors) items[count++] = {monitor.handle(), 0, ZMQ_POLLIN, 0};
+  std::array<zmq::pollitem_t, 3> items{{{core.commands.handle(), 0, ZMQ_POLLIN, 0},
+                                        {core.publishers.handle(), 0, ZMQ_POLLIN, 0},
+                                        {core.subscribers.handle(), 0, ZMQ_POLLIN, 0}}};
   try {
     zmq::poll(items.data(), items.size(), milliseconds(wait));
   } catch (const zmq::error_t& error) {
     if (error.num() != EINTR) throw;
   }
-  for (zmq::socket_t& monitor : core.monitors) core.take_events(monitor);
-  core.forward_subscriptions();
-  core.take_commands(handler);
-  core.forward_published(handler);
+  // ZeroMQ asks the kernel several times about each socket that is looked at: only those that have something.
+  const auto has = [&](std::size_t item) { return (items[item].revents & ZMQ_POLLIN) != 0; };
+  if (has(2)) core.forward_subscriptions();
+  if (has(0)) core.take_commands(handler);
+  if (has(1)) core.forward_published(handler);
+  core.take_events();
 }
 
 void Hub::send(const std::string& client, const v1::BusMessage& message) {

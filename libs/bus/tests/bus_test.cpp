@@ -1,6 +1,7 @@
 #include "bus_fixture.hpp"
 #include "weir_catch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <netinet/in.h>
@@ -113,6 +114,33 @@ TEST_CASE("a client without a hub keeps the newest of its messages, and counts w
   CHECK(client.counters().dropped_messages == 7);
   CHECK_FALSE(client.publish("report.x", bytes("lost")));
   CHECK(client.counters().dropped_published == 1);
+}
+
+TEST_CASE("what may leave soon leaves with what must leave now, in its order, and by itself in time") {
+  Middle middle;
+  Subscriber everything(listening(middle.hub));
+  everything.subscribe("");
+  Client publisher(to(middle.hub), {});
+  publisher.publish_to(middle.hub.publish_port());
+  std::vector<std::string> heard;
+  const auto take = [&] {
+    while (const auto one = everything.take(0)) heard.push_back(one->tag);
+  };
+  REQUIRE(middle.until([&] {
+    publisher.publish("probe", {});
+    take();
+    return !heard.empty();
+  }));
+  publisher.publish("a", {}, Client::Haste::soon);
+  publisher.publish("b", {}, Client::Haste::soon);
+  publisher.publish("c", {});
+  publisher.publish("d", {}, Client::Haste::soon);  // nothing comes after it
+  REQUIRE(middle.until([&] {
+    take();
+    return heard.back() == "d";
+  }));
+  heard.erase(std::remove(heard.begin(), heard.end(), "probe"), heard.end());
+  CHECK(heard == std::vector<std::string>{"a", "b", "c", "d"});
 }
 
 TEST_CASE("what is published reaches who asked for its tag, and the hub's own ears") {

@@ -46,8 +46,13 @@ class Client {
   void send(const v1::BusMessage& message);
   // Where published messages go: a port of the hub's host, known from its Welcome.
   void publish_to(std::uint16_t port);
-  // False: dropped, counted. Before publish_to() everything is.
-  bool publish(std::string_view tag, ConstBytes payload);
+  enum class Haste : std::uint8_t {
+    now,
+    soon,  // within kSoon, with others: each departure costs some dozens of system calls on its way
+  };
+  static constexpr DurationNs kSoon = 100 * kMillisecond;
+  // False: dropped, counted. Before publish_to() everything is. The order is kept.
+  bool publish(std::string_view tag, ConstBytes payload, Haste haste = Haste::now);
   // What has arrived, in order.
   [[nodiscard]] std::vector<v1::BusMessage> take();
   // The same, after at most so long.
