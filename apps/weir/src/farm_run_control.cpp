@@ -45,7 +45,9 @@ void FarmRun::find_control() {
   if (settings_.isolated_host.empty()) {
     view_.say("run control at " + control_at_ + ": weir ctl, weir top and weir tap take --connect " +
               control_at_);
-    if (!place->page.empty()) view_.say("page http://" + place->page + "/");
+    if (!place->page.empty())
+      view_.say("page http://" + place->page + "/  its buttons want the token in " + farm_.run().out() +
+                "/page-token");
   }
   start_nodes();
 }
