@@ -54,14 +54,17 @@ struct Client::Core {
     for (;;) {
       bool waits = false;  // for room to send
       bool last = false;
+      bool done = false;
       auto wait = kIdleWait;
       {
         const std::lock_guard lock(mutex);
         waits = !outgoing.empty();
         last = ending;
+        if (ending && leave_at) leave_at = Clock::now();
+        done = ending && (!waits || tries_at_end++ > kTriesAtEnd);
         if (leave_at) wait = std::clamp(until(*leave_at), std::chrono::milliseconds(0), kIdleWait);
-        if (ending && (!waits || tries_at_end++ > kTriesAtEnd)) return;
       }
+      if (done) return deliver_published();  // what was to leave soon
       std::array<zmq::pollitem_t, 2> items{
           {{commands.handle(), 0, static_cast<short>(ZMQ_POLLIN | (waits ? ZMQ_POLLOUT : 0)), 0},
            {nullptr, event, ZMQ_POLLIN, 0}}};

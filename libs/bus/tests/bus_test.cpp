@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <netinet/in.h>
 #include <optional>
 #include <sys/socket.h>
@@ -120,7 +121,9 @@ TEST_CASE("what may leave soon leaves with what must leave now, in its order, an
   Middle middle;
   Subscriber everything(listening(middle.hub));
   everything.subscribe("");
-  Client publisher(to(middle.hub), {});
+  std::optional<Client> client;
+  client.emplace(to(middle.hub), std::function<void()>());
+  Client& publisher = *client;
   publisher.publish_to(middle.hub.publish_port());
   std::vector<std::string> heard;
   const auto take = [&] {
@@ -139,8 +142,14 @@ TEST_CASE("what may leave soon leaves with what must leave now, in its order, an
     take();
     return heard.back() == "d";
   }));
+  publisher.publish("e", {}, Client::Haste::soon);
+  client.reset();  // the end is soon enough
+  REQUIRE(middle.until([&] {
+    take();
+    return heard.back() == "e";
+  }));
   heard.erase(std::remove(heard.begin(), heard.end(), "probe"), heard.end());
-  CHECK(heard == std::vector<std::string>{"a", "b", "c", "d"});
+  CHECK(heard == std::vector<std::string>{"a", "b", "c", "d", "e"});
 }
 
 TEST_CASE("what is published reaches who asked for its tag, and the hub's own ears") {
