@@ -81,6 +81,8 @@ struct RunControl::Core final : bus::HubHandler {
   // what the machine wants
   void carry_out_actions();
   void send_order(const control::Order& order);
+  // An order that is none of the machine's: nobody waits for its end.
+  void tell(std::size_t index, v1::Order order);
   void tell_supervisor(const v1::Command& command);
   void tell_who_is_out();
   void note(control::Level level, const std::string& text);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 namespace weir::run_control {
 namespace {
@@ -185,10 +186,9 @@ void RunControl::Core::on_run_over(const bus::Sender& from, const v1::RunOver& o
 void RunControl::Core::send_home(std::size_t index) {
   const control::Member& member = machine->members()[index];
   if (!member.live || member.told.in_run() || member.plan.kind == control::Kind::supervisor) return;
-  v1::BusMessage message;
-  message.mutable_order()->set_id(kTellIds + ++tells);
-  message.mutable_order()->set_command(std::string(control::name(control::Command::off)));
-  hub->send(processes[index].client, message);
+  v1::Order off;
+  off.set_command(std::string(control::name(control::Command::off)));
+  tell(index, std::move(off));
 }
 
 void RunControl::Core::on_leave(const bus::Sender& from) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace weir::run_control {
 
@@ -159,14 +160,20 @@ void RunControl::Core::tell_who_is_out() {
   if (command.nodes_size() > 0) tell_supervisor(command);
 }
 
+void RunControl::Core::tell(std::size_t index, v1::Order order) {
+  v1::BusMessage message;
+  order.set_id(kTellIds + ++tells);
+  *message.mutable_order() = std::move(order);
+  hub->send(processes[index].client, message);
+}
+
 void RunControl::Core::tell_supervisor(const v1::Command& command) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const control::Member& member = machine->members()[i];
     if (member.plan.kind != control::Kind::supervisor || !member.live || !member.told.in_run()) continue;
-    v1::BusMessage message;
-    message.mutable_order()->set_id(kTellIds + ++tells);
-    *message.mutable_order()->mutable_tell() = command;
-    hub->send(processes[i].client, message);
+    v1::Order order;
+    *order.mutable_tell() = command;
+    tell(i, std::move(order));
   }
 }
 
@@ -179,11 +186,10 @@ std::string RunControl::Core::log_level(const v1::Request& request) {
   }
   for (std::size_t i = 0; members.empty() && i < processes.size(); ++i) members.push_back(i);
   for (const std::size_t member : members) {
-    v1::BusMessage message;
-    message.mutable_order()->set_id(kTellIds + ++tells);
-    message.mutable_order()->set_command("log-level");
-    message.mutable_order()->set_reason(request.level());
-    if (machine->members()[member].live) hub->send(processes[member].client, message);
+    v1::Order order;
+    order.set_command("log-level");
+    order.set_reason(request.level());
+    if (machine->members()[member].live) tell(member, std::move(order));
   }
   return {};
 }

@@ -110,11 +110,10 @@ std::string RunControl::Core::tell_restart(std::size_t index, const std::string&
   if (member.plan.kind == control::Kind::supervisor)
     return member.plan.name + " is the supervisor: its run would wait for it";
   if (!member.live) return member.plan.name + " is not there";
-  v1::BusMessage message;
-  message.mutable_order()->set_id(kTellIds + ++tells);
-  message.mutable_order()->set_command("restart");
-  message.mutable_order()->set_reason(why);
-  hub->send(processes[index].client, message);
+  v1::Order restart;
+  restart.set_command("restart");
+  restart.set_reason(why);
+  tell(index, std::move(restart));
   return {};
 }
 

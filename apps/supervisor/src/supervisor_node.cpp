@@ -298,8 +298,7 @@ void SupervisorNode::finish() {
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
   const DurationNs patience = watchers_.empty() ? kWatcherPatience : kAbsentPatience;
   // Run control has its account already; but who started a farm for one run may not have come to it yet.
-  const bool taken = setup_.watcher != nullptr && !setup_.one_run;
-  const bool awaited = (watched_ && !taken) || !watchers_.empty() || setup_.one_run;
+  const bool awaited = setup_.one_run || !watchers_.empty() || (watched_ && setup_.watcher == nullptr);
   account_until_ns_ = awaited ? now_ns_ + patience : now_ns_;
 }
 

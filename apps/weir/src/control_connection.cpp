@@ -1,8 +1,7 @@
 #include "control_connection.hpp"
 
 #include <weir/config/farm_file.hpp>
-#include <weir/node/setup.hpp>
-#include <weir/security/keys.hpp>
+#include <weir/run/control_process.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -33,15 +32,11 @@ ControlConnection control_connection(const ConnectionOptions& options) {
     throw std::invalid_argument(
         "where is run control? Give --connect HOST:PORT, or --farm FILE with control.listen");
   }
-  const ports::Endpoint endpoint = node::parse_endpoint(at);
-  made.client.host = endpoint.host == "0.0.0.0" ? "127.0.0.1" : endpoint.host;
-  made.client.port = endpoint.port;
   const std::string& folder = options.keys.empty() ? farm.control().keys() : options.keys;
-  if (folder.empty()) return made;
   const auto role = options.role == "observer" ? security::BusRole::observer : security::BusRole::operator_;
-  auto keys = security::read_curve_keys(folder + "/" + security::curve_file(role));
-  if (!keys) throw std::invalid_argument(keys.error());
-  made.client.keys = std::move(*keys);
+  auto client = run::bus_client(at, folder, role);
+  if (!client) throw std::invalid_argument(client.error());
+  made.client = std::move(*client);
   return made;
 }
 

@@ -1,6 +1,7 @@
 #include <weir/node/setup.hpp>
 #include <weir/run/control_process.hpp>
-#include <weir/security/keys.hpp>
+
+#include <utility>
 
 namespace weir::run {
 namespace {
@@ -15,7 +16,7 @@ std::string word_after(const std::string& text, const std::string& before, const
 
 }  // namespace
 
-ChildSettings control_child(const ControlSettingsOfChild& settings) {
+ChildSettings control_child(const ControlChildSettings& settings) {
   ChildSettings child;
   child.program = settings.program_folder + "/weir-run-control";
   child.arguments = {"--farm", settings.farm_file, "--listen", settings.listen};
@@ -37,15 +38,15 @@ std::optional<ControlPlace> control_place(const std::string& output, const std::
                       word_after(output, "page http://", "/\n")};
 }
 
-Expected<bus::ClientSettings, std::string> operator_of(const v1::Farm& farm, const std::string& at) {
+Expected<bus::ClientSettings, std::string> bus_client(const std::string& at, const std::string& keys_folder,
+                                                      security::BusRole role) {
   const ports::Endpoint endpoint = node::parse_endpoint(at);
   bus::ClientSettings settings;
-  settings.host = endpoint.host;
+  settings.host = endpoint.host == "0.0.0.0" ? "127.0.0.1" : endpoint.host;
   settings.port = endpoint.port;
-  const std::string& folder = farm.control().keys();
-  if (folder.empty()) return settings;
-  auto keys = security::read_curve_keys(folder + "/" + security::curve_file(security::BusRole::operator_));
-  if (!keys) return Unexpected<std::string>("control.keys: " + keys.error());
+  if (keys_folder.empty()) return settings;
+  auto keys = security::read_curve_keys(keys_folder + "/" + security::curve_file(role));
+  if (!keys) return Unexpected<std::string>(keys.error());
   settings.keys = std::move(*keys);
   return settings;
 }

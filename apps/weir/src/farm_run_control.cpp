@@ -19,7 +19,7 @@ constexpr DurationNs kStoryPatience = kSecond;  // for the end of the process th
 void FarmRun::start_control() {
   const bool isolated = !settings_.isolated_host.empty();
   control_listen_ = (isolated ? settings_.isolated_host : "127.0.0.1") + ":0";
-  ControlSettingsOfChild control;
+  ControlChildSettings control;
   control.program_folder = settings_.program_folder;
   control.farm_file = settings_.farm_file;
   control.listen = control_listen_;
@@ -39,8 +39,8 @@ void FarmRun::find_control() {
   const auto place = control_place(control_output_, control_listen_);
   if (!place) return;
   control_at_ = place->at;
-  auto as_operator = operator_of(farm_, control_at_);
-  if (!as_operator) return give_up(as_operator.error());
+  auto as_operator = bus_client(control_at_, farm_.control().keys(), security::BusRole::operator_);
+  if (!as_operator) return give_up("control.keys: " + as_operator.error());
   control_client_ = std::make_unique<bus::Client>(std::move(*as_operator), [this] { loop_.wake(); });
   if (settings_.isolated_host.empty()) {
     view_.say("run control at " + control_at_ + ": weir ctl, weir top and weir tap take --connect " +

@@ -105,14 +105,14 @@ std::string FarmUp::start_run_control() {
   const std::string page = !options_.page.empty() ? options_.page
                            : keys.page().empty()  ? "127.0.0.1:0"
                                                   : keys.page();
-  ControlSettingsOfChild wanted{node::program_folder(),
-                                options_.farm.farm_file,
-                                options_.farm.sets,
-                                listen,
-                                page,
-                                options_.log_level,
-                                farm_.farm.run().out() + "/log/" + control.name + ".log",
-                                {}};
+  ControlChildSettings wanted{node::program_folder(),
+                              options_.farm.farm_file,
+                              options_.farm.sets,
+                              listen,
+                              page,
+                              options_.log_level,
+                              farm_.farm.run().out() + "/log/" + control.name + ".log",
+                              {}};
   control.settings = control_child(wanted);
   if (const std::string error = start(control); !error.empty()) return error;
   const TimeNs until = loop_.now_ns() + kPortPatience;

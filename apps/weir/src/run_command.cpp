@@ -45,9 +45,7 @@ void add_run(CLI::App& app, int& status) {
       ->add_option("--summary", options->summary_file,
                    "write the summary there too, as JSON (docs/summary.md)")
       ->type_name("FILE");
-  command
-      ->add_option("--page", options->page,
-                   "serve the farm's page there while the run lasts, instead of control.page; port 0: any")
+  command->add_option("--page", options->page, "serve the farm's page there while the run lasts; port 0: any")
       ->type_name("HOST:PORT");
   command->add_flag("--quiet", options->quiet, "print problems only");
   command->callback([options, &status] { status = run::run_farm(*options, stdout, stderr); });

@@ -28,6 +28,12 @@ v1::Reply view_for(const v1::Request& request, const std::string& state, const s
   return reply;
 }
 
+v1::Reply error_for(const v1::Request& request, const std::string& reason) {
+  v1::Reply reply = view_for(request, "error");
+  reply.mutable_view()->set_reason(reason);
+  return reply;
+}
+
 v1::Request asked(RunLeader& leader, TimeNs now) {
   std::optional<v1::Request> request = leader.next(now);
   REQUIRE(request.has_value());
@@ -85,9 +91,7 @@ TEST_CASE("what run control refuses, and a farm in error, is the failure") {
 
   RunLeader broken(RunNumber(1));
   broken.take(reply_to(asked(broken, kNow)), kNow);
-  v1::Reply view = view_for(asked(broken, kNow), "error");
-  view.mutable_view()->set_reason("supervisor: no port");
-  broken.take(view, kNow);
+  broken.take(error_for(asked(broken, kNow), "supervisor: no port"), kNow);
   CHECK(broken.failure() == "supervisor: no port");
 }
 
@@ -149,9 +153,7 @@ TEST_CASE("a farm that is reset, or in error, is in its run no more") {
 
   RunLeader broken(RunNumber(1));
   lead_into_run(broken, kNow);
-  v1::Reply view = view_for(asked(broken, now), "error");
-  view.mutable_view()->set_reason("writer-0 is essential and did not come back");
-  broken.take(view, now);
+  broken.take(error_for(asked(broken, now), "writer-0 is essential and did not come back"), now);
   CHECK(broken.lost() == "the farm is in error: writer-0 is essential and did not come back");
 }
 

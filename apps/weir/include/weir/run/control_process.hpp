@@ -3,7 +3,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/bus/client.hpp>
 #include <weir/run/child.hpp>
-#include <weir/v1/farm.pb.h>
+#include <weir/security/keys.hpp>
 
 #include <optional>
 #include <string>
@@ -12,17 +12,17 @@
 namespace weir::run {
 
 // weir-run-control as a child of `weir run` and `weir up`.
-struct ControlSettingsOfChild {
+struct ControlChildSettings {
   std::string program_folder;
   std::string farm_file;
   std::vector<std::string> sets;  // key=value
   std::string listen;             // host:port, port 0: any
-  std::string page;               // likewise; empty: what the farm file says
+  std::string page;               // likewise; empty: none, or, but for a farm of one run, the farm file's
   std::string log_level;          // empty: its default
   std::string log_file;
   std::vector<std::string> more;  // arguments
 };
-[[nodiscard]] ChildSettings control_child(const ControlSettingsOfChild& settings);
+[[nodiscard]] ChildSettings control_child(const ControlChildSettings& settings);
 
 // Where it listens.
 struct ControlPlace {
@@ -32,8 +32,10 @@ struct ControlPlace {
 // From what it has written so far; empty: not all of it is there. `listen`: as in its settings.
 [[nodiscard]] std::optional<ControlPlace> control_place(const std::string& output, const std::string& listen);
 
-// For talking to it as an operator. The error is a sentence: the farm's keys cannot be read.
-[[nodiscard]] Expected<bus::ClientSettings, std::string> operator_of(const v1::Farm& farm,
-                                                                     const std::string& at);
+// For talking to run control at host:port, with the role's key of `keys_folder`; empty: without keys. The
+// error is a sentence: the key cannot be read.
+[[nodiscard]] Expected<bus::ClientSettings, std::string> bus_client(const std::string& at,
+                                                                    const std::string& keys_folder,
+                                                                    security::BusRole role);
 
 }  // namespace weir::run

@@ -22,7 +22,7 @@ struct RunOptions {
   std::string out;
   std::string log_level;
   std::string summary_file;  // besides the end-of-run record; empty: none
-  std::string page;          // host:port of the farm's page; empty: control.page
+  std::string page;          // host:port of the farm's page; empty: none
   bool quiet = false;        // no live view, no summary: problems only
   std::string lab_file;      // the farm runs in a virtual network; empty: on this machine as it is
 };

@@ -34,7 +34,7 @@ struct FarmRunSettings {
   std::string farm_file;                         // which every process reads
   std::string log_folder;                        // exists; one file per node
   std::string log_level;                         // empty: the farm file's
-  std::string page = {};                         // host:port of the farm's page; empty: the farm file's
+  std::string page = {};                         // host:port of the farm's page; empty: none
   std::map<std::string, NodePlace> places = {};  // by node; others run like this process
   // Where run control listens, at any port. Set: in a network that is reached from nowhere else.
   std::string isolated_host = {};
