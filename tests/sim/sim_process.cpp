@@ -153,6 +153,8 @@ void SimProcess::end_when_flushed() {
       ended_ = true;
       return;
     }
+    if (failure_.find(ports::name(ports::DiskError::no_space)) != failure_.npos)
+      broken_ = "gives up on a full disk: " + failure_;
     ++deaths_;
     world_.timeline().after(kRestart, [this, again = life_] {
       if (again == life_) boot();
@@ -179,6 +181,7 @@ void SimProcess::kill(simnet::Death death, DurationNs down_ns, bool in_pass) {
 }
 
 std::string SimProcess::broken_invariant() {
+  if (!broken_.empty()) return broken_;
   return running() && !leaving_ ? node_->broken_invariant() : std::string();
 }
 

@@ -55,7 +55,7 @@ class SimProcess {
   [[nodiscard]] bool running() const { return node_ != nullptr; }
   [[nodiscard]] bool ended_well() const { return ended_ && failure_.empty(); }
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  // The first rule that its node does not keep; empty: all is well, or it does not run.
+  // The first rule that its node does not keep, or did not; empty: all is well, or it does not run.
   [[nodiscard]] std::string broken_invariant();
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] simnet::Host& host() { return host_; }
@@ -96,6 +96,7 @@ class SimProcess {
   bool ended_ = false;
   TimeNs flush_until_ns_ = 0;
   std::string failure_;
+  std::string broken_;  // a rule that it did not keep when it ended
 };
 
 }  // namespace weir::sim

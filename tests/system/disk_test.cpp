@@ -4,7 +4,9 @@
 #include "weir_catch.hpp"
 #include "wire_client.hpp"
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 namespace {
 
@@ -41,6 +43,35 @@ TEST_CASE("a full disk holds the run up, and when there is room again everything
   CHECK(end.summary.count_all("discarded") == 0);
   const StoredRun stored(folder / "out");
   CHECK(stored.problems() == "");
+  CHECK(stored.ids().size() == end.summary.count("stored"));
+  CHECK(check_dummy_data(stored).wrong == "");
+}
+
+TEST_CASE("a writer that dies on a full disk waits for room when it is back, and everything is stored") {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder / "out", 40);
+  if (!disk.mounted()) return;
+  disk.fill(37);
+  FarmRun run(folder, config_file("event-building.yaml"), settings({"supervisor.in_flight_max=300"}));
+  FarmWatcher watcher(run.port_of("supervisor"), "event-building");
+  REQUIRE(watcher.wait_for_state("writer-0", "blocked: WRITER_DISK_FULL writer-0", Seconds(30)));
+  disk.fill_up();
+  for (int i = 0; i < 2; ++i) {
+    const pid_t killed = run.pid_of("writer-0");
+    REQUIRE(run.send_signal("writer-0", SIGKILL));
+    const auto is_back = [&] { return run.pid_of("writer-0") != 0 && run.pid_of("writer-0") != killed; };
+    REQUIRE(wait_until(is_back, Seconds(20)));
+    REQUIRE(watcher.wait_for_state("writer-0", "blocked: WRITER_DISK_FULL writer-0", Seconds(30)));
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(8));
+  disk.make_room();
+  REQUIRE(run.wait_for_data(6 * kMebi));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  CHECK(end.summary.count_all("discarded") == 0);
+  const StoredRun stored(folder / "out");
   CHECK(stored.ids().size() == end.summary.count("stored"));
   CHECK(check_dummy_data(stored).wrong == "");
 }

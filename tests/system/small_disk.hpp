@@ -39,6 +39,13 @@ class SmallDisk {
     const std::string block(kMebi, 'x');
     for (std::size_t i = 0; i < mebibytes; ++i) file << block;
   }
+  // What is left, to the last byte.
+  void fill_up() const {
+    std::ofstream file(path_ + "/filler", std::ios::binary | std::ios::app);
+    const std::string block(4096, 'x');
+    while (file << block << std::flush) {
+    }
+  }
   void make_room() const { std::filesystem::remove(path_ + "/filler"); }
 
  private:

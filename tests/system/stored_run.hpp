@@ -13,7 +13,7 @@ namespace weir::system_test {
 // The run files of one run, read back: of each slice the copy that counts.
 class StoredRun {
  public:
-  // All run files in `folder`; files that were not closed belong to them.
+  // All run files in `folder`; files that were not closed belong to them, those without a header do not.
   explicit StoredRun(const std::string& folder);
 
   [[nodiscard]] std::size_t file_count() const { return files_.size(); }

@@ -84,8 +84,8 @@ void WriterNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   environment_.deliver_disk_events(store_);
   door_.tick();
-  // The supervisor shall not learn of a writer that cannot store.
-  if (run_begun_ || ended_without_run_) supervisor_.tick(environment_.network, now_ns);
+  // The supervisor shall not learn of a writer that cannot store, but of one that waits for room.
+  if (run_begun_ || ended_without_run_ || !blocked_.empty()) supervisor_.tick(environment_.network, now_ns);
   store_.flush(now_ns);
   store_.tick(now_ns);
   disk_watch_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);

@@ -21,6 +21,26 @@ TEST_CASE(
   CHECK(restarts.count() == 3);
 }
 
+TEST_CASE("restarts that were used come back with time, one after another, and never more than there were") {
+  RestartSettings settings;
+  settings.restarts_max = 3;
+  settings.refill_ns = 60 * kSecond;
+  Restarts restarts(settings);
+  for (int i = 0; i < 3; ++i) REQUIRE(restarts.after_end(kKilled, kNow));
+  CHECK_FALSE(restarts.after_end(kKilled, kNow + 59 * kSecond));
+  CHECK(restarts.after_end(kKilled, kNow + 60 * kSecond));  // the one that came back
+  CHECK_FALSE(restarts.after_end(kKilled, kNow + 61 * kSecond));
+  CHECK(restarts.after_end(kKilled, kNow + 120 * kSecond));
+  const TimeNs later = kNow + 86'400 * kSecond;
+  for (int i = 0; i < 3; ++i) {
+    // The wait begins anew as well.
+    const auto at = restarts.after_end(kKilled, later);
+    REQUIRE(at);
+    CHECK(*at == later + (settings.backoff_ns << i));
+  }
+  CHECK_FALSE(restarts.after_end(kKilled, later));
+}
+
 TEST_CASE("the wait before a restart does not grow beyond its limit") {
   RestartSettings settings;
   settings.restarts_max = 1000;

@@ -349,7 +349,8 @@ void RunStore::on_disk_event(const ports::DiskEvent& event) {
 }
 
 void RunStore::on_file_failed(File& file) {
-  if (state_ == State::starting) {
+  // A full disk may have room later, whether the run has begun or not; any other refusal is a wrong folder.
+  if (state_ == State::starting && file.output.error() != ports::DiskError::no_space) {
     state_ = State::failed;
     handler_.on_failed(file.output.error(), file.output.detail());
     return;

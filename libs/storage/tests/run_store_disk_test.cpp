@@ -43,6 +43,40 @@ TEST_CASE("an output folder that refuses the first file fails the run at once") 
   CHECK_FALSE(rig.store.next_deadline());
 }
 
+TEST_CASE("a store that starts on a full disk waits for room, says so, and is ready then") {
+  Rig rig;
+  rig.disk.capacity = GENERATE(0, 20, 100);  // of the header nothing, a part; of the first record a part
+  rig.start();
+  CHECK(rig.seen.failed.empty());
+  CHECK(rig.seen.ready == 0);
+  CHECK(rig.seen.blocked == std::vector{ports::DiskError::no_space});
+  CHECK(rig.put({}) == StoreResult::not_open);
+  REQUIRE(rig.store.next_deadline() == rig.now + kSecond);
+  for (int i = 0; i < 3; ++i) rig.pass(kSecond);
+  CHECK(rig.seen.ready == 0);
+  CHECK(rig.seen.blocked.size() == 1);
+
+  SECTION("until there is some") {
+    rig.disk.capacity = UINT64_MAX;
+    rig.pass(kSecond);
+    CHECK(rig.seen.ready == 1);
+    CHECK(rig.seen.resumed == 1);
+    for (std::uint64_t i = 1; i <= 5; ++i) REQUIRE(rig.put({.slice = i}) == StoreResult::accepted);
+    rig.pass(100 * kMillisecond);
+    rig.close();
+    CHECK(rig.seen.finished == 1);
+    check_whole_run(rig, 5);
+  }
+  SECTION("or the run ends") {
+    rig.close();
+    CHECK(rig.seen.finished == 0);
+    rig.disk.capacity = UINT64_MAX;
+    rig.pass(kSecond);
+    CHECK(rig.seen.finished == 1);
+    check_whole_run(rig, 0);
+  }
+}
+
 TEST_CASE("a full disk blocks, acknowledges nothing more, and goes on when there is room") {
   Rig rig;
   rig.start();

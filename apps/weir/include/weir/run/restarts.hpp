@@ -12,9 +12,11 @@ struct RestartSettings {
   std::uint32_t restarts_max = 3;
   DurationNs backoff_ns = 200 * kMillisecond;  // before the first restart; doubles with each
   DurationNs backoff_max_ns = 5 * kSecond;
+  DurationNs refill_ns = 60 * kSecond;  // after so long one of the restarts that were used can be used again
 };
 
-// The restarts of one process in a run. Pure.
+// The restarts of one process in a run: so many at once, and one more for each `refill_ns` that passes, for a
+// long run sees more deaths than a process that cannot live. Pure.
 class Restarts {
  public:
   explicit Restarts(const RestartSettings& settings) : settings_(settings) {}
@@ -22,11 +24,15 @@ class Restarts {
   // The process ended in the middle of the run, with this status. When it is to be started again; empty: it
   // stays away, because it ended well, restarts are off or used up.
   [[nodiscard]] std::optional<TimeNs> after_end(int status, TimeNs now_ns);
+  // Those that are used up at present.
   [[nodiscard]] std::uint32_t count() const { return count_; }
 
  private:
+  void refill(TimeNs now_ns);
+
   RestartSettings settings_;
-  std::uint32_t count_ = 0;
+  std::uint32_t count_ = 0;  // used, and not refilled
+  TimeNs refilled_ns_ = 0;   // up to here
 };
 
 }  // namespace weir::run

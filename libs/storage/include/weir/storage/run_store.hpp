@@ -93,10 +93,11 @@ class StoreHandler {
   virtual void on_ready() = 0;
   virtual void on_stored(std::span<const StoredSlice> slices) = 0;
   virtual void on_file_closed(const ClosedFile& file) = 0;
-  // The disk refuses. Nothing of the file concerned is acknowledged until on_resumed().
+  // The disk refuses. Nothing of the file concerned is acknowledged until on_resumed(). Before on_ready(): the
+  // disk is full, and the first file is tried again until there is room.
   virtual void on_blocked(ports::DiskError error, const std::string& detail) = 0;
   virtual void on_resumed() = 0;
-  // The first file could not be created, or not written: there is no run.
+  // The first file could not be created, or not written, for another reason than a full disk: there is no run.
   virtual void on_failed(ports::DiskError error, const std::string& detail) = 0;
   // After close(): every file is published.
   virtual void on_finished() = 0;
@@ -123,7 +124,7 @@ class RunStore final : public ports::DiskHandler {
   RunStore(RunStoreConfig config, ports::Disk& disk, StoreHandler& handler, ports::FileId first_file_id = {});
   ~RunStore() override;
 
-  // Creates the first file; on_ready() or on_failed() follows. `begin_of_run` stands in every file.
+  // Creates the first file; on_ready() or on_failed() follows, when there is room. `begin_of_run` stands in every file.
   void start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run);
   // `record` is one slice record as received. `owner` keeps a large one alive (small ones are copied before
   // the call returns) and may be empty for bytes that outlive the store. `origin` comes back with the
