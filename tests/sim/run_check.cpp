@@ -61,6 +61,7 @@ void RunCheck::check_account() {
   if (triggered_ != scenario_.slices)
     fail("triggered " + std::to_string(triggered_) + " slices instead of " +
          std::to_string(scenario_.slices));
+  if (counter("vetoed.duplicate_id") > 0) fail("the farm's own triggers were vetoed as duplicates");
   std::uint64_t discarded = 0;
   for (const auto& [name, count] : account_.counters()) {
     if (!name.starts_with(kDiscarded) || count == 0) continue;
@@ -131,6 +132,12 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
   const bool unfiltered = (slice.head().flags & storage::slice_flag::unfiltered) != 0;
   if (id % scenario_.prescale != 0 && !unfiltered)
     fail("slice " + std::to_string(id) + " is stored, which the filter rejects");
+  if (scenario_.clock_slice_ns > 0) {
+    const UtcNs first = slice.head().trigger_time - static_cast<UtcNs>(id) * scenario_.clock_slice_ns;
+    if (clock_begin_.value_or(first) != first)
+      fail("slice " + std::to_string(id) + " has another time than its number says");
+    clock_begin_ = first;
+  }
   for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
     const storage::FragmentView fragment = slice.fragment(i);
     const storage::FragmentRecord& record = fragment.record;

@@ -6,6 +6,7 @@
 #include <weir/v1/control.pb.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,9 @@ class RunCheck {
   std::uint64_t triggered_ = 0;
   std::uint64_t stored_ = 0;
   std::uint64_t missing_ = 0;
-  std::uint64_t unexplained_ = 0;  // of them
-  std::string why_;                // of the first of these
+  std::uint64_t unexplained_ = 0;     // of them
+  std::string why_;                   // of the first of these
+  std::optional<UtcNs> clock_begin_;  // of slice 0, as the stored slices say
   source::DummyVerifier verifier_;
 };
 

@@ -44,7 +44,7 @@ std::string source_yaml(Random& random) {
          ", size_bytes: " + mean + ", size_bytes_max: 3000}";
 }
 
-std::string trigger_yaml(const Scenario& scenario, Random& random) {
+std::string trigger_yaml(Scenario& scenario, Random& random) {
   const auto lasts_ms = scenario.faults_end_ns / kMillisecond;
   const std::string rate = number(static_cast<std::int64_t>(scenario.slices) * 1000 / lasts_ms + 1);
   if (scenario.push) return "{mode: rate, rate_hz: " + rate + "}";
@@ -53,6 +53,11 @@ std::string trigger_yaml(const Scenario& scenario, Random& random) {
       return "{mode: max}";
     case 1:
       return "{mode: poisson, rate_hz: " + rate + ", seed: " + number(random.between(1, 1000)) + "}";
+    case 2: {
+      const std::int64_t slice_ms = lasts_ms / static_cast<std::int64_t>(scenario.slices) + 1;
+      scenario.clock_slice_ns = slice_ms * kMillisecond;
+      return "{mode: clock, slice_ms: " + number(slice_ms) + "}";
+    }
     default:
       return "{mode: rate, rate_hz: " + rate + "}";
   }

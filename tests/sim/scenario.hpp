@@ -55,7 +55,8 @@ struct Scenario {
   bool filter_errors = false;  // now and then
   bool patient = false;        // no deadline and no grace time ends within the run
   bool push = false;
-  bool two_step = false;  // some sources may not be asked for
+  bool two_step = false;          // some sources may not be asked for
+  DurationNs clock_slice_ns = 0;  // with triggers by the clock: ids are a function of the time
 };
 
 struct ScenarioLimits {

@@ -230,9 +230,10 @@ void SupervisorNode::begin_run() {
   spdlog::info("run begins");
   state_ = State::running;
   begun_ns_ = now_ns_;
-  begun_utc_ = environment_.clock.utc_ns();
+  const assignment::Now begin = now();
+  begun_utc_ = begin.utc;
   next_slice_ = setup_.farm.trigger().first_slice();
-  machine_.start(now());
+  machine_.start(begin);
   write_state();
   send_directory();
   for (const Member& member : roster_.members()) {

@@ -31,6 +31,7 @@ void SupervisorMachine::start(const Now& now) {
   WEIR_ASSERT(!started_);
   started_ = true;
   started_at_ = paused_since_ = now.mono;
+  begun_utc_ = now.utc;
   renew_destinations();
   source_->start(now);
 }

@@ -22,7 +22,10 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
     if (node.node.value < parts.size()) parts[node.node.value].part = Part::out;
   }
   (void)absences_.replace(state.shape.absences);
-  source_->resume(ledger_.offered);
+  begun_utc_ = state.begun_utc;
+  // What somebody offered in vain to a closed run was none of the source's.
+  const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];
+  source_->resume(ledger_.offered - foreign, {started_at_, begun_utc_});
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
   for (const GivenUpCopy& copy : state.given_up) {
     given_up_.emplace(copy.slice, GivenUp{copy.writer, copy.epoch});
@@ -66,6 +69,7 @@ RunState SupervisorMachine::state(TimeNs now) {
   state.shape = shape(now);
   state.ledger = ledger();
   state.next_slice = next_slice_;
+  state.begun_utc = begun_utc_;
   book_.for_each_live([&](const SliceEntry& entry) {
     OpenSlice& open = state.open.emplace_back();
     open.slice = entry.slice;

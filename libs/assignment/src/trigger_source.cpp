@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace weir::assignment {
 namespace {
@@ -32,6 +33,12 @@ class RateSource final : public TriggerSource {
         type_(settings.type) {}
   std::string_view name() const override { return "rate"; }
   void start(const Now& now) override { start_ = now.mono; }
+  void resume(std::uint64_t offered, const Now& begun) override {
+    const TimeNs now = std::exchange(start_, begun.mono);
+    offered_ = offered;
+    // Not later than now, though the host's clock was set back between the processes.
+    start_ -= std::max<DurationNs>(0, due_at(offered_) - now);
+  }
   bool next(const Now& now, TriggerOffer& offer) override {
     const TimeNs due = due_at(offered_);
     if (due > now.mono) return false;
@@ -73,12 +80,30 @@ class PoissonSource final : public TriggerSource {
     start_ = now.mono;
     advance();
   }
+  void resume(std::uint64_t offered, const Now& begun) override {
+    const auto mean_time = static_cast<DurationNs>(static_cast<double>(offered) * mean_ns_);
+    start_ = std::min(start_, begun.mono + mean_time);
+    since_start_ns_ = 0;
+    drawn_ = offered;
+    advance();
+  }
   bool next(const Now& now, TriggerOffer& offer) override {
     const TimeNs due = due_at();
     if (due > now.mono) return false;
     offer = {std::nullopt, {now.utc - (now.mono - due), slice_ns_, type_}, {}};
     advance();
     return true;
+  }
+  std::uint64_t skip_overdue(const Now& now) override {
+    const TimeNs oldest = now.mono - kCatchUpMaxNs;
+    if (due_at() >= oldest) return 0;
+    // The distances have no memory: the next one may begin anywhere, and as many are lost as fall due on
+    // average.
+    const auto skipped = 1 + static_cast<std::uint64_t>(static_cast<double>(oldest - due_at()) / mean_ns_);
+    since_start_ns_ = static_cast<double>(oldest - start_);
+    drawn_ += skipped - 1;
+    advance();
+    return skipped;
   }
   std::optional<TimeNs> next_due(const Now&) const override { return due_at(); }
 
@@ -108,6 +133,10 @@ class ClockSource final : public TriggerSource {
   void start(const Now& now) override {
     const UtcNs since_boundary = ((now.utc % slice_ns_) + slice_ns_) % slice_ns_;
     origin_ = since_boundary == 0 ? now.utc : now.utc - since_boundary + slice_ns_;
+  }
+  void resume(std::uint64_t offered, const Now& begun) override {
+    start(begun);
+    period_ = offered;
   }
   bool next(const Now& now, TriggerOffer& offer) override {
     const UtcNs begin = begin_of(period_);
@@ -144,7 +173,7 @@ class FileSource final : public TriggerSource {
       : triggers_(std::move(triggers)), pace_(pace), slice_ns_(slice_ns) {}
   std::string_view name() const override { return "file"; }
   void start(const Now& now) override { start_ = now.mono; }
-  void resume(std::uint64_t offered) override {
+  void resume(std::uint64_t offered, const Now&) override {
     offered_ = static_cast<std::size_t>(std::min<std::uint64_t>(offered, triggers_.size()));
     if (!exhausted()) start_ -= due_at() - start_;  // the next one is due now
   }

@@ -58,3 +58,70 @@ TEST_CASE(
   CHECK(actions.copies[1].writer == node(1));
   CHECK(actions.copies[1].live);
 }
+
+TEST_CASE(
+    "a supervisor that is started again goes on with the clock: no id is a duplicate, none is shifted") {
+  TriggerSettings triggers;
+  triggers.mode = "clock";
+  triggers.slice_ns = kMillisecond;
+  SupervisorSettings settings = small_farm();
+  settings.in_flight_max = 10'000;
+  settings.pending_max = 10'000;
+  Farm farm(settings, triggers);
+  std::vector<Announcement> announced;
+  const auto note = [&announced](const Actions& actions) {
+    announced.insert(announced.end(), actions.announce.begin(), actions.announce.end());
+  };
+  for (int i = 0; i < 500; ++i) {
+    farm.advance(kMillisecond);
+    note(farm.pass());
+  }
+  const std::size_t before = announced.size();
+  REQUIRE(before >= 499);
+  RunState state = farm.machine.state(farm.now.mono);
+  state.open.clear();  // all announced again otherwise
+  state.ledger.triggered = {};
+
+  SupervisorMachine second(settings, make_trigger_source(triggers).value(), make_policy("credits").value());
+  Actions actions;
+  Now now{77, farm.now.utc + 3 * kSecond};
+  second.resume(state, now.utc - state.begun_utc, now, actions);
+  for (int i = 0; i < 100; ++i) {
+    second.tick(now, actions);
+    note(actions);
+    actions.clear();
+    now.mono += kMillisecond;
+    now.utc += kMillisecond;
+  }
+  CHECK(announced.size() >= before + 1000);
+  for (const Announcement& one : announced) {
+    const auto periods = static_cast<UtcNs>(one.slice.value - announced.front().slice.value);
+    REQUIRE(one.info.time == announced.front().info.time + periods * triggers.slice_ns);
+  }
+  const SupervisorLedger& ledger = second.ledger();
+  CHECK(ledger.vetoed[static_cast<std::size_t>(VetoReason::duplicate_id)] == 0);
+  CHECK(ledger.vetoed[static_cast<std::size_t>(VetoReason::stalled)] >= 1990);
+  // Every period is offered once, through the restart.
+  const UtcNs last = now.utc - kMillisecond;
+  CHECK(static_cast<UtcNs>(ledger.offered) == (last - announced.front().info.time) / triggers.slice_ns + 1);
+}
+
+TEST_CASE("after a restart a trigger file goes on where it was, though a stranger offered triggers in vain") {
+  TriggerSettings triggers;
+  triggers.mode = "file";
+  for (std::uint64_t i = 0; i < 10; ++i) triggers.file.push_back({SliceId(i), 1, {}, {}});
+  SupervisorSettings settings = small_farm();
+  settings.pending_max = 4;
+  Farm farm(settings, triggers);
+  for (int i = 0; i < 3; ++i) CHECK(farm.offer(std::nullopt).reason == VetoReason::closed);
+  const std::size_t before = farm.pass().announce.size();
+  REQUIRE(before == 4);
+  SupervisorMachine second(settings, make_trigger_source(triggers).value(), make_policy("credits").value());
+  Actions actions;
+  second.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
+  actions.clear();
+  second.dcm_joined(node(0), Incarnation(1), 100, farm.now.mono, actions);
+  for (int i = 0; i < 2; ++i) second.tick(farm.now, actions);  // assigns the four, and makes room
+  REQUIRE_FALSE(actions.announce.empty());
+  CHECK(actions.announce.front().slice == SliceId(before));
+}

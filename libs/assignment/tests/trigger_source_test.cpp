@@ -62,6 +62,75 @@ TEST_CASE("after a stall a source gives up, in one count, what fell due more tha
   CHECK(offers.front().slice == SliceId(5900));
 }
 
+TEST_CASE("after a restart clock slices go on by the time that the run began with, and no id is another's") {
+  TriggerSettings settings = mode("clock");
+  settings.slice_ns = 10 * kMillisecond;
+  settings.first_slice = SliceId(7);
+  const Now begun{50, kUtc + 3 * kMillisecond};
+  const auto first = make_trigger_source(settings).value();
+  first->start(begun);
+  const auto before = due(*first, {50 + kSecond, begun.utc + kSecond});
+  REQUIRE(before.size() == 100);
+
+  // Another process, three seconds later, with a monotonic clock of its own.
+  const Now later{9000, begun.utc + 4 * kSecond};
+  const auto second = make_trigger_source(settings).value();
+  second->start(later);
+  second->resume(before.size(), {later.mono - 4 * kSecond, begun.utc});
+  const std::uint64_t missed = second->skip_overdue(later);
+  const auto after = due(*second, later);
+  CHECK(before.size() + missed + after.size() == 400);
+  REQUIRE_FALSE(after.empty());
+  CHECK(after.front().slice->value == before.back().slice->value + missed + 1);
+  for (const TriggerOffer& offer : after) {
+    const auto period = static_cast<UtcNs>(offer.slice->value - before.front().slice->value);
+    CHECK(offer.info.time == before.front().info.time + period * settings.slice_ns);
+  }
+}
+
+TEST_CASE(
+    "after a restart triggers at a rate that fell due meanwhile are overdue, and none is offered twice") {
+  for (const char* name : {"rate", "poisson"}) {
+    CAPTURE(name);
+    TriggerSettings settings = mode(name);
+    settings.rate_hz = 1000;
+    const auto source = make_trigger_source(settings).value();
+    const Now later{7 * kSecond, kUtc + 60 * kSecond};
+    source->start(later);
+    source->resume(20'000, {later.mono - 60 * kSecond, kUtc});
+    const auto expected = static_cast<double>(60'000 - 20'000);
+    const std::uint64_t missed = source->skip_overdue(later);
+    const std::size_t caught_up = due(*source, later).size();
+    CHECK_THAT(static_cast<double>(missed + caught_up), Catch::Matchers::WithinRel(expected, 0.01));
+    CHECK_THAT(static_cast<double>(caught_up), Catch::Matchers::WithinRel(1000.0, 0.2));
+  }
+}
+
+TEST_CASE("a clock that was set back between two processes holds up no triggers at a rate") {
+  for (const char* name : {"rate", "poisson"}) {
+    CAPTURE(name);
+    TriggerSettings settings = mode(name);
+    settings.rate_hz = 1000;
+    const auto source = make_trigger_source(settings).value();
+    const Now later{7 * kSecond, kUtc + kSecond};
+    source->start(later);
+    source->resume(20'000, {later.mono - kSecond, kUtc});
+    CHECK(source->skip_overdue(later) == 0);
+    CHECK(due(*source, {later.mono + kSecond, later.utc + kSecond}).size() > 800);
+  }
+}
+
+TEST_CASE("after a stall poisson triggers that fell due more than a second ago are given up in one count") {
+  TriggerSettings settings = mode("poisson");
+  settings.rate_hz = 1e6;
+  const auto source = make_trigger_source(settings).value();
+  source->start({0, kUtc});
+  const Now later{60 * kSecond, kUtc + 60 * kSecond};
+  CHECK_THAT(static_cast<double>(source->skip_overdue(later)), Catch::Matchers::WithinRel(59e6, 0.01));
+  CHECK(source->skip_overdue(later) == 0);
+  CHECK_THAT(static_cast<double>(due(*source, later).size()), Catch::Matchers::WithinRel(1e6, 0.01));
+}
+
 TEST_CASE("poisson triggers are a function of the seed, with the mean and the spread of their rate") {
   const auto times = [](std::uint64_t seed) {
     TriggerSettings settings = mode("poisson");

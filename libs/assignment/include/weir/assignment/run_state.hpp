@@ -44,6 +44,7 @@ struct FarmShape {
 struct RunState {
   SupervisorLedger ledger;
   SliceId next_slice;
+  UtcNs begun_utc = 0;          // when start() was called: what clock slices are counted from
   std::vector<OpenSlice> open;  // ascending
   std::vector<GivenUpCopy> given_up;
   FarmShape shape;

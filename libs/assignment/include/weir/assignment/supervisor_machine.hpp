@@ -242,6 +242,7 @@ class SupervisorMachine {
   SliceId next_slice_;
   SliceId resumed_below_;  // what another process of the supervisor may have triggered
   TimeNs started_at_ = 0;
+  UtcNs begun_utc_ = 0;  // of the run, whatever process began it
   TimeNs drain_deadline_ = 0;
   struct GivenUp {
     NodeIndex writer;

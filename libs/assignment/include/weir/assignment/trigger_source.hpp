@@ -33,8 +33,9 @@ class TriggerSource {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // The run begins. Called once, before all others.
   virtual void start(const Now& now) = 0;
-  // After start(): so many were offered by an earlier process of the same run.
-  virtual void resume(std::uint64_t /*offered*/) {}
+  // After start(): the run began at `begun`, and earlier processes offered, or gave up, so many triggers of
+  // this source. The series goes on where it was: what fell due meanwhile is overdue, as after a stall.
+  virtual void resume(std::uint64_t /*offered*/, const Now& /*begun*/) {}
   // The earliest trigger that is due and was not offered yet; false when none is.
   [[nodiscard]] virtual bool next(const Now& now, TriggerOffer& offer) = 0;
   // Gives up triggers that fell due more than kCatchUpMaxNs ago; how many.
@@ -66,9 +67,11 @@ constexpr double kRateMaxHz = 1e8;
 
 // `max`      as fast as there is room; nothing is vetoed
 // `rate`     every 1 / rate_hz, without drift
-// `poisson`  exponentially distributed distances, a function of the seed
+// `poisson`  exponentially distributed distances, a function of the seed. Another process goes on with the
+//            distances, and begins at the mean time of the trigger that it begins with
 // `clock`    one per slice_ns, aligned to the UTC period: time k * slice_ns, announced when it begins. The id
-//            counts periods, so that it is a function of the time; a vetoed slice leaves a gap in the ids
+//            counts periods, so that it is a function of the time, through restarts of the supervisor, too; a
+//            vetoed slice leaves a gap in the ids
 // `file`     what the file says, in its order
 // `network`  only what comes from outside
 [[nodiscard]] std::vector<std::string_view> trigger_modes();
