@@ -61,7 +61,20 @@ void fill(Dice& dice, const Surroundings& around, v1::Decide& out) {
   out.mutable_failures(0)->set_reason(text(dice));
 }
 
+// What a supervisor answers to decisions, in most rows.
+void confirm_decided(Dice& dice, const Surroundings& around, v1::Confirm& out) {
+  for (std::uint64_t n = 1 + dice.below(6); n > 0; --n) {
+    const Surroundings::Decided& decided = around.decided[dice.below(around.decided.size())];
+    out.add_slice(decided.slice);
+    out.add_attempt(decided.attempt);
+    out.add_code(dice.one_in(4) ? small(dice, 4) : std::uint32_t{v1::CONFIRMATION_STORE});
+    out.add_epoch(dice.one_in(4) ? small(dice, 3) : 0);
+    out.add_writer(dice.one_in(8) ? small(dice, 3) : 0);
+  }
+}
+
 void fill(Dice& dice, const Surroundings& around, v1::Confirm& out) {
+  if (!around.decided.empty() && !dice.one_in(4)) return confirm_decided(dice, around, out);
   const std::uint32_t n = rows(dice);
   for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(dice, around));
   column(dice, n, *out.mutable_attempt(), [&] { return small(dice, 3); });

@@ -47,6 +47,11 @@ struct Surroundings {
   std::uint32_t run = 1;
   std::uint64_t newest_slice = 100;
   std::vector<std::uint16_t> ports;  // of doors
+  struct Decided {
+    std::uint64_t slice = 0;
+    std::uint32_t attempt = 0;
+  };
+  std::vector<Decided> decided;  // attempts that a DCM reported of late
 };
 
 [[nodiscard]] v1::Hello hello(Dice& dice, const Surroundings& around);

@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
+#include <deque>
 #include <functional>
 
 using namespace weir;
@@ -371,11 +372,13 @@ TEST_CASE("nodes survive a supervisor that says what it likes, and go on taking 
   greeting.set_farm("session");
   std::map<std::string, v1::Report> reports;
   std::map<const Talker*, messages::Role> roles;
+  std::deque<Surroundings::Decided> decided;
   const std::size_t allocated_before = allocated();
   for (std::uint64_t seed = 0; seed < kSequences; ++seed) {
     CAPTURE(seed);
     Dice dice(seed + 2'000'000);
     Surroundings surroundings = around(rig, 10 + seed / 4);
+    surroundings.decided.assign(decided.begin(), decided.end());
     for (const std::string& name : nodes) {
       if (name != "dcm-0") surroundings.ports.push_back(rig.port_of(name));
     }
@@ -394,6 +397,10 @@ TEST_CASE("nodes survive a supervisor that says what it likes, and go on taking 
             continue;
           }
           if (message.has_report()) reports[message.report().name()] = message.report();
+          for (int row = 0; row < message.decide().slice_size(); ++row) {
+            decided.push_back({message.decide().slice(row), message.decide().attempt(row)});
+            if (decided.size() > 20) decided.pop_front();
+          }
         }
         std::vector<std::byte> frames;
         append_saying(dice, surroundings, fitting(messages::Role::supervisor, roles[talker.get()]), frames);
@@ -423,7 +430,7 @@ TEST_CASE("nodes survive a supervisor that says what it likes, and go on taking 
   CHECK(allocated() < allocated_before + kGrowthMax);
   // They did listen.
   CHECK(reports["dcm-0"].counters().at("dcm.assigned") > 1000);
-  CHECK(reports["writer-0"].counters().at("writer.records") > 0);
+  CHECK(reports["writer-0"].counters().at("writer.records") > 5);
   CHECK(reports["readout-0"].counters().at("fragments.produced") > 0);
 }
 
@@ -467,47 +474,6 @@ TEST_CASE(
   rig.go_on("dcm-0");
   end_run(rig, watcher);
   CHECK(watcher.summary.balanced());
-}
-
-TEST_CASE("a DCM that is given a third attempt while the first is open gives the second one back") {
-  const Quiet quiet;
-  Rig rig(with_nodes(1, 1, 1));
-  TalkerDoor door(rig.network(), 19'000);
-  rig.start("dcm-0");
-  rig.turn(20);
-  REQUIRE(door.talkers().size() == 1);
-  Talker& dcm = *door.talkers().front();
-  v1::Hello greeting;
-  greeting.set_version(wire::kVersion);
-  greeting.set_role(v1::ROLE_SUPERVISOR);
-  greeting.set_name("supervisor");
-  greeting.set_farm("session");
-  dcm.say(wire::FrameType::hello, greeting);
-  v1::Control begin;
-  begin.mutable_begin_run()->set_run(1);
-  dcm.say(begin);
-  rig.turn(2);
-  for (const std::uint32_t attempt : {0U, 1U, 2U}) {
-    v1::Control assign;
-    assign.mutable_assign()->add_slice(5);
-    assign.mutable_assign()->add_attempt(attempt);
-    dcm.say(assign);
-    rig.turn(2);
-  }
-  bool given_back = false;
-  for (const Talker::Heard& heard : dcm.take_heard()) {
-    v1::Control message;
-    if (heard.header.type != wire::FrameType::control ||
-        !message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size())) ||
-        !message.has_decide() || message.decide().attempt_size() == 0) {
-      continue;
-    }
-    const v1::Decide& decide = message.decide();
-    if (decide.attempt(0) != 1) continue;
-    given_back = decide.slice(0) == 5 && decide.verdict(0) == v1::VERDICT_FAILED &&
-                 decide.failures(0).reason() == "lost";
-  }
-  CHECK(given_back);
 }
 
 TEST_CASE("a readout refuses a frame that asks for more sources than there are") {

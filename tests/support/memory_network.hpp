@@ -62,7 +62,8 @@ class MemoryNetwork final : public ports::Network {
     std::weak_ptr<End> far;
     std::vector<std::byte> out;
     std::deque<std::byte> in;
-    std::vector<std::byte> reserved;  // filled by its owner until the next call
+    std::vector<std::byte> reserved;                  // filled by its owner until the next call
+    std::vector<std::shared_ptr<const void>> owners;  // of what is in `out`, let go of when it is sent
     std::string peer_name;
     ports::StreamCounters counters;
     bool paused = false;
@@ -75,6 +76,7 @@ class MemoryNetwork final : public ports::Network {
     }
     void flush() {
       commit();
+      owners.clear();
       if (out.empty()) return;
       counters.bytes_sent += out.size();
       ++counters.send_calls;
@@ -103,7 +105,10 @@ class MemoryNetwork final : public ports::Network {
       end_->commit();
       end_->out.insert(end_->out.end(), bytes.begin(), bytes.end());
     }
-    void append_reference(ConstBytes bytes, std::shared_ptr<const void>) override { append(bytes); }
+    void append_reference(ConstBytes bytes, std::shared_ptr<const void> owner) override {
+      append(bytes);
+      if (owner) end_->owners.push_back(std::move(owner));
+    }
     std::size_t unsent_bytes() const override { return end_->out.size() + end_->reserved.size(); }
     void pause_receiving(bool paused) override { end_->paused = paused; }
     void close() override { end_->close(); }

@@ -56,7 +56,6 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
 }
 
 DcmNode::~DcmNode() {
-  outlet_.reset();  // gives its slices back, which needs all the rest
   if (units_) (void)units_->stop(kEndPatience);
   for (const auto& work : work_) {
     if (work->slice != nullptr) destroy_state(*work->slice);
@@ -94,6 +93,7 @@ void DcmNode::pass(TimeNs now_ns) {
   for (Readout& readout : readouts_) {
     if (readout.link) readout.link->tick(environment_.network, now_ns);
   }
+  take_back_held();
   take_results();
   watch_filter();
   if (!sampler_.is_empty()) sampler_.expire(now_ns);
@@ -107,6 +107,7 @@ void DcmNode::pass(TimeNs now_ns) {
   submit_jobs();
   send_requests();
   outlet_->tick(environment_.network, now_ns);
+  take_back_held();
   report_decisions();
 }
 
@@ -362,7 +363,7 @@ void DcmNode::confirm(Work& work, v1::Confirmation code, StoreEpoch epoch, NodeI
       } else {
         counts_.discarded.add(id);
       }
-      return release(work);
+      return give_up(work);
     default:
       ++counts_.refused;
       return give_up(work);
@@ -370,9 +371,13 @@ void DcmNode::confirm(Work& work, v1::Confirmation code, StoreEpoch epoch, NodeI
 }
 
 void DcmNode::give_up(Work& work) {
-  if (work.slice->phase == Phase::storing)
-    return outlet_->drop(work.slice->id());  // released by its last owner
-  release(work);
+  if (!work.held) return release(work);
+  work.given_up = true;
+  outlet_->drop(work.slice->id());
+}
+
+void DcmNode::take_back_held() {
+  while (Work* work = held_.take_back()) release(*work);
 }
 
 void DcmNode::abandon_all(bool stored_too) {
@@ -402,14 +407,9 @@ void DcmNode::ship(Work& work, StoreEpoch epoch, NodeIndex writer) {
   shipment.payloads = std::move(record.payloads);
   shipment.bytes = record.bytes;
   // The memory may be given back only when no connection refers to it any more, whatever happens to the
-  // slice. A slice that is confirmed again, for another writer, goes on with the owner that it has.
-  shipment.owner = work.shipping.lock();
-  if (!shipment.owner) {
-    if (!sampler_.is_empty()) sample_accepted(work, epoch);
-    shipment.owner = std::shared_ptr<const void>(
-        &work, [this](const void* last) { release(*const_cast<Work*>(static_cast<const Work*>(last))); });
-    work.shipping = shipment.owner;
-  }
+  // slice. A slice that is confirmed again, for another writer, goes on with the hold that it has.
+  if (!work.held && !sampler_.is_empty()) sample_accepted(work, epoch);
+  shipment.owner = held_.hold(work);
   work.slice->phase = Phase::storing;
   if (planted(Planted::release_early)) work.slice->memory.release(pool_);
   outlet_->ship(std::move(shipment));
@@ -423,6 +423,7 @@ void DcmNode::destroy_state(Slice& slice) {
 }
 
 void DcmNode::release(Work& work) {
+  WEIR_ASSERT(work.slice != nullptr && !work.held);
   destroy_state(*work.slice);
   if (work.pushed) {
     pushing_->window.left(work.slice->id());

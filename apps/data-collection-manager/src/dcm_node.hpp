@@ -2,6 +2,7 @@
 
 #include "arrival_trace.hpp"
 #include "collector.hpp"
+#include "held_work.hpp"
 #include "outlet.hpp"
 #include "pushing.hpp"
 #include "work.hpp"
@@ -118,6 +119,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void ship(Work& work, StoreEpoch epoch, NodeIndex writer);
   void on_stored(SliceId slice);
   void give_up(Work& work);
+  void take_back_held();
   void abandon_all(bool stored_too);
   void watch_filter();
   static void destroy_state(assembly::Slice& slice);
@@ -143,6 +145,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   BufferPool pool_;
   std::unique_ptr<assembly::Assembler> assembler_;
   std::unique_ptr<Collector> collector_;
+  HeldWork held_;
   std::unique_ptr<Outlet> outlet_;
   std::unique_ptr<Pushing> pushing_;  // null in pull running
   std::shared_ptr<const filter_host::FilterPlugin> plugin_;

@@ -141,11 +141,13 @@ Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& c
       !fits(confirmations.epoch(), rows) || !fits(confirmations.writer(), rows)) {
     return bad_payload();
   }
+  take_back_held();  // of these nothing is known any more
   v1::Control answer;
   v1::Decide& forgotten = *answer.mutable_decide();
   for (int i = 0; i < rows; ++i) {
     const Attempt attempt(static_cast<std::uint16_t>(at_or_zero(confirmations.attempt(), i)));
     assembly::Slice* slice = assembler_->find(SliceId(confirmations.slice(i)), attempt);
+    if (slice != nullptr && work_of(*slice).given_up) slice = nullptr;
     // A writer acknowledged it here and died before it told the supervisor: it has to be built anew.
     if (slice == nullptr && at_or_zero(confirmations.code(), i) == v1::CONFIRMATION_STORE) {
       forgotten.add_slice(confirmations.slice(i));

@@ -22,12 +22,16 @@ struct Work {
   bool unfiltered = false;   // no filter has decided: to the debug stream, whole
   storage::DecisionKind decision = storage::DecisionKind::filter;
   bool decided = false;
-  bool counted = false;                // among the accepted bytes that wait for their writer
-  bool abandoned = false;              // the supervisor has given it to somebody else
-  bool pushed = false;                 // readouts send it on their own
-  bool unbound = false;                // a fragment has opened it; the assignment is to come
-  TimeNs due_ns = 0;                   // pushed: when the last readout's slot begins
-  std::weak_ptr<const void> shipping;  // alive while a shipment refers to the slice's memory
+  bool counted = false;    // among the accepted bytes that wait for their writer
+  bool abandoned = false;  // the supervisor has given it to somebody else
+  bool pushed = false;     // readouts send it on their own
+  bool unbound = false;    // a fragment has opened it; the assignment is to come
+  TimeNs due_ns = 0;       // pushed: when the last readout's slot begins
+  // HeldWork: shipments and connections refer to the slice's memory, from the first shipment until the work
+  // is taken back.
+  bool held = false;
+  bool given_up = false;  // while it was held: released as soon as nobody refers to it
+  std::weak_ptr<const void> hold;
 };
 
 // The record's meta part and its payloads, for an accepted slice under this epoch.

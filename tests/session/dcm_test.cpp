@@ -1,0 +1,156 @@
+// One DCM, and a supervisor that says exactly what the test says.
+#include "rig.hpp"
+#include "talker.hpp"
+#include "weir_catch.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <optional>
+
+using namespace weir;
+using namespace weir::session_test;
+
+namespace {
+
+constexpr char kSettings[] =
+    "trigger: {mode: rate, rate_hz: 100}\n"
+    "source: {kind: dummy, size_bytes: 100}\n"
+    "supervisor: {status_interval_ms: 20}\n"
+    "network: {reconnect_ms: 10, hello_timeout_ms: 100}\n"
+    "filter: {plugin: accept-all}\n"
+    "readout: {count: 1, sources_per_readout: 2}\n"
+    "dcm: {count: 1, credits: 4, deadline_ms: 20, grace_ms: 10}\n"
+    "writer: {count: 1}\n";
+
+// There is no readout: each fragment is missing after the grace time, and the slice accepted incomplete.
+class SupervisedDcm {
+ public:
+  SupervisedDcm() : rig_(kSettings), door_(rig_.network(), 19'000) {
+    spdlog::set_level(spdlog::level::off);
+    rig_.start("dcm-0");
+    rig_.turn(20);
+    REQUIRE(door_.talkers().size() == 1);
+    v1::Hello greeting;
+    greeting.set_version(wire::kVersion);
+    greeting.set_role(v1::ROLE_SUPERVISOR);
+    greeting.set_name("supervisor");
+    greeting.set_farm("session");
+    supervisor().say(wire::FrameType::hello, greeting);
+    v1::Control begin;
+    begin.mutable_begin_run()->set_run(1);
+    supervisor().say(begin);
+    rig_.turn(2);
+  }
+
+  void assign(std::uint64_t slice, std::uint32_t attempt) {
+    v1::Control message;
+    message.mutable_assign()->add_slice(slice);
+    message.mutable_assign()->add_attempt(attempt);
+    supervisor().say(message);
+    rig_.turn(2);
+  }
+  static void confirm(v1::Control& message, std::uint64_t slice, std::uint32_t attempt,
+                      v1::Confirmation code) {
+    message.mutable_confirm()->add_slice(slice);
+    message.mutable_confirm()->add_attempt(attempt);
+    message.mutable_confirm()->add_code(code);
+  }
+  void confirm(std::uint64_t slice, std::uint32_t attempt, v1::Confirmation code) {
+    v1::Control message;
+    confirm(message, slice, attempt, code);
+    supervisor().say(message);
+    rig_.turn(2);
+  }
+  // The DCM's last word about this attempt, if it says one in time.
+  std::optional<std::string> decision(std::uint64_t slice, std::uint32_t attempt, int turns = 100) {
+    std::optional<std::string> said;
+    for (int i = 0; i < turns && !said; ++i) {
+      rig_.turn();
+      for (const Talker::Heard& heard : supervisor().take_heard()) {
+        v1::Control message;
+        if (heard.header.type != wire::FrameType::control ||
+            !message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size()))) {
+          continue;
+        }
+        if (message.has_report()) report = message.report();
+        const v1::Decide& decide = message.decide();
+        for (int row = 0; row < decide.slice_size(); ++row) {
+          if (decide.slice(row) != slice || decide.attempt(row) != attempt) continue;
+          said = v1::Verdict_Name(decide.verdict(row));
+          for (const v1::Decide::Failure& failure : decide.failures()) {
+            if (failure.index() == static_cast<std::uint32_t>(row)) *said += " " + failure.reason();
+          }
+        }
+      }
+    }
+    return said;
+  }
+  Talker& supervisor() { return *door_.talkers().front(); }
+  Rig& rig() { return rig_; }
+
+  v1::Report report;
+
+ private:
+  Rig rig_;
+  TalkerDoor door_;
+};
+
+constexpr char kAccepted[] = "VERDICT_ACCEPT_INCOMPLETE";
+constexpr char kLost[] = "VERDICT_FAILED lost";
+
+}  // namespace
+
+TEST_CASE("a DCM that is given a third attempt while the first is open gives the second one back") {
+  SupervisedDcm dcm;
+  for (const std::uint32_t attempt : {0U, 1U, 2U}) dcm.assign(5, attempt);
+  CHECK(dcm.decision(5, 1) == kLost);
+}
+
+TEST_CASE(
+    "a slice that is settled while it waits for its writer is released once, and its place used again") {
+  SupervisedDcm dcm;
+  dcm.assign(5, 0);
+  REQUIRE(dcm.decision(5, 0) == kAccepted);
+  // No writer is there: the shipment waits.
+  dcm.confirm(5, 0, v1::CONFIRMATION_STORE);
+  dcm.confirm(5, 0, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(5, 0, v1::CONFIRMATION_STORE);
+  CHECK(dcm.decision(5, 0) == kLost);
+  // The next attempt takes the first one's place, and a shipment of the same slice replaces no other.
+  dcm.assign(5, 1);
+  REQUIRE(dcm.decision(5, 1) == kAccepted);
+  dcm.confirm(5, 1, v1::CONFIRMATION_STORE);
+  dcm.assign(6, 0);
+  REQUIRE(dcm.decision(6, 0) == kAccepted);
+  (void)dcm.decision(0, 0, 50);
+  CHECK(dcm.report.gauges().at("slices_in_flight") == 2);
+  CHECK(dcm.report.gauges().at("shipments_waiting") == 1);
+  dcm.confirm(5, 1, v1::CONFIRMATION_REFUSED);
+  dcm.confirm(6, 0, v1::CONFIRMATION_SETTLED);
+  (void)dcm.decision(0, 0, 50);
+  CHECK(dcm.report.gauges().at("slices_in_flight") == 0);
+  CHECK(dcm.report.gauges().at("shipments_waiting") == 0);
+  CHECK(dcm.rig().node("dcm-0").broken_invariant() == "");
+}
+
+TEST_CASE("whatever one message says of a slice in a row, it is released once") {
+  SupervisedDcm dcm;
+  const v1::Confirmation codes[] = {v1::CONFIRMATION_STORE, v1::CONFIRMATION_SETTLED,
+                                    v1::CONFIRMATION_REFUSED};
+  constexpr std::uint64_t kRows = 4;
+  for (std::uint64_t n = 0; n < 81; ++n) {  // all of them
+    dcm.assign(n, 0);
+    REQUIRE(dcm.decision(n, 0) == kAccepted);
+    v1::Control message;
+    std::uint64_t rest = n;
+    for (std::uint64_t row = 0; row < kRows; ++row, rest /= std::size(codes))
+      SupervisedDcm::confirm(message, n, 0, codes[rest % std::size(codes)]);
+    SupervisedDcm::confirm(message, n, 0, v1::CONFIRMATION_REFUSED);
+    dcm.supervisor().say(message);
+    dcm.rig().turn(2);
+  }
+  (void)dcm.decision(0, 9, 50);
+  CHECK(dcm.report.gauges().at("slices_in_flight") == 0);
+  CHECK(dcm.report.gauges().at("shipments_waiting") == 0);
+  CHECK(dcm.rig().node("dcm-0").broken_invariant() == "");
+}
