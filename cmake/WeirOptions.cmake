@@ -1,6 +1,6 @@
 # What a build can be asked for, and what that means to the compiler. The presets set these.
 
-option(WEIR_WERROR "Compiler warnings are errors" ON)
+option(WEIR_WERROR "Compiler warnings are errors: for those who write Weir (.ci/run), not for those who build it" OFF)
 option(WEIR_IPO "Interprocedural optimisation: a slower build, a slightly faster farm" OFF)
 option(WEIR_COVERAGE "Instrument for gcov" OFF)
 option(WEIR_FUZZ "Build the fuzz targets with libFuzzer (clang); otherwise they replay their corpus" OFF)

@@ -13,6 +13,7 @@
 namespace Catch {
 using Matchers::ContainsSubstring;
 }
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 namespace Catch::Matchers {

@@ -1,4 +1,4 @@
-#include "approx.hpp"
+#include "weir_catch.hpp"
 #include <weir/source/detector.hpp>
 
 using namespace weir;

@@ -1,4 +1,4 @@
-#include "approx.hpp"
+#include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/source/hits_source.hpp>
 
