@@ -66,6 +66,30 @@ TEST_CASE("a DCM that is killed is started again and every slice is stored once"
   CHECK_THAT(end.out, Catch::ContainsSubstring("dcm-0 ended with signal 9"));
 }
 
+TEST_CASE("a DCM that ends with status 0 in the middle of a run is started again like one that is killed") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(),
+              three_seconds({std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/stumbles.so",
+                             "filter.parameters.ends_once=" + (folder / "ended"), "dcm.count=1"}));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  check_stored_once(folder, end);
+  CHECK(exits(end.summary, "dcm-0", 0) == 2);
+  CHECK_THAT(end.out, Catch::ContainsSubstring("dcm-0 ended with status 0: starts again (1 of 3)"));
+}
+
+TEST_CASE("a DCM that somebody ends by SIGTERM in the middle of a run is started again") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("dcm-0", SIGTERM));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+  CHECK(exits(end.summary, "dcm-0", 128 + SIGTERM) == 1);
+  CHECK(exits(end.summary, "dcm-0", 0) == 1);
+}
+
 TEST_CASE("the other DCM goes on alone where nothing is started again") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"run.restart=never"}));
@@ -105,6 +129,26 @@ TEST_CASE("a supervisor that is killed twice is started again and goes on with t
   CHECK_THAT(end.out, Catch::ContainsSubstring("the supervisor was restarted"));
   for (const auto& entry : std::filesystem::directory_iterator(folder / "out"))
     CHECK(entry.path().string().find(".journal") == std::string::npos);
+}
+
+TEST_CASE(
+    "a supervisor that is killed while it collects final reports comes back, and the run has its account") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(500'000));
+  run.process().send_signal(SIGINT);
+  // Its report is waited for: the others have ended their part.
+  REQUIRE(run.send_signal("readout-1", SIGSTOP));
+  REQUIRE(wait_until([&] { return run.pid_of("writer-0") == 0; }, Seconds(30)));
+  REQUIRE(run.send_signal("supervisor", SIGKILL));
+  REQUIRE(wait_until([&] { return run.log("supervisor").find("run goes on") != std::string::npos; },
+                     Seconds(20)));
+  REQUIRE(run.send_signal("readout-1", SIGCONT));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(StoredRun(folder / "out").ids().size() == end.summary.count("stored"));
+  CHECK(exits(end.summary, "supervisor", -9) == 1);
+  CHECK(exits(end.summary, "supervisor", 0) == 1);
 }
 
 TEST_CASE("a supervisor, a DCM and the writer that are killed at once all come back to the same run") {

@@ -15,6 +15,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,7 +80,7 @@ std::vector<std::string> incast(const std::string& lab, std::vector<std::string>
   return arguments;
 }
 
-const json::object& port_of(const FarmEnd& end, const std::string& name) {
+const json::object& port_of(const FarmEnd& end, std::string_view name) {
   for (const auto& port : end.summary.json().at("ports").as_array()) {
     if (port.at("name").as_string() == name) return port.as_object();
   }

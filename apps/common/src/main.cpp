@@ -6,16 +6,40 @@
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <string_view>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 namespace weir::node {
 namespace {
 
 constexpr DurationNs kIdleWait = 5 * kMillisecond;
 constexpr DurationNs kFlushMax = 2 * kSecond;  // for last words at the end
+constexpr int kSignalBase = 128;               // as a shell says it
+constexpr int kEndedFromInside = 70;           // exit status (EX_SOFTWARE)
+
+// A library that calls exit() would end this process as if it had been told to.
+std::atomic<bool> in_order = true;
+void refuse_exit() {
+  if (in_order) return;
+  constexpr std::string_view kWhy = "ends reason=\"exit() was called from inside, perhaps by a plugin\"\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kWhy.data(), kWhy.size());
+  ::_exit(kEndedFromInside);
+}
+struct InOrder {
+  InOrder() {
+    in_order = false;
+    std::atexit(refuse_exit);
+  }
+  ~InOrder() { in_order = true; }
+  InOrder(const InOrder&) = delete;
+  InOrder& operator=(const InOrder&) = delete;
+};
 
 void set_up_logging(const Setup& setup, const CommandLine& line) {
   constexpr const char* kLevels[] = {"trace", "debug", "info", "warning", "error"};
@@ -28,11 +52,14 @@ void set_up_logging(const Setup& setup, const CommandLine& line) {
   telemetry::set_up_logging(log);
 }
 
-int run(const Setup& setup, const MakeNode& make) {
+int run(const Setup& setup, messages::Role role, const MakeNode& make) {
+  int signalled = 0;
   transport::Loop loop(socket_policy(setup.farm));
   const std::unique_ptr<Node> node = make(setup, loop);
-  loop.on_signals({SIGINT, SIGTERM},
-                  [&](int signal) { node->on_signal(signal == SIGINT ? "SIGINT" : "SIGTERM"); });
+  loop.on_signals({SIGINT, SIGTERM}, [&](int signal) {
+    signalled = signal;
+    node->on_signal(signal == SIGINT ? "SIGINT" : "SIGTERM");
+  });
   loop.run(
       [&](TimeNs now_ns) {
         node->pass(now_ns);
@@ -47,10 +74,14 @@ int run(const Setup& setup, const MakeNode& make) {
     return 1;
   }
   spdlog::info("ends");
-  return 0;
+  return status_of_signal(role, signalled);
 }
 
 }  // namespace
+
+int status_of_signal(messages::Role role, int signal) {
+  return role == messages::Role::supervisor || signal == 0 ? 0 : kSignalBase + signal;
+}
 
 int run_node_main(int argc, char** argv, messages::Role role, const char* description, const MakeNode& make) {
   CommandLine line;
@@ -74,6 +105,7 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
   }
   if (die_with_parent) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   std::signal(SIGPIPE, SIG_IGN);
+  const InOrder guard;
   Setup setup;
   try {
     setup = make_setup(line, role);
@@ -91,7 +123,7 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
       return Shell(line, role, make, setup, parse_endpoint(control), metrics.get()).run();
     }
     setup.reports = metrics.get();
-    return run(setup, make);
+    return run(setup, role, make);
   } catch (const std::exception& error) {
     spdlog::error("ends reason=\"{}\"", error.what());
     return 1;

@@ -46,8 +46,7 @@ Shell::Shell(const CommandLine& line, messages::Role role, const MakeNode& make,
 Shell::~Shell() { telemetry::on_log_line(nullptr); }
 
 int Shell::run() {
-  loop_.on_signals({SIGINT, SIGTERM},
-                   [this](int signal) { on_signal(signal == SIGINT ? "SIGINT" : "SIGTERM"); });
+  loop_.on_signals({SIGINT, SIGTERM}, [this](int signal) { on_signal(signal); });
   while (!done_) {
     loop_.run_once(
         [this](TimeNs now_ns) {
@@ -336,8 +335,10 @@ void Shell::take(const v1::Report& report) {
   if (metrics_ != nullptr) metrics_->take(told);
 }
 
-void Shell::on_signal(const std::string& name) {
+void Shell::on_signal(int signal) {
+  const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
   if (!quits_.empty()) done_ = true;  // asked twice
+  if (quits_.empty()) exit_status_ = status_of_signal(role_, signal);
   quits_ = name;
   if (node_) node_->on_signal(name);
 }

@@ -44,7 +44,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   void end_with_run(const std::string& failure);
   void drop_node();
   void flush();
-  void on_signal(const std::string& name);
+  void on_signal(int signal);
   void answer(std::uint64_t order, const std::string& error);
   void set_state(control::State state);
   [[nodiscard]] v1::MemberState state() const;

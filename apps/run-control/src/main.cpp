@@ -10,6 +10,7 @@
 #include <exception>
 #include <string>
 #include <sys/prctl.h>
+#include <utility>
 
 namespace {
 
@@ -26,7 +27,14 @@ int run(weir::run_control::RunControlSettings settings) {
               control.hub().subscribe_port());
   std::printf("page %s\n", control.page().empty() ? "none" : control.page().c_str());
   std::fflush(stdout);
-  while (signalled == 0 && !control.finished()) control.turn(kTurn);
+  bool told_off = false;
+  while (signalled == 0 && !control.finished()) {
+    control.turn(kTurn);
+    if (!control.is_off() || std::exchange(told_off, true)) continue;
+    // Likewise: who ends from now on was told to.
+    std::printf("off\n");
+    std::fflush(stdout);
+  }
   // Who said `off` hears that it is done.
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
   // The farm does not need it: a run that is on goes on.

@@ -93,8 +93,12 @@ void SupervisorNode::pass(TimeNs now_ns) {
     if (state_ == State::draining && machine_.drained()) end_run();
   }
   if (account_) {
-    // Whoever watches says that it has the account; its connection may break on the way.
-    if (now_ns_ >= account_until_ns_) state_ = State::done;
+    // Whoever watches says that it has the account; its connection may break on the way, and this process may
+    // die before: only then another one is not to give it again.
+    if (now_ns_ >= account_until_ns_) {
+      journal_.remove();
+      state_ = State::done;
+    }
   } else if (state_ == State::reporting) {
     carry_out();  // what became of copies that writers acknowledge only now
     // Who is away for a moment may be back to hear that the run is over.
@@ -295,7 +299,6 @@ void SupervisorNode::finish() {
   spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", message.summary().balanced(),
                machine_.ledger().triggered.count,
                static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);
-  journal_.remove();
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
   const DurationNs patience = watchers_.empty() ? kWatcherPatience : kAbsentPatience;
   // Run control has its account already; but who started a farm for one run may not have come to it yet.

@@ -38,6 +38,8 @@ std::optional<ControlPlace> control_place(const std::string& output, const std::
                       word_after(output, "page http://", "/\n")};
 }
 
+bool control_says_off(const std::string& output) { return output.find("\noff\n") != output.npos; }
+
 Expected<bus::ClientSettings, std::string> bus_client(const std::string& at, const std::string& keys_folder,
                                                       security::BusRole role) {
   const ports::Endpoint endpoint = node::parse_endpoint(at);

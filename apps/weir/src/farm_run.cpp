@@ -15,7 +15,8 @@ namespace {
 constexpr DurationNs kReconnect = 50 * kMillisecond;
 constexpr DurationNs kPortPatience = 10 * kSecond;  // for run control's line; for the supervisor's connection
 constexpr DurationNs kSilenceMax = 60 * kSecond;    // of the supervisor, which reports every second or so
-constexpr DurationNs kAccountPatience = 2 * kSecond;  // for what the supervisor sent before it ended
+constexpr DurationNs kAccountPatience = 2 * kSecond;      // for what the supervisor sent before it ended
+constexpr DurationNs kToldPatience = 200 * kMillisecond;  // for why a process has ended in order
 constexpr DurationNs kRoleEmptyMax = kSecond;  // nodes that end one after another at the end are no loss
 constexpr DurationNs kSettledPatience = 10 * kSecond;  // for processes to end by themselves
 
@@ -69,7 +70,9 @@ FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSett
        {config::Role::supervisor, config::Role::writer, config::Role::readout, config::Role::dcm}) {
     for (const config::NodePlan* node : plan.of_role(role)) {
       if (node->masked) continue;
-      nodes_.push_back({node, {}, Restarts(restart_settings(farm)), {}, "starting", 0, 0});
+      Node& added = nodes_.emplace_back(Restarts(restart_settings(farm)));
+      added.plan = node;
+      added.state = "starting";
     }
   }
   if (nodes_.empty() || nodes_.front().plan->role != config::Role::supervisor) {
@@ -175,36 +178,64 @@ void FarmRun::ended(Node& node, const ProcessEnd& end, TimeNs now_ns) {
   result_.processes.push_back({node.plan->name, std::string(config::name(node.plan->role)), end});
   node.state = end.well() ? "ended" : "dead: " + describe(end);
   if (stage_ == Stage::ending) return;
+  if (stage_ == Stage::running) {
+    node.end = end;
+    node.ended_ns = now_ns;
+    if (end.well()) leader_.look_again();
+    return judge_end(node, now_ns);
+  }
   if (end.well()) {
     if (&node == &supervisor() && stage_ != Stage::settled) supervisor_ended_ns_ = now_ns;
     return;
   }
   const std::string what = story(node, end);
-  if (stage_ == Stage::settled) {
-    result_.faults.push_back(what);
+  if (stage_ != Stage::settled) return give_up(what);
+  result_.faults.push_back(what);
+}
+
+// Without run control, or when the farm has left the run, nobody leads a process into it.
+bool FarmRun::is_led() const { return control_.running() && leader_.lost().empty(); }
+
+void FarmRun::judge_end(Node& node, TimeNs now_ns) {
+  EndFacts facts;
+  facts.supervisor = &node == &supervisor();
+  facts.well = node.end->well();
+  facts.run_over = run_over_;
+  facts.taken_out = leader_.taken_out(node.plan->name);
+  facts.led = is_led();
+  facts.looked = now_ns - node.ended_ns >= kToldPatience &&
+                 (!facts.led || !leader_.led() || leader_.looked_ns() >= node.ended_ns);
+  facts.journal = farm_.supervisor().journal();
+  const EndVerdict verdict = verdict_of(facts);
+  if (verdict == EndVerdict::look) return;
+  const ProcessEnd end = *std::exchange(node.end, {});
+  if (verdict == EndVerdict::told) {
+    if (facts.supervisor) supervisor_ended_ns_ = now_ns;
     return;
   }
-  if (stage_ != Stage::running) return give_up(what);
+  const std::string what = story(node, end);
   result_.faults.push_back(what);
-  // Nobody leads it into the run without run control, or when the farm has left the run.
-  const bool led = control_.running() && leader_.lost().empty();
-  const bool may_return = led && !run_over_ && (&node != &supervisor() || farm_.supervisor().journal());
-  node.restart_at_ns = may_return ? node.restarts.after_end(end.status, now_ns) : std::nullopt;
-  if (node.restart_at_ns) {
-    node.state += ", starts again";
-    view_.say(
-        fmt::format("{}: starts again ({} of {})", what, node.restarts.count(), farm_.run().restarts_max()));
-  } else if (&node == &supervisor()) {
-    give_up(what);
-  } else {
-    view_.say(what + (run_over_ ? "" : ": stays away"));
+  if (verdict == EndVerdict::start_again) return start_again(node, what, now_ns);
+  if (verdict == EndVerdict::run_fails) return give_up(what);
+  view_.say(what + (run_over_ ? "" : ": stays away"));
+}
+
+void FarmRun::start_again(Node& node, const std::string& what, TimeNs now_ns) {
+  node.restart_at_ns = node.restarts.after_end(now_ns);
+  if (!node.restart_at_ns) {
+    if (&node == &supervisor()) return give_up(what);
+    return view_.say(what + ": stays away");
   }
+  node.state += ", starts again";
+  view_.say(
+      fmt::format("{}: starts again ({} of {})", what, node.restarts.count(), farm_.run().restarts_max()));
 }
 
 void FarmRun::restart_due(TimeNs now_ns) {
   for (Node& node : nodes_) {
+    if (node.end && stage_ == Stage::running) judge_end(node, now_ns);
     if (!node.restart_at_ns) continue;
-    if (stage_ != Stage::running || run_over_) {
+    if (stage_ != Stage::running || (run_over_ && &node != &supervisor())) {
       node.restart_at_ns.reset();
     } else if (now_ns >= *node.restart_at_ns) {
       node.restart_at_ns.reset();
@@ -319,7 +350,7 @@ void FarmRun::watch_roles(TimeNs now_ns) {
     for (const Node& node : nodes_) {
       if (node.plan->role != role) continue;
       planned = true;
-      present = present || node.child.running() || node.restart_at_ns;
+      present = present || node.child.running() || node.restart_at_ns || node.end;
     }
     if (!planned || present) continue;
     if (role_empty_ns_ == 0) role_empty_ns_ = now_ns;

@@ -31,6 +31,7 @@ struct Kept {
   Child child;
   Restarts restarts{{true, kRestartsMax}};
   std::optional<TimeNs> start_at;
+  bool is_control = false;
   bool is_supervisor = false;
   bool told = false;  // to end
   bool over = false;
@@ -53,6 +54,9 @@ class FarmUp {
   void turn(TimeNs now_ns);
   void end_next();
   void ended(Kept& kept, const ProcessEnd& end, TimeNs now_ns);
+  void listen_to_control();
+  // They were told to end: by run control, or by who started the farm.
+  [[nodiscard]] bool is_to_end() const { return signals_ > 0 || off_; }
   void introduce(const std::string& page) const;
   [[nodiscard]] bool everyone_over() const {
     return std::all_of(kept_.begin(), kept_.end(), [](const Kept& one) { return one.over; });
@@ -70,6 +74,7 @@ class FarmUp {
   std::string control_;     // host:port
   std::string failure_;
   std::string output_;
+  bool off_ = false;  // run control ends the farm
   int signals_ = 0;
   TimeNs kill_at_ = 0;
 };
@@ -98,6 +103,7 @@ std::string FarmUp::start(Kept& kept) {
 std::string FarmUp::start_run_control() {
   Kept& control = kept_.emplace_back();
   control.name = "run-control";
+  control.is_control = true;
   const v1::ControlSettings& keys = farm_.farm.control();
   const std::string listen = !options_.listen.empty() ? options_.listen
                              : keys.listen().empty()  ? "127.0.0.1:0"
@@ -159,11 +165,12 @@ std::string FarmUp::start_nodes() {
 }
 
 void FarmUp::ended(Kept& kept, const ProcessEnd& end, TimeNs now_ns) {
-  if (end.well() || signals_ > 0) {
+  // Run control that dies while it ends the others is to come back for that.
+  if (is_to_end() && (end.well() || signals_ > 0 || !kept.is_control)) {
     kept.over = true;
     return;
   }
-  kept.start_at = kept.restarts.after_end(end.status, now_ns);
+  kept.start_at = kept.restarts.after_end(now_ns);
   say(fmt::format("{} ended with {}{}", kept.name, describe(end), kept.start_at ? ": starts again" : ""));
   kept.over = !kept.start_at;
 }
@@ -184,12 +191,23 @@ void FarmUp::end_next() {
   if (std::all_of(kept_.begin() + 1, kept_.end(), over)) term(kept_.front());
 }
 
+void FarmUp::listen_to_control() {
+  output_ += kept_.front().child.take_output();
+  off_ = off_ || control_says_off(output_);
+}
+
 void FarmUp::turn(TimeNs now_ns) {
+  listen_to_control();
   for (Kept& kept : kept_) {
     if (kept.child.running()) {
       if (const auto end = kept.child.poll()) ended(kept, *end, now_ns);
     }
     if (kept.start_at && now_ns >= *kept.start_at && signals_ == 0) {
+      if (off_ && !kept.is_control) {  // that was why it ended
+        kept.start_at.reset();
+        kept.over = true;
+        continue;
+      }
       if (const std::string error = start(kept); !error.empty()) say(error);
     }
     if (signals_ > 0 && !kept.child.running()) kept.over = true;

@@ -9,9 +9,9 @@ constexpr std::uint32_t kDoublingsMax = 20;  // far beyond any backoff_max_ns
 
 }  // namespace
 
-std::optional<TimeNs> Restarts::after_end(int status, TimeNs now_ns) {
+std::optional<TimeNs> Restarts::after_end(TimeNs now_ns) {
   refill(now_ns);
-  if (status == 0 || !settings_.on_failure || count_ >= settings_.restarts_max) return std::nullopt;
+  if (!settings_.on_failure || count_ >= settings_.restarts_max) return std::nullopt;
   const std::uint32_t doublings = std::min(count_, kDoublingsMax);
   ++count_;
   return now_ns + std::min(settings_.backoff_ns << doublings, settings_.backoff_max_ns);

@@ -101,6 +101,11 @@ void RunLeader::look(const v1::FarmView& view, TimeNs now) {
 }
 
 void RunLeader::watch(const v1::FarmView& view) {
+  looked_ns_ = asked_ns_;
+  taken_out_.clear();
+  for (const auto& node : view.nodes()) {
+    if (node.excluded()) taken_out_.insert(node.name());
+  }
   if (view.state() == "error") lost_ = "the farm is in error: " + view.reason();
   if (view.state() == "idle" || view.under_way() == "reset" || view.under_way() == "off")
     lost_ = "the farm was reset";

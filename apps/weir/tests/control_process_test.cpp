@@ -20,6 +20,12 @@ TEST_CASE("where run control listens is known once it has said all of it") {
   CHECK(without->page.empty());
 }
 
+TEST_CASE("run control says that it ends the farm in a line of its own") {
+  const std::string begun = "run-control 4711 publish 1 subscribe 2\npage http://127.0.0.1:8081/off\n";
+  CHECK_FALSE(control_says_off(begun));
+  CHECK(control_says_off(begun + "off\n"));
+}
+
 TEST_CASE("run control as a child gets what it is told, and no page that nobody asked for") {
   const ChildSettings child =
       control_child({"/bin", "farm.yaml", {"a=1"}, "127.0.0.1:0", "", "", "log", {"--one-run"}});

@@ -1,17 +1,23 @@
 // Accepts, but for every n-th slice throws; and what else its parameters ask for:
 //   every   n, 0: never (default 0)
 //   dies_at the id of a slice that kills its process, whenever it comes (default: none)
+//   ends_once  a path: at the first slice from 700 on its process ends with status 0, unless there is such a
+//   file,
+//           which it leaves (default: none)
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
 #include <weir/filter.hpp>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
 namespace {
 
 constexpr std::uint64_t kNone = UINT64_MAX;
+constexpr std::uint64_t kEndsFrom = 700;
 
 class Stumbles : public weir::Filter {
  public:
@@ -19,6 +25,7 @@ class Stumbles : public weir::Filter {
       : Filter(setup),
         every_(setup.parameter("every", std::uint64_t{0})),
         dies_at_(setup.parameter("dies_at", kNone)),
+        ends_once_(setup.parameter("ends_once", std::string())),
         refuses_while_(setup.parameter("refuses_while", std::string())) {}
 
   void begin_run(const weir_filter_run&) override {
@@ -28,6 +35,10 @@ class Stumbles : public weir::Filter {
 
   weir::Decision process(const weir::Slice& slice) override {
     if (slice.id() == dies_at_) std::raise(SIGKILL);
+    if (!ends_once_.empty() && slice.id() >= kEndsFrom && !std::filesystem::exists(ends_once_)) {
+      std::ofstream(ends_once_).put('\n');
+      std::_Exit(0);
+    }
     if (every_ != 0 && slice.id() % every_ == 0) {
       throw std::runtime_error("stumbles over slice " + std::to_string(slice.id()));
     }
@@ -37,6 +48,7 @@ class Stumbles : public weir::Filter {
  private:
   std::uint64_t every_;
   std::uint64_t dies_at_;
+  std::string ends_once_;
   std::string refuses_while_;
 };
 

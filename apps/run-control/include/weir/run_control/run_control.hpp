@@ -38,6 +38,8 @@ class RunControl {
   // An operator's wish; the answer says whether it is taken, not what comes of it: see view().
   [[nodiscard]] v1::Reply request(const v1::Request& request);
   [[nodiscard]] v1::FarmView view();
+  // `off` was asked for: the farm's processes are told to end.
+  [[nodiscard]] bool is_off() const;
   // After `off`: everyone is gone.
   [[nodiscard]] bool finished() const;
   [[nodiscard]] const bus::Hub& hub() const;

@@ -31,6 +31,8 @@ struct ControlPlace {
 };
 // From what it has written so far; empty: not all of it is there. `listen`: as in its settings.
 [[nodiscard]] std::optional<ControlPlace> control_place(const std::string& output, const std::string& listen);
+// An operator has ended the farm (`weir ctl off`): its processes are told to end.
+[[nodiscard]] bool control_says_off(const std::string& output);
 
 // For talking to run control at host:port, with the role's key of `keys_folder`; empty: without keys. The
 // error is a sentence: the key cannot be read.

@@ -5,6 +5,7 @@
 #include <weir/messages/peer.hpp>
 #include <weir/ports/network.hpp>
 #include <weir/run/child.hpp>
+#include <weir/run/end_verdict.hpp>
 #include <weir/run/live_view.hpp>
 #include <weir/run/restarts.hpp>
 #include <weir/run/run_leader.hpp>
@@ -81,9 +82,13 @@ class FarmRun final : private messages::PeerHandler {
     ending    // they are made to end
   };
   struct Node {
+    explicit Node(const Restarts& allowed) : restarts(allowed) {}
+
     const config::NodePlan* plan = nullptr;
     Child child;
     Restarts restarts;
+    std::optional<ProcessEnd> end;  // in the middle of the run, as long as it is to be judged
+    TimeNs ended_ns = 0;
     std::optional<TimeNs> restart_at_ns;
     std::string state;  // of a process that is not there
     std::uint32_t starts = 0;
@@ -99,6 +104,9 @@ class FarmRun final : private messages::PeerHandler {
   void start_nodes();
   void reap(TimeNs now_ns);
   void ended(Node& node, const ProcessEnd& end, TimeNs now_ns);
+  [[nodiscard]] bool is_led() const;
+  void judge_end(Node& node, TimeNs now_ns);
+  void start_again(Node& node, const std::string& what, TimeNs now_ns);
   void restart_due(TimeNs now_ns);
   void start_control();
   void find_control();

@@ -21,9 +21,9 @@ class Restarts {
  public:
   explicit Restarts(const RestartSettings& settings) : settings_(settings) {}
 
-  // The process ended in the middle of the run, with this status. When it is to be started again; empty: it
-  // stays away, because it ended well, restarts are off or used up.
-  [[nodiscard]] std::optional<TimeNs> after_end(int status, TimeNs now_ns);
+  // The process ended in the middle of the run without having been told to. When it is to be started again;
+  // empty: it stays away, because restarts are off or used up.
+  [[nodiscard]] std::optional<TimeNs> after_end(TimeNs now_ns);
   // Those that are used up at present.
   [[nodiscard]] std::uint32_t count() const { return count_; }
 

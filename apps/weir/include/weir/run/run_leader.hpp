@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace weir::v1 {
@@ -37,6 +38,12 @@ class RunLeader {
   [[nodiscard]] bool led() const { return step_ == Step::led; }
   // Why it is in its run no more, a sentence: somebody has reset it, or it is in error. Empty: it is.
   [[nodiscard]] const std::string& lost() const { return lost_; }
+  // The farm is to be looked at now.
+  void look_again() { next_look_ns_ = 0; }
+  // When what is known of the farm was asked for, once it is led.
+  [[nodiscard]] TimeNs looked_ns() const { return looked_ns_; }
+  // An operator took this process out of the farm.
+  [[nodiscard]] bool taken_out(const std::string& process) const { return taken_out_.contains(process); }
   // Why the farm does not come into its run, a sentence; empty: it does, or is on its way.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
@@ -54,6 +61,8 @@ class RunLeader {
   std::uint64_t last_id_ = 0;
   TimeNs asked_ns_ = 0;
   TimeNs next_look_ns_ = 0;
+  TimeNs looked_ns_ = 0;
+  std::set<std::string> taken_out_;
   std::optional<std::string> stop_reason_;
   bool stop_failed_ = false;
   std::string failure_;

@@ -1,0 +1,62 @@
+#include "weir_catch.hpp"
+#include <weir/run/end_verdict.hpp>
+
+using namespace weir::run;
+
+namespace {
+
+EndFacts died() { return {}; }
+
+EndFacts ended_well() {
+  EndFacts facts;
+  facts.well = true;
+  return facts;
+}
+
+}  // namespace
+
+TEST_CASE("who ends in the middle of a run is missing, whatever its status") {
+  CHECK(verdict_of(died()) == EndVerdict::start_again);
+  EndFacts well = ended_well();
+  CHECK(verdict_of(well) == EndVerdict::look);
+  well.looked = true;
+  CHECK(verdict_of(well) == EndVerdict::start_again);
+}
+
+TEST_CASE("a process that ended because it was told to is not missing, in whichever order that is heard") {
+  EndFacts facts = ended_well();
+  REQUIRE(verdict_of(facts) == EndVerdict::look);  // its end is heard of first
+  SECTION("the run is over") { facts.run_over = true; }
+  SECTION("an operator has taken it out") { facts.taken_out = true; }
+  CHECK(verdict_of(facts) == EndVerdict::told);
+  facts.looked = true;
+  CHECK(verdict_of(facts) == EndVerdict::told);
+}
+
+TEST_CASE("a process that dies when every slice is settled is not needed any more") {
+  EndFacts facts = died();
+  facts.run_over = true;
+  CHECK(verdict_of(facts) == EndVerdict::stays_away);
+  facts.run_over = false;
+  facts.taken_out = true;  // and died before it had drained
+  CHECK(verdict_of(facts) == EndVerdict::start_again);
+}
+
+TEST_CASE("without run control nobody is led into the run, and who ends stays away") {
+  EndFacts facts = died();
+  facts.led = false;
+  CHECK(verdict_of(facts) == EndVerdict::stays_away);
+  facts.well = facts.looked = true;
+  CHECK(verdict_of(facts) == EndVerdict::stays_away);
+}
+
+TEST_CASE("a supervisor that dies before its account is here comes back, in the drain's last part too") {
+  EndFacts facts = died();
+  facts.supervisor = true;
+  CHECK(verdict_of(facts) == EndVerdict::start_again);
+  facts.run_over = true;  // it was collecting final reports
+  CHECK(verdict_of(facts) == EndVerdict::start_again);
+  SECTION("without its journal it cannot go on") { facts.journal = false; }
+  SECTION("without run control nobody leads it back") { facts.led = false; }
+  CHECK(verdict_of(facts) == EndVerdict::run_fails);
+}
