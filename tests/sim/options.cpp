@@ -37,7 +37,14 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_option("--failures", options.failures_max, "give up after so many seeds that fail");
   app.add_flag("--trace", options.trace, "print what happens, and the nodes' logs");
   app.add_flag("--shrink", options.shrink, "of a seed that fails: the faults without which it does not");
-  app.add_flag("!--no-supervisor", options.supervisor_dies, "the supervisor does not die");
+  app.add_flag("!--no-supervisor", options.limits.supervisor_dies, "the supervisor does not die");
+  app.add_option(
+      "--rates", options.rates,
+      "what the faults are: normal, hard (disks that fail, power loss and deaths of the supervisor, "
+      "often and at once), KIND=WEIGHT (how often a kind is drawn, against the others: 1); several "
+      "with commas. A seed is another scenario with other rates");
+  app.add_option("--progress", options.progress,
+                 "FILE that says how far --seeds has got: with the same file it goes on from there");
   app.add_flag("--quiet", options.quiet, "print failures and the sum only");
   app.add_option("--only", options.only, "of the seed's faults only these, by number")->delimiter(',');
   app.add_flag("--no-faults", options.no_faults, "none of the seed's faults");
@@ -48,6 +55,7 @@ int parse_options(int argc, char** argv, Options& options) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  set_rates(options.rates, options.limits);
   if (!seed.empty()) options.first = options.last = parse_seed(seed);
   if (!range.empty()) parse_range(range, options);
   return -1;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "scenario.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,7 +16,9 @@ struct Options {
   std::uint64_t failures_max = 10;  // gives up then
   bool trace = false;
   bool shrink = false;
-  bool supervisor_dies = true;
+  std::string rates;  // as given
+  ScenarioLimits limits;
+  std::string progress;  // a file: where a range has got to
   bool quiet = false;
   std::string planted;
   std::vector<std::size_t> only;  // of the faults, by number; empty: all

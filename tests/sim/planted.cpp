@@ -33,7 +33,7 @@ int find_planted(const Options& options) {
     const auto bug = static_cast<Planted>(i);
     set_planted(bug);
     std::uint64_t seed = options.first;
-    while (seed <= options.last && !fails(make_scenario(seed))) ++seed;
+    while (seed <= options.last && !fails(make_scenario(seed, options.limits))) ++seed;
     const bool found = seed <= options.last;
     all = all && found;
     if (found) {

@@ -1,8 +1,11 @@
 #include "scenario.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <iterator>
+#include <numeric>
+#include <stdexcept>
 
 namespace weir::sim {
 namespace {
@@ -115,7 +118,10 @@ class FaultDraw {
   Fault draw() {
     Fault fault;
     fault.at_ns = random_.between(kFirstFault, scenario_.faults_end_ns);
-    fault.kind = static_cast<FaultKind>(random_.below(kFaultKinds));
+    if (limits_.together_permille > 0 && !scenario_.faults.empty() &&
+        random_.chance(limits_.together_permille))
+      fault.at_ns = scenario_.faults.back().at_ns + random_.skewed(0, 100 * kMillisecond);
+    fault.kind = kind();
     const bool disk = fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::full_disk ||
                       fault.kind == FaultKind::disk_error;
     if (disk && scenario_.writers == 0) fault.kind = FaultKind::stall;
@@ -162,6 +168,14 @@ class FaultDraw {
     return fault;
   }
 
+  FaultKind kind() {
+    const auto& weights = limits_.weights;
+    std::uint64_t drawn = random_.below(std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}));
+    std::size_t kind = 0;
+    while (drawn >= weights[kind]) drawn -= weights[kind++];
+    return static_cast<FaultKind>(kind);
+  }
+
   // Any but the supervisor's.
   std::string machine() {
     const auto one = mortal();
@@ -173,7 +187,7 @@ class FaultDraw {
   std::string dcm() { return "dcm-" + std::to_string(random_.below(scenario_.dcms)); }
   std::string writer() { return "writer-" + std::to_string(random_.below(scenario_.writers)); }
   std::string mortal() {
-    if (limits_.supervisor_dies && random_.chance(200)) return "supervisor";
+    if (limits_.supervisor_dies && random_.chance(limits_.supervisor_permille)) return "supervisor";
     switch (random_.below(scenario_.writers > 0 ? 3 : 2)) {
       case 0:
         return readout();
@@ -232,6 +246,26 @@ void add_commands(Scenario& scenario, Random& random) {
   }
 }
 
+void set_weight(std::string_view text, ScenarioLimits& limits) {
+  constexpr std::uint32_t kWeightMax = 1000;
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string_view value = text.substr(std::min(text.size(), equals + 1));
+  std::uint32_t weight = 0;
+  const auto parsed = std::from_chars(value.data(), value.data() + value.size(), weight);
+  const bool is_number =
+      parsed.ec == std::errc() && parsed.ptr == value.data() + value.size() && weight <= kWeightMax;
+  std::string kinds;
+  for (std::size_t i = 0; i < limits.weights.size(); ++i) {
+    const std::string_view kind = name(static_cast<FaultKind>(i));
+    kinds += (i == 0 ? "" : ", ") + std::string(kind);
+    if (kind != text.substr(0, equals) || !is_number) continue;
+    limits.weights[i] = weight;
+    return;
+  }
+  throw std::runtime_error("--rates '" + std::string(text) +
+                           "': want normal, hard or KIND=WEIGHT (0 to 1000), KIND one of " + kinds);
+}
+
 }  // namespace
 
 const char* name(FaultKind kind) {
@@ -239,6 +273,33 @@ const char* name(FaultKind kind) {
                                                   "lose-machine", "refuse",   "slow-disk", "full-disk",
                                                   "disk-error",   "jump-utc", "drain",     "pause"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+ScenarioLimits hard_limits() {
+  ScenarioLimits limits;
+  set_rates("hard", limits);
+  return limits;
+}
+
+void set_rates(std::string_view text, ScenarioLimits& limits) {
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    if (one == "normal" || one == "hard") {
+      const bool dies = limits.supervisor_dies;
+      limits = {};
+      limits.supervisor_dies = dies;
+      if (one == "normal") continue;
+      limits.faults_max = 30;
+      limits.supervisor_permille = 400;
+      limits.together_permille = 400;
+      set_rates("kill=3,lose-machine=3,full-disk=3,disk-error=4,slow-disk=2", limits);
+      continue;
+    }
+    set_weight(one, limits);
+  }
+  if (std::all_of(limits.weights.begin(), limits.weights.end(), [](std::uint32_t w) { return w == 0; }))
+    throw std::runtime_error("--rates leaves no kind of fault");
 }
 
 std::string describe(const Fault& fault) {

@@ -4,8 +4,10 @@
 #include <weir/simnet/disk.hpp>
 #include <weir/simnet/world.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weir::sim {
@@ -62,7 +64,15 @@ struct Scenario {
 struct ScenarioLimits {
   std::uint32_t faults_max = 12;
   bool supervisor_dies = true;
+  std::uint32_t supervisor_permille = 200;  // of what befalls one process
+  std::uint32_t together_permille = 0;      // faults that come within 100 ms of the one before
+  // How often a kind is drawn, against the others.
+  std::array<std::uint32_t, kFaultKinds> weights = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 };
+// Disks that fail, power that is lost and supervisors that die, often and at once.
+[[nodiscard]] ScenarioLimits hard_limits();
+// "normal", "hard", and KIND=WEIGHT, one after another, with commas. Throws std::runtime_error.
+void set_rates(std::string_view text, ScenarioLimits& limits);
 [[nodiscard]] Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits = {});
 
 }  // namespace weir::sim

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <new>
 #include <stdexcept>
@@ -39,18 +40,53 @@ struct Shared {
   std::atomic<std::uint64_t> steps{0};
   std::atomic<std::uint64_t> simulated_ms{0};
   std::atomic<std::uint64_t> at[kJobsMax];  // the seed that each works on
+  std::uint64_t earlier_done = 0;           // by runs that this one goes on from
+  std::uint64_t earlier_failed = 0;
+  std::atomic<bool> writing{false};  // where it has got to
 };
+
+constexpr std::uint64_t kWriteEvery = 100;  // seeds
+constexpr std::uint64_t kNone = UINT64_MAX;
 
 Shared& make_shared_memory() {
   void* at = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) throw std::runtime_error("mmap");
-  return *new (at) Shared;
+  auto& shared = *new (at) Shared;
+  for (auto& seed : shared.at) seed = kNone;
+  return shared;
+}
+
+// All seeds below have been run.
+std::uint64_t first_not_done(const Shared& shared) {
+  std::uint64_t first = shared.next;
+  for (const auto& seed : shared.at) first = std::min(first, seed.load());
+  return first;
+}
+
+// A line: the next seed, how many were done, how many of them failed.
+void read_progress(const Options& options, Shared& shared) {
+  std::ifstream in(options.progress);
+  std::uint64_t next = 0;
+  if (!in) return;
+  if (!(in >> next >> shared.earlier_done >> shared.earlier_failed) || next < options.first)
+    throw std::runtime_error(options.progress + ": not the progress of these seeds");
+  shared.next = next;
+}
+
+void write_progress(const Options& options, Shared& shared) {
+  if (options.progress.empty() || shared.writing.exchange(true)) return;
+  const std::string written = options.progress + ".new";
+  std::ofstream out(written);
+  out << first_not_done(shared) << ' ' << shared.earlier_done + shared.done << ' '
+      << shared.earlier_failed + shared.failed << '\n';
+  out.close();
+  if (!out || std::rename(written.c_str(), options.progress.c_str()) != 0)
+    throw std::runtime_error("cannot write " + options.progress);
+  shared.writing = false;
 }
 
 Scenario scenario_of(std::uint64_t seed, const Options& options) {
-  ScenarioLimits limits;
-  limits.supervisor_dies = options.supervisor_dies;
-  Scenario scenario = make_scenario(seed, limits);
+  Scenario scenario = make_scenario(seed, options.limits);
   if (options.no_faults) scenario.faults.clear();
   if (options.only.empty()) return scenario;
   std::vector<Fault> chosen;
@@ -82,7 +118,7 @@ void run_one(std::uint64_t seed, const Options& options, Shared& shared) {
   if (!outcome.problem.empty()) {
     ++shared.failed;
     print_failure(scenario, outcome);
-    if (options.shrink) print_shrunk(scenario);
+    if (options.shrink) print_shrunk(scenario, options.rates);
   } else if (!options.quiet) {
     std::printf(
         "seed %llu trace=%016llx events=%llu simulated_s=%.3f triggered=%llu stored=%llu missing=%llu "
@@ -98,13 +134,17 @@ void run_one(std::uint64_t seed, const Options& options, Shared& shared) {
 
 void work(const Options& options, Shared& shared, std::uint32_t job, Clock::time_point begun) {
   while (shared.failed < options.failures_max) {
-    if (options.seconds_max > 0 && seconds_since(begun) > options.seconds_max) return;
+    if (options.seconds_max > 0 && seconds_since(begun) > options.seconds_max) break;
+    shared.at[job] = shared.next.load();  // it may be this one
     const std::uint64_t seed = shared.next++;
-    if (seed > options.last) return;
+    if (seed > options.last) break;
     shared.at[job] = seed;
     ::alarm(kSeedSecondsMax);
     run_one(seed, options, shared);
+    shared.at[job] = kNone;
+    if (shared.done % kWriteEvery == 0) write_progress(options, shared);
   }
+  shared.at[job] = kNone;
 }
 
 pid_t start_worker(const Options& options, Shared& shared, std::uint32_t job, Clock::time_point begun) {
@@ -136,6 +176,14 @@ void print_sum(const Options& options, const Shared& shared, double seconds) {
       static_cast<double>(shared.simulated_ms.load()) / 1000,
       static_cast<unsigned long long>(shared.steps.load()), seconds,
       static_cast<double>(done) / std::max(seconds, 1e-3));
+  if (shared.earlier_done > 0)
+    std::printf("with what was run before: %llu seeds, %llu failed\n",
+                static_cast<unsigned long long>(shared.earlier_done + done),
+                static_cast<unsigned long long>(shared.earlier_failed + shared.failed.load()));
+  const std::uint64_t next = first_not_done(shared);
+  if (next <= options.last)
+    std::printf("not run: --seeds %llu..%llu\n", static_cast<unsigned long long>(next),
+                static_cast<unsigned long long>(options.last));
 }
 
 }  // namespace
@@ -156,6 +204,7 @@ Outcome run_scenario(const Scenario& scenario, bool trace) {
 int run_seeds(const Options& options) {
   Shared& shared = make_shared_memory();
   shared.next = options.first;
+  if (!options.progress.empty()) read_progress(options, shared);
   const Clock::time_point begun = Clock::now();
   if (options.first == options.last) {
     run_one(options.first, options, shared);
@@ -174,10 +223,12 @@ int run_seeds(const Options& options) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
     ++shared.failed;
     ++shared.done;
+    shared.writing = false;
     std::printf("seed %llu FAILED: %s\n", static_cast<unsigned long long>(shared.at[job].load()),
                 WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "its process ended with an error");
     if (shared.failed < options.failures_max) workers.emplace(start_worker(options, shared, job, begun), job);
   }
+  write_progress(options, shared);
   print_sum(options, shared, seconds_since(begun));
   return shared.failed > 0 ? 1 : 0;
 }

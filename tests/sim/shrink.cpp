@@ -44,7 +44,7 @@ Scenario shrink(const Scenario& failing) {
   return smallest;
 }
 
-void print_shrunk(const Scenario& failing) {
+void print_shrunk(const Scenario& failing, const std::string& rates) {
   const Scenario smallest = shrink(failing);
   std::printf("  fails with %zu of its %zu faults:\n", smallest.faults.size(), failing.faults.size());
   std::string only;
@@ -54,7 +54,8 @@ void print_shrunk(const Scenario& failing) {
     std::printf("    %zu: %s\n", number, describe(fault).c_str());
     only += (only.empty() ? "" : ",") + std::to_string(number);
   }
-  std::printf("  weir-sim --seed %llu %s --trace\n", static_cast<unsigned long long>(failing.seed),
+  std::printf("  weir-sim --seed %llu%s %s --trace\n", static_cast<unsigned long long>(failing.seed),
+              rates.empty() ? "" : (" --rates " + rates).c_str(),
               only.empty() ? "--no-faults" : ("--only " + only).c_str());
   std::fflush(stdout);
 }

@@ -155,7 +155,7 @@ Outcome SimFarm::run() {
   }
   if (problem_.empty() && ended_ns_ == 0) {
     fail("the run does not end: " + std::to_string(kPatience / kSecond) +
-         " s after the last fault the supervisor is " + watcher_->state());
+         " s after the last fault the supervisor is " + watcher_->state() + watcher_->nodes());
   }
   check_end(outcome);
   outcome.problem = problem_;

@@ -31,6 +31,8 @@ class Watcher final : private messages::PeerHandler {
   }
   [[nodiscard]] const std::optional<v1::RunSummary>& account() const { return account_; }
   [[nodiscard]] const std::string& state() const { return state_; }
+  // What the nodes last said of themselves, a line each.
+  [[nodiscard]] const std::string& nodes() const { return nodes_; }
   // What run control says: once there is a connection, and again over the next one, for it may not have
   // arrived.
   void command(v1::Command::Kind kind, const std::string& node = {}) {
@@ -65,8 +67,21 @@ class Watcher final : private messages::PeerHandler {
       done.mutable_command()->set_kind(v1::Command::SHUTDOWN);
       peer.send(done);
     }
-    if (message.has_status()) state_ = message.status().state();
+    if (message.has_status()) {
+      state_ = message.status().state();
+      nodes_ = describe(message.status());
+    }
     return {};
+  }
+  static std::string describe(const v1::FarmStatus& status) {
+    std::string text;
+    for (const v1::Report& report : status.nodes()) {
+      text += "\n  " + report.name() + ": " + report.state();
+      for (const auto& [name, value] : report.gauges()) {
+        if (value > 0) text += " " + name + "=" + std::to_string(static_cast<std::int64_t>(value));
+      }
+    }
+    return text;
   }
 
   simnet::Host& host_;
@@ -76,6 +91,7 @@ class Watcher final : private messages::PeerHandler {
   std::optional<messages::Link> link_;
   std::optional<v1::RunSummary> account_;
   std::string state_;
+  std::string nodes_;
   std::vector<v1::Command> wanted_;  // the last word about each node, and about the run
 };
 

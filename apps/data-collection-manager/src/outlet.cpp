@@ -44,11 +44,8 @@ void Outlet::ship(Shipment shipment) {
 }
 
 void Outlet::want(Writer& to, std::uint64_t bytes) {
-  const std::uint64_t reused = std::min(to.spare, bytes);
-  to.spare -= reused;
-  if (bytes == reused) return;
   const std::uint64_t before = to.wanted_total;
-  to.wanted_total += bytes - reused;
+  to.wanted_total += bytes;
   const std::uint64_t last_but_one = to.asks.size() < 2 ? 0 : to.asks[to.asks.size() - 2];
   if (!to.asks.empty() && to.asks.back() == before && to.wanted_total - last_but_one <= kAskBytes) {
     to.asks.back() = to.wanted_total;
@@ -62,10 +59,7 @@ void Outlet::drop(SliceId slice) {
   if (found == shipments_.end()) return;
   Writer& from = writer(found->second.writer);
   const auto queued = std::find(from.queue.begin(), from.queue.end(), slice);
-  if (queued != from.queue.end()) {
-    from.queue.erase(queued);
-    from.spare += found->second.bytes;
-  }
+  if (queued != from.queue.end()) from.queue.erase(queued);
   shipments_.erase(found);
 }
 
@@ -76,23 +70,34 @@ void Outlet::tick(ports::Network& network, TimeNs now_ns) {
     to->link->tick(network, now_ns);
     if (!to->link->ready()) continue;
     send_granted(*to);
-    for (const std::uint64_t total : to->asks) {
-      v1::Control message;
-      message.mutable_space()->set_wanted_total(total);
-      to->link->peer().send(message);
-    }
-    to->asks.clear();
+    send_asks(*to);
   }
 }
 
 void Outlet::send_granted(Writer& to) {
   while (!to.queue.empty()) {
     const Shipment& shipment = shipments_.at(to.queue.front());
-    if (to.sent_total + shipment.bytes > to.granted_total) return;
+    if (to.sent_total + shipment.bytes > to.granted_total) break;
     to.sent_total += shipment.bytes;
     to.queue.pop_front();
     send_record(to.link->peer(), shipment);
   }
+  // The next record's own ask is not granted yet: what is left was granted for records that are not sent any
+  // more, and others wait for it.
+  to.returned_total += to.granted_total - to.sent_total;
+  to.sent_total = to.granted_total;
+}
+
+void Outlet::send_asks(Writer& to) {
+  if (to.asks.empty() && to.returned_total != to.told_returned) to.asks.push_back(to.wanted_total);
+  to.told_returned = to.returned_total;
+  for (const std::uint64_t total : to.asks) {
+    v1::Control message;
+    message.mutable_space()->set_wanted_total(total);
+    message.mutable_space()->set_returned_total(to.returned_total);
+    to.link->peer().send(message);
+  }
+  to.asks.clear();
 }
 
 void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) {
@@ -116,7 +121,7 @@ void Outlet::on_ready(messages::Peer& peer) {
 void Outlet::requeue(Writer& to, std::size_t index) {
   to.queue.clear();
   to.asks.clear();
-  to.wanted_total = to.granted_total = to.sent_total = to.spare = 0;
+  to.wanted_total = to.granted_total = to.sent_total = to.returned_total = to.told_returned = 0;
   if (planted(Planted::forget_shipment)) return;
   for (const auto& [slice, shipment] : shipments_) {
     if (shipment.writer.value == index) to.queue.push_back(slice);

@@ -50,8 +50,9 @@ class Outlet final : public messages::PeerHandler {
     std::vector<std::uint64_t> asks;  // totals to be asked for, each a record or a few
     std::uint64_t wanted_total = 0;   // these since the connection began, in bytes
     std::uint64_t granted_total = 0;
-    std::uint64_t sent_total = 0;
-    std::uint64_t spare = 0;  // asked for records that were dropped before they were sent
+    std::uint64_t sent_total = 0;      // or given back
+    std::uint64_t returned_total = 0;  // granted for records that were dropped before they were sent
+    std::uint64_t told_returned = 0;
   };
 
   void on_ready(messages::Peer& peer) override;
@@ -65,6 +66,7 @@ class Outlet final : public messages::PeerHandler {
   void requeue(Writer& to, std::size_t index);
   static void want(Writer& to, std::uint64_t bytes);
   void send_granted(Writer& to);
+  static void send_asks(Writer& to);
   static void send_record(messages::Peer& peer, const Shipment& shipment);
 
   const messages::PeerInfo& self_;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPeersMax = 4096;
 constexpr std::size_t kAsksMax = 65536;
 constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
-constexpr DurationNs kEndPatience = 2 * kSecond;  // for the fate of copies to be told
+constexpr DurationNs kEndPatience = 20 * kSecond;  // for the fate of copies to be told
 
 storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence) {
   const v1::WriterSettings& writer = setup.farm.writer();
@@ -77,6 +77,7 @@ void WriterNode::recall() {
                  file.bytes, file.live.count, file.closed, file.note);
     files_.push_back({file.path, 0, file.bytes, file.live, file.crc32c});
   }
+  earlier_dead_ = environment_.earlier.dead;
   environment_.earlier = {};
 }
 
@@ -176,8 +177,10 @@ void WriterNode::on_end_run() {
 
 void WriterNode::close_when_told() {
   if (!ending_ || closed_) return;
+  const bool all_noted = store_.mark_unsynced_dead();
   if (store_.has_unsettled_copies() && now_ns_ < end_deadline_ns_) return;
   closed_ = true;
+  if (!all_noted) spdlog::error("copies that do not count are not marked: there are too many");
   const std::string record = "run: " + std::to_string(setup_.run.value) + "\nwriter: " + setup_.self.name +
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
@@ -218,7 +221,7 @@ v1::Report WriterNode::make_report(bool final) {
   counters["writer.retries"] = store.retries;
   counters["writer.blocked"] = store.blocked;
   counters["writer.files_closed"] = store.files_closed;
-  counters["writer.dead_copies"] = store.dead_copies;
+  counters["writer.dead_copies"] = earlier_dead_ + store.dead_copies;
   for (std::size_t i = 0; i < store.results.size(); ++i) {
     const auto result = static_cast<storage::StoreResult>(i);
     if (store.results[i] > 0)
@@ -305,7 +308,9 @@ void WriterNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader& hea
 
 Expected<void, wire::WireError> WriterNode::on_control(messages::Peer& peer, const v1::Control& message) {
   if (!message.has_space()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
-  if (!grants_.ask(connection_of(peer).id, message.space().wanted_total())) {
+  const storage::PeerId id = connection_of(peer).id;
+  if (!grants_.ask(id, message.space().wanted_total()) ||
+      !grants_.give_back(id, message.space().returned_total())) {
     return Unexpected<wire::WireError>(wire::WireError::bad_payload);
   }
   return {};

@@ -90,6 +90,7 @@ class WriterNode final : public node::Node,
   node::SupervisorClient supervisor_;
   std::vector<wire::SliceEntry> acknowledged_;  // to the supervisor, since the last pass
   std::vector<storage::ClosedFile> files_;
+  std::uint64_t earlier_dead_ = 0;  // copies of earlier lives that are known to be dead
   std::vector<storage::Grant> new_grants_;
   std::string blocked_;  // why, while the disk refuses
   std::string blocked_detail_;

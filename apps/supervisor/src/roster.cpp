@@ -129,14 +129,15 @@ void Roster::recall(const v1::Report& report) {
   Member* member =
       find(static_cast<messages::Role>(report.role()), NodeIndex(static_cast<std::uint16_t>(report.index())));
   const bool last = member != nullptr && member->incarnation.value == report.incarnation();
+  // The same process has told more since.
+  std::erase_if(buried_, [&](const v1::Report& other) {
+    return other.name() == report.name() && other.incarnation() == report.incarnation();
+  });
   if (last && report.final()) {
     member->report = report;
     member->has_report = true;
     return;
   }
-  std::erase_if(buried_, [&](const v1::Report& other) {
-    return other.name() == report.name() && other.incarnation() == report.incarnation();
-  });
   if (report.final() && report.role() == v1::ROLE_WRITER) return;
   if (buried_.size() < kBuriedMax) buried_.push_back(report);
 }

@@ -102,12 +102,23 @@ void SupervisorNode::pass(TimeNs now_ns) {
   } else if (state_ == State::reporting) {
     carry_out();  // what became of copies that writers acknowledge only now
     // Who is away for a moment may be back to hear that the run is over.
-    const bool all_told = roster_.all_final() && (!roster_.is_one_away() || now_ns_ >= absent_until_ns_);
+    const bool away = roster_.is_one_away() && (now_ns_ < absent_until_ns_ || lacks_word_of_copies());
+    const bool all_told = roster_.all_final() && !away;
     if (all_told || now_ns_ >= reporting_until_ns_) finish();
   }
   keep_journal();
   hold_back_slow_clients();
   send_status();
+}
+
+// A writer that is away and may have copies that do not count: nobody else can mark them as dead.
+bool SupervisorNode::lacks_word_of_copies() const {
+  return std::any_of(roster_.members().begin(), roster_.members().end(), [this](const Member& member) {
+    const bool away = member.was_there && member.peer == nullptr;
+    const bool told = member.has_report && member.report.final();
+    return member.role == messages::Role::writer && away && !told &&
+           machine_.copies_given_up(member.index) > 0;
+  });
 }
 
 // ---- nodes

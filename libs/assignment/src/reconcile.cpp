@@ -90,6 +90,7 @@ void own_equations(Book& book, const SupervisorLedger& supervisor) {
 struct Disk {
   SliceSum live;
   std::uint64_t dead = 0;
+  std::uint64_t given_up = 0;  // copies that lost writers may have
   std::string note;
 };
 
@@ -106,8 +107,12 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
     const SliceSum acknowledged =
         index < supervisor.stored_by.size() ? supervisor.stored_by[index] : SliceSum{};
     disk.live += acknowledged;
+    disk.given_up += writer.given_up;
     disk.note += "writer " + std::to_string(index) + " was lost: its " + std::to_string(acknowledged.count) +
-                 " as it acknowledged them; ";
+                 " as it acknowledged them";
+    if (writer.given_up > 0)
+      disk.note += ", and up to " + std::to_string(writer.given_up) + " copies that do not count";
+    disk.note += "; ";
   }
   if (disk.dead > 0) disk.note += "besides " + std::to_string(disk.dead) + " dead copies; ";
   if (!disk.note.empty()) disk.note.resize(disk.note.size() - 2);
@@ -150,7 +155,7 @@ void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
     book.equal("slices: acknowledged to DCMs, stored", sum_of(acknowledged), sum_of(supervisor.stored));
   } else {
     book.at_most("slices: acknowledged to DCMs, on disk", count_of(acknowledged.count),
-                 count_of(live.count + dead + supervisor.reconfirmed), copies);
+                 count_of(live.count + dead + disk.given_up), copies);
   }
 }
 

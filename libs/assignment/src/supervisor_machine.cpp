@@ -22,6 +22,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   WEIR_ASSERT(settings.attempts_max > 0);
   ledger_.stored_by.resize(settings.writers);
+  copies_given_up_.resize(settings.writers);
   parts_of(Role::readout).resize(settings.readouts);
   parts_of(Role::dcm).resize(settings.dcms);
   parts_of(Role::writer).resize(settings.writers);
@@ -212,7 +213,12 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
 // The copy of the last confirmation may be on disk, or get there, and does not count.
 void SupervisorMachine::give_up_copy(const SliceEntry& entry) {
   if (entry.state != SliceState::confirmed) return;
-  if (given_up_.size() < kGivenUpMax) given_up_.emplace(entry.slice, GivenUp{entry.copy_writer, entry.epoch});
+  note_given_up({entry.slice, entry.copy_writer, entry.epoch});
+}
+
+void SupervisorMachine::note_given_up(const GivenUpCopy& copy) {
+  if (copy.writer.value < copies_given_up_.size()) ++copies_given_up_[copy.writer.value];
+  if (given_up_.size() < kGivenUpMax) given_up_.emplace(copy.slice, GivenUp{copy.writer, copy.epoch});
 }
 
 void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent) {
@@ -280,7 +286,10 @@ void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const Sto
   const auto own = std::find_if(first, last, [&](const auto& copy) {
     return copy.second.writer == writer && copy.second.epoch == ack.epoch;
   });
-  if (own != last) given_up_.erase(own);
+  if (own != last) {
+    given_up_.erase(own);
+    --copies_given_up_[writer.value];
+  }
   entry.attempt = ack.attempt;
   entry.writer = writer;
   settle(entry, Outcome::stored, DiscardReason::none, out);

@@ -27,9 +27,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];
   source_->resume(ledger_.offered - foreign, {started_at_, begun_utc_});
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
-  for (const GivenUpCopy& copy : state.given_up) {
-    given_up_.emplace(copy.slice, GivenUp{copy.writer, copy.epoch});
-  }
+  for (const GivenUpCopy& copy : state.given_up) note_given_up(copy);
   for (const OpenSlice& open : state.open) resume_slice(open, out);
 }
 

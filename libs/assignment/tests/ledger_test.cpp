@@ -160,6 +160,20 @@ TEST_CASE("dead copies on disk explain acknowledgements beyond the stored slices
   CHECK(wrong(run.result()) == "slices: acknowledged to DCMs, stored");
 }
 
+TEST_CASE("copies that a lost writer may have explain acknowledgements beyond the stored slices") {
+  Run run;
+  run.writers.resize(2);
+  run.writers[1].index = NodeIndex(1);
+  run.writers[1].final = false;
+  run.supervisor.stored_by = {run.supervisor.stored, {}};
+  run.supervisor.restarts = 1;
+  run.dcms[0].stored.add(SliceId(2));  // by the lost writer, too
+  CHECK(wrong(run.result()) == "slices: acknowledged to DCMs, on disk");
+  run.writers[1].given_up = 1;
+  CHECK(wrong(run.result()) == "");
+  CHECK_THAT(format_ledger(run.result()), Catch::ContainsSubstring("up to 1 copies that do not count"));
+}
+
 TEST_CASE("acknowledgements that a DCM did not hear before it ended make its equation a bound") {
   Run run;
   run.dcms[0].stored.remove(SliceId(2));

@@ -125,3 +125,27 @@ TEST_CASE("after a restart a trigger file goes on where it was, though a strange
   REQUIRE_FALSE(actions.announce.empty());
   CHECK(actions.announce.front().slice == SliceId(before));
 }
+
+TEST_CASE(
+    "which copies a writer may have that do not count is known until it comes with them, restarts included") {
+  Farm farm = one_slice_farm();
+  farm.join_dcm(0, 4);
+  farm.join_writer(0);
+  farm.pass();
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.pass();
+  CHECK(farm.machine.copies_given_up(node(0)) == 0);
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  CHECK(farm.machine.copies_given_up(node(0)) == 1);
+  CHECK(farm.machine.copies_given_up(node(1)) == 0);
+
+  SupervisorMachine machine(small_farm(), make_trigger_source({}).value(), make_policy("credits").value());
+  Actions actions;
+  machine.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
+  CHECK(machine.copies_given_up(node(0)) == 1);
+  machine.writer_joined(node(0), Incarnation(2), farm.now.mono, actions);
+  const StoredAck ack{SliceId(0), Attempt(0), StoreEpoch(0)};
+  machine.stored(node(0), {&ack, 1}, actions);
+  CHECK(machine.ledger().copies_taken == 1);
+  CHECK(machine.copies_given_up(node(0)) == 0);
+}

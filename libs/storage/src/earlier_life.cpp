@@ -102,8 +102,11 @@ Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, R
     life.files.push_back({file.path(), file.bytes().size(), file.live(),
                           file.closed() ? crc32c(file.bytes()) : 0, file.closed(), note_of(file)});
     for (const IndexEntry& entry : file.entries()) {
-      if (!entry.dead)
+      if (entry.dead) {
+        ++life.dead;
+      } else {
         life.copies.push_back({entry.slice, entry.attempt, entry.epoch, file.header().sequence});
+      }
     }
   }
   return life;

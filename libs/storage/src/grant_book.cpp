@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace weir::storage {
 
@@ -52,6 +53,21 @@ bool GrantBook::received(PeerId peer, std::uint64_t bytes) {
     return false;
   }
   sender.received_total += bytes;
+  return true;
+}
+
+bool GrantBook::give_back(PeerId peer, std::uint64_t returned_total) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return false;
+  Peer& holder = found->second;
+  const std::uint64_t held = holder.granted_total - holder.received_total;
+  if (returned_total < holder.returned_total || returned_total - holder.returned_total > held) {
+    ++counters_.violations;
+    return false;
+  }
+  const std::uint64_t bytes = returned_total - std::exchange(holder.returned_total, returned_total);
+  holder.received_total += bytes;
+  release(peer, bytes);
   return true;
 }
 

@@ -192,6 +192,16 @@ bool RunStore::mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch) {
   return true;
 }
 
+bool RunStore::mark_unsynced_dead() {
+  for (const auto& file : files_) {
+    for (const File::Waiting& waiting : file->waiting) {
+      if (waiting.duplicate || file->index[waiting.index].dead) continue;
+      if (!mark_dead(waiting.slice.slice, waiting.slice.attempt, waiting.slice.epoch)) return false;
+    }
+  }
+  return true;
+}
+
 void RunStore::set_known(SliceId slice, const Known& known) {
   Known& entry = known_[slice];
   if (entry.settled) --settled_;

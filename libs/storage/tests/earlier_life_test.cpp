@@ -88,6 +88,7 @@ TEST_CASE(
   for (const EarlierLife::File& file : all->files) live += file.live;
   CHECK(live.count == kFirstLife + 1);
   CHECK(store.stored().count == live.count);
+  CHECK(all->dead == 1);
   CHECK(store.stored().hash_sum == live.hash_sum);
 }
 

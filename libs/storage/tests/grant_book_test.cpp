@@ -105,6 +105,28 @@ TEST_CASE("a peer that goes frees what it did not send; what it sent stays charg
   CHECK(book.waiting_bytes() == 0);
 }
 
+TEST_CASE("what a peer was granted and will not send is granted to others when it gives it back") {
+  GrantBook book(1000, 4, 16);
+  REQUIRE(book.connect(kA));
+  REQUIRE(book.connect(kB));
+  REQUIRE(book.ask(kA, 900));
+  CHECK(granted(book, kA) == 900);
+  REQUIRE(book.received(kA, 200));
+  REQUIRE(book.ask(kB, 600));
+  CHECK(granted(book, kB) == 0);
+  REQUIRE(book.give_back(kA, 700));
+  CHECK(book.charged_bytes() == 200);
+  CHECK(granted(book, kB) == 600);
+  CHECK(book.give_back(kA, 700));  // said again
+  CHECK(book.charged_bytes() == 800);
+  CHECK_FALSE(book.give_back(kA, 701));  // more than it holds
+  CHECK_FALSE(book.give_back(kA, 699));
+  CHECK(book.counters().violations == 2);
+  book.release(kA, 200);
+  book.disconnect(kA);
+  CHECK(book.charged_bytes() == 600);
+}
+
 TEST_CASE("a peer that sends more than granted, or counts backwards, is found out") {
   GrantBook book(1000, 1, 16);
   REQUIRE(book.connect(kA));

@@ -138,6 +138,29 @@ TEST_CASE("a disk that is full at the end of the run publishes the file when the
   check_whole_run(rig, 1);
 }
 
+TEST_CASE("what a full disk has not taken when every slice is settled is dead in the closed file") {
+  Rig rig;
+  rig.start();
+  (void)rig.put({.slice = 1});
+  rig.pass(100 * kMillisecond);
+  rig.disk.capacity = rig.disk.bytes_used() + 10;
+  (void)rig.put({.slice = 2});
+  (void)rig.put({.slice = 2});  // its DCM sent it again
+  rig.pass(100 * kMillisecond);
+  REQUIRE(rig.store.blocked());
+  CHECK(rig.store.has_unsettled_copies());
+  REQUIRE(rig.store.mark_unsynced_dead());
+  rig.store.settle(std::vector{SliceId(1)});
+  CHECK_FALSE(rig.store.has_unsettled_copies());
+  rig.disk.capacity = UINT64_MAX;
+  rig.pass(kSecond);
+  rig.close();
+  REQUIRE(rig.seen.finished == 1);
+  CHECK(rig.store.counters().dead_copies == 1);
+  CHECK(rig.read(kFirst).entries().size() == 2);
+  check_whole_run(rig, 1);
+}
+
 TEST_CASE("one error at any operation of a run loses nothing and doubles nothing") {
   RunStoreConfig config = small_config();
   config.file_records_max = 4;

@@ -68,9 +68,10 @@ struct DcmLedger {
 // From what is on disk. One entry per writer, whatever it died of.
 struct WriterLedger {
   NodeIndex index;
-  bool final = true;       // false: lost for good; nothing else is known then
-  SliceSum live;           // of every life of this writer in the run: its last process has them all
-  std::uint64_t dead = 0;  // copies that do not count
+  bool final = true;           // false: lost for good; nothing else is known then
+  SliceSum live;               // of every life of this writer in the run: its last process has them all
+  std::uint64_t dead = 0;      // copies that do not count
+  std::uint64_t given_up = 0;  // of one that is lost: copies that it may have and that do not count
 };
 
 struct ReadoutLedger {
@@ -142,7 +143,7 @@ struct LedgerResult {
 //   that stored = sum of DCMs' acknowledged                ids as well. Where one died or the drain timed
 //   out:
 //                                                     acknowledged <= live + dead copies on disk, and those
-//                                                     that were confirmed anew because a writer was lost
+//                                                     that a lost writer may have besides
 //   requested = received + missing + cancelled        each DCM. A last report of a dead one: at least that
 //   produced = cleared + dropped + held               each readout
 // A discard that the supervisor decided itself (drain_timeout, attempts_exhausted, supervisor_restart) is no

@@ -145,6 +145,10 @@ class SupervisorMachine {
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
   [[nodiscard]] std::span<const Fault> faults() const { return faults_; }
+  // Copies that this writer may have and that do not count: their confirmation was taken back.
+  [[nodiscard]] std::uint64_t copies_given_up(NodeIndex writer) const {
+    return copies_given_up_[writer.value];
+  }
 
   // Recounts everything from the slices; the name of the first invariant that does not hold, empty when all
   // do. For tests: costs a pass over the book.
@@ -178,6 +182,7 @@ class SupervisorMachine {
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
   [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
   void give_up_copy(const SliceEntry& entry);
+  void note_given_up(const GivenUpCopy& copy);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
   void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
 
@@ -252,6 +257,7 @@ class SupervisorMachine {
   // is forgotten beyond the bound counts as live when it comes.
   static constexpr std::size_t kGivenUpMax = 1'000'000;
   std::multimap<SliceId, GivenUp> given_up_;
+  std::vector<std::uint64_t> copies_given_up_;  // by writer; those beyond the bound, too
   std::uint32_t shape_number_ = 0;
   TimeNs next_look_ = INT64_MAX;  // at what those that drain still have
   DurationNs paused_before_ = 0;  // in pauses that are over

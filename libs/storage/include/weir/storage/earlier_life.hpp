@@ -31,6 +31,7 @@ struct EarlierLife {
   };
   std::uint32_t next_sequence = 0;
   std::vector<Copy> copies;
+  std::uint64_t dead = 0;   // copies besides, which these files say do not count
   std::vector<File> files;  // those without a file header first, then by sequence
 };
 

@@ -37,6 +37,9 @@ struct GrantCounters {
 // the others. While the next peer's ask does not fit nobody else is served: small records do not starve a
 // large one. A record larger than the bound is granted when nothing else is charged.
 //
+// What a peer was granted and has nothing to send for (the slice went to another writer) it gives back at
+// once: a grant that nobody uses would be room that nobody has.
+//
 // Charged: granted and not released. Invariant: charged <= bound, or charged is one oversize ask. One thread;
 // at most peers_max peers with asks_max asks each.
 class GrantBook {
@@ -54,6 +57,9 @@ class GrantBook {
   [[nodiscard]] bool ask(PeerId peer, std::uint64_t wanted_total);
   // Bytes of a record arrived. False: more than granted.
   [[nodiscard]] bool received(PeerId peer, std::uint64_t bytes);
+  // Of what it was granted the peer will not send `returned_total` bytes, cumulative. False: it does not hold
+  // so many, or the total went down.
+  [[nodiscard]] bool give_back(PeerId peer, std::uint64_t returned_total);
   // The record is on disk, or refused; also for a peer that is gone.
   void release(PeerId peer, std::uint64_t bytes);
 
@@ -73,8 +79,9 @@ class GrantBook {
     std::uint64_t granted_total = 0;
     std::uint64_t received_total = 0;
     std::uint64_t released_total = 0;
-    std::uint64_t turn = 0;  // when it was last served: breaks ties
-    bool told = true;        // of granted_total
+    std::uint64_t returned_total = 0;  // counts as received and released
+    std::uint64_t turn = 0;            // when it was last served: breaks ties
+    bool told = true;                  // of granted_total
 
     [[nodiscard]] std::uint64_t charged() const { return granted_total - released_total; }
   };

@@ -146,6 +146,9 @@ class RunStore final : public ports::DiskHandler {
   // Copies of `slice` with this store epoch or a lower one do not count, here and when they come later.
   // False: there is no room to note it (dead_copies_max, unsettled_max).
   [[nodiscard]] bool mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch);
+  // Every slice of the run is settled: what has come and is not on disk was acknowledged to nobody, so it is
+  // no copy that counts. False: as with mark_dead().
+  [[nodiscard]] bool mark_unsynced_dead();
   // A copy that an earlier life of this writer has on disk; before start(). It counts as stored. Beyond
   // unsettled_max copies it is not recognised when it comes again.
   void remember(SliceId slice, Attempt attempt, StoreEpoch epoch, std::uint32_t sequence);
