@@ -74,6 +74,7 @@ void Journal::write_state(const JournalledRun& run) {
     out.set_slice(copy.slice.value);
     out.set_writer(copy.writer.value);
     out.set_epoch(copy.epoch.value);
+    out.set_orphan(copy.orphan);
   }
   for (const auto& [node, joined] : run.joined) {
     v1::JournalJoin& out = *state.add_joined();

@@ -90,7 +90,8 @@ class Reader {
   using CopyKey = std::tuple<SliceId, NodeIndex, StoreEpoch>;
 
   void give_up_copy(const OpenSlice& slice) {
-    given_up_[{slice.slice, slice.copy_writer, slice.epoch}] = {slice.slice, slice.copy_writer, slice.epoch};
+    given_up_[{slice.slice, slice.copy_writer, slice.epoch}] = {slice.slice, slice.copy_writer, slice.epoch,
+                                                                false};
   }
 
   void take_state(const v1::JournalState& state) {
@@ -117,7 +118,8 @@ class Reader {
     for (const v1::JournalState::GivenUp& copy : state.given_up()) {
       const auto writer = id_of<NodeIndex>(copy.writer());
       const auto epoch = id_of<StoreEpoch>(copy.epoch());
-      given_up_[{SliceId(copy.slice()), writer, epoch}] = {SliceId(copy.slice()), writer, epoch};
+      given_up_[{SliceId(copy.slice()), writer, epoch}] = {SliceId(copy.slice()), writer, epoch,
+                                                           copy.orphan()};
     }
     for (const v1::JournalJoin& join : state.joined()) take_join(join);
     run_.reports.assign(state.reports().begin(), state.reports().end());
@@ -218,6 +220,10 @@ class Reader {
       given_up_.erase({slice, NodeIndex(static_cast<std::uint16_t>(writer)), open.slice.epoch});
     } else {
       if (open.confirmed) give_up_copy(open.slice);
+      const CopyKey first{slice, NodeIndex(0), StoreEpoch(0)};
+      for (auto copy = given_up_.lower_bound(first); copy != given_up_.end() && copy->second.slice == slice;
+           ++copy)
+        copy->second.orphan = true;
       const std::size_t reason = cell(pass.reason(), row);
       if (outcome == Outcome::rejected) {
         ledger.rejected.add(slice);

@@ -102,7 +102,9 @@ void SupervisorNode::pass(TimeNs now_ns) {
   } else if (state_ == State::reporting) {
     carry_out();  // what became of copies that writers acknowledge only now
     // Who is away for a moment may be back to hear that the run is over.
-    const bool away = roster_.is_one_away() && (now_ns_ < absent_until_ns_ || lacks_word_of_copies());
+    const bool orphans = std::any_of(roster_.members().begin(), roster_.members().end(),
+                                     [this](const Member& member) { return may_leave_orphans(member); });
+    const bool away = roster_.is_one_away() && (now_ns_ < absent_until_ns_ || orphans);
     const bool all_told = roster_.all_final() && !away;
     if (all_told || now_ns_ >= reporting_until_ns_) finish();
   }
@@ -111,14 +113,13 @@ void SupervisorNode::pass(TimeNs now_ns) {
   send_status();
 }
 
-// A writer that is away and may have copies that do not count: nobody else can mark them as dead.
-bool SupervisorNode::lacks_word_of_copies() const {
-  return std::any_of(roster_.members().begin(), roster_.members().end(), [this](const Member& member) {
-    const bool away = member.was_there && member.peer == nullptr;
-    const bool told = member.has_report && member.report.final();
-    return member.role == messages::Role::writer && away && !told &&
-           machine_.copies_given_up(member.index) > 0;
-  });
+// A writer that is away and may have copies of slices that were not stored: nobody else can mark them as
+// dead.
+bool SupervisorNode::may_leave_orphans(const Member& member) const {
+  const bool away = member.was_there && member.peer == nullptr;
+  const bool told = member.has_report && member.report.final();
+  return member.role == messages::Role::writer && away && !told &&
+         machine_.copies_given_up(member.index).orphans > 0;
 }
 
 // ---- nodes
@@ -300,6 +301,12 @@ void SupervisorNode::finish() {
     if (member.peer != nullptr && !(member.has_report && member.report.final())) {
       note_fault(member.name + " gave no final report in time");
     }
+  }
+  for (const Member& member : roster_.members()) {
+    if (!may_leave_orphans(member)) continue;
+    note_fault(member.name +
+               " did not come back: " + std::to_string(machine_.copies_given_up(member.index).orphans) +
+               " slice(s) that were not stored may be on its disk");
   }
   if (journal_.lost())
     note_fault("the run's journal could not be written: nobody could have gone on with it");

@@ -60,7 +60,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void send_begin(const Member& member);
   void stop(const std::string& reason);
   void end_run();
-  [[nodiscard]] bool lacks_word_of_copies() const;
+  [[nodiscard]] bool may_leave_orphans(const Member& member) const;
   void finish();
   void send_directory();
   void share_ports();

@@ -66,7 +66,7 @@ v1::Report SupervisorNode::make_report(bool final) {
 v1::RunSummary SupervisorNode::make_summary() {
   LedgerInput input = ledger_input(roster_);
   for (assignment::WriterLedger& writer : input.writers) {
-    if (!writer.final) writer.given_up = machine_.copies_given_up(writer.index);
+    if (!writer.final) writer.given_up = machine_.copies_given_up(writer.index).all;
   }
   const assignment::LedgerResult result =
       assignment::reconcile(machine_.ledger(), input.dcms, input.writers, input.readouts, machine_.faults());

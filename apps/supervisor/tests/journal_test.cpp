@@ -169,10 +169,10 @@ class WrittenRun {
   std::vector<Confirmation> confirmed_;
 };
 
-std::set<std::tuple<std::uint64_t, int, int>> copies_of(const RunState& state) {
-  std::set<std::tuple<std::uint64_t, int, int>> copies;
+std::set<std::tuple<std::uint64_t, int, int, bool>> copies_of(const RunState& state) {
+  std::set<std::tuple<std::uint64_t, int, int, bool>> copies;
   for (const GivenUpCopy& copy : state.given_up)
-    copies.emplace(copy.slice.value, copy.writer.value, copy.epoch.value);
+    copies.emplace(copy.slice.value, copy.writer.value, copy.epoch.value, copy.orphan);
   return copies;
 }
 
@@ -213,6 +213,7 @@ TEST_CASE("what the journal says of a run is what its supervisor knew, whatever 
   constexpr std::uint64_t kSeeds = 200;
   constexpr int kSteps = 300;
   std::uint64_t given_up = 0;
+  std::int64_t orphans = 0;
   std::uint64_t stored = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     CAPTURE(seed);
@@ -225,9 +226,12 @@ TEST_CASE("what the journal says of a run is what its supervisor knew, whatever 
     CHECK(read->begun_utc == 1234);
     check_same(read->state, run.machine.state(0));
     given_up += read->state.given_up.size();
+    orphans += std::count_if(read->state.given_up.begin(), read->state.given_up.end(),
+                             [](const GivenUpCopy& copy) { return copy.orphan; });
     stored += read->state.ledger.stored.count;
   }
   CHECK(given_up > kSeeds);
+  CHECK(orphans > 0);
   CHECK(stored > 10 * kSeeds);
 }
 

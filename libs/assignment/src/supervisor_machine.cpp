@@ -3,6 +3,7 @@
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::assignment {
 
@@ -217,8 +218,21 @@ void SupervisorMachine::give_up_copy(const SliceEntry& entry) {
 }
 
 void SupervisorMachine::note_given_up(const GivenUpCopy& copy) {
-  if (copy.writer.value < copies_given_up_.size()) ++copies_given_up_[copy.writer.value];
-  if (given_up_.size() < kGivenUpMax) given_up_.emplace(copy.slice, GivenUp{copy.writer, copy.epoch});
+  if (copy.writer.value < copies_given_up_.size()) {
+    ++copies_given_up_[copy.writer.value].all;
+    if (copy.orphan) ++copies_given_up_[copy.writer.value].orphans;
+  }
+  if (given_up_.size() < kGivenUpMax)
+    given_up_.emplace(copy.slice, GivenUp{copy.writer, copy.epoch, copy.orphan});
+}
+
+void SupervisorMachine::note_orphans(SliceId slice) {
+  const auto [first, last] = given_up_.equal_range(slice);
+  for (auto copy = first; copy != last; ++copy) {
+    if (std::exchange(copy->second.orphan, true) || copy->second.writer.value >= copies_given_up_.size())
+      continue;
+    ++copies_given_up_[copy->second.writer.value].orphans;
+  }
 }
 
 void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent) {
@@ -288,7 +302,7 @@ void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const Sto
   });
   if (own != last) {
     given_up_.erase(own);
-    --copies_given_up_[writer.value];
+    --copies_given_up_[writer.value].all;
   }
   entry.attempt = ack.attempt;
   entry.writer = writer;
@@ -328,6 +342,7 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
       ledger_.discarded[static_cast<std::size_t>(reason)].add(entry.slice);
       break;
   }
+  if (outcome != Outcome::stored && entry.confirmations > 0) note_orphans(entry.slice);
   progressed_ = true;
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
   const bool incomplete = outcome == Outcome::stored && entry.incomplete;

@@ -85,12 +85,13 @@ RunState SupervisorMachine::state(TimeNs now) {
     open.copy_attempt = entry.copy_attempt;
     open.copy_writer = entry.copy_writer;
     if (entry.state == SliceState::confirmed) {
-      state.given_up.push_back({entry.slice, entry.copy_writer, entry.epoch});
+      state.given_up.push_back({entry.slice, entry.copy_writer, entry.epoch, false});
     }
   });
   std::sort(state.open.begin(), state.open.end(),
             [](const OpenSlice& a, const OpenSlice& b) { return a.slice < b.slice; });
-  for (const auto& [slice, copy] : given_up_) state.given_up.push_back({slice, copy.writer, copy.epoch});
+  for (const auto& [slice, copy] : given_up_)
+    state.given_up.push_back({slice, copy.writer, copy.epoch, copy.orphan});
   return state;
 }
 

@@ -134,18 +134,38 @@ TEST_CASE(
   farm.pass();
   farm.decide(0, 0, 0, Verdict::accept);
   farm.pass();
-  CHECK(farm.machine.copies_given_up(node(0)) == 0);
+  CHECK(farm.machine.copies_given_up(node(0)).all == 0);
   farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
-  CHECK(farm.machine.copies_given_up(node(0)) == 1);
-  CHECK(farm.machine.copies_given_up(node(1)) == 0);
+  CHECK(farm.machine.copies_given_up(node(0)).all == 1);
+  CHECK(farm.machine.copies_given_up(node(0)).orphans == 0);
+  CHECK(farm.machine.copies_given_up(node(1)).all == 0);
 
   SupervisorMachine machine(small_farm(), make_trigger_source({}).value(), make_policy("credits").value());
   Actions actions;
   machine.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
-  CHECK(machine.copies_given_up(node(0)) == 1);
+  CHECK(machine.copies_given_up(node(0)).all == 1);
   machine.writer_joined(node(0), Incarnation(2), farm.now.mono, actions);
   const StoredAck ack{SliceId(0), Attempt(0), StoreEpoch(0)};
   machine.stored(node(0), {&ack, 1}, actions);
   CHECK(machine.ledger().copies_taken == 1);
-  CHECK(machine.copies_given_up(node(0)) == 0);
+  CHECK(machine.copies_given_up(node(0)).all == 0);
+}
+
+TEST_CASE("a copy that was given up is an orphan when its slice is rejected after all, restarts included") {
+  Farm farm = one_slice_farm();
+  farm.join_dcm(0, 4);
+  farm.join_writer(0);
+  farm.pass();
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.pass();
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  farm.join_dcm(1, 4);
+  farm.pass();
+  farm.decide(1, 0, 1, Verdict::reject);
+  CHECK(farm.machine.in_flight() == 0);
+  CHECK(farm.machine.copies_given_up(node(0)).orphans == 1);
+  SupervisorMachine machine(small_farm(), make_trigger_source({}).value(), make_policy("credits").value());
+  Actions actions;
+  machine.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
+  CHECK(machine.copies_given_up(node(0)).orphans == 1);
 }

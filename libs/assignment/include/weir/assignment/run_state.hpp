@@ -30,6 +30,7 @@ struct GivenUpCopy {
   SliceId slice;
   NodeIndex writer;
   StoreEpoch epoch;
+  bool orphan = false;  // its slice was not stored after all: no copy with a higher epoch says so
 };
 
 // What run control has made of the farm.

@@ -145,8 +145,13 @@ class SupervisorMachine {
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
   [[nodiscard]] std::span<const Fault> faults() const { return faults_; }
-  // Copies that this writer may have and that do not count: their confirmation was taken back.
-  [[nodiscard]] std::uint64_t copies_given_up(NodeIndex writer) const {
+  // Copies that this writer may have and that do not count: their confirmation was taken back. Among them,
+  // orphans: of slices that were not stored after all, so that no copy with a higher epoch tells a reader.
+  struct CopiesGivenUp {
+    std::uint64_t all = 0;
+    std::uint64_t orphans = 0;
+  };
+  [[nodiscard]] CopiesGivenUp copies_given_up(NodeIndex writer) const {
     return copies_given_up_[writer.value];
   }
 
@@ -183,6 +188,7 @@ class SupervisorMachine {
   [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
   void give_up_copy(const SliceEntry& entry);
   void note_given_up(const GivenUpCopy& copy);
+  void note_orphans(SliceId slice);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
   void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
 
@@ -252,12 +258,13 @@ class SupervisorMachine {
   struct GivenUp {
     NodeIndex writer;
     StoreEpoch epoch;
+    bool orphan = false;
   };
   // Copies whose confirmation was taken back, for the whole run: their writer may come back with them. What
   // is forgotten beyond the bound counts as live when it comes.
   static constexpr std::size_t kGivenUpMax = 1'000'000;
   std::multimap<SliceId, GivenUp> given_up_;
-  std::vector<std::uint64_t> copies_given_up_;  // by writer; those beyond the bound, too
+  std::vector<CopiesGivenUp> copies_given_up_;  // by writer; `all`: those beyond the bound, too
   std::uint32_t shape_number_ = 0;
   TimeNs next_look_ = INT64_MAX;  // at what those that drain still have
   DurationNs paused_before_ = 0;  // in pauses that are over
