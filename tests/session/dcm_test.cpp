@@ -85,6 +85,17 @@ class SupervisedDcm {
     }
     return said;
   }
+  void introduce_writer(std::uint16_t port) {
+    v1::Control message;
+    v1::Directory::Node& node = *message.mutable_directory()->add_nodes();
+    node.set_role(v1::ROLE_WRITER);
+    node.set_name("writer-0");
+    node.set_present(true);
+    node.set_host("memory");
+    node.set_port(port);
+    supervisor().say(message);
+    rig_.turn(20);
+  }
   Talker& supervisor() { return *door_.talkers().front(); }
   Rig& rig() { return rig_; }
 
@@ -94,6 +105,20 @@ class SupervisedDcm {
   Rig rig_;
   TalkerDoor door_;
 };
+
+// What the DCM last asked its writer for.
+v1::Space last_space(Talker& writer) {
+  v1::Space space;
+  for (const Talker::Heard& heard : writer.take_heard()) {
+    v1::Control message;
+    if (heard.header.type == wire::FrameType::control &&
+        message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size())) &&
+        message.has_space()) {
+      space = message.space();
+    }
+  }
+  return space;
+}
 
 constexpr char kAccepted[] = "VERDICT_ACCEPT_INCOMPLETE";
 constexpr char kLost[] = "VERDICT_FAILED lost";
@@ -153,4 +178,37 @@ TEST_CASE("whatever one message says of a slice in a row, it is released once") 
   CHECK(dcm.report.gauges().at("slices_in_flight") == 0);
   CHECK(dcm.report.gauges().at("shipments_waiting") == 0);
   CHECK(dcm.rig().node("dcm-0").broken_invariant() == "");
+}
+
+TEST_CASE("what a DCM was granted for a slice that is taken from it, it gives back") {
+  SupervisedDcm dcm;
+  TalkerDoor door(dcm.rig().network(), 19'500);
+  dcm.introduce_writer(19'500);
+  REQUIRE(door.talkers().size() == 1);
+  Talker& writer = *door.talkers().front();
+  v1::Hello greeting;
+  greeting.set_version(wire::kVersion);
+  greeting.set_role(v1::ROLE_WRITER);
+  greeting.set_name("writer-0");
+  greeting.set_farm("session");
+  writer.say(wire::FrameType::hello, greeting);
+  dcm.assign(5, 0);
+  REQUIRE(dcm.decision(5, 0) == kAccepted);
+  dcm.confirm(5, 0, v1::CONFIRMATION_STORE);
+  const v1::Space asked = last_space(writer);
+  REQUIRE(asked.wanted_total() > 0);
+  CHECK(asked.returned_total() == 0);
+  dcm.confirm(5, 0, v1::CONFIRMATION_REFUSED);
+  v1::Control grant;
+  grant.mutable_grant()->set_granted_total(asked.wanted_total());
+  writer.say(grant);
+  dcm.rig().turn(3);
+  CHECK(last_space(writer).returned_total() == asked.wanted_total());
+  // The next record is asked for whole.
+  dcm.assign(6, 0);
+  REQUIRE(dcm.decision(6, 0) == kAccepted);
+  dcm.confirm(6, 0, v1::CONFIRMATION_STORE);
+  const v1::Space next = last_space(writer);
+  CHECK(next.wanted_total() == 2 * asked.wanted_total());
+  CHECK(next.returned_total() == asked.wanted_total());
 }
