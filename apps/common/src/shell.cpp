@@ -222,6 +222,7 @@ std::string Shell::start(const v1::Order& order) {
   if (std::exchange(tried_, RunNumber(order.run())) != RunNumber(order.run())) failures_ = 0;
   setup_ = configured_;
   setup_->run = RunNumber(order.run());
+  setup_->claim = order.claim();
   setup_->farm.mutable_run()->set_number(order.run());
   setup_->identity.run = setup_->run;
   setup_->identity.incarnation = make_incarnation();

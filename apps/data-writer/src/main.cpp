@@ -1,4 +1,5 @@
 #include <weir/node/main.hpp>
+#include <weir/node/run_claim.hpp>
 #include <weir/storage/file_disk.hpp>
 #include <weir/storage/folder.hpp>
 #include <weir/writer/node.hpp>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 extern char** environ;
 
@@ -27,6 +29,20 @@ void run_on_close(const std::string& command, const std::string& path, std::uint
   if (error != 0) spdlog::error("on_close cannot be started command=\"{}\" errno={}", command, error);
 }
 
+// Nobody writes beside the data of another run of this number. (A process that is not told whose run it is
+// has its supervisor to refuse that.)
+void hold_run(const weir::node::Setup& setup, bool has_earlier_files) {
+  if (setup.claim == 0) return;
+  const std::string& out = setup.farm.run().out();
+  const auto held = weir::node::hold_claim(out, setup.run, setup.farm.farm(), setup.claim);
+  if (!held) throw std::runtime_error("run.out: " + held.error());
+  if (!*held || !has_earlier_files) return;
+  weir::node::give_up_claim(out, setup.run, setup.claim);
+  throw std::runtime_error("run.out: '" + out + "' holds files of another run " +
+                           std::to_string(setup.run.value) +
+                           " of this writer: take another run number, or another folder");
+}
+
 // The real disk beside the node that uses it.
 class WriterProcess final : public weir::node::Node {
  public:
@@ -34,6 +50,7 @@ class WriterProcess final : public weir::node::Node {
       : disk_([&loop] { loop.wake(); }) {
     auto earlier = weir::storage::read_earlier_life(setup.farm.run().out(), setup.run, setup.self.name);
     if (!earlier) throw std::runtime_error("run.out: " + earlier.error().detail);
+    hold_run(setup, !earlier->files.empty());
     node_ = weir::writer::make_node(
         setup, {loop, loop, disk_, [this](weir::ports::DiskHandler& handler) { disk_.deliver(handler); },
                 weir::node::totals_from_now(loop),

@@ -1,5 +1,6 @@
 // What operators ask for.
 #include "core.hpp"
+#include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/records.hpp>
 
@@ -65,6 +66,7 @@ std::string RunControl::Core::check_run_sets(const std::vector<std::string>& wan
 
 std::string RunControl::Core::transition(control::Command command, const v1::Request& request) {
   RunNumber run(request.run());
+  const std::uint64_t claim = node::make_incarnation().value;
   if (command == control::Command::configure) {
     if (request.sets_size() > 0) {
       if (const std::string error = set(request); !error.empty()) return error;
@@ -80,13 +82,23 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
         return "this farm makes one run: `weir up` keeps one for many";
     } else if (run.value == 0) {
       const std::uint32_t last = std::max(machine->run().value, history->highest());
-      run = run::free_run_number(RunNumber(std::max(last + 1, farm.run().number())), run::file_names_in(out));
-    } else if (run::free_run_number(run, run::file_names_in(out)) != run) {
-      return fmt::format("{} holds files of run {} already: take another number", out, run.value);
+      const auto claimed =
+          run::claim_free_run(out, RunNumber(std::max(last + 1, farm.run().number())), farm.farm(), claim);
+      if (!claimed) return "control.out: " + claimed.error();
+      run = *claimed;
+    } else {
+      const bool is_free = run::free_run_number(run, run::file_names_in(out)) == run;
+      const auto claimed = is_free ? node::claim_run(out, run, farm.farm(), claim) : false;
+      if (!claimed) return "control.out: " + claimed.error();
+      if (!*claimed)
+        return fmt::format("{} holds files of run {} already: take another number", out, run.value);
     }
   }
   const auto done = machine->command(command, run, request.reason(), now_ns, actions);
-  if (!done) return done.error();
+  if (!done) {
+    if (command == control::Command::start && !settings.one_run) node::give_up_claim(out, run, claim);
+    return done.error();
+  }
   if (command == control::Command::start) {
     run_begin_utc = utc_now();
     run_sets = for_run;

@@ -1,5 +1,6 @@
 #include "core.hpp"
 #include "memory.hpp"
+#include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/records.hpp>
 
@@ -240,6 +241,7 @@ void RunControl::Core::send_order(const control::Order& order) {
     for (const std::string& one : sets) sent.add_sets(one);
   }
   if (order.command == control::Command::start) {
+    sent.set_claim(node::read_claim(out, order.run).value_or(0));
     for (const std::string& one : run_sets) sent.add_sets(one);
     if (member.plan.kind == control::Kind::supervisor) {
       // Of a run that was on: its nodes look for it where it was.

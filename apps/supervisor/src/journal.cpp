@@ -59,6 +59,7 @@ void Journal::write_state(const JournalledRun& run) {
   v1::JournalState& state = *entry.mutable_state();
   state.set_run(run.run.value);
   state.set_farm(run.farm);
+  state.set_claim(run.claim);
   state.set_utc_ns(run.begun_utc);
   state.set_next_slice(run.state.next_slice.value);
   const SupervisorLedger& ledger = run.state.ledger;

@@ -32,7 +32,8 @@ struct JournalledRun {
   std::string stop;                                        // the run drains, why
   bool reporting = false;
   std::vector<std::string> faults;
-  UtcNs shaped_utc = 0;  // when state.shape was so
+  UtcNs shaped_utc = 0;     // when state.shape was so
+  std::uint64_t claim = 0;  // whose run of this number it is
 };
 
 // The entries of a journal, from its begin up to the first that is not whole. Nothing when there is no run in

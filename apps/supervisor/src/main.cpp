@@ -1,4 +1,5 @@
 #include <weir/node/main.hpp>
+#include <weir/node/run_claim.hpp>
 #include <weir/supervisor/node.hpp>
 
 #include <fmt/format.h>
@@ -6,15 +7,44 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace {
 
 std::string journal_path(const weir::node::Setup& setup) {
-  std::error_code none;  // whoever writes will say that the folder is not there
-  std::filesystem::create_directories(setup.farm.run().out(), none);
   return fmt::format("{}/run-{:06}-{}.journal", setup.farm.run().out(), setup.run.value, setup.self.name);
+}
+
+// Where nobody has claimed the run for its processes this one does, when it begins: a process that was killed
+// before is started again without one.
+void claim(const weir::node::Setup& setup, weir::supervisor::Environment& environment) {
+  const std::string& out = setup.farm.run().out();
+  const auto hold = [&setup, &out](std::uint64_t id) {
+    const auto held = weir::node::hold_claim(out, setup.run, setup.farm.farm(), id);
+    return held ? std::string() : "run.out: " + held.error();
+  };
+  environment.claim = setup.claim;
+  if (setup.claim != 0) {
+    if (const std::string refused = hold(setup.claim); !refused.empty()) throw std::runtime_error(refused);
+    return;
+  }
+  const auto known = weir::node::read_claim(out, setup.run);
+  environment.claim = known.value_or(weir::node::make_incarnation().value);
+  if (!known) {
+    environment.begin = [hold, id = environment.claim] { return hold(id); };
+    return;
+  }
+  const auto journal = environment.journal != nullptr ? environment.journal->read()
+                                                      : weir::Expected<std::vector<std::byte>, std::string>();
+  if (journal && journal->empty()) {
+    throw std::runtime_error(fmt::format(
+        "run.out: '{}' holds run {} already, which is over or somebody else's: set run.number to another",
+        out, setup.run.value));
+  }
 }
 
 }  // namespace
@@ -33,9 +63,13 @@ int main(int argc, char** argv) {
                       triggers.host.c_str(), triggers.port);
           std::fflush(stdout);
         };
+        std::error_code none;  // whoever writes will say that the folder is not there
+        std::filesystem::create_directories(setup.farm.run().out(), none);
         if (setup.farm.supervisor().journal())
           journal = weir::supervisor::make_journal_file(journal_path(setup));
-        return weir::supervisor::make_node(
-            setup, {loop, loop, listening, weir::node::totals_from_now(loop), journal.get()});
+        weir::supervisor::Environment environment{loop, loop, listening, weir::node::totals_from_now(loop),
+                                                  journal.get()};
+        claim(setup, environment);
+        return weir::supervisor::make_node(setup, std::move(environment));
       });
 }

@@ -24,6 +24,11 @@ void SupervisorNode::resume_run() {
     throw std::runtime_error("the journal is of run " + std::to_string(run->run.value) + " of farm '" +
                              run->farm + "', not of this one");
   }
+  if (run->claim != environment_.claim) {
+    throw std::runtime_error("the journal is of another run " + std::to_string(run->run.value) +
+                             " of farm '" + run->farm +
+                             "', begun by somebody else: take another run number, or another run.out");
+  }
   restore(*run);
   write_state();
 }
@@ -72,6 +77,7 @@ void SupervisorNode::write_state() {
   JournalledRun run;
   run.run = setup_.run;
   run.farm = setup_.farm.farm();
+  run.claim = environment_.claim;
   run.begun_utc = begun_utc_;
   run.state = machine_.state(now_ns_);
   run.shaped_utc = environment_.clock.utc_ns();

@@ -243,6 +243,11 @@ void SupervisorNode::leave(Member& member) {
 // ---- the run
 
 void SupervisorNode::begin_run() {
+  if (environment_.begin) failure_ = environment_.begin();
+  if (!failure_.empty()) {
+    state_ = State::done;
+    return;
+  }
   spdlog::info("run begins");
   state_ = State::running;
   begun_ns_ = now_ns_;

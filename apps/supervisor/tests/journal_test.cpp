@@ -368,7 +368,7 @@ TEST_CASE("a journal knows a pause and who was removed, as they were last") {
   SupervisorMachine machine = make_machine();
   const Now now{1000, 1000};
   machine.start(now);
-  journal.write_state({RunNumber(3), "farm", 1234, machine.state(now.mono), {}, {}, "", false, {}, 1000});
+  journal.write_state({RunNumber(3), "farm", 1234, machine.state(now.mono), {}, {}, "", false, {}, 1000, 77});
   machine.remove({Role::readout, NodeIndex(0)}, now.mono);
   machine.pause(now.mono);
   journal.write_shape(machine.shape(now.mono), 1000);
@@ -379,6 +379,7 @@ TEST_CASE("a journal knows a pause and who was removed, as they were last") {
   REQUIRE(read.has_value());
   const assignment::FarmShape& shape = read->state.shape;
   CHECK(read->shaped_utc == 1500);
+  CHECK(read->claim == 77);  // whose it is
   CHECK_FALSE(shape.paused);
   CHECK(shape.paused_ns == 500);
   CHECK(shape.removed == machine.shape(now.mono).removed);

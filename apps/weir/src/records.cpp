@@ -2,6 +2,7 @@
 #include <weir/base/crc32c.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/node/run_claim.hpp>
 #include <weir/run/records.hpp>
 #include <weir/run/version.hpp>
 #include <weir/storage/format.hpp>
@@ -102,6 +103,17 @@ RunNumber free_run_number(RunNumber from, const std::vector<std::string>& file_n
   std::uint32_t number = from.value;
   while (taken.contains(number)) ++number;
   return RunNumber(number);
+}
+
+Expected<RunNumber, std::string> claim_free_run(const std::string& out, RunNumber from,
+                                                const std::string& farm, std::uint64_t id) {
+  while (true) {
+    const RunNumber run = free_run_number(from, file_names_in(out));
+    const auto claimed = node::claim_run(out, run, farm, id);
+    if (!claimed) return Unexpected<std::string>(claimed.error());
+    if (*claimed) return run;
+    from = RunNumber(run.value + 1);
+  }
 }
 
 std::vector<std::string> file_names_in(const std::string& folder) {

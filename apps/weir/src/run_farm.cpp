@@ -2,6 +2,7 @@
 #include "run_data.hpp"
 #include "text.hpp"
 #include <weir/node/paths.hpp>
+#include <weir/node/setup.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
 #include <weir/run/farm_run.hpp>
@@ -62,7 +63,9 @@ Expected<RecordPaths, std::string> prepare_folder(LoadedFarm& loaded, LiveScreen
   if (error)
     return Unexpected<std::string>(fmt::format("run.out: cannot make '{}/log': {}", out, error.message()));
   const RunNumber wanted(loaded.farm.run().number());
-  const RunNumber run = free_run_number(wanted, file_names_in(out));
+  const auto claimed = claim_free_run(out, wanted, loaded.farm.farm(), node::make_incarnation().value);
+  if (!claimed) return Unexpected<std::string>("run.out: " + claimed.error());
+  const RunNumber run = *claimed;
   if (run != wanted) {
     screen.say(fmt::format("{} holds run {} already: this is run {}", out, wanted.value, run.value));
     loaded.farm.mutable_run()->set_number(run.value);

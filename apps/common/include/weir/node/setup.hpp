@@ -40,6 +40,7 @@ struct Setup {
   messages::PeerInfo identity;
   messages::PeerLimits limits;
   RunNumber run;
+  std::uint64_t claim = 0;  // whose run of this number it is (run_claim.hpp); 0: not told
   // For the supervisor's node: names of nodes of the plan that it does not wait for at the start. The run
   // begins without them, and they take part from when they come; a readout from the next slice on, the ones
   // before are without it (`removed`). Run control fills it with those that it knows not to be there.

@@ -22,6 +22,10 @@ struct Environment {
   std::function<ports::StreamCounters()> stream_totals;
   // Without, the run ends with this process. Outlives the node.
   JournalStore* journal = nullptr;
+  // Whose run it is: a journal with another claim is another run's.
+  std::uint64_t claim = 0;
+  // Called when the run is about to begin; may be none. Why it must not, a sentence; empty: it may.
+  std::function<std::string()> begin = {};
 };
 
 // The supervisor: begins the run when every node of the plan is there, makes triggers, hands out slices,

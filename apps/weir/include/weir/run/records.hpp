@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/config/plan.hpp>
@@ -24,6 +25,10 @@ struct RecordPaths {
 // The first run number from `from` on of which `file_names` hold nothing: data of two runs never share a
 // name.
 [[nodiscard]] RunNumber free_run_number(RunNumber from, const std::vector<std::string>& file_names);
+// Claims the first run number from `from` on that is free and that nobody else claims at this moment
+// (node/run_claim.hpp), for who has this id. The error is a sentence.
+[[nodiscard]] Expected<RunNumber, std::string> claim_free_run(const std::string& out, RunNumber from,
+                                                              const std::string& farm, std::uint64_t id);
 // The names in a folder; none when there is no such folder.
 [[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
 
