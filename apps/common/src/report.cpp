@@ -1,8 +1,39 @@
 #include <weir/node/report.hpp>
 
+#include <string_view>
 #include <sys/resource.h>
 
 namespace weir::node {
+namespace {
+
+constexpr std::string_view kMissing = "fragments.missing.";
+constexpr std::string_view kDropped = "fragments.dropped.";
+constexpr std::string_view kFarm = "farm.";
+constexpr const char* kDcmsLost = "farm.dcms_lost";
+
+// Counters `before` + reason, summed up by reason.
+void add_reasons(const v1::Report& report, const std::string& before,
+                 std::map<std::string, std::uint64_t>& counts) {
+  for (const auto& [key, count] : report.counters()) {
+    if (key.starts_with(before) && count > 0) counts[key.substr(before.size())] += count;
+  }
+}
+
+void add_counts(const std::map<std::string, std::uint64_t>& more,
+                std::map<std::string, std::uint64_t>& counts) {
+  for (const auto& [reason, count] : more) counts[reason] += count;
+}
+
+FragmentTotals read_totals(const v1::Report& report, const std::string& before) {
+  FragmentTotals totals;
+  totals.requested = counter_of(report, before + "fragments.requested");
+  totals.received = counter_of(report, before + "fragments.received");
+  add_reasons(report, before + std::string(kMissing), totals.missing);
+  add_reasons(report, before + std::string(kDropped), totals.dropped);
+  return totals;
+}
+
+}  // namespace
 
 v1::Report begin_report(const messages::PeerInfo& self, TimeNs now_ns, bool final) {
   v1::Report report;
@@ -59,6 +90,37 @@ SliceSum sum_of(const v1::Report& report, const std::string& name) {
 std::uint64_t counter_of(const v1::Report& report, const std::string& name) {
   const auto found = report.counters().find(name);
   return found == report.counters().end() ? 0 : found->second;
+}
+
+void FragmentTotals::add(const v1::Report& report, bool is_lost) {
+  const bool dcm = report.role() == v1::ROLE_DCM;
+  if (!dcm && report.role() != v1::ROLE_READOUT) return;
+  add(read_totals(report, {}));
+  if (dcm && is_lost && !report.final()) ++dcms_lost;
+}
+
+void FragmentTotals::add(const FragmentTotals& other) {
+  requested += other.requested;
+  received += other.received;
+  add_counts(other.missing, missing);
+  add_counts(other.dropped, dropped);
+  dcms_lost += other.dcms_lost;
+}
+
+void add_totals(v1::Report& report, const FragmentTotals& totals) {
+  auto& counters = *report.mutable_counters();
+  const std::string farm(kFarm);
+  counters[farm + "fragments.requested"] = totals.requested;
+  counters[farm + "fragments.received"] = totals.received;
+  for (const auto& [reason, count] : totals.missing) counters[farm + std::string(kMissing) + reason] = count;
+  for (const auto& [reason, count] : totals.dropped) counters[farm + std::string(kDropped) + reason] = count;
+  counters[kDcmsLost] = totals.dcms_lost;
+}
+
+FragmentTotals totals_of(const v1::Report& report) {
+  FragmentTotals totals = read_totals(report, std::string(kFarm));
+  totals.dcms_lost = counter_of(report, kDcmsLost);
+  return totals;
 }
 
 void add_network(v1::Report& report, const ports::StreamCounters& streams,

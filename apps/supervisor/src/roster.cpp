@@ -114,7 +114,7 @@ PortShare Roster::share_of(const Member& dcm) const {
 
 void Roster::bury(Member& member) {
   const bool counts = !member.report.final() || member.role != messages::Role::writer;
-  if (member.has_report && counts && buried_.size() < kBuriedMax) buried_.push_back(member.report);
+  if (member.has_report && counts) keep(member.report);
   member.has_report = false;
   member.report.Clear();
 }
@@ -123,6 +123,27 @@ void Roster::unbury(const Member& member) {
   std::erase_if(buried_, [&](const v1::Report& report) {
     return report.name() == member.name && report.incarnation() == member.incarnation.value;
   });
+  count_buried();
+}
+
+void Roster::keep(const v1::Report& report) {
+  const bool fits = buried_.size() < kBuriedMax;
+  (fits ? buried_totals_ : beyond_totals_).add(report, true);
+  if (fits) buried_.push_back(report);
+}
+
+void Roster::count_buried() {
+  buried_totals_ = {};
+  for (const v1::Report& report : buried_) buried_totals_.add(report, true);
+}
+
+node::FragmentTotals Roster::totals() const {
+  node::FragmentTotals totals = buried_totals_;
+  totals.add(beyond_totals_);
+  for (const Member& member : members_) {
+    if (member.has_report) totals.add(member.report, false);
+  }
+  return totals;
 }
 
 void Roster::recall(const v1::Report& report) {
@@ -133,13 +154,14 @@ void Roster::recall(const v1::Report& report) {
   std::erase_if(buried_, [&](const v1::Report& other) {
     return other.name() == report.name() && other.incarnation() == report.incarnation();
   });
+  count_buried();
   if (last && report.final()) {
     member->report = report;
     member->has_report = true;
     return;
   }
   if (report.final() && report.role() == v1::ROLE_WRITER) return;
-  if (buried_.size() < kBuriedMax) buried_.push_back(report);
+  keep(report);
 }
 
 bool Roster::complete() const {

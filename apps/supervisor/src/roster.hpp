@@ -2,6 +2,7 @@
 
 #include <weir/assignment/ledger.hpp>
 #include <weir/messages/peer.hpp>
+#include <weir/node/report.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <map>
@@ -59,10 +60,17 @@ class Roster {
   [[nodiscard]] std::vector<Member>& members() { return members_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }
+  // Of everyone's last report, dead processes included.
+  [[nodiscard]] node::FragmentTotals totals() const;
 
  private:
+  void keep(const v1::Report& report);
+  void count_buried();
+
   std::vector<Member> members_;
-  std::vector<v1::Report> buried_;  // bounded: the oldest of many restarts are merged away by name
+  std::vector<v1::Report> buried_;  // bounded: further ones count in the totals alone
+  node::FragmentTotals buried_totals_;
+  node::FragmentTotals beyond_totals_;  // of those that buried_ has no room for
 };
 
 // What the processes counted, as the ledger takes it. Reports of dead processes are lower bounds; those of

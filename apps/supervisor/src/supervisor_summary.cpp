@@ -55,6 +55,7 @@ v1::Report SupervisorNode::make_report(bool final) {
   gauges["slices_in_flight"] = static_cast<double>(machine_.in_flight());
   gauges["slices_pending"] = static_cast<double>(machine_.pending());
   if (!machine_.absences().ranges().empty()) (*report.mutable_notes())["removed"] = absences_text();
+  node::add_totals(report, roster_.totals());
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
   if (throttle_times_.lost() > 0)

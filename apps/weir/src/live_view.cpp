@@ -134,15 +134,18 @@ LiveFrame LiveRates::take(const v1::FarmStatus& status) {
     frame.stored = node::counter_of(report, "stored");
     frame.rejected = node::counter_of(report, "rejected");
     frame.discarded = frame.rows.back().lost;
+    const node::FragmentTotals totals = node::totals_of(report);
+    for (const auto& [reason, count] : totals.missing) frame.missing += count;
+    frame.dcms_lost = totals.dcms_lost;
   }
   return frame;
 }
 
 std::vector<std::string> format_live(const LiveFrame& frame, std::size_t columns, std::size_t rows_max) {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("{:>7.1f} s  {}: {} triggered, {} stored, {} rejected, {} discarded",
+  lines.push_back(fmt::format("{:>7.1f} s  {}: {} triggered, {} stored, {} rejected, {} discarded{}",
                               frame.run_s, frame.state, frame.triggered, frame.stored, frame.rejected,
-                              frame.discarded));
+                              frame.discarded, missing_text(frame.missing, frame.dcms_lost)));
   if (!frame.lab.empty()) lines.push_back("  " + frame.lab);
   lines.push_back(heading());
   for (const LiveRow& row : frame.rows.size() > rows_max ? by_role(frame.rows) : frame.rows) {

@@ -21,8 +21,16 @@ void add_fragments(const v1::Report& report, Summary& summary) {
   for (const std::string& outcome : fragment_outcomes()) {
     summary.fragments[outcome] += node::counter_of(report, "fragments." + outcome);
   }
-  add_by_reason(report.counters(), "fragments.missing.", summary.fragments_missing);
-  add_by_reason(report.counters(), "fragments.dropped.", summary.fragments_dropped);
+}
+
+// The supervisor's sums over everyone, so that no two views of a farm differ.
+void take_totals(const v1::Report& supervisor, Summary& summary) {
+  const node::FragmentTotals totals = node::totals_of(supervisor);
+  summary.fragments["requested"] = totals.requested;
+  summary.fragments["received"] = totals.received;
+  summary.fragments_missing = totals.missing;
+  summary.fragments_dropped = totals.dropped;
+  summary.dcms_lost = totals.dcms_lost;
 }
 
 void add_files(const v1::Report& report, std::vector<Summary::File>& files) {
@@ -129,6 +137,9 @@ Summary summarize(const v1::RunSummary& account) {
     latency.merge(node::histogram_of(report, "latency_us"));
     build_latency.merge(node::histogram_of(report, "build_latency_us"));
     decision_latency.merge(node::histogram_of(report, "decision_latency_us"));
+  }
+  for (const v1::Report& report : account.nodes()) {
+    if (report.role() == v1::ROLE_SUPERVISOR) take_totals(report, summary);
   }
   summary.latency_us = percentiles_of(latency);
   summary.build_latency_us = percentiles_of(build_latency);

@@ -29,6 +29,7 @@ json::object fragments_of(const Summary& summary) {
   }
   object.emplace("missing", object_of(summary.fragments_missing));
   object.emplace("dropped", object_of(summary.fragments_dropped));
+  object.emplace("dcms_lost", summary.dcms_lost);
   return object;
 }
 

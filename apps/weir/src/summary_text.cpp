@@ -87,9 +87,13 @@ void add_fragments(const Summary& summary, Page& page) {
     const auto found = summary.fragments.find(key);
     return found == summary.fragments.end() ? 0 : found->second;
   };
-  page.line("fragments", "{} requested, {} received, {} missing{}", grouped(count("requested")),
-            grouped(count("received")), grouped(total_of(summary.fragments_missing)),
-            in_brackets(summary.fragments_missing));
+  page.line("fragments", "{} requested, {} received, {}{} missing{}", grouped(count("requested")),
+            grouped(count("received")), summary.dcms_lost > 0 ? "at least " : "",
+            grouped(total_of(summary.fragments_missing)), in_brackets(summary.fragments_missing));
+  if (summary.dcms_lost > 0) {
+    page.line("", "{} lost: what was counted after the last report is not in these figures",
+              counted(summary.dcms_lost, "DCM"));
+  }
   Counts odd;
   for (const char* key : {"late", "duplicate", "unknown", "corrupt", "truncated", "suppressed"}) {
     if (count(key) > 0) odd[key] = count(key);

@@ -59,4 +59,9 @@ std::string utc_text(std::int64_t utc_ns) {
                      utc_ns % kNsPerSecond / kNsPerMs);
 }
 
+std::string missing_text(std::uint64_t missing, std::uint64_t dcms_lost) {
+  if (missing == 0 && dcms_lost == 0) return {};
+  return fmt::format(", {}{} fragments missing", dcms_lost > 0 ? "at least " : "", missing);
+}
+
 }  // namespace weir::run

@@ -17,4 +17,7 @@ namespace weir::run {
 // "2024-05-31T12:00:00.000Z"
 [[nodiscard]] std::string utc_text(std::int64_t utc_ns);
 
+// ", at least 9,076 fragments missing"; empty when none is.
+[[nodiscard]] std::string missing_text(std::uint64_t missing, std::uint64_t dcms_lost);
+
 }  // namespace weir::run

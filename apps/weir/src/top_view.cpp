@@ -173,6 +173,7 @@ Expected<TopFrame, std::string> TopRates::of_state(const std::string& text) {
     frame.title +=
         fmt::format(": {} triggered, {} stored, {} rejected, {} discarded", count_of(of, "triggered"),
                     count_of(of, "stored"), count_of(of, "rejected"), count_of(of, "discarded"));
+    frame.title += missing_text(count_of(of, "fragments_missing"), count_of(of, "dcms_lost"));
   }
   if (const json::value* reasons = state->if_contains("reasons"); reasons != nullptr && reasons->is_array()) {
     for (const json::value& reason : reasons->get_array()) {

@@ -30,7 +30,17 @@ v1::FarmStatus status_at(std::int64_t seconds, std::uint64_t assigned, std::uint
   (*supervisor.mutable_counters())["stored"] = 4;
   (*supervisor.mutable_counters())["rejected"] = 5;
   (*supervisor.mutable_counters())["discarded.no_buffer"] = 6;
+  (*supervisor.mutable_counters())["farm.fragments.missing.source_down"] = 2088;
+  (*supervisor.mutable_counters())["farm.dcms_lost"] = 1;
   return status;
+}
+
+TEST_CASE("the first line has what is missing in the whole run, of processes that are gone too") {
+  LiveRates rates;
+  const LiveFrame frame = rates.take(status_at(1, 100, 5000));
+  CHECK(frame.missing == 2088);  // the DCM that is there counts 3
+  CHECK_THAT(format_live(frame, 200, 10).at(0),
+             Catch::ContainsSubstring("6 discarded, at least 2088 fragments missing"));
 }
 
 TEST_CASE("a process has rates from its second report on") {
@@ -66,7 +76,9 @@ TEST_CASE("the counters of a restarted process begin anew without a wild rate") 
 TEST_CASE("the run's line says what became of the slices") {
   LiveRates rates;
   const auto lines = format_live(rates.take(status_at(61, 99, 0)), 200, 10);
-  CHECK(lines.at(0) == "   61.0 s  running: 100 triggered, 4 stored, 5 rejected, 6 discarded");
+  CHECK(lines.at(0) ==
+        "   61.0 s  running: 100 triggered, 4 stored, 5 rejected, 6 discarded, at least 2088 fragments "
+        "missing");
 }
 
 TEST_CASE("there is a line per process under a heading") {

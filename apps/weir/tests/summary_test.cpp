@@ -1,5 +1,6 @@
 #include "weir_catch.hpp"
 #include <weir/metrics/histogram.hpp>
+#include <weir/node/report.hpp>
 #include <weir/run/summary.hpp>
 
 #include <boost/json.hpp>
@@ -40,6 +41,16 @@ v1::Report& add_dcm(v1::RunSummary& account, std::uint64_t received) {
   return dcm;
 }
 
+// It adds up what everyone reported last; of these processes one DCM is lost.
+void add_supervisor(v1::RunSummary& account, bool dcm_lost = false) {
+  node::FragmentTotals totals;
+  for (const v1::Report& report : account.nodes()) totals.add(report, false);
+  totals.dcms_lost = dcm_lost ? 1 : 0;
+  v1::Report& supervisor = *account.add_nodes();
+  supervisor.set_role(v1::ROLE_SUPERVISOR);
+  node::add_totals(supervisor, totals);
+}
+
 v1::RunSummary hand_made() {
   v1::RunSummary account;
   account.set_run(9);
@@ -76,6 +87,7 @@ v1::RunSummary hand_made() {
   equation.set_right("100 #7");
   equation.set_good(true);
   account.add_faults_text("dcm-1 was lost");
+  add_supervisor(account);
   return account;
 }
 
@@ -89,6 +101,18 @@ TEST_CASE("outcomes of triggers and slices are taken from the supervisor, reason
   CHECK(summary.stored_incomplete == 1);
   CHECK(summary.rejected == 38);
   CHECK(summary.discarded == Counts{{"no_buffer", 2}});
+}
+
+TEST_CASE("where a DCM was lost, the summary says that its fragments are at least so many") {
+  v1::RunSummary account = hand_made();
+  CHECK(summarize(account).dcms_lost == 0);
+  CHECK(to_text(summarize(account)).find("at least") == std::string::npos);
+  account.mutable_nodes()->RemoveLast();
+  add_supervisor(account, true);
+  const Summary summary = summarize(account);
+  CHECK(summary.dcms_lost == 1);
+  CHECK_THAT(to_text(summary),
+             ContainsSubstring("400 received, at least 2 missing") && ContainsSubstring("1 DCM lost"));
 }
 
 TEST_CASE("fragments, bytes and filter counters are the sums over the processes") {

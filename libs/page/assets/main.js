@@ -18,7 +18,7 @@ const FIGURES = [
   ['Building, p50', (state) => micros(state.point?.p50_us)],
   ['Building, p99', (state) => micros(state.point?.p99_us)],
   ['Discarded', (state) => grouped(state.counts.discarded), (state) => state.counts.discarded > 0],
-  ['Fragments missing', (state) => grouped(state.counts.fragments_missing), (state) => state.counts.fragments_missing > 0],
+  ['Fragments missing', (state) => (state.counts.dcms_lost > 0 ? '≥ ' : '') + grouped(state.counts.fragments_missing), (state) => state.counts.fragments_missing > 0],
 ];
 const figures = FIGURES.map(([title]) => {
   const value = el('dd');

@@ -81,13 +81,15 @@ const COUNTS = [
   ['… of them incomplete', 'stored_incomplete'], ['Rejected', 'rejected'], ['Discarded', 'discarded'],
   ['Not settled', 'in_flight'], ['Fragments requested', 'fragments_requested'],
   ['Fragments received', 'fragments_received'], ['Fragments missing', 'fragments_missing'],
+  ['DCMs lost', 'dcms_lost'],
 ];
 
 const counted = (text) => (/^\d+$/.test(text) ? grouped(Number(text)) : text);
 const listed = (reasons) => Object.entries(reasons ?? {}).map(([reason, count]) => reason + ' ' + grouped(count)).join(', ');
 
 export function showLedger(state) {
-  const why = { vetoed: listed(state.vetoed), discarded: listed(state.discarded) };
+  const why = { vetoed: listed(state.vetoed), discarded: listed(state.discarded),
+    dcms_lost: state.counts.dcms_lost > 0 ? 'before their final report: the fragments are at least so many' : '' };
   $('counts').replaceChildren(...COUNTS.filter(([, key]) => state.counts[key] !== undefined).map(([title, key]) =>
     el('tr', {}, el('th', { scope: 'row' }, title), el('td', { className: 'number' }, grouped(state.counts[key])),
       el('td', { className: 'why' }, why[key] ?? ''))));

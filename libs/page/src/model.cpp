@@ -88,18 +88,11 @@ json::object counts_json(const Farm& farm) {
   out["discarded"] = sum_of(*report, "discarded.");
   out["vetoed"] = sum_of(*report, "vetoed.");
   out["in_flight"] = gauge(*report, "slices_in_flight");
-  std::uint64_t requested = 0;
-  std::uint64_t received = 0;
-  std::uint64_t missing = 0;
-  for (const Member& member : farm.members) {
-    if (!member.report || member.report->role() != v1::ROLE_DCM) continue;
-    requested += counter_of(*member.report, "fragments.requested");
-    received += counter_of(*member.report, "fragments.received");
-    missing += sum_of(*member.report, "fragments.missing.");
-  }
-  out["fragments_requested"] = requested;
-  out["fragments_received"] = received;
-  out["fragments_missing"] = missing;
+  // The supervisor's sums: the members that there are do not know what dead ones have counted.
+  out["fragments_requested"] = counter_of(*report, "farm.fragments.requested");
+  out["fragments_received"] = counter_of(*report, "farm.fragments.received");
+  out["fragments_missing"] = sum_of(*report, "farm.fragments.missing.");
+  out["dcms_lost"] = counter_of(*report, "farm.dcms_lost");
   return out;
 }
 

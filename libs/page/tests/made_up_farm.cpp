@@ -189,6 +189,10 @@ void MadeUpFarm::make_report(std::size_t index) {
     counters["rejected"] = whole(counts.slices) - whole(counts.slices * kStoredShare);
     counters["discarded.attempts_exhausted"] = seconds_ / 40;
     counters["vetoed.in_flight"] = whole(counts.slices * 0.01);
+    counters["farm.fragments.requested"] = whole(counts.slices * 30);
+    counters["farm.fragments.received"] = whole(counts.slices * 30) - seconds_ / 9;
+    counters["farm.fragments.missing.deadline"] = seconds_ / 9;
+    counters["farm.dcms_lost"] = 0;
   } else if (member.role == "readout") {
     counters["readout.made"] = whole(counts.slices);
     counters["net.bytes_sent"] = whole(counts.bytes);

@@ -39,6 +39,28 @@ json::value member(const Model& model, const char* key) {
 
 }  // namespace
 
+TEST_CASE("what a process had counted when it died stays in the farm's totals") {
+  v1::Report supervisor;
+  supervisor.set_name("supervisor");
+  supervisor.set_role(v1::ROLE_SUPERVISOR);
+  auto& counters = *supervisor.mutable_counters();
+  counters["farm.fragments.requested"] = 10'000;
+  counters["farm.fragments.received"] = 7912;
+  counters["farm.fragments.missing.source_down"] = 2000;
+  counters["farm.fragments.missing.deadline"] = 88;
+  counters["farm.dcms_lost"] = 1;
+  Farm farm = farm_of(dcm_report(1, 0, 0));  // started anew: it knows of none
+  farm.members.push_back(
+      {"supervisor", "supervisor", "", "", "running", "", 0.1, std::make_shared<v1::Report>(supervisor)});
+  Model model({});
+  model.update(farm);
+  const json::object counts = state_of(model).at("counts").as_object();
+  CHECK(counts.at("fragments_requested") == 10'000);
+  CHECK(counts.at("fragments_received") == 7912);
+  CHECK(counts.at("fragments_missing") == 2088);
+  CHECK(counts.at("dcms_lost") == 1);
+}
+
 TEST_CASE("a member's rates are taken from one report to the next") {
   Model model({});
   model.update(farm_of(dcm_report(1, 100, 5000)));

@@ -67,6 +67,18 @@ constexpr MetricEntry kTable[] = {
            "Livetime that was lost, by whatever it was.", kMilli),
     seldom("paused_ms", "weir_paused_seconds_total", "supervisor, once paused",
            "Time in which the run was paused.", kMilli),
+    count("farm.fragments.requested", "weir_farm_fragments_requested_total", kSupervisor,
+          "Fragments asked for by all DCMs of the run, lost ones included as they last reported."),
+    count("farm.fragments.received", "weir_farm_fragments_received_total", kSupervisor,
+          "Of them, those that came."),
+    counts("farm.fragments.missing.", "weir_farm_fragments_missing_total", "reason", kSupervisor,
+           "Fragments that the run's DCMs marked missing, by reason, likewise."),
+    counts("farm.fragments.dropped.", "weir_farm_fragments_dropped_total", "reason", kSupervisor,
+           "Fragments that the run's readouts dropped, by reason, likewise."),
+    count("farm.dcms_lost", "weir_farm_dcms_lost_total", kSupervisor,
+          "DCMs that were lost before their final report. What they counted after their last one is in no "
+          "total: with "
+          "any, the farm's totals are lower bounds."),
     count("supervisor.assignments", "weir_supervisor_assignments_total", kSupervisor,
           "Slices handed to DCMs, each attempt."),
     count("supervisor.unfiltered", "weir_supervisor_unfiltered_total", kSupervisor,

@@ -8,6 +8,7 @@
 #include <weir/v1/control.pb.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace weir::node {
@@ -20,6 +21,25 @@ void add_histogram(v1::Report& report, const std::string& name, const metrics::H
 void add_sum(v1::Report& report, const std::string& name, const SliceSum& sum);
 [[nodiscard]] SliceSum sum_of(const v1::Report& report, const std::string& name);
 [[nodiscard]] std::uint64_t counter_of(const v1::Report& report, const std::string& name);
+
+// What a farm's DCMs and readouts count of fragments together. Whoever shows or keeps a total takes it from
+// here: the supervisor adds up what everyone reported last, the dead ones too, and its own report has the
+// sums as `farm.*`.
+struct FragmentTotals {
+  std::uint64_t requested = 0;
+  std::uint64_t received = 0;
+  std::map<std::string, std::uint64_t> missing;  // by reason
+  std::map<std::string, std::uint64_t> dropped;  // likewise, by readouts
+  // DCMs that were lost before their final report: what they counted after their last one is in no total, so
+  // the others are lower bounds.
+  std::uint64_t dcms_lost = 0;
+
+  void add(const v1::Report& report, bool is_lost);
+  void add(const FragmentTotals& other);
+};
+void add_totals(v1::Report& report, const FragmentTotals& totals);
+// Of a supervisor's report.
+[[nodiscard]] FragmentTotals totals_of(const v1::Report& report);
 // Counters `net.*` (bytes, calls, retransmissions) and `peers.*` (refused, silent, protocol errors),
 // `process.*`.
 void add_network(v1::Report& report, const ports::StreamCounters& streams,

@@ -30,7 +30,9 @@ struct LiveFrame {
   std::uint64_t stored = 0;
   std::uint64_t rejected = 0;
   std::uint64_t discarded = 0;
-  std::string lab;  // a line on its ports; empty: there is none
+  std::uint64_t missing = 0;    // fragments
+  std::uint64_t dcms_lost = 0;  // with any, `missing` is a lower bound
+  std::string lab;              // a line on its ports; empty: there is none
   std::vector<LiveRow> rows;
 };
 

@@ -95,6 +95,9 @@ struct Summary {
   Counts fragments;  // by what became of them; every name of fragment_outcomes() is there
   Counts fragments_missing;
   Counts fragments_dropped;
+  // DCMs that were lost before their final report: with any, what is requested, received and missing is a
+  // lower bound.
+  std::uint64_t dcms_lost = 0;
 
   double slices_per_s = 0;
   double fragments_per_s = 0;
