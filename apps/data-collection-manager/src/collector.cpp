@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace weir::dcm {
 namespace {
@@ -27,7 +28,11 @@ Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler,
       pool_(pool),
       shaper_(std::move(shaper)),
       flows_(settings.readouts),
-      expected_(assembler.sources().size(), kUnknownSize) {
+      expected_(assembler.sources().size(), kUnknownSize),
+      wants_(settings.readouts),
+      choice_(settings.order, settings.first_readout, settings.readouts),
+      down_(settings.readouts) {
+  std::iota(down_.begin(), down_.end(), 0U);
   auto all = std::make_shared<Selection>();
   all->all = true;
   all->by_readout.resize(settings_.readouts);
@@ -54,48 +59,43 @@ std::shared_ptr<const Selection> Collector::select(std::span<const SourceId> sou
 }
 
 void Collector::collect(Slice& slice, std::shared_ptr<const Selection> selection) {
+  slice.starting = true;
   starting_.push_back({&slice, std::move(selection)});
 }
 
 void Collector::forget(Slice& slice) {
-  std::erase_if(starting_, [&](const Wanted& wanted) { return wanted.slice == &slice; });
+  if (std::exchange(slice.starting, false))
+    std::erase_if(starting_, [&](const Wanted& wanted) { return wanted.slice == &slice; });
   auto* gathering = static_cast<Gathering*>(std::exchange(slice.gathering, nullptr));
   if (gathering == nullptr) return;
   for (std::uint32_t readout = 0; readout < gathering->parts.size(); ++readout) {
+    ++steps_;
     const Gathering::Part& part = gathering->parts[readout];
     flows_[readout].late_fragments += part.owed_fragments;
     flows_[readout].late_bytes += part.owed_bytes;
   }
-  if (std::exchange(gathering->queued, false)) std::erase(queue_, gathering);
+  want_nothing(*gathering);
   gathering->selection.reset();
   spare_.push_back(gathering);
 }
 
 bool Collector::has_memory() const {
   // Where nobody else gives memory back, what waits for memory must go on with what there is.
-  if (collecting_ + leaving_ == 0) return true;
+  if (assembler_.collecting() + assembler_.leaving() == 0) return true;
   // One slice goes ahead to tell how large they are.
   if (!assembler_.knows_sizes()) return false;
   // The pool hands out powers of two.
   const std::size_t expected = std::bit_ceil(assembler_.slice_bytes_expected());
-  const std::size_t planned = pool_.bytes_used() + (collecting_ + 1) * expected;
+  const std::size_t planned = pool_.bytes_used() + (assembler_.collecting() + 1) * expected;
   return planned <= settings_.memory_bytes / kPlannedDenominator * kPlannedNumerator;
 }
 
 void Collector::start_slices(TimeNs now_ns) {
-  if (starting_.empty()) return;
-  collecting_ = leaving_ = 0;
-  assembler_.for_each_open([&](const Slice& slice) {
-    collecting_ += slice.phase == Phase::collecting && slice.outstanding > 0 ? 1 : 0;
-    leaving_ +=
-        slice.phase == Phase::filtering || slice.phase == Phase::decided || slice.phase == Phase::storing ? 1
-                                                                                                          : 0;
-  });
   while (!starting_.empty() && has_memory()) {
     const Wanted wanted = std::move(starting_.front());
     starting_.pop_front();
+    wanted.slice->starting = false;
     start(wanted, now_ns);
-    ++collecting_;
   }
 }
 
@@ -110,6 +110,7 @@ Gathering& Collector::gathering_of(Slice& slice) {
   slice.gathering = &gathering;
   gathering.slice = &slice;
   gathering.parts.assign(settings_.readouts, {});
+  gathering.clear_ranges();
   return gathering;
 }
 
@@ -118,9 +119,7 @@ void Collector::expect_pushed(Slice& slice, TimeNs now_ns) {
   // Whatever range of a fragment is here, the rest is under way.
   for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
   mark_absent(slice, now_ns);
-  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
-    if (flows_[readout].given_up) assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
-  }
+  lose_given_up(slice, now_ns);
 }
 
 void Collector::ask_for_rest(Slice& slice, std::span<const std::uint32_t> readouts) {
@@ -130,24 +129,29 @@ void Collector::ask_for_rest(Slice& slice, std::span<const std::uint32_t> readou
   if (is_new) {
     gathering.selection = everything_;
     gathering.order = started_++;
-    gathering.wanting.clear();
-    gathering.ranges.clear();
   }
+  std::vector<bool> asked(settings_.readouts);
   for (const std::uint32_t readout : readouts) {
-    Gathering::Part& part = gathering.parts[readout];
-    if (part.again || flows_[readout].given_up) continue;  // asked before, or missing already
-    bool any = false;
-    for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
-      assembly::FragmentProgress& progress = slice.progress[i];
-      if (assembler_.sources()[i].readout != readout) continue;
-      if (progress.state == assembly::FragmentProgress::State::receiving) progress.asked = 0;
-      if (progress.state != assembly::FragmentProgress::State::requested) continue;
-      progress.start_again();
-      any = true;
-    }
-    part.again = true;
-    if (any) want_of(gathering, readout);
+    // Else asked before, or missing already.
+    asked[readout] = !gathering.parts[readout].again && !flows_[readout].given_up;
+    gathering.parts[readout].again = gathering.parts[readout].again || asked[readout];
   }
+  for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
+    assembly::FragmentProgress& progress = slice.progress[i];
+    const std::uint32_t readout = assembler_.sources()[i].readout;
+    if (!asked[readout]) continue;
+    if (progress.state == assembly::FragmentProgress::State::receiving) progress.asked = 0;
+    if (progress.state != assembly::FragmentProgress::State::requested) continue;
+    progress.start_again();
+    want_of(gathering, readout);
+  }
+}
+
+// What is asked of readouts that are gone for good is missing at once.
+void Collector::lose_given_up(Slice& slice, TimeNs now_ns) {
+  std::vector<bool> lost(settings_.readouts);
+  for (const std::uint32_t readout : down_) lost[readout] = flows_[readout].given_up;
+  assembler_.readouts_lost(slice, lost, MissingReason::source_down, now_ns);
 }
 
 void Collector::start(const Wanted& wanted, TimeNs now_ns) {
@@ -157,55 +161,47 @@ void Collector::start(const Wanted& wanted, TimeNs now_ns) {
       selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources);
   if (fresh == 0) return;
   Gathering* const gathering = &gathering_of(slice);
+  want_nothing(*gathering);
   gathering->selection = wanted.selection;
   gathering->order = started_++;
-  if (std::exchange(gathering->queued, false)) std::erase(queue_, gathering);
-  gathering->wanting.clear();
-  gathering->ranges.clear();
+  gathering->clear_ranges();
   bool lost = false;
-  for (std::uint32_t i = 0; i < settings_.readouts; ++i) {
-    const std::uint32_t readout = (settings_.first_readout + i) % settings_.readouts;
-    gathering->parts[readout].next = gathering->parts[readout].offset = 0;
-    gathering->parts[readout].again = slice.step > 0;
+  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+    ++steps_;
+    Gathering::Part& part = gathering->parts[readout];
+    part.next = part.offset = 0;
+    part.again = slice.step > 0;
     lost = lost || flows_[readout].given_up;
     if (selection.by_readout[readout].empty() || flows_[readout].given_up) continue;
-    if (is_absent(readout, slice.id())) continue;
-    gathering->wanting.push_back(readout);
+    if (!is_absent(readout, slice.id())) want_of(*gathering, readout);
   }
-  queue(*gathering);
   mark_absent(slice, now_ns);
   if (!lost) return;
   assembler_.requested(slice, now_ns);
-  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
-    if (flows_[readout].given_up) assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
-  }
-}
-
-// In the order of starting. What comes back with a range is among the oldest.
-void Collector::queue(Gathering& gathering) {
-  if (gathering.queued) return;
-  gathering.queued = true;
-  if (queue_.empty() || queue_.back()->order < gathering.order) {
-    queue_.push_back(&gathering);
-    return;
-  }
-  auto at = queue_.begin();
-  while ((*at)->order < gathering.order) ++at;
-  queue_.insert(at, &gathering);
+  lose_given_up(slice, now_ns);
 }
 
 void Collector::want_of(Gathering& gathering, std::uint32_t readout) {
-  auto& wanting = gathering.wanting;
-  if (std::find(wanting.begin(), wanting.end(), readout) == wanting.end()) wanting.push_back(readout);
-  queue(gathering);
+  wants_.add(gathering, readout);
+  touch(readout);
+}
+
+void Collector::want_nothing(Gathering& gathering) {
+  for (std::uint32_t readout = 0; readout < gathering.parts.size(); ++readout) {
+    ++steps_;
+    if (!gathering.parts[readout].wanted) continue;
+    wants_.remove(gathering, readout);
+    touch(readout);
+  }
 }
 
 void Collector::queue_ranges() {
   for (const assembly::RangeWanted& wanted : assembler_.ranges_wanted()) {
     if (wanted.slice == nullptr || wanted.slice->gathering == nullptr) continue;  // released meanwhile
     auto& gathering = *static_cast<Gathering*>(wanted.slice->gathering);
-    gathering.ranges.push_back(wanted);
-    want_of(gathering, assembler_.sources()[wanted.source].readout);
+    const std::uint32_t readout = assembler_.sources()[wanted.source].readout;
+    gathering.add_range(readout, wanted);
+    want_of(gathering, readout);
   }
   assembler_.ranges_wanted().clear();
 }
@@ -241,6 +237,8 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
   Flow& flow = flows_[readout];
   flow.up = true;
   flow.given_up = false;
+  std::erase(down_, readout);
+  touch(readout);
   if (planted(Planted::forget_request)) return;
   // What it was asked for before the connection was lost is asked for again.
   assembler_.for_each_open([&](Slice& slice) {
@@ -253,18 +251,19 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
           progress.state == assembly::FragmentProgress::State::requested)
         progress.start_again();
     }
-    std::erase_if(gathering->ranges, [&](const assembly::RangeWanted& range) {
-      return assembler_.sources()[range.source].readout == readout;
-    });
-    gathering->parts[readout].next = gathering->parts[readout].offset = 0;
-    gathering->parts[readout].again = true;
+    Gathering::Part& part = gathering->parts[readout];
+    while (part.first_range != Gathering::kNone) gathering->drop_first_range(readout);
+    part.next = part.offset = 0;
+    part.again = true;
     want_of(*gathering, readout);
   });
 }
 
 void Collector::readout_down(std::uint32_t readout, TimeNs now_ns) {
   Flow& flow = flows_[readout];
-  flow.up = false;
+  if (std::exchange(flow.up, false)) down_.push_back(readout);
+  wants_.look_again(readout);
+  touch(readout);
   flow.down_since_ns = now_ns;
   flow.unanswered = 0;
   flow.questions.clear();
@@ -296,6 +295,7 @@ void Collector::arrived(std::uint32_t readout, const Slice* slice, std::uint64_t
   const std::uint64_t back = std::min(owed, bytes);
   owed -= back;
   flow.owed -= std::min(flow.owed, back);
+  touch(readout);
   shaper_->arrived(readout, back, now_ns);
 }
 
@@ -304,6 +304,7 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
   Flow& flow = flows_[readout];
   if (flow.unanswered > 0) --flow.unanswered;
   flow.waiting_since_ns = now_ns;
+  touch(readout);
   // Also what the assembler did not take may be an answer to what an open slice asked.
   const Slice* slice =
       reception.slice != nullptr ? reception.slice : assembler_.find(header.slice, header.attempt);
@@ -369,34 +370,45 @@ void Collector::pass(TimeNs now_ns) {
   issue(now_ns);
   if (!shaper_->learns()) return;
   shaper_->set_slice_bytes(assembler_.slice_bytes_expected());
-  shaper_->end_of_pass(!queue_.empty(), now_ns);
+  shaper_->end_of_pass(!wants_.empty(), now_ns);
 }
 
 void Collector::give_up_readouts(TimeNs now_ns) {
-  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+  for (const std::uint32_t readout : down_) {
+    ++steps_;
     Flow& flow = flows_[readout];
-    if (flow.up || flow.given_up || flow.sources == 0) continue;
+    if (flow.given_up || flow.sources == 0) continue;
     if (flow.down_since_ns == 0) flow.down_since_ns = now_ns;
     if (now_ns - flow.down_since_ns < settings_.grace_ns) continue;
     flow.given_up = true;
-    for (Gathering* gathering : queue_) std::erase(gathering->wanting, readout);
+    wants_.remove_all_of(readout);
     assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
   }
 }
 
 void Collector::cancel_expired() {
   std::vector<wire::SliceEntry> entries;
-  for (const Slice* slice : assembler_.take_expired()) entries.push_back({slice->id(), slice->attempt(), {}});
+  for (const Slice* slice : assembler_.take_expired()) {
+    entries.push_back({slice->id(), slice->attempt(), {}});
+    if (slice->gathering != nullptr) want_nothing(*static_cast<Gathering*>(slice->gathering));
+  }
   if (entries.empty()) return;
-  for (Flow& flow : flows_) {
+  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+    Flow& flow = flows_[readout];
     if (!flow.up) continue;
+    sends_to(readout);
     if (!flow.requests.empty()) flow.requests.take_frame(flow.frames);
     wire::append_slice_entries(wire::FrameType::cancel, entries, flow.frames);
   }
 }
 
+void Collector::sends_to(std::uint32_t readout) {
+  if (!std::exchange(flows_[readout].sends, true)) to_send_.push_back(readout);
+}
+
 void Collector::take_frames(std::uint32_t readout, std::vector<std::byte>& out) {
   Flow& flow = flows_[readout];
+  flow.sends = false;
   if (!flow.requests.empty()) flow.requests.take_frame(flow.frames);
   out.insert(out.end(), flow.frames.begin(), flow.frames.end());
   flow.frames.clear();

@@ -70,8 +70,12 @@ class Collector {
   // A readout that is up and has answered nothing for so long that even a slow one would have: it cancels
   // what it cannot answer in time. What it was asked for keeps its window.
   [[nodiscard]] bool is_silent(std::uint32_t readout, TimeNs now_ns) const;
+  // Readouts that there are frames for; whoever takes them clears the list.
+  [[nodiscard]] std::vector<std::uint32_t>& to_send() { return to_send_; }
   // Request and cancel frames for this readout, in order, appended.
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
+  // Turns of all loops over readouts and slices, and of the choice's: what collecting has cost.
+  [[nodiscard]] std::uint64_t steps() const { return steps_ + choice_.steps(); }
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
 
  private:
@@ -98,7 +102,9 @@ class Collector {
     std::size_t sources = 0;
     bool up = false;
     bool given_up = false;
-    bool full = false;  // in this pass: the shaper lets nothing more go to it
+    bool full = false;     // in this pass: the shaper lets nothing more go to it
+    bool touched = false;  // in touched_
+    bool sends = false;    // in to_send_
     TimeNs down_since_ns = 0;
     std::uint64_t unanswered = 0;    // fragments
     TimeNs waiting_since_ns = 0;     // for the next answer, while there are any
@@ -123,18 +129,19 @@ class Collector {
     std::uint32_t end = 0;
     std::uint32_t end_offset = 0;
   };
-  enum class Issue { done, held, full };
   [[nodiscard]] bool has_memory() const;
   void start_slices(TimeNs now_ns);
   [[nodiscard]] Gathering& gathering_of(assembly::Slice& slice);
   void start(const Wanted& wanted, TimeNs now_ns);
+  void lose_given_up(assembly::Slice& slice, TimeNs now_ns);
   void issue(TimeNs now_ns);
-  Issue ask_for(Gathering& gathering, TimeNs now_ns);
-  [[nodiscard]] std::optional<std::size_t> choose_readout(const Gathering& gathering);
+  // Its deadline runs although nothing could be asked for: of those before `order`, which somebody who is
+  // down holds up.
+  void start_deadlines(std::uint64_t order, TimeNs now_ns);
+  // What decides about this readout's turn may have changed; looked at when requests are next made.
+  void touch(std::uint32_t readout);
+  void refresh(std::uint32_t readout);
   [[nodiscard]] std::uint64_t bytes_left(const Gathering& gathering, std::uint32_t readout) const;
-  // The first rest of a fragment that is wanted of this readout, or the end.
-  [[nodiscard]] std::vector<assembly::RangeWanted>::iterator range_of(Gathering& gathering,
-                                                                      std::uint32_t readout) const;
   // The next request to this readout; empty when nothing is wanted of it any more.
   [[nodiscard]] std::optional<Piece> next_piece(Gathering& gathering, std::uint32_t readout);
   [[nodiscard]] std::optional<Piece> next_sources(Gathering& gathering, std::uint32_t readout);
@@ -142,8 +149,9 @@ class Collector {
                               std::uint64_t most);
   void note_asked(assembly::Slice& slice, const Piece& piece);
   void send(Gathering& gathering, std::uint32_t readout, const Piece& piece, TimeNs now_ns);
-  void queue(Gathering& gathering);
   void want_of(Gathering& gathering, std::uint32_t readout);
+  void want_nothing(Gathering& gathering);
+  void sends_to(std::uint32_t readout);
   void queue_ranges();
   void find_question(std::uint32_t readout, const wire::FrameHeader& header);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
@@ -151,7 +159,8 @@ class Collector {
   [[nodiscard]] bool is_absent(std::uint32_t readout, SliceId slice) const;
   void mark_absent(assembly::Slice& slice, TimeNs now_ns);
   void cancel_expired();
-  void add_entry(Flow& flow, std::span<const SourceId> sources, bool all, const wire::RequestEntry& entry);
+  void add_entry(std::uint32_t readout, std::span<const SourceId> sources, bool all,
+                 const wire::RequestEntry& entry);
 
   CollectorSettings settings_;
   assembly::Assembler& assembler_;
@@ -162,15 +171,18 @@ class Collector {
   assignment::AbsenceTable absences_;
   std::vector<std::uint32_t> expected_;  // bytes of each source's fragment, as the last one was
   std::deque<Wanted> starting_;          // bounded by the assembler's slices
-  std::deque<Gathering*> queue_;         // those that want something, oldest first
+  Wants wants_;
+  shaping::ReadoutChoice choice_;       // of those that are up, not full, and wanted
+  std::vector<std::uint32_t> touched_;  // refreshed before the next choice
+  std::vector<std::uint32_t> full_;     // of this pass
+  std::vector<std::uint32_t> down_;     // readouts that are not up
+  std::vector<std::uint32_t> to_send_;
   std::vector<std::unique_ptr<Gathering>> gatherings_;
   std::vector<Gathering*> spare_;
   std::uint64_t started_ = 0;
+  std::uint64_t steps_ = 0;
   std::vector<SourceId> asked_sources_;
-  std::vector<shaping::Candidate> candidates_;
   std::vector<Reply> replies_;  // of this pass, for a shaper that learns
-  std::size_t collecting_ = 0;  // slices with fragments outstanding
-  std::size_t leaving_ = 0;     // slices that are further, and give memory back in the end
 };
 
 }  // namespace weir::dcm

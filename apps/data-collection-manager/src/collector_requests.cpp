@@ -1,5 +1,6 @@
 // Which request goes next: oldest slice first, within it the readout that the order chooses, cut into pieces
-// as the shaper likes them.
+// as the shaper likes them. A request costs the same whatever else is wanted, but for the logarithm of the
+// number of readouts.
 #include "collector.hpp"
 
 #include <algorithm>
@@ -24,72 +25,61 @@ std::uint32_t payload_of(std::uint64_t frame_bytes) {
 
 }  // namespace
 
+void Collector::touch(std::uint32_t readout) {
+  if (wants_.oldest(readout) == nullptr && !choice_.holds(readout)) return;
+  if (!std::exchange(flows_[readout].touched, true)) touched_.push_back(readout);
+}
+
+void Collector::refresh(std::uint32_t readout) {
+  ++steps_;
+  const Flow& flow = flows_[readout];
+  const Gathering* oldest = wants_.oldest(readout);
+  if (oldest == nullptr || !flow.up || flow.full) return choice_.remove(readout);
+  choice_.set(readout, {oldest->order, flow.owed, bytes_left(*oldest, readout)});
+}
+
 void Collector::issue(TimeNs now_ns) {
-  for (Flow& flow : flows_) flow.full = false;
-  std::size_t kept = 0;
-  std::size_t at = 0;
-  bool full = false;
-  for (; at < queue_.size() && !full; ++at) {
-    Gathering& gathering = *queue_[at];
-    Issue issued = Issue::done;
-    if (gathering.slice->phase == Phase::collecting) issued = ask_for(gathering, now_ns);
-    full = issued == Issue::full;
-    if (issued == Issue::done) {
-      gathering.queued = false;
-      continue;
-    }
-    queue_[kept++] = &gathering;
+  for (const std::uint32_t readout : std::exchange(full_, {})) {
+    flows_[readout].full = false;
+    touch(readout);
   }
-  // What was not looked at stays, in order.
-  queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(kept),
-               queue_.begin() + static_cast<std::ptrdiff_t>(at));
-}
-
-Collector::Issue Collector::ask_for(Gathering& gathering, TimeNs now_ns) {
-  while (!gathering.wanting.empty()) {
-    const auto chosen = choose_readout(gathering);
-    if (!chosen) {
-      // Its deadline runs all the same: a readout that never comes costs one deadline or the grace time.
-      const auto is_down = [&](std::uint32_t readout) { return !flows_[readout].up; };
-      if (std::any_of(gathering.wanting.begin(), gathering.wanting.end(), is_down))
-        assembler_.requested(*gathering.slice, now_ns);
-      return Issue::held;
-    }
-    const std::uint32_t readout = gathering.wanting[*chosen];
-    const auto piece = next_piece(gathering, readout);
+  for (const std::uint32_t readout : touched_) {
+    flows_[readout].touched = false;
+    refresh(readout);
+  }
+  touched_.clear();
+  while (const auto chosen = choice_.best()) {
+    ++steps_;
+    const std::uint32_t readout = *chosen;
+    Gathering& gathering = *wants_.oldest(readout);
+    const bool collects = gathering.slice->phase == Phase::collecting;
+    const auto piece = collects ? next_piece(gathering, readout) : std::nullopt;
     if (!piece) {
-      gathering.wanting.erase(gathering.wanting.begin() + static_cast<std::ptrdiff_t>(*chosen));
+      wants_.remove(gathering, readout);
+      refresh(readout);
       continue;
     }
-    switch (shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns)) {
-      case shaping::Credit::full:
-        return Issue::full;
-      case shaping::Credit::readout_full:
-        flows_[readout].full = true;
-        continue;
-      case shaping::Credit::granted:
-        break;
+    const shaping::Credit credit = shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns);
+    if (credit == shaping::Credit::full) return start_deadlines(gathering.order, now_ns);
+    if (credit == shaping::Credit::readout_full) {
+      flows_[readout].full = true;
+      full_.push_back(readout);
+    } else {
+      send(gathering, readout, *piece, now_ns);
     }
-    send(gathering, readout, *piece, now_ns);
-    const bool more = !gathering.ranges.empty() ||
-                      gathering.parts[readout].next < gathering.selection->by_readout[readout].size();
-    if (!more) gathering.wanting.erase(gathering.wanting.begin() + static_cast<std::ptrdiff_t>(*chosen));
+    refresh(readout);
   }
-  return Issue::done;
+  start_deadlines(started_, now_ns);
 }
 
-std::optional<std::size_t> Collector::choose_readout(const Gathering& gathering) {
-  candidates_.clear();
-  for (const std::uint32_t readout : gathering.wanting) {
-    const Flow& flow = flows_[readout];
-    shaping::Candidate candidate;
-    candidate.readout = readout;
-    candidate.owed = flow.owed;
-    candidate.left = bytes_left(gathering, readout);
-    candidate.open = flow.up && !flow.full;
-    candidates_.push_back(candidate);
+// A readout that never comes costs one deadline or the grace time.
+void Collector::start_deadlines(std::uint64_t order, TimeNs now_ns) {
+  for (const std::uint32_t readout : down_) {
+    wants_.look_at_new(readout, order, [&](const Gathering& gathering) {
+      ++steps_;
+      if (gathering.slice->phase == Phase::collecting) assembler_.requested(*gathering.slice, now_ns);
+    });
   }
-  return shaping::choose(settings_.order, candidates_, settings_.first_readout, settings_.readouts);
 }
 
 // About so many: a step's selection is taken for an even part of all sources.
@@ -97,24 +87,16 @@ std::uint64_t Collector::bytes_left(const Gathering& gathering, std::uint32_t re
   const Flow& flow = flows_[readout];
   const std::size_t sources = gathering.selection->by_readout[readout].size();
   const Gathering::Part& part = gathering.parts[readout];
-  std::uint64_t left = flow.expected * (sources - part.next) / flow.sources;
+  const std::size_t rest = sources - part.next;
+  std::uint64_t left = rest == flow.sources ? flow.expected : flow.expected * rest / flow.sources;
   left -= std::min<std::uint64_t>(left, part.offset);
-  for (const assembly::RangeWanted& range : gathering.ranges) {
-    if (assembler_.sources()[range.source].readout == readout) left += range.length;
-  }
-  return left;
-}
-
-std::vector<assembly::RangeWanted>::iterator Collector::range_of(Gathering& gathering,
-                                                                 std::uint32_t readout) const {
-  return std::find_if(gathering.ranges.begin(), gathering.ranges.end(), [&](const auto& wanted) {
-    return assembler_.sources()[wanted.source].readout == readout;
-  });
+  return left + part.range_bytes;
 }
 
 std::optional<Collector::Piece> Collector::next_piece(Gathering& gathering, std::uint32_t readout) {
-  const auto range = range_of(gathering, readout);
-  if (range == gathering.ranges.end()) return next_sources(gathering, readout);
+  const std::uint32_t first = gathering.parts[readout].first_range;
+  if (first == Gathering::kNone) return next_sources(gathering, readout);
+  const assembly::RangeWanted* const range = &gathering.ranges[first].wanted;
   Piece piece;
   piece.range = true;
   piece.fragments = 1;
@@ -202,10 +184,10 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
   Flow& flow = flows_[readout];
   Gathering::Part& part = gathering.parts[readout];
   assembler_.requested(slice, now_ns);
-  add_entry(flow, asked_sources_, piece.all,
+  add_entry(readout, asked_sources_, piece.all,
             {slice.id(), slice.attempt(), wire::kAllSources, piece.offset, piece.length});
   if (piece.range) {
-    gathering.ranges.erase(range_of(gathering, readout));
+    gathering.drop_first_range(readout);
   } else {
     note_asked(slice, piece);
     part.next = piece.end;
@@ -220,6 +202,9 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
   flow.owed += piece.bytes;
   part.owed_fragments += piece.fragments;
   part.owed_bytes += piece.bytes;
+  const bool more =
+      part.first_range != Gathering::kNone || part.next < gathering.selection->by_readout[readout].size();
+  if (!more) wants_.remove(gathering, readout);
 }
 
 // A fragment that is asked for in ranges before it is known how long it is will be asked for up to here. What
@@ -230,8 +215,10 @@ void Collector::note_asked(assembly::Slice& slice, const Piece& piece) {
   slice.progress[source].asked = piece.end_offset > 0 ? expected_[source] : piece.offset + piece.length;
 }
 
-void Collector::add_entry(Flow& flow, std::span<const SourceId> sources, bool all,
+void Collector::add_entry(std::uint32_t readout, std::span<const SourceId> sources, bool all,
                           const wire::RequestEntry& entry) {
+  Flow& flow = flows_[readout];
+  sends_to(readout);
   if (flow.requests.full()) flow.requests.take_frame(flow.frames);
   wire::RequestEntry added = entry;
   if (!all) added.source_set = flow.requests.add_set(sources);

@@ -59,6 +59,8 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   struct Readout {
     std::unique_ptr<messages::Link> link;
     assembly::Reception reception;   // the frame that is being received
+    bool in_frame = false;           // of a fragment; its payload is not all here
+    bool listed = false;             // in receiving_
     std::uint64_t out_of_order = 0;  // of this connection, when it was last looked at
     std::uint64_t told_bytes = 0;    // of that frame, those that the collector knows of
     std::vector<std::byte> frames;
@@ -151,6 +153,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   std::shared_ptr<const filter_host::FilterPlugin> plugin_;
   std::unique_ptr<filter_host::ProcessingUnits> units_;
   std::vector<Readout> readouts_;
+  std::vector<std::uint32_t> receiving_;  // readouts that have begun a frame since the last pass, or before
   std::shared_ptr<const Selection> first_selection_;
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const Selection>> type_selections_;
 
@@ -173,6 +176,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   std::vector<std::byte> sample_;
   std::string failure_;
   TimeNs looked_ns_ = 0;             // at the connections' order of segments
+  TimeNs looked_silent_ns_ = 0;      // for readouts that are silent
   std::uint64_t stalled_token_ = 0;  // the job that was last seen to stall
   bool run_begun_ = false;
   bool ending_ = false;

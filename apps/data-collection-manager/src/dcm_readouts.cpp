@@ -6,27 +6,37 @@
 #include <utility>
 
 namespace weir::dcm {
+namespace {
+
+constexpr DurationNs kLookForSilent = 10 * kMillisecond;
+
+}  // namespace
 
 void DcmNode::send_requests() {
-  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
-    Readout& readout = readouts_[i];
-    if (!readout.link || !readout.link->ready()) continue;
+  std::erase_if(collector_->to_send(), [&](std::uint32_t index) {
+    Readout& readout = readouts_[index];
+    if (!readout.link || !readout.link->ready()) return false;
     readout.frames.clear();
-    collector_->take_frames(i, readout.frames);
+    collector_->take_frames(index, readout.frames);
     readout.link->peer().stream().append(readout.frames);
-  }
+    return true;
+  });
 }
 
 // What has come of a frame that is not whole yet leaves the window, too.
 void DcmNode::tell_partial_frames() {
-  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
-    Readout& readout = readouts_[i];
-    if (!readout.link || !readout.link->ready()) continue;
+  std::erase_if(receiving_, [&](std::uint32_t index) {
+    Readout& readout = readouts_[index];
+    if (!readout.in_frame || !readout.link || !readout.link->ready()) {
+      readout.listed = false;
+      return true;
+    }
     const std::size_t here = readout.link->peer().payload_here();
-    if (here <= readout.told_bytes) continue;
-    arrived(i, readout.reception.slice, here - readout.told_bytes);
+    if (here <= readout.told_bytes) return false;
+    arrived(index, readout.reception.slice, here - readout.told_bytes);
     readout.told_bytes = here;
-  }
+    return false;
+  });
 }
 
 // A window that is too large for the port shows in segments that overtake lost ones.
@@ -46,6 +56,8 @@ void DcmNode::tell_out_of_order() {
 // A readout that is stopped, or whose host is gone, breaks no connection, and holds all that it was asked
 // for.
 void DcmNode::drop_silent_readouts() {
+  if (now_ns_ - looked_silent_ns_ < kLookForSilent) return;
+  looked_silent_ns_ = now_ns_;
   for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
     Readout& readout = readouts_[i];
     if (!readout.link || !readout.link->ready() || !collector_->is_silent(i, now_ns_)) continue;
@@ -88,6 +100,8 @@ wire::Placement DcmNode::on_header(messages::Peer& peer, const wire::FrameHeader
   if (header.type != wire::FrameType::fragment) return {};
   Readout& readout = readouts_[peer.tag];
   readout.reception = {};
+  readout.in_frame = true;
+  if (!std::exchange(readout.listed, true)) receiving_.push_back(static_cast<std::uint32_t>(peer.tag));
   if (pushing_ && !takes_pushed(static_cast<std::uint32_t>(peer.tag), header))
     return {wire::Placement::Kind::discard, nullptr};
   readout.reception = assembler_->begin(header, static_cast<std::uint32_t>(peer.tag));
@@ -98,6 +112,7 @@ wire::Placement DcmNode::on_header(messages::Peer& peer, const wire::FrameHeader
 Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
                                                   ConstBytes) {
   const assembly::Reception reception = std::exchange(readouts_[peer.tag].reception, {});
+  readouts_[peer.tag].in_frame = false;
   // The clock is read where it shows: at a slice's last fragment.
   const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
   const auto readout = static_cast<std::uint32_t>(peer.tag);
@@ -119,6 +134,7 @@ void DcmNode::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes
 
 void DcmNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader&) {
   readouts_[peer.tag].told_bytes = 0;
+  readouts_[peer.tag].in_frame = false;
   assembler_->abandon(std::exchange(readouts_[peer.tag].reception, {}));
 }
 

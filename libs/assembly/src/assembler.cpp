@@ -33,7 +33,11 @@ Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources,
     index_.emplace(sources_[i].id, i);
     blank_table_[i].source = sources_[i].id.value;
     blank_table_[i].status = raw(FragmentStatus::not_requested);
-    if (places_.size() <= sources_[i].readout) places_.resize(sources_[i].readout + 1);
+    if (places_.size() <= sources_[i].readout) {
+      places_.resize(sources_[i].readout + 1);
+      sources_of_.resize(sources_[i].readout + 1);
+    }
+    ++sources_of_[sources_[i].readout];
   }
 }
 
@@ -58,20 +62,23 @@ Slice* Assembler::find(SliceId slice, Attempt attempt) {
 }
 
 // A readout answers in the order in which it was asked, which is that of opening: its next fragment is of the
-// same slice or of the one behind. What that one takes from memory is asked for ahead: with thousands of
-// slices in flight nothing of it is in the cache.
-Slice* Assembler::find_next(std::uint32_t readout, SliceId id, Attempt attempt) {
+// same slice or of the one behind. What that one takes from memory for this readout is asked for ahead: with
+// thousands of slices in flight nothing of it is in the cache.
+Slice* Assembler::find_next(SourceIndex source, SliceId id, Attempt attempt) {
   const auto wanted = [&](const Slice* slice) {
     return slice != nullptr && slice->id() == id && slice->attempt() == attempt;
   };
+  const std::uint32_t readout = sources_[source].readout;
   Slice*& place = places_[readout];
   if (wanted(place)) return place;
   Slice* slice = place != nullptr && wanted(place->newer) ? place->newer : find(id, attempt);
   if (slice == nullptr) return nullptr;
   place = slice;
   if (const Slice* next = slice->newer; next != nullptr) {
-    prefetch(next->progress.data(), next->progress.size() * sizeof(FragmentProgress));
-    prefetch(next->table.data(), next->table.size() * sizeof(weir_filter_fragment));
+    // A readout's sources follow each other, mostly.
+    const std::size_t count = std::min<std::size_t>(sources_of_[readout], next->table.size() - source);
+    prefetch(&next->progress[source], count * sizeof(FragmentProgress));
+    prefetch(&next->table[source], count * sizeof(weir_filter_fragment));
     if (next->newer != nullptr) prefetch(next->newer, sizeof(Slice));
   }
   return slice;
@@ -113,6 +120,7 @@ Expected<Slice*, OpenError> Assembler::open(Assignment assignment, TimeNs now_ns
   slice.state = {};
   slice.tag = 0;
   slice.gathering = nullptr;
+  slice.starting = false;
   slice.table = blank_table_;
   slice.progress.assign(sources_.size(), FragmentProgress{});
   if (settings_.order == ReleaseOrder::by_id) unreleased_.insert(slice.id());
@@ -129,6 +137,11 @@ std::uint32_t Assembler::want(Slice& slice, std::span<const SourceIndex> sources
     progress.state = State::requested;
     ++fresh;
   }
+  return wanted(slice, fresh);
+}
+
+std::uint32_t Assembler::wanted(Slice& slice, std::uint32_t fresh) {
+  if (slice.outstanding == 0 && fresh > 0) ++collecting_;
   slice.outstanding += fresh;
   counters_.requested += fresh;
   if (slice.outstanding == 0) completed(slice);  // nothing to wait for
@@ -143,10 +156,7 @@ std::uint32_t Assembler::want_all(Slice& slice) {
     progress.state = State::requested;
     ++fresh;
   }
-  slice.outstanding += fresh;
-  counters_.requested += fresh;
-  if (slice.outstanding == 0) completed(slice);
-  return fresh;
+  return wanted(slice, fresh);
 }
 
 void Assembler::requested(Slice& slice, TimeNs now_ns) {
@@ -169,7 +179,7 @@ Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readou
     ++counters_.unknown;
     return {};
   }
-  Slice* slice = find_next(readout, header.slice, header.attempt);
+  Slice* slice = find_next(*source, header.slice, header.attempt);
   if (slice == nullptr || slice->phase == Phase::released) {
     ++counters_.late;
     return {};
@@ -189,7 +199,7 @@ Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readou
   }
   const bool given_up = slice->table[*source].status == raw(FragmentStatus::missing);
   if (planted(Planted::accept_late) && given_up && header.status != FragmentStatus::missing) {
-    ++slice->outstanding;
+    if (slice->outstanding++ == 0) ++collecting_;
     return place(*slice, *source, header);
   }
   ++(given_up ? counters_.late : counters_.duplicate);
@@ -309,7 +319,9 @@ void Assembler::fragment_done(Slice& slice, SourceIndex source, TimeNs now_ns) {
   slice.progress[source].state = State::done;
   slice.last_fragment_ns = now_ns;
   --slice.outstanding;
-  if (slice.outstanding == 0) completed(slice);
+  if (slice.outstanding > 0) return;
+  --collecting_;
+  completed(slice);
 }
 
 void Assembler::part(const Reception& reception, ConstBytes bytes) {
@@ -356,6 +368,17 @@ void Assembler::readout_lost(Slice& slice, std::uint32_t readout, MissingReason 
   }
 }
 
+void Assembler::readouts_lost(Slice& slice, const std::vector<bool>& lost, MissingReason reason,
+                              TimeNs now_ns) {
+  if (slice.phase != Phase::collecting) return;
+  for (SourceIndex i = 0; i < sources_.size() && slice.outstanding > 0; ++i) {
+    const State state = slice.progress[i].state;
+    if (!lost[sources_[i].readout] || (state != State::requested && state != State::receiving)) continue;
+    mark_missing(slice, i, reason);
+    fragment_done(slice, i, now_ns);
+  }
+}
+
 void Assembler::expire(TimeNs now_ns) {
   if (now_ns < earliest_deadline_ns_) return;
   earliest_deadline_ns_ = kNever;
@@ -390,21 +413,26 @@ void Assembler::take_completed(std::vector<Slice*>& out) {
         continue;
       }
       if (first_step) unreleased_.erase(unreleased_.begin());
-      slice->phase = Phase::filtering;
-      out.push_back(slice);
+      hand_out(*slice, out);
     }
     completed_ = std::move(held_back);
     return;
   }
   for (Slice* slice : completed_) {
-    slice->phase = Phase::filtering;
-    out.push_back(slice);
+    hand_out(*slice, out);
   }
   completed_.clear();
 }
 
+void Assembler::hand_out(Slice& slice, std::vector<Slice*>& out) {
+  slice.phase = Phase::filtering;
+  ++leaving_;
+  out.push_back(&slice);
+}
+
 void Assembler::next_step(Slice& slice) {
   WEIR_ASSERT(slice.phase == Phase::filtering);
+  --leaving_;
   ++slice.step;
   slice.phase = Phase::collecting;
   slice.deadline_ns = 0;
@@ -420,7 +448,9 @@ void Assembler::release(Slice& slice) {
         mark_missing(slice, i, MissingReason::dropped);
     }
     slice.outstanding = 0;
+    --collecting_;
   }
+  if (slice.phase > Phase::waiting) --leaving_;
   if (slice.phase == Phase::waiting) std::erase(completed_, &slice);
   std::erase(expired_, &slice);
   for (RangeWanted& wanted : ranges_wanted_) {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "plain_choice.hpp"
 #include <weir/base/hash.hpp>
 #include <weir/base/time.hpp>
-#include <weir/shaping/readout_choice.hpp>
 #include <weir/shaping/shaper.hpp>
 
 #include <algorithm>

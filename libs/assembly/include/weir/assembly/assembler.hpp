@@ -101,6 +101,8 @@ class Assembler {
   // Gives up what is outstanding: of one readout, of slices past their deadline, of one slice.
   void readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns);
   void readout_lost(Slice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns);
+  // Of one slice, of all the readouts that are marked in `lost`.
+  void readouts_lost(Slice& slice, const std::vector<bool>& lost, MissingReason reason, TimeNs now_ns);
   void expire(TimeNs now_ns);
   void give_up(Slice& slice, MissingReason reason, TimeNs now_ns);
   // Ids of (slice, attempt) whose remaining fragments nobody waits for any more, since the last call.
@@ -117,6 +119,9 @@ class Assembler {
 
   [[nodiscard]] Slice* find(SliceId slice, Attempt attempt);
   [[nodiscard]] std::size_t open_count() const { return slices_.size(); }
+  // Slices with fragments outstanding; slices that are further, and give their memory back in the end.
+  [[nodiscard]] std::size_t collecting() const { return collecting_; }
+  [[nodiscard]] std::size_t leaving() const { return leaving_; }
   // No slice is open, and none is left that a fragment is still being received into.
   [[nodiscard]] bool is_empty() const { return slices_.empty() && draining_.empty(); }
   [[nodiscard]] bool is_open(SliceId slice) const { return slices_.contains(slice); }  // whatever attempt
@@ -137,7 +142,9 @@ class Assembler {
   Reception place(Slice& slice, SourceIndex source, const wire::FrameHeader& header);
   Reception refuse(Slice& slice, SourceIndex source, MissingReason reason);
   void complete_fragment(Slice& slice, SourceIndex source, const wire::FrameHeader& header, TimeNs now_ns);
-  [[nodiscard]] Slice* find_next(std::uint32_t readout, SliceId id, Attempt attempt);
+  [[nodiscard]] Slice* find_next(SourceIndex source, SliceId id, Attempt attempt);
+  std::uint32_t wanted(Slice& slice, std::uint32_t fresh);
+  void hand_out(Slice& slice, std::vector<Slice*>& out);
   void link(Slice& slice);
   void unlink(Slice& slice);
   void mark_missing(Slice& slice, SourceIndex source, MissingReason reason);
@@ -158,10 +165,13 @@ class Assembler {
   std::set<SliceId> unreleased_;                  // ReleaseOrder::by_id: not yet handed out
   Slice* newest_ = nullptr;
   std::vector<Slice*> places_;  // by readout: the slice that its last fragment was of, or the next one
+  std::vector<std::uint32_t> sources_of_;  // by readout: how many
   std::vector<Slice*> completed_;
   std::vector<Slice*> expired_;
   std::vector<RangeWanted> ranges_wanted_;
   FragmentCounters counters_;
+  std::size_t collecting_ = 0;
+  std::size_t leaving_ = 0;
   std::size_t slice_bytes_expected_ = 0;
   bool knows_sizes_ = false;
   TimeNs earliest_deadline_ns_ = kNever;  // of the slices that collect, or before it

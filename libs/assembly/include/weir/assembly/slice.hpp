@@ -88,6 +88,7 @@ struct Slice {
   weir_filter_state state{};  // the filter's, between steps
   std::uint64_t tag = 0;      // the node's own mark
   void* gathering = nullptr;  // likewise, of whoever asks for the fragments
+  bool starting = false;      // likewise: they are to be asked for
   Slice* older = nullptr;     // in the order of opening; the assembler's
   Slice* newer = nullptr;
 

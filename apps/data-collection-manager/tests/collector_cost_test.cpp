@@ -1,0 +1,54 @@
+// What collecting costs by fragment, in farms of any size.
+#include "collector_farm.hpp"
+#include "weir_catch.hpp"
+
+namespace weir::dcm {
+namespace {
+
+struct Case {
+  const char* shaper;
+  std::uint64_t window;  // fragments; 0: one for each readout
+  std::size_t answers;   // in a pass
+};
+
+double steps_per_fragment(const Case& what, std::uint32_t readouts, std::size_t in_flight) {
+  const std::uint64_t window = what.window > 0 ? what.window : readouts;
+  CollectorFarm farm(what.shaper, shaping::ReadoutOrder::least_loaded, readouts, window, in_flight);
+  std::size_t slices = 0;
+  const auto collect = [&](std::size_t most) {
+    slices = 0;
+    for (int pass = 0; pass < 2'000'000 && slices < most; ++pass) slices += farm.pass(what.answers);
+    REQUIRE(slices >= most);
+  };
+  collect(4 * in_flight);
+  const std::uint64_t before = farm.collector().steps();
+  collect(4 * in_flight);
+  return static_cast<double>(farm.collector().steps() - before) / static_cast<double>(slices * readouts);
+}
+
+constexpr Case kCases[] = {
+    {"none", 1, 16}, {"byte-credits", 24, 4}, {"byte-credits", 0, 1}, {"fragment-credits", 8, 2}};
+
+}  // namespace
+
+TEST_CASE("a fragment costs the collector the same however many readouts there are, but for a logarithm") {
+  for (const Case& what : kCases) {
+    const double few = steps_per_fragment(what, 4, 8);
+    for (const std::uint32_t readouts : {16U, 64U, 256U}) {
+      const double many = steps_per_fragment(what, readouts, 8);
+      CAPTURE(what.shaper, what.window, readouts);
+      // The heap is three times as deep at most.
+      CHECK(many <= 3 * few);
+    }
+  }
+}
+
+TEST_CASE("a fragment costs the collector the same however many slices are in flight") {
+  for (const Case& what : kCases) {
+    const double few = steps_per_fragment(what, 16, 8);
+    CAPTURE(what.shaper, what.window);
+    CHECK(steps_per_fragment(what, 16, 256) <= 1.5 * few);
+  }
+}
+
+}  // namespace weir::dcm

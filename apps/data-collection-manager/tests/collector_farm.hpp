@@ -1,0 +1,144 @@
+#pragma once
+
+#include "../src/collector.hpp"
+#include <weir/base/assert.hpp>
+#include <weir/base/hash.hpp>
+#include <weir/wire/frame.hpp>
+
+#include <deque>
+#include <string>
+#include <utility>
+
+// A collector and its assembler among readouts that answer a few requests at a time, in any order of
+// readouts.
+namespace weir::dcm {
+
+class CollectorFarm {
+ public:
+  struct Asked {
+    std::uint32_t readout = 0;
+    wire::RequestEntry entry;
+  };
+
+  CollectorFarm(const std::string& shaper, shaping::ReadoutOrder order, std::uint32_t readouts,
+                std::uint64_t window_fragments, std::size_t in_flight)
+      : memory_(64U << 20),
+        pool_(memory_),
+        assembler_(without_checksums(), sources(readouts), pool_),
+        in_flight_(in_flight),
+        waiting_(readouts) {
+    shaping::ShaperSettings shaping;
+    shaping.readouts = readouts;
+    shaping.window_fragments = static_cast<std::uint32_t>(window_fragments);
+    shaping.window_bytes = window_fragments * (kBytes + wire::kHeaderBytes);
+    CollectorSettings settings;
+    settings.readouts = readouts;
+    settings.order = order;
+    settings.first_readout = readouts / 3;
+    settings.memory_bytes = pool_.bytes_total();
+    auto made = shaping::make_shaper(shaper, shaping);
+    WEIR_ASSERT(made.has_value());
+    collector_.emplace(settings, assembler_, pool_, std::move(*made));
+    for (std::uint32_t readout = 0; readout < readouts; ++readout) collector_->readout_up(readout, kStart);
+    collector_->begin(kStart);
+  }
+
+  // One pass: slices are opened and asked for, `answers` requests answered, whole slices released. Returns
+  // how many.
+  std::size_t pass(std::size_t answers) {
+    now_ns_ += kMillisecond / 10;
+    while (assembler_.open_count() < in_flight_) open();
+    for (std::size_t n = 0; n < answers && unanswered_ > 0; ++n) answer_somebody();
+    collector_->pass(now_ns_);
+    std::vector<assembly::Slice*> whole;
+    assembler_.take_completed(whole);
+    for (assembly::Slice* slice : whole) {
+      collector_->forget(*slice);
+      assembler_.release(*slice);
+    }
+    take_requests();
+    return whole.size();
+  }
+  [[nodiscard]] Collector& collector() { return *collector_; }
+  [[nodiscard]] assembly::Assembler& assembler() { return assembler_; }
+  [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
+
+ private:
+  static constexpr TimeNs kStart = kSecond;
+  static constexpr std::uint32_t kBytes = 64;
+
+  static assembly::AssemblySettings without_checksums() {
+    assembly::AssemblySettings settings;
+    settings.checksums = false;
+    return settings;
+  }
+  static std::vector<assembly::SourceInfo> sources(std::uint32_t readouts) {
+    std::vector<assembly::SourceInfo> made;
+    for (std::uint32_t readout = 0; readout < readouts; ++readout)
+      made.push_back({SourceId(readout + 1), readout});
+    return made;
+  }
+  void open() {
+    assembly::Assignment assignment;
+    assignment.slice = SliceId(next_slice_++);
+    const auto slice = assembler_.open(std::move(assignment), now_ns_);
+    WEIR_ASSERT(slice.has_value());
+    collector_->collect(**slice, collector_->everything());
+  }
+  void take_requests() {
+    for (const std::uint32_t readout : collector_->to_send()) {
+      frames_.clear();
+      collector_->take_frames(readout, frames_);
+      ConstBytes rest(frames_);
+      while (!rest.empty()) {
+        const auto header = wire::decode_header(rest.first<wire::kHeaderBytes>(), UINT32_MAX);
+        WEIR_ASSERT(header.has_value() && header->type == wire::FrameType::request);
+        const auto view = wire::RequestView::parse(rest.subspan(wire::kHeaderBytes, header->length));
+        WEIR_ASSERT(view.has_value());
+        for (std::size_t i = 0; i < view->entry_count(); ++i) waiting_[readout].push_back(view->entry(i));
+        if (waiting_[readout].size() == view->entry_count()) with_requests_.push_back(readout);
+        unanswered_ += view->entry_count();
+        rest = rest.subspan(wire::kHeaderBytes + header->length);
+      }
+    }
+    collector_->to_send().clear();
+  }
+  void answer_somebody() {
+    dice_ = mix64(dice_);
+    const std::size_t at = dice_ % with_requests_.size();
+    const std::uint32_t readout = with_requests_[at];
+    const wire::RequestEntry entry = waiting_[readout].front();
+    waiting_[readout].pop_front();
+    --unanswered_;
+    if (waiting_[readout].empty()) {
+      with_requests_[at] = with_requests_.back();
+      with_requests_.pop_back();
+    }
+    wire::FrameHeader header;
+    header.type = wire::FrameType::fragment;
+    header.slice = entry.slice;
+    header.attempt = entry.attempt;
+    header.source = SourceId(readout + 1);
+    header.status = FragmentStatus::ok;
+    header.length = header.total = kBytes;
+    const assembly::Reception reception = assembler_.begin(header, readout);
+    collector_->arrived(readout, reception.slice, kBytes + wire::kHeaderBytes, now_ns_);
+    collector_->answered(readout, reception, header, now_ns_);
+    (void)assembler_.finish(reception, header, now_ns_);
+  }
+
+  std::vector<std::byte> memory_;
+  BufferPool pool_;
+  assembly::Assembler assembler_;
+  std::size_t in_flight_;
+  std::optional<Collector> collector_;
+  TimeNs now_ns_ = kStart;
+  std::uint64_t next_slice_ = 1;
+  std::vector<std::deque<wire::RequestEntry>> waiting_;  // by readout
+  std::vector<std::uint32_t> with_requests_;
+  std::size_t unanswered_ = 0;
+  std::vector<std::byte> frames_;
+  std::uint64_t dice_ = 1;
+};
+
+}  // namespace weir::dcm
