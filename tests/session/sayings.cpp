@@ -3,6 +3,9 @@
 #include <weir/base/crc32c.hpp>
 #include <weir/wire/batch.hpp>
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <algorithm>
 
 namespace weir::session_test {
@@ -154,6 +157,17 @@ void fill(Dice& dice, const Surroundings& around, v1::TriggerOffer& out) {
   }
 }
 
+void fill(Dice& dice, const Surroundings&, v1::Command& out) {
+  constexpr const char* kNodes[] = {"dcm-0", "dcm-1", "readout-0", "readout-1", "writer-0", "writer-1", "x"};
+  const bool ends = dice.one_in(20);
+  const auto kind = ends ? dice.below(4) : v1::Command::PAUSE + dice.below(4);
+  out.set_kind(static_cast<v1::Command::Kind>(dice.one_in(20) ? small(dice, 12) : kind));
+  out.set_slices(dice.one_in(4) ? odd(dice) : 0);
+  out.set_duration_s(dice.one_in(4) ? static_cast<double>(odd(dice)) - 5 : 0);
+  out.set_reason(text(dice));
+  for (std::uint64_t n = dice.below(3); n > 0; --n) out.add_nodes(kNodes[dice.below(std::size(kNodes))]);
+}
+
 void append_request(Dice& dice, const Surroundings& around, std::vector<std::byte>& out) {
   wire::RequestWriter writer;
   std::vector<SourceId> sources;
@@ -200,7 +214,14 @@ void append_fragment(Dice& dice, const Surroundings& around, wire::FrameType typ
 
 void append_message(wire::FrameType type, const google::protobuf::MessageLite& message,
                     std::vector<std::byte>& out) {
-  const std::string payload = message.SerializeAsString();
+  // The same bytes everywhere: the order of a map's entries is else the library's.
+  std::string payload;
+  {
+    google::protobuf::io::StringOutputStream stream(&payload);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    (void)message.SerializeToCodedStream(&coded);
+  }
   wire::append_frame(type, std::as_bytes(std::span(payload)), out);
 }
 
@@ -247,6 +268,9 @@ v1::Control control(Dice& dice, const Surroundings& around, Saying saying) {
       break;
     case Saying::trigger:
       fill(dice, around, *message.mutable_trigger());
+      break;
+    case Saying::command:
+      fill(dice, around, *message.mutable_command());
       break;
     case Saying::port_share:
       message.mutable_port_share()->set_members(small(dice, 4));

@@ -36,10 +36,10 @@ enum class Saying : std::uint8_t {
   data,
   hello,
   frame_of_anything,
-  garbage
+  garbage,
+  command  // only where it fits: anybody who says it with a hello of control is obeyed
 };
-constexpr std::size_t kControlSayings = 15;
-constexpr std::size_t kSayings = 23;
+constexpr std::size_t kSayings = 23;  // that anybody may say
 
 // What is known of the farm that is talked to.
 struct Surroundings {

@@ -87,7 +87,7 @@ Slice* Assembler::find_next(SourceIndex source, SliceId id, Attempt attempt) {
 void Assembler::link(Slice& slice) {
   slice.older = newest_;
   slice.newer = nullptr;
-  if (newest_ != nullptr) newest_->newer = &slice;
+  (newest_ != nullptr ? newest_->newer : oldest_) = &slice;
   newest_ = &slice;
 }
 
@@ -98,6 +98,7 @@ void Assembler::unlink(Slice& slice) {
   if (slice.newer != nullptr) slice.newer->older = slice.older;
   if (slice.older != nullptr) slice.older->newer = slice.newer;
   if (newest_ == &slice) newest_ = slice.older;
+  if (oldest_ == &slice) oldest_ = slice.newer;
 }
 
 Expected<Slice*, OpenError> Assembler::open(Assignment assignment, TimeNs now_ns) {
@@ -355,7 +356,7 @@ void Assembler::give_up(Slice& slice, MissingReason reason, TimeNs now_ns) {
 }
 
 void Assembler::readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
-  for (auto& [id, slice] : slices_) readout_lost(*slice, readout, reason, now_ns);
+  for_each_open([&](Slice& slice) { readout_lost(slice, readout, reason, now_ns); });
 }
 
 void Assembler::readout_lost(Slice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
@@ -382,15 +383,15 @@ void Assembler::readouts_lost(Slice& slice, const std::vector<bool>& lost, Missi
 void Assembler::expire(TimeNs now_ns) {
   if (now_ns < earliest_deadline_ns_) return;
   earliest_deadline_ns_ = kNever;
-  for (auto& [id, slice] : slices_) {
-    if (slice->phase != Phase::collecting || slice->deadline_ns == 0) continue;
-    if (now_ns < slice->deadline_ns) {
-      earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice->deadline_ns);
-      continue;
+  for_each_open([&](Slice& slice) {
+    if (slice.phase != Phase::collecting || slice.deadline_ns == 0) return;
+    if (now_ns < slice.deadline_ns) {
+      earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
+      return;
     }
-    expired_.push_back(slice.get());
-    give_up(*slice, MissingReason::deadline, now_ns);
-  }
+    expired_.push_back(&slice);
+    give_up(slice, MissingReason::deadline, now_ns);
+  });
 }
 
 std::vector<Slice*> Assembler::take_expired() { return std::exchange(expired_, {}); }

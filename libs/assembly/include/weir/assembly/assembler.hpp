@@ -133,9 +133,10 @@ class Assembler {
   [[nodiscard]] std::size_t slice_bytes_expected() const { return slice_bytes_expected_; }
   // Some slice was as complete as it gets: slice_bytes_expected() means something.
   [[nodiscard]] bool knows_sizes() const { return knows_sizes_; }
+  // In the order of opening: what a farm does shall not depend on how a table of hashes is made.
   template <class Visit>
   void for_each_open(Visit visit) {
-    for (auto& entry : slices_) visit(*entry.second);
+    for (Slice* slice = oldest_; slice != nullptr; slice = slice->newer) visit(*slice);
   }
 
  private:
@@ -163,6 +164,7 @@ class Assembler {
   std::vector<std::unique_ptr<Slice>> spare_;
   std::vector<std::unique_ptr<Slice>> draining_;  // released while a fragment was being received
   std::set<SliceId> unreleased_;                  // ReleaseOrder::by_id: not yet handed out
+  Slice* oldest_ = nullptr;
   Slice* newest_ = nullptr;
   std::vector<Slice*> places_;  // by readout: the slice that its last fragment was of, or the next one
   std::vector<std::uint32_t> sources_of_;  // by readout: how many
