@@ -10,7 +10,6 @@
 #include <exception>
 #include <string>
 #include <sys/prctl.h>
-#include <utility>
 
 namespace {
 
@@ -21,20 +20,18 @@ std::atomic<int> signalled = 0;
 void on_signal(int signal) { signalled = signal; }
 
 int run(weir::run_control::RunControlSettings settings) {
+  // For whoever started the farm's processes: those that end from now on were told to.
+  settings.going_off = [] {
+    std::printf("off\n");
+    std::fflush(stdout);
+  };
   weir::run_control::RunControl control(std::move(settings));
   // For whoever started this process and has to know the ports.
   std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
               control.hub().subscribe_port());
   std::printf("page %s\n", control.page().empty() ? "none" : control.page().c_str());
   std::fflush(stdout);
-  bool told_off = false;
-  while (signalled == 0 && !control.finished()) {
-    control.turn(kTurn);
-    if (!control.is_off() || std::exchange(told_off, true)) continue;
-    // Likewise: who ends from now on was told to.
-    std::printf("off\n");
-    std::fflush(stdout);
-  }
+  while (signalled == 0 && !control.finished()) control.turn(kTurn);
   // Who said `off` hears that it is done.
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
   // The farm does not need it: a run that is on goes on.

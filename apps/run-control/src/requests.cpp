@@ -99,6 +99,7 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
     if (command == control::Command::start && !settings.one_run) node::give_up_claim(out, run, claim);
     return done.error();
   }
+  if (command == control::Command::off && settings.going_off) settings.going_off();
   if (command == control::Command::start) {
     run_begin_utc = utc_now();
     run_sets = for_run;

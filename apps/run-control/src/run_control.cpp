@@ -354,7 +354,6 @@ v1::Reply RunControl::request(const v1::Request& request) {
   return core_->request(request, security::BusRole::operator_);
 }
 v1::FarmView RunControl::view() { return core_->view(); }
-bool RunControl::is_off() const { return core_->machine->is_off(); }
 bool RunControl::finished() const { return core_->machine->all_gone(); }
 const bus::Hub& RunControl::hub() const { return *core_->hub; }
 std::string RunControl::page() const {

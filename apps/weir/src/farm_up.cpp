@@ -165,6 +165,7 @@ std::string FarmUp::start_nodes() {
 }
 
 void FarmUp::ended(Kept& kept, const ProcessEnd& end, TimeNs now_ns) {
+  listen_to_control();  // it says that it ends the others before it does
   // Run control that dies while it ends the others is to come back for that.
   if (is_to_end() && (end.well() || signals_ > 0 || !kept.is_control)) {
     kept.over = true;
@@ -197,17 +198,11 @@ void FarmUp::listen_to_control() {
 }
 
 void FarmUp::turn(TimeNs now_ns) {
-  listen_to_control();
   for (Kept& kept : kept_) {
     if (kept.child.running()) {
       if (const auto end = kept.child.poll()) ended(kept, *end, now_ns);
     }
     if (kept.start_at && now_ns >= *kept.start_at && signals_ == 0) {
-      if (off_ && !kept.is_control) {  // that was why it ended
-        kept.start_at.reset();
-        kept.over = true;
-        continue;
-      }
       if (const std::string error = start(kept); !error.empty()) say(error);
     }
     if (signals_ > 0 && !kept.child.running()) kept.over = true;

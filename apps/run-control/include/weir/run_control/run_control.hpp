@@ -7,6 +7,7 @@
 #include <weir/config/plan.hpp>
 #include <weir/v1/bus.pb.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct RunControlSettings {
   // nothing is remembered or written down, but for the token of a page that is asked for here.
   bool one_run = false;
   bool isolated = false;  // the network that it listens in needs no keys: it is reached from nowhere else
+  // Called when `off` was asked for, before any process is told to end; may be none.
+  std::function<void()> going_off = {};
 };
 
 // Run control of one farm: the bus' hub, the farm's mind, what it remembers, the records of its runs. One
@@ -38,8 +41,6 @@ class RunControl {
   // An operator's wish; the answer says whether it is taken, not what comes of it: see view().
   [[nodiscard]] v1::Reply request(const v1::Request& request);
   [[nodiscard]] v1::FarmView view();
-  // `off` was asked for: the farm's processes are told to end.
-  [[nodiscard]] bool is_off() const;
   // After `off`: everyone is gone.
   [[nodiscard]] bool finished() const;
   [[nodiscard]] const bus::Hub& hub() const;

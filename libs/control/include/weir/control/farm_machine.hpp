@@ -134,8 +134,7 @@ class FarmMachine {
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
-  [[nodiscard]] bool is_off() const { return off_; }  // `off` was asked for
-  [[nodiscard]] bool all_gone() const;                // after it
+  [[nodiscard]] bool all_gone() const;  // after `off`
 
   [[nodiscard]] Remembered remembered() const;
   // Before anything else: goes on from what an earlier process knew. Members say where they are.

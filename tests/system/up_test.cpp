@@ -1,0 +1,74 @@
+// `weir up`: keeps a farm's processes from run to run.
+#include "farm_run.hpp"
+#include "weir_catch.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+
+// A farm that `weir up` keeps in this folder.
+class KeptFarm {
+ public:
+  explicit KeptFarm(const TemporaryFolder& folder) : folder_(folder) {
+    std::vector<std::string> line{std::string(WEIR_BIN_DIR) + "/weir", "up",
+                                  config_file("event-building.yaml")};
+    const std::vector<std::string> more =
+        sets({"run.out=" + (folder / "out"), "trigger.mode=rate", "trigger.rate_hz=500", "readout.count=2"});
+    line.insert(line.end(), more.begin(), more.end());
+    process_ = std::make_unique<Process>(line, folder / "up.out", folder / "up.err");
+    const std::string mark = "--connect ";
+    if (!wait_until([&] { return out().find(" status\n") != std::string::npos; }, Seconds(30)))
+      throw std::runtime_error("weir up does not say where run control is: " + out() + process_->err());
+    const std::size_t from = out().find(mark) + mark.size();
+    at_ = out().substr(from, out().find(' ', from) - from);
+  }
+
+  [[nodiscard]] std::string out() const { return process_->out(); }
+  [[nodiscard]] Process& process() { return *process_; }
+  void must(const std::vector<std::string>& words) const {
+    std::vector<std::string> line{"ctl", "--connect", at_};
+    line.insert(line.end(), words.begin(), words.end());
+    const CommandEnd end = run_command(folder_, "weir", line);
+    INFO(out() << end.out << end.err);
+    REQUIRE(end.status == 0);
+  }
+  [[nodiscard]] pid_t pid_of(const std::string& node) const {
+    for (const RunningProcess& process : processes_naming(folder_.path().string())) {
+      const auto name = std::find(process.arguments.begin(), process.arguments.end(), "--name");
+      if (name != process.arguments.end() && name + 1 != process.arguments.end() && *(name + 1) == node)
+        return process.pid;
+    }
+    return 0;
+  }
+
+ private:
+  const TemporaryFolder& folder_;
+  std::unique_ptr<Process> process_;
+  std::string at_;
+};
+
+}  // namespace
+
+TEST_CASE("weir up starts again who ends without having been told to, and ends when the farm is off") {
+  const TemporaryFolder folder;
+  KeptFarm farm(folder);
+  for (const char* command : {"init", "configure", "start"}) farm.must({command});
+  const pid_t before = farm.pid_of("dcm-0");
+  REQUIRE(before != 0);
+  REQUIRE(::kill(before, SIGTERM) == 0);
+
+  CHECK(wait_until([&] { return farm.pid_of("dcm-0") != before && farm.pid_of("dcm-0") != 0; }, Seconds(60)));
+  CHECK_THAT(farm.out(), Catch::ContainsSubstring("dcm-0 ended with status 143: starts again"));
+  farm.must({"stop"});
+  farm.must({"off"});
+  CHECK(farm.process().wait(Seconds(60)) == 0);
+  // Only the one: those that run control ended were told to.
+  const std::string out = farm.out();
+  INFO(out);
+  CHECK(out.find("starts again") == out.rfind("starts again"));
+  CHECK(processes_naming(folder.path().string()).empty());
+}
