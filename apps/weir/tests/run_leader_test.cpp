@@ -157,6 +157,27 @@ TEST_CASE("a farm that is reset, or in error, is in its run no more") {
   CHECK(broken.lost() == "the farm is in error: writer-0 is essential and did not come back");
 }
 
+TEST_CASE("whom an operator has taken out is known from what was asked after a process' end") {
+  RunLeader leader(RunNumber(1));
+  lead_into_run(leader, kNow);
+  leader.take(view_for(asked(leader, kNow + kSecond), "running"), kNow + kSecond);
+  const TimeNs ended = kNow + 1100 * kMillisecond;  // long before the next look
+  CHECK_FALSE(leader.next(ended).has_value());
+  CHECK(leader.looked_ns() < ended);
+  leader.look_again();
+  const v1::Request look = asked(leader, ended);
+  CHECK(leader.looked_ns() < ended);  // asked, and not answered
+  v1::Reply view = view_for(look, "running");
+  view.mutable_view()->mutable_nodes(0)->set_excluded(true);
+  leader.take(view, ended + kMillisecond);
+  CHECK(leader.looked_ns() == ended);
+  CHECK(leader.taken_out("dcm-0"));
+  CHECK_FALSE(leader.taken_out("dcm-1"));
+  const TimeNs later = ended + 2 * kSecond;
+  leader.take(view_for(asked(leader, later), "running"), later);  // it was added again
+  CHECK_FALSE(leader.taken_out("dcm-0"));
+}
+
 TEST_CASE("replies to other requests are passed over") {
   RunLeader leader(RunNumber(1));
   const v1::Request init = asked(leader, kNow);
