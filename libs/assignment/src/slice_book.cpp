@@ -22,6 +22,8 @@ SliceEntry* SliceBook::insert(SliceId slice, const TriggerInfo& info, ConstBytes
   if (find(slice) != nullptr) return nullptr;
   SliceEntry* entry = &ring_[slice.value & mask_];
   if (entry->live()) entry = &overflow_[slice];
+  lowest_ = live_ == 0 ? slice.value : std::min(lowest_, slice.value);
+  highest_ = live_ == 0 ? slice.value : std::max(highest_, slice.value);
   *entry = SliceEntry{};
   entry->slice = slice;
   entry->info = info;

@@ -1,6 +1,9 @@
 #include "weir_catch.hpp"
 #include <weir/assignment/slice_book.hpp>
 
+#include <random>
+#include <set>
+
 using namespace weir;
 using namespace weir::assignment;
 
@@ -47,4 +50,26 @@ TEST_CASE("a payload is kept until its slice is settled, and counted") {
   CHECK(book.payload(*book.find(SliceId(2))).empty());
   book.settle(*book.find(SliceId(1)), Outcome::stored);
   CHECK(book.payload_bytes() == 0);
+}
+
+TEST_CASE("exactly the unsettled slices are visited, whatever the order of their ids") {
+  const std::uint64_t spread = GENERATE(4U, 12U, 200U);
+  SliceBook book(8, 16);
+  std::set<std::uint64_t> unsettled;
+  std::mt19937_64 random(spread);
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const std::uint64_t id = i / 3 + random() % spread;
+    if (unsettled.size() < 40 && random() % 2 == 0) {
+      if (book.insert(SliceId(id), {}, {}) != nullptr) unsettled.insert(id);
+    } else if (!unsettled.empty()) {
+      const auto near = unsettled.lower_bound(id);
+      const auto one = near == unsettled.end() ? unsettled.begin() : near;
+      book.settle(*book.find(SliceId(*one)), Outcome::rejected);
+      unsettled.erase(one);
+    }
+    std::set<std::uint64_t> visited;
+    book.for_each_live([&](const SliceEntry& entry) { visited.insert(entry.slice.value); });
+    REQUIRE(visited == unsettled);
+    REQUIRE(book.live() == unsettled.size());
+  }
 }

@@ -5,7 +5,10 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace weir::assignment {
@@ -66,12 +69,28 @@ class SliceBook {
   [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }
 
   // Calls visit(SliceEntry&) for each unsettled slice, in no order worth relying on; visit neither inserts
-  // nor settles. Costs a pass over the whole ring.
+  // nor settles. Costs a pass over the ids from the lowest unsettled one to the highest, or over the whole
+  // ring where they are further apart.
   template <class Visit>
   void for_each_live(Visit visit) {
-    for (SliceEntry& entry : ring_) {
-      if (entry.live()) visit(entry);
+    if (live_ == 0) return;
+    std::optional<std::uint64_t> lowest;
+    if (highest_ - lowest_ >= ring_.size()) {
+      for (SliceEntry& entry : ring_) {
+        if (!entry.live()) continue;
+        lowest = std::min(entry.slice.value, lowest.value_or(UINT64_MAX));
+        visit(entry);
+      }
+    } else {
+      const std::uint64_t first = lowest_;
+      for (std::uint64_t i = 0; i <= highest_ - first; ++i) {
+        SliceEntry& entry = ring_[(first + i) & mask_];
+        if (!entry.live() || entry.slice.value != first + i) continue;
+        if (!lowest) lowest = first + i;
+        visit(entry);
+      }
     }
+    lowest_ = lowest.value_or(highest_);
     for (auto& [slice, entry] : overflow_) visit(entry);
   }
   // Likewise visit(const SliceEntry&) for each that is unsettled or remembered.
@@ -91,6 +110,8 @@ class SliceBook {
   boost::unordered_flat_map<SliceId, SliceEntry, std::hash<SliceId>> overflow_;  // unsettled only
   boost::unordered_flat_map<SliceId, std::vector<std::byte>, std::hash<SliceId>> payloads_;
   std::size_t live_ = 0;
+  std::uint64_t lowest_ = 0;  // no unsettled id of the ring is below, none above `highest_`
+  std::uint64_t highest_ = 0;
   std::size_t payload_bytes_ = 0;
 };
 
