@@ -13,6 +13,7 @@ namespace {
 
 // Rows of one message: bounds what a receiver has to take in one piece.
 constexpr int kRowsMax = 16384;
+constexpr std::size_t kPayloadBytesMax = 1U << 20;   // triggers' payloads in one message
 constexpr std::size_t kUnsentMax = 256U << 20;       // bytes that wait for one node
 constexpr std::size_t kWatcherUnsentMax = 4U << 20;  // ... for one who watches
 
@@ -135,7 +136,13 @@ void SupervisorNode::send_assignments(Member& member, assignment::DcmActions& ac
   }
   v1::Control message;
   v1::Assign& assign = *message.mutable_assign();
+  std::size_t payload_bytes = 0;
   for (const assignment::Assignment& one : actions.assign) {
+    if (payload_bytes >= kPayloadBytesMax) {
+      member.peer->send(message);
+      assign.Clear();
+      payload_bytes = 0;
+    }
     const auto row = static_cast<std::uint32_t>(assign.slice_size());
     assign.add_slice(one.slice.value);
     assign.add_time_ns(one.info.time);
@@ -148,6 +155,7 @@ void SupervisorNode::send_assignments(Member& member, assignment::DcmActions& ac
     v1::Assign::Payload& payload = *assign.add_payload();
     payload.set_index(row);
     payload.set_bytes(bytes.data(), bytes.size());
+    payload_bytes += bytes.size();
   }
   member.peer->send(message);
 }

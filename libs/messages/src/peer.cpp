@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace weir::messages {
 namespace {
@@ -143,10 +144,30 @@ void Peer::send_proof() {
 void Peer::send(const v1::Control& message) {
   WEIR_ASSERT(state_ == State::ready);
   const std::size_t size = message.ByteSizeLong();
+  if (size > wire::kControlFrameMax) return send_in_frames(message, size);
   Bytes space = stream_->reserve(wire::kHeaderBytes + size);
   message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(space.data() + wire::kHeaderBytes));
   wire::encode_header(wire::payload_header(wire::FrameType::control, space.subspan(wire::kHeaderBytes)),
                       space.first<wire::kHeaderBytes>());
+}
+
+void Peer::send_in_frames(const v1::Control& message, std::size_t size) {
+  // Nobody would take it. The connection ends in the next pass, not inside the sender's loop over its peers.
+  if (size > wire::kControlMessageMax) {
+    unsendable_ = true;
+    return;
+  }
+  const std::vector<std::byte> whole = serialized(message);
+  for (std::size_t offset = 0; offset < size; offset += wire::kControlFrameMax) {
+    const ConstBytes part =
+        ConstBytes(whole).subspan(offset, std::min<std::size_t>(size - offset, wire::kControlFrameMax));
+    wire::FrameHeader header = wire::payload_header(wire::FrameType::control, part);
+    header.offset = static_cast<std::uint32_t>(offset);
+    header.total = static_cast<std::uint32_t>(size);
+    const Bytes space = stream_->reserve(wire::kHeaderBytes);
+    wire::encode_header(header, space.first<wire::kHeaderBytes>());
+    stream_->append(part);
+  }
 }
 
 bool Peer::on_received(std::size_t bytes) {
@@ -180,6 +201,7 @@ void Peer::drop(std::string_view why) {
 }
 
 void Peer::tick(TimeNs now_ns) {
+  if (unsendable_) return drop("there is more to tell it than a control message may hold");
   const bool unknown = state_ == State::waiting || state_ == State::proving;
   if (!unknown || now_ns - since_ns_ < limits_.hello_timeout_ns) return;
   ++counters_.silent;
@@ -219,8 +241,25 @@ Expected<void, wire::WireError> Peer::on_frame(const wire::FrameHeader& header, 
     refused_by_peer_ = "refused by the peer: " + one_line(refusal.reason());
     return {};
   }
+  return on_control(header, payload);
+}
+
+// A message that came in one frame is parsed where it lies; of a longer one the parts are gathered, in order.
+Expected<void, wire::WireError> Peer::on_control(const wire::FrameHeader& header, ConstBytes payload) {
+  const auto bad = Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  std::vector<std::byte> whole;
+  if (header.total > 0 || !gathered_.empty()) {
+    const bool next = header.total > 0 && header.offset == gathered_.size() &&
+                      (header.offset == 0 || header.total == gathered_total_);
+    if (!next) return bad;
+    gathered_total_ = header.total;
+    gathered_.insert(gathered_.end(), payload.begin(), payload.end());
+    if (gathered_.size() < gathered_total_) return {};
+    whole = std::exchange(gathered_, {});
+    payload = whole;
+  }
   v1::Control message;
-  if (!parse(message, payload)) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  if (!parse(message, payload)) return bad;
   return handler_.on_control(*this, message);
 }
 

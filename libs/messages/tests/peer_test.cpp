@@ -47,6 +47,127 @@ TEST_CASE("control messages and placed frames pass both ways") {
   CHECK(farm.link.peer().unsent_bytes() == 0);
 }
 
+TEST_CASE("a list of any length arrives as it was sent, however small the limit for data") {
+  constexpr std::uint32_t kRows = 400'000;
+  v1::Control long_list;
+  const auto fill = [](auto& column) {
+    for (std::uint32_t row = 0; row < kRows; ++row) column.Add(1'000'000 + row);
+  };
+  SECTION("Announce") { fill(*long_list.mutable_announce()->mutable_slice()); }
+  SECTION("Assign, one payload of which is long") {
+    fill(*long_list.mutable_assign()->mutable_slice());
+    long_list.mutable_assign()->add_payload()->set_bytes(std::string(3'000'000, 'x'));
+  }
+  SECTION("Decide") {
+    fill(*long_list.mutable_decide()->mutable_slice());
+    for (std::uint32_t row = 0; row < kRows; ++row) {
+      v1::Decide::Failure& failure = *long_list.mutable_decide()->add_failures();
+      failure.set_index(row);
+      failure.set_reason("lost");
+    }
+  }
+  SECTION("Confirm") { fill(*long_list.mutable_confirm()->mutable_slice()); }
+  SECTION("ClearSlices") { fill(*long_list.mutable_clear()->mutable_slice()); }
+  SECTION("OpenSlices") { fill(*long_list.mutable_open_slices()->mutable_slice()); }
+  SECTION("Settled") {
+    fill(*long_list.mutable_settled()->mutable_slice());
+    for (std::uint32_t row = 0; row < kRows; ++row) long_list.mutable_settled()->add_copies()->set_slice(row);
+  }
+  SECTION("Directory") {
+    for (std::uint32_t row = 0; row < 100; ++row)
+      fill(*long_list.mutable_directory()->add_nodes()->mutable_sources());
+  }
+  SECTION("Destinations") { fill(*long_list.mutable_destinations()->add_epochs()->mutable_dcm()); }
+  SECTION("Absences") {
+    for (std::uint32_t row = 0; row < kRows; ++row)
+      long_list.mutable_absences()->add_ranges()->set_from_slice(row);
+  }
+  SECTION("Report") {
+    for (std::uint32_t row = 0; row < kRows; ++row)
+      long_list.mutable_report()->add_files()->set_path("run-000001-" + std::to_string(row));
+  }
+  SECTION("FarmStatus") {
+    for (std::uint32_t row = 0; row < kRows; ++row)
+      long_list.mutable_status()->add_nodes()->set_name(std::to_string(row));
+  }
+  SECTION("RunSummary") {
+    for (std::uint32_t row = 0; row < kRows; ++row)
+      long_list.mutable_summary()->add_nodes()->set_name(std::to_string(row));
+  }
+  SECTION("TriggerOffer and its answer") {
+    for (std::uint32_t row = 0; row < kRows; ++row)
+      long_list.mutable_trigger()->add_triggers()->set_time_ns(row);
+  }
+  const std::string sent = long_list.SerializeAsString();
+  REQUIRE(sent.size() > wire::kControlFrameMax);
+
+  PeerLimits limits;
+  limits.frame_bytes_max = 4096;
+  Farm farm(readout(), dcm(), limits);
+  farm.link_limits = limits;
+  std::vector<std::string> heard;
+  farm.at_door.at_control = [&heard](Peer&, const v1::Control& message) {
+    heard.push_back(message.SerializeAsString());
+  };
+  farm.pass();
+  REQUIRE(farm.link.ready());
+  farm.link.peer().send(some_message());
+  farm.link.peer().send(long_list);
+  farm.link.peer().send(some_message());
+  farm.pass();
+  REQUIRE(heard.size() == 3);
+  CHECK(heard[0] == some_message().SerializeAsString());
+  CHECK(heard[1] == sent);
+  CHECK(heard[2] == some_message().SerializeAsString());
+  CHECK(farm.link.ready());
+}
+
+TEST_CASE("parts of a control message that do not follow each other end the connection") {
+  Farm farm;
+  farm.pass();
+  const auto say = [&farm](std::uint32_t offset, std::uint32_t total) {
+    const std::vector<std::byte> payload(10);
+    wire::FrameHeader header = wire::payload_header(wire::FrameType::control, payload);
+    header.offset = offset;
+    header.total = total;
+    std::vector<std::byte> frame(wire::kHeaderBytes);
+    wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(frame.data(), wire::kHeaderBytes));
+    frame.insert(frame.end(), payload.begin(), payload.end());
+    farm.link.peer().stream().append(frame);
+  };
+  SECTION("the first one is missing") { say(10, 30); }
+  SECTION("one in the middle is missing") {
+    say(0, 40);
+    say(20, 40);
+  }
+  SECTION("the same one again") {
+    say(0, 40);
+    say(0, 40);
+  }
+  SECTION("another total") {
+    say(0, 40);
+    say(10, 41);
+  }
+  SECTION("another message before the end") {
+    say(0, 40);
+    farm.link.peer().send(some_message());
+  }
+  farm.network.run();
+  CHECK(farm.at_door.controls == 0);
+  CHECK(farm.door_counters.protocol_errors[wire::name(wire::WireError::bad_payload)] == 1);
+}
+
+TEST_CASE("who would have to be told more than a message may hold is dropped, not lied to") {
+  Farm farm;
+  farm.pass();
+  v1::Control message;
+  message.mutable_report()->set_state(std::string(wire::kControlMessageMax, 'x'));
+  farm.link.peer().send(message);
+  CHECK(farm.link.ready());
+  farm.link.tick(farm.network, farm.now);
+  CHECK(farm.at_link.last_words == "there is more to tell it than a control message may hold");
+}
+
 TEST_CASE("a message may follow the hello at once") {
   Farm farm;
   farm.at_door.at_ready = [](Peer& peer) { peer.send(some_message()); };
@@ -114,7 +235,7 @@ TEST_CASE("another protocol version is refused with both numbers and what to do"
   farm.network.run();
   CHECK(old->closed == 1);
   CHECK_THAT(old->heard,
-             ContainsSubstring("protocol version 2 of 'dcm-9' does not fit version 1 of 'readout-3'"));
+             ContainsSubstring("protocol version 3 of 'dcm-9' does not fit version 2 of 'readout-3'"));
   CHECK_THAT(farm.at_door.last_words, ContainsSubstring("install the same release on both"));
   CHECK(farm.door_counters.refused_hello == 1);
 }
@@ -199,7 +320,7 @@ TEST_CASE("garbage costs the one who sent it his connection, is counted, and nob
   }
   SECTION("a frame longer than a stranger may send") {
     wire::FrameHeader header;
-    header.type = wire::FrameType::control;
+    header.type = wire::FrameType::hello;
     header.length = 1U << 20;
     std::vector<std::byte> frame(wire::kHeaderBytes);
     wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(frame.data(), wire::kHeaderBytes));

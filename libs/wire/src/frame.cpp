@@ -35,8 +35,9 @@ std::size_t payload_limit(FrameType type) {
     case FrameType::cancel:
     case FrameType::stored:
       return kSliceEntriesPayloadMax;
-    case FrameType::fragment:
     case FrameType::control:
+      return kControlFrameMax;
+    case FrameType::fragment:
     case FrameType::data:
       break;
   }
@@ -57,6 +58,30 @@ Expected<void, WireError> check_fragment(const FrameHeader& h) {
   return {};
 }
 
+Expected<void, WireError> check_data(const FrameHeader& h) {
+  if (h.status != FragmentStatus::ok) return Unexpected<WireError>(WireError::not_zero);
+  const RecordPiece piece = record_piece(h);
+  if (piece.total == 0) {
+    if (piece.offset != 0) return Unexpected<WireError>(WireError::not_zero);
+    return {};
+  }
+  if (piece.total > kRecordBytesMax) return Unexpected<WireError>(WireError::too_long);
+  const bool inside = piece.offset < piece.total && h.length <= piece.total - piece.offset;
+  if (!inside || h.length == 0) return Unexpected<WireError>(WireError::bad_range);
+  return {};
+}
+
+Expected<void, WireError> check_control(const FrameHeader& h) {
+  if (h.total == 0) {
+    if (h.offset != 0) return Unexpected<WireError>(WireError::not_zero);
+    return {};
+  }
+  if (h.total > kControlMessageMax) return Unexpected<WireError>(WireError::too_long);
+  if (h.length == 0 || std::uint64_t{h.offset} + h.length > h.total)
+    return Unexpected<WireError>(WireError::bad_range);
+  return {};
+}
+
 }  // namespace
 
 std::string_view name(WireError error) {
@@ -68,7 +93,7 @@ std::string_view name(WireError error) {
     case WireError::too_long:
       return "frame longer than the limit";
     case WireError::bad_range:
-      return "range outside the fragment";
+      return "range outside the whole";
     case WireError::not_zero:
       return "a field that must be zero is not";
     case WireError::bad_checksum:
@@ -142,14 +167,17 @@ Expected<void, WireError> decode_header_into(std::span<const std::byte, kHeaderB
   header.offset = load_le<std::uint32_t>(at + kOffset);
   header.total = load_le<std::uint32_t>(at + kTotal);
   header.crc = load_le<std::uint32_t>(at + kCrc);
-  if (header.length > payload_max) return Unexpected<WireError>(WireError::too_long);
+  const bool bulk = header.type == FrameType::fragment || header.type == FrameType::data;
+  if (header.length > (bulk ? payload_max : payload_limit(header.type)))
+    return Unexpected<WireError>(WireError::too_long);
   if (header.type == FrameType::fragment) return check_fragment(header);
-  if (header.length > payload_limit(header.type)) return Unexpected<WireError>(WireError::too_long);
-  const bool data = header.type == FrameType::data;
-  if (header.status != FragmentStatus::ok || header.source.value != 0 || header.offset != 0 ||
-      header.total != 0 || (data ? header.crc != 0 : header.slice.value != 0 || header.attempt.value != 0)) {
+  if (header.type == FrameType::data) return check_data(header);
+  if (header.status != FragmentStatus::ok || header.source.value != 0 || header.slice.value != 0 ||
+      header.attempt.value != 0) {
     return Unexpected<WireError>(WireError::not_zero);
   }
+  if (header.type == FrameType::control) return check_control(header);
+  if (header.offset != 0 || header.total != 0) return Unexpected<WireError>(WireError::not_zero);
   return {};
 }
 
@@ -167,6 +195,25 @@ FrameHeader missing_fragment(SliceId slice, Attempt attempt, SourceId source, Mi
 MissingReason missing_reason(const FrameHeader& header) {
   return header.status == FragmentStatus::missing ? static_cast<MissingReason>(header.total)
                                                   : MissingReason::none;
+}
+
+// As one number of 64 bits each: total in the bytes of source and offset, offset in those of total and crc.
+FrameHeader data_header(SliceId slice, Attempt attempt, std::uint32_t length, const RecordPiece& piece) {
+  FrameHeader header;
+  header.type = FrameType::data;
+  header.attempt = attempt;
+  header.length = length;
+  header.slice = slice;
+  header.source = SourceId(static_cast<std::uint32_t>(piece.total));
+  header.offset = static_cast<std::uint32_t>(piece.total >> 32);
+  header.total = static_cast<std::uint32_t>(piece.offset);
+  header.crc = static_cast<std::uint32_t>(piece.offset >> 32);
+  return header;
+}
+
+RecordPiece record_piece(const FrameHeader& header) {
+  return {std::uint64_t{header.offset} << 32 | header.source.value,
+          std::uint64_t{header.crc} << 32 | header.total};
 }
 
 FrameHeader payload_header(FrameType type, ConstBytes payload) {

@@ -235,8 +235,8 @@ TEST_CASE("a payload beyond the limit is refused before the sink hears of it") {
 
 TEST_CASE("a limit that is raised between two frames of one receive holds from the second one on") {
   Stream stream;
-  stream.add(Kind::whole, 10);
-  stream.add(Kind::whole, 1000);
+  stream.add(Kind::place, 10);
+  stream.add(Kind::place, 1000);
   FrameParser parser(10);
   RecordingSink sink([&](const FrameHeader& header) {
     parser.set_payload_max(1000);

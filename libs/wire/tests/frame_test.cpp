@@ -110,16 +110,16 @@ TEST_CASE("a payload longer than the receiver's limit is refused, of exactly the
 }
 
 TEST_CASE("a payload longer than its type may have is refused whatever the receiver's limit") {
-  const auto limits = {std::pair{FrameType::hello, kHelloPayloadMax},
-                       {FrameType::refuse, kHelloPayloadMax},
-                       {FrameType::request, kRequestPayloadMax},
-                       {FrameType::cancel, kSliceEntriesPayloadMax},
-                       {FrameType::stored, kSliceEntriesPayloadMax}};
+  const auto limits = {
+      std::pair{FrameType::hello, kHelloPayloadMax}, {FrameType::refuse, kHelloPayloadMax},
+      {FrameType::request, kRequestPayloadMax},      {FrameType::cancel, kSliceEntriesPayloadMax},
+      {FrameType::stored, kSliceEntriesPayloadMax},  {FrameType::control, std::size_t{kControlFrameMax}}};
   for (const auto& [type, limit] : limits) {
     CAPTURE(name(type));
     FrameHeader header = empty_of(type);
     header.length = static_cast<std::uint32_t>(limit);
-    CHECK(through_the_wire(header, UINT32_MAX).has_value());
+    // A limit for data is none for these.
+    CHECK(through_the_wire(header, 1).has_value());
     ++header.length;
     const auto decoded = through_the_wire(header, UINT32_MAX);
     REQUIRE_FALSE(decoded.has_value());
@@ -183,6 +183,7 @@ TEST_CASE("a field that a type does not use must be zero") {
     FrameHeader header = good;
     header.status = FragmentStatus::missing;
     check_refused(header, WireError::not_zero);
+    if (good.type == FrameType::data) continue;
     header = good;
     header.source = SourceId(1);
     check_refused(header, WireError::not_zero);
@@ -191,19 +192,54 @@ TEST_CASE("a field that a type does not use must be zero") {
     check_refused(header, WireError::not_zero);
     header = good;
     header.total = 1;
-    check_refused(header, WireError::not_zero);
+    check_refused(header, good.type == FrameType::control ? WireError::bad_range : WireError::not_zero);
     header = good;
-    if (good.type == FrameType::data) {
-      header.crc = 1;
-      check_refused(header, WireError::not_zero);
-      continue;
-    }
     header.slice = SliceId(1);
     check_refused(header, WireError::not_zero);
     header = good;
     header.attempt = Attempt(1);
     check_refused(header, WireError::not_zero);
   }
+}
+
+TEST_CASE("a piece of a record says where it lies in 64 bits, and one that lies outside is refused") {
+  constexpr std::uint64_t kLong = (std::uint64_t{5} << 32) + 7;
+  const FrameHeader good = data_header(SliceId(9), Attempt(2), 1000, {kLong, kLong - 1000});
+  const auto decoded = through_the_wire(good);
+  REQUIRE(decoded.has_value());
+  CHECK(*decoded == good);
+  CHECK(record_piece(*decoded) == RecordPiece{kLong, kLong - 1000});
+  CHECK(record_piece(data_header(SliceId(9), Attempt(2), 1000)) == RecordPiece{});
+  const auto refused = [](std::uint32_t length, const RecordPiece& piece, WireError error) {
+    CAPTURE(length, piece.total, piece.offset);
+    check_refused(data_header(SliceId(9), Attempt(2), length, piece), error);
+  };
+  refused(1001, {kLong, kLong - 1000}, WireError::bad_range);
+  refused(1, {kLong, kLong}, WireError::bad_range);
+  refused(1, {kLong, UINT64_MAX}, WireError::bad_range);
+  refused(0, {kLong, 0}, WireError::bad_range);
+  refused(1, {0, 1}, WireError::not_zero);
+  refused(1, {kRecordBytesMax + 1, 0}, WireError::too_long);
+  refused(kPayloadMax + 1, {kLong, 0}, WireError::too_long);
+}
+
+TEST_CASE("a frame of a long control message says where it lies, and one that lies outside is refused") {
+  FrameHeader header = empty_of(FrameType::control);
+  header.length = 1000;
+  header.offset = kControlFrameMax;
+  header.total = kControlFrameMax + 1000;
+  CHECK(through_the_wire(header).has_value());
+  header.length = 1001;
+  check_refused(header, WireError::bad_range);
+  header.length = 0;
+  check_refused(header, WireError::bad_range);
+  header.length = 1;
+  header.total = 0;
+  check_refused(header, WireError::not_zero);
+  header.total = kControlMessageMax + 1;
+  check_refused(header, WireError::too_long);
+  header.total = kControlMessageMax;
+  CHECK(through_the_wire(header).has_value());
 }
 
 TEST_CASE("whatever 32 bytes decode to encodes to the same 32 bytes") {

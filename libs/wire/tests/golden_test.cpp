@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-// The committed bytes of version 1, one file per frame. A change that alters them needs a new version and new
+// The committed bytes of version 2, one file per frame. A change that alters them needs a new version and new
 // files. `wire_test "[regenerate]"` writes the files again; FORMAT.md shows their bytes and is checked
 // against them.
 namespace weir::wire {
@@ -59,10 +59,19 @@ FrameHeader missing_header() {
   return missing_fragment(SliceId(4711), Attempt(0), SourceId(1004), MissingReason::not_produced);
 }
 
-FrameHeader data_header() {
-  FrameHeader header = payload_header(FrameType::data, bytes_of("slice record"));
-  header.slice = SliceId(4711);
-  header.attempt = Attempt(1);
+FrameHeader whole_record() { return data_header(SliceId(4711), Attempt(1), 12); }
+
+// The last 12 bytes of a record of 5 GiB.
+FrameHeader record_end() {
+  constexpr std::uint64_t kTotal = std::uint64_t{5} << 30;
+  return data_header(SliceId(4711), Attempt(1), 12, {kTotal, kTotal - 12});
+}
+
+// The last 7 bytes of a control message of 1048583.
+FrameHeader control_end() {
+  FrameHeader header = payload_header(FrameType::control, bytes_of("control"));
+  header.offset = kControlFrameMax;
+  header.total = kControlFrameMax + 7;
   return header;
 }
 
@@ -114,7 +123,9 @@ std::vector<Golden> all_golden() {
           {"fragment_corrupt", fragment(FragmentStatus::corrupt, 0, 4, 4)},
           {"fragment_suppressed", fragment(FragmentStatus::suppressed, 0, 0, 0)},
           {"control", payload_frame(FrameType::control, "control payload")},
-          {"data", frame_of(data_header(), "slice record")},
+          {"control_end", frame_of(control_end(), "control")},
+          {"data", frame_of(whole_record(), "slice record")},
+          {"data_end", frame_of(record_end(), "slice record")},
           {"stored", slice_entries(FrameType::stored, kStoredEntries)}};
 }
 
@@ -192,8 +203,12 @@ TEST_CASE("the committed frames with opaque payloads decode to their values") {
     CHECK(header == payload_header(type, bytes_of(text)));
     CHECK(committed_payload(name(type)) == text);
   }
-  CHECK(committed_header("data") == data_header());
+  CHECK(committed_header("control_end") == control_end());
+  CHECK(committed_payload("control_end") == "control");
+  CHECK(committed_header("data") == whole_record());
   CHECK(committed_payload("data") == "slice record");
+  CHECK(committed_header("data_end") == record_end());
+  CHECK(record_piece(committed_header("data_end")).total == std::uint64_t{5} << 30);
 }
 
 TEST_CASE("the committed fragments decode to their values") {

@@ -39,7 +39,7 @@ struct PeerInfo {
 
 // What a connection may do, and what it has to show.
 struct PeerLimits {
-  std::uint32_t frame_bytes_max = 64U << 20;
+  std::uint32_t frame_bytes_max = 64U << 20;  // of fragment and data frames
   DurationNs hello_timeout_ns = 5 * kSecond;
   // Per door. Beyond, who has waited longest without being ready makes room, else the new one is refused;
   // counted.
@@ -105,6 +105,8 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   void connect(ports::Network& network, const ports::Endpoint& to);
   void adopt(std::unique_ptr<ports::Stream> accepted);
 
+  // Of any length up to wire::kControlMessageMax: what is longer than a frame goes in several. Beyond that
+  // the connection ends in the next tick().
   void send(const v1::Control& message);
   [[nodiscard]] ports::Stream& stream() { return *stream_; }
   [[nodiscard]] const ports::Stream& stream() const { return *stream_; }
@@ -145,12 +147,14 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
 
   Expected<void, wire::WireError> on_hello(ConstBytes payload);
   Expected<void, wire::WireError> on_proof(ConstBytes payload);
+  Expected<void, wire::WireError> on_control(const wire::FrameHeader& header, ConstBytes payload);
   [[nodiscard]] std::string refusal(std::uint32_t version) const;
   [[nodiscard]] std::string refusal_of_nonce(std::size_t bytes) const;
   [[nodiscard]] std::string refusal_of_proof(const v1::Proof& proof) const;
   [[nodiscard]] ports::Hellos hellos() const;
   void send_hello();
   void send_proof();
+  void send_in_frames(const v1::Control& message, std::size_t size);
   void be_ready();
   void refuse(const std::string& reason, std::uint64_t& counter);
   void end(std::string_view why);
@@ -169,7 +173,11 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   bool was_ready_ = false;
   bool connecting_ = false;  // this side connected
   bool refused_ = false;
+  bool unsendable_ = false;  // a message was longer than any may be
   std::string refused_by_peer_;
+  // Of a control message that comes in several frames: what is here, and how long it will be.
+  std::vector<std::byte> gathered_;
+  std::size_t gathered_total_ = 0;
   // Payloads of the hellos, until the proofs over them are checked.
   std::vector<std::byte> own_hello_;
   std::vector<std::byte> peer_hello_;

@@ -13,9 +13,15 @@
 // The frame header, as FORMAT.md specifies it. Everything that crosses a connection is a frame.
 namespace weir::wire {
 
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;
 constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kHelloPayloadMax = 64 * 1024;  // hello, refuse
+// A longer control message goes in several frames. Whatever the receiver's limit for data: a farm that takes
+// small pieces of data still talks about thousands of slices at a time.
+constexpr std::uint32_t kControlFrameMax = 1U << 20;
+constexpr std::uint32_t kControlMessageMax = 256U << 20;
+// Of one slice.
+constexpr std::uint64_t kRecordBytesMax = std::uint64_t{64} << 30;
 
 enum class FrameType : std::uint8_t {
   hello = 1,     // Protobuf, both ways, first on each connection
@@ -24,7 +30,7 @@ enum class FrameType : std::uint8_t {
   cancel = 4,    // DCM -> readout: do not send these any more
   fragment = 5,  // readout -> DCM: (part of) one fragment
   control = 6,   // Protobuf envelope: announce, assign, decide, confirm, clear, space and grant, reports
-  data = 7,      // DCM -> writer: one slice record
+  data = 7,      // DCM -> writer: (a piece of) one slice record
   stored = 8,    // writer -> DCM and supervisor: the acknowledgement of what is on disk
 };
 
@@ -52,17 +58,19 @@ struct FrameHeader {
   std::uint32_t length = 0;                    // payload bytes that follow
   SliceId slice;                               // fragment, data
   SourceId source;                             // fragment
-  std::uint32_t offset = 0;                    // fragment: where the payload begins in the fragment, bytes
-  std::uint32_t total = 0;  // fragment: its whole length, bytes; missing: the MissingReason
-  std::uint32_t crc = 0;    // fragment: CRC32C of the whole fragment, 0 without checksums;
-                            // data: 0, the record has its own; other types: CRC32C of the payload
+  std::uint32_t offset = 0;  // fragment, control: where the payload begins in the whole, bytes
+  std::uint32_t total = 0;   // fragment: its whole length, bytes; missing: the MissingReason;
+                             // control: the message's whole length, 0 when this frame has all of it
+  std::uint32_t crc = 0;     // fragment: CRC32C of the whole fragment, 0 without checksums;
+                             // types other than fragment and data: CRC32C of the payload
+                             // data: source, offset, total and crc hold a RecordPiece
   bool operator==(const FrameHeader&) const = default;
 };
 
 void encode_header(const FrameHeader& header, std::span<std::byte, kHeaderBytes> out);
 
-// Refuses what no sender of this version can have meant. The payload's length is bounded by `payload_max`,
-// and for hello, refuse, request, cancel and stored by their own limits as well.
+// Refuses what no sender of this version can have meant. `payload_max` bounds the payload of fragment and
+// data frames; the other types have limits of their own.
 [[nodiscard]] Expected<FrameHeader, WireError> decode_header(std::span<const std::byte, kHeaderBytes> in,
                                                              std::uint32_t payload_max);
 // The same into `header`, for the one place that does it a million times a second: a header that is copied
@@ -74,6 +82,16 @@ void encode_header(const FrameHeader& header, std::span<std::byte, kHeaderBytes>
 [[nodiscard]] FrameHeader missing_fragment(SliceId slice, Attempt attempt, SourceId source,
                                            MissingReason reason);
 [[nodiscard]] MissingReason missing_reason(const FrameHeader& header);
+
+// Where a data frame's payload lies in its record. Lengths of records have 64 bits.
+struct RecordPiece {
+  std::uint64_t total = 0;   // the record's length; 0: the frame has all of it
+  std::uint64_t offset = 0;  // of the payload's first byte
+  bool operator==(const RecordPiece&) const = default;
+};
+[[nodiscard]] FrameHeader data_header(SliceId slice, Attempt attempt, std::uint32_t length,
+                                      const RecordPiece& piece = {});
+[[nodiscard]] RecordPiece record_piece(const FrameHeader& header);
 
 // Header for a frame whose payload is at hand: length and checksum (none for data) filled in.
 [[nodiscard]] FrameHeader payload_header(FrameType type, ConstBytes payload);
