@@ -36,7 +36,7 @@ std::span<const Saying> fitting(messages::Role from, messages::Role to) {
   static constexpr Saying kDcmToReadout[] = {Saying::request, Saying::request, Saying::cancel};
   static constexpr Saying kDcmToWriter[] = {Saying::space, Saying::data};
   static constexpr Saying kReadoutToDcm[] = {Saying::fragment};
-  static constexpr Saying kWriterToDcm[] = {Saying::grant, Saying::stored};
+  static constexpr Saying kWriterToDcm[] = {Saying::grant, Saying::stored, Saying::refused};
   static constexpr Saying kToReadout[] = {Saying::announce, Saying::clear, Saying::begin_run};
   static constexpr Saying kToDcm[] = {Saying::assign,    Saying::assign,     Saying::confirm,
                                       Saying::directory, Saying::port_share, Saying::begin_run};

@@ -18,12 +18,13 @@ ports::StreamCounters no_totals() { return {}; }
 
 }  // namespace
 
-Rig::Rig(const std::string& settings) {
+Rig::Rig(const std::string& settings, std::uint64_t slices) {
   auto file = config::read_farm("farm: session\nrun: {out: out}\n" + settings, "test");
   if (!file) throw std::runtime_error(config::to_text(file.error()));
   auto plan = config::expand(file->farm, file->locations);
   if (!plan) throw std::runtime_error(config::to_text(plan.error()));
   farm_ = file->farm;
+  if (slices > 0) farm_.mutable_run()->set_slices(slices);
   // The filter runs inside the DCM's own pass.
   farm_.mutable_dcm()->set_processing_units(0);
   farm_.mutable_trigger()->set_listen("memory:" + std::to_string(kTriggerPort));

@@ -26,8 +26,9 @@ class ManualClock final : public ports::Clock {
 
 class Rig {
  public:
-  // `settings`: lines of a farm file. Nodes are started by name.
-  explicit Rig(const std::string& settings);
+  // `settings`: lines of a farm file. Nodes are started by name. A run of so many slices; 0: until it is
+  // stopped.
+  explicit Rig(const std::string& settings, std::uint64_t slices = 0);
 
   void start(const std::string& name);
   void stop(const std::string& name) { nodes_.erase(name); }

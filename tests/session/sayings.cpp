@@ -266,6 +266,14 @@ v1::Control control(Dice& dice, const Surroundings& around, Saying saying) {
     case Saying::grant:
       message.mutable_grant()->set_granted_total(dice.one_in(3) ? odd(dice) : dice.below(10'000));
       break;
+    case Saying::refused:
+      for (std::uint64_t n = dice.below(4); n > 0; --n) {
+        v1::Refused::One& one = *message.mutable_refused()->add_records();
+        one.set_record(dice.one_in(3) ? odd(dice) : dice.below(100));
+        one.set_reason(dice.one_in(2) ? "queue_full" : text(dice));
+        one.set_again(dice.one_in(2));
+      }
+      break;
     case Saying::trigger:
       fill(dice, around, *message.mutable_trigger());
       break;

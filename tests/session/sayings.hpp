@@ -26,6 +26,7 @@ enum class Saying : std::uint8_t {
   throttle,
   space,
   grant,
+  refused,
   trigger,
   port_share,
   begin_run,  // control messages up to here

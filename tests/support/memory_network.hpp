@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +53,8 @@ class MemoryNetwork final : public ports::Network {
     for (const auto& end : ends) finish(*end, ports::CloseReason::reset);
   }
 
+  // What one side has sent since the last time, before the other gets it: whole frames, as they were made.
+  std::function<void(std::vector<std::byte>& sent)> on_the_way;
   bool refuse_connections = false;
   bool hold_connections = false;  // neither refused nor accepted
   std::size_t connects = 0;
@@ -172,6 +175,10 @@ class MemoryNetwork final : public ports::Network {
   bool deliver(End& end, std::size_t cut) {
     if (end.closed) return false;
     const bool drained = !end.out.empty() || !end.reserved.empty();
+    if (on_the_way && drained) {
+      end.commit();
+      on_the_way(end.out);
+    }
     end.flush();
     if (drained) end.handler->on_drained();
     if (end.closed) return true;

@@ -68,9 +68,34 @@ TEST_CASE("fragments asked for in ranges arrive whole") {
 TEST_CASE("a farm that takes the shortest frames of data builds, as its own messages do not depend on that") {
   const TemporaryFolder folder;
   check_all_there(build(folder, 5000,
-                        {"network.frame_bytes_max=4KiB", "dcm.fragment_bytes_max=4KiB",
-                         "source.distribution=fixed", "source.size_bytes=100"}),
+                        {"network.frame_bytes_max=4KiB", "source.size_bytes=2000", "dcm.deadline_ms=20000",
+                         "supervisor.lease_ms=60000",
+                         std::string("dcm.shaper=") + GENERATE("none", "byte-credits", "adaptive")}),
                   5000);
+}
+
+TEST_CASE("slices of 208 MiB are stored in pieces, by a writer whose buffer is smaller than one of them") {
+  const TemporaryFolder folder;
+  check_all_there(
+      build(folder, 2,
+            {"source.distribution=fixed", "source.size_bytes=13MiB", "source.size_bytes_max=13MiB",
+             "dcm.fragment_bytes_max=13MiB", "dcm.count=1", "dcm.credits=2", "dcm.buffer_bytes=1GiB",
+             "dcm.deadline_ms=20000", "supervisor.in_flight_max=2", "supervisor.lease_ms=60000",
+             "readout.buffer_bytes=256MiB", "writer.buffer_bytes=64MiB", "run.drain_timeout_s=120"}),
+      2);
+}
+
+// 13 GiB of memory, 5 GiB of disk.
+TEST_CASE("a slice of more than 4 GiB is stored", "[.long]") {
+  const TemporaryFolder folder;
+  check_all_there(
+      build(folder, 1,
+            {"source.distribution=fixed", "source.size_bytes=256MiB", "source.size_bytes_max=256MiB",
+             "dcm.fragment_bytes_max=256MiB", "readout.sources_per_readout=5", "dcm.count=1", "dcm.credits=1",
+             "dcm.buffer_bytes=5GiB", "dcm.deadline_ms=300000", "supervisor.in_flight_max=1",
+             "supervisor.lease_ms=600000", "readout.buffer_bytes=1280MiB", "writer.buffer_bytes=64MiB",
+             "run.drain_timeout_s=600"}),
+      1, 20);
 }
 
 TEST_CASE("fragments without a byte are built and stored") {

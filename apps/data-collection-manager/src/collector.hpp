@@ -24,6 +24,8 @@ struct CollectorSettings {
   std::uint32_t first_readout = 0;  // this DCM's own place among the readouts (rotation)
   std::size_t memory_bytes = 0;     // of the pool
   DurationNs grace_ns = 2 * kSecond;
+  std::uint64_t piece_bytes_max =
+      UINT64_MAX;  // asked for at a time, whatever the shaper likes; twice as much at most
 };
 
 // Decides which request goes to which readout when, and what becomes of slices whose readout is gone. Pure:

@@ -101,7 +101,7 @@ std::optional<Collector::Piece> Collector::next_piece(Gathering& gathering, std:
   piece.range = true;
   piece.fragments = 1;
   piece.offset = range->offset;
-  const std::uint64_t most = shaper_->piece_bytes();
+  const std::uint64_t most = std::min(shaper_->piece_bytes(), settings_.piece_bytes_max);
   const std::uint32_t size = expected_[range->source];
   piece.length = range->length > 0 || size == kUnknownSize ? range->length : size;
   if (most > 0 && piece.length + wire::kHeaderBytes > most + most / 2) piece.length = payload_of(most);
@@ -115,7 +115,7 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
   const std::vector<SourceId>& sources = gathering.selection->by_readout[readout];
   Gathering::Part& part = gathering.parts[readout];
   const Flow& flow = flows_[readout];
-  const std::uint64_t most = shaper_->piece_bytes();
+  const std::uint64_t most = std::min(shaper_->piece_bytes(), settings_.piece_bytes_max);
   Piece piece;
   piece.length = settings_.assembly.range_bytes;
   const bool untouched = gathering.selection->all && part.next == 0 && part.offset == 0 && !part.again;

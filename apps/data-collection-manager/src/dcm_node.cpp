@@ -43,7 +43,7 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
                                            pool_, make_shaper(setup_));
   outlet_ = std::make_unique<Outlet>(setup_.identity, setup_.limits, peer_counters_,
                                      setup_.farm.network().reconnect_ms() * kMillisecond,
-                                     [this](SliceId slice, Attempt, StoreEpoch) { on_stored(slice); });
+                                     static_cast<OutletEvents&>(*this));
   readouts_.resize(readouts);
   if (node::is_push(setup_.farm))
     pushing_ = std::make_unique<Pushing>(setup_.farm, static_cast<std::uint32_t>(readouts));
@@ -307,7 +307,7 @@ void DcmNode::decide(Work& work, v1::Verdict verdict, const char* failure) {
   Slice& slice = *work.slice;
   destroy_state(slice);
   const bool accepts = verdict == v1::VERDICT_ACCEPT || verdict == v1::VERDICT_ACCEPT_INCOMPLETE;
-  if (accepts && record_bytes_at_most(work) > setup_.limits.frame_bytes_max) {
+  if (accepts && !fits_a_record(work)) {
     verdict = v1::VERDICT_FAILED;
     failure = "too_large";
   }
@@ -415,7 +415,7 @@ void DcmNode::ship(Work& work, StoreEpoch epoch, NodeIndex writer) {
   outlet_->ship(std::move(shipment));
 }
 
-void DcmNode::on_stored(SliceId slice) { counts_.stored.add(slice); }
+void DcmNode::on_stored(SliceId slice, Attempt, StoreEpoch) { counts_.stored.add(slice); }
 
 void DcmNode::destroy_state(Slice& slice) {
   if (slice.state.data != nullptr && slice.state.destroy != nullptr) slice.state.destroy(slice.state.data);

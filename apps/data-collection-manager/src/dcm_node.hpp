@@ -42,7 +42,10 @@ struct DcmCounts {
   std::uint64_t arrived_bytes = 0;  // of fragments, whole or in part
 };
 
-class DcmNode final : public node::Node, private node::SupervisorEvents, private messages::PeerHandler {
+class DcmNode final : public node::Node,
+                      private node::SupervisorEvents,
+                      private messages::PeerHandler,
+                      private OutletEvents {
  public:
   DcmNode(const node::Setup& setup, Environment environment);
   ~DcmNode() override;
@@ -119,7 +122,8 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void decide(Work& work, v1::Verdict verdict, const char* failure = "");
   void report_decisions();
   void ship(Work& work, StoreEpoch epoch, NodeIndex writer);
-  void on_stored(SliceId slice);
+  void on_stored(SliceId slice, Attempt attempt, StoreEpoch epoch) override;
+  void on_refused(SliceId slice, Attempt attempt, storage::StoreResult reason) override;
   void give_up(Work& work);
   void take_back_held();
   void abandon_all(bool stored_too);

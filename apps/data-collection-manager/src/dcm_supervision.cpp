@@ -1,6 +1,7 @@
 // The DCM's side of its conversation with the supervisor.
 #include "dcm_node.hpp"
 #include <weir/assignment/reasons.hpp>
+#include <weir/assignment/types.hpp>
 #include <weir/node/absences.hpp>
 #include <weir/node/report.hpp>
 
@@ -174,6 +175,22 @@ Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& c
   return {};
 }
 
+// What it was built of may be sound all the same: the supervisor has it built again, as often as makes sense.
+void DcmNode::on_refused(SliceId id, Attempt attempt, storage::StoreResult reason) {
+  spdlog::debug("record refused by its writer slice={} attempt={} reason={}", id.value, attempt.value,
+                storage::name(reason));
+  outlet_->drop(id);
+  if (assembly::Slice* slice = assembler_->find(id, attempt); slice != nullptr) give_up(work_of(*slice));
+  if (!supervisor_.ready()) return;  // it has all slices of this DCM built anew
+  v1::Control message;
+  v1::Decide& decide = *message.mutable_decide();
+  decide.add_slice(id.value);
+  decide.add_attempt(attempt.value);
+  decide.add_verdict(v1::VERDICT_FAILED);
+  decide.add_failures()->set_reason(std::string(assignment::name(assignment::DiscardReason::writer_refused)));
+  supervisor_.send(message);
+}
+
 void DcmNode::on_supervisor_gone() {
   // It gives all of this DCM's slices to others, as soon as it notices.
   abandon_all(true);
@@ -245,6 +262,11 @@ v1::Report DcmNode::make_report(bool final) {
   counters["dcm.steps"] = counts_.steps;
   counters["dcm.output_events"] = counts_.output_events;
   counters["dcm.refused"] = counts_.refused;
+  for (std::size_t i = 0; i < storage::kStoreResults; ++i) {
+    const std::string_view reason = storage::name(static_cast<storage::StoreResult>(i));
+    if (outlet_->refused()[i] > 0)
+      counters["dcm.records_refused." + std::string(reason)] = outlet_->refused()[i];
+  }
   if (final) {
     assembler_->for_each_open([&](const assembly::Slice& slice) {
       if (slice.phase == assembly::Phase::storing) ++counters["dcm.unheard"];

@@ -13,13 +13,14 @@ namespace {
 
 // Small records share an ask: a writer grants an ask as a whole.
 constexpr std::uint64_t kAskBytes = 1U << 20;
+// A longer record goes in pieces, so that its length has no limit that a frame's has.
+constexpr std::uint64_t kPieceBytes = 4U << 20;
 
 }  // namespace
 
 Outlet::Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits,
-               messages::PeerCounters& counters, DurationNs retry_ns,
-               std::function<void(SliceId, Attempt, StoreEpoch)> stored)
-    : self_(self), limits_(limits), counters_(counters), retry_ns_(retry_ns), stored_(std::move(stored)) {}
+               messages::PeerCounters& counters, DurationNs retry_ns, OutletEvents& events)
+    : self_(self), limits_(limits), counters_(counters), retry_ns_(retry_ns), events_(events) {}
 
 Outlet::Writer& Outlet::writer(NodeIndex index) {
   while (writers_.size() <= index.value) writers_.push_back(std::make_unique<Writer>());
@@ -69,6 +70,7 @@ void Outlet::tick(ports::Network& network, TimeNs now_ns) {
     if (!to->link) continue;
     to->link->tick(network, now_ns);
     if (!to->link->ready()) continue;
+    offer_again(*to);
     send_granted(*to);
     send_asks(*to);
   }
@@ -76,9 +78,10 @@ void Outlet::tick(ports::Network& network, TimeNs now_ns) {
 
 void Outlet::send_granted(Writer& to) {
   while (!to.queue.empty()) {
-    const Shipment& shipment = shipments_.at(to.queue.front());
+    Shipment& shipment = shipments_.at(to.queue.front());
     if (to.sent_total + shipment.bytes > to.granted_total) break;
     to.sent_total += shipment.bytes;
+    shipment.number = ++to.sent;
     to.queue.pop_front();
     send_record(to.link->peer(), shipment);
   }
@@ -100,17 +103,46 @@ void Outlet::send_asks(Writer& to) {
   to.asks.clear();
 }
 
-void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) {
-  wire::FrameHeader header;
-  header.type = wire::FrameType::data;
-  header.slice = shipment.slice;
-  header.attempt = shipment.attempt;
-  header.length = static_cast<std::uint32_t>(shipment.bytes);
+void Outlet::offer_again(Writer& to) {
+  while (!to.later.empty() && to.later.front().due_ns <= now_ns_) {
+    const Later later = to.later.front();
+    to.later.pop_front();
+    const auto found = shipments_.find(later.slice);
+    if (found == shipments_.end() || found->second.number != later.number) continue;
+    found->second.number = 0;
+    to.queue.push_back(later.slice);
+    want(to, found->second.bytes);
+  }
+}
+
+void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) const {
   ports::Stream& stream = peer.stream();
-  const Bytes head = stream.reserve(wire::kHeaderBytes);
-  wire::encode_header(header, head.first<wire::kHeaderBytes>());
-  stream.append(shipment.meta);
-  for (const ConstBytes payload : shipment.payloads) stream.append_reference(payload, shipment.owner);
+  const std::uint64_t piece_bytes = std::min<std::uint64_t>(kPieceBytes, limits_.frame_bytes_max);
+  const bool whole = shipment.bytes <= piece_bytes;
+  std::uint64_t offset = 0;    // in the record
+  std::uint64_t in_piece = 0;  // left of the piece that has begun
+  // Calls `append` with as much of the part as belongs to each piece.
+  const auto cut = [&](ConstBytes part, const auto& append) {
+    while (!part.empty()) {
+      if (in_piece == 0) {
+        in_piece = std::min(piece_bytes, shipment.bytes - offset);
+        const wire::RecordPiece piece =
+            whole ? wire::RecordPiece{} : wire::RecordPiece{shipment.bytes, offset};
+        const Bytes head = stream.reserve(wire::kHeaderBytes);
+        wire::encode_header(
+            wire::data_header(shipment.slice, shipment.attempt, static_cast<std::uint32_t>(in_piece), piece),
+            head.first<wire::kHeaderBytes>());
+      }
+      const ConstBytes some = part.first(std::min<std::uint64_t>(part.size(), in_piece));
+      append(some);
+      part = part.subspan(some.size());
+      offset += some.size();
+      in_piece -= some.size();
+    }
+  };
+  cut(shipment.meta, [&](ConstBytes bytes) { stream.append(bytes); });
+  for (const ConstBytes payload : shipment.payloads)
+    cut(payload, [&](ConstBytes bytes) { stream.append_reference(bytes, shipment.owner); });
 }
 
 void Outlet::on_ready(messages::Peer& peer) {
@@ -121,10 +153,13 @@ void Outlet::on_ready(messages::Peer& peer) {
 void Outlet::requeue(Writer& to, std::size_t index) {
   to.queue.clear();
   to.asks.clear();
-  to.wanted_total = to.granted_total = to.sent_total = to.returned_total = to.told_returned = 0;
+  to.later.clear();
+  to.wanted_total = to.granted_total = to.sent_total = to.returned_total = to.told_returned = to.sent = 0;
   if (planted(Planted::forget_shipment)) return;
-  for (const auto& [slice, shipment] : shipments_) {
-    if (shipment.writer.value == index) to.queue.push_back(slice);
+  for (auto& [slice, shipment] : shipments_) {
+    if (shipment.writer.value != index) continue;
+    shipment.number = 0;
+    to.queue.push_back(slice);
   }
   std::sort(to.queue.begin(), to.queue.end());
   for (const SliceId slice : to.queue) want(to, shipments_.at(slice).bytes);
@@ -153,16 +188,38 @@ Expected<void, wire::WireError> Outlet::on_frame(messages::Peer&, const wire::Fr
       continue;  // an earlier copy
     }
     drop(entry.slice);
-    stored_(entry.slice, entry.attempt, entry.epoch);
+    events_.on_stored(entry.slice, entry.attempt, entry.epoch);
   }
   return {};
 }
 
 Expected<void, wire::WireError> Outlet::on_control(messages::Peer& peer, const v1::Control& message) {
-  if (!message.has_grant()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
   Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
+  if (message.has_refused()) {
+    take_refusal(to, peer.tag, message.refused());
+    return {};
+  }
+  if (!message.has_grant()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
   to.granted_total = std::max(to.granted_total, message.grant().granted_total());
   return {};
+}
+
+// Looks through all shipments: refusals are rare, and a table of numbers would cost every record.
+void Outlet::take_refusal(Writer& from, std::size_t index, const v1::Refused& refused) {
+  for (const v1::Refused::One& one : refused.records()) {
+    const auto found = std::find_if(shipments_.begin(), shipments_.end(), [&](const auto& entry) {
+      return entry.second.writer.value == index && entry.second.number != 0 &&
+             entry.second.number == one.record();
+    });
+    if (found == shipments_.end()) continue;  // given to another writer since, or given up
+    const storage::StoreResult reason = storage::store_result(one.reason());
+    ++refused_[static_cast<std::size_t>(reason)];
+    if (one.again()) {
+      from.later.push_back({found->first, one.record(), now_ns_ + retry_ns_});
+      continue;
+    }
+    events_.on_refused(found->first, found->second.attempt, reason);
+  }
 }
 
 }  // namespace weir::dcm

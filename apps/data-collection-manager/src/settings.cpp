@@ -59,7 +59,12 @@ assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
   assembly::AssemblySettings settings;
   settings.slices_max = dcm.slices_max();
   settings.fragment_bytes_max = static_cast<std::uint32_t>(dcm.fragment_bytes_max());
-  settings.range_bytes = static_cast<std::uint32_t>(dcm.range_bytes());
+  // What is asked for in one piece has to come in one frame.
+  const std::uint64_t frame_max = farm.network().frame_bytes_max();
+  std::uint64_t range_bytes = dcm.range_bytes();
+  if (range_bytes > frame_max || (range_bytes == 0 && dcm.fragment_bytes_max() > frame_max))
+    range_bytes = frame_max;
+  settings.range_bytes = static_cast<std::uint32_t>(range_bytes);
   settings.deadline_ns = dcm.deadline_ms() * kMillisecond;
   settings.order = dcm.order() == v1::DcmSettings::ORDER_ID ? assembly::ReleaseOrder::by_id
                                                             : assembly::ReleaseOrder::as_completed;
@@ -74,6 +79,8 @@ CollectorSettings collector_settings(const node::Setup& setup, std::size_t memor
   settings.assembly = assembly_settings(setup.farm);
   settings.readouts = static_cast<std::uint32_t>(readouts);
   settings.memory_bytes = memory_bytes;
+  const std::uint64_t frame_max = setup.farm.network().frame_bytes_max();
+  if (setup.farm.dcm().fragment_bytes_max() > frame_max) settings.piece_bytes_max = frame_max / 2;
   settings.grace_ns = setup.farm.dcm().grace_ms() * kMillisecond;
   settings.order = readout_order(setup.farm.dcm());
   settings.first_readout = static_cast<std::uint32_t>(setup.self.index.value * readouts / dcms);

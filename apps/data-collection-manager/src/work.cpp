@@ -1,8 +1,10 @@
 #include "work.hpp"
 
 #include <weir/base/crc32c.hpp>
+#include <weir/wire/frame.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace weir::dcm {
 namespace {
@@ -102,18 +104,19 @@ Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& cont
   return out;
 }
 
-std::uint64_t record_bytes_at_most(const Work& work) {
+bool fits_a_record(const Work& work) {
   const assembly::Slice& slice = *work.slice;
-  std::uint64_t bytes =
+  std::uint64_t meta =
       kHeadBytesMax + slice.assignment.payload.size() + kTableLineBytesMax * slice.table.size();
+  if (!work.unfiltered && work.result != nullptr) {
+    meta += work.result->event_bytes.size() + work.result->filter_result.size() +
+            kTableLineBytesMax * work.result->events.size();
+  }
+  std::uint64_t bytes = meta;
   for (const weir_filter_fragment& fragment : slice.table) {
     if (kept(work, fragment.source)) bytes += fragment.length;
   }
-  if (!work.unfiltered && work.result != nullptr) {
-    bytes += work.result->event_bytes.size() + work.result->filter_result.size() +
-             kTableLineBytesMax * work.result->events.size();
-  }
-  return bytes;
+  return meta <= std::numeric_limits<std::uint32_t>::max() && bytes <= wire::kRecordBytesMax;
 }
 
 }  // namespace weir::dcm

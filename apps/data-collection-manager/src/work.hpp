@@ -50,7 +50,7 @@ struct RecordContext {
 // Of an accepted slice.
 [[nodiscard]] std::uint64_t streams_of(const Work& work);
 [[nodiscard]] Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& context);
-// The same without making it: what a writer will be asked to take.
-[[nodiscard]] std::uint64_t record_bytes_at_most(const Work& work);
+// A record has a longest length, and so has what is in it besides the fragments' bytes.
+[[nodiscard]] bool fits_a_record(const Work& work);
 
 }  // namespace weir::dcm

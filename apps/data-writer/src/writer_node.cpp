@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 
 namespace weir::writer {
@@ -92,6 +93,7 @@ void WriterNode::pass(TimeNs now_ns) {
   disk_watch_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);
   close_when_told();
   send_acknowledgements();
+  send_refusals();
   send_grants();
   tell_throttle();
   give_up_closing();
@@ -227,6 +229,7 @@ v1::Report WriterNode::make_report(bool final) {
     if (store.results[i] > 0)
       counters["writer.result." + std::string(storage::name(result))] = store.results[i];
   }
+  if (no_memory_ > 0) counters["writer.result.no_memory"] = no_memory_;
   counters["writer.grants"] = grants.grants;
   counters["writer.grant_violations"] = grants.violations;
   auto& gauges = *report.mutable_gauges();
@@ -265,7 +268,9 @@ void WriterNode::on_ready(messages::Peer& peer) {
   const storage::PeerId id(++last_connection_);
   if (!grants_.connect(id)) return peer.drop("too many DCMs");
   peer.tag = id.value;
-  connections_[peer.tag] = {&peer, id, {}, {}, 0};
+  Connection& connection = connections_[peer.tag];
+  connection.peer = &peer;
+  connection.id = id;
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
@@ -276,34 +281,74 @@ void WriterNode::on_gone(messages::Peer& peer, std::string_view why) {
     return;
   }
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
+  if (found->second.record_bytes > 0) grants_.release(found->second.id, found->second.record_bytes);
   grants_.disconnect(found->second.id);
   connections_.erase(found);
 }
 
+// A record is charged as a whole, with its first piece: what has begun can always be ended.
+bool WriterNode::begin_record(Connection& connection, const wire::FrameHeader& header) {
+  const wire::RecordPiece piece = wire::record_piece(header);
+  const std::uint64_t bytes = piece.total == 0 ? header.length : piece.total;
+  if (piece.offset != 0 || !grants_.received(connection.id, bytes)) return false;
+  connection.record_bytes = bytes;
+  connection.record_here = 0;
+  connection.slice = header.slice;
+  connection.attempt = header.attempt;
+  try {
+    connection.record = std::make_shared_for_overwrite<std::byte[]>(bytes);
+  } catch (const std::bad_alloc&) {
+    connection.record = nullptr;  // read past, and refused
+  }
+  return true;
+}
+
 wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
-  if (header.type != wire::FrameType::data) return {};
+  if (header.type != wire::FrameType::data || header.length == 0) return {};
   Connection& connection = connection_of(peer);
-  if (!grants_.received(connection.id, header.length)) return {};  // nobody may fill the memory unasked
-  connection.record = std::make_shared_for_overwrite<std::byte[]>(header.length);
-  return {wire::Placement::Kind::place, connection.record.get()};
+  if (connection.record_bytes == 0) {
+    if (!begin_record(connection, header)) return {};  // nobody may fill the memory unasked
+  } else {
+    const wire::RecordPiece next{connection.record_bytes, connection.record_here};
+    const bool fits = wire::record_piece(header) == next && header.slice == connection.slice &&
+                      header.attempt == connection.attempt;
+    if (!fits) return {};
+  }
+  if (!connection.record) return {wire::Placement::Kind::discard, nullptr};
+  return {wire::Placement::Kind::place, connection.record.get() + connection.record_here};
 }
 
 Expected<void, wire::WireError> WriterNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
-                                                     ConstBytes payload) {
+                                                     ConstBytes) {
   Connection& connection = connection_of(peer);
-  const std::shared_ptr<std::byte[]> record = std::exchange(connection.record, nullptr);
-  const auto result = store_.store(payload, record, connection.id.value, now_ns_);
-  if (result == storage::StoreResult::accepted) return {};
-  if (!storage::is_refusal(result)) return {};
-  grants_.release(connection.id, header.length);
-  spdlog::warn("record refused slice={} attempt={} from={} reason={}", header.slice.value,
-               header.attempt.value, peer.info().name, storage::name(result));
+  connection.record_here += header.length;
+  if (connection.record_here == connection.record_bytes) take_record(connection, peer);
   return {};
 }
 
-void WriterNode::on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) {
-  connection_of(peer).record.reset();
-  grants_.release(connection_of(peer).id, header.length);
+void WriterNode::take_record(Connection& connection, const messages::Peer& peer) {
+  const std::shared_ptr<std::byte[]> record = std::exchange(connection.record, nullptr);
+  ++connection.records;
+  if (!record) {
+    ++no_memory_;
+    refuse(connection, peer, storage::StoreResult::no_memory);
+  } else {
+    const auto result =
+        store_.store(ConstBytes(record.get(), connection.record_bytes), record, connection.id.value, now_ns_);
+    if (storage::is_refusal(result)) refuse(connection, peer, result);
+  }
+  connection.record_bytes = 0;
+}
+
+void WriterNode::refuse(Connection& connection, const messages::Peer& peer, storage::StoreResult reason) {
+  constexpr std::uint64_t kLoggedMax = 20;
+  constexpr std::uint64_t kLoggedOneIn = 1000;
+  grants_.release(connection.id, connection.record_bytes);
+  connection.refused.push_back({connection.records, reason});
+  if (++refused_ > kLoggedMax && refused_ % kLoggedOneIn != 0) return;
+  spdlog::warn("record refused slice={} attempt={} from={} reason={} bytes={} refused={}",
+               connection.slice.value, connection.attempt.value, peer.info().name, storage::name(reason),
+               connection.record_bytes, refused_);
 }
 
 Expected<void, wire::WireError> WriterNode::on_control(messages::Peer& peer, const v1::Control& message) {
@@ -341,6 +386,21 @@ void WriterNode::send_acknowledgements() {
   wire::append_slice_entries(wire::FrameType::stored, acknowledged_, frames);
   supervisor_.peer().stream().append(frames);
   acknowledged_.clear();
+}
+
+void WriterNode::send_refusals() {
+  for (auto& [tag, connection] : connections_) {
+    if (connection.refused.empty()) continue;
+    v1::Control message;
+    for (const Refusal& refusal : connection.refused) {
+      v1::Refused::One& one = *message.mutable_refused()->add_records();
+      one.set_record(refusal.record);
+      one.set_reason(std::string(storage::name(refusal.reason)));
+      one.set_again(storage::is_passing(refusal.reason));
+    }
+    connection.peer->send(message);
+    connection.refused.clear();
+  }
 }
 
 // ---- store

@@ -30,12 +30,21 @@ class WriterNode final : public node::Node,
   [[nodiscard]] std::string failure() const override;
 
  private:
+  struct Refusal {
+    std::uint64_t record = 0;  // its place among those of the connection
+    storage::StoreResult reason = storage::StoreResult::malformed;
+  };
   struct Connection {
     messages::Peer* peer = nullptr;
     storage::PeerId id;
-    std::shared_ptr<std::byte[]> record;         // the one that is being received
+    std::shared_ptr<std::byte[]> record;  // the one that is being received, unless there is no memory for it
+    std::uint64_t record_bytes = 0;       // it has so many; 0: none is being received
+    std::uint64_t record_here = 0;        // in the pieces that are complete
+    SliceId slice;
+    Attempt attempt;
+    std::uint64_t records = 0;                   // since the connection began
     std::vector<wire::SliceEntry> acknowledged;  // since the last pass
-    std::uint64_t released = 0;
+    std::vector<Refusal> refused;                // likewise
   };
 
   void recall();
@@ -62,10 +71,13 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
-  void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
+  [[nodiscard]] bool begin_record(Connection& connection, const wire::FrameHeader& header);
+  void take_record(Connection& connection, const messages::Peer& peer);
+  void refuse(Connection& connection, const messages::Peer& peer, storage::StoreResult reason);
   [[nodiscard]] Connection& connection_of(const messages::Peer& peer) { return connections_.at(peer.tag); }
   void send_grants();
   void send_acknowledgements();
+  void send_refusals();
 
   // Store
   void on_ready() override;
@@ -92,6 +104,8 @@ class WriterNode final : public node::Node,
   std::vector<storage::ClosedFile> files_;
   std::uint64_t earlier_dead_ = 0;  // copies of earlier lives that are known to be dead
   std::vector<storage::Grant> new_grants_;
+  std::uint64_t refused_ = 0;  // records
+  std::uint64_t no_memory_ = 0;
   std::string blocked_;  // why, while the disk refuses
   std::string blocked_detail_;
   storage::DiskWatch disk_watch_;

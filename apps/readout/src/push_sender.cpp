@@ -39,6 +39,9 @@ shaping::BarrelSettings barrel_settings(const node::Setup& setup) {
   settings.cut_off_bytes = static_cast<std::uint32_t>(readout.cut_off_bytes());
   settings.cut_off_slices = readout.cut_off_slices();
   settings.ahead_bytes = readout.push_ahead_bytes();
+  // A piece may be half as long again (shaping::Barrel), and has to fit a frame.
+  settings.piece_bytes = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(settings.piece_bytes, setup.farm.network().frame_bytes_max() / 3 * 2));
   settings.slices_max = std::max<std::size_t>(1, 2 * std::size_t{readout.buffer_slices()});
   return settings;
 }

@@ -43,6 +43,7 @@ v1::Report SupervisorNode::make_report(bool final) {
   counters["supervisor.reconfirmed"] = ledger.reconfirmed;
   counters["supervisor.decisions_refused"] = ledger.decisions_refused;
   counters["supervisor.decisions_repeated"] = ledger.decisions_repeated;
+  counters["supervisor.records_refused"] = ledger.records_refused;
   counters["supervisor.copies_taken"] = ledger.copies_taken;
   counters["supervisor.acks_dead"] = ledger.acks_dead;
   counters["supervisor.acks_unknown"] = ledger.acks_unknown;
@@ -90,6 +91,8 @@ v1::RunSummary SupervisorNode::make_summary() {
   }
   for (const assignment::Fault& fault : machine_.faults())
     summary.add_faults_text(assignment::describe(fault));
+  for (const std::string& loss : assignment::describe_losses(machine_.ledger()))
+    summary.add_faults_text(loss);
   for (const std::string& fault : faults_text_) summary.add_faults_text(fault);
   *summary.add_nodes() = make_report(true);
   *summary.mutable_counters() = summary.nodes(0).counters();

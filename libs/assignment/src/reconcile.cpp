@@ -70,7 +70,7 @@ SliceSum discarded_by_dcms(const SupervisorLedger& supervisor) {
   for (std::size_t i = 0; i < kDiscardReasons; ++i) {
     const auto reason = static_cast<DiscardReason>(i);
     const bool own = reason == DiscardReason::drain_timeout || reason == DiscardReason::attempts_exhausted ||
-                     reason == DiscardReason::supervisor_restart;
+                     reason == DiscardReason::supervisor_restart || reason == DiscardReason::writer_refused;
     if (!own) sum += supervisor.discarded[i];
   }
   return sum;
@@ -200,6 +200,21 @@ std::string describe(const Fault& fault) {
   return node + " was lost: " + slices + " slice(s) given to others";
 }
 
+std::vector<std::string> describe_losses(const SupervisorLedger& ledger) {
+  std::vector<std::string> losses;
+  for (std::size_t i = 0; i < kDiscardReasons; ++i) {
+    const auto reason = static_cast<DiscardReason>(i);
+    if (!is_loss(reason) || ledger.discarded[i].count == 0) continue;
+    losses.push_back(std::to_string(ledger.discarded[i].count) +
+                     " slice(s) discarded: " + std::string(name(reason)));
+  }
+  if (ledger.records_refused > 0) {
+    losses.push_back(std::to_string(ledger.records_refused) +
+                     " record(s) refused by writers: their slices were built again or discarded");
+  }
+  return losses;
+}
+
 LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLedger> dcms,
                        std::span<const WriterLedger> writers, std::span<const ReadoutLedger> readouts,
                        std::span<const Fault> faults) {
@@ -216,7 +231,8 @@ LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLe
   const auto old = [](const auto& ledgers) {
     return std::any_of(ledgers.begin(), ledgers.end(), [](const auto& ledger) { return !ledger.final; });
   };
-  result.faults = supervisor.restarts > 0 || !faults.empty() || old(dcms) || old(writers) || old(readouts);
+  result.faults = supervisor.restarts > 0 || !faults.empty() || !describe_losses(supervisor).empty() ||
+                  old(dcms) || old(writers) || old(readouts);
   return result;
 }
 

@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace weir::assignment {
+namespace {
+
+// A record that was damaged on its way is good the next time. One that a third is refused of will not be.
+constexpr std::uint8_t kRefusalsMax = 3;
+
+}  // namespace
 
 SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
                                      std::unique_ptr<TriggerSource> source,
@@ -188,8 +194,13 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
 void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision, Actions& out) {
   if (decision.verdict == Verdict::failed) {
     answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
-    reopen(entry, Blame::nobody, out);
-    return;
+    if (decision.reason == DiscardReason::writer_refused) {
+      ++ledger_.records_refused;
+      ++entry.refusals;
+    }
+    if (entry.refusals < kRefusalsMax) return reopen(entry, Blame::nobody, out);
+    give_up_copy(entry);
+    return settle(entry, Outcome::discarded, DiscardReason::writer_refused, out);
   }
   ++ledger_.decisions_repeated;
   if (entry.state != SliceState::confirmed) return;

@@ -33,7 +33,7 @@ struct Run {
         supervisor.rejected.add(slice);
         dcm.rejected.add(slice);
       } else {
-        supervisor.discarded[index_of(DiscardReason::no_buffer)].add(slice);
+        supervisor.discarded[index_of(DiscardReason::deadline)].add(slice);
         dcm.discarded.add(slice);
       }
     }
@@ -117,6 +117,31 @@ TEST_CASE("where a DCM died its equations become bounds, and the run balances wi
   CHECK(wrong(run.result()) == "slices: rejected by DCMs, rejected");
 }
 
+TEST_CASE("slices that were lost are a fault of the run, those that the farm file does not want are none") {
+  const auto [reason, fault] = GENERATE(table<DiscardReason, bool>({{DiscardReason::too_large, true},
+                                                                    {DiscardReason::writer_refused, true},
+                                                                    {DiscardReason::drain_timeout, true},
+                                                                    {DiscardReason::no_writer, false},
+                                                                    {DiscardReason::deadline, false}}));
+  CAPTURE(name(reason));
+  SupervisorLedger ledger;
+  ledger.discarded[static_cast<std::size_t>(reason)].add(SliceId(4));
+  const auto losses = describe_losses(ledger);
+  CHECK(losses.size() == (fault ? 1 : 0));
+  if (fault) CHECK(losses[0] == "1 slice(s) discarded: " + std::string(name(reason)));
+  CHECK(reconcile(ledger, {}, {}, {}, {}).faults == fault);
+}
+
+TEST_CASE("records that writers refused are a fault, whatever became of their slices") {
+  Run run;
+  CHECK(run.result().status() == LedgerStatus::balanced);
+  run.supervisor.records_refused = 2;
+  CHECK(run.result().status() == LedgerStatus::balanced_with_faults);
+  CHECK(
+      describe_losses(run.supervisor) ==
+      std::vector<std::string>{"2 record(s) refused by writers: their slices were built again or discarded"});
+}
+
 TEST_CASE("a last report of a dead DCM may leave requests open, and a final one may not") {
   Run run;
   run.dcms[0].received = 10;
@@ -198,7 +223,7 @@ TEST_CASE("the ledger is printed as an aligned table with its verdict") {
   CHECK_THAT(text, Catch::ContainsSubstring(" 5 =    5  ok, same ids\n"));
   CHECK_THAT(text, Catch::ContainsSubstring("The ledger balances.\n"));
   CHECK(format_outcomes(Run().supervisor) ==
-        "offered = 12\nvetoed.throttled = 2\ntriggered = 10\nstored = 5\nrejected = 4\ndiscarded.no_buffer = "
+        "offered = 12\nvetoed.throttled = 2\ntriggered = 10\nstored = 5\nrejected = 4\ndiscarded.deadline = "
         "1\n");
 }
 

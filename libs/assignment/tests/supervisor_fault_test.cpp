@@ -245,6 +245,35 @@ TEST_CASE("a DCM that no longer has what it accepted says so, and the slice is b
   CHECK(farm.machine.broken_invariant() == "");
 }
 
+TEST_CASE("a slice whose record its writer refuses is built again, and discarded at the third refusal") {
+  Farm farm = one_slice();
+  farm.join_writer(0);
+  for (std::uint16_t attempt = 0; attempt < 3; ++attempt) {
+    CAPTURE(attempt);
+    farm.decide(0, 0, attempt, Verdict::accept);
+    CHECK(only_confirmation(farm.pass(), 0).answer == Answer::store);
+    farm.decide(0, 0, attempt, Verdict::failed, DiscardReason::writer_refused);
+    const Actions actions = farm.pass();
+    CHECK(only_confirmation(actions, 0).answer == Answer::refused);
+    if (attempt < 2) {
+      CHECK(only_assignment(actions, 0).attempt == Attempt(attempt + 1));
+      CHECK_FALSE(only_assignment(actions, 0).unfiltered);
+    } else {
+      REQUIRE(actions.cleared.size() == 1);
+      CHECK(actions.cleared[0].outcome == Outcome::discarded);
+    }
+  }
+  CHECK(farm.discarded(DiscardReason::writer_refused) == 1);
+  CHECK(farm.machine.ledger().records_refused == 3);
+  CHECK(farm.machine.dcms()[0].credits_free == 4);
+  // A copy of it that gets to the disk after all is dead.
+  farm.store(0, 0, 2, 2);
+  const Actions late = farm.pass();
+  REQUIRE(late.copies.size() == 1);
+  CHECK_FALSE(late.copies[0].live);
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
 TEST_CASE("where every writer is slower than the limit, a slice is left to one of them longer and longer") {
   SupervisorSettings settings = small_farm();
   settings.writer_ack_ns = kSecond;

@@ -4,6 +4,7 @@
 #include "yaml_tree.hpp"
 #include <weir/config/plan.hpp>
 #include <weir/config/rules.hpp>
+#include <weir/wire/frame.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -206,14 +207,6 @@ class Validator {
            std::to_string(supervisor.in_flight_max()) + " is above readout.buffer_slices, " +
                std::to_string(farm_.readout().buffer_slices()) + ": the readouts are the limit");
     }
-    const std::uint64_t frame_max = farm_.network().frame_bytes_max();
-    const std::uint64_t asked_max = dcm.range_bytes() == 0
-                                        ? dcm.fragment_bytes_max()
-                                        : std::min(dcm.range_bytes(), dcm.fragment_bytes_max());
-    if (asked_max > frame_max) {
-      inconsistent(dcm.range_bytes() == 0 ? "dcm.fragment_bytes_max" : "dcm.range_bytes",
-                   print_size(asked_max) + " is above network.frame_bytes_max, " + print_size(frame_max));
-    }
     if (dcm.fragment_bytes_max() > dcm.buffer_bytes()) {
       inconsistent("dcm.fragment_bytes_max", print_size(dcm.fragment_bytes_max()) +
                                                  " is above dcm.buffer_bytes, " +
@@ -346,9 +339,15 @@ class Validator {
                                    ": set a smaller dcm.range_bytes, or requests go one by one");
     }
     check_slice_memory("dcm.buffer_bytes", dcm.buffer_bytes(), sizes.slice, dcm.credits(), "dcm.credits");
+    if (sizes.slice > wire::kRecordBytesMax) {
+      inconsistent("readout", "one slice of about " + print_size(sizes.slice) +
+                                  " is above the longest that is stored, " +
+                                  print_size(wire::kRecordBytesMax));
+    }
     if (farm_.writer().count() > 0 && farm_.writer().buffer_bytes() < sizes.slice) {
-      inconsistent("writer.buffer_bytes", print_size(farm_.writer().buffer_bytes()) +
-                                              " is below one slice of about " + print_size(sizes.slice));
+      warn("writer.buffer_bytes", print_size(farm_.writer().buffer_bytes()) +
+                                      " is below one slice of about " + print_size(sizes.slice) +
+                                      ": a writer takes one at a time, and needs the memory for it");
     }
     std::size_t sources_max = 0;
     for (const NodePlan& node : plan.nodes) sources_max = std::max(sources_max, node.sources.size());

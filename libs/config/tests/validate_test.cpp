@@ -90,12 +90,17 @@ TEST_CASE("sizes of dummy fragments agree with each other and with the DCM's lim
 
 TEST_CASE("limits that cannot hold together are errors") {
   CHECK(errors("dcm:\n  slices_max: 8\n") == "farm.yaml:2: dcm.slices_max: 8 is below dcm.credits, 64");
-  CHECK(errors("network:\n  frame_bytes_max: 1MiB\n") ==
-        "farm.yaml: dcm.fragment_bytes_max: 16MiB is above network.frame_bytes_max, 1MiB");
+  CHECK(errors("network:\n  frame_bytes_max: 4KiB\n") == "");
   CHECK(errors("dcm:\n  buffer_bytes: 8MiB\n") ==
         "farm.yaml:1: dcm.fragment_bytes_max: 16MiB is above dcm.buffer_bytes, 8MiB");
-  CHECK(errors("readout: {count: 100}\nsource: {size_bytes: 1MiB}\nwriter:\n  buffer_bytes: 64MiB\n") ==
-        "farm.yaml:4: writer.buffer_bytes: 64MiB is below one slice of about 100MiB");
+  CHECK(errors("readout: {count: 100}\nsource: {size_bytes: 1MiB}\nwriter:\n  buffer_bytes: 64MiB\n") == "");
+  const std::string gigabytes =
+      "source: {size_bytes: 1GiB, size_bytes_max: 1GiB}\ndcm: {fragment_bytes_max: 1GiB, buffer_bytes: "
+      "100GiB}\n"
+      "writer: {buffer_bytes: 100GiB}\n";
+  CHECK(errors(gigabytes + "readout: {count: 64, buffer_bytes: 8GiB}\n") == "");
+  CHECK(errors(gigabytes + "readout: {count: 65, buffer_bytes: 8GiB}\n") ==
+        "farm.yaml:4: readout: one slice of about 65GiB is above the longest that is stored, 64GiB");
   CHECK(errors("readout:\n  buffer_bytes: 4KiB\n  sources_per_readout: 5\n") ==
         "farm.yaml:2: readout.buffer_bytes: 4KiB is below one slice of about 5KiB");
   CHECK(errors("source: {kind: hits}\ntrigger:\n  slice_ms: 5000\n") ==
@@ -122,6 +127,9 @@ TEST_CASE("who listens outside loopback needs a key, or has to say that the farm
 }
 
 TEST_CASE("limits that waste something are warnings") {
+  CHECK_THAT(warnings("readout: {count: 100}\nsource: {size_bytes: 1MiB}\nwriter:\n  buffer_bytes: 64MiB\n"),
+             Catch::ContainsSubstring("farm.yaml:4: writer.buffer_bytes: 64MiB is below one slice of about "
+                                      "100MiB: a writer takes one at a time, and needs the memory for it"));
   CHECK(warnings("dcm:\n  credits: 2\n  processing_units: 4\n") ==
         "farm.yaml:2: dcm.credits: 2 is below dcm.processing_units, 4: some of them never work");
   CHECK(

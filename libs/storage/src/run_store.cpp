@@ -38,8 +38,15 @@ struct RunStore::File {
 std::string_view name(StoreResult result) {
   constexpr std::string_view kNames[kStoreResults] = {
       "accepted",       "duplicate",  "malformed",      "bad_checksum",   "wrong_run", "stale_epoch",
-      "epoch_conflict", "queue_full", "unsettled_full", "dead_list_full", "not_open"};
+      "epoch_conflict", "queue_full", "unsettled_full", "dead_list_full", "not_open",  "no_memory"};
   return kNames[static_cast<std::size_t>(result)];
+}
+
+StoreResult store_result(std::string_view text) {
+  for (std::size_t i = 0; i < kStoreResults; ++i) {
+    if (name(static_cast<StoreResult>(i)) == text) return static_cast<StoreResult>(i);
+  }
+  return StoreResult::malformed;
 }
 
 RunStore::RunStore(RunStoreConfig config, ports::Disk& disk, StoreHandler& handler,

@@ -34,9 +34,10 @@ struct SupervisorLedger {
   std::uint64_t copies_taken = 0;  // of an attempt that had been given up, when they were on disk after all
   std::uint64_t acks_dead = 0;     // of copies that do not count
   std::uint64_t acks_repeated = 0;
-  std::uint64_t acks_unknown = 0;  // of slices that nobody remembers
-  std::uint64_t strangers = 0;     // batches from nodes that had not joined
-  std::uint64_t restarts = 0;      // of the supervisor itself, in this run
+  std::uint64_t acks_unknown = 0;     // of slices that nobody remembers
+  std::uint64_t records_refused = 0;  // by writers: damaged, or not to be believed
+  std::uint64_t strangers = 0;        // batches from nodes that had not joined
+  std::uint64_t restarts = 0;         // of the supervisor itself, in this run
 
   [[nodiscard]] std::uint64_t vetoed_total() const;
   [[nodiscard]] SliceSum discarded_total() const;
@@ -99,6 +100,9 @@ struct Fault {
 constexpr std::size_t kFaultsMax = 10'000;  // kept by name; the counters go on
 
 [[nodiscard]] std::string describe(const Fault& fault);
+// What went wrong with data, and not with a process: a sentence for each reason for which slices were lost,
+// or had to be built again.
+[[nodiscard]] std::vector<std::string> describe_losses(const SupervisorLedger& ledger);
 
 struct LedgerSide {
   SliceSum sum;

@@ -37,6 +37,7 @@ struct SliceEntry {
   SliceState state = SliceState::empty;
   Outcome outcome = Outcome::discarded;  // when settled
   std::uint8_t kills = 0;                // attempts that killed or stalled whoever had them
+  std::uint8_t refusals = 0;             // records of it that writers refused
   bool incomplete = false;               // as the last accepting decision said
   bool has_payload = false;
 

@@ -45,9 +45,10 @@ enum class DiscardReason : std::uint8_t {
   no_writer = 8,            // accepted in a farm that stores nothing
   drain_timeout = 9,        // not settled when the time to drain was over
   attempts_exhausted = 10,  // killed or stalled whoever had it, also unfiltered
-  supervisor_restart = 11   // nobody knew it after the supervisor had been restarted
+  supervisor_restart = 11,  // nobody knew it after the supervisor had been restarted
+  writer_refused = 12       // no writer took its record, however often it was built
 };
-constexpr std::size_t kDiscardReasons = 12;
+constexpr std::size_t kDiscardReasons = 13;
 
 // Why an offered trigger did not become a slice.
 enum class VetoReason : std::uint8_t {
@@ -79,6 +80,11 @@ enum class Answer : std::uint8_t {
 [[nodiscard]] std::string_view name(DiscardReason reason);
 [[nodiscard]] std::string_view name(VetoReason reason);
 [[nodiscard]] std::string_view name(Outcome outcome);
+// Not what the farm file asks for: slices that somebody wanted, and does not have.
+[[nodiscard]] constexpr bool is_loss(DiscardReason reason) {
+  return reason != DiscardReason::none && reason != DiscardReason::no_writer &&
+         reason != DiscardReason::deadline;
+}
 // The reason of that name; `unspecified` when there is none.
 [[nodiscard]] DiscardReason discard_reason(std::string_view reason_name);
 

@@ -63,10 +63,18 @@ enum class StoreResult : std::uint8_t {
   unsettled_full,  // more slices unsettled than configured
   dead_list_full,  // more dead copies than configured
   not_open,        // not ready yet, closing, or failed
+  no_memory,       // said by who receives it: there is no memory for it
 };
-constexpr std::size_t kStoreResults = 11;
+constexpr std::size_t kStoreResults = 12;
 [[nodiscard]] std::string_view name(StoreResult result);
+// Of that name; `malformed` when there is none.
+[[nodiscard]] StoreResult store_result(std::string_view name);
 [[nodiscard]] constexpr bool is_refusal(StoreResult result) { return result > StoreResult::duplicate; }
+// Nothing is wrong with the record: it may be taken when it is offered again.
+[[nodiscard]] constexpr bool is_passing(StoreResult result) {
+  return result == StoreResult::queue_full || result == StoreResult::unsettled_full ||
+         result == StoreResult::not_open;
+}
 
 // A copy that is on disk.
 struct StoredSlice {

@@ -1,0 +1,260 @@
+// Slice records on their way to a writer: in pieces, damaged, refused.
+#include "rig.hpp"
+#include "talker.hpp"
+#include "weir_catch.hpp"
+#include <weir/storage/run_store.hpp>
+#include <weir/storage/slice_record.hpp>
+#include <weir/wire/batch.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <functional>
+#include <map>
+#include <set>
+
+using namespace weir;
+using namespace weir::session_test;
+
+namespace {
+
+constexpr std::uint64_t kSlices = 200;
+constexpr std::uint64_t kRecordBytesMin = 16'000;  // two sources of 8000 bytes
+
+std::string farm_of(const std::string& frame_bytes_max = "64KiB") {
+  return "trigger: {mode: max}\nsource: {kind: dummy, size_bytes: 8000}\n"
+         "supervisor: {status_interval_ms: 20}\nfilter: {plugin: accept-all}\n"
+         "readout: {count: 1, sources_per_readout: 2}\n"
+         "dcm: {count: 1, credits: 4}\n"
+         "writer: {count: 1, sync_interval_ms: 5, buffer_bytes: 64KiB}\n"
+         "network: {reconnect_ms: 10, frame_bytes_max: " +
+         frame_bytes_max + "}\n";
+}
+
+std::span<std::byte, wire::kHeaderBytes> header_at(std::vector<std::byte>& sent, std::size_t at) {
+  return std::span<std::byte, wire::kHeaderBytes>(&sent[at], wire::kHeaderBytes);
+}
+
+// Calls `see` for each frame of type data, with its payload.
+void each_data_frame(std::vector<std::byte>& sent,
+                     const std::function<void(const wire::FrameHeader&, Bytes)>& see) {
+  for (std::size_t at = 0; at + wire::kHeaderBytes <= sent.size();) {
+    const auto header = wire::decode_header(header_at(sent, at), UINT32_MAX);
+    REQUIRE(header.has_value());
+    at += wire::kHeaderBytes;
+    if (header->type == wire::FrameType::data) see(*header, Bytes(sent).subspan(at, header->length));
+    at += header->length;
+  }
+}
+
+v1::Hello hello_of(v1::Role role, const std::string& name) {
+  v1::Hello hello;
+  hello.set_version(wire::kVersion);
+  hello.set_role(role);
+  hello.set_name(name);
+  hello.set_farm("session");
+  return hello;
+}
+
+// A whole run; its account.
+v1::RunSummary run_to_end(Rig& rig) {
+  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) rig.start(name);
+  Talker watcher;
+  watcher.connect(rig.network(), rig.port_of("supervisor"));
+  watcher.say(wire::FrameType::hello, hello_of(v1::ROLE_CONTROL, "watcher"));
+  for (int i = 0; i < 30'000; ++i) {
+    rig.turn();
+    for (const Talker::Heard& heard : watcher.take_heard()) {
+      v1::Control message;
+      if (heard.header.type != wire::FrameType::control) continue;
+      REQUIRE(message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size())));
+      if (message.has_summary()) return message.summary();
+    }
+  }
+  FAIL("the run does not end");
+  return {};
+}
+
+std::uint64_t counter(const v1::RunSummary& summary, const std::string& name) {
+  const auto found = summary.counters().find(name);
+  return found == summary.counters().end() ? 0 : found->second;
+}
+
+struct Quiet {
+  Quiet() { spdlog::set_level(spdlog::level::off); }
+};
+
+// Somebody who speaks to a writer as a DCM, and has been granted `bytes`.
+struct Granted {
+  Granted(Rig& rig, std::uint64_t bytes) : rig_(rig) {
+    talker.connect(rig.network(), rig.port_of("writer-0"));
+    talker.say(wire::FrameType::hello, hello_of(v1::ROLE_DCM, "dcm-9"));
+    v1::Control ask;
+    ask.mutable_space()->set_wanted_total(bytes);
+    talker.say(ask);
+    rig.turn(5);
+  }
+  void say(const wire::FrameHeader& header, std::size_t payload_bytes) {
+    std::vector<std::byte> frame(wire::kHeaderBytes + payload_bytes);
+    wire::encode_header(header, header_at(frame, 0));
+    talker.say(frame);
+    rig_.turn(2);
+  }
+  void piece(std::uint32_t length, std::uint64_t total, std::uint64_t offset, std::uint64_t slice = 5) {
+    say(wire::data_header(SliceId(slice), Attempt(0), length, {total, offset}), length);
+  }
+  // What the writer refused since the last time.
+  std::vector<v1::Refused::One> refused() {
+    std::vector<v1::Refused::One> all;
+    for (const Talker::Heard& heard : talker.take_heard()) {
+      v1::Control message;
+      if (heard.header.type != wire::FrameType::control ||
+          !message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size()))) {
+        continue;
+      }
+      all.insert(all.end(), message.refused().records().begin(), message.refused().records().end());
+    }
+    return all;
+  }
+
+  Talker talker;
+
+ private:
+  Rig& rig_;
+};
+
+}  // namespace
+
+TEST_CASE("a record that is longer than a frame goes in pieces, and is stored as one that is not") {
+  const Quiet quiet;
+  std::uint64_t whole_bytes = 0;
+  for (const char* frame_bytes_max : {"64KiB", "16000", "8192", "8000"}) {
+    CAPTURE(frame_bytes_max);
+    Rig rig(farm_of(frame_bytes_max), kSlices);
+    std::uint64_t pieces = 0;
+    rig.network().on_the_way = [&](std::vector<std::byte>& sent) {
+      each_data_frame(sent, [&](const wire::FrameHeader& header, Bytes) {
+        if (wire::record_piece(header).total > 0) ++pieces;
+      });
+    };
+    const v1::RunSummary summary = run_to_end(rig);
+    CHECK(summary.balanced());
+    CHECK_FALSE(summary.faults());
+    CHECK(counter(summary, "stored") == kSlices);
+    if (whole_bytes == 0) {
+      CHECK(pieces == 0);
+      whole_bytes = rig.bytes_stored();
+      CHECK(whole_bytes > kSlices * kRecordBytesMin);
+    } else {
+      CHECK(pieces >= 2 * kSlices);
+      CHECK(rig.bytes_stored() == whole_bytes);
+    }
+  }
+}
+
+TEST_CASE("of records of which one in five is damaged on its way every slice is stored all the same") {
+  const Quiet quiet;
+  Rig rig(farm_of(), kSlices);
+  std::set<std::uint64_t> damaged;
+  std::uint64_t records = 0;
+  rig.network().on_the_way = [&](std::vector<std::byte>& sent) {
+    each_data_frame(sent, [&](const wire::FrameHeader& header, Bytes payload) {
+      if (header.attempt.value > 0 || ++records % 5 != 0) return;
+      payload[payload.size() * (records / 5 % 7) / 7] ^= std::byte{0x40};
+      damaged.insert(header.slice.value);
+    });
+  };
+  const v1::RunSummary summary = run_to_end(rig);
+  INFO(summary.ledger_text());
+  CHECK(damaged.size() == kSlices / 5);
+  CHECK(summary.balanced());
+  CHECK(counter(summary, "stored") == kSlices);
+  CHECK(counter(summary, "supervisor.records_refused") == damaged.size());
+  CHECK(summary.faults());
+  REQUIRE(summary.faults_text_size() == 1);
+  CHECK_THAT(summary.faults_text(0), Catch::ContainsSubstring("record(s) refused by writers"));
+}
+
+TEST_CASE("slices whose records are damaged each time are discarded as writer_refused, and the run goes on") {
+  const Quiet quiet;
+  Rig rig(farm_of(), kSlices);
+  rig.network().on_the_way = [](std::vector<std::byte>& sent) {
+    each_data_frame(sent, [](const wire::FrameHeader& header, Bytes payload) {
+      if (header.slice.value % 5 == 0) payload.back() ^= std::byte{1};
+    });
+  };
+  const v1::RunSummary summary = run_to_end(rig);
+  INFO(summary.ledger_text());
+  CHECK(summary.balanced());
+  CHECK(counter(summary, "stored") == kSlices - kSlices / 5);
+  CHECK(counter(summary, "discarded.writer_refused") == kSlices / 5);
+  CHECK(counter(summary, "supervisor.records_refused") == 3 * kSlices / 5);
+  CHECK(summary.faults());
+}
+
+TEST_CASE("a writer says which record it refuses and why, and grants the room again") {
+  const Quiet quiet;
+  Rig rig(farm_of());
+  rig.start("writer-0");
+  rig.turn(5);
+  Granted dcm(rig, 60'000);
+  dcm.say(wire::data_header(SliceId(5), Attempt(0), 60'000), 60'000);
+  auto refused = dcm.refused();
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].record() == 1);
+  CHECK(refused[0].reason() == "malformed");
+  CHECK_FALSE(refused[0].again());
+  // There would be no room for another one if the first were still charged.
+  v1::Control ask;
+  ask.mutable_space()->set_wanted_total(120'000);
+  dcm.talker.say(ask);
+  rig.turn(5);
+  dcm.piece(10'000, 60'000, 0);
+  for (std::uint64_t offset = 10'000; offset < 60'000; offset += 10'000) dcm.piece(10'000, 60'000, offset);
+  refused = dcm.refused();
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].record() == 2);
+  CHECK_FALSE(dcm.talker.closed());
+}
+
+TEST_CASE("pieces that do not follow each other, or of more than was granted, end the connection") {
+  const Quiet quiet;
+  Rig rig(farm_of());
+  rig.start("writer-0");
+  rig.turn(5);
+  Granted dcm(rig, 1000);
+  SECTION("the first one is missing") { dcm.piece(10, 100, 10); }
+  SECTION("the record is longer than was granted, whatever the piece") { dcm.piece(10, 1001, 0); }
+  SECTION("one in the middle is missing") {
+    dcm.piece(10, 100, 0);
+    dcm.piece(10, 100, 20);
+  }
+  SECTION("another record before the end") {
+    dcm.piece(10, 100, 0);
+    dcm.piece(10, 100, 10, 6);
+  }
+  SECTION("a whole record before the end") {
+    dcm.piece(10, 100, 0);
+    dcm.say(wire::data_header(SliceId(5), Attempt(0), 10), 10);
+  }
+  SECTION("another length") {
+    dcm.piece(10, 100, 0);
+    dcm.piece(10, 101, 10);
+  }
+  SECTION("no byte") { dcm.say(wire::data_header(SliceId(5), Attempt(0), 0), 0); }
+  CHECK(dcm.talker.closed());
+}
+
+TEST_CASE("a connection that is lost between two pieces costs its writer no room") {
+  const Quiet quiet;
+  Rig rig(farm_of());
+  rig.start("writer-0");
+  rig.turn(5);
+  for (int i = 0; i < 10; ++i) {
+    CAPTURE(i);
+    Granted dcm(rig, 60'000);
+    dcm.piece(10'000, 60'000, 0);
+    CHECK_FALSE(dcm.talker.closed());
+    dcm.talker.leave();
+    rig.turn(3);
+  }
+}
