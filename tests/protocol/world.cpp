@@ -55,7 +55,7 @@ std::unique_ptr<TriggerSource> from_outside() {
 
 Row row_of(const Assignment& assignment) {
   Row row{Row::Kind::assign, small(assignment.slice), small(assignment.attempt)};
-  row.code = assignment.unfiltered ? 1 : 0;
+  row.code = assignment.unfiltered ? 1 : assignment.suspect ? 2 : 0;  // World::How
   return row;
 }
 
@@ -134,6 +134,9 @@ std::string World::take(const Move& move) {
       break;
     case Kind::dcm_reaches_writer:
       reach_writer(move.a, move.b);
+      break;
+    case Kind::filter_begins:
+      begin_filter(move.a, move.b);
       break;
     case Kind::filter_decides:
       decide(move.a, move.b, static_cast<Verdict>(move.c));
@@ -230,6 +233,7 @@ void World::send_to_dcm(std::uint8_t dcm) {
     if (assignment.attempt.value > 0 && small(assignment.attempt) <= fate.assigned_attempt) {
       breaks("an attempt was assigned twice");
     }
+    if (assignment.unfiltered && !fate.told) breaks("a slice is poison that was alone in no filter");
     fate.assigned_attempt = small(assignment.attempt);
     orders.push_back(row_of(assignment));
   }
@@ -282,6 +286,7 @@ void World::send_fates() {
 void World::decision_arrives(std::uint8_t dcm) {
   std::vector<Decision> batch;
   for (const Row& row : farm_.to_dcm[dcm].to_listener.receive()) {
+    if (row.kind == Row::Kind::filtering) return filtering_arrives(dcm, row);
     const auto verdict = static_cast<Verdict>(row.code);
     if (verdict == Verdict::reject) {
       Fate& fate = farm_.fates[row.slice];
@@ -292,6 +297,14 @@ void World::decision_arrives(std::uint8_t dcm) {
   }
   machine_->decisions(node(dcm), batch, farm_.now, farm_.actions);
   farm_.dirty = true;
+}
+
+void World::filtering_arrives(std::uint8_t dcm, const Row& row) {
+  FilterNote note;
+  if (row.code != 0) note.alone = Lease{SliceId(row.slice), Attempt(row.attempt)};
+  machine_->filtering(node(dcm), note);
+  Connection& link = farm_.to_dcm[dcm];
+  if (row.code != 0 && link.connector) link.to_connector.send({row});
 }
 
 void World::stored_arrives(std::uint8_t writer) {
@@ -423,9 +436,9 @@ void World::append_state(std::vector<std::uint64_t>& out) const {
     for (const Slot& slot : farm_.dcms[i].slots) {
       out.push_back(static_cast<std::uint64_t>(slot.phase) | std::uint64_t{slot.attempt} << 8U |
                     std::uint64_t{slot.epoch} << 16U | std::uint64_t{slot.writer} << 24U |
-                    std::uint64_t{slot.unfiltered} << 32U | std::uint64_t{slot.blocked} << 33U |
-                    std::uint64_t{slot.blocked_unfiltered} << 34U |
-                    std::uint64_t{slot.blocked_attempt} << 40U);
+                    static_cast<std::uint64_t>(slot.how) << 32U | std::uint64_t{slot.blocked} << 34U |
+                    static_cast<std::uint64_t>(slot.blocked_how) << 35U | std::uint64_t{slot.told} << 37U |
+                    std::uint64_t{slot.answered} << 38U | std::uint64_t{slot.blocked_attempt} << 40U);
     }
     const auto connection = [&out](const Connection& link) {
       out.push_back(std::uint64_t{link.listener} | std::uint64_t{link.connector} << 1U);
@@ -447,7 +460,7 @@ void World::append_state(std::vector<std::uint64_t>& out) const {
     const Fate& fate = farm_.fates[slice];
     out.push_back(std::uint64_t{fate.settled} | std::uint64_t{fate.assigned_attempt} << 8U |
                   std::uint64_t{fate.rejected_attempts} << 16U | std::uint64_t{fate.confirmed} << 24U |
-                  std::uint64_t{fate.confirmed_epoch} << 32U);
+                  std::uint64_t{fate.confirmed_epoch} << 32U | std::uint64_t{fate.told} << 40U);
   }
 }
 

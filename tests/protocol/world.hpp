@@ -65,6 +65,7 @@ struct Move {
     dcm_joins,
     writer_joins,
     dcm_reaches_writer,  // DCM a, writer b
+    filter_begins,       // with a suspect, alone: DCM a tells it of slice b, and waits for the answer
     filter_decides,      // DCM a, slice b, verdict c
     filter_ends,         // with a slice that was taken from its DCM: DCM a, slice b
     writer_syncs,
@@ -88,13 +89,13 @@ struct Move {
 
 // A row of a message; a message is the rows up to the one that is `last`.
 struct Row {
-  enum class Kind : std::uint8_t { assign, confirm, decide, record, stored, settled, copy };
+  enum class Kind : std::uint8_t { assign, confirm, decide, record, stored, settled, copy, filtering };
   Kind kind = Kind::assign;
   std::uint8_t slice = 0;
   std::uint8_t attempt = 0;
   std::uint8_t epoch = 0;
   std::uint8_t node = kNobody;
-  std::uint8_t code = 0;  // unfiltered, answer, verdict, outcome, live: by kind
+  std::uint8_t code = 0;  // how to filter, answer, verdict, outcome, live, alone: by kind
   std::uint8_t reason = 0;
   bool last = true;
 };
@@ -142,16 +143,19 @@ class World {
   void append_state(std::vector<std::uint64_t>& out) const;
 
  private:
+  enum class How : std::uint8_t { usual, unfiltered, suspect };
   struct Slot {
     enum class Phase : std::uint8_t { none, building, abandoned, decided, storing };
     Phase phase = Phase::none;
     std::uint8_t attempt = 0;
-    bool unfiltered = false;
+    How how = How::usual;
+    bool told = false;      // a suspect: the supervisor will know that it is alone in the filter
+    bool answered = false;  // ... and does: it may go to the filter
     std::uint8_t epoch = 0;
     std::uint8_t writer = kNobody;
     bool blocked = false;  // a later attempt waits here for this one to be gone
     std::uint8_t blocked_attempt = 0;
-    bool blocked_unfiltered = false;
+    How blocked_how = How::usual;
   };
   struct Dcm {
     bool alive = true;
@@ -172,6 +176,7 @@ class World {
     std::uint8_t rejected_attempts = 0;  // bits
     bool confirmed = false;
     std::uint8_t confirmed_epoch = 0;
+    bool told = false;  // some DCM said that it was alone in its filter
   };
   struct Farm {
     Scenario left;  // the faults that may still happen
@@ -205,6 +210,8 @@ class World {
   void orders_arrive(std::uint8_t dcm);
   void confirm(std::uint8_t dcm, const Row& row, std::vector<Row>& answers);
   void ship(std::uint8_t dcm, std::uint8_t slice);
+  void begin_filter(std::uint8_t dcm, std::uint8_t slice);
+  void filtering_arrives(std::uint8_t dcm, const Row& row);
   void decide(std::uint8_t dcm, std::uint8_t slice, assignment::Verdict verdict);
   void free_slot(std::uint8_t dcm, std::uint8_t slice);
   void acknowledgement_arrives(std::uint8_t dcm, std::uint8_t writer);

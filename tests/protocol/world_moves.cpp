@@ -27,6 +27,7 @@ std::string describe(const Move& move) {
                                     "joins: DCM",
                                     "joins: writer",
                                     "connects to a writer: DCM",
+                                    "the filter begins with a suspect at DCM",
                                     "the filter decides at DCM",
                                     "the filter ends at DCM",
                                     "syncs: writer",
@@ -88,8 +89,12 @@ void World::dcm_moves(std::uint8_t dcm, std::vector<Move>& out) const {
     if (slot.phase == Slot::Phase::abandoned) out.push_back({Kind::filter_ends, dcm, slice});
     // What is decided while there is no supervisor is thrown away when that is noticed.
     if (slot.phase != Slot::Phase::building || !link.connector) continue;
+    if (slot.how == How::suspect && !slot.answered) {
+      if (!slot.told) out.push_back({Kind::filter_begins, dcm, slice});
+      continue;
+    }
     out.push_back({Kind::filter_decides, dcm, slice, number(assignment::Verdict::accept)});
-    if (!slot.unfiltered && (farm_.left.rejectable >> slice & 1) != 0) {
+    if (slot.how != How::unfiltered && (farm_.left.rejectable >> slice & 1) != 0) {
       out.push_back({Kind::filter_decides, dcm, slice, number(assignment::Verdict::reject)});
     }
   }

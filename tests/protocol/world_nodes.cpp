@@ -66,15 +66,19 @@ void World::orders_arrive(std::uint8_t dcm) {
       continue;
     }
     Slot& slot = farm_.dcms[dcm].slots[row.slice];
+    if (row.kind == Row::Kind::filtering) {
+      slot.answered = slot.answered || (slot.told && slot.attempt == row.attempt);
+      continue;
+    }
     if (slot.phase == Slot::Phase::none) {
       slot.phase = Slot::Phase::building;
       slot.attempt = row.attempt;
-      slot.unfiltered = row.code != 0;
+      slot.how = static_cast<How>(row.code);
     } else {
       if (slot.blocked) forgotten.push_back(lost(row.slice, slot.blocked_attempt));
       slot.blocked = true;
       slot.blocked_attempt = row.attempt;
-      slot.blocked_unfiltered = row.code != 0;
+      slot.blocked_how = static_cast<How>(row.code);
     }
   }
   Connection& link = farm_.to_dcm[dcm];
@@ -104,6 +108,15 @@ void World::ship(std::uint8_t dcm, std::uint8_t slice) {
   if (link.up()) link.to_listener.send({{Row::Kind::record, slice, slot.attempt, slot.epoch}});
 }
 
+void World::begin_filter(std::uint8_t dcm, std::uint8_t slice) {
+  Slot& slot = farm_.dcms[dcm].slots[slice];
+  slot.told = farm_.fates[slice].told = true;
+  Row row{Row::Kind::filtering, slice, slot.attempt};
+  row.code = 1;
+  Connection& link = farm_.to_dcm[dcm];
+  if (link.listener) link.to_listener.send({row});
+}
+
 void World::decide(std::uint8_t dcm, std::uint8_t slice, Verdict verdict) {
   Slot& slot = farm_.dcms[dcm].slots[slice];
   const Fate& fate = farm_.fates[slice];
@@ -117,6 +130,8 @@ void World::decide(std::uint8_t dcm, std::uint8_t slice, Verdict verdict) {
   row.code = static_cast<std::uint8_t>(verdict);
   Connection& link = farm_.to_dcm[dcm];
   if (link.listener) link.to_listener.send({row});
+  if (!slot.told || !link.listener) return;
+  link.to_listener.send({{Row::Kind::filtering, slice, slot.attempt}});
 }
 
 void World::free_slot(std::uint8_t dcm, std::uint8_t slice) {
@@ -125,7 +140,7 @@ void World::free_slot(std::uint8_t dcm, std::uint8_t slice) {
   if (!before.blocked) return;
   slot.phase = Slot::Phase::building;
   slot.attempt = before.blocked_attempt;
-  slot.unfiltered = before.blocked_unfiltered;
+  slot.how = before.blocked_how;
 }
 
 void World::acknowledgement_arrives(std::uint8_t dcm, std::uint8_t writer) {

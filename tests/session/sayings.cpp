@@ -47,6 +47,7 @@ void fill(Dice& dice, const Surroundings& around, v1::Assign& out) {
   column(dice, n, *out.mutable_time_ns(), [&] { return static_cast<std::int64_t>(odd(dice)); });
   column(dice, n, *out.mutable_type(), [&] { return small(dice, 3); });
   if (dice.one_in(4)) out.add_unfiltered(small(dice, n + 1));
+  if (n > 0 && out.slice(0) % 4 == 1) out.add_suspect(n / 2);
   if (dice.one_in(4)) {
     v1::Assign::Payload& payload = *out.add_payload();
     payload.set_index(small(dice, n + 1));
@@ -233,6 +234,13 @@ v1::Control control(Dice& dice, const Surroundings& around, Saying saying) {
       break;
     case Saying::decide:
       fill(dice, around, *message.mutable_decide());
+      if (message.decide().slice_size() % 4 == 3) {
+        v1::Filtering filtering;
+        *filtering.mutable_slice() = message.decide().slice();
+        *filtering.mutable_attempt() = message.decide().attempt();
+        filtering.set_alone(filtering.slice(0));
+        *message.mutable_filtering() = filtering;
+      }
       break;
     case Saying::confirm:
       fill(dice, around, *message.mutable_confirm());

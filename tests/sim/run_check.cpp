@@ -46,6 +46,20 @@ bool RunCheck::a_readout_was_cut_off() const {
   });
 }
 
+// How often somebody could take a DCM for dead or stalled while its filter was at work on a suspect: then
+// that one is blamed, and no other.
+std::uint64_t RunCheck::dcms_disturbed() const {
+  std::uint64_t often = 0;
+  for (const Fault& fault : scenario_.faults) {
+    if (fault.who == "supervisor" || fault.other == "supervisor") {
+      often += scenario_.dcms;
+    } else if (fault.who.starts_with("dcm") || fault.other.starts_with("dcm")) {
+      ++often;
+    }
+  }
+  return often;
+}
+
 void RunCheck::run() {
   triggered_ = counter("triggered");
   check_account();
@@ -119,6 +133,8 @@ void RunCheck::check_files() {
     }
   }
   stored_ = live.count;
+  if (innocent_poison_ > dcms_disturbed())
+    fail(std::to_string(innocent_poison_) + " slice(s) are poison that no filter dies of");
   for (const v1::RunSummary::Equation& equation : account_.equations()) {
     if (equation.name() == kOnDisk && equation.left() != text_of(live))
       fail("the supervisor counts " + equation.left() + " as stored, the files hold " + text_of(live));
@@ -132,6 +148,10 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
   const bool unfiltered = (slice.head().flags & storage::slice_flag::unfiltered) != 0;
   if (id % scenario_.prescale != 0 && !unfiltered)
     fail("slice " + std::to_string(id) + " is stored, which the filter rejects");
+  const bool poison = slice.head().decision == storage::DecisionKind::poison;
+  const bool killer = scenario_.killers > 0 && id % scenario_.killers == 0;
+  if (killer && !poison) fail("slice " + std::to_string(id) + " ends whoever filters it, and was filtered");
+  innocent_poison_ += poison && !killer ? 1 : 0;
   if (scenario_.clock_slice_ns > 0) {
     const UtcNs first = slice.head().trigger_time - static_cast<UtcNs>(id) * scenario_.clock_slice_ns;
     if (clock_begin_.value_or(first) != first)

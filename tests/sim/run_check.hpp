@@ -32,6 +32,7 @@ class RunCheck {
   [[nodiscard]] std::uint64_t counter(const std::string& name) const;
   [[nodiscard]] bool a_readout_died() const;
   [[nodiscard]] bool a_readout_was_cut_off() const;
+  [[nodiscard]] std::uint64_t dcms_disturbed() const;
 
   const Scenario& scenario_;
   const v1::RunSummary& account_;
@@ -40,9 +41,10 @@ class RunCheck {
   std::uint64_t triggered_ = 0;
   std::uint64_t stored_ = 0;
   std::uint64_t missing_ = 0;
-  std::uint64_t unexplained_ = 0;     // of them
-  std::string why_;                   // of the first of these
-  std::optional<UtcNs> clock_begin_;  // of slice 0, as the stored slices say
+  std::uint64_t unexplained_ = 0;      // of them
+  std::string why_;                    // of the first of these
+  std::uint64_t innocent_poison_ = 0;  // stored unfiltered, and no filter dies of them
+  std::optional<UtcNs> clock_begin_;   // of slice 0, as the stored slices say
   source::DummyVerifier verifier_;
 };
 

@@ -22,7 +22,7 @@ std::string seconds(TimeNs ns) {
   return text;
 }
 
-std::string filter_yaml(Scenario& scenario, Random& random) {
+std::string usual_filter_yaml(Scenario& scenario, Random& random) {
   switch (random.below(6)) {
     case 0:
       scenario.prescale = static_cast<std::uint64_t>(random.between(2, 5));
@@ -38,6 +38,18 @@ std::string filter_yaml(Scenario& scenario, Random& random) {
     default:
       return "{plugin: accept-all}";
   }
+}
+
+// By a generator of its own: the rest of a scenario is the same with these and without.
+std::string filter_yaml(Scenario& scenario, Random& random) {
+  const std::string usual = usual_filter_yaml(scenario, random);
+  constexpr std::uint64_t kTag = 0x6b696c6c;
+  Random own(scenario.seed ^ kTag);
+  if (!own.chance(150)) return usual;
+  scenario.prescale = 1;
+  scenario.two_step = scenario.filter_errors = false;
+  scenario.killers = static_cast<std::uint64_t>(own.between(10, 150));
+  return "{plugin: stumbles, parameters: {dies_every: " + std::to_string(scenario.killers) + "}}";
 }
 
 std::string source_yaml(Random& random) {

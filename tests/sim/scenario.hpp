@@ -54,6 +54,8 @@ struct Scenario {
   std::uint32_t writers = 0;
   std::uint64_t slices = 0;
   std::uint64_t prescale = 1;  // accepted: ids that this divides
+  std::uint64_t killers =
+      0;  // each n-th slice ends its filter's process whenever it is filtered; 0: none does
   bool filter_errors = false;  // now and then
   bool patient = false;        // no deadline and no grace time ends within the run
   bool push = false;

@@ -18,6 +18,10 @@ constexpr DurationNs kFlushMax = 2 * kSecond;  // as an executable gives its las
 constexpr DurationNs kRestart = 500 * kMillisecond;
 const std::string kOut = "/sim";  // the farm's run.out: no real folder
 
+// A filter has ended its process in this pass, and with it all that the pass said.
+bool filter_killed = false;
+void kill_by_filter() { filter_killed = true; }
+
 std::vector<std::string> plugin_path() { return {WEIR_PLUGIN_DIR, WEIR_SYSTEM_PLUGIN_DIR}; }
 
 }  // namespace
@@ -64,6 +68,10 @@ void SimProcess::boot() {
   failure_.clear();
   setup_ = node::make_setup(farm_.farm, farm_.plan, name_, {"127.0.0.1", 7000});
   setup_.identity.incarnation = Incarnation(random_.next() | 1);
+  if (scenario_.killers > 0) {
+    const auto address = reinterpret_cast<std::uintptr_t>(&kill_by_filter);
+    (*setup_.farm.mutable_filter()->mutable_parameters())["ends_by"] = std::to_string(address);
+  }
   host_.boot([this](TimeNs now_ns) { pass(now_ns); }, [this] { return node_->wake_at_ns(); });
   make_node();
 }
@@ -130,6 +138,7 @@ void SimProcess::write_files(const std::string& folder) const {
 void SimProcess::pass(TimeNs now_ns) {
   if (leaving_) return;
   node_->pass(now_ns);
+  if (std::exchange(filter_killed, false)) return kill(simnet::Death::process, kRestart);
   if (doom_) {
     const Doom doom = *doom_;
     host_.flush_some();

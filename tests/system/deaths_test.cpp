@@ -3,8 +3,10 @@
 #include "weir_catch.hpp"
 #include "wire_client.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <vector>
 
 namespace {
 
@@ -182,11 +184,30 @@ TEST_CASE("a slice that kills its filter every time is stored unfiltered as pois
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 3);
   check_stored_once(folder, end);
-  bool poison = false;
+  std::vector<std::uint64_t> poison;
   StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
-    if (slice.head().slice.value == 700) poison = slice.head().decision == storage::DecisionKind::poison;
+    if (slice.head().decision == storage::DecisionKind::poison) poison.push_back(slice.head().slice.value);
   });
-  CHECK(poison);
+  CHECK(poison == std::vector<std::uint64_t>{700});  // and none of those that were in the DCM with it
+  CHECK(exits(end.summary, "dcm-0", -9) + exits(end.summary, "dcm-1", -9) == 2);
+}
+
+TEST_CASE("a slice that kills its filter in a farm with one DCM is poison, and all others are filtered") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(),
+              three_seconds({std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/stumbles.so",
+                             "filter.parameters.dies_every=1000", "dcm.count=1", "dcm.credits=64",
+                             "dcm.processing_units=2", "run.restarts_max=10"}));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  check_stored_once(folder, end);
+  std::vector<std::uint64_t> poison;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    if (slice.head().decision == storage::DecisionKind::poison) poison.push_back(slice.head().slice.value);
+  });
+  std::sort(poison.begin(), poison.end());
+  CHECK(poison == std::vector<std::uint64_t>{0, 1000, 2000});
+  CHECK(exits(end.summary, "dcm-0", -9) == 6);
 }
 
 TEST_CASE("a readout that is killed costs its own fragments, each marked missing") {

@@ -8,7 +8,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 namespace weir::dcm {
 namespace {
@@ -20,6 +22,7 @@ using assembly::Slice;
 // back, and with them the credits: back-pressure to the supervisor.
 constexpr std::uint64_t kAcceptedShare = 2;
 constexpr DurationNs kEndPatience = 2 * kSecond;
+constexpr int kIsolationShare = 4;  // of a lease: for the units to come to rest, and for a suspect alone
 
 std::uint64_t microseconds(DurationNs ns) {
   return ns > 0 ? static_cast<std::uint64_t>(ns / kMicrosecond) : 0;
@@ -35,6 +38,7 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
                   setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports),
       memory_("weir-" + setup.identity.name, setup.farm.dcm().buffer_bytes()),
       pool_(memory_.bytes()),
+      isolation_(setup_.farm.supervisor().lease_ms() * kMillisecond / kIsolationShare),
       sampler_(sampler_settings(setup_), setup_.identity.incarnation.value) {
   const std::size_t readouts = setup_.plan.of_role(config::Role::readout).size();
   assembler_ =
@@ -224,13 +228,24 @@ void DcmNode::filter_completed() {
     view.fragment_count = static_cast<std::uint32_t>(slice->table.size());
     view.fragments = slice->table.data();
     view.state = &slice->state;
-    jobs_.push_back({&view, reinterpret_cast<std::uint64_t>(&work)});
+    const filter_host::Job job{&view, reinterpret_cast<std::uint64_t>(&work)};
+    work.waits_alone = slice->assignment.suspect;
+    if (work.waits_alone) {
+      isolation_.add(job);
+    } else {
+      jobs_.push_back(job);
+    }
   }
 }
 
 void DcmNode::submit_jobs() {
+  isolate();
+  if (isolation_.is_open()) hand_over(jobs_.size());
+}
+
+void DcmNode::hand_over(std::size_t jobs_max) {
   if (jobs_.empty()) return;
-  const std::size_t taken = units_->submit(jobs_);
+  const std::size_t taken = units_->submit(std::span(jobs_).first(jobs_max));
   jobs_.erase(jobs_.begin(), jobs_.begin() + static_cast<std::ptrdiff_t>(taken));
   counts_.steps += taken;
 }
@@ -240,6 +255,7 @@ void DcmNode::take_results() {
   units_->drain(results_);
   for (filter_host::FilterResult* result : results_) {
     Work& work = *reinterpret_cast<Work*>(result->token);
+    isolation_.returned(result->token);
     if (!work.abandoned) {
       act_on(work, *result);
       continue;
@@ -277,6 +293,7 @@ void DcmNode::act_on(Work& work, filter_host::FilterResult& result) {
 
 void DcmNode::watch_filter() {
   const auto oldest = units_->oldest();
+  if (oldest || !long_in_filter_.empty()) tell_long_in_filter();
   if (!oldest || oldest->token == stalled_token_) return;
   if (environment_.clock.now_ns() - oldest->start_ns < setup_.farm.filter().step_deadline_ms() * kMillisecond)
     return;
@@ -330,6 +347,12 @@ void DcmNode::report_decisions() {
         work->verdict == v1::VERDICT_ACCEPT || work->verdict == v1::VERDICT_ACCEPT_INCOMPLETE;
     if (accepts) {
       if (accepted_bytes_ > accepted_max) {
+        // Its lease would run out, and it is over with the filter.
+        if (!std::exchange(work->told_held, true)) {
+          decide.add_slice(work->slice->id().value);
+          decide.add_attempt(work->slice->attempt().value);
+          decide.add_verdict(v1::VERDICT_HELD);
+        }
         held_back.push_back(work);
         continue;
       }
@@ -384,11 +407,13 @@ void DcmNode::abandon_all(bool stored_too) {
   assigned_.clear();
   blocked_.clear();
   decided_.clear();
+  isolation_.clear();
+  long_in_filter_.clear();
   std::vector<Work*> open;
   assembler_->for_each_open([&](Slice& slice) { open.push_back(&work_of(slice)); });
   for (Work* work : open) {
     if (!stored_too && work->slice->phase == Phase::storing) continue;
-    if (work->slice->phase == Phase::filtering && !work->unbound) {
+    if (work->slice->phase == Phase::filtering && !work->unbound && !work->waits_alone) {
       work->abandoned = true;  // released when its processing unit has done with it
     } else {
       give_up(*work);

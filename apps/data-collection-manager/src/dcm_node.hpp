@@ -3,6 +3,7 @@
 #include "arrival_trace.hpp"
 #include "collector.hpp"
 #include "held_work.hpp"
+#include "isolation.hpp"
 #include "outlet.hpp"
 #include "pushing.hpp"
 #include "work.hpp"
@@ -115,6 +116,10 @@ class DcmNode final : public node::Node,
   Work& open_slice(assembly::Assignment assignment);
   void filter_completed();
   void submit_jobs();
+  void hand_over(std::size_t jobs_max);
+  void isolate();
+  void tell_filtering();
+  void tell_long_in_filter();
   void take_results();
   void act_on(Work& work, filter_host::FilterResult& result);
   void need_more(Work& work, filter_host::FilterResult& result);
@@ -167,6 +172,9 @@ class DcmNode final : public node::Node,
   std::vector<Work*> spare_work_;
   std::vector<assembly::Slice*> completed_;
   std::vector<filter_host::Job> jobs_;  // not yet taken by the processing units
+  Isolation isolation_;
+  std::vector<filter_host::OldestJob> running_;
+  std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // the supervisor knows
   std::vector<filter_host::FilterResult*> results_;
   std::deque<Work*> decided_;         // not yet reported
   std::uint64_t accepted_bytes_ = 0;  // reported accepts that wait for their writer

@@ -84,6 +84,9 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
     }
     case v1::Control::kConfirm:
       return take_confirmations(message.confirm());
+    case v1::Control::kFiltering:
+      isolation_.answered(message.filtering().serial());
+      return {};
     default:
       return Unexpected<wire::WireError>(wire::WireError::not_expected);
   }
@@ -126,6 +129,9 @@ Expected<void, wire::WireError> DcmNode::take_assignments(const v1::Assign& assi
   }
   for (const std::uint32_t index : assign.unfiltered()) {
     if (index < static_cast<std::uint32_t>(rows)) assigned_[first + index].unfiltered = true;
+  }
+  for (const std::uint32_t index : assign.suspect()) {
+    if (index < static_cast<std::uint32_t>(rows)) assigned_[first + index].suspect = true;
   }
   for (const v1::Assign::Payload& payload : assign.payload()) {
     if (payload.index() >= static_cast<std::uint32_t>(rows)) continue;
@@ -231,7 +237,7 @@ std::string DcmNode::state() const {
   using assignment::Reason;
   if (ending_) return "ending";
   if (!run_begun_) return "ready";
-  const std::size_t with_filter = jobs_.size() + units_->in_flight();
+  const std::size_t with_filter = jobs_.size() + isolation_.waiting() + units_->in_flight();
   const bool filter_waits = with_filter > setup_.farm.dcm().processing_units() &&
                             kMostParts * with_filter >= kMost * setup_.identity.credits;
   Reason reason = Reason::none;

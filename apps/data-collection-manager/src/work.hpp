@@ -22,11 +22,13 @@ struct Work {
   bool unfiltered = false;   // no filter has decided: to the debug stream, whole
   storage::DecisionKind decision = storage::DecisionKind::filter;
   bool decided = false;
-  bool counted = false;    // among the accepted bytes that wait for their writer
-  bool abandoned = false;  // the supervisor has given it to somebody else
-  bool pushed = false;     // readouts send it on their own
-  bool unbound = false;    // a fragment has opened it; the assignment is to come
-  TimeNs due_ns = 0;       // pushed: when the last readout's slot begins
+  bool counted = false;      // among the accepted bytes that wait for their writer
+  bool abandoned = false;    // the supervisor has given it to somebody else
+  bool waits_alone = false;  // a suspect that is complete, and not yet with the filter
+  bool told_held = false;    // its accept is held back, and the supervisor knows
+  bool pushed = false;       // readouts send it on their own
+  bool unbound = false;      // a fragment has opened it; the assignment is to come
+  TimeNs due_ns = 0;         // pushed: when the last readout's slot begins
   // HeldWork: shipments and connections refer to the slice's memory, from the first shipment until the work
   // is taken back.
   bool held = false;

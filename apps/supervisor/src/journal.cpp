@@ -33,6 +33,8 @@ void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
   out.set_assigned(slice.assigned);
   out.set_attempt(slice.attempt.value);
   out.set_kills(slice.kills);
+  out.set_losses(slice.losses);
+  out.set_suspect(slice.suspect);
   out.set_confirmations(slice.confirmations);
   out.set_epoch(slice.epoch.value);
   out.set_copy_attempt(slice.copy_attempt.value);
@@ -122,6 +124,8 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
       pass.add_assigned(one.slice.value);
       pass.add_assigned_attempt(one.attempt.value);
       pass.add_kills(one.kills);
+      pass.add_losses(one.losses);
+      pass.add_suspect(one.suspect);
     }
     for (const assignment::Confirmation& one : actions.dcms[dcm.value].confirm) {
       if (one.answer != assignment::Answer::store) continue;

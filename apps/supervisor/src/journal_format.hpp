@@ -19,6 +19,7 @@ constexpr std::array kJournalCounts = {
     &assignment::SupervisorLedger::decisions_refused, &assignment::SupervisorLedger::decisions_repeated,
     &assignment::SupervisorLedger::copies_taken,      &assignment::SupervisorLedger::acks_dead,
     &assignment::SupervisorLedger::acks_repeated,     &assignment::SupervisorLedger::acks_unknown,
-    &assignment::SupervisorLedger::strangers,         &assignment::SupervisorLedger::restarts};
+    &assignment::SupervisorLedger::strangers,         &assignment::SupervisorLedger::restarts,
+    &assignment::SupervisorLedger::suspected};
 
 }  // namespace weir::supervisor

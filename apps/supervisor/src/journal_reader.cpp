@@ -152,6 +152,8 @@ class Reader {
     slice.assigned = open.assigned();
     slice.attempt = id_of<Attempt>(open.attempt());
     slice.kills = static_cast<std::uint8_t>(open.kills());
+    slice.losses = static_cast<std::uint8_t>(open.losses());
+    slice.suspect = open.suspect();
     slice.confirmations = static_cast<std::uint16_t>(open.confirmations());
     slice.epoch = id_of<StoreEpoch>(open.epoch());
     slice.copy_attempt = id_of<Attempt>(open.copy_attempt());
@@ -171,6 +173,8 @@ class Reader {
       if (std::exchange(open.confirmed, false)) give_up_copy(open.slice);
       open.slice.attempt = id_of<Attempt>(cell(pass.assigned_attempt(), i));
       open.slice.kills = static_cast<std::uint8_t>(cell(pass.kills(), i));
+      open.slice.losses = static_cast<std::uint8_t>(cell(pass.losses(), i));
+      open.slice.suspect = cell(pass.suspect(), i);
     }
     for (int i = 0; i < pass.confirmed_size(); ++i) {
       const auto found = open_.find(SliceId(pass.confirmed(i)));

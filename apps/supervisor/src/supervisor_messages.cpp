@@ -64,6 +64,9 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
     case v1::Control::kDecide:
       if (role == messages::Role::dcm) return take_decisions(*member, message.decide());
       break;
+    case v1::Control::kFiltering:
+      if (role == messages::Role::dcm) return take_filtering(*member, message.filtering());
+      break;
     default:
       break;
   }
@@ -85,6 +88,8 @@ Expected<void, wire::WireError> SupervisorNode::take_decisions(Member& member, c
         verdict == v1::VERDICT_ACCEPT_INCOMPLETE || verdict == v1::VERDICT_REJECT_INCOMPLETE;
     if (verdict == v1::VERDICT_ACCEPT || verdict == v1::VERDICT_ACCEPT_INCOMPLETE) {
       decision.verdict = assignment::Verdict::accept;
+    } else if (verdict == v1::VERDICT_HELD) {
+      decision.verdict = assignment::Verdict::held;
     } else if (verdict == v1::VERDICT_FAILED) {
       decision.verdict = assignment::Verdict::failed;
       decision.reason = assignment::DiscardReason::unspecified;
@@ -97,6 +102,24 @@ Expected<void, wire::WireError> SupervisorNode::take_decisions(Member& member, c
     }
   }
   machine_.decisions(member.index, decisions_, now_ns_, actions_);
+  return {};
+}
+
+Expected<void, wire::WireError> SupervisorNode::take_filtering(Member& member,
+                                                               const v1::Filtering& filtering) {
+  if (filtering.attempt_size() != filtering.slice_size())
+    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  const auto lease = [](std::uint64_t slice, std::uint32_t attempt) {
+    return assignment::Lease{SliceId(slice), Attempt(static_cast<std::uint16_t>(attempt))};
+  };
+  assignment::FilterNote note;
+  for (int i = 0; i < filtering.slice_size(); ++i)
+    note.for_long.push_back(lease(filtering.slice(i), filtering.attempt(i)));
+  if (filtering.has_alone()) note.alone = lease(filtering.alone(), filtering.alone_attempt());
+  machine_.filtering(member.index, note);
+  v1::Control answer;
+  answer.mutable_filtering()->set_serial(filtering.serial());
+  member.peer->send(answer);
   return {};
 }
 

@@ -45,6 +45,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
   Expected<void, wire::WireError> take_decisions(Member& member, const v1::Decide& decide);
+  Expected<void, wire::WireError> take_filtering(Member& member, const v1::Filtering& filtering);
   void take_triggers(messages::Peer& peer, const v1::TriggerOffer& offer);
 
   void join(Member& member);

@@ -150,6 +150,7 @@ void SupervisorNode::send_assignments(Member& member, assignment::DcmActions& ac
     if (typed) assign.add_type(one.info.type.value);
     assign.set_duration_ns(one.info.duration);
     if (one.unfiltered) assign.add_unfiltered(row);
+    if (one.suspect) assign.add_suspect(row);
     if (one.payload_length == 0) continue;
     const auto bytes = actions_.payload_of(one);
     v1::Assign::Payload& payload = *assign.add_payload();

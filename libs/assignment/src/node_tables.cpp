@@ -9,7 +9,8 @@ namespace weir::assignment {
 void DcmTable::join(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits) {
   WEIR_ASSERT(!views_[dcm.value].live);
   views_[dcm.value] = {true, credits, credits, false};
-  states_[dcm.value] = {incarnation, 0, false, 0, {}};
+  states_[dcm.value] = {};
+  states_[dcm.value].incarnation = incarnation;
   credits_free_ += credits;
 }
 
@@ -69,14 +70,23 @@ void DcmTable::revoke(NodeIndex dcm, SliceId slice, Attempt attempt) {
 
 bool DcmTable::redeem(NodeIndex dcm, SliceId slice, Attempt attempt) {
   auto& revoked = states_[dcm.value].revoked;
-  const auto found = std::find_if(revoked.begin(), revoked.end(), [&](const Lease& lease) {
-    return lease.slice == slice && lease.attempt == attempt;
-  });
+  const auto found = std::find(revoked.begin(), revoked.end(), Lease{slice, attempt});
   if (found == revoked.end()) return false;
   *found = revoked.back();
   revoked.pop_back();
   came_back(dcm);
   return true;
+}
+
+void DcmTable::clear_suspect(NodeIndex dcm, SliceId slice, Attempt attempt) {
+  std::optional<Lease>& suspect = states_[dcm.value].suspect;
+  if (suspect == Lease{slice, attempt}) suspect.reset();
+}
+
+void DcmTable::note_filter(NodeIndex dcm, const FilterNote& note) {
+  FilterNote& kept = states_[dcm.value].in_filter;
+  kept = note;
+  if (kept.for_long.size() > views_[dcm.value].credits) kept.for_long.resize(views_[dcm.value].credits);
 }
 
 NodeIndex NodeTable::next(NodeIndex silent) {

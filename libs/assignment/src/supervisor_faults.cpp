@@ -33,6 +33,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   if (!dcms_.live(dcm)) return;
   const Incarnation incarnation = dcms_.incarnation(dcm);
   const bool in_peace = leaves_in_peace({Role::dcm, dcm});
+  const FilterNote in_filter = dcms_.in_filter(dcm);
   out.drop(dcm);
   dcms_.leave(dcm);
   renew_destinations();
@@ -41,11 +42,8 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
     return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
   });
   const std::uint64_t slices = scratch_.size();
-  for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
-    SliceEntry* entry = book_.find(*slice);
-    // Whatever it had decided did not kill it.
-    reopen(*entry, entry->state == SliceState::assigned ? Blame::attempt : Blame::nobody, out);
-  }
+  for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice)
+    reopen_lost(*book_.find(*slice), in_filter, out);
   // Also when all is settled: what writers told it of that may have been lost with it.
   if (started_ && !in_peace) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
   assignable_ = true;
@@ -100,9 +98,34 @@ void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {
   for (const SliceId slice : scratch_) confirm_accept(*book_.find(slice), now, out);
 }
 
+void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note) {
+  if (!dcms_.live(dcm)) {
+    ++ledger_.strangers;
+    return;
+  }
+  dcms_.note_filter(dcm, note);
+}
+
+// Of a DCM that has died.
+void SupervisorMachine::reopen_lost(SliceEntry& entry, const FilterNote& in_filter, Actions& out) {
+  // Whatever it had decided did not kill it.
+  if (entry.state != SliceState::assigned || entry.held) return reopen(entry, Blame::nobody, out);
+  if (in_filter.alone) {
+    const bool blamed = in_filter.alone == Lease{entry.slice, entry.attempt};
+    // Then it was to blame for the first death, too.
+    if (blamed && entry.kills == 0) ++entry.kills;
+    return reopen(entry, blamed ? Blame::attempt : Blame::nobody, out);
+  }
+  if (entry.losses < UINT8_MAX) ++entry.losses;
+  reopen(entry, Blame::suspect, out);
+}
+
 void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   if (blame == Blame::attempt && entry.kills < UINT8_MAX) ++entry.kills;
-  if (entry.kills >= settings_.attempts_max || entry.attempt.value == UINT16_MAX) {
+  const bool filtered = entry.kills < settings_.filtered_attempts_max;
+  entry.suspect = filtered && (entry.suspect || blame != Blame::nobody);
+  entry.held = false;
+  if (std::max(entry.kills, entry.losses) >= settings_.attempts_max || entry.attempt.value == UINT16_MAX) {
     settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
     return;
   }
@@ -111,7 +134,7 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
-  pending_.push_front(entry.slice);
+  list_of(entry).push_front(entry.slice);
   ++ledger_.reopened;
   assignable_ = true;
 }
@@ -126,7 +149,7 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   const DurationNs ack_ns = settings_.writer_ack_ns;
   next_scan_ = INT64_MAX;
   collect([&](const SliceEntry& entry) {
-    const bool leased = entry.state == SliceState::assigned;
+    const bool leased = entry.state == SliceState::assigned && !entry.held;
     const bool unacknowledged = entry.state == SliceState::confirmed && ack_ns > 0;
     if (!leased && !unacknowledged) return false;
     const TimeNs deadline = entry.since + (leased ? settings_.lease_ns : patience(entry));
@@ -147,7 +170,12 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
       ++ledger_.leases_expired;
       ++by_dcm[entry.dcm.value];
       dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
-      reopen(entry, Blame::attempt, out);
+      // A slice that waits for data, memory or its turn has stalled nobody.
+      const auto& for_long = dcms_.in_filter(entry.dcm).for_long;
+      const Lease lease{entry.slice, entry.attempt};
+      const bool stalled_filter = std::find(for_long.begin(), for_long.end(), lease) != for_long.end();
+      if (!stalled_filter && entry.losses < UINT8_MAX) ++entry.losses;
+      reopen(entry, stalled_filter ? Blame::attempt : Blame::nobody, out);
     } else {
       ++ledger_.reconfirmed;
       ++by_writer[entry.writer.value];
@@ -178,6 +206,7 @@ void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions
 
 void SupervisorMachine::discard_rest(Actions& out) {
   pending_.clear();
+  suspects_.clear();
   collect([](const SliceEntry&) { return true; });
   for (const SliceId slice : scratch_) {
     SliceEntry& entry = *book_.find(slice);
@@ -197,6 +226,8 @@ void SupervisorMachine::note_fault(FaultKind kind, Role role, NodeIndex node, In
 
 std::string_view SupervisorMachine::broken_invariant() {
   std::vector<std::uint32_t> assigned(settings_.dcms, 0);
+  std::vector<std::uint32_t> suspects(settings_.dcms, 0);
+  std::size_t suspects_pending = 0;
   std::size_t live = 0;
   std::size_t pending = 0;
   std::string_view broken;
@@ -204,10 +235,11 @@ std::string_view SupervisorMachine::broken_invariant() {
     ++live;
     switch (entry.state) {
       case SliceState::pending:
-        ++pending;
+        ++(entry.suspect ? suspects_pending : pending);
         break;
       case SliceState::assigned:
         ++assigned[entry.dcm.value];
+        if (entry.suspect && ++suspects[entry.dcm.value] > 1) broken = "a DCM has two suspects";
         [[fallthrough]];
       case SliceState::waiting_writer:
         if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
@@ -223,7 +255,8 @@ std::string_view SupervisorMachine::broken_invariant() {
   });
   if (!broken.empty()) return broken;
   if (live != book_.live()) return "the number of unsettled slices is wrong";
-  if (pending != pending_.size()) return "the list of pending slices does not match the slices";
+  if (pending != pending_.size() || suspects_pending != suspects_.size())
+    return "the list of pending slices does not match the slices";
   std::uint64_t credits_free = 0;
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));

@@ -21,6 +21,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       policy_(std::move(policy)),
       book_(settings.in_flight_max, settings.remembered_slices),
       pending_(settings.in_flight_max),
+      suspects_(settings.in_flight_max),
       dcms_(settings.dcms),
       readouts_(settings.readouts),
       writers_(settings.writers),
@@ -78,23 +79,50 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
 }
 
 void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
+  assign_suspects(now, out);
+  const auto any_credit = [this] { return dcms_.credits_free() > 0; };
+  assign_from(pending_, now, out, any_credit,
+              [this, now](const SliceEntry& entry) { return choose(entry, now); });
+  assignable_ = pending_.empty();
+}
+
+// To those that have none yet.
+void SupervisorMachine::assign_suspects(TimeNs now, Actions& out) {
+  if (suspects_.empty()) return;
+  views_.assign(dcms_.views().begin(), dcms_.views().end());
+  std::size_t places = 0;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (dcms_.suspect(NodeIndex(static_cast<std::uint16_t>(i)))) views_[i].credits_free = 0;
+    places += views_[i].credits_free > 0 ? 1 : 0;
+  }
+  const auto any_place = [&places] { return places > 0; };
+  assign_from(suspects_, now, out, any_place, [&](const SliceEntry& entry) {
+    const auto dcm = policy_->choose(entry.slice, views_, now);
+    if (!dcm) return dcm;
+    views_[dcm->value].credits_free = 0;
+    --places;
+    return dcm;
+  });
+}
+
+template <class More, class Choose>
+void SupervisorMachine::assign_from(PendingList& list, TimeNs now, Actions& out, More more, Choose choose) {
   // A policy may leave slices waiting for their own DCM; those behind them are looked at this far.
   constexpr std::size_t kLookAhead = 256;
   scratch_.clear();
-  while (dcms_.credits_free() > 0 && !pending_.empty() && scratch_.size() < kLookAhead) {
-    const SliceId slice = pending_.pop_front();
+  while (more() && !list.empty() && scratch_.size() < kLookAhead) {
+    const SliceId slice = list.pop_front();
     SliceEntry* entry = book_.find(slice);
     WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
-    const auto dcm = choose(*entry, now);
+    const auto dcm = choose(*entry);
     if (!dcm) {
       scratch_.push_back(slice);
       continue;
     }
     assign(*entry, *dcm, now, out);
   }
-  assignable_ = pending_.empty() && scratch_.empty();
   while (!scratch_.empty()) {
-    pending_.push_front(scratch_.back());
+    list.push_front(scratch_.back());
     scratch_.pop_back();
   }
 }
@@ -125,9 +153,14 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   entry.since = now;
   wake_by(now + settings_.lease_ns);
 
-  Assignment assignment{entry.slice, entry.info,    0,
-                        0,           entry.attempt, entry.kills >= settings_.filtered_attempts_max,
-                        entry.kills};
+  Assignment assignment;
+  assignment.slice = entry.slice;
+  assignment.info = entry.info;
+  assignment.attempt = entry.attempt;
+  assignment.unfiltered = entry.kills >= settings_.filtered_attempts_max;
+  assignment.suspect = entry.suspect;
+  assignment.kills = entry.kills;
+  assignment.losses = entry.losses;
   if (entry.has_payload) {
     const ConstBytes payload = book_.payload(entry);
     assignment.payload_offset = static_cast<std::uint32_t>(out.payload.size());
@@ -136,6 +169,10 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   }
   ++ledger_.assignments;
   if (assignment.unfiltered) ++ledger_.unfiltered;
+  if (assignment.suspect) {
+    ++ledger_.suspected;
+    dcms_.set_suspect(dcm, {entry.slice, entry.attempt});
+  }
   out.of(dcm).assign.push_back(assignment);
 }
 
@@ -152,6 +189,11 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   SliceEntry* entry = book_.find(decision.slice);
   const bool own =
       entry != nullptr && entry->live() && entry->dcm == dcm && entry->attempt == decision.attempt;
+  if (decision.verdict == Verdict::held) {
+    if (own && entry->state == SliceState::assigned) entry->held = true;
+    return;
+  }
+  dcms_.clear_suspect(dcm, decision.slice, decision.attempt);
   if (!own) {
     dcms_.redeem(dcm, decision.slice, decision.attempt);
     if (planted(Planted::confirm_two_attempts) && decision.verdict == Verdict::accept && entry != nullptr) {
@@ -169,7 +211,11 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   }
   dcms_.give_back(dcm);
   policy_->decided(dcm, entry->before, now - entry->since, now);
+  // Whatever it did to its DCM before, this time it did not.
+  if (decision.verdict != Verdict::failed) entry->suspect = false;
   switch (decision.verdict) {
+    case Verdict::held:
+      return;
     case Verdict::reject:
       answer(dcm, decision.slice, decision.attempt, Answer::settled, out);
       settle(*entry, Outcome::rejected, DiscardReason::none, out);
@@ -301,7 +347,7 @@ bool SupervisorMachine::wants_copy(const SliceEntry& entry, NodeIndex writer, co
 }
 
 void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out) {
-  if (entry.state == SliceState::pending) pending_.erase(entry.slice);
+  if (entry.state == SliceState::pending) list_of(entry).erase(entry.slice);
   if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
   if (entry.state == SliceState::waiting_writer) {
     answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);

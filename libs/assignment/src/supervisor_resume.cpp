@@ -36,13 +36,15 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   WEIR_ASSERT(entry != nullptr);  // a state has each slice once
   entry->attempt = open.attempt;
   entry->kills = open.kills;
+  entry->losses = open.losses;
+  entry->suspect = open.suspect;
   entry->confirmations = open.confirmations;
   entry->epoch = open.epoch;
   entry->copy_attempt = open.copy_attempt;
   entry->copy_writer = open.copy_writer;
   out.announce.push_back({open.slice, open.info, 0, 0});
   if (!open.assigned) {
-    pending_.push_back(open.slice);
+    list_of(*entry).push_back(open.slice);
     return;
   }
   if (entry->attempt.value == UINT16_MAX) {
@@ -51,7 +53,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   }
   entry->attempt = entry->attempt.next();
   ++ledger_.reopened;
-  pending_.push_back(open.slice);
+  list_of(*entry).push_back(open.slice);
 }
 
 std::vector<Announcement> SupervisorMachine::open_slices() {
@@ -80,6 +82,8 @@ RunState SupervisorMachine::state(TimeNs now) {
     open.assigned = entry.state != SliceState::pending || entry.attempt.value > 0;
     open.attempt = entry.attempt;
     open.kills = entry.kills;
+    open.losses = entry.losses;
+    open.suspect = entry.suspect;
     open.confirmations = entry.confirmations;
     open.epoch = entry.epoch;
     open.copy_attempt = entry.copy_attempt;

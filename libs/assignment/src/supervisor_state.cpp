@@ -8,6 +8,7 @@ namespace {
 using Row = std::vector<std::uint64_t>;
 
 std::uint64_t number(NodeIndex node) { return node.value; }
+std::uint64_t number(const Lease& lease) { return lease.slice.value << 16U | lease.attempt.value; }
 
 void append(Row& out, std::initializer_list<std::uint64_t> numbers) {
   out.insert(out.end(), numbers.begin(), numbers.end());
@@ -20,7 +21,8 @@ void append_entry(const SliceEntry& entry, std::uint64_t age, Row& out) {
           number(entry.writer), entry.live() ? 0 : 1U + static_cast<std::uint64_t>(entry.outcome)});
   if (!entry.live()) return;
   append(out, {age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
-               entry.confirmations, entry.kills, entry.incomplete ? 1U : 0U});
+               entry.confirmations, entry.kills, entry.losses, entry.incomplete ? 1U : 0U,
+               entry.suspect ? 1U : 0U, entry.held ? 1U : 0U});
 }
 
 }  // namespace
@@ -42,6 +44,8 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
 
   out.push_back(pending_.size());
   for (std::size_t i = 0; i < pending_.size(); ++i) out.push_back(pending_.at(i).value);
+  out.push_back(suspects_.size());
+  for (std::size_t i = 0; i < suspects_.size(); ++i) out.push_back(suspects_.at(i).value);
 
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
@@ -49,12 +53,17 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     append(out, {view.live ? 1U : 0U, view.credits, view.credits_free});
     // redeem() looks for one of them: their order does not matter.
     Row revoked;
-    for (const DcmTable::Lease& lease : dcms_.revoked_leases(dcm)) {
-      revoked.push_back(lease.slice.value << 16U | lease.attempt.value);
+    for (const Lease& lease : dcms_.revoked_leases(dcm)) {
+      revoked.push_back(number(lease));
     }
     std::sort(revoked.begin(), revoked.end());
     out.push_back(revoked.size());
     out.insert(out.end(), revoked.begin(), revoked.end());
+    const auto& suspect = dcms_.suspect(dcm);
+    const FilterNote& in_filter = dcms_.in_filter(dcm);
+    append(out, {suspect ? 1 + number(*suspect) : 0, in_filter.alone ? 1 + number(*in_filter.alone) : 0,
+                 in_filter.for_long.size()});
+    for (const Lease& lease : in_filter.for_long) out.push_back(number(lease));
   }
   for (std::size_t i = 0; i < settings_.writers; ++i) {
     out.push_back(writers_.live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);

@@ -20,7 +20,7 @@ std::string_view lookup(const std::array<std::string_view, N>& names, std::size_
 }
 
 constexpr std::array<std::string_view, 3> kRoleNames = {"readout", "dcm", "writer"};
-constexpr std::array<std::string_view, 3> kVerdictNames = {"reject", "accept", "failed"};
+constexpr std::array<std::string_view, 4> kVerdictNames = {"reject", "accept", "failed", "held"};
 constexpr std::array<std::string_view, 3> kOutcomeNames = {"stored", "rejected", "discarded"};
 
 }  // namespace

@@ -37,12 +37,19 @@ TEST_CASE("a dead DCM's undecided slices go to another as the next attempt, befo
   farm.pass();
   farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
   farm.join_dcm(1, 3);
-  const Actions actions = farm.pass();
-  REQUIRE(actions.dcms[1].assign.size() == 3);
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    CHECK(actions.dcms[1].assign[i].slice == SliceId(i));
-    CHECK(actions.dcms[1].assign[i].attempt == Attempt(1));
-    CHECK_FALSE(actions.dcms[1].assign[i].unfiltered);
+  farm.join_dcm(2, 3);
+  Actions actions = farm.pass();
+  for (std::uint16_t i = 0; i < 3; ++i) {
+    const std::uint16_t dcm = i == 1 ? 2 : 1;
+    if (i == 2) {  // one at a time to each
+      farm.decide(1, 0, 1, Verdict::reject);
+      actions = farm.pass();
+    }
+    const Assignment& again = actions.dcms[dcm].assign.front();
+    CHECK(again.slice == SliceId(i));
+    CHECK(again.attempt == Attempt(1));
+    CHECK(again.suspect);
+    CHECK_FALSE(again.unfiltered);
   }
   REQUIRE(farm.machine.faults().size() == 1);
   CHECK(describe(farm.machine.faults()[0]) == "dcm 0 was lost: 3 slice(s) given to others");
@@ -71,23 +78,6 @@ TEST_CASE(
   farm.decide(1, 0, 1, Verdict::reject);
   CHECK(farm.machine.ledger().rejected.count == 1);
   CHECK(farm.machine.broken_invariant() == "");
-}
-
-TEST_CASE(
-    "after two attempts that killed their DCM a slice is assigned unfiltered, and at the limit discarded") {
-  SupervisorSettings settings = small_farm();
-  settings.attempts_max = 4;
-  Farm farm = one_slice(settings);
-  std::vector<bool> unfiltered;
-  for (int i = 0; i < 4; ++i) {
-    farm.join_dcm(0, 4);  // the one before has died
-    const Actions actions = farm.pass();
-    if (!actions.touched.empty()) unfiltered.push_back(only_assignment(actions, 0).unfiltered);
-  }
-  CHECK(unfiltered == std::vector<bool>{false, true, true});
-  CHECK(farm.discarded(DiscardReason::attempts_exhausted) == 1);
-  CHECK(farm.machine.ledger().unfiltered == 2);
-  CHECK(farm.machine.in_flight() == 0);
 }
 
 TEST_CASE("a filter that fails costs an attempt, not the slice") {

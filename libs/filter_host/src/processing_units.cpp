@@ -45,6 +45,15 @@ struct alignas(kCacheLine) Unit {
   std::atomic<std::uint64_t> token{0};
 };
 
+std::optional<OldestJob> job_of(const Unit& unit) {
+  const TimeNs start = unit.start_ns.load(std::memory_order_acquire);
+  const std::uint64_t token = unit.token.load(std::memory_order_relaxed);
+  // A unit that went on meanwhile does not hang; its token may belong to the next job.
+  const bool same = unit.start_ns.load(std::memory_order_acquire) == start;
+  if (start == kIdle || !same) return std::nullopt;
+  return OldestJob{token, start};
+}
+
 }  // namespace
 
 // What the units' threads and the caller have in common; a thread that hangs keeps it alive.
@@ -278,14 +287,16 @@ std::size_t ProcessingUnits::in_flight() const { return shared_->in_flight; }
 std::optional<OldestJob> ProcessingUnits::oldest() const {
   std::optional<OldestJob> oldest;
   for (const auto& unit : shared_->units) {
-    const TimeNs start = unit->start_ns.load(std::memory_order_acquire);
-    const std::uint64_t token = unit->token.load(std::memory_order_relaxed);
-    // A unit that went on meanwhile does not hang; its token may belong to the next job.
-    const bool same = unit->start_ns.load(std::memory_order_acquire) == start;
-    if (start == kIdle || !same) continue;
-    if (!oldest || start < oldest->start_ns) oldest = OldestJob{token, start};
+    const std::optional<OldestJob> job = job_of(*unit);
+    if (job && (!oldest || job->start_ns < oldest->start_ns)) oldest = job;
   }
   return oldest;
+}
+
+void ProcessingUnits::running(std::vector<OldestJob>& out) const {
+  for (const auto& unit : shared_->units) {
+    if (const auto job = job_of(*unit)) out.push_back(*job);
+  }
 }
 
 std::optional<TimeNs> ProcessingUnits::oldest_start_ns() const {

@@ -85,6 +85,8 @@ constexpr MetricEntry kTable[] = {
           "Attempts of slices held for poison, to be accepted unfiltered."),
     count("supervisor.reopened", "weir_supervisor_reopened_total", kSupervisor,
           "Attempts that were followed by another."),
+    count("supervisor.suspected", "weir_supervisor_suspected_total", kSupervisor,
+          "Attempts of slices that went through a filter alone, after a DCM that had them died."),
     count("supervisor.leases_expired", "weir_supervisor_leases_expired_total", kSupervisor,
           "Slices that a DCM held too long."),
     count("supervisor.reconfirmed", "weir_supervisor_reconfirmed_total", kSupervisor,

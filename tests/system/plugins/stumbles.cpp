@@ -1,13 +1,15 @@
 // Accepts, but for every n-th slice throws; and what else its parameters ask for:
 //   every   n, 0: never (default 0)
 //   dies_at the id of a slice that kills its process, whenever it comes (default: none)
-//   ends_once  a path: at the first slice from 700 on its process ends with status 0, unless there is such a
-//   file,
-//           which it leaves (default: none)
+//   dies_every  n: each n-th slice does, 0: none (default)
+//   ends_by  the address of a void() that ends the process, a simulated one, instead of a signal
+//   ends_once  a path: at the first slice from 700 on its process ends with status 0, unless there is such
+//           a file, which it leaves (default: none)
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
 #include <weir/filter.hpp>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +28,8 @@ class Stumbles : public weir::Filter {
         every_(setup.parameter("every", std::uint64_t{0})),
         dies_at_(setup.parameter("dies_at", kNone)),
         ends_once_(setup.parameter("ends_once", std::string())),
+        dies_every_(setup.parameter("dies_every", std::uint64_t{0})),
+        ends_by_(setup.parameter("ends_by", std::uint64_t{0})),
         refuses_while_(setup.parameter("refuses_while", std::string())) {}
 
   void begin_run(const weir_filter_run&) override {
@@ -34,11 +38,11 @@ class Stumbles : public weir::Filter {
   }
 
   weir::Decision process(const weir::Slice& slice) override {
-    if (slice.id() == dies_at_) std::raise(SIGKILL);
     if (!ends_once_.empty() && slice.id() >= kEndsFrom && !std::filesystem::exists(ends_once_)) {
       std::ofstream(ends_once_).put('\n');
       std::_Exit(0);
     }
+    if (slice.id() == dies_at_ || (dies_every_ != 0 && slice.id() % dies_every_ == 0)) die();
     if (every_ != 0 && slice.id() % every_ == 0) {
       throw std::runtime_error("stumbles over slice " + std::to_string(slice.id()));
     }
@@ -46,9 +50,19 @@ class Stumbles : public weir::Filter {
   }
 
  private:
+  void die() const {
+    if (ends_by_ == 0) {
+      std::raise(SIGKILL);
+    } else {
+      reinterpret_cast<void (*)()>(static_cast<std::uintptr_t>(ends_by_))();
+    }
+  }
+
   std::uint64_t every_;
   std::uint64_t dies_at_;
   std::string ends_once_;
+  std::uint64_t dies_every_;
+  std::uint64_t ends_by_;
   std::string refuses_while_;
 };
 

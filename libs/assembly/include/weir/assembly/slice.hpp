@@ -38,6 +38,7 @@ struct Assignment {
   DurationNs duration = 0;
   TriggerType type;
   bool unfiltered = false;  // poison: accept to the debug stream unseen
+  bool suspect = false;     // of a DCM's death: goes through the filter alone
   std::vector<std::byte> payload;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,21 @@ struct Decision {
   Verdict verdict = Verdict::reject;
   DiscardReason reason = DiscardReason::none;  // when failed
   bool incomplete = false;                     // fragments were missing
+};
+
+// An attempt that a DCM has.
+struct Lease {
+  SliceId slice;
+  Attempt attempt;
+  bool operator==(const Lease&) const = default;
+};
+
+// DCM -> supervisor: what is in its filter and is worth a word; replaces what it said before.
+struct FilterNote {
+  std::vector<Lease> for_long;  // half a lease or more: a lease that runs out is held against these alone
+  // A suspect: there is nothing else in the filter, and will not be before the DCM has said something else
+  // and was answered. If the DCM dies, this one is to blame.
+  std::optional<Lease> alone;
 };
 
 // Writer -> supervisor: this copy is on disk.
@@ -44,7 +60,11 @@ struct Assignment {
   std::uint32_t payload_length = 0;
   Attempt attempt;
   bool unfiltered = false;  // poison: accept to the debug stream unseen
-  std::uint8_t kills = 0;   // earlier attempts that killed or stalled whoever had them
+  // It was with a DCM that died, and that nobody else is to blame for: goes through the filter alone, once
+  // the supervisor knows that it does.
+  bool suspect = false;
+  std::uint8_t kills = 0;   // earlier attempts that killed or stalled their filter
+  std::uint8_t losses = 0;  // earlier attempts whose DCM died or stalled, and nobody knows by what
 };
 
 struct Confirmation {

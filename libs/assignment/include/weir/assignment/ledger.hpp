@@ -27,6 +27,7 @@ struct SupervisorLedger {
   std::uint64_t assignments = 0;
   std::uint64_t unfiltered = 0;  // assignments of slices held for poison
   std::uint64_t reopened = 0;    // attempts that were followed by another
+  std::uint64_t suspected = 0;   // attempts that went through a filter alone, after a DCM's death
   std::uint64_t leases_expired = 0;
   std::uint64_t reconfirmed = 0;         // accepts confirmed once more, to another writer
   std::uint64_t decisions_refused = 0;   // of an attempt that was not open any more

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/assignment/actions.hpp>
 #include <weir/assignment/policy.hpp>
 #include <weir/assignment/types.hpp>
 
@@ -32,6 +33,16 @@ class DcmTable {
   // The late decision of a revoked lease; false when there was none.
   bool redeem(NodeIndex dcm, SliceId slice, Attempt attempt);
 
+  // A DCM has one suspect at a time, from the assignment to its decision, however late that comes.
+  void set_suspect(NodeIndex dcm, const Lease& suspect) { states_[dcm.value].suspect = suspect; }
+  void clear_suspect(NodeIndex dcm, SliceId slice, Attempt attempt);
+  [[nodiscard]] const std::optional<Lease>& suspect(NodeIndex dcm) const {
+    return states_[dcm.value].suspect;
+  }
+  // What it last said of its filter. No more than its credits are kept.
+  void note_filter(NodeIndex dcm, const FilterNote& note);
+  [[nodiscard]] const FilterNote& in_filter(NodeIndex dcm) const { return states_[dcm.value].in_filter; }
+
   [[nodiscard]] std::span<const DcmView> views() const { return views_; }
   [[nodiscard]] bool live(NodeIndex dcm) const { return dcm.value < views_.size() && views_[dcm.value].live; }
   [[nodiscard]] std::uint32_t assigned(NodeIndex dcm) const { return states_[dcm.value].assigned; }
@@ -40,10 +51,6 @@ class DcmTable {
   [[nodiscard]] Incarnation incarnation(NodeIndex dcm) const { return states_[dcm.value].incarnation; }
   [[nodiscard]] std::uint64_t credits_free() const { return credits_free_; }  // of all together
 
-  struct Lease {
-    SliceId slice;
-    Attempt attempt;
-  };
   [[nodiscard]] std::span<const Lease> revoked_leases(NodeIndex dcm) const {
     return states_[dcm.value].revoked;
   }
@@ -55,6 +62,8 @@ class DcmTable {
     bool held_back = false;
     std::uint32_t kept = 0;      // credits, while it is held back
     std::vector<Lease> revoked;  // at most `credits`
+    std::optional<Lease> suspect;
+    FilterNote in_filter;
   };
 
   void came_back(NodeIndex dcm);

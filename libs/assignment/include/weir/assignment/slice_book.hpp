@@ -36,7 +36,10 @@ struct SliceEntry {
   std::uint16_t confirmations = 0;  // accepts that were confirmed, over all attempts
   SliceState state = SliceState::empty;
   Outcome outcome = Outcome::discarded;  // when settled
-  std::uint8_t kills = 0;                // attempts that killed or stalled whoever had them
+  std::uint8_t kills = 0;                // attempts that killed or stalled their filter
+  std::uint8_t losses = 0;               // attempts whose DCM died or stalled, and nobody knows by what
+  bool suspect = false;                  // goes through a filter alone
+  bool held = false;                     // accepted by its DCM, whose decision is to follow
   std::uint8_t refusals = 0;             // records of it that writers refused
   bool incomplete = false;               // as the last accepting decision said
   bool has_payload = false;

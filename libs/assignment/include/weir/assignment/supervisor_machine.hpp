@@ -37,8 +37,8 @@ struct SupervisorSettings {
   DurationNs writer_ack_ns = 0;
   DurationNs drain_ns = 30 * kSecond;                  // without a slice settled, after request_stop()
   DurationNs drain_look_ns = 50 * kMillisecond;        // between looks at what nodes that drain still have
-  std::uint8_t filtered_attempts_max = 2;              // that killed or stalled; then unfiltered
-  std::uint8_t attempts_max = 8;                       // that killed or stalled; then discarded
+  std::uint8_t filtered_attempts_max = 2;              // that killed or stalled their filter; then unfiltered
+  std::uint8_t attempts_max = 16;                      // whose DCM died or stalled; then discarded
   std::uint64_t slices_max = 0;                        // triggered; 0: no limit
   DurationNs duration_ns = 0;                          // of triggering; 0: no limit
   std::uint32_t payload_max = 64 * 1024;               // bytes of one trigger's payload
@@ -85,7 +85,9 @@ class SupervisorMachine {
   [[nodiscard]] std::optional<TimeNs> next_wakeup(const Now& now) const;
 
   // A node that is there already and joins again has left before. When a DCM leaves, what it did not decide,
-  // and what it accepted and no writer has on disk, is reopened as the next attempt; when a writer leaves,
+  // and what it accepted and no writer has on disk, is reopened as the next attempt. If it had said what was
+  // alone in its filter, that is to blame, and nothing else; if not, each slice that it had not decided is a
+  // suspect, without a count: suspects go one at a time (Assignment::suspect). When a writer leaves,
   // what it did not acknowledge is confirmed again under a higher epoch.
   void dcm_joined(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits, TimeNs now, Actions& out);
   void dcm_left(NodeIndex dcm, TimeNs now, Actions& out);
@@ -130,13 +132,14 @@ class SupervisorMachine {
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
   void decisions(NodeIndex dcm, std::span<const Decision> batch, TimeNs now, Actions& out);
   void stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out);
+  void filtering(NodeIndex dcm, const FilterNote& note);
 
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
   [[nodiscard]] bool triggers_done() const { return triggers_done_; }
   // Stopped, and every slice is settled.
   [[nodiscard]] bool drained() const { return stopping_ && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
-  [[nodiscard]] std::size_t pending() const { return pending_.size(); }
+  [[nodiscard]] std::size_t pending() const { return pending_.size() + suspects_.size(); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
   // Empty unless settings.push. Whoever is told of a slice has to know the table as it is then.
   [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
@@ -177,6 +180,10 @@ class SupervisorMachine {
   [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, TimeNs now);
   void renew_destinations();
   void assign_pending(TimeNs now, Actions& out);
+  void assign_suspects(TimeNs now, Actions& out);
+  template <class More, class Choose>
+  void assign_from(PendingList& list, TimeNs now, Actions& out, More more, Choose choose);
+  [[nodiscard]] PendingList& list_of(const SliceEntry& entry) { return entry.suspect ? suspects_ : pending_; }
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
 
   void decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out);
@@ -217,8 +224,13 @@ class SupervisorMachine {
   [[nodiscard]] bool may_have_copies(NodeIndex writer);
   [[nodiscard]] std::string_view broken_parts();
 
-  enum class Blame : std::uint8_t { nobody, attempt };
+  enum class Blame : std::uint8_t {
+    nobody,
+    suspect,  // this attempt, or another of its DCM's
+    attempt
+  };
   void reopen(SliceEntry& entry, Blame blame, Actions& out);
+  void reopen_lost(SliceEntry& entry, const FilterNote& in_filter, Actions& out);
   void expire(TimeNs now, Actions& out);
   void expire_leases(TimeNs now, Actions& out);
   void confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out);
@@ -237,6 +249,7 @@ class SupervisorMachine {
   std::shared_ptr<AssignmentPolicy> policy_;
   SliceBook book_;
   PendingList pending_;
+  PendingList suspects_;  // likewise; they go one at a time to each DCM, and before all others
   DcmTable dcms_;
   DestinationTable destinations_;
   NodeTable readouts_;
@@ -250,6 +263,7 @@ class SupervisorMachine {
   SupervisorLedger ledger_;
   std::vector<Fault> faults_;  // at most kFaultsMax
   std::vector<SliceId> scratch_;
+  std::vector<DcmView> views_;  // of DCMs as suspects are to see them
   SliceId next_slice_;
   SliceId resumed_below_;  // what another process of the supervisor may have triggered
   TimeNs started_at_ = 0;

@@ -29,7 +29,12 @@ struct NodeRef {
 };
 
 // What a DCM decided about one attempt.
-enum class Verdict : std::uint8_t { reject, accept, failed };
+enum class Verdict : std::uint8_t {
+  reject,
+  accept,
+  failed,
+  held  // accepted, and the DCM has no room yet to wait for its writer: the decision itself follows
+};
 
 // Why a triggered slice was neither stored nor rejected. The numbers stand in messages and files: never reuse
 // one.
@@ -44,7 +49,7 @@ enum class DiscardReason : std::uint8_t {
   lost = 7,                 // the DCM no longer has what it accepted: never final, likewise
   no_writer = 8,            // accepted in a farm that stores nothing
   drain_timeout = 9,        // not settled when the time to drain was over
-  attempts_exhausted = 10,  // killed or stalled whoever had it, also unfiltered
+  attempts_exhausted = 10,  // whoever had it died or stalled, too often
   supervisor_restart = 11,  // nobody knew it after the supervisor had been restarted
   writer_refused = 12       // no writer took its record, however often it was built
 };

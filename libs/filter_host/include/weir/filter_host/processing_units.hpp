@@ -61,6 +61,8 @@ class ProcessingUnits {
   // this process can end it, what to do is the caller's decision.
   [[nodiscard]] std::optional<OldestJob> oldest() const;
   [[nodiscard]] std::optional<TimeNs> oldest_start_ns() const;
+  // Appends the job of each unit that is at work.
+  void running(std::vector<OldestJob>& out) const;
   [[nodiscard]] FilterMetricsSnapshot metrics() const;
 
   // Drops the jobs that wait and lets the units end. False when one has not after `patience_ns`: its thread

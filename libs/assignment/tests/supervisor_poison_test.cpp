@@ -1,0 +1,218 @@
+#include "model_farm.hpp"
+#include "weir_catch.hpp"
+
+#include <algorithm>
+#include <set>
+
+using namespace weir;
+using namespace weir::assignment;
+using weir::assignment::test::Farm;
+using weir::assignment::test::node;
+using weir::assignment::test::small_farm;
+
+namespace {
+
+Farm one_slice(SupervisorSettings settings = small_farm()) {
+  settings.slices_max = 1;
+  Farm farm(settings);
+  farm.join_dcm(0, 4);
+  farm.pass();
+  return farm;
+}
+
+const Assignment& only_assignment(const Actions& actions, std::uint16_t dcm) {
+  REQUIRE(actions.dcms.size() > dcm);
+  REQUIRE(actions.dcms[dcm].assign.size() == 1);
+  return actions.dcms[dcm].assign[0];
+}
+
+const Confirmation& only_confirmation(const Actions& actions, std::uint16_t dcm) {
+  REQUIRE(actions.dcms.size() > dcm);
+  REQUIRE(actions.dcms[dcm].confirm.size() == 1);
+  return actions.dcms[dcm].confirm[0];
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a slice that was never in a filter when its DCM died is no poison, and is discarded at the limit") {
+  SupervisorSettings settings = small_farm();
+  settings.attempts_max = 4;
+  Farm farm = one_slice(settings);
+  std::size_t attempts = 0;
+  for (int i = 0; i < 4; ++i) {
+    farm.join_dcm(0, 4);  // the one before has died
+    const Actions actions = farm.pass();
+    if (actions.touched.empty()) continue;
+    ++attempts;
+    CHECK_FALSE(only_assignment(actions, 0).unfiltered);
+    CHECK(only_assignment(actions, 0).suspect);
+  }
+  CHECK(attempts == 3);
+  CHECK(farm.discarded(DiscardReason::attempts_exhausted) == 1);
+  CHECK(farm.machine.ledger().unfiltered == 0);
+  CHECK(farm.machine.in_flight() == 0);
+}
+
+TEST_CASE(
+    "of 64 slices with a DCM that died the one that kills again alone is poison, and the others are "
+    "filtered") {
+  constexpr std::uint64_t kKiller = 17;
+  SupervisorSettings settings = small_farm();
+  settings.in_flight_max = settings.pending_max = 64;
+  settings.slices_max = 64;
+  Farm farm(settings);
+  farm.join_writer(0);
+  const std::size_t dcms = GENERATE(1, 3);
+  CAPTURE(dcms);
+  for (std::uint16_t i = 0; i < dcms; ++i) farm.join_dcm(i, 64);
+  std::set<std::uint64_t> filtered;
+  std::set<std::uint64_t> unfiltered;
+  int deaths = 0;
+  int passes = 0;
+  for (; (passes == 0 || farm.machine.in_flight() > 0) && passes < 1000; ++passes) {
+    const Actions actions = farm.pass();
+    for (const NodeIndex dcm : actions.touched) {
+      const auto& assigned = actions.dcms[dcm.value].assign;
+      for (const Confirmation& one : actions.dcms[dcm.value].confirm) {
+        if (one.answer == Answer::store) farm.store(0, one.slice.value, one.attempt.value, one.epoch.value);
+      }
+      const bool dies = std::any_of(assigned.begin(), assigned.end(), [](const Assignment& one) {
+        return one.slice.value == kKiller && !one.unfiltered && !one.suspect;
+      });
+      if (dies) {  // nobody knows what was in its filter
+        ++deaths;
+        farm.machine.dcm_left(dcm, farm.now.mono, farm.actions);
+        farm.join_dcm(dcm.value, 64);
+        continue;
+      }
+      for (const Assignment& one : assigned) {
+        if (!one.suspect) {
+          (one.unfiltered ? unfiltered : filtered).insert(one.slice.value);
+          farm.decide(dcm.value, one.slice.value, one.attempt.value, Verdict::accept);
+          continue;
+        }
+        const Lease alone{one.slice, one.attempt};
+        farm.machine.filtering(dcm, {{}, alone});
+        if (one.slice.value == kKiller) {
+          ++deaths;
+          farm.machine.dcm_left(dcm, farm.now.mono, farm.actions);
+          farm.join_dcm(dcm.value, 64);
+          break;
+        }
+        filtered.insert(one.slice.value);
+        farm.decide(dcm.value, one.slice.value, one.attempt.value, Verdict::accept);
+        farm.machine.filtering(dcm, {});
+      }
+    }
+    REQUIRE(farm.machine.broken_invariant() == "");
+  }
+  CHECK(farm.machine.in_flight() == 0);
+  CHECK(deaths == 2);
+  CHECK(filtered.size() == 63);
+  CHECK(unfiltered == std::set<std::uint64_t>{kKiller});
+  CHECK(farm.machine.ledger().stored.count == 64);
+  CHECK(passes < 2 * 64 + 10);
+}
+
+TEST_CASE(
+    "who dies with a suspect alone in its filter has that one to blame, and its other slices are no "
+    "suspects") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = 4;
+  Farm farm(settings);
+  farm.join_dcm(0, 1);
+  farm.pass();
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  farm.join_dcm(0, 4);
+  const Actions again = farm.pass();
+  REQUIRE(again.dcms[0].assign.size() == 4);
+  CHECK(std::count_if(again.dcms[0].assign.begin(), again.dcms[0].assign.end(),
+                      [](const Assignment& one) { return one.suspect; }) == 1);
+  CHECK(again.dcms[0].assign.front().suspect);
+  const Lease alone{again.dcms[0].assign.front().slice, again.dcms[0].assign.front().attempt};
+  farm.machine.filtering(node(0), {{}, alone});
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  farm.join_dcm(0, 4);
+  const Actions third = farm.pass();
+  REQUIRE(third.dcms[0].assign.size() == 4);
+  for (const Assignment& one : third.dcms[0].assign) {
+    CHECK_FALSE(one.suspect);
+    CHECK(one.unfiltered == (one.slice == alone.slice));
+    CHECK((one.losses == 0 || one.slice == alone.slice));
+  }
+}
+
+TEST_CASE("a suspect whose DCM dies before it is in the filter goes on as a suspect, without a count") {
+  Farm farm = one_slice();
+  for (int i = 0; i < 5; ++i) {
+    farm.join_dcm(0, 4);
+    const Actions actions = farm.pass();
+    CHECK(only_assignment(actions, 0).suspect);
+    CHECK(only_assignment(actions, 0).kills == 0);
+  }
+}
+
+TEST_CASE(
+    "a lease that runs out is held against a slice that its DCM said to be in the filter, and no other") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = 3;
+  Farm farm(settings);
+  farm.join_dcm(0, 3);
+  farm.pass();
+  farm.join_dcm(1, 3);
+  const Lease hangs{SliceId(1), Attempt(0)};
+  farm.machine.filtering(node(0), {{hangs}, std::nullopt});
+  farm.advance(kSecond);
+  const Actions second = farm.pass();
+  REQUIRE(second.dcms[1].assign.size() == 3);
+  for (const Assignment& one : second.dcms[1].assign) {
+    CHECK(one.kills == (one.slice == hangs.slice ? 1 : 0));
+    CHECK(one.suspect == (one.slice == hangs.slice));
+  }
+  farm.join_dcm(2, 3);
+  const Lease again{SliceId(1), Attempt(1)};
+  farm.machine.filtering(node(1), {{again}, again});
+  farm.advance(kSecond);
+  const Actions third = farm.pass();
+  REQUIRE(third.dcms[2].assign.size() == 3);
+  for (const Assignment& one : third.dcms[2].assign) CHECK(one.unfiltered == (one.slice == hangs.slice));
+}
+
+TEST_CASE("an accept that is held back keeps its credit, and no lease runs out for it") {
+  Farm farm = one_slice();
+  farm.join_writer(0);
+  farm.decide(0, 0, 0, Verdict::held);
+  farm.advance(100 * kSecond);
+  CHECK(farm.pass().touched.empty());
+  CHECK(farm.machine.dcms()[0].credits_free == 3);
+  CHECK(farm.machine.ledger().leases_expired == 0);
+  SECTION("its decision comes") {
+    farm.decide(0, 0, 0, Verdict::accept);
+    CHECK(only_confirmation(farm.pass(), 0).answer == Answer::store);
+    CHECK(farm.machine.dcms()[0].credits_free == 4);
+  }
+  SECTION("its DCM dies") {
+    farm.join_dcm(0, 4);
+    const Actions again = farm.pass();
+    CHECK_FALSE(only_assignment(again, 0).suspect);
+    CHECK(only_assignment(again, 0).losses == 0);
+  }
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE("a DCM whose filter hangs on a suspect is given no other, until it has decided") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = 2;
+  Farm farm(settings);
+  farm.join_dcm(0, 2);
+  farm.pass();
+  farm.join_dcm(0, 4);
+  REQUIRE(farm.pass().dcms[0].assign.size() == 1);
+  farm.advance(kSecond);
+  CHECK(farm.pass().touched.empty());
+  farm.decide(0, 0, 1, Verdict::accept);  // too late
+  const Actions late = farm.pass();
+  CHECK(only_confirmation(late, 0).answer == Answer::refused);
+  CHECK(only_assignment(late, 0).suspect);
+}
