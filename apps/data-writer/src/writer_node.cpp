@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kPeersMax = 4096;
 constexpr std::size_t kAsksMax = 65536;
 constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
+constexpr std::size_t kDisturbancesTold = 20;
 constexpr DurationNs kEndPatience = 20 * kSecond;  // for the fate of copies to be told
 
 storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence) {
@@ -36,7 +37,23 @@ storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t fir
   // What is granted fits: the store's own bound is for records that were never granted.
   config.queue_bytes_max = 2 * writer.buffer_bytes();
   config.check_fragments = setup.farm.run().checksums();
+  config.files_leave = !writer.on_close().empty();
   return config;
+}
+
+// "17..20, 23", not more of it than a person reads.
+std::string names_of(const std::vector<SliceId>& slices) {
+  constexpr std::size_t kRangesMax = 20;
+  std::string text;
+  std::size_t ranges = 0;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const std::size_t first = i;
+    while (i + 1 < slices.size() && slices[i + 1].value == slices[i].value + 1) ++i;
+    if (++ranges > kRangesMax) return text + ", ...";
+    text += (text.empty() ? ": " : ", ") + std::to_string(slices[first].value);
+    if (i > first) text += ".." + std::to_string(slices[i].value);
+  }
+  return text;
 }
 
 std::vector<std::byte> bytes_of(const std::string& text) {
@@ -76,7 +93,8 @@ void WriterNode::recall() {
   for (const storage::EarlierLife::File& file : environment_.earlier.files) {
     spdlog::warn("file of an earlier life path={} bytes={} slices={} closed={} note=\"{}\"", file.path,
                  file.bytes, file.live.count, file.closed, file.note);
-    files_.push_back({file.path, 0, file.bytes, file.live, file.crc32c});
+    files_.push_back({file.path, file.sequence, file.bytes, file.live, file.crc32c, file.closed});
+    store_.remember({file.path, file.sequence, file.bytes, file.live});
   }
   earlier_dead_ = environment_.earlier.dead;
   environment_.earlier = {};
@@ -224,6 +242,11 @@ v1::Report WriterNode::make_report(bool final) {
   counters["writer.blocked"] = store.blocked;
   counters["writer.files_closed"] = store.files_closed;
   counters["writer.dead_copies"] = earlier_dead_ + store.dead_copies;
+  counters["writer.files_compared"] = store.files_compared;
+  if (store.files_left > 0) counters["writer.files_left"] = store.files_left;
+  if (store.files_restored > 0) counters["writer.files_restored"] = store.files_restored;
+  if (store.slices_lost > 0) counters["writer.slices_lost"] = store.slices_lost;
+  if (disturbances_ > 0) (*report.mutable_notes())[std::string(node::kDisturbedNote)] = disturbances_text_;
   for (std::size_t i = 0; i < store.results.size(); ++i) {
     const auto result = static_cast<storage::StoreResult>(i);
     if (store.results[i] > 0)
@@ -419,13 +442,31 @@ void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
 }
 
 void WriterNode::on_file_closed(const storage::ClosedFile& file) {
+  if (!file.sound) {
+    files_.push_back(file);
+    return;
+  }
   spdlog::info("file closed path={} bytes={} slices={} crc32c={:08x}", file.path, file.bytes, file.live.count,
                file.crc32c);
   files_.push_back(file);
   if (!setup_.farm.writer().on_close().empty()) environment_.on_close(file.path, file.crc32c);
 }
 
+void WriterNode::on_lost(const storage::LostCopies& lost) {
+  const std::string what = lost.path + ": " + lost.why + ": " + std::to_string(lost.count) +
+                           " slice(s) that were on disk are gone" + names_of(lost.slices);
+  spdlog::error("{}", what);
+  note_disturbance(what);
+}
+
+// For the end of the run; of many the first ones.
+void WriterNode::note_disturbance(const std::string& what) {
+  if (++disturbances_ > kDisturbancesTold) return;
+  disturbances_text_ += (disturbances_text_.empty() ? "" : "; ") + what;
+}
+
 void WriterNode::on_blocked(ports::DiskError error, const std::string& detail) {
+  if (error == ports::DiskError::changed) note_disturbance(detail);
   blocked_ = ports::name(error);
   blocked_detail_ = detail;
   spdlog::error("blocked reason=\"{}\"", detail);

@@ -83,6 +83,8 @@ class WriterNode final : public node::Node,
   void on_ready() override;
   void on_stored(std::span<const storage::StoredSlice> slices) override;
   void on_file_closed(const storage::ClosedFile& file) override;
+  void on_lost(const storage::LostCopies& lost) override;
+  void note_disturbance(const std::string& what);
   void on_blocked(ports::DiskError error, const std::string& detail) override;
   void on_resumed() override;
   void on_failed(ports::DiskError error, const std::string& detail) override;
@@ -109,8 +111,10 @@ class WriterNode final : public node::Node,
   std::string blocked_;  // why, while the disk refuses
   std::string blocked_detail_;
   storage::DiskWatch disk_watch_;
-  TimeNs close_until_ns_ = 0;  // the run is over: so long the disk may refuse
-  std::string unclosed_;       // why a file stays a .part
+  TimeNs close_until_ns_ = 0;      // the run is over: so long the disk may refuse
+  std::size_t disturbances_ = 0;   // of run files by somebody else
+  std::string disturbances_text_;  // the first of them
+  std::string unclosed_;           // why a file stays a .part
   node::ThrottleTeller throttle_;
   std::string failure_;
   bool run_begun_ = false;

@@ -39,6 +39,9 @@ assignment::WriterLedger writer_ledger(const v1::Report& report) {
   ledger.final = report.final();
   ledger.live = node::sum_of(report, "live");
   ledger.dead = node::counter_of(report, "writer.dead_copies");
+  ledger.files_compared = node::counter_of(report, "writer.files_compared");
+  ledger.files_left = node::counter_of(report, "writer.files_left");
+  ledger.lost = node::counter_of(report, "writer.slices_lost");
   return ledger;
 }
 

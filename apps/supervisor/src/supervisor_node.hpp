@@ -95,6 +95,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   static void send_to(Member& member, const v1::Control& message);
   [[nodiscard]] v1::Report make_report(bool final);
   [[nodiscard]] v1::RunSummary make_summary();
+  [[nodiscard]] std::vector<std::string> disturbances() const;
   [[nodiscard]] assignment::Now now() const;
 
   const node::Setup& setup_;

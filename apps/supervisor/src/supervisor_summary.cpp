@@ -66,13 +66,29 @@ v1::Report SupervisorNode::make_report(bool final) {
   return report;
 }
 
+// What others have done to run files.
+std::vector<std::string> SupervisorNode::disturbances() const {
+  std::vector<std::string> texts;
+  const auto add = [&texts](const v1::Report& report) {
+    const auto note = report.notes().find(std::string(node::kDisturbedNote));
+    if (note != report.notes().end()) texts.push_back(report.name() + ": " + note->second);
+  };
+  for (const v1::Report& report : roster_.buried()) add(report);
+  for (const Member& member : roster_.members()) {
+    if (member.has_report) add(member.report);
+  }
+  return texts;
+}
+
 v1::RunSummary SupervisorNode::make_summary() {
   LedgerInput input = ledger_input(roster_);
   for (assignment::WriterLedger& writer : input.writers) {
     if (!writer.final) writer.given_up = machine_.copies_given_up(writer.index).all;
   }
-  const assignment::LedgerResult result =
+  assignment::LedgerResult result =
       assignment::reconcile(machine_.ledger(), input.dcms, input.writers, input.readouts, machine_.faults());
+  const std::vector<std::string> disturbed = disturbances();
+  result.faults = result.faults || !disturbed.empty();
   v1::RunSummary summary;
   summary.set_run(setup_.run.value);
   summary.set_balanced(result.balanced);
@@ -95,6 +111,7 @@ v1::RunSummary SupervisorNode::make_summary() {
   for (const std::string& loss : assignment::describe_losses(machine_.ledger()))
     summary.add_faults_text(loss);
   for (const std::string& fault : faults_text_) summary.add_faults_text(fault);
+  for (const std::string& fault : disturbed) summary.add_faults_text(fault);
   *summary.add_nodes() = make_report(true);
   *summary.mutable_counters() = summary.nodes(0).counters();
   for (const v1::Report& report : roster_.buried()) *summary.add_nodes() = report;

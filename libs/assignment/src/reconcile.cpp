@@ -97,7 +97,15 @@ struct Disk {
 // A writer that was lost for good cannot say what its disk holds. Of it counts what it had acknowledged.
 Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> writers) {
   Disk disk;
+  std::uint64_t compared = 0;
+  std::uint64_t left = 0;
   for (const WriterLedger& writer : writers) {
+    compared += writer.files_compared;
+    left += writer.files_left;
+    if (writer.lost > 0) {
+      disk.note += std::to_string(writer.lost) + " of writer " + std::to_string(writer.index.value) +
+                   " were on disk and are gone; ";
+    }
     disk.dead += writer.dead;
     const std::size_t index = writer.index.value;
     if (writer.final) {
@@ -114,6 +122,9 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
       disk.note += ", and up to " + std::to_string(writer.given_up) + " copies that do not count";
     disk.note += "; ";
   }
+  if (compared > 0)
+    disk.note += "size, name and index of " + std::to_string(compared) + " file(s) read back; ";
+  if (left > 0) disk.note += std::to_string(left) + " of them moved away after on_close; ";
   if (disk.dead > 0) disk.note += "besides " + std::to_string(disk.dead) + " dead copies; ";
   if (!disk.note.empty()) disk.note.resize(disk.note.size() - 2);
   return disk;

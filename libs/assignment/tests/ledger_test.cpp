@@ -67,6 +67,26 @@ TEST_CASE("a run in which everybody counted the same balances") {
   CHECK(result.equations.size() == 11);
 }
 
+TEST_CASE("the ledger's line of the disk says what was compared, and what is gone") {
+  Run run;
+  const auto line = [&run] {
+    const LedgerResult result = run.result();
+    for (const Equation& equation : result.equations) {
+      if (equation.name == "slices: stored = live on disk") return equation;
+    }
+    return Equation();
+  };
+  run.writers[0].files_compared = 7;
+  CHECK(line().ok);
+  CHECK(line().note == "size, name and index of 7 file(s) read back");
+  run.writers[0].files_left = 2;
+  CHECK_THAT(line().note, Catch::ContainsSubstring("2 of them moved away after on_close"));
+  run.writers[0].live.remove(SliceId(3));
+  run.writers[0].lost = 1;
+  CHECK_FALSE(line().ok);
+  CHECK_THAT(line().note, Catch::ContainsSubstring("1 of writer 0 were on disk and are gone"));
+}
+
 TEST_CASE("a slice that one side counted and the other did not unbalances exactly that equation") {
   Run run;
   run.writers[0].live.remove(SliceId(3));

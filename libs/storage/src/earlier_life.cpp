@@ -95,12 +95,13 @@ Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, R
                                                           ", but there are records: recover it (weir file "
                                                           "recover), and move the original away"});
     }
-    life.files.push_back({path, 0, {}, 0, false, "no file header: nothing of it was acknowledged"});
+    life.files.push_back({path, 0, {}, 0, false, sequence, "no file header: nothing of it was acknowledged"});
   }
   resolve_copies(files);
   for (const RunFileReader& file : files) {
     life.files.push_back({file.path(), file.bytes().size(), file.live(),
-                          file.closed() ? crc32c(file.bytes()) : 0, file.closed(), note_of(file)});
+                          file.closed() ? crc32c(file.bytes()) : 0, file.closed(), file.header().sequence,
+                          note_of(file)});
     for (const IndexEntry& entry : file.entries()) {
       if (entry.dead) {
         ++life.dead;

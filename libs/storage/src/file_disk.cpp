@@ -1,9 +1,12 @@
+#include "look_at.hpp"
+#include "mapped_file.hpp"
 #include "open_file.hpp"
 #include <weir/storage/file_disk.hpp>
 
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 
@@ -13,7 +16,7 @@ using ports::DiskError;
 
 class FileDisk::Worker {
  public:
-  enum class Kind : std::uint8_t { create, append, sync, truncate, publish };
+  enum class Kind : std::uint8_t { create, append, sync, truncate, publish, restore, look, read };
   struct Operation {
     Kind kind;
     ports::FileId file;
@@ -22,6 +25,9 @@ class FileDisk::Worker {
     std::vector<ConstBytes> pieces;
     std::shared_ptr<const void> owner;
     std::uint64_t size = 0;
+    std::vector<ports::FileRange> ranges = {};
+    ports::FileView view = {};
+    std::shared_ptr<const MappedFile> mapped = {};
   };
   struct Done {
     ports::DiskEvent event;
@@ -74,7 +80,9 @@ class FileDisk::Worker {
     {
       const std::lock_guard lock(mutex_);
       first = done_.empty();
-      done_.push_back({{operation.file, operation.token, outcome.error, std::move(outcome.detail)},
+      done_.push_back({{operation.file, operation.token, outcome.error, std::move(outcome.detail),
+                        std::move(operation.view),
+                        operation.mapped ? operation.mapped->bytes() : ConstBytes(), operation.mapped},
                        std::move(operation.owner)});
     }
     if (first) wake_();
@@ -87,6 +95,9 @@ class FileDisk::Worker {
       if (file) files_[operation.file] = std::move(file);
       return outcome;
     }
+    if (operation.kind == Kind::look)
+      return look_at(calls_, operation.path, operation.ranges, operation.view);
+    if (operation.kind == Kind::read) return map(operation);
     const auto found = files_.find(operation.file);
     if (found == files_.end()) return {DiskError::not_found, "an operation on a file that was not created"};
     OpenFile& file = *found->second;
@@ -97,12 +108,24 @@ class FileDisk::Worker {
         return file.sync();
       case Kind::truncate:
         return file.truncate(operation.size);
+      case Kind::restore:
+        return file.restore(operation.view.size);
       default:
         break;
     }
     DiskOutcome outcome = file.publish(operation.path);
     if (outcome.error == DiskError::none) files_.erase(found);
     return outcome;
+  }
+
+  static DiskOutcome map(Operation& operation) {
+    auto mapped = MappedFile::open(operation.path);
+    if (!mapped) {
+      const bool gone = ::access(operation.path.c_str(), F_OK) != 0;
+      return {gone ? DiskError::not_found : DiskError::io, mapped.error().detail};
+    }
+    operation.mapped = std::make_shared<const MappedFile>(std::move(*mapped));
+    return {};
   }
 
   SystemCalls& calls_;
@@ -137,6 +160,16 @@ void FileDisk::truncate(ports::FileId file, std::uint64_t size, std::uint64_t to
 }
 void FileDisk::publish(ports::FileId file, const std::string& final_path, std::uint64_t token) {
   worker_->ask({Worker::Kind::publish, file, token, final_path, {}, {}});
+}
+void FileDisk::restore(ports::FileId file, std::uint64_t token) {
+  worker_->ask({Worker::Kind::restore, file, token, {}, {}, {}});
+}
+void FileDisk::look(ports::FileId file, const std::string& path, std::vector<ports::FileRange> ranges,
+                    std::uint64_t token) {
+  worker_->ask({Worker::Kind::look, file, token, path, {}, {}, 0, std::move(ranges)});
+}
+void FileDisk::read(ports::FileId file, const std::string& path, std::uint64_t token) {
+  worker_->ask({Worker::Kind::read, file, token, path, {}, {}});
 }
 
 void FileDisk::deliver(ports::DiskHandler& handler) {

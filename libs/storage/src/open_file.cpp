@@ -31,11 +31,14 @@ DiskError disk_error(int error) {
   }
 }
 
+constexpr const char* kForeign = ".foreign";  // what took the place of a run file
+constexpr std::size_t kCopyBytes = 1U << 20;
+
+}  // namespace
+
 DiskOutcome failure(int error, const char* doing, const std::string& path) {
   return {disk_error(error), path + ": cannot " + doing + ": " + std::generic_category().message(error)};
 }
-
-}  // namespace
 
 int sync_directory_of(SystemCalls& calls, const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
@@ -54,6 +57,10 @@ DiskOutcome OpenFile::create(SystemCalls& calls, const std::string& path, std::u
     calls.unlink(path);
     return failure(error, "sync the directory", path);
   }
+  struct stat named = {};
+  struct stat open = {};
+  file->has_identity_ = calls.stat_path(path, named) == 0 && calls.stat_open(descriptor, open) == 0 &&
+                        named.st_ino == open.st_ino;
   out = std::move(file);
   return {};
 }
@@ -83,7 +90,74 @@ DiskOutcome OpenFile::append(std::vector<ConstBytes>& pieces) {
 DiskOutcome OpenFile::sync() {
   if (outcome_.error != DiskError::none) return outcome_;
   if (calls_.fdatasync(descriptor_) != 0) return keep(failure(errno, "sync", path_));
+  return keep(check());
+}
+
+DiskOutcome OpenFile::check() const {
+  struct stat open = {};
+  struct stat named = {};
+  if (calls_.stat_open(descriptor_, open) != 0) return failure(errno, "look at", path_);
+  if (static_cast<std::uint64_t>(open.st_size) != size_) {
+    return {DiskError::changed, path_ + ": somebody has changed it: it has " + std::to_string(open.st_size) +
+                                    " bytes instead of " + std::to_string(size_)};
+  }
+  if (calls_.stat_path(path_, named) != 0) {
+    if (errno != ENOENT) return failure(errno, "look at", path_);
+    return {DiskError::changed, path_ + ": somebody has removed it"};
+  }
+  if (has_identity_ && named.st_ino != open.st_ino)
+    return {DiskError::changed, path_ + ": somebody has put another file in its place"};
   return {};
+}
+
+// A file without a name keeps what it holds for as long as it is open here; only a copy gets the name again.
+DiskOutcome OpenFile::restore(std::uint64_t& size) {
+  struct stat open = {};
+  struct stat named = {};
+  if (calls_.stat_open(descriptor_, open) != 0) return keep(failure(errno, "look at", path_));
+  size = static_cast<std::uint64_t>(open.st_size);
+  const bool is_named = calls_.stat_path(path_, named) == 0;
+  if (!is_named && errno != ENOENT) return keep(failure(errno, "look at", path_));
+  if (is_named && (named.st_ino == open.st_ino || !has_identity_)) return {};
+  if (is_named && calls_.rename_noreplace(path_, path_ + kForeign) != 0)
+    return keep(failure(errno, "move away the file that took its place", path_));
+  return keep(copy_back(size));
+}
+
+DiskOutcome OpenFile::copy_back(std::uint64_t size) {
+  const int copy = calls_.create(path_);
+  if (copy < 0) return failure(errno, "create again", path_);
+  int error = copy_to(copy, size);
+  if (error == 0) error = sync_directory_of(calls_, path_);
+  if (error != 0) {
+    calls_.close(copy);
+    calls_.unlink(path_);
+    return failure(error, "write again", path_);
+  }
+  calls_.close(descriptor_);
+  descriptor_ = copy;
+  return {};
+}
+
+int OpenFile::copy_to(int copy, std::uint64_t size) const {
+  std::vector<std::byte> block(kCopyBytes);
+  for (std::uint64_t at = 0; at < size;) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), size - at));
+    const ssize_t got = calls_.pread(descriptor_, block.data(), wanted, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    if (got == 0) break;  // it is cut at this moment: its length is looked at again
+    for (ssize_t done = 0; done < got;) {
+      const iovec piece{block.data() + done, static_cast<std::size_t>(got - done)};
+      const ssize_t written =
+          calls_.pwritev(copy, &piece, 1, static_cast<off_t>(at) + static_cast<off_t>(done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return written == 0 ? ENOSPC : errno;
+      done += written;
+    }
+    at += static_cast<std::uint64_t>(got);
+  }
+  return calls_.fdatasync(copy) == 0 ? 0 : errno;
 }
 
 DiskOutcome OpenFile::truncate(std::uint64_t size) {
@@ -98,6 +172,7 @@ DiskOutcome OpenFile::truncate(std::uint64_t size) {
 DiskOutcome OpenFile::publish(const std::string& final_path) {
   if (outcome_.error != DiskError::none) return outcome_;
   if (calls_.fsync(descriptor_) != 0) return keep(failure(errno, "sync", path_));
+  if (const DiskOutcome found = check(); found.error != DiskError::none) return keep(found);
   if (path_ != final_path) {
     if (const int error = rename_to(final_path); error != 0) {
       return keep(failure(error, "publish as", final_path));

@@ -17,6 +17,9 @@ struct DiskOutcome {
   std::string detail;  // on error: a sentence that names the path
 };
 
+// An error of a system call on a path.
+[[nodiscard]] DiskOutcome failure(int error, const char* doing, const std::string& path);
+
 // 0, or the error. A file's name is on disk when its directory is synced.
 [[nodiscard]] int sync_directory_of(SystemCalls& calls, const std::string& path);
 
@@ -24,7 +27,7 @@ struct DiskOutcome {
 // truncate().
 class OpenFile {
  public:
-  // Where that fails, nothing is left behind.
+  // Where that fails, nothing of it is left behind.
   static DiskOutcome create(SystemCalls& calls, const std::string& path, std::unique_ptr<OpenFile>& out);
   ~OpenFile() { calls_.close(descriptor_); }
   OpenFile(const OpenFile&) = delete;
@@ -36,6 +39,8 @@ class OpenFile {
   // Syncs, renames (never over a file that is there) and syncs the directory. May be asked again after an
   // error, from where it stopped.
   DiskOutcome publish(const std::string& final_path);
+  // As ports::Disk says. `size`: what is left of the file.
+  DiskOutcome restore(std::uint64_t& size);
 
  private:
   OpenFile(SystemCalls& calls, int descriptor, std::string path)
@@ -44,12 +49,17 @@ class OpenFile {
   [[nodiscard]] int rename_to(const std::string& final_path) const;
   static std::size_t skip(std::vector<ConstBytes>& pieces, std::size_t first, std::size_t written);
   DiskOutcome keep(DiskOutcome outcome);
+  // Nobody else has cut, removed or replaced it.
+  [[nodiscard]] DiskOutcome check() const;
+  [[nodiscard]] DiskOutcome copy_back(std::uint64_t size);
+  [[nodiscard]] int copy_to(int copy, std::uint64_t size) const;
 
   SystemCalls& calls_;
   int descriptor_;
   std::string path_;
   std::uint64_t size_ = 0;
-  DiskOutcome outcome_;  // of the operation that failed, until truncate()
+  bool has_identity_ = false;  // the file system tells files apart by their inode
+  DiskOutcome outcome_;        // of the operation that failed, until truncate()
 };
 
 }  // namespace weir::storage

@@ -112,6 +112,7 @@ std::uint32_t OutputFile::checksum() {
 void OutputFile::end_head() {
   close_segment();
   head_end_ = size_;
+  head_crc_ = crc_;
   request_sync();
 }
 
@@ -170,7 +171,7 @@ void OutputFile::advance() {
   }
   if (finishing_ && !sync_wanted_ && !publish_under_way_ && handed_end_ == size_) {
     publish_under_way_ = true;
-    disk_.publish(id_, final_path_, note(Kind::publish, size_));
+    disk_.publish(id_, path(), note(Kind::publish, size_));
   }
 }
 
@@ -185,6 +186,7 @@ OutputFile::Outcome OutputFile::on_event(const ports::DiskEvent& event) {
   operations_.pop_front();
   Outcome outcome;
   if (operation.kind == Kind::append) --appends_under_way_;
+  changed_ = changed_ || event.error == ports::DiskError::changed;
   if (event.error != ports::DiskError::none) {
     // The operations behind the first that failed fail too; it is the first that says why.
     outcome.failed = !std::exchange(failed_, true);
@@ -196,6 +198,12 @@ OutputFile::Outcome OutputFile::on_event(const ports::DiskEvent& event) {
   }
   if (failed_) return outcome;
   if (operation.kind == Kind::create) created_ = true;
+  if (operation.kind == Kind::restore) {
+    changed_ = false;
+    damaged_ = damaged_ || event.view.size < durable_end_;
+    ++counters_.restored;
+    return outcome;
+  }
   if (operation.kind == Kind::publish) outcome.published = true;
   if (operation.kind == Kind::sync) sync_under_way_ = false;
   if (operation.kind == Kind::sync || operation.kind == Kind::publish) {
@@ -232,6 +240,7 @@ void OutputFile::retry() {
   recovery_end_ = size_;
   handed_end_ = durable_end_;
   for (auto& segment : segments_) segment->handed = false;
+  if (changed_) disk_.restore(id_, note(Kind::restore));
   if (created_) {
     disk_.truncate(id_, durable_end_, note(Kind::truncate));
   } else {

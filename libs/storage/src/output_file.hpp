@@ -18,6 +18,7 @@ struct OutputCounters {
   std::uint64_t appends = 0;
   std::uint64_t syncs = 0;
   std::uint64_t retries = 0;
+  std::uint64_t restored = 0;  // files that somebody else had changed, as far as that goes
   std::uint64_t bytes_durable = 0;
 };
 
@@ -59,21 +60,28 @@ class OutputFile {
   void finish();
   // The answer to the oldest operation under way.
   Outcome on_event(const ports::DiskEvent& event);
-  // After a failure, once idle(): cuts the file and writes again what is not on disk.
+  // After a failure, once idle(): cuts the file and writes again what is not on disk. Where somebody else has
+  // changed it the path names it again; see damaged().
   void retry();
 
   [[nodiscard]] ports::FileId id() const { return id_; }
-  [[nodiscard]] const std::string& final_path() const { return final_path_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t durable_end() const { return durable_end_; }
   [[nodiscard]] std::uint64_t records() const { return records_; }
+  // Bytes that were on disk are gone: it keeps the name of a file that is not closed, and wants no index.
+  [[nodiscard]] bool damaged() const { return damaged_; }
+  [[nodiscard]] const std::string& path() const { return damaged_ ? part_path_ : final_path_; }
+  [[nodiscard]] std::uint32_t tag() const { return tag_; }
+  // CRC32C of the first head_end() bytes: file header and begin of run.
+  [[nodiscard]] std::uint32_t head_checksum() const { return head_crc_; }
+  [[nodiscard]] std::uint64_t head_end() const { return head_end_; }
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] bool idle() const { return operations_.empty(); }
   [[nodiscard]] ports::DiskError error() const { return error_; }
   [[nodiscard]] const std::string& detail() const { return detail_; }
 
  private:
-  enum class Kind : std::uint8_t { create, append, sync, truncate, publish };
+  enum class Kind : std::uint8_t { create, append, sync, truncate, publish, restore };
   struct Operation {
     Kind kind;
     std::uint64_t token;
@@ -107,6 +115,7 @@ class OutputFile {
   OutputCounters& counters_;
 
   std::uint32_t tag_ = 0;
+  std::uint32_t head_crc_ = 0;
   std::uint32_t crc_ = 0;  // up to the last closed segment
   std::uint64_t size_ = 0;
   std::uint64_t handed_end_ = 0;
@@ -129,6 +138,8 @@ class OutputFile {
   bool finishing_ = false;
   bool publish_under_way_ = false;
   bool failed_ = false;
+  bool changed_ = false;  // by somebody else, and not restored yet
+  bool damaged_ = false;
   bool recovering_ = false;
   std::uint64_t recovery_end_ = 0;
   ports::DiskError error_ = ports::DiskError::none;

@@ -1,5 +1,6 @@
-#include "output_file.hpp"
+#include "open_run_file.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/storage/run_store.hpp>
 
@@ -8,32 +9,6 @@
 #include <utility>
 
 namespace weir::storage {
-
-struct RunStore::File {
-  // Waits for the file to be on disk up to `end`.
-  struct Waiting {
-    std::uint64_t end;
-    StoredSlice slice;
-    std::uint32_t index;
-    bool duplicate;
-  };
-
-  File(ports::Disk& disk, ports::FileId id, const std::string& path, OutputFile::Settings settings,
-       OutputCounters& counters)
-      : output(disk, id, path + std::string(kPartSuffix), path, settings, counters) {}
-
-  OutputFile output;
-  std::uint32_t sequence = 0;
-  TimeNs opened = 0;
-  std::vector<IndexEntry> index;  // in file order
-  std::deque<Waiting> waiting;
-  std::uint64_t unsynced_bytes = 0;      // since the last sync was asked for
-  std::optional<TimeNs> unsynced_since;  // the first of them
-  TimeNs retry_at = 0;
-  SliceSum live;
-  bool closing = false;
-  bool blocked = false;
-};
 
 std::string_view name(StoreResult result) {
   constexpr std::string_view kNames[kStoreResults] = {
@@ -54,8 +29,9 @@ RunStore::RunStore(RunStoreConfig config, ports::Disk& disk, StoreHandler& handl
     : config_(std::move(config)),
       disk_(disk),
       handler_(handler),
-      next_file_id_(first_file_id),
+      next_file_id_(first_file_id.next()),
       next_sequence_(config_.first_sequence),
+      check_id_(first_file_id),
       output_counters_(std::make_unique<OutputCounters>()) {}
 
 RunStore::~RunStore() = default;
@@ -183,6 +159,8 @@ void RunStore::kill_copy(SliceId slice, const Known& known) {
     IndexEntry& entry = file->index[known.index];
     entry.dead = true;
     counted = entry.end() <= file->output.durable_end();
+  } else if (Closed* closed = find_closed(known.sequence)) {
+    closed->live.remove(slice);
   }
   if (counted) stored_.remove(slice);
 }
@@ -247,6 +225,12 @@ void RunStore::remember(SliceId slice, Attempt attempt, StoreEpoch epoch, std::u
   if (unsettled() < config_.unsettled_max) set_known(slice, {attempt, epoch, sequence, 0, true, true, false});
 }
 
+void RunStore::remember(EarlierFile file) {
+  WEIR_ASSERT(state_ == State::idle);
+  const bool in_part = file.path.ends_with(kPartSuffix);
+  closed_.push_back({std::move(file.path), file.sequence, file.bytes, file.live, in_part, {}});
+}
+
 std::vector<StoredSlice> RunStore::unsettled_on_disk() const {
   std::vector<StoredSlice> copies;
   for (const auto& [slice, known] : known_) {
@@ -265,8 +249,9 @@ bool RunStore::has_unsettled_copies() const {
 
 void RunStore::roll_over_if_due(std::uint64_t next_record_bytes) {
   const File& file = current();
-  if (file.index.empty()) return;
-  const bool full = file.output.size() + next_record_bytes > config_.file_bytes_max ||
+  if (file.index.empty() && !file.output.damaged()) return;
+  const bool full = file.output.damaged() ||
+                    file.output.size() + next_record_bytes > config_.file_bytes_max ||
                     file.index.size() >= config_.file_records_max;
   if (!full && now_ - file.opened < config_.file_duration_max) return;
   close_file(nullptr);
@@ -286,18 +271,28 @@ void RunStore::close_file(const std::vector<std::byte>* end_of_run) {
   }
   if (end_of_run != nullptr) output.append(RecordType::end_of_run, encode_opaque(*end_of_run));
 
-  std::vector<IndexEntry> sorted = file.index;
-  std::vector<std::byte> index = encode_index(sorted);
-  footer.index_count = sorted.size();
-  footer.index_length = index.size();
-  footer.index_offset = output.append(RecordType::index, std::move(index));
-  for (const IndexEntry& entry : sorted) {
+  for (const IndexEntry& entry : file.index) {
     if (!entry.dead) footer.live.add(entry.slice);
   }
-  footer.content_crc = output.checksum();
-  footer.records = output.records() + 1;
   file.live = footer.live;
-  output.append(RecordType::footer, encode_footer(footer));
+  if (!output.damaged()) {
+    note_reads(file);
+    const auto add_to_be_read = [&](RecordType type, std::vector<std::byte> body) {
+      file.checksums.push_back(crc32c(body));
+      const std::uint64_t length = body.size();
+      const std::uint64_t offset = output.append(type, std::move(body));
+      file.read_back.push_back({offset + kRecordHeadLength, length});
+      return offset;
+    };
+    std::vector<IndexEntry> sorted = file.index;
+    std::vector<std::byte> index = encode_index(sorted);
+    footer.index_count = sorted.size();
+    footer.index_length = index.size();
+    footer.index_offset = add_to_be_read(RecordType::index, std::move(index));
+    footer.content_crc = output.checksum();
+    footer.records = output.records() + 1;
+    add_to_be_read(RecordType::footer, encode_footer(footer));
+  }
   file.closing = true;
   file.unsynced_since.reset();
   output.finish();
@@ -332,6 +327,7 @@ void RunStore::tick(TimeNs now) {
   for (auto& file : files_) {
     if (file->output.failed() && file->output.idle() && now_ >= file->retry_at) file->output.retry();
   }
+  if (check_retry_at_ && now_ >= *check_retry_at_) begin_check();
 }
 
 std::optional<TimeNs> RunStore::next_deadline() const {
@@ -345,10 +341,12 @@ std::optional<TimeNs> RunStore::next_deadline() const {
   for (const auto& file : files_) {
     if (file->output.failed() && file->output.idle() && state_ != State::failed) at(file->retry_at);
   }
+  if (check_retry_at_) at(*check_retry_at_);
   return next;
 }
 
 void RunStore::on_disk_event(const ports::DiskEvent& event) {
+  if (event.file == check_id_) return on_check_event(event);
   const auto found = std::find_if(files_.begin(), files_.end(),
                                   [&](const auto& file) { return file->output.id() == event.file; });
   if (found == files_.end()) return;
@@ -372,7 +370,8 @@ void RunStore::on_file_failed(File& file) {
     handler_.on_failed(file.output.error(), file.output.detail());
     return;
   }
-  file.retry_at = now_ + config_.retry_interval;
+  const bool changed = file.output.error() == ports::DiskError::changed;
+  file.retry_at = changed ? now_ : now_ + config_.retry_interval;
   if (std::exchange(file.blocked, true)) return;
   ++blocked_files_;
   ++counters_.blocked;
@@ -400,14 +399,10 @@ void RunStore::emit_acknowledgements() {
 
 void RunStore::on_published(File& file) {
   ++counters_.files_closed;
-  const ClosedFile closed{file.output.final_path(), file.sequence, file.output.size(), file.live,
-                          file.output.checksum()};
-  files_.erase(std::find_if(files_.begin(), files_.end(), [&](const auto& f) { return f.get() == &file; }));
-  handler_.on_file_closed(closed);
-  if (state_ == State::closing && files_.empty()) {
-    state_ = State::finished;
-    handler_.on_finished();
-  }
+  closed_.push_back(
+      {file.output.path(), file.sequence, file.output.size(), file.live, file.output.damaged(), {}});
+  to_check_.push_back(static_cast<std::uint32_t>(closed_.size() - 1));
+  if (!checking_) begin_check();
 }
 
 RunStore::File* RunStore::find_file(std::uint32_t sequence) const {
@@ -423,6 +418,7 @@ StoreCounters RunStore::counters() const {
   counters.appends = output_counters_->appends;
   counters.syncs = output_counters_->syncs;
   counters.retries = output_counters_->retries;
+  counters.files_restored = output_counters_->restored;
   return counters;
 }
 

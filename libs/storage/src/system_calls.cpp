@@ -11,7 +11,7 @@ namespace {
 class OperatingSystem final : public SystemCalls {
  public:
   int create(const std::string& path) override {
-    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    return ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   }
   int open_directory(const std::string& path) override {
     return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -32,6 +32,12 @@ class OperatingSystem final : public SystemCalls {
   }
   int unlink(const std::string& path) override { return ::unlink(path.c_str()); }
   int close(int descriptor) override { return ::close(descriptor); }
+  int stat_path(const std::string& path, struct stat& out) override { return ::stat(path.c_str(), &out); }
+  int stat_open(int descriptor, struct stat& out) override { return ::fstat(descriptor, &out); }
+  ssize_t pread(int descriptor, void* to, std::size_t bytes, off_t offset) override {
+    return ::pread(descriptor, to, bytes, offset);
+  }
+  off_t first_hole(int descriptor) override { return ::lseek(descriptor, 0, SEEK_HOLE); }
 };
 
 }  // namespace

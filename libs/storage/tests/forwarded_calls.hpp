@@ -25,6 +25,12 @@ class ForwardedCalls : public SystemCalls {
   int link(const std::string& from, const std::string& to) override { return real_.link(from, to); }
   int unlink(const std::string& path) override { return real_.unlink(path); }
   int close(int descriptor) override { return real_.close(descriptor); }
+  int stat_path(const std::string& path, struct stat& out) override { return real_.stat_path(path, out); }
+  int stat_open(int descriptor, struct stat& out) override { return real_.stat_open(descriptor, out); }
+  ssize_t pread(int descriptor, void* to, std::size_t bytes, off_t offset) override {
+    return real_.pread(descriptor, to, bytes, offset);
+  }
+  off_t first_hole(int descriptor) override { return real_.first_hole(descriptor); }
 
  private:
   SystemCalls& real_ = operating_system();

@@ -189,8 +189,10 @@ TEST_CASE("one error at any operation of a run loses nothing and doubles nothing
     rig.close();
     for (int i = 0; i < 5 && rig.seen.finished == 0; ++i) rig.pass(kSecond);
     REQUIRE(rig.seen.finished == 1);
-    CHECK(rig.seen.blocked.size() == 1);
-    CHECK(rig.seen.resumed == 1);
+    const int refused = rig.disk.looks_failed() == 0 ? 1 : 0;  // what is only looked at holds nobody up
+    CHECK(rig.seen.blocked.size() == static_cast<std::size_t>(refused));
+    CHECK(rig.seen.resumed == refused);
+    CHECK(rig.seen.lost.empty());
     CHECK(rig.seen.stored.size() == 14);
     CHECK(rig.store.bytes_queued() == 0);
     check_whole_run(rig, 14);

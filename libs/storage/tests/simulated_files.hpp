@@ -57,6 +57,17 @@ class SimulatedFiles final : public SystemCalls {
   int link(const std::string& from, const std::string& to) override;
   int unlink(const std::string& path) override;
   int close(int descriptor) override;
+  // These change nothing, so that an end at one of them is an end at the next call that does.
+  int stat_path(const std::string& path, struct stat& out) override {
+    return fails_at_the_end() ? -1 : real_.stat_path(path, out);
+  }
+  int stat_open(int descriptor, struct stat& out) override {
+    return fails_at_the_end() ? -1 : real_.stat_open(descriptor, out);
+  }
+  ssize_t pread(int descriptor, void* to, std::size_t bytes, off_t offset) override {
+    return fails_at_the_end() ? -1 : real_.pread(descriptor, to, bytes, offset);
+  }
+  off_t first_hole(int descriptor) override { return fails_at_the_end() ? -1 : real_.first_hole(descriptor); }
 
  private:
   using Bytes = std::vector<char>;
@@ -78,6 +89,7 @@ class SimulatedFiles final : public SystemCalls {
   // What becomes of this call: its fault, if it is the planned one.
   [[nodiscard]] Fault begin();
   [[nodiscard]] bool fails(Fault fault);  // sets errno
+  [[nodiscard]] bool fails_at_the_end() { return stopped_ && fails(Fault::stop); }
   int sync(int descriptor);
   void apply_some(File& file, bool every);
   void rename_in(Names& names, const Rename& change);

@@ -83,6 +83,7 @@ inline Buffer make_record(const RecordPlan& plan) {
 struct Recorder : StoreHandler {
   std::vector<StoredSlice> stored;
   std::vector<ClosedFile> closed;
+  std::vector<LostCopies> lost;
   std::vector<ports::DiskError> blocked;
   std::vector<ports::DiskError> failed;
   std::size_t batches = 0;
@@ -96,6 +97,7 @@ struct Recorder : StoreHandler {
     stored.insert(stored.end(), slices.begin(), slices.end());
   }
   void on_file_closed(const ClosedFile& file) override { closed.push_back(file); }
+  void on_lost(const LostCopies& copies) override { lost.push_back(copies); }
   void on_blocked(ports::DiskError error, const std::string&) override { blocked.push_back(error); }
   void on_resumed() override { ++resumed; }
   void on_failed(ports::DiskError error, const std::string&) override { failed.push_back(error); }

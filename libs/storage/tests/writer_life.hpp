@@ -39,6 +39,8 @@ class WriterLife {
     }
     store_->start(now_, 1'700'000'000 * kSecond, text("begin"));
     drain();
+    // It waits for room, if need be.
+    for (int i = 0; i < 10 && !over() && seen_.ready == 0; ++i) pass(kSecond);
   }
 
   StoreResult put(const RecordPlan& plan) {
@@ -90,6 +92,19 @@ class WriterLife {
     void publish(ports::FileId file, const std::string& final_path, std::uint64_t token) override {
       ++life_.asked_;
       life_.disk_.publish(file, final_path, token);
+    }
+    void restore(ports::FileId file, std::uint64_t token) override {
+      ++life_.asked_;
+      life_.disk_.restore(file, token);
+    }
+    void look(ports::FileId file, const std::string& path, std::vector<ports::FileRange> ranges,
+              std::uint64_t token) override {
+      ++life_.asked_;
+      life_.disk_.look(file, path, std::move(ranges), token);
+    }
+    void read(ports::FileId file, const std::string& path, std::uint64_t token) override {
+      ++life_.asked_;
+      life_.disk_.read(file, path, token);
     }
     void on_disk_event(const ports::DiskEvent& event) override {
       ++life_.answered_;

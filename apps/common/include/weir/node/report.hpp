@@ -10,8 +10,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace weir::node {
+
+// Under this name stands in a report's notes what others have done to a process's files.
+constexpr std::string_view kDisturbedNote = "disturbed";
 
 // Name, role and incarnation filled in; counters and the rest are the node's.
 [[nodiscard]] v1::Report begin_report(const messages::PeerInfo& self, TimeNs now_ns, bool final);

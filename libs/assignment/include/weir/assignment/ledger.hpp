@@ -70,10 +70,13 @@ struct DcmLedger {
 // From what is on disk. One entry per writer, whatever it died of.
 struct WriterLedger {
   NodeIndex index;
-  bool final = true;           // false: lost for good; nothing else is known then
-  SliceSum live;               // of every life of this writer in the run: its last process has them all
-  std::uint64_t dead = 0;      // copies that do not count
-  std::uint64_t given_up = 0;  // of one that is lost: copies that it may have and that do not count
+  bool final = true;                 // false: lost for good; nothing else is known then
+  SliceSum live;                     // of every life of this writer in the run: its last process has them all
+  std::uint64_t dead = 0;            // copies that do not count
+  std::uint64_t files_compared = 0;  // with what the file system says at the end; 0: it did not come to that
+  std::uint64_t files_left = 0;      // of them, moved away by who may
+  std::uint64_t lost = 0;            // live copies that were on disk, and are gone
+  std::uint64_t given_up = 0;        // of one that is lost: copies that it may have and that do not count
 };
 
 struct ReadoutLedger {

@@ -22,6 +22,8 @@ class DiskImage {
   struct File {
     std::vector<std::byte> bytes;  // as a process sees them
     std::size_t synced = 0;        // of them, what a loss of power leaves for certain
+    std::uint64_t inode = 0;
+    std::int64_t modified_ns = 0;  // counts the changes by others
   };
 
   std::uint64_t capacity = UINT64_MAX;  // bytes of all files together
@@ -34,8 +36,11 @@ class DiskImage {
   [[nodiscard]] const std::map<std::string, File>& files() const { return files_; }
   [[nodiscard]] std::uint64_t bytes() const;
 
+  std::uint64_t next_inode() { return ++inodes_; }
+
  private:
   std::map<std::string, File> files_;
+  std::uint64_t inodes_ = 0;
 };
 
 struct DiskSettings {
@@ -60,6 +65,10 @@ class SimDisk final : public ports::Disk {
   void sync(ports::FileId file, std::uint64_t token) override;
   void truncate(ports::FileId file, std::uint64_t size, std::uint64_t token) override;
   void publish(ports::FileId file, const std::string& final_path, std::uint64_t token) override;
+  void restore(ports::FileId file, std::uint64_t token) override;
+  void look(ports::FileId file, const std::string& path, std::vector<ports::FileRange> ranges,
+            std::uint64_t token) override;
+  void read(ports::FileId file, const std::string& path, std::uint64_t token) override;
 
   // On the process's pass.
   void deliver(ports::DiskHandler& handler);
@@ -67,9 +76,12 @@ class SimDisk final : public ports::Disk {
   // Faults.
   void slow(DurationNs each_ns, TimeNs until_ns);  // every operation takes so long
   void fail_next(ports::DiskError error) { fail_next_ = error; }
+  // Somebody removes the file, or cuts it to `size`, behind the process's back.
+  void remove(const std::string& path);
+  void cut(const std::string& path, std::size_t size);
 
  private:
-  enum class Kind : std::uint8_t { create, append, sync, truncate, publish };
+  enum class Kind : std::uint8_t { create, append, sync, truncate, publish, restore, look, read };
   struct Operation {
     Kind kind;
     ports::FileId file;
@@ -78,16 +90,22 @@ class SimDisk final : public ports::Disk {
     std::vector<ConstBytes> pieces;
     std::shared_ptr<const void> owner;
     std::uint64_t size = 0;
+    std::vector<ports::FileRange> ranges = {};
   };
   struct Open {
     std::string path;
     ports::DiskError error = ports::DiskError::none;
+    std::uint64_t size = 0;                   // as the process left it
+    std::optional<DiskImage::File> nameless;  // its path does not name it any more
   };
 
   void ask(Operation operation);
   void begin();
   void end();
-  ports::DiskError carry_out(const Operation& operation);
+  ports::DiskError carry_out(const Operation& operation, ports::DiskEvent& event);
+  ports::DiskError bring_back(Open& open, ports::FileView& view);
+  ports::DiskError look_at(const Operation& operation, ports::FileView& view) const;
+  ports::DiskError read_whole(const Operation& operation, ports::DiskEvent& event) const;
   ports::DiskError change(Open& open, const Operation& operation);
   ports::DiskError write(DiskImage::File& file, const std::vector<ConstBytes>& pieces) const;
   void leave_half_done(const Operation& operation);

@@ -27,6 +27,7 @@ struct EarlierLife {
     SliceSum live;
     std::uint32_t crc32c = 0;  // 0: the file was not closed
     bool closed = false;
+    std::uint32_t sequence = 0;
     std::string note;  // what had to be skipped, for people; usually nothing, or a torn last record
   };
   std::uint32_t next_sequence = 0;

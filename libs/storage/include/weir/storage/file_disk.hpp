@@ -32,6 +32,11 @@ class FileDisk final : public ports::Disk {
   void truncate(ports::FileId file, std::uint64_t size, std::uint64_t token) override;
   void publish(ports::FileId file, const std::string& final_path, std::uint64_t token) override;
 
+  void restore(ports::FileId file, std::uint64_t token) override;
+  void look(ports::FileId file, const std::string& path, std::vector<ports::FileRange> ranges,
+            std::uint64_t token) override;
+  void read(ports::FileId file, const std::string& path, std::uint64_t token) override;
+
   // In the loop's thread: hands over the events that there are. Owners of appended bytes are let go here,
   // too.
   void deliver(ports::DiskHandler& handler);

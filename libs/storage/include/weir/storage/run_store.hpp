@@ -49,6 +49,15 @@ struct RunStoreConfig {
   std::size_t settled_max = 250'000;      // settled slices that it recognises besides, when they come again
   std::size_t dead_copies_max = 1'000'000;
   bool check_fragments = true;  // compare each fragment's checksum before storing it
+  bool files_leave = false;     // closed files are somebody's to move away (writer.on_close)
+};
+
+// A file of an earlier life of this writer.
+struct EarlierFile {
+  std::string path;
+  std::uint32_t sequence = 0;
+  std::uint64_t bytes = 0;
+  SliceSum live;
 };
 
 enum class StoreResult : std::uint8_t {
@@ -91,6 +100,15 @@ struct ClosedFile {
   std::uint64_t bytes = 0;
   SliceSum live;  // without the copies that were known to be dead
   std::uint32_t crc32c = 0;
+  bool sound = true;  // false: a part is gone, and on_lost() has said what
+};
+
+// Copies that were on disk and are not any more: somebody has cut, removed or replaced their file.
+struct LostCopies {
+  std::string path;
+  std::string why;
+  std::uint64_t count = 0;
+  std::vector<SliceId> slices;  // in order; the first of them, as far as they are still known
 };
 
 // Called from flush(), tick(), close() and on_disk_event(); must not call the store.
@@ -101,13 +119,15 @@ class StoreHandler {
   virtual void on_ready() = 0;
   virtual void on_stored(std::span<const StoredSlice> slices) = 0;
   virtual void on_file_closed(const ClosedFile& file) = 0;
-  // The disk refuses. Nothing of the file concerned is acknowledged until on_resumed(). Before on_ready(): the
-  // disk is full, and the first file is tried again until there is room.
+  virtual void on_lost(const LostCopies& lost) = 0;
+  // The disk refuses. Nothing of the file concerned is acknowledged until on_resumed(). Before on_ready():
+  // the disk is full, and the first file is tried again until there is room.
   virtual void on_blocked(ports::DiskError error, const std::string& detail) = 0;
   virtual void on_resumed() = 0;
-  // The first file could not be created, or not written, for another reason than a full disk: there is no run.
+  // The first file could not be created, or not written, for another reason than a full disk: there is no
+  // run.
   virtual void on_failed(ports::DiskError error, const std::string& detail) = 0;
-  // After close(): every file is published.
+  // After close(): every file is published, and what the file system says of each was compared.
   virtual void on_finished() = 0;
 };
 
@@ -121,18 +141,29 @@ struct StoreCounters {
   std::uint64_t blocked = 0;  // times
   std::uint64_t files_closed = 0;
   std::uint64_t dead_copies = 0;
+  std::uint64_t files_restored = 0;  // that somebody else had changed
+  std::uint64_t files_compared = 0;  // with what the file system says, at the end of the run
+  std::uint64_t files_left = 0;      // of them, moved away by who may
+  std::uint64_t slices_lost = 0;     // live copies that were on disk
   std::array<std::uint64_t, kStoreResults> results{};  // by StoreResult
 };
 
 // A writer's run: checks records, stores each (slice, store epoch) once, gathers them into files, and says
-// what is on disk. Pure: the disk is a port, time a parameter. One thread; the disk's events for its files
-// come to on_disk_event(). File ids are counted from the `first_file_id`.
+// what is on disk. What it closes it reads back: the length, file header and begin of run, index and footer,
+// and the heads of kHeadsRead records; at the end it looks at every file once more. Of one that is not as it
+// was left every record is read, and what is not there does not count. Pure: the disk is a port, time a
+// parameter. One thread; the disk's events for its files come to on_disk_event(). File ids are counted from
+// the `first_file_id`.
 class RunStore final : public ports::DiskHandler {
  public:
+  static constexpr std::size_t kHeadsRead = 64;  // spread over the file
+  static constexpr std::size_t kLostNamed = 1000;
+
   RunStore(RunStoreConfig config, ports::Disk& disk, StoreHandler& handler, ports::FileId first_file_id = {});
   ~RunStore() override;
 
-  // Creates the first file; on_ready() or on_failed() follows, when there is room. `begin_of_run` stands in every file.
+  // Creates the first file; on_ready() or on_failed() follows, when there is room. `begin_of_run` stands in
+  // every file.
   void start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run);
   // `record` is one slice record as received. `owner` keeps a large one alive (small ones are copied before
   // the call returns) and may be empty for bytes that outlive the store. `origin` comes back with the
@@ -160,6 +191,9 @@ class RunStore final : public ports::DiskHandler {
   // A copy that an earlier life of this writer has on disk; before start(). It counts as stored. Beyond
   // unsettled_max copies it is not recognised when it comes again.
   void remember(SliceId slice, Attempt attempt, StoreEpoch epoch, std::uint32_t sequence);
+
+  // A file that it has them in; before start().
+  void remember(EarlierFile file);
 
   void on_disk_event(const ports::DiskEvent& event) override;
 
@@ -197,6 +231,16 @@ class RunStore final : public ports::DiskHandler {
   };
   using KnownSlices = boost::unordered_flat_map<SliceId, Known, std::hash<SliceId>>;
 
+  // A file that was closed, in this life or in an earlier one.
+  struct Closed {
+    std::string path;
+    std::uint32_t sequence = 0;
+    std::uint64_t bytes = 0;
+    SliceSum live;
+    bool in_part = false;  // without an index: as an earlier life, or somebody, has left it
+    ports::FileView seen;  // when it was read back
+  };
+
   [[nodiscard]] StoreResult judge(ConstBytes record, const Known* known, const SliceRecordView& view) const;
   void accept(const SliceRecordView& view, ConstBytes record, const std::shared_ptr<const void>& owner,
               std::uint32_t origin);
@@ -211,6 +255,16 @@ class RunStore final : public ports::DiskHandler {
   void acknowledge_durable(File& file);
   void emit_acknowledgements();
   void on_published(File& file);
+  void note_reads(File& file) const;
+  void begin_check();
+  void on_check_event(const ports::DiskEvent& event);
+  [[nodiscard]] std::string finding(const Closed& closed, const File* file,
+                                    const ports::FileView& view) const;
+  void check_again_later(const ports::DiskEvent& event);
+  void count_what_is_there(Closed& closed, File* file, ConstBytes bytes);
+  void end_check();
+  void finish_if_done();
+  [[nodiscard]] Closed* find_closed(std::uint32_t sequence);
   void on_file_failed(File& file);
   [[nodiscard]] File* find_file(std::uint32_t sequence) const;
   [[nodiscard]] File& current() const { return *files_.back(); }
@@ -234,6 +288,14 @@ class RunStore final : public ports::DiskHandler {
   std::vector<StoredSlice> acknowledgements_;
   std::uint64_t bytes_queued_ = 0;
   std::size_t blocked_files_ = 0;
+  ports::FileId check_id_;              // of what is asked about closed files
+  std::vector<Closed> closed_;          // in the order of closing
+  std::deque<std::uint32_t> to_check_;  // their places; the first is under way
+  bool checking_ = false;
+  bool last_look_ = false;  // the run is over
+  std::size_t check_errors_ = 0;
+  std::optional<TimeNs> check_retry_at_;
+  std::string finding_;  // about the file that is looked at
   SliceSum stored_;
   StoreCounters counters_;
   std::unique_ptr<OutputCounters> output_counters_;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -13,7 +14,8 @@ namespace weir::storage {
 class SystemCalls {
  public:
   virtual ~SystemCalls() = default;
-  // A new file to write to, mode 0644; EEXIST when there is one.
+  // A new file to write to at its end (O_APPEND: a file that somebody else cuts does not grow a hole), mode
+  // 0644; EEXIST when there is one.
   virtual int create(const std::string& path) = 0;
   virtual int open_directory(const std::string& path) = 0;
   // To sync what another process has written.
@@ -29,6 +31,11 @@ class SystemCalls {
   virtual int link(const std::string& from, const std::string& to) = 0;
   virtual int unlink(const std::string& path) = 0;
   virtual int close(int descriptor) = 0;
+  virtual int stat_path(const std::string& path, struct stat& out) = 0;
+  virtual int stat_open(int descriptor, struct stat& out) = 0;
+  virtual ssize_t pread(int descriptor, void* to, std::size_t bytes, off_t offset) = 0;
+  // The offset of the first hole, or the length (lseek, SEEK_HOLE).
+  virtual off_t first_hole(int descriptor) = 0;
 };
 
 // Those of the operating system.

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "open_file.hpp"
+#include <weir/ports/disk.hpp>
+#include <weir/storage/system_calls.hpp>
+
+#include <span>
+#include <string>
+
+namespace weir::storage {
+
+// What the file system says of `path`, with the checksums of these ranges. That nothing is there is no error.
+[[nodiscard]] DiskOutcome look_at(SystemCalls& calls, const std::string& path,
+                                  std::span<const ports::FileRange> ranges, ports::FileView& view);
+
+}  // namespace weir::storage
