@@ -113,6 +113,12 @@ TEST_CASE("with leases that run out at any moment, and a fault, a slice is settl
   search_all(single_faults(scenario), kStatesMax);
 }
 
+TEST_CASE("a slice that is handed back at any moment, and a fault, is settled once and never lost") {
+  Scenario scenario = one_slice();
+  scenario.hand_backs = 2;
+  search_all(single_faults(scenario), kStatesMax);
+}
+
 TEST_CASE("the search finds each planted mistake, and says by which steps") {
   struct Mistake {
     const char* name;

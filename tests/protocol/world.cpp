@@ -141,6 +141,10 @@ std::string World::take(const Move& move) {
     case Kind::filter_decides:
       decide(move.a, move.b, static_cast<Verdict>(move.c));
       break;
+    case Kind::hands_back:
+      --farm_.left.hand_backs;
+      decide(move.a, move.b, Verdict::failed, DiscardReason::unreachable);
+      break;
     case Kind::filter_ends:
       free_slot(move.a, move.b);
       break;
@@ -415,7 +419,7 @@ void World::append_state(std::vector<std::uint64_t>& out) const {
   const Scenario& left = farm_.left;
   out.insert(out.end(), {left.dcm_crashes, left.writer_crashes, left.readout_crashes, left.links_lost,
                          left.writer_links_lost, left.data_links_lost, left.supervisor_crashes, left.ticks,
-                         farm_.dirty ? 1U : 0U});
+                         left.hand_backs, farm_.dirty ? 1U : 0U});
   Pipe actions;
   std::vector<Row> rows;
   for (const NodeIndex dcm : farm_.actions.touched) {

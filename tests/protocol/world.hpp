@@ -41,8 +41,9 @@ struct Scenario {
   std::uint8_t writer_links_lost = 0;  // supervisor - writer
   std::uint8_t data_links_lost = 0;    // DCM - writer
   std::uint8_t supervisor_crashes = 0;
-  std::uint8_t ticks = 0;  // of time, two of which end a lease and the patience with a writer
-  bool gathers = true;     // the supervisor may take several inputs before it acts
+  std::uint8_t hand_backs = 0;  // a DCM is cut off from a readout, and gives a slice back
+  std::uint8_t ticks = 0;       // of time, two of which end a lease and the patience with a writer
+  bool gathers = true;          // the supervisor may take several inputs before it acts
   Planted planted = Planted::nothing;
 };
 
@@ -67,6 +68,7 @@ struct Move {
     dcm_reaches_writer,  // DCM a, writer b
     filter_begins,       // with a suspect, alone: DCM a tells it of slice b, and waits for the answer
     filter_decides,      // DCM a, slice b, verdict c
+    hands_back,          // DCM a, slice b
     filter_ends,         // with a slice that was taken from its DCM: DCM a, slice b
     writer_syncs,
     dcm_starts,
@@ -212,7 +214,8 @@ class World {
   void ship(std::uint8_t dcm, std::uint8_t slice);
   void begin_filter(std::uint8_t dcm, std::uint8_t slice);
   void filtering_arrives(std::uint8_t dcm, const Row& row);
-  void decide(std::uint8_t dcm, std::uint8_t slice, assignment::Verdict verdict);
+  void decide(std::uint8_t dcm, std::uint8_t slice, assignment::Verdict verdict,
+              assignment::DiscardReason reason = assignment::DiscardReason::none);
   void free_slot(std::uint8_t dcm, std::uint8_t slice);
   void acknowledgement_arrives(std::uint8_t dcm, std::uint8_t writer);
   void lose_supervisor(std::uint8_t dcm);

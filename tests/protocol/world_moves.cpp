@@ -29,6 +29,7 @@ std::string describe(const Move& move) {
                                     "connects to a writer: DCM",
                                     "the filter begins with a suspect at DCM",
                                     "the filter decides at DCM",
+                                    "gives a slice back: DCM",
                                     "the filter ends at DCM",
                                     "syncs: writer",
                                     "starts: DCM",
@@ -94,6 +95,7 @@ void World::dcm_moves(std::uint8_t dcm, std::vector<Move>& out) const {
       continue;
     }
     out.push_back({Kind::filter_decides, dcm, slice, number(assignment::Verdict::accept)});
+    if (farm_.left.hand_backs > 0) out.push_back({Kind::hands_back, dcm, slice});
     if (slot.how != How::unfiltered && (farm_.left.rejectable >> slice & 1) != 0) {
       out.push_back({Kind::filter_decides, dcm, slice, number(assignment::Verdict::reject)});
     }

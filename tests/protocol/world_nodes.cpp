@@ -117,7 +117,7 @@ void World::begin_filter(std::uint8_t dcm, std::uint8_t slice) {
   if (link.listener) link.to_listener.send({row});
 }
 
-void World::decide(std::uint8_t dcm, std::uint8_t slice, Verdict verdict) {
+void World::decide(std::uint8_t dcm, std::uint8_t slice, Verdict verdict, DiscardReason reason) {
   Slot& slot = farm_.dcms[dcm].slots[slice];
   const Fate& fate = farm_.fates[slice];
   for (std::uint8_t i = 0; i < farm_.left.readouts; ++i) {
@@ -128,6 +128,7 @@ void World::decide(std::uint8_t dcm, std::uint8_t slice, Verdict verdict) {
   slot.phase = Slot::Phase::decided;
   Row row{Row::Kind::decide, slice, slot.attempt};
   row.code = static_cast<std::uint8_t>(verdict);
+  row.reason = static_cast<std::uint8_t>(reason);
   Connection& link = farm_.to_dcm[dcm];
   if (link.listener) link.to_listener.send({row});
   if (!slot.told || !link.listener) return;

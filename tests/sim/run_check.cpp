@@ -60,6 +60,23 @@ std::uint64_t RunCheck::dcms_disturbed() const {
   return often;
 }
 
+// For the whole run: nothing happened to the readouts but between them and other DCMs, nor to this one.
+bool RunCheck::a_dcm_reached_all() const {
+  const auto is = [](const std::string& name, const char* role) { return name.starts_with(role); };
+  const auto& faults = scenario_.faults;
+  const bool readouts_well = std::all_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+    const bool touched = is(fault.who, "readout") || is(fault.other, "readout");
+    return !touched || is(fault.who, "dcm") || is(fault.other, "dcm");
+  });
+  for (std::uint32_t i = 0; readouts_well && i < scenario_.dcms; ++i) {
+    const std::string dcm = "dcm-" + std::to_string(i);
+    if (std::none_of(faults.begin(), faults.end(),
+                     [&](const Fault& fault) { return fault.who == dcm || fault.other == dcm; }))
+      return true;
+  }
+  return false;
+}
+
 void RunCheck::run() {
   triggered_ = counter("triggered");
   check_account();
@@ -139,6 +156,11 @@ void RunCheck::check_files() {
     if (equation.name() == kOnDisk && equation.left() != text_of(live))
       fail("the supervisor counts " + equation.left() + " as stored, the files hold " + text_of(live));
   }
+  // It may take a silence for a loss, for as long as an answer takes.
+  const DurationNs slow_ns = 4 * scenario_.world.tail_max + 400 * kMillisecond;
+  if (source_down_ > 0 && scenario_.grace_ns >= slow_ns && a_dcm_reached_all())
+    fail(std::to_string(source_down_) +
+         " fragment(s) marked source_down, which a DCM has reached all the time");
   if (scenario_.patient && !scenario_.push && !a_readout_died() && unexplained_ > 0)
     fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died; " + why_);
 }
@@ -163,6 +185,7 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
     const storage::FragmentRecord& record = fragment.record;
     if (record.status == FragmentStatus::missing) {
       ++missing_;
+      source_down_ += record.reason == MissingReason::source_down ? 1 : 0;
       // An announcement that was lost with its connection is of a slice that this readout never makes.
       const bool lost = record.reason == MissingReason::not_produced && a_readout_was_cut_off();
       const bool full = record.reason == MissingReason::dropped ||

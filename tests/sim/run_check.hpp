@@ -33,6 +33,7 @@ class RunCheck {
   [[nodiscard]] bool a_readout_died() const;
   [[nodiscard]] bool a_readout_was_cut_off() const;
   [[nodiscard]] std::uint64_t dcms_disturbed() const;
+  [[nodiscard]] bool a_dcm_reached_all() const;
 
   const Scenario& scenario_;
   const v1::RunSummary& account_;
@@ -41,6 +42,7 @@ class RunCheck {
   std::uint64_t triggered_ = 0;
   std::uint64_t stored_ = 0;
   std::uint64_t missing_ = 0;
+  std::uint64_t source_down_ = 0;      // of them
   std::uint64_t unexplained_ = 0;      // of them
   std::string why_;                    // of the first of these
   std::uint64_t innocent_poison_ = 0;  // stored unfiltered, and no filter dies of them

@@ -78,7 +78,7 @@ std::string trigger_yaml(Scenario& scenario, Random& random) {
   }
 }
 
-std::string dcm_yaml(const Scenario& scenario, Random& random) {
+std::string dcm_yaml(Scenario& scenario, Random& random) {
   constexpr const char* kShapers[] = {"none", "byte-credits", "fragment-credits", "diatcp", "adaptive"};
   constexpr const char* kOrders[] = {"completed", "id"};
   std::string yaml = "{count: " + number(scenario.dcms);
@@ -92,7 +92,9 @@ std::string dcm_yaml(const Scenario& scenario, Random& random) {
   yaml += ", buffer_bytes: " + number(1 << random.between(19, 21));
   yaml += ", slices_max: " + number(random.skewed(8, 200));
   yaml += ", deadline_ms: " + number(scenario.patient ? 600'000 : random.skewed(20, 3000));
-  yaml += ", grace_ms: " + number(scenario.patient ? 600'000 : random.skewed(0, 2000));
+  const std::int64_t grace_ms = scenario.patient ? 600'000 : random.skewed(0, 2000);
+  scenario.grace_ns = grace_ms * kMillisecond;
+  yaml += ", grace_ms: " + number(grace_ms);
   if (scenario.push) yaml += ", push_wait_ms: " + number(random.skewed(10, 500));
   return yaml + "}";
 }
@@ -175,6 +177,7 @@ class FaultDraw {
         break;
       case FaultKind::drain:  // these do not happen to a farm: see add_commands()
       case FaultKind::pause:
+      case FaultKind::partition:  // see add_partitions()
         break;
     }
     return fault;
@@ -278,12 +281,45 @@ void set_weight(std::string_view text, ScenarioLimits& limits) {
                            "': want normal, hard or KIND=WEIGHT (0 to 1000), KIND one of " + kinds);
 }
 
+// Any two nodes, or a DCM and all readouts; both ways, or one. What one of them sends to nobody is no fault.
+void add_partitions(Scenario& scenario, Random& random) {
+  std::vector<std::string> nodes{"supervisor"};
+  const auto add = [&](const char* role, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) nodes.push_back(role + std::to_string(i));
+  };
+  add("readout-", scenario.readouts);
+  add("dcm-", scenario.dcms);
+  add("writer-", scenario.writers);
+  const std::int64_t count = random.between(1, 3);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Fault fault;
+    fault.kind = random.chance(700) ? FaultKind::partition : FaultKind::silence;
+    fault.at_ns = random.between(kFirstFault, scenario.faults_end_ns);
+    fault.lasts_ns = random.skewed(10 * kMillisecond, 6 * kSecond);
+    if (random.chance(400)) {
+      fault.who = "dcm-" + std::to_string(random.below(scenario.dcms));
+      const bool swap = random.chance(500);
+      for (std::uint32_t readout = 0; readout < scenario.readouts; ++readout) {
+        Fault& one = scenario.faults.emplace_back(fault);
+        one.other = "readout-" + std::to_string(readout);
+        if (swap) std::swap(one.who, one.other);
+      }
+      continue;
+    }
+    const std::size_t one = random.below(nodes.size());
+    const std::size_t other = (one + 1 + random.below(nodes.size() - 1)) % nodes.size();
+    fault.who = nodes[one];
+    fault.other = nodes[other];
+    scenario.faults.push_back(fault);
+  }
+}
+
 }  // namespace
 
 const char* name(FaultKind kind) {
-  constexpr const char* kNames[kScenarioKinds] = {"break",        "silence",  "stall",     "kill",
-                                                  "lose-machine", "refuse",   "slow-disk", "full-disk",
-                                                  "disk-error",   "jump-utc", "drain",     "pause"};
+  constexpr const char* kNames[kScenarioKinds] = {
+      "break",     "silence",    "stall",    "kill",  "lose-machine", "refuse",   "slow-disk",
+      "full-disk", "disk-error", "jump-utc", "drain", "pause",        "partition"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -359,6 +395,8 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   }
   Random commands = random.fork(4);
   if (commands.chance(400)) add_commands(scenario, commands);
+  Random partitions = random.fork(5);
+  if (partitions.chance(limits.partition_permille)) add_partitions(scenario, partitions);
   std::sort(scenario.faults.begin(), scenario.faults.end(),
             [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });
   for (const Fault& fault : scenario.faults)

@@ -24,10 +24,11 @@ enum class FaultKind : std::uint8_t {
   disk_error,         // the next operation of `who` fails
   jump_utc,           // of `who`, by `amount` ns
   drain,              // run control takes `who` out of the run, and adds it again after `lasts_ns`
-  pause               // run control pauses the run
+  pause,              // run control pauses the run
+  partition           // nothing passes between `who` and `other`, either way
 };
 constexpr std::size_t kFaultKinds = 10;     // those that happen to a farm
-constexpr std::size_t kScenarioKinds = 12;  // and what is done to it
+constexpr std::size_t kScenarioKinds = 13;  // and what is done to it
 [[nodiscard]] const char* name(FaultKind kind);
 
 struct Fault {
@@ -59,6 +60,7 @@ struct Scenario {
   bool filter_errors = false;  // now and then
   bool patient = false;        // no deadline and no grace time ends within the run
   bool push = false;
+  DurationNs grace_ns = 0;        // dcm.grace_ms
   bool two_step = false;          // some sources may not be asked for
   DurationNs clock_slice_ns = 0;  // with triggers by the clock: ids are a function of the time
 };
@@ -68,6 +70,9 @@ struct ScenarioLimits {
   bool supervisor_dies = true;
   std::uint32_t supervisor_permille = 200;  // of what befalls one process
   std::uint32_t together_permille = 0;      // faults that come within 100 ms of the one before
+  // Farms in which two nodes, or a DCM and all readouts, hear nothing of each other for a while. Drawn after
+  // all else, which stays as it is.
+  std::uint32_t partition_permille = 300;
   // How often a kind is drawn, against the others.
   std::array<std::uint32_t, kFaultKinds> weights = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 };

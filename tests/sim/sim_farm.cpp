@@ -81,6 +81,8 @@ void SimFarm::inflict(const Fault& fault) {
       return world_.break_connections(who.host(), process(fault.other).host());
     case FaultKind::silence:
       return world_.silence(who.host(), process(fault.other).host(), until_ns);
+    case FaultKind::partition:
+      return world_.partition(who.host(), process(fault.other).host(), until_ns);
     case FaultKind::stall:
       return who.host().stall(until_ns);
     case FaultKind::kill:

@@ -60,6 +60,7 @@ std::shared_ptr<const Selection> Collector::select(std::span<const SourceId> sou
 
 void Collector::collect(Slice& slice, std::shared_ptr<const Selection> selection) {
   slice.starting = true;
+  may_strand_ = true;
   starting_.push_back({&slice, std::move(selection)});
 }
 
@@ -115,6 +116,7 @@ Gathering& Collector::gathering_of(Slice& slice) {
 }
 
 void Collector::expect_pushed(Slice& slice, TimeNs now_ns) {
+  may_strand_ = true;
   assembler_.want_all(slice);
   // Whatever range of a fragment is here, the rest is under way.
   for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
@@ -150,7 +152,7 @@ void Collector::ask_for_rest(Slice& slice, std::span<const std::uint32_t> readou
 // What is asked of readouts that are gone for good is missing at once.
 void Collector::lose_given_up(Slice& slice, TimeNs now_ns) {
   std::vector<bool> lost(settings_.readouts);
-  for (const std::uint32_t readout : down_) lost[readout] = flows_[readout].given_up;
+  for (const std::uint32_t readout : lost_) lost[readout] = flows_[readout].given_up;
   assembler_.readouts_lost(slice, lost, MissingReason::source_down, now_ns);
 }
 
@@ -223,9 +225,8 @@ void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
     const NodeIndex index(static_cast<std::uint16_t>(readout));
     Flow& flow = flows_[readout];
     if (!absences_.is_out(index) || absences.is_out(index) || flow.up) continue;
-    // It is back at the supervisor, and will be here: it has its grace time anew.
-    flow.given_up = false;
-    flow.down_since_ns = now_ns;
+    // It is back at the supervisor, and will be here: it is judged anew.
+    flow.given_up = flow.missing = false;
   }
   absences_ = std::move(absences);
   std::vector<Slice*> open;  // what completes leaves the order of the open ones alone, but for their phase
@@ -259,13 +260,11 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
   });
 }
 
-void Collector::readout_down(std::uint32_t readout, TimeNs now_ns) {
+void Collector::readout_down(std::uint32_t readout) {
   Flow& flow = flows_[readout];
   if (std::exchange(flow.up, false)) down_.push_back(readout);
   wants_.look_again(readout);
   touch(readout);
-  flow.down_since_ns = now_ns;
-  flow.unanswered = 0;
   flow.questions.clear();
   flow.owed = flow.late_fragments = flow.late_bytes = 0;
   flow.frames.clear();
@@ -279,17 +278,8 @@ void Collector::readout_down(std::uint32_t readout, TimeNs now_ns) {
   shaper_->readout_lost(readout);
 }
 
-void Collector::begin(TimeNs now_ns) {
-  for (Flow& flow : flows_) {
-    if (flow.up) continue;
-    flow.down_since_ns = now_ns;
-    flow.given_up = false;
-  }
-}
-
 void Collector::arrived(std::uint32_t readout, const Slice* slice, std::uint64_t bytes, TimeNs now_ns) {
   Flow& flow = flows_[readout];
-  flow.waiting_since_ns = now_ns;
   auto* gathering = slice == nullptr ? nullptr : static_cast<Gathering*>(slice->gathering);
   std::uint64_t& owed = gathering == nullptr ? flow.late_bytes : gathering->parts[readout].owed_bytes;
   const std::uint64_t back = std::min(owed, bytes);
@@ -302,8 +292,6 @@ void Collector::arrived(std::uint32_t readout, const Slice* slice, std::uint64_t
 void Collector::answered(std::uint32_t readout, const assembly::Reception& reception,
                          const wire::FrameHeader& header, TimeNs now_ns) {
   Flow& flow = flows_[readout];
-  if (flow.unanswered > 0) --flow.unanswered;
-  flow.waiting_since_ns = now_ns;
   touch(readout);
   // Also what the assembler did not take may be an answer to what an open slice asked.
   const Slice* slice =
@@ -352,12 +340,6 @@ void Collector::learn_size(SourceIndex source, std::uint32_t readout, std::uint3
   flow.expected += expected + wire::kHeaderBytes;
 }
 
-bool Collector::is_silent(std::uint32_t readout, TimeNs now_ns) const {
-  const Flow& flow = flows_[readout];
-  return flow.up && flow.unanswered > 0 &&
-         now_ns - flow.waiting_since_ns > settings_.assembly.deadline_ns + settings_.grace_ns;
-}
-
 void Collector::pass(TimeNs now_ns) {
   give_up_readouts(now_ns);
   assembler_.expire(now_ns);
@@ -373,17 +355,71 @@ void Collector::pass(TimeNs now_ns) {
   shaper_->end_of_pass(!wants_.empty(), now_ns);
 }
 
+void Collector::set_lost(std::uint32_t readout, bool lost) {
+  Flow& flow = flows_[readout];
+  if (flow.lost == lost) return;
+  flow.lost = lost;
+  if (lost) {
+    lost_.push_back(readout);
+  } else {
+    std::erase(lost_, readout);
+    flow.given_up = false;
+  }
+  may_strand_ = true;
+}
+
+void Collector::set_verdict(std::vector<bool> missing, bool cut_off) {
+  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+    Flow& flow = flows_[readout];
+    flow.missing = missing[readout];
+    if (!flow.missing) flow.given_up = false;
+  }
+  cut_off_ = cut_off;
+  may_strand_ = true;
+}
+
 void Collector::give_up_readouts(TimeNs now_ns) {
-  for (const std::uint32_t readout : down_) {
+  for (const std::uint32_t readout : lost_) {
     ++steps_;
     Flow& flow = flows_[readout];
-    if (flow.given_up || flow.sources == 0) continue;
-    if (flow.down_since_ns == 0) flow.down_since_ns = now_ns;
-    if (now_ns - flow.down_since_ns < settings_.grace_ns) continue;
+    if (!flow.missing || flow.given_up || flow.sources == 0) continue;
     flow.given_up = true;
     wants_.remove_all_of(readout);
     assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
   }
+}
+
+bool Collector::waits_for_lost(const Slice& slice) const {
+  for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
+    const Flow& flow = flows_[assembler_.sources()[i].readout];
+    const auto state = slice.progress[i].state;
+    const bool waits = state == assembly::FragmentProgress::State::requested ||
+                       state == assembly::FragmentProgress::State::receiving;
+    if (waits && flow.lost && !flow.given_up) return true;
+  }
+  return false;
+}
+
+bool Collector::wants_lost(const Wanted& wanted) const {
+  for (const std::uint32_t readout : lost_) {
+    const Flow& flow = flows_[readout];
+    if (flow.given_up || wanted.selection->by_readout[readout].empty()) continue;
+    if (!is_absent(readout, wanted.slice->id())) return true;
+  }
+  return false;
+}
+
+std::vector<Slice*> Collector::take_stranded() {
+  std::vector<Slice*> stranded;
+  if (!cut_off_ || !std::exchange(may_strand_, false)) return stranded;
+  assembler_.for_each_open([&](Slice& slice) {
+    const bool waits = slice.phase == Phase::collecting && slice.outstanding > 0 && waits_for_lost(slice);
+    if (waits) stranded.push_back(&slice);
+  });
+  for (const Wanted& wanted : starting_) {
+    if (wants_lost(wanted)) stranded.push_back(wanted.slice);
+  }
+  return stranded;
 }
 
 void Collector::cancel_expired() {

@@ -23,7 +23,6 @@ struct CollectorSettings {
   shaping::ReadoutOrder order = shaping::ReadoutOrder::least_loaded;
   std::uint32_t first_readout = 0;  // this DCM's own place among the readouts (rotation)
   std::size_t memory_bytes = 0;     // of the pool
-  DurationNs grace_ns = 2 * kSecond;
   std::uint64_t piece_bytes_max =
       UINT64_MAX;  // asked for at a time, whatever the shaper likes; twice as much at most
 };
@@ -53,12 +52,20 @@ class Collector {
   void set_absences(assignment::AbsenceTable absences, TimeNs now_ns);
 
   void readout_up(std::uint32_t readout, TimeNs now_ns);
-  void readout_down(std::uint32_t readout, TimeNs now_ns);
+  void readout_down(std::uint32_t readout);
   [[nodiscard]] bool is_up(std::uint32_t readout) const { return flows_[readout].up; }
 
-  // The run begins: grace times of readouts that are not there run from here.
-  void begin(TimeNs now_ns);
-  // One pass: deadlines, grace times, requests.
+  // There is no connection to it, or nothing is heard over the one that there is.
+  void set_lost(std::uint32_t readout, bool lost);
+  // What the farm makes of it: the fragments of lost readouts that are `missing` are given up at once, until
+  // they are not lost any more. `cut_off`: take_stranded().
+  void set_verdict(std::vector<bool> missing, bool cut_off);
+  // While it is cut off: slices that wait for a lost readout whose fragments are not missing.
+  [[nodiscard]] std::vector<assembly::Slice*> take_stranded();
+  // It has sources.
+  [[nodiscard]] bool serves(std::uint32_t readout) const { return flows_[readout].sources > 0; }
+
+  // One pass: deadlines, lost readouts, requests.
   void pass(TimeNs now_ns);
   // When the next pass has something to do although nothing arrives; shaping::kNever: then never.
   [[nodiscard]] TimeNs wake_at_ns() const { return shaper_->next_ns(); }
@@ -69,9 +76,6 @@ class Collector {
   // assembler gave it for this frame.
   void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header,
                 TimeNs now_ns);
-  // A readout that is up and has answered nothing for so long that even a slow one would have: it cancels
-  // what it cannot answer in time. What it was asked for keeps its window.
-  [[nodiscard]] bool is_silent(std::uint32_t readout, TimeNs now_ns) const;
   // Readouts that there are frames for; whoever takes them clears the list.
   [[nodiscard]] std::vector<std::uint32_t>& to_send() { return to_send_; }
   // Request and cancel frames for this readout, in order, appended.
@@ -103,13 +107,12 @@ class Collector {
     std::vector<std::byte> frames;
     std::size_t sources = 0;
     bool up = false;
+    bool lost = false;     // not up, or silent
+    bool missing = false;  // when it is lost
     bool given_up = false;
-    bool full = false;     // in this pass: the shaper lets nothing more go to it
-    bool touched = false;  // in touched_
-    bool sends = false;    // in to_send_
-    TimeNs down_since_ns = 0;
-    std::uint64_t unanswered = 0;    // fragments
-    TimeNs waiting_since_ns = 0;     // for the next answer, while there are any
+    bool full = false;               // in this pass: the shaper lets nothing more go to it
+    bool touched = false;            // in touched_
+    bool sends = false;              // in to_send_
     std::uint64_t owed = 0;          // bytes
     std::deque<Question> questions;  // oldest first; kQuestionsMax at most, the oldest are forgotten
     // Of slices that have left: what they were still owed, which comes late or not at all.
@@ -158,6 +161,8 @@ class Collector {
   void find_question(std::uint32_t readout, const wire::FrameHeader& header);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   void give_up_readouts(TimeNs now_ns);
+  [[nodiscard]] bool waits_for_lost(const assembly::Slice& slice) const;
+  [[nodiscard]] bool wants_lost(const Wanted& wanted) const;
   [[nodiscard]] bool is_absent(std::uint32_t readout, SliceId slice) const;
   void mark_absent(assembly::Slice& slice, TimeNs now_ns);
   void cancel_expired();
@@ -185,6 +190,9 @@ class Collector {
   std::uint64_t steps_ = 0;
   std::vector<SourceId> asked_sources_;
   std::vector<Reply> replies_;  // of this pass, for a shaper that learns
+  bool cut_off_ = false;
+  bool may_strand_ = false;          // take_stranded() might find some
+  std::vector<std::uint32_t> lost_;  // readouts that are not up, or silent
 };
 
 }  // namespace weir::dcm

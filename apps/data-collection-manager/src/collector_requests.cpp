@@ -197,8 +197,6 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
     if (flow.questions.size() >= kQuestionsMax) flow.questions.pop_front();
     flow.questions.push_back({slice.id(), piece.offset, piece.fragments, piece.bytes, now_ns});
   }
-  if (flow.unanswered == 0) flow.waiting_since_ns = now_ns;
-  flow.unanswered += piece.fragments;
   flow.owed += piece.bytes;
   part.owed_fragments += piece.fragments;
   part.owed_bytes += piece.bytes;

@@ -3,6 +3,7 @@
 #include "settings.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
+#include <weir/node/reach.hpp>
 #include <weir/node/report.hpp>
 
 #include <spdlog/spdlog.h>
@@ -47,8 +48,8 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
                                            pool_, make_shaper(setup_));
   outlet_ = std::make_unique<Outlet>(setup_.identity, setup_.limits, peer_counters_,
                                      setup_.farm.network().reconnect_ms() * kMillisecond,
-                                     static_cast<OutletEvents&>(*this));
-  readouts_.resize(readouts);
+                                     node::silence_ns(setup_.farm), static_cast<OutletEvents&>(*this));
+  for (std::size_t i = 0; i < readouts; ++i) readouts_.emplace_back(node::silence_ns(setup_.farm));
   if (node::is_push(setup_.farm))
     pushing_ = std::make_unique<Pushing>(setup_.farm, static_cast<std::uint32_t>(readouts));
   load_filter();
@@ -102,11 +103,12 @@ void DcmNode::pass(TimeNs now_ns) {
   watch_filter();
   if (!sampler_.is_empty()) sampler_.expire(now_ns);
   open_assigned();
-  drop_silent_readouts();
+  look_at_reach();
   tell_partial_frames();
   tell_out_of_order();
   if (pushing_) ask_for_overdue();
   if (run_begun_) collector_->pass(now_ns);
+  if (cut_off_) hand_back_stranded();
   filter_completed();
   submit_jobs();
   send_requests();

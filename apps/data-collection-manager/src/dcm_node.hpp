@@ -5,6 +5,7 @@
 #include "held_work.hpp"
 #include "isolation.hpp"
 #include "outlet.hpp"
+#include "pulse.hpp"
 #include "pushing.hpp"
 #include "work.hpp"
 #include <weir/assembly/assembler.hpp>
@@ -40,6 +41,7 @@ struct DcmCounts {
   std::uint64_t steps = 0;
   std::uint64_t output_events = 0;
   std::uint64_t refused = 0;        // decisions that came too late
+  std::uint64_t handed_back = 0;    // slices that wait for a readout which others reach
   std::uint64_t arrived_bytes = 0;  // of fragments, whole or in part
 };
 
@@ -61,6 +63,7 @@ class DcmNode final : public node::Node,
 
  private:
   struct Readout {
+    explicit Readout(DurationNs silence_ns) : pulse(silence_ns) {}
     std::unique_ptr<messages::Link> link;
     assembly::Reception reception;   // the frame that is being received
     bool in_frame = false;           // of a fragment; its payload is not all here
@@ -68,11 +71,12 @@ class DcmNode final : public node::Node,
     std::uint64_t out_of_order = 0;  // of this connection, when it was last looked at
     std::uint64_t told_bytes = 0;    // of that frame, those that the collector knows of
     std::vector<std::byte> frames;
-    std::uint64_t received_when_silent = 0;  // bytes, when it was last found silent
+    Pulse pulse;
   };
 
   // Supervisor
   void on_begin_run(const v1::BeginRun& begin) override;
+  void on_supervisor_ready() override;
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
   void on_end_run() override;
   bool run_ended() const override;
@@ -93,6 +97,13 @@ class DcmNode final : public node::Node,
   void on_part(messages::Peer& peer, const wire::FrameHeader& header, ConstBytes part) override;
   void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
   std::string check_hello(const messages::PeerInfo& info) override;
+
+  // Who it reaches
+  void look_at_reach();
+  void tell_reach(const v1::Control& message);
+  Expected<void, wire::WireError> take_verdict(const v1::ReachVerdict& verdict);
+  void hand_back_stranded();
+  void drop_silent_readouts();
 
   // Push running
   [[nodiscard]] bool takes_pushed(std::uint32_t readout, const wire::FrameHeader& header);
@@ -139,7 +150,6 @@ class DcmNode final : public node::Node,
   static Work& work_of(const assembly::Slice& slice);
   void tell_partial_frames();
   void tell_out_of_order();
-  void drop_silent_readouts();
   void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes);
   void write_trace() const;
   [[nodiscard]] std::string state() const;
@@ -187,8 +197,10 @@ class DcmNode final : public node::Node,
   std::vector<tap::Tap*> due_taps_;
   std::vector<std::byte> sample_;
   std::string failure_;
-  TimeNs looked_ns_ = 0;             // at the connections' order of segments
-  TimeNs looked_silent_ns_ = 0;      // for readouts that are silent
+  TimeNs looked_ns_ = 0;  // at the connections' order of segments
+  TimeNs reach_looked_ns_ = 0;
+  TimeNs joined_ns_ = 0;
+  v1::Control told_reach_;           // the last that the supervisor was told
   std::uint64_t stalled_token_ = 0;  // the job that was last seen to stall
   bool run_begun_ = false;
   bool ending_ = false;
@@ -196,6 +208,8 @@ class DcmNode final : public node::Node,
   bool accepts_held_back_ = false;  // decisions, until writers have taken some
   TimeNs end_deadline_ns_ = 0;
   bool signalled_ = false;
+  bool reach_told_ = false;
+  bool cut_off_ = false;
 };
 
 }  // namespace weir::dcm

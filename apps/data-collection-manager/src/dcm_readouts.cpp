@@ -6,11 +6,6 @@
 #include <utility>
 
 namespace weir::dcm {
-namespace {
-
-constexpr DurationNs kLookForSilent = 10 * kMillisecond;
-
-}  // namespace
 
 void DcmNode::send_requests() {
   std::erase_if(collector_->to_send(), [&](std::uint32_t index) {
@@ -53,21 +48,6 @@ void DcmNode::tell_out_of_order() {
   if (fresh > 0) collector_->shaper().out_of_order(fresh, now_ns_);
 }
 
-// A readout that is stopped, or whose host is gone, breaks no connection, and holds all that it was asked
-// for.
-void DcmNode::drop_silent_readouts() {
-  if (now_ns_ - looked_silent_ns_ < kLookForSilent) return;
-  looked_silent_ns_ = now_ns_;
-  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
-    Readout& readout = readouts_[i];
-    if (!readout.link || !readout.link->ready() || !collector_->is_silent(i, now_ns_)) continue;
-    // One large fragment on a slow link is no silence.
-    const std::uint64_t received = readout.link->peer().stream().counters().bytes_received;
-    if (std::exchange(readout.received_when_silent, received) != received) continue;
-    readout.link->peer().drop("silent");
-  }
-}
-
 void DcmNode::arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes) {
   if (slice != nullptr) counts_.arrived_bytes += bytes;
   if (trace_.on() && slice != nullptr && bytes > 0) {
@@ -92,7 +72,7 @@ void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
   // At the run's end readouts may be done before this DCM.
   spdlog::log(ending_ ? spdlog::level::info : spdlog::level::warn, "readout lost name={} reason=\"{}\"",
               peer.info().name, why);
-  collector_->readout_down(static_cast<std::uint32_t>(peer.tag), now_ns_);
+  collector_->readout_down(static_cast<std::uint32_t>(peer.tag));
   if (pushing_) pushing_->window.readout_lost(static_cast<std::uint32_t>(peer.tag));
 }
 

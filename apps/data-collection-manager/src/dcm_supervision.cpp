@@ -57,8 +57,8 @@ void DcmNode::on_begin_run(const v1::BeginRun& begin) {
     first_selection_ = collector_->select(std::vector<SourceId>(wish->begin(), wish->end()));
   }
   run_begun_ = true;
+  joined_ns_ = now_ns_;
   trace_.start(setup_.farm.dcm().trace_slices(), now_ns_ + kTraceFrom);
-  collector_->begin(now_ns_);
 }
 
 Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control& message) {
@@ -87,6 +87,8 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
     case v1::Control::kFiltering:
       isolation_.answered(message.filtering().serial());
       return {};
+    case v1::Control::kReachVerdict:
+      return take_verdict(message.reach_verdict());
     default:
       return Unexpected<wire::WireError>(wire::WireError::not_expected);
   }
@@ -197,7 +199,15 @@ void DcmNode::on_refused(SliceId id, Attempt attempt, storage::StoreResult reaso
   supervisor_.send(message);
 }
 
+void DcmNode::on_supervisor_ready() {
+  joined_ns_ = now_ns_;
+  reach_told_ = false;
+}
+
 void DcmNode::on_supervisor_gone() {
+  // Its next process judges anew.
+  cut_off_ = false;
+  collector_->set_verdict(std::vector<bool>(readouts_.size()), false);
   // It gives all of this DCM's slices to others, as soon as it notices.
   abandon_all(true);
 }
@@ -273,6 +283,8 @@ v1::Report DcmNode::make_report(bool final) {
     if (outlet_->refused()[i] > 0)
       counters["dcm.records_refused." + std::string(reason)] = outlet_->refused()[i];
   }
+  counters["dcm.handed_back"] = counts_.handed_back;
+  counters["fragments.cancelled"] = fragments.cancelled;
   if (final) {
     assembler_->for_each_open([&](const assembly::Slice& slice) {
       if (slice.phase == assembly::Phase::storing) ++counters["dcm.unheard"];

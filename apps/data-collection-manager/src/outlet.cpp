@@ -19,11 +19,16 @@ constexpr std::uint64_t kPieceBytes = 4U << 20;
 }  // namespace
 
 Outlet::Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits,
-               messages::PeerCounters& counters, DurationNs retry_ns, OutletEvents& events)
-    : self_(self), limits_(limits), counters_(counters), retry_ns_(retry_ns), events_(events) {}
+               messages::PeerCounters& counters, DurationNs retry_ns, DurationNs silence_ns, OutletEvents& events)
+    : self_(self),
+      limits_(limits),
+      counters_(counters),
+      retry_ns_(retry_ns),
+      silence_ns_(silence_ns),
+      events_(events) {}
 
 Outlet::Writer& Outlet::writer(NodeIndex index) {
-  while (writers_.size() <= index.value) writers_.push_back(std::make_unique<Writer>());
+  while (writers_.size() <= index.value) writers_.push_back(std::make_unique<Writer>(silence_ns_));
   return *writers_[index.value];
 }
 
@@ -73,6 +78,17 @@ void Outlet::tick(ports::Network& network, TimeNs now_ns) {
     offer_again(*to);
     send_granted(*to);
     send_asks(*to);
+  }
+}
+
+void Outlet::look(TimeNs now_ns, const std::function<void(std::uint32_t)>& lost) {
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    Writer& to = *writers_[i];
+    if (!to.link) continue;
+    const bool ready = to.link->ready();
+    const std::uint64_t bytes = ready ? to.link->peer().stream().counters().bytes_received : 0;
+    if (to.pulse.look(ready, bytes, now_ns)) to.link->peer().ask_if_alive();
+    if (to.pulse.is_lost()) lost(static_cast<std::uint32_t>(i));
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pulse.hpp"
 #include <weir/base/ids.hpp>
 #include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
@@ -51,13 +52,15 @@ class OutletEvents {
 class Outlet final : public messages::PeerHandler {
  public:
   Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits, messages::PeerCounters& counters,
-         DurationNs retry_ns, OutletEvents& events);
+         DurationNs retry_ns, DurationNs silence_ns, OutletEvents& events);
 
   void set_writer(NodeIndex index, const ports::Endpoint& at);
   // Replaces what there was of the same slice.
   void ship(Shipment shipment);
   void drop(SliceId slice);
   void tick(ports::Network& network, TimeNs now_ns);
+  // Asks silent writers whether they are there. `lost` is called for each that is not reached.
+  void look(TimeNs now_ns, const std::function<void(std::uint32_t writer)>& lost);
   [[nodiscard]] std::size_t waiting() const { return shipments_.size(); }
   // Records, by storage::StoreResult, whether they are offered again or not.
   [[nodiscard]] const std::array<std::uint64_t, storage::kStoreResults>& refused() const { return refused_; }
@@ -69,6 +72,7 @@ class Outlet final : public messages::PeerHandler {
     TimeNs due_ns = 0;
   };
   struct Writer {
+    explicit Writer(DurationNs silence_ns) : pulse(silence_ns) {}
     std::unique_ptr<messages::Link> link;
     std::uint64_t sent = 0;           // records, on this connection
     std::deque<Later> later;          // the writer had no room for them
@@ -79,6 +83,7 @@ class Outlet final : public messages::PeerHandler {
     std::uint64_t sent_total = 0;      // or given back
     std::uint64_t returned_total = 0;  // granted for records that were dropped before they were sent
     std::uint64_t told_returned = 0;
+    Pulse pulse;
   };
 
   void on_ready(messages::Peer& peer) override;
@@ -103,6 +108,7 @@ class Outlet final : public messages::PeerHandler {
   node::RefusalLog refusals_;
   TimeNs now_ns_ = 0;
   DurationNs retry_ns_;
+  DurationNs silence_ns_;
   OutletEvents& events_;
   std::array<std::uint64_t, storage::kStoreResults> refused_{};
   std::vector<std::unique_ptr<Writer>> writers_;

@@ -81,7 +81,6 @@ CollectorSettings collector_settings(const node::Setup& setup, std::size_t memor
   settings.memory_bytes = memory_bytes;
   const std::uint64_t frame_max = setup.farm.network().frame_bytes_max();
   if (setup.farm.dcm().fragment_bytes_max() > frame_max) settings.piece_bytes_max = frame_max / 2;
-  settings.grace_ns = setup.farm.dcm().grace_ms() * kMillisecond;
   settings.order = readout_order(setup.farm.dcm());
   settings.first_readout = static_cast<std::uint32_t>(setup.self.index.value * readouts / dcms);
   return settings;

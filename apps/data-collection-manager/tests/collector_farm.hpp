@@ -40,7 +40,6 @@ class CollectorFarm {
     WEIR_ASSERT(made.has_value());
     collector_.emplace(settings, assembler_, pool_, std::move(*made));
     for (std::uint32_t readout = 0; readout < readouts; ++readout) collector_->readout_up(readout, kStart);
-    collector_->begin(kStart);
   }
 
   // One pass: slices are opened and asked for, `answers` requests answered, whole slices released. Returns

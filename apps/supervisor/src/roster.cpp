@@ -26,6 +26,7 @@ assignment::DcmLedger dcm_ledger(const v1::Report& report) {
     ledger.missing[i] =
         node::counter_of(report, std::string(kMissing) + std::string(name(static_cast<MissingReason>(i))));
   }
+  ledger.cancelled = node::counter_of(report, "fragments.cancelled");
   ledger.late = node::counter_of(report, "fragments.late");
   ledger.duplicate = node::counter_of(report, "fragments.duplicate");
   ledger.unknown = node::counter_of(report, "fragments.unknown");

@@ -1,5 +1,7 @@
 #include "settings.hpp"
 
+#include <weir/node/reach.hpp>
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -72,6 +74,8 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   settings.first_slice = SliceId(setup.farm.trigger().first_slice());
   settings.gate = {supervisor.throttle_low(),
                    std::max(supervisor.throttle_low(), supervisor.throttle_high())};
+  settings.reach.settle_ns = node::settle_ns(setup.farm);
+  settings.reach.grace_ns = setup.farm.dcm().grace_ms() * kMillisecond;
   settings.push = setup.farm.run().mode() == v1::RunSettings::MODE_PUSH;
   return settings;
 }

@@ -112,6 +112,9 @@ std::string SupervisorNode::absences_text() const {
 std::string SupervisorNode::state_of(const Member& member) const {
   switch (machine_.part(ref(member))) {
     case assignment::Part::in:
+      if (member.role == messages::Role::dcm && member.peer != nullptr &&
+          machine_.reach().is_cut_off(member.index))
+        return "cut off from readouts that others reach";
       return member.report.state();
     case assignment::Part::draining:
       return "draining";

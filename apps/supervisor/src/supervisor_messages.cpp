@@ -67,6 +67,9 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
     case v1::Control::kFiltering:
       if (role == messages::Role::dcm) return take_filtering(*member, message.filtering());
       break;
+    case v1::Control::kReach:
+      if (role == messages::Role::dcm) return take_reach(*member, message.reach());
+      break;
     default:
       break;
   }

@@ -46,6 +46,9 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
   Expected<void, wire::WireError> take_decisions(Member& member, const v1::Decide& decide);
   Expected<void, wire::WireError> take_filtering(Member& member, const v1::Filtering& filtering);
+  Expected<void, wire::WireError> take_reach(Member& member, const v1::Reach& reach);
+  void send_verdicts();
+  void log_new_faults();
   void take_triggers(messages::Peer& peer, const v1::TriggerOffer& offer);
 
   void join(Member& member);
@@ -127,6 +130,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   std::uint32_t destinations_told_ = 0;  // number of their epoch
   std::uint32_t absences_told_ = 0;      // number of the table
   std::uint32_t shape_written_ = 0;
+  std::size_t faults_logged_ = 0;  // of the machine's
   TimeNs begun_ns_ = 0;
   UtcNs begun_utc_ = 0;
   TimeNs gather_until_ns_ = 0;

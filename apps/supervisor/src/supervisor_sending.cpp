@@ -43,6 +43,7 @@ void SupervisorNode::carry_out() {
   journal_.write_pass(actions_, machine_.ledger());
   if (actions_.empty()) return;
   if (!actions_.announce.empty()) send_announcements();
+  if (!actions_.judged.empty()) send_verdicts();
   for (const NodeIndex index : actions_.touched) {
     Member* member = roster_.find(messages::Role::dcm, index);
     if (member == nullptr || member->peer == nullptr) continue;

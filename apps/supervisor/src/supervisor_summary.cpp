@@ -40,6 +40,7 @@ v1::Report SupervisorNode::make_report(bool final) {
   counters["supervisor.unfiltered"] = ledger.unfiltered;
   counters["supervisor.reopened"] = ledger.reopened;
   counters["supervisor.suspected"] = ledger.suspected;
+  counters["supervisor.handed_back"] = ledger.handed_back;
   counters["supervisor.leases_expired"] = ledger.leases_expired;
   counters["supervisor.reconfirmed"] = ledger.reconfirmed;
   counters["supervisor.decisions_refused"] = ledger.decisions_refused;

@@ -355,6 +355,25 @@ void Assembler::give_up(Slice& slice, MissingReason reason, TimeNs now_ns) {
   }
 }
 
+void Assembler::withdraw(Slice& slice) {
+  WEIR_ASSERT(slice.phase == Phase::collecting);
+  if (slice.outstanding > 0) {
+    expired_.push_back(&slice);
+    --collecting_;
+  }
+  for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
+    const State state = slice.progress[i].state;
+    if (state != State::requested && state != State::receiving) continue;
+    slice.progress[i].state = State::done;
+    slice.table[i].status = raw(FragmentStatus::missing);
+    ++counters_.cancelled;
+  }
+  slice.outstanding = 0;
+  slice.phase = Phase::decided;
+  ++leaving_;
+  if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
+}
+
 void Assembler::readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
   for_each_open([&](Slice& slice) { readout_lost(slice, readout, reason, now_ns); });
 }

@@ -26,6 +26,7 @@ void Actions::clear() {
   cleared.clear();
   copies.clear();
   leaving.clear();
+  judged.clear();
   payload.clear();
 }
 

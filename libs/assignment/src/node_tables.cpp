@@ -89,7 +89,10 @@ void DcmTable::note_filter(NodeIndex dcm, const FilterNote& note) {
   if (kept.for_long.size() > views_[dcm.value].credits) kept.for_long.resize(views_[dcm.value].credits);
 }
 
-NodeIndex NodeTable::next(NodeIndex silent) {
+NodeIndex NodeTable::next(NodeIndex silent, std::span<const NodeIndex> unreached) {
+  const auto reached = [&](NodeIndex node) {
+    return unreached.empty() || std::find(unreached.begin(), unreached.end(), node) == unreached.end();
+  };
   const auto choose = [&](const auto& wanted) {
     std::size_t place = last_;
     for (std::size_t step = 0; step < nodes_.size(); ++step) {
@@ -101,11 +104,22 @@ NodeIndex NodeTable::next(NodeIndex silent) {
     }
     return kNoNode;
   };
-  const NodeIndex with_room =
-      choose([&](NodeIndex node) { return node != silent && !nodes_[node.value].full; });
+  const auto good = [&](NodeIndex node) { return node != silent && reached(node); };
+  const NodeIndex with_room = choose([&](NodeIndex node) { return good(node) && !nodes_[node.value].full; });
   if (with_room != kNoNode) return with_room;
+  if (const NodeIndex full = choose(good); full != kNoNode) return full;
+  if (const NodeIndex slow = choose(reached); slow != kNoNode) return slow;
   const NodeIndex other = choose([&](NodeIndex node) { return node != silent; });
-  return other != kNoNode ? other : choose([&](NodeIndex node) { return node == silent; });
+  return other != kNoNode ? other : choose([](NodeIndex) { return true; });
+}
+
+bool NodeTable::has_other(NodeIndex node, std::span<const NodeIndex> unreached) const {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const NodeIndex other(static_cast<std::uint16_t>(i));
+    if (other == node || !nodes_[i].live || nodes_[i].closed) continue;
+    if (std::find(unreached.begin(), unreached.end(), other) == unreached.end()) return true;
+  }
+  return false;
 }
 
 bool NodeTable::has_other(NodeIndex node) const {

@@ -200,12 +200,44 @@ SliceSum SupervisorLedger::discarded_total() const {
   return sum;
 }
 
+namespace {
+
+std::string list_of(std::string_view role, std::span<const NodeIndex> nodes) {
+  constexpr std::size_t kNamedMax = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kNamedMax); ++i)
+    text += (i == 0 ? "" : ", ") + std::string(role) + " " + std::to_string(nodes[i].value);
+  if (nodes.size() > kNamedMax) text += " and " + std::to_string(nodes.size() - kNamedMax) + " more";
+  return text;
+}
+
+std::string describe_reach(const Fault& fault, const std::string& node) {
+  const std::string slices = std::to_string(fault.slices);
+  switch (fault.kind) {
+    case FaultKind::cut_off:
+      return node + " does not reach " + list_of("readout", fault.others) + ": its slices go to others";
+    case FaultKind::restored:
+      return node + " is given slices again: " + slices + " slice(s) were given to others meanwhile";
+    case FaultKind::no_writer:
+      return node + " does not reach " + list_of("writer", fault.others) + ": " + slices +
+             " slice(s) stored elsewhere";
+    case FaultKind::marked:
+      return node + " does not reach " + list_of("readout", fault.others) +
+             ", and no DCM reaches more: their fragments are missing in its slices";
+    default:
+      return node + " is reached by no DCM: its fragments are missing";
+  }
+}
+
+}  // namespace
+
 std::string describe(const Fault& fault) {
   const std::string node = std::string(name(fault.role)) + " " + std::to_string(fault.node.value);
   const std::string slices = std::to_string(fault.slices);
   if (fault.kind == FaultKind::stalled) {
     return node + " stalled: " + slices + " slice(s) taken from it";
   }
+  if (fault.kind > FaultKind::stalled) return describe_reach(fault, node);
   if (fault.role == Role::readout) return node + " was lost: what it held is missing";
   if (fault.role == Role::writer) return node + " was lost: " + slices + " slice(s) stored anew";
   return node + " was lost: " + slices + " slice(s) given to others";

@@ -55,6 +55,7 @@ void SupervisorMachine::remove(NodeRef node, TimeNs now) {
       break;
     case Role::dcm:
       if (dcms_.live(node.node)) dcms_.hold_back(node.node);
+      reach_.set_part(node.node, false);
       renew_destinations();
       break;
     case Role::writer:
@@ -81,7 +82,8 @@ void SupervisorMachine::take_in(NodeRef node, TimeNs now, Actions& out) {
       absences_.join(node.node, next_slice_);
       break;
     case Role::dcm:
-      dcms_.let_go(node.node);
+      reach_.set_part(node.node, true);
+      if (takes_slices(node.node)) dcms_.let_go(node.node);
       renew_destinations();
       assignable_ = true;
       break;

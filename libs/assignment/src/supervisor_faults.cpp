@@ -7,23 +7,13 @@
 
 namespace weir::assignment {
 
-// Fills scratch_ with the wanted unsettled slices, by ascending id: what follows may settle and insert, and
-// the order does not depend on where the book keeps them.
-template <class Wanted>
-void SupervisorMachine::collect(Wanted wanted) {
-  scratch_.clear();
-  book_.for_each_live([&](const SliceEntry& entry) {
-    if (wanted(entry)) scratch_.push_back(entry.slice);
-  });
-  std::sort(scratch_.begin(), scratch_.end());
-}
-
 void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits, TimeNs now,
                                    Actions& out) {
   WEIR_ASSERT(dcm.value < settings_.dcms);
   if (dcms_.live(dcm)) dcm_left(dcm, now, out);
   dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
-  if (!takes_part(Role::dcm, dcm)) dcms_.hold_back(dcm);
+  reach_.set_part(dcm, takes_part(Role::dcm, dcm));
+  if (!takes_slices(dcm)) dcms_.hold_back(dcm);
   policy_->joined(dcm);
   renew_destinations();
   assignable_ = true;
@@ -36,6 +26,8 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   const FilterNote in_filter = dcms_.in_filter(dcm);
   out.drop(dcm);
   dcms_.leave(dcm);
+  reach_.forget(dcm);
+  reach_told_[dcm.value] = {};
   renew_destinations();
   throttles_.forget(Role::dcm, dcm);
   collect([dcm](const SliceEntry& entry) {
@@ -53,6 +45,7 @@ void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnatio
   WEIR_ASSERT(readout.value < settings_.readouts);
   readout_left(readout, now);
   readouts_.join(readout, incarnation);
+  reach_.readout_joined(readout, now);
   if (takes_part(Role::readout, readout)) absences_.join(readout, next_slice_);
 }
 
@@ -71,6 +64,7 @@ void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation,
   writer_left(writer, now, out);
   writers_.join(writer, incarnation);
   writers_.close(writer, !takes_part(Role::writer, writer));
+  reach_.writer_joined(writer, now);
   confirm_waiting(now, out);
 }
 
@@ -220,8 +214,9 @@ void SupervisorMachine::discard_rest(Actions& out) {
 }
 
 void SupervisorMachine::note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation,
-                                   TimeNs now, std::uint64_t slices) {
-  if (faults_.size() < kFaultsMax) faults_.push_back({kind, role, node, incarnation, now, slices});
+                                   TimeNs now, std::uint64_t slices, std::vector<NodeIndex> others) {
+  if (faults_.size() < kFaultsMax)
+    faults_.push_back({kind, role, node, incarnation, now, slices, std::move(others)});
 }
 
 std::string_view SupervisorMachine::broken_invariant() {

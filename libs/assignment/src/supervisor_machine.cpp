@@ -25,6 +25,9 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       dcms_(settings.dcms),
       readouts_(settings.readouts),
       writers_(settings.writers),
+      reach_(settings.dcms, settings.readouts, settings.reach),
+      reach_told_(settings.dcms),
+      down_told_(settings.readouts),
       gate_(settings.gate),
       next_slice_(settings.first_slice) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
@@ -56,6 +59,7 @@ void SupervisorMachine::request_stop(TimeNs now) {
 void SupervisorMachine::tick(const Now& now, Actions& out) {
   renew_level();
   expire(now.mono, out);
+  if (reach_.is_due(now.mono)) judge_reach(now.mono, out);
   make_triggers(now, out);
   assign_pending(now.mono, out);
   if (now.mono >= next_look_) look_at_drains(now.mono, out);
@@ -75,6 +79,7 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
   if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);
   if (stopping_ && book_.live() > 0) by(drain_deadline_);
   if (next_look_ != INT64_MAX) by(next_look_);
+  if (reach_.next_ns() != INT64_MAX) by(reach_.next_ns());
   return wakeup;
 }
 
@@ -130,7 +135,7 @@ void SupervisorMachine::assign_from(PendingList& list, TimeNs now, Actions& out,
 std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry, TimeNs now) {
   const auto pushed_to =
       settings_.push && entry.attempt.value == 0 ? destinations_.of(entry.slice) : std::nullopt;
-  if (!pushed_to || !dcms_.live(*pushed_to) || !takes_part(Role::dcm, *pushed_to))
+  if (!pushed_to || !dcms_.live(*pushed_to) || !takes_slices(*pushed_to))
     return policy_->choose(entry.slice, dcms_.views(), now);
   return dcms_.views()[pushed_to->value].credits_free > 0 ? pushed_to : std::nullopt;
 }
@@ -140,7 +145,7 @@ void SupervisorMachine::renew_destinations() {
   std::vector<NodeIndex> live;
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
-    if (dcms_.live(dcm) && takes_part(Role::dcm, dcm)) live.push_back(dcm);
+    if (dcms_.live(dcm) && takes_slices(dcm)) live.push_back(dcm);
   }
   destinations_.change(next_slice_, std::move(live));
 }
@@ -210,7 +215,10 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
     return;
   }
   dcms_.give_back(dcm);
-  policy_->decided(dcm, entry->before, now - entry->since, now);
+  // What is handed back says nothing of how fast it is.
+  const bool handed_back =
+      decision.verdict == Verdict::failed && decision.reason == DiscardReason::unreachable;
+  if (!handed_back) policy_->decided(dcm, entry->before, now - entry->since, now);
   // Whatever it did to its DCM before, this time it did not.
   if (decision.verdict != Verdict::failed) entry->suspect = false;
   switch (decision.verdict) {
@@ -255,8 +263,13 @@ void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision
 
 void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Actions& out) {
   const NodeIndex dcm = entry.dcm;
-  const bool another_try =
-      decision.reason == DiscardReason::filter_failed || decision.reason == DiscardReason::lost;
+  const bool handed_back = decision.reason == DiscardReason::unreachable;
+  const bool another_try = handed_back || decision.reason == DiscardReason::filter_failed ||
+                           decision.reason == DiscardReason::lost;
+  if (handed_back) {
+    ++ledger_.handed_back;
+    ++reach_told_[dcm.value].handed_back;
+  }
   answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled, out);
   if (another_try) {
     reopen(entry, decision.reason == DiscardReason::filter_failed ? Blame::attempt : Blame::nobody, out);
@@ -298,7 +311,7 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
     settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
     return;
   }
-  entry.writer = writers_.next(silent);
+  entry.writer = writers_.next(silent, reach_.writers_lost(entry.dcm));
   if (entry.writer == kNoNode) {
     entry.state = SliceState::waiting_writer;
     return;

@@ -85,7 +85,7 @@ bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   if (source_->waits_for_room() && !gate_.is_open(level(), now)) return false;
   if (const auto pushed_to = destinations_.of(slice)) {
     const DcmView& dcm = dcms_.views()[pushed_to->value];
-    if (dcm.live && dcm.credits_free == 0 && takes_part(Role::dcm, *pushed_to)) return false;
+    if (dcm.live && dcm.credits_free == 0 && takes_slices(*pushed_to)) return false;
   }
   if (pending_.size() < settings_.pending_max) return true;
   // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.

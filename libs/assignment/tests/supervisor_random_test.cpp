@@ -93,6 +93,7 @@ class RandomFarm {
     settings.drain_ns = kSecond;
     settings.attempts_max = 100;
     settings.drain_look_ns = 10;
+    settings.reach = {10, 20, 15};
     return settings;
   }
   TriggerSettings triggers() {
@@ -167,6 +168,10 @@ class RandomFarm {
                         false};
       decision.incomplete = dice_.one_in(5);
       if (!job.assignment.unfiltered && choice < 4) decision.verdict = Verdict::reject;
+      if (machine_->reach().is_cut_off(NodeIndex(index)) && choice < 8) {
+        decision.verdict = Verdict::failed;
+        decision.reason = DiscardReason::unreachable;
+      }
       if (choice == 9) {
         constexpr DiscardReason kReasons[] = {DiscardReason::no_buffer, DiscardReason::filter_failed,
                                               DiscardReason::lost, DiscardReason::drain_timeout};
@@ -263,7 +268,7 @@ class RandomFarm {
   void fault() {
     const auto dcm = static_cast<std::uint16_t>(dice_.below(kDcms));
     const auto writer = static_cast<std::uint16_t>(dice_.below(kWriters));
-    switch (dice_.below(8)) {
+    switch (dice_.below(9)) {
       case 0:
       case 1:
         dcms_[dcm].live&& dice_.one_in(2) ? leave_dcm(dcm) : join_dcm(dcm);
@@ -287,7 +292,23 @@ class RandomFarm {
       case 7:
         restart();
         break;
+      case 8:
+        lose_some(dcm);
+        break;
     }
+  }
+
+  // Connections between a DCM and others are lost and come back, or it says for the first time that it has
+  // all.
+  void lose_some(std::uint16_t dcm) {
+    std::vector<NodeIndex> lost[2];
+    const std::uint16_t there[] = {kReadouts, static_cast<std::uint16_t>(with_writers_ ? kWriters : 0)};
+    for (std::size_t role = 0; role < 2; ++role) {
+      for (std::uint16_t i = 0; i < there[role]; ++i) {
+        if (dice_.one_in(3)) lost[role].push_back(NodeIndex(i));
+      }
+    }
+    machine_->reach(NodeIndex(dcm), lost[0], lost[1], now_.mono);
   }
 
   void join_dcm(std::uint16_t index) {
@@ -321,6 +342,8 @@ class RandomFarm {
       if (!dcm.live) fail("something was sent to a DCM that is not there");
       if (machine_->part({Role::dcm, index}) != Part::in && !actions_.dcms[index.value].assign.empty())
         fail("a DCM that was removed was given a slice");
+      if (machine_->reach().is_cut_off(index) && !actions_.dcms[index.value].assign.empty())
+        fail("a DCM that is cut off was given a slice");
       for (const Assignment& assignment : actions_.dcms[index.value].assign) {
         if (++dcm.in_use > dcm.credits) fail("a DCM was given more slices than it has credits");
         if (announced_.count(assignment.slice.value) == 0)
@@ -374,13 +397,20 @@ class RandomFarm {
   void check() {
     const std::string_view broken = machine_->broken_invariant();
     if (!broken.empty()) fail(std::string(broken));
+    bool waits = false;
+    bool goes_on = false;
     for (std::uint16_t i = 0; i < kDcms; ++i) {
       const DcmView& view = machine_->dcms()[i];
       if (view.live != dcms_[i].live) fail("the supervisor is wrong about who is there");
       const bool in = machine_->part({Role::dcm, NodeIndex(i)}) == Part::in;
-      if (view.live && in && view.credits_free + dcms_[i].in_use != view.credits)
+      const bool cut_off = machine_->reach().is_cut_off(NodeIndex(i));
+      if (view.live && in && !cut_off && view.credits_free + dcms_[i].in_use != view.credits)
         fail("a credit was lost or doubled");
+      waits = waits || (view.live && in && cut_off);
+      goes_on = goes_on || (view.live && in && !cut_off);
     }
+    // What has happened since the last judgement is judged in the next tick.
+    if (waits && !goes_on && machine_->next_wakeup(now_) != 0) fail("every DCM is cut off");
   }
 
   // The faults stop: everything is settled, and the copies on disk match the ledger.
@@ -396,6 +426,7 @@ class RandomFarm {
     }
     for (std::uint16_t i = 0; i < kDcms; ++i) add({Role::dcm, NodeIndex(i)});
     for (std::uint16_t i = 0; with_writers_ && i < kWriters; ++i) add({Role::writer, NodeIndex(i)});
+    for (std::uint16_t i = 0; i < kDcms; ++i) machine_->reach(NodeIndex(i), {}, {}, now_.mono);
     machine_->request_stop(now_.mono);
     for (int i = 0; i < 2000 && failure_.empty() && !machine_->drained(); ++i) step();
     if (!failure_.empty()) return failure_;

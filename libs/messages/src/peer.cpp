@@ -170,6 +170,12 @@ void Peer::send_in_frames(const v1::Control& message, std::size_t size) {
   }
 }
 
+void Peer::say_alive(bool answer) {
+  v1::Control message;
+  message.mutable_alive()->set_answer(answer);
+  send(message);
+}
+
 bool Peer::on_received(std::size_t bytes) {
   auto good = parser_.received(bytes, *this);
   if (state_ == State::gone) return false;
@@ -260,6 +266,11 @@ Expected<void, wire::WireError> Peer::on_control(const wire::FrameHeader& header
   }
   v1::Control message;
   if (!parse(message, payload)) return bad;
+  if (message.has_alive()) {
+    // What waits to be sent is an answer, too; and who asks and reads nothing is answered no more.
+    if (!message.alive().answer() && unsent_bytes() == 0) say_alive(true);
+    return {};
+  }
   return handler_.on_control(*this, message);
 }
 

@@ -424,6 +424,20 @@ TEST_CASE("a peer may be dropped from inside any of its calls") {
   CHECK(farm.door_counters.protocol_errors.empty());
 }
 
+TEST_CASE("a peer that is asked whether it is there says so, and its node hears nothing of it") {
+  Farm farm;
+  farm.pass();
+  farm.pass();
+  REQUIRE(farm.link.ready());
+  const std::uint64_t heard = farm.link.peer().stream().counters().bytes_received;
+  farm.link.peer().ask_if_alive();
+  farm.pass();
+  farm.pass();
+  CHECK(farm.link.peer().stream().counters().bytes_received > heard);
+  CHECK(farm.at_door.controls == 0);
+  CHECK(farm.at_link.controls == 0);
+}
+
 TEST_CASE("a door on a port in use says so") {
   Farm farm;
   PeerCounters counters;

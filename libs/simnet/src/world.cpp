@@ -59,12 +59,25 @@ void World::break_connections(Host& left, Host& right) {
 
 void World::silence(Host& from, Host& to, TimeNs until_ns) { silences_.push_back({&from, &to, until_ns}); }
 
+void World::partition(Host& left, Host& right, TimeNs until_ns) {
+  partitions_.push_back({&left, &right, until_ns});
+}
+
 void World::refuse(Host& host, TimeNs until_ns) {
   host.refuses_until_ns_ = std::max(host.refuses_until_ns_, until_ns);
 }
 
-TimeNs World::silent_until(const Host* from, const Host* to) const {
+TimeNs World::parted_until(const Host* one, const Host* other) const {
   TimeNs until_ns = 0;
+  for (const Silence& part : partitions_) {
+    const bool these = (part.from == one && part.to == other) || (part.from == other && part.to == one);
+    if (these) until_ns = std::max(until_ns, part.until_ns);
+  }
+  return until_ns;
+}
+
+TimeNs World::silent_until(const Host* from, const Host* to) const {
+  TimeNs until_ns = parted_until(from, to);
   for (const Silence& silence : silences_) {
     if (silence.from == from && silence.to == to) until_ns = std::max(until_ns, silence.until_ns);
   }
@@ -89,6 +102,11 @@ std::shared_ptr<Listening> World::find_listener(std::uint16_t port) const {
 void World::arrive_connect(const std::shared_ptr<End>& near, std::uint16_t port) {
   if (near->state == End::State::ended) return;
   const auto listening = find_listener(port);
+  const TimeNs parted_ns = listening ? parted_until(&near->host, listening->host) : 0;
+  if (parted_ns > now_ns()) {
+    timeline_.at(parted_ns, [this, near, port] { arrive_connect(near, port); });
+    return;
+  }
   const TimeNs answer_ns = now_ns() + draw_delay();
   if (!listening || now_ns() < listening->host->refuses_until_ns_) {
     timeline_.at(answer_ns, [near] {

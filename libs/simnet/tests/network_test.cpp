@@ -171,6 +171,21 @@ TEST_CASE("silence of one direction delays it and leaves the other alone") {
   CHECK(!rig.here.closed);
 }
 
+TEST_CASE("between two that are parted nothing passes, and it comes when they are not parted any more") {
+  Rig rig;
+  rig.run(kSecond);
+  rig.world.partition(rig.right, rig.left, rig.world.now_ns() + 10 * kSecond);
+  rig.here.say("there");
+  rig.there.say("back");
+  rig.run(9 * kSecond);
+  CHECK(rig.there.heard.empty());
+  CHECK(rig.here.heard.empty());
+  rig.run(2 * kSecond);
+  CHECK(rig.there.heard == "there");
+  CHECK(rig.here.heard == "back");
+  CHECK(!rig.here.closed);
+}
+
 TEST_CASE("a process that is killed calls nobody any more, and the far end hears a prefix and the end") {
   int whole = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

@@ -32,8 +32,8 @@ struct AssemblySettings {
 
 enum class OpenError : std::uint8_t { full, duplicate };
 
-// What became of the fragments of one collector: requested = received + missing (all reasons), once all
-// slices have left. Late, duplicate and unknown ones come on top.
+// What became of the fragments of one collector: requested = received + missing (all reasons) + cancelled,
+// once all slices have left. Late, duplicate and unknown ones come on top.
 struct FragmentCounters {
   std::uint64_t requested = 0;
   std::uint64_t received = 0;  // ok, truncated, suppressed and corrupt
@@ -45,6 +45,7 @@ struct FragmentCounters {
   std::uint64_t duplicate = 0;  // is here already
   std::uint64_t unknown = 0;    // never asked for, or not this peer's to send
   std::uint64_t bytes = 0;      // payload of what was received
+  std::uint64_t cancelled = 0;  // of slices that were withdrawn
   std::array<std::uint64_t, kMissingReasons> missing{};
 };
 
@@ -105,6 +106,9 @@ class Assembler {
   void readouts_lost(Slice& slice, const std::vector<bool>& lost, MissingReason reason, TimeNs now_ns);
   void expire(TimeNs now_ns);
   void give_up(Slice& slice, MissingReason reason, TimeNs now_ns);
+  // Nobody wants it here any more, though it may be had elsewhere: what is outstanding is neither received
+  // nor missing, but cancelled. The slice is not handed out: its phase is `decided`, until its owner releases it.
+  void withdraw(Slice& slice);
   // Ids of (slice, attempt) whose remaining fragments nobody waits for any more, since the last call.
   [[nodiscard]] std::vector<Slice*> take_expired();
 

@@ -110,6 +110,7 @@ struct Actions {
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
   std::vector<NodeRef> leaving;    // drained: to be told that they may end
+  std::vector<NodeIndex> judged;   // DCMs to be told what the farm makes of who reaches whom
   std::vector<std::byte> payload;  // of announcements and assignments
 
   [[nodiscard]] DcmActions& of(NodeIndex dcm);
@@ -118,7 +119,8 @@ struct Actions {
     return std::span(payload).subspan(row.payload_offset, row.payload_length);
   }
   [[nodiscard]] bool empty() const {
-    return announce.empty() && touched.empty() && cleared.empty() && copies.empty() && leaving.empty();
+    return announce.empty() && touched.empty() && cleared.empty() && copies.empty() && leaving.empty() &&
+           judged.empty();
   }
   // Forgets what was meant for one DCM.
   void drop(NodeIndex dcm);

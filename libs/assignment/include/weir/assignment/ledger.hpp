@@ -37,6 +37,7 @@ struct SupervisorLedger {
   std::uint64_t acks_repeated = 0;
   std::uint64_t acks_unknown = 0;     // of slices that nobody remembers
   std::uint64_t records_refused = 0;  // by writers: damaged, or not to be believed
+  std::uint64_t handed_back = 0;      // attempts that a DCM gave back which is cut off from a readout
   std::uint64_t strangers = 0;        // batches from nodes that had not joined
   std::uint64_t restarts = 0;         // of the supervisor itself, in this run
 
@@ -89,8 +90,13 @@ struct ReadoutLedger {
 };
 
 enum class FaultKind : std::uint8_t {
-  left,    // died, or its connection ended, while the run went on
-  stalled  // its lease expired, or its acknowledgement did not come
+  left,       // died, or its connection ended, while the run went on
+  stalled,    // its lease expired, or its acknowledgement did not come
+  cut_off,    // a DCM that does not reach `others`, which other DCMs do: it is given no slices
+  restored,   // it reaches them again
+  no_writer,  // a DCM that does not reach the writer `others`: its slices are stored by another
+  down,       // a readout that is there, and that no DCM reaches
+  marked      // a DCM that does not reach `others`, and builds without them, for no DCM is better connected
 };
 
 struct Fault {
@@ -99,7 +105,8 @@ struct Fault {
   NodeIndex node;
   Incarnation incarnation;
   TimeNs at = 0;
-  std::uint64_t slices = 0;  // that were taken from it
+  std::uint64_t slices = 0;            // that were taken from it, or that it gave back
+  std::vector<NodeIndex> others = {};  // readouts or writers
 };
 constexpr std::size_t kFaultsMax = 10'000;  // kept by name; the counters go on
 

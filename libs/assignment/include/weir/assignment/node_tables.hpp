@@ -96,8 +96,11 @@ class NodeTable {
   [[nodiscard]] bool has_room() const;  // somebody to be chosen who is not full
   // Who next() chose last.
   [[nodiscard]] std::size_t last() const { return last_; }
-  // The next live node in turn; kNoNode when none is to be chosen. `silent` is taken where there is no other.
-  [[nodiscard]] NodeIndex next(NodeIndex silent = kNoNode);
+  // The next live node in turn; kNoNode when none is to be chosen. `unreached` and `silent` are taken where
+  // there is no other.
+  [[nodiscard]] NodeIndex next(NodeIndex silent = kNoNode, std::span<const NodeIndex> unreached = {});
+  // ... that is none of these.
+  [[nodiscard]] bool has_other(NodeIndex node, std::span<const NodeIndex> unreached) const;
 
  private:
   struct Node {

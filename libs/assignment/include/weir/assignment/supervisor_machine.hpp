@@ -7,11 +7,13 @@
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/pending_list.hpp>
 #include <weir/assignment/policy.hpp>
+#include <weir/assignment/reach_board.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
 #include <weir/assignment/trigger_gate.hpp>
 #include <weir/assignment/trigger_source.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -48,6 +50,7 @@ struct SupervisorSettings {
   // Push running: a slice's first attempt goes to its destination, and a slice whose destination has no
   // credit free is vetoed, for its data would come all the same.
   bool push = false;
+  ReachSettings reach;
 };
 
 struct OfferResult {
@@ -100,6 +103,14 @@ class SupervisorMachine {
   // that wait for a DCM, but for a source that waits for room. A writer that asks for it is given nothing
   // while another has room, and holds nobody up. `level`: 0 to 1.
   void throttle(Role role, NodeIndex node, bool on, std::string_view reason, double level = 0);
+
+  // What a DCM does not reach, all of it, as it says (ReachBoard). One that is cut off is given no slices,
+  // and has no part in push running; what it cannot build it gives back (`unreachable`), which is nobody's
+  // kill. Accepts of one that does not reach their writer are confirmed to another, where there is one.
+  void reach(NodeIndex dcm, std::span<const NodeIndex> readouts, std::span<const NodeIndex> writers,
+             TimeNs now);
+  // What the DCMs in Actions::judged are to be told.
+  [[nodiscard]] const ReachBoard& reach() const { return reach_; }
 
   // Run control. While the run is paused no slice is triggered, and what is in flight goes on. A trigger that
   // falls due (rate, poisson, clock, a paced file) or comes from outside is offered all the same, and vetoed:
@@ -210,6 +221,14 @@ class SupervisorMachine {
   [[nodiscard]] bool takes_part(Role role, NodeIndex node) const {
     return parts_of(role)[node.value].part == Part::in;
   }
+  // Is given slices, as far as it has credits.
+  [[nodiscard]] bool takes_slices(NodeIndex dcm) const {
+    return takes_part(Role::dcm, dcm) && !reach_.is_cut_off(dcm);
+  }
+  void judge_reach(TimeNs now, Actions& out);
+  void follow_verdict(NodeIndex dcm, TimeNs now, Actions& out);
+  void leave_writers(NodeIndex dcm, TimeNs now, Actions& out);
+  void name_losses(NodeIndex dcm, TimeNs now);
   [[nodiscard]] bool is_live(NodeRef node) const;
   [[nodiscard]] bool throttled() const;
   [[nodiscard]] bool counts(const ThrottleBoard::Entry& entry) const;
@@ -242,7 +261,7 @@ class SupervisorMachine {
   // Of a confirmed slice, for its acknowledgement.
   [[nodiscard]] DurationNs patience(const SliceEntry& entry) const;
   void note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation, TimeNs now,
-                  std::uint64_t slices);
+                  std::uint64_t slices, std::vector<NodeIndex> others = {});
 
   SupervisorSettings settings_;
   std::shared_ptr<TriggerSource> source_;  // shared with twins alone
@@ -254,6 +273,16 @@ class SupervisorMachine {
   DestinationTable destinations_;
   NodeTable readouts_;
   NodeTable writers_;
+  ReachBoard reach_;
+  // What was last told of a DCM's connections.
+  struct ReachTold {
+    bool cut_off = false;
+    std::uint64_t handed_back = 0;  // since then
+    std::vector<NodeIndex> missing;
+    std::vector<NodeIndex> writers_lost;
+  };
+  std::vector<ReachTold> reach_told_;  // by DCM
+  std::vector<bool> down_told_;        // by readout
   ThrottleBoard throttles_;
   TriggerGate gate_;
   double board_level_ = 0;  // of the fullest that counts, as of the last tick
@@ -291,5 +320,16 @@ class SupervisorMachine {
   bool triggers_done_ = false;
   bool assignable_ = false;  // assign_pending() might assign more than it did last time
 };
+
+// Fills scratch_ with the wanted unsettled slices, by ascending id: what follows may settle and insert, and
+// the order does not depend on where the book keeps them.
+template <class Wanted>
+void SupervisorMachine::collect(Wanted wanted) {
+  scratch_.clear();
+  book_.for_each_live([&](const SliceEntry& entry) {
+    if (wanted(entry)) scratch_.push_back(entry.slice);
+  });
+  std::sort(scratch_.begin(), scratch_.end());
+}
 
 }  // namespace weir::assignment

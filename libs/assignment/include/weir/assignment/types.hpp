@@ -51,9 +51,10 @@ enum class DiscardReason : std::uint8_t {
   drain_timeout = 9,        // not settled when the time to drain was over
   attempts_exhausted = 10,  // whoever had it died or stalled, too often
   supervisor_restart = 11,  // nobody knew it after the supervisor had been restarted
-  writer_refused = 12       // no writer took its record, however often it was built
+  writer_refused = 12,      // no writer took its record, however often it was built
+  unreachable = 13          // the DCM is cut off from a readout that others reach: never final, likewise
 };
-constexpr std::size_t kDiscardReasons = 13;
+constexpr std::size_t kDiscardReasons = 14;
 
 // Why an offered trigger did not become a slice.
 enum class VetoReason : std::uint8_t {

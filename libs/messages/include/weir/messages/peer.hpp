@@ -125,6 +125,8 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
     expected_role_ = role;
     expected_index_ = index;
   }
+  // To a peer that is ready: something is to come of it. Its Peer answers by itself.
+  void ask_if_alive() { say_alive(false); }
   // Drops a peer that has not said a good hello in time.
   void tick(TimeNs now_ns);
 
@@ -152,6 +154,7 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   [[nodiscard]] std::string refusal_of_nonce(std::size_t bytes) const;
   [[nodiscard]] std::string refusal_of_proof(const v1::Proof& proof) const;
   [[nodiscard]] ports::Hellos hellos() const;
+  void say_alive(bool answer);
   void send_hello();
   void send_proof();
   void send_in_frames(const v1::Control& message, std::size_t size);

@@ -64,6 +64,9 @@ class World {
   void break_connections(Host& left, Host& right);
   // What `from` sends to `to` stops for so long, and comes then; the connection stays.
   void silence(Host& from, Host& to, TimeNs until_ns);
+  // Nothing passes between the two, either way, for so long: what is sent comes then, and so do connections
+  // that are begun meanwhile, unless whoever began them has given up.
+  void partition(Host& left, Host& right, TimeNs until_ns);
   // Nobody can connect to it for so long.
   void refuse(Host& host, TimeNs until_ns);
 
@@ -77,6 +80,7 @@ class World {
     TimeNs until_ns;
   };
   [[nodiscard]] TimeNs silent_until(const Host* from, const Host* to) const;
+  [[nodiscard]] TimeNs parted_until(const Host* one, const Host* other) const;
   [[nodiscard]] DurationNs draw_delay();
   [[nodiscard]] std::shared_ptr<Listening> find_listener(std::uint16_t port) const;
   void arrive_connect(const std::shared_ptr<End>& near, std::uint16_t port);
@@ -87,6 +91,7 @@ class World {
   Trace trace_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<Silence> silences_;
+  std::vector<Silence> partitions_;
   std::uint16_t next_port_ = 20'000;
   std::uint64_t next_connection_ = 0;
   const char* running_ = "";

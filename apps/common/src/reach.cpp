@@ -1,0 +1,29 @@
+#include <weir/node/reach.hpp>
+
+#include <algorithm>
+
+namespace weir::node {
+namespace {
+
+constexpr DurationNs kSilenceMin = 200 * kMillisecond;
+constexpr DurationNs kSilenceMax = kSecond;
+constexpr DurationNs kSettleMin = 100 * kMillisecond;
+constexpr DurationNs kSettleMax = 500 * kMillisecond;
+constexpr DurationNs kReconnectMax = kSecond;
+constexpr DurationNs kReconnects = 2;
+
+DurationNs deadline_ns(const v1::Farm& farm) { return farm.dcm().deadline_ms() * kMillisecond; }
+
+}  // namespace
+
+DurationNs silence_ns(const v1::Farm& farm) {
+  return std::clamp(deadline_ns(farm) / 3, kSilenceMin, kSilenceMax);
+}
+
+DurationNs settle_ns(const v1::Farm& farm) {
+  const DurationNs reconnect_ns =
+      std::min<DurationNs>(farm.network().reconnect_ms() * kMillisecond, kReconnectMax);
+  return std::max(std::clamp(deadline_ns(farm) / 4, kSettleMin, kSettleMax), kReconnects * reconnect_ns);
+}
+
+}  // namespace weir::node

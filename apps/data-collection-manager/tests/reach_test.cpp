@@ -1,0 +1,186 @@
+// Whom a DCM reaches, and what becomes of slices whose readout it does not.
+#include "../src/collector.hpp"
+#include "../src/pulse.hpp"
+#include "weir_catch.hpp"
+#include <weir/shaping/shaper.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace weir::dcm {
+namespace {
+
+using assembly::Slice;
+
+constexpr DurationNs kSilence = 300 * kMillisecond;
+constexpr DurationNs kLook = 10 * kMillisecond;
+
+// Looks for so long; how often it was to ask.
+int look_on(Pulse& pulse, TimeNs& now, DurationNs for_ns, std::uint64_t bytes, DurationNs every = kLook) {
+  int asked = 0;
+  for (const TimeNs end = now + for_ns; now < end;) {
+    now += every;
+    asked += pulse.look(true, bytes, now) ? 1 : 0;
+  }
+  return asked;
+}
+
+// Two readouts of one source each; both are up.
+struct Two {
+  Two() : memory(1U << 20), pool(memory), assembler({}, {{SourceId(1), 0}, {SourceId(2), 1}}, pool) {
+    CollectorSettings settings;
+    settings.readouts = 2;
+    settings.memory_bytes = pool.bytes_total();
+    shaping::ShaperSettings shaping;
+    shaping.readouts = 2;
+    collector.emplace(settings, assembler, pool, shaping::make_shaper("none", shaping).value());
+    for (const std::uint32_t readout : {0U, 1U}) collector->readout_up(readout, now);
+  }
+  Slice& open(std::uint64_t id) {
+    assembly::Assignment assignment;
+    assignment.slice = SliceId(id);
+    Slice& slice = **assembler.open(std::move(assignment), now);
+    collector->collect(slice, collector->everything());
+    return slice;
+  }
+  void pass(DurationNs after = kMillisecond) { collector->pass(now += after); }
+  // Both of a slice's fragments are asked for; that of readout 0 is here.
+  void answer_first(const Slice& slice) {
+    wire::FrameHeader header;
+    header.type = wire::FrameType::fragment;
+    header.slice = slice.id();
+    header.source = SourceId(1);
+    const assembly::Reception reception = assembler.begin(header, 0);
+    collector->answered(0, reception, header, now);
+    (void)assembler.finish(reception, header, now);
+  }
+  void lose(std::uint32_t readout) {
+    collector->readout_down(readout);
+    collector->set_lost(readout, true);
+  }
+  [[nodiscard]] std::uint64_t missing(MissingReason reason) const {
+    return assembler.counters().missing[static_cast<std::size_t>(reason)];
+  }
+
+  TimeNs now = kSecond;
+  std::vector<std::byte> memory;
+  BufferPool pool;
+  assembly::Assembler assembler;
+  std::optional<Collector> collector;
+};
+
+}  // namespace
+
+TEST_CASE("who is silent is asked twice, and is lost when no answer comes") {
+  Pulse pulse(kSilence);
+  TimeNs now = kSecond;
+  CHECK(look_on(pulse, now, kSilence - 2 * kLook, 7) == 2);
+  CHECK_FALSE(pulse.is_lost());
+  CHECK(look_on(pulse, now, 5 * kLook, 7) == 0);
+  CHECK(pulse.is_lost());
+  CHECK(look_on(pulse, now, 10 * kSecond, 7) == 0);
+  CHECK(look_on(pulse, now, kLook, 8) == 0);
+  CHECK_FALSE(pulse.is_lost());
+}
+
+TEST_CASE("who says a byte now and then is slow, and not lost") {
+  Pulse pulse(kSilence);
+  TimeNs now = kSecond;
+  for (std::uint64_t bytes = 1; bytes < 100; ++bytes) {
+    look_on(pulse, now, kSilence - 2 * kLook, bytes);
+    CHECK_FALSE(pulse.is_lost());
+  }
+}
+
+TEST_CASE("a process that was stopped takes its own silence for nobody else's") {
+  Pulse pulse(kSilence);
+  TimeNs now = kSecond;
+  look_on(pulse, now, kSilence / 2, 7);
+  now += 60 * kSecond;
+  (void)pulse.look(true, 7, now);
+  CHECK_FALSE(pulse.is_lost());
+}
+
+TEST_CASE("without a connection somebody is lost at once, and with a new one no more") {
+  Pulse pulse(kSilence);
+  CHECK_FALSE(pulse.look(true, 7, kSecond));
+  CHECK_FALSE(pulse.look(false, 0, 2 * kSecond));
+  CHECK(pulse.is_lost());
+  CHECK(pulse.lost_since_ns() == 2 * kSecond);
+  (void)pulse.look(false, 0, 3 * kSecond);
+  CHECK(pulse.lost_since_ns() == 2 * kSecond);
+  (void)pulse.look(true, 7, 4 * kSecond);
+  CHECK_FALSE(pulse.is_lost());
+}
+
+TEST_CASE("without a verdict a slice waits for a lost readout, and for no longer than its deadline") {
+  Two farm;
+  farm.open(1);
+  farm.pass();
+  farm.lose(1);
+  farm.pass(500 * kMillisecond);
+  CHECK(farm.missing(MissingReason::source_down) == 0);
+  CHECK(farm.collector->take_stranded().empty());
+  farm.pass(kSecond);
+  CHECK(farm.missing(MissingReason::deadline) == 2);
+}
+
+TEST_CASE("the fragments of a lost readout are missing when the farm says so, until it is back") {
+  Two farm;
+  Slice& first = farm.open(1);
+  farm.pass();
+  farm.lose(1);
+  farm.collector->set_verdict({false, true}, false);
+  farm.pass();
+  CHECK(farm.missing(MissingReason::source_down) == 1);
+  farm.answer_first(first);
+  Slice& second = farm.open(2);
+  farm.pass();
+  CHECK(farm.missing(MissingReason::source_down) == 2);
+  farm.answer_first(second);
+  farm.collector->readout_up(1, farm.now);
+  farm.collector->set_lost(1, false);
+  Slice& third = farm.open(3);
+  farm.pass();
+  CHECK(farm.missing(MissingReason::source_down) == 2);
+  CHECK(third.outstanding == 2);
+}
+
+TEST_CASE("what is missing for the farm is not missing for a DCM that reaches it") {
+  Two farm;
+  Slice& slice = farm.open(1);
+  farm.collector->set_verdict({true, true}, false);
+  farm.pass();
+  CHECK(slice.outstanding == 2);
+  CHECK(farm.missing(MissingReason::source_down) == 0);
+}
+
+TEST_CASE(
+    "a DCM that is cut off gives back what waits for the lost readout, begun or not, and nothing else") {
+  Two farm;
+  Slice& waits = farm.open(1);
+  farm.pass();
+  farm.answer_first(waits);
+  farm.lose(1);
+  Slice& fresh = farm.open(2);
+  CHECK(farm.collector->take_stranded().empty());
+  farm.collector->set_verdict({false, false}, true);
+  const std::vector<Slice*> stranded = farm.collector->take_stranded();
+  CHECK(stranded == std::vector<Slice*>{&waits, &fresh});
+  for (Slice* slice : stranded) {
+    farm.collector->forget(*slice);
+    farm.assembler.withdraw(*slice);
+    farm.assembler.release(*slice);
+  }
+  CHECK(farm.assembler.is_empty());
+  CHECK(farm.assembler.collecting() == 0);
+  CHECK(farm.assembler.leaving() == 0);
+  CHECK(farm.pool.bytes_used() == 0);
+  const assembly::FragmentCounters& counters = farm.assembler.counters();
+  CHECK(counters.cancelled == 1);
+  CHECK(counters.requested == counters.received + counters.cancelled);
+  CHECK(farm.collector->take_stranded().empty());
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,151 @@
+#include <weir/assignment/reach_board.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::assignment {
+
+void ReachBoard::forget(NodeIndex dcm) {
+  const bool takes_part = dcms_[dcm.value].takes_part;
+  dcms_[dcm.value] = {};
+  dcms_[dcm.value].takes_part = takes_part;
+  dirty_ = true;
+}
+
+void ReachBoard::set_part(NodeIndex dcm, bool takes_part) {
+  dirty_ = dirty_ || dcms_[dcm.value].takes_part != takes_part;
+  dcms_[dcm.value].takes_part = takes_part;
+}
+
+void ReachBoard::report(NodeIndex dcm, std::span<const NodeIndex> readouts,
+                        std::span<const NodeIndex> writers, TimeNs now) {
+  Dcm& self = dcms_[dcm.value];
+  self.known = true;
+  merge(self.readouts, readouts, now);
+  merge(self.writers, writers, now);
+  dirty_ = true;
+}
+
+void ReachBoard::merge(std::vector<Loss>& losses, std::span<const NodeIndex> said, TimeNs now) {
+  for (Loss& loss : losses) {
+    const bool still = std::find(said.begin(), said.end(), loss.node) != said.end();
+    if (loss.lost != still) loss.told = now;
+    loss.lost = still;
+  }
+  for (const NodeIndex node : said) {
+    const bool known =
+        std::any_of(losses.begin(), losses.end(), [&](const Loss& loss) { return loss.node == node; });
+    if (!known) losses.push_back({node, now});
+  }
+  std::sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.node < b.node; });
+}
+
+void ReachBoard::begin_anew(std::vector<Loss> Dcm::*losses, NodeIndex node, TimeNs now) {
+  for (Dcm& dcm : dcms_) {
+    for (Loss& loss : dcm.*losses) {
+      if (loss.node != node) continue;
+      loss.told = now;
+      loss.believed = false;
+      dirty_ = true;
+    }
+  }
+}
+
+bool ReachBoard::has_come(TimeNs moment, TimeNs now) {
+  if (moment > now) next_ns_ = std::min(next_ns_, moment);
+  return moment <= now;
+}
+
+void ReachBoard::look_at_readouts(TimeNs now) {
+  const auto counting = static_cast<std::size_t>(
+      std::count_if(dcms_.begin(), dcms_.end(), [](const Dcm& dcm) { return dcm.counts(); }));
+  for (Readout& readout : readouts_) readout.losses = 0;
+  for (const Dcm& dcm : dcms_) {
+    if (!dcm.counts()) continue;
+    for (const Loss& loss : dcm.readouts) readouts_[loss.node.value].losses += loss.lost ? 1 : 0;
+  }
+  for (Readout& readout : readouts_) {
+    const bool reached = readout.losses < counting;
+    if (reached != readout.reached) readout.changed = now;
+    readout.reached = reached;
+    readout.down = counting > 0 && !reached && has_come(readout.changed + settings_.grace_ns, now);
+  }
+}
+
+// What only this DCM does not reach is its own fault; what nobody reaches is the readout's.
+void ReachBoard::believe(Dcm& dcm, TimeNs now) {
+  for (Loss& loss : dcm.readouts) {
+    const Readout& readout = readouts_[loss.node.value];
+    if (!loss.lost) {
+      loss.believed = loss.believed && !has_come(loss.told + settings_.return_ns, now);
+    } else if (!readout.reached) {
+      loss.believed = false;
+    } else if (!loss.believed) {
+      loss.believed = has_come(std::max(loss.told, readout.changed) + settings_.settle_ns, now);
+    }
+  }
+  std::erase_if(dcm.readouts, [](const Loss& loss) { return !loss.lost && !loss.believed; });
+}
+
+void ReachBoard::believe_writers(Dcm& dcm, TimeNs now) {
+  const DurationNs grace_ns = std::max(settings_.grace_ns, settings_.settle_ns);
+  for (Loss& loss : dcm.writers) {
+    if (!loss.lost) {
+      loss.believed = loss.believed && !has_come(loss.told + settings_.return_ns, now);
+    } else if (!loss.believed) {
+      loss.believed = has_come(loss.told + grace_ns, now);
+    }
+  }
+  std::erase_if(dcm.writers, [](const Loss& loss) { return !loss.lost && !loss.believed; });
+}
+
+std::vector<NodeIndex> ReachBoard::marked(const Dcm& dcm, bool cut_off, TimeNs now) {
+  std::vector<NodeIndex> marked;
+  for (const Loss& loss : dcm.readouts) {
+    if (!loss.lost || !dcm.known) continue;
+    const Readout& readout = readouts_[loss.node.value];
+    const bool no_better = !readout.reached || (loss.believed && !cut_off);
+    const TimeNs since = std::max({loss.told, dcm.let_go, readout.reached ? 0 : readout.changed});
+    if (no_better && has_come(since + settings_.grace_ns, now)) marked.push_back(loss.node);
+  }
+  return marked;
+}
+
+void ReachBoard::judge(TimeNs now) {
+  dirty_ = false;
+  next_ns_ = INT64_MAX;
+  changed_.clear();
+  look_at_readouts(now);
+  constexpr std::size_t kNobody = SIZE_MAX;
+  std::size_t best = kNobody;
+  const auto nodes_of = [](const std::vector<Loss>& losses) {
+    std::vector<NodeIndex> nodes;
+    for (const Loss& loss : losses) {
+      if (loss.believed) nodes.push_back(loss.node);
+    }
+    return nodes;
+  };
+  std::vector<std::vector<NodeIndex>> lacking(dcms_.size());
+  for (std::size_t i = 0; i < dcms_.size(); ++i) {
+    believe(dcms_[i], now);
+    believe_writers(dcms_[i], now);
+    lacking[i] = nodes_of(dcms_[i].readouts);
+    if (dcms_[i].counts()) best = std::min(best, lacking[i].size());
+  }
+  for (std::size_t i = 0; i < dcms_.size(); ++i) {
+    Dcm& dcm = dcms_[i];
+    const bool cut_off = dcm.known && best != kNobody && lacking[i].size() > best;
+    if (dcm.cut_off && !cut_off) dcm.let_go = now;
+    std::vector<NodeIndex> missing = marked(dcm, cut_off, now);
+    std::vector<NodeIndex> writers = nodes_of(dcm.writers);
+    const bool same = cut_off == dcm.cut_off && missing == dcm.missing && lacking[i] == dcm.lacking &&
+                      writers == dcm.writers_lost;
+    if (!same) changed_.push_back(NodeIndex(static_cast<std::uint16_t>(i)));
+    dcm.cut_off = cut_off;
+    dcm.missing = std::move(missing);
+    dcm.lacking = std::move(lacking[i]);
+    dcm.writers_lost = std::move(writers);
+  }
+}
+
+}  // namespace weir::assignment

@@ -1,0 +1,246 @@
+#include "weir_catch.hpp"
+#include <weir/assignment/reach_board.hpp>
+
+#include <initializer_list>
+
+using namespace weir;
+using namespace weir::assignment;
+
+namespace {
+
+constexpr ReachSettings kSettings{400 * kMillisecond, 2 * kSecond, kSecond};
+
+NodeIndex node(std::uint16_t value) { return NodeIndex(value); }
+
+// Three readouts; each DCM says what it does not reach, since now.
+class Board {
+ public:
+  explicit Board(std::size_t dcms) : board(dcms, 3, kSettings) {
+    for (std::uint16_t dcm = 0; dcm < dcms; ++dcm) says(dcm, {});
+    judge();
+  }
+  void says(std::uint16_t dcm, std::initializer_list<std::uint16_t> readouts,
+            std::initializer_list<std::uint16_t> writers = {}) {
+    board.report(node(dcm), unreached(readouts), unreached(writers), now);
+  }
+  // As the supervisor does: whenever something is due.
+  void pass_time(DurationNs ns) {
+    const TimeNs until = now + ns;
+    judge();
+    while (board.next_ns() <= until) {
+      now = std::max(now, board.next_ns());
+      judge();
+    }
+    now = until;
+    judge();
+  }
+  void judge() {
+    if (board.is_due(now)) board.judge(now);
+  }
+  [[nodiscard]] bool cut_off(std::uint16_t dcm) const { return board.is_cut_off(node(dcm)); }
+  [[nodiscard]] std::vector<std::uint16_t> missing(std::uint16_t dcm) const {
+    std::vector<std::uint16_t> numbers;
+    for (const NodeIndex each : board.missing(node(dcm))) numbers.push_back(each.value);
+    return numbers;
+  }
+
+  TimeNs now = 100 * kSecond;
+  ReachBoard board;
+
+ private:
+  [[nodiscard]] static std::vector<NodeIndex> unreached(std::initializer_list<std::uint16_t> nodes) {
+    std::vector<NodeIndex> all;
+    for (const std::uint16_t each : nodes) all.push_back(node(each));
+    return all;
+  }
+};
+
+using Readouts = std::vector<std::uint16_t>;
+
+}  // namespace
+
+TEST_CASE("a DCM that has lost readouts which another reaches is cut off, and marks nothing") {
+  Board farm(2);
+  farm.says(1, {0, 2});
+  farm.pass_time(kSettings.settle_ns - 1);
+  CHECK_FALSE(farm.cut_off(1));
+  farm.pass_time(1);
+  CHECK(farm.cut_off(1));
+  CHECK_FALSE(farm.cut_off(0));
+  CHECK(farm.board.lacking(node(1)).size() == 2);
+  farm.pass_time(60 * kSecond);
+  CHECK(farm.cut_off(1));
+  CHECK(farm.missing(0).empty());
+  CHECK(farm.missing(1).empty());
+  CHECK_FALSE(farm.board.is_down(node(0)));
+}
+
+TEST_CASE("a readout that no DCM reaches for the grace time is down for all of them, and nobody is cut off") {
+  Board farm(2);
+  farm.says(0, {1});
+  farm.pass_time(300 * kMillisecond);
+  farm.says(1, {1});
+  farm.pass_time(kSettings.grace_ns - 1);
+  CHECK(farm.missing(0).empty());
+  CHECK_FALSE(farm.cut_off(0));
+  farm.pass_time(1);
+  CHECK(farm.board.is_down(node(1)));
+  CHECK(farm.missing(0) == Readouts{1});
+  CHECK(farm.missing(1) == Readouts{1});
+  CHECK_FALSE(farm.cut_off(0));
+  CHECK_FALSE(farm.cut_off(1));
+}
+
+TEST_CASE("the only DCM goes on and marks after the grace time what it does not reach") {
+  Board farm(1);
+  farm.says(0, {0, 1, 2});
+  farm.pass_time(kSettings.grace_ns - 1);
+  CHECK(farm.missing(0).empty());
+  farm.pass_time(1);
+  CHECK(farm.missing(0) == Readouts{0, 1, 2});
+  CHECK_FALSE(farm.cut_off(0));
+  farm.says(0, {1});
+  farm.judge();
+  CHECK(farm.missing(0) == Readouts{1});
+}
+
+TEST_CASE(
+    "where every DCM has lost something else the best connected go on and mark, and the others are cut off") {
+  Board farm(3);
+  farm.says(0, {0});
+  farm.says(1, {1});
+  farm.says(2, {0, 1});
+  farm.pass_time(kSettings.settle_ns);
+  CHECK_FALSE(farm.cut_off(0));
+  CHECK_FALSE(farm.cut_off(1));
+  CHECK(farm.cut_off(2));
+  farm.pass_time(kSettings.grace_ns);
+  CHECK(farm.missing(0) == Readouts{0});
+  CHECK(farm.missing(1) == Readouts{1});
+  CHECK(farm.missing(2).empty());
+}
+
+TEST_CASE("a cut-off DCM is let go when it has reached its readouts again for a while") {
+  Board farm(2);
+  farm.says(1, {0});
+  farm.pass_time(kSecond);
+  REQUIRE(farm.cut_off(1));
+  farm.says(1, {});
+  farm.pass_time(kSettings.return_ns - 1);
+  CHECK(farm.cut_off(1));
+  farm.says(1, {0});  // not for long enough
+  farm.pass_time(10 * kMillisecond);
+  farm.says(1, {});
+  farm.pass_time(kSettings.return_ns - 1);
+  CHECK(farm.cut_off(1));
+  farm.pass_time(1);
+  CHECK_FALSE(farm.cut_off(1));
+  CHECK(farm.board.lacking(node(1)).empty());
+}
+
+TEST_CASE("losses shorter than the settling time cut nobody off, however many there are") {
+  Board farm(2);
+  for (int i = 0; i < 100; ++i) {
+    farm.says(1, {0, 1, 2});
+    farm.pass_time(kSettings.settle_ns - 1);
+    CHECK_FALSE(farm.cut_off(1));
+    farm.says(1, {});
+    farm.pass_time(kMillisecond);
+  }
+}
+
+TEST_CASE("the best connected DCM that leaves, or is taken out, leaves the next best to go on at once") {
+  for (const bool taken_out : {false, true}) {
+    Board farm(2);
+    farm.says(1, {0});
+    farm.pass_time(kSecond);
+    REQUIRE(farm.cut_off(1));
+    taken_out ? farm.board.set_part(node(0), false) : farm.board.forget(node(0));
+    farm.judge();
+    CHECK_FALSE(farm.cut_off(1));
+    farm.pass_time(kSettings.grace_ns - 1);
+    CHECK(farm.missing(1).empty());  // it may be back at once
+    farm.pass_time(1);
+    CHECK(farm.missing(1) == Readouts{0});
+  }
+}
+
+TEST_CASE("a readout that is back at one DCM is waited for by the others, and marked by nobody") {
+  Board farm(2);
+  farm.says(0, {0});
+  farm.says(1, {0});
+  farm.pass_time(10 * kSecond);
+  REQUIRE(farm.missing(1) == Readouts{0});
+  farm.says(0, {});
+  farm.judge();
+  CHECK(farm.missing(1).empty());
+  CHECK_FALSE(farm.cut_off(1));  // its own connection is being made
+  farm.pass_time(kSettings.settle_ns);
+  CHECK(farm.cut_off(1));
+}
+
+TEST_CASE("a process that has said nothing yet neither reaches a readout for the farm nor is cut off") {
+  Board farm(2);
+  farm.says(0, {0});
+  farm.says(1, {0});
+  farm.pass_time(10 * kSecond);
+  farm.board.forget(node(1));
+  farm.judge();
+  CHECK(farm.missing(0) == Readouts{0});
+  CHECK_FALSE(farm.cut_off(0));
+  CHECK_FALSE(farm.cut_off(1));
+  CHECK(farm.missing(1).empty());
+}
+
+TEST_CASE(
+    "a writer that a DCM has not reached for the grace time is told, and no more when it has been back for a "
+    "while") {
+  Board farm(2);
+  farm.says(1, {}, {0});
+  farm.pass_time(kSettings.grace_ns - 1);
+  CHECK(farm.board.writers_lost(node(1)).empty());
+  farm.pass_time(1);
+  REQUIRE(farm.board.writers_lost(node(1)).size() == 1);
+  CHECK(farm.board.writers_lost(node(0)).empty());
+  CHECK_FALSE(farm.cut_off(1));
+  farm.says(1, {});
+  farm.pass_time(kSettings.return_ns - 1);
+  CHECK(farm.board.writers_lost(node(1)).size() == 1);
+  farm.pass_time(1);
+  CHECK(farm.board.writers_lost(node(1)).empty());
+}
+
+TEST_CASE("a writer's new process has the grace time to be connected to") {
+  Board farm(1);
+  farm.says(0, {}, {0});
+  farm.pass_time(10 * kSecond);
+  REQUIRE(farm.board.writers_lost(node(0)).size() == 1);
+  farm.board.writer_joined(node(0), farm.now);
+  farm.judge();
+  CHECK(farm.board.writers_lost(node(0)).empty());
+  farm.pass_time(kSettings.grace_ns);
+  CHECK(farm.board.writers_lost(node(0)).size() == 1);
+}
+
+TEST_CASE("a readout's new process is waited for anew") {
+  Board farm(2);
+  farm.says(0, {0});
+  farm.says(1, {0});
+  farm.pass_time(10 * kSecond);
+  REQUIRE(farm.missing(0) == Readouts{0});
+  farm.board.readout_joined(node(0), farm.now);
+  farm.judge();
+  CHECK(farm.missing(0).empty());
+  CHECK_FALSE(farm.board.is_down(node(0)));
+  farm.pass_time(kSettings.grace_ns);
+  CHECK(farm.missing(0) == Readouts{0});
+}
+
+TEST_CASE("where nothing is lost nobody has anything to look at") {
+  Board farm(2);
+  farm.says(0, {1});
+  farm.says(0, {});
+  farm.judge();
+  CHECK(farm.board.next_ns() == INT64_MAX);
+  CHECK(farm.board.changed().empty());
+}
