@@ -95,9 +95,7 @@ void DcmNode::load_filter() {
 void DcmNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   supervisor_.tick(environment_.network, now_ns);
-  for (Readout& readout : readouts_) {
-    if (readout.link) readout.link->tick(environment_.network, now_ns);
-  }
+  tick_links();
   take_back_held();
   take_results();
   watch_filter();

@@ -148,6 +148,7 @@ class DcmNode final : public node::Node,
   void release(Work& work);
   [[nodiscard]] std::shared_ptr<const Selection> first_selection(const assembly::Slice& slice) const;
   static Work& work_of(const assembly::Slice& slice);
+  void tick_links();
   void tell_partial_frames();
   void tell_out_of_order();
   void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes);
@@ -197,6 +198,7 @@ class DcmNode final : public node::Node,
   std::vector<tap::Tap*> due_taps_;
   std::vector<std::byte> sample_;
   std::string failure_;
+  TimeNs ticked_ns_ = 0;  // the links to the readouts
   TimeNs looked_ns_ = 0;  // at the connections' order of segments
   TimeNs reach_looked_ns_ = 0;
   TimeNs joined_ns_ = 0;

@@ -6,6 +6,20 @@
 #include <utility>
 
 namespace weir::dcm {
+namespace {
+
+// What concerns every readout is not looked at in every pass: at full rate a pass is of a few fragments.
+constexpr DurationNs kTickEvery = kMillisecond;
+
+}  // namespace
+
+void DcmNode::tick_links() {
+  if (now_ns_ - ticked_ns_ < kTickEvery) return;
+  ticked_ns_ = now_ns_;
+  for (Readout& readout : readouts_) {
+    if (readout.link) readout.link->tick(environment_.network, now_ns_);
+  }
+}
 
 void DcmNode::send_requests() {
   std::erase_if(collector_->to_send(), [&](std::uint32_t index) {
