@@ -125,25 +125,29 @@ void ReachBoard::judge(TimeNs now) {
     }
     return nodes;
   };
-  std::vector<std::vector<NodeIndex>> lacking(dcms_.size());
+  std::vector<std::size_t> lacks(dcms_.size());
   for (std::size_t i = 0; i < dcms_.size(); ++i) {
     believe(dcms_[i], now);
     believe_writers(dcms_[i], now);
-    lacking[i] = nodes_of(dcms_[i].readouts);
-    if (dcms_[i].counts()) best = std::min(best, lacking[i].size());
+    lacks[i] = nodes_of(dcms_[i].readouts).size();
+    if (dcms_[i].counts()) best = std::min(best, lacks[i]);
   }
   for (std::size_t i = 0; i < dcms_.size(); ++i) {
     Dcm& dcm = dcms_[i];
-    const bool cut_off = dcm.known && best != kNobody && lacking[i].size() > best;
+    const bool cut_off = dcm.known && best != kNobody && lacks[i] > best;
     if (dcm.cut_off && !cut_off) dcm.let_go = now;
     std::vector<NodeIndex> missing = marked(dcm, cut_off, now);
     std::vector<NodeIndex> writers = nodes_of(dcm.writers);
-    const bool same = cut_off == dcm.cut_off && missing == dcm.missing && lacking[i] == dcm.lacking &&
+    std::vector<NodeIndex> lacking;
+    for (const Loss& loss : dcm.readouts) {
+      if (loss.lost && readouts_[loss.node.value].reached) lacking.push_back(loss.node);
+    }
+    const bool same = cut_off == dcm.cut_off && missing == dcm.missing && lacking == dcm.lacking &&
                       writers == dcm.writers_lost;
     if (!same) changed_.push_back(NodeIndex(static_cast<std::uint16_t>(i)));
     dcm.cut_off = cut_off;
     dcm.missing = std::move(missing);
-    dcm.lacking = std::move(lacking[i]);
+    dcm.lacking = std::move(lacking);
     dcm.writers_lost = std::move(writers);
   }
 }
