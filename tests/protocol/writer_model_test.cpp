@@ -117,6 +117,7 @@ class RealWriter final : public storage::StoreHandler {
   void on_file_closed(const storage::ClosedFile&) override {}
   void on_blocked(ports::DiskError, const std::string&) override {}
   void on_resumed() override {}
+  void on_lost(const storage::LostCopies&) override {}
   void on_failed(ports::DiskError, const std::string&) override {}
   void on_finished() override {}
 
