@@ -9,7 +9,8 @@ namespace weir::session_test {
 namespace {
 
 constexpr std::uint16_t kImpostorPort = 30'000;
-constexpr int kTurnsToEnd = 40'000;
+constexpr int kTurnsToEnd =
+    80'000;  // of 1 ms: the time to drain, and that of a writer that is away with copies
 constexpr int kTurnsToStore = 3000;
 constexpr std::size_t kOthersMax = 6;
 

@@ -385,6 +385,7 @@ void Collector::give_up_readouts(TimeNs now_ns) {
     if (!flow.missing || flow.given_up || flow.sources == 0) continue;
     flow.given_up = true;
     wants_.remove_all_of(readout);
+    touch(readout);  // its connection may be up, and silent
     assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
   }
 }

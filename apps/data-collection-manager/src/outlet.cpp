@@ -19,7 +19,8 @@ constexpr std::uint64_t kPieceBytes = 4U << 20;
 }  // namespace
 
 Outlet::Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits,
-               messages::PeerCounters& counters, DurationNs retry_ns, DurationNs silence_ns, OutletEvents& events)
+               messages::PeerCounters& counters, DurationNs retry_ns, DurationNs silence_ns,
+               OutletEvents& events)
     : self_(self),
       limits_(limits),
       counters_(counters),

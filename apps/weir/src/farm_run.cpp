@@ -17,7 +17,8 @@ constexpr DurationNs kPortPatience = 10 * kSecond;  // for run control's line; f
 constexpr DurationNs kSilenceMax = 60 * kSecond;    // of the supervisor, which reports every second or so
 constexpr DurationNs kAccountPatience = 2 * kSecond;      // for what the supervisor sent before it ended
 constexpr DurationNs kToldPatience = 200 * kMillisecond;  // for why a process has ended in order
-constexpr DurationNs kRoleEmptyMax = kSecond;  // nodes that end one after another at the end are no loss
+constexpr DurationNs kBeginPatience = 3 * kSecond;  // for word of a run that was asked for and may have begun
+constexpr DurationNs kRoleEmptyMax = kSecond;       // nodes that end one after another at the end are no loss
 constexpr DurationNs kSettledPatience = 10 * kSecond;  // for processes to end by themselves
 
 const char* program_of(config::Role role) {
@@ -178,7 +179,9 @@ void FarmRun::ended(Node& node, const ProcessEnd& end, TimeNs now_ns) {
   result_.processes.push_back({node.plan->name, std::string(config::name(node.plan->role)), end});
   node.state = end.well() ? "ended" : "dead: " + describe(end);
   if (stage_ == Stage::ending) return;
-  if (stage_ == Stage::running) {
+  // The run may have begun although the supervisor's first word of it is still under way.
+  const bool begins = leader_.started() && stage_ != Stage::settled && &node != &supervisor();
+  if (stage_ == Stage::running || begins) {
     node.end = end;
     node.ended_ns = now_ns;
     if (end.well()) leader_.look_again();
@@ -197,6 +200,13 @@ void FarmRun::ended(Node& node, const ProcessEnd& end, TimeNs now_ns) {
 bool FarmRun::is_led() const { return control_.running() && leader_.lost().empty(); }
 
 void FarmRun::judge_end(Node& node, TimeNs now_ns) {
+  if (stage_ != Stage::running) {
+    if (stage_ != Stage::settled && now_ns - node.ended_ns < kBeginPatience) return;
+    const ProcessEnd end = *std::exchange(node.end, {});
+    if (stage_ != Stage::settled) return give_up(story(node, end));
+    if (!end.well()) result_.faults.push_back(story(node, end));
+    return;
+  }
   EndFacts facts;
   facts.supervisor = &node == &supervisor();
   facts.well = node.end->well();
@@ -233,7 +243,7 @@ void FarmRun::start_again(Node& node, const std::string& what, TimeNs now_ns) {
 
 void FarmRun::restart_due(TimeNs now_ns) {
   for (Node& node : nodes_) {
-    if (node.end && stage_ == Stage::running) judge_end(node, now_ns);
+    if (node.end && stage_ != Stage::ending) judge_end(node, now_ns);
     if (!node.restart_at_ns) continue;
     if (stage_ != Stage::running || (run_over_ && &node != &supervisor())) {
       node.restart_at_ns.reset();

@@ -6,8 +6,8 @@ namespace weir::assignment {
 namespace {
 
 constexpr std::array<std::string_view, kDiscardReasons> kDiscardNames = {
-    "none",          "unspecified", "no_buffer", "overflow",      "too_large",          "deadline",
-    "filter_failed", "lost",        "no_writer", "drain_timeout", "attempts_exhausted", "supervisor_restart",
+    "none",           "unspecified", "no_buffer", "overflow",      "too_large",          "deadline",
+    "filter_failed",  "lost",        "no_writer", "drain_timeout", "attempts_exhausted", "supervisor_restart",
     "writer_refused", "unreachable"};
 
 constexpr std::array<std::string_view, kVetoReasons> kVetoNames = {

@@ -272,6 +272,8 @@ constexpr MetricEntry kTable[] = {
           "Failed writes and syncs that were tried again."),
     count("writer.blocked", "weir_writer_blocked_total", kWriter, "Times that the disk took nothing."),
     count("writer.files_closed", "weir_writer_files_closed_total", kWriter, "Run files closed."),
+    count("writer.files_compared", "weir_writer_files_compared_total", kWriter,
+          "Run files that were compared with what the file system says, at the end."),
     count("writer.dead_copies", "weir_writer_dead_copies_total", kWriter,
           "Copies on disk that do not count; the manifest lists them."),
     counts("writer.result.", "weir_writer_results_total", "result", kWriter,
