@@ -76,6 +76,37 @@ TEST_CASE("a writer that dies on a full disk waits for room when it is back, and
   CHECK(check_dummy_data(stored).wrong == "");
 }
 
+TEST_CASE("a supervisor whose journal has no room waits, also when it was started again, and goes on") {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder / "out", 40);
+  if (!disk.mounted()) return;
+  disk.fill(37);
+  FarmRun run(folder, config_file("event-building.yaml"), settings({"supervisor.in_flight_max=300"}));
+  {
+    FarmWatcher watcher(run.port_of("supervisor"), "event-building");
+    REQUIRE(watcher.wait_for_state("writer-0", "blocked: WRITER_DISK_FULL writer-0", Seconds(30)));
+    disk.fill_up();
+    REQUIRE(run.wait_for_log("supervisor", "journal waits"));
+  }
+  for (int i = 0; i < 2; ++i) {
+    const pid_t killed = run.pid_of("supervisor");
+    REQUIRE(run.send_signal("supervisor", SIGKILL));
+    const auto is_back = [&] { return run.pid_of("supervisor") != 0 && run.pid_of("supervisor") != killed; };
+    REQUIRE(wait_until(is_back, Seconds(20)));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    CHECK(run.pid_of("supervisor") != 0);
+  }
+  disk.make_room();
+  REQUIRE(run.wait_for_data(6 * kMebi));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  const StoredRun stored(folder / "out");
+  CHECK(stored.ids().size() == end.summary.count("stored"));
+  CHECK(check_dummy_data(stored).wrong == "");
+}
+
 TEST_CASE("a disk that stays full ends the run with that reason and the ledger adds up") {
   const TemporaryFolder folder;
   const SmallDisk disk(folder / "out", 8);

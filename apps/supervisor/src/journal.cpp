@@ -96,7 +96,7 @@ void Journal::write_state(const JournalledRun& run) {
   const auto written = store_->replace(frame_);
   if (!written) return give_up(written.error());
   begun_ = true;
-  lost_ = false;
+  lost_ = waits_ = false;
   bytes_ = 0;
   offered_ = ledger.offered;
 }
@@ -211,9 +211,17 @@ void Journal::append(const v1::JournalEntry& entry) {
 
 void Journal::give_up(const std::string& why) {
   begun_ = false;
-  if (std::exchange(lost_, true)) return;
+  if (lost_) return;
+  if (!std::exchange(waits_, store_->no_room())) failure_ = why;
+  if (waits_) return;
+  lost_ = true;
   store_->abandon();
-  failure_ = why;
+}
+
+void Journal::give_up_waiting() {
+  if (!std::exchange(waits_, false)) return;
+  lost_ = true;
+  store_->abandon();
 }
 
 }  // namespace weir::supervisor

@@ -40,9 +40,10 @@ struct JournalledRun {
 // it.
 [[nodiscard]] std::optional<JournalledRun> read_journal(ConstBytes bytes);
 
-// Writes a run down as it goes. When something cannot be written the journal is abandoned, for a run must not
-// be resumed from half of it; it begins again with the next state that can be written. Without a store it
-// does nothing.
+// Writes a run down as it goes. Where there is no room it waits: what is there stays, and holds all that
+// anybody was told, for as long as nobody is told more; the next state that can be written goes on. When
+// something cannot be written the journal is abandoned, for a run must not be resumed from half of it; it
+// begins again with the next state that can be written. Without a store it does nothing.
 class Journal {
  public:
   explicit Journal(JournalStore* store) : store_(store) {}
@@ -62,8 +63,12 @@ class Journal {
   void remove();
 
   [[nodiscard]] bool is_long() const { return bytes_ > kLong; }
-  // There is none at present, for want of room perhaps.
+  // There is none at present.
   [[nodiscard]] bool lost() const { return lost_; }
+  // There is no room: nobody may be told anything that is not written.
+  [[nodiscard]] bool waits() const { return waits_; }
+  // The run ends, and does not wait any longer.
+  void give_up_waiting();
   // Why it was lost; once.
   [[nodiscard]] std::string take_failure() { return std::exchange(failure_, {}); }
 
@@ -76,6 +81,7 @@ class Journal {
   JournalStore* store_;
   bool begun_ = false;
   bool lost_ = false;
+  bool waits_ = false;
   std::uint64_t bytes_ = 0;
   std::uint64_t offered_ = 0;  // when last written
   std::string failure_;

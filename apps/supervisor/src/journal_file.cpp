@@ -45,8 +45,12 @@ class JournalFile final : public JournalStore {
   }
 
   Expected<void, std::string> append(ConstBytes bytes) override {
-    if (!write_all(file_, bytes)) return failed("cannot write");
-    return {};
+    const off_t whole = file_ < 0 ? -1 : ::lseek(file_, 0, SEEK_END);
+    if (write_all(file_, bytes)) return {};
+    const auto error = failed("cannot write");
+    // A part of an entry would be the end of the journal for who reads it.
+    if (whole >= 0 && ::ftruncate(file_, whole) != 0) full_ = false;
+    return error;
   }
 
   Expected<void, std::string> replace(ConstBytes bytes) override {
@@ -65,6 +69,8 @@ class JournalFile final : public JournalStore {
     return {};
   }
 
+  [[nodiscard]] bool no_room() const override { return full_; }
+
   void remove() override {
     close_file();
     ::unlink(path_.c_str());
@@ -79,7 +85,8 @@ class JournalFile final : public JournalStore {
 
  private:
   [[nodiscard]] std::string broken() const { return path_ + ".broken"; }
-  [[nodiscard]] Unexpected<std::string> failed(const char* what) const {
+  [[nodiscard]] Unexpected<std::string> failed(const char* what) {
+    full_ = errno == ENOSPC || errno == EDQUOT;
     return Unexpected<std::string>(std::string(what) + " the run's journal " + path_ + ": " +
                                    std::strerror(errno));
   }
@@ -98,6 +105,7 @@ class JournalFile final : public JournalStore {
 
   std::string path_;
   int file_ = -1;
+  bool full_ = false;
 };
 
 }  // namespace

@@ -59,8 +59,13 @@ const Member* SupervisorNode::member_of(assignment::NodeRef node) const {
   return found == members.end() ? nullptr : &*found;
 }
 
+// Where a writer's disk is full as well it is that which people look for: mostly the two are one.
 std::string SupervisorNode::throttle_state() const {
   const std::vector<assignment::HoldUp> held_up = machine_.throttled_by();
+  if (held_up.empty() && journal_.waits()) {
+    return assignment::blocked_state(assignment::name(assignment::Reason::supervisor_journal_full),
+                                     setup_.self.name);
+  }
   if (held_up.empty()) return "running";
   const Member* member = held_up.front().node ? member_of(*held_up.front().node) : nullptr;
   return assignment::throttled_state(held_up.front().reason,

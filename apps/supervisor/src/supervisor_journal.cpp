@@ -101,12 +101,18 @@ void SupervisorNode::write_shape() {
 }
 
 void SupervisorNode::keep_journal() {
-  const bool again = journal_.lost() && now_ns_ >= journal_retry_ns_;
+  const auto without = [this] { return journal_.lost() || journal_.waits(); };
+  const bool waited = journal_.waits();
+  // A run that ends does not wait for room.
+  if (state_ != State::running && state_ != State::gathering) journal_.give_up_waiting();
+  const bool again = without() && now_ns_ >= journal_retry_ns_;
   if (journal_.is_long() || again) write_state();
-  if (again && !journal_.lost()) spdlog::info("journal goes on");
-  if (journal_.lost() && now_ns_ >= journal_retry_ns_) journal_retry_ns_ = now_ns_ + kJournalRetry;
+  if (again && !without()) spdlog::info("journal goes on");
+  // What nobody was told is in that state, or the run ends.
+  if (waited && !journal_.waits()) send_actions();
+  if (without() && now_ns_ >= journal_retry_ns_) journal_retry_ns_ = now_ns_ + kJournalRetry;
   const std::string why = journal_.take_failure();
-  if (!why.empty()) spdlog::error("journal lost reason=\"{}\"", why);
+  if (!why.empty()) spdlog::error("journal {} reason=\"{}\"", journal_.waits() ? "waits" : "lost", why);
 }
 
 void SupervisorNode::note_fault(const std::string& fault) {

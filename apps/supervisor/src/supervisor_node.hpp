@@ -72,6 +72,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   void send_end(messages::Peer& peer);
   void hold_back_slow_clients();
   void carry_out();
+  void send_actions();
   void send_announcements();
   template <class Send>
   void each_announcement(std::span<const assignment::Announcement> announcements, bool again, Send send);

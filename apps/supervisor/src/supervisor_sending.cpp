@@ -41,6 +41,10 @@ std::vector<Row> SupervisorNode::own_part(const Member& readout, std::span<const
 
 void SupervisorNode::carry_out() {
   journal_.write_pass(actions_, machine_.ledger());
+  if (!journal_.waits()) send_actions();
+}
+
+void SupervisorNode::send_actions() {
   if (actions_.empty()) return;
   if (!actions_.announce.empty()) send_announcements();
   if (!actions_.judged.empty()) send_verdicts();

@@ -32,12 +32,14 @@ class MemoryStore final : public supervisor::JournalStore {
     bytes.assign(all.begin(), all.end());
     return {};
   }
+  bool no_room() const override { return full && room_may_come; }
   void remove() override { bytes.clear(); }
   void abandon() override { abandoned = true; }
 
   std::vector<std::byte> bytes;
   int appends = 0;
   bool full = false;
+  bool room_may_come = false;
   bool abandoned = false;
 };
 
@@ -356,6 +358,37 @@ TEST_CASE("a journal that cannot be written is abandoned with its reason, and go
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "b", false, {}});
   CHECK(!journal.lost());
   CHECK(read_journal(store.bytes)->stop == "b");
+}
+
+TEST_CASE("a journal without room waits with all that was told, and goes on when there is some") {
+  MemoryStore store;
+  store.room_may_come = true;
+  Journal journal(&store);
+  const bool begun = GENERATE(false, true);  // or read from an earlier process, which is not written over
+  if (begun) journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
+  const auto before = store.bytes;
+  store.full = true;
+  if (begun) journal.write_stop("a");
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "a", false, {}});
+  CHECK(journal.waits());
+  CHECK_FALSE(journal.lost());
+  CHECK_FALSE(store.abandoned);
+  CHECK(store.bytes == before);
+  CHECK(journal.take_failure() == "no space");
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "a", false, {}});
+  CHECK(journal.take_failure() == "");
+  SECTION("room") {
+    store.full = false;
+    journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "a", false, {}});
+    CHECK_FALSE(journal.waits());
+    CHECK(read_journal(store.bytes)->stop == "a");
+  }
+  SECTION("no patience") {
+    journal.give_up_waiting();
+    CHECK_FALSE(journal.waits());
+    CHECK(journal.lost());
+    CHECK(store.abandoned);
+  }
 }
 
 TEST_CASE("a journal's file is replaced as a whole, appended to, and cannot be read once abandoned") {

@@ -32,6 +32,10 @@ constexpr std::array<Words, kReasons> kWords = {{
     {"WRITER_DISK_STALLS", "a writer waits for a disk that answers nothing"},
     {"SLICES_PENDING", "slices wait for a DCM with a credit free: supervisor.pending_max"},
     {"RUN_PAUSED", "run control has paused the run"},
+    {"SUPERVISOR_JOURNAL_FULL",
+     "there is no room for the supervisor's journal, and it tells nobody what it could not take up again: "
+     "make "
+     "room, it goes on by itself"},
 }};
 
 std::string state(std::string_view what, std::string_view reason, std::string_view node) {

@@ -23,9 +23,10 @@ enum class Reason : std::uint8_t {
   writer_disk_error,
   writer_disk_stalls,
   slices_pending,
-  run_paused
+  run_paused,
+  supervisor_journal_full
 };
-constexpr std::size_t kReasons = 14;
+constexpr std::size_t kReasons = 15;
 
 // "READOUT_BUFFER_BYTES"
 [[nodiscard]] std::string_view name(Reason reason);
