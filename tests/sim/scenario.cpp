@@ -269,10 +269,15 @@ void set_weight(std::string_view text, ScenarioLimits& limits) {
   const auto parsed = std::from_chars(value.data(), value.data() + value.size(), weight);
   const bool is_number =
       parsed.ec == std::errc() && parsed.ptr == value.data() + value.size() && weight <= kWeightMax;
-  std::string kinds;
+  // Partitions are drawn after all else, and are more or less of the farms.
+  if (is_number && text.substr(0, equals) == name(FaultKind::partition)) {
+    limits.partition_permille = std::min<std::uint32_t>(1000, ScenarioLimits().partition_permille * weight);
+    return;
+  }
+  std::string kinds = name(FaultKind::partition);
   for (std::size_t i = 0; i < limits.weights.size(); ++i) {
     const std::string_view kind = name(static_cast<FaultKind>(i));
-    kinds += (i == 0 ? "" : ", ") + std::string(kind);
+    kinds += ", " + std::string(kind);
     if (kind != text.substr(0, equals) || !is_number) continue;
     limits.weights[i] = weight;
     return;
@@ -341,7 +346,7 @@ void set_rates(std::string_view text, ScenarioLimits& limits) {
       limits.faults_max = 30;
       limits.supervisor_permille = 400;
       limits.together_permille = 400;
-      set_rates("kill=3,lose-machine=3,full-disk=3,disk-error=4,slow-disk=2", limits);
+      set_rates("kill=3,lose-machine=3,full-disk=3,disk-error=4,slow-disk=2,partition=2", limits);
       continue;
     }
     set_weight(one, limits);
