@@ -99,7 +99,7 @@ void DcmNode::take_directory(const v1::Directory& directory) {
     const ports::Endpoint at{node.host(), static_cast<std::uint16_t>(node.port())};
     const auto index = NodeIndex(static_cast<std::uint16_t>(node.index()));
     if (!node.present() || at.port == 0) continue;
-    if (node.role() == v1::ROLE_WRITER) outlet_->set_writer(index, at);
+    if (node.role() == v1::ROLE_WRITER && node.index() < outlet_->writers()) outlet_->set_writer(index, at);
     if (node.role() != v1::ROLE_READOUT || node.index() >= readouts_.size()) continue;
     Readout& readout = readouts_[node.index()];
     if (readout.link) {
@@ -177,6 +177,8 @@ Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& c
     const auto code = static_cast<v1::Confirmation>(at_or_zero(confirmations.code(), i));
     const StoreEpoch epoch(static_cast<std::uint16_t>(at_or_zero(confirmations.epoch(), i)));
     const NodeIndex writer(static_cast<std::uint16_t>(at_or_zero(confirmations.writer(), i)));
+    if (code == v1::CONFIRMATION_STORE && writer.value >= outlet_->writers())
+      continue;  // the farm has none such
     confirm(work, code, epoch, writer);
   }
   if (forgotten.slice_size() > 0) supervisor_.send(answer);

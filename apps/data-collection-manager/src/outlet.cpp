@@ -1,5 +1,6 @@
 #include "outlet.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/batch.hpp>
@@ -20,16 +21,13 @@ constexpr std::uint64_t kPieceBytes = 4U << 20;
 
 Outlet::Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits,
                messages::PeerCounters& counters, DurationNs retry_ns, DurationNs silence_ns,
-               OutletEvents& events)
-    : self_(self),
-      limits_(limits),
-      counters_(counters),
-      retry_ns_(retry_ns),
-      silence_ns_(silence_ns),
-      events_(events) {}
+               std::size_t writers, OutletEvents& events)
+    : self_(self), limits_(limits), counters_(counters), retry_ns_(retry_ns), events_(events) {
+  for (std::size_t i = 0; i < writers; ++i) writers_.push_back(std::make_unique<Writer>(silence_ns));
+}
 
 Outlet::Writer& Outlet::writer(NodeIndex index) {
-  while (writers_.size() <= index.value) writers_.push_back(std::make_unique<Writer>(silence_ns_));
+  WEIR_ASSERT(index.value < writers_.size());
   return *writers_[index.value];
 }
 

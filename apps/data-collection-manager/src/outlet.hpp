@@ -52,12 +52,14 @@ class OutletEvents {
 class Outlet final : public messages::PeerHandler {
  public:
   Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits, messages::PeerCounters& counters,
-         DurationNs retry_ns, DurationNs silence_ns, OutletEvents& events);
+         DurationNs retry_ns, DurationNs silence_ns, std::size_t writers, OutletEvents& events);
 
   void set_writer(NodeIndex index, const ports::Endpoint& at);
   // Replaces what there was of the same slice.
   void ship(Shipment shipment);
   void drop(SliceId slice);
+  // Those of the farm; every NodeIndex above is below.
+  [[nodiscard]] std::size_t writers() const { return writers_.size(); }
   void tick(ports::Network& network, TimeNs now_ns);
   // Asks silent writers whether they are there. `lost` is called for each that is not reached.
   void look(TimeNs now_ns, const std::function<void(std::uint32_t writer)>& lost);
@@ -108,7 +110,6 @@ class Outlet final : public messages::PeerHandler {
   node::RefusalLog refusals_;
   TimeNs now_ns_ = 0;
   DurationNs retry_ns_;
-  DurationNs silence_ns_;
   OutletEvents& events_;
   std::array<std::uint64_t, storage::kStoreResults> refused_{};
   std::vector<std::unique_ptr<Writer>> writers_;
