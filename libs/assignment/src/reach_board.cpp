@@ -68,7 +68,8 @@ void ReachBoard::look_at_readouts(TimeNs now) {
     const bool reached = readout.losses < counting;
     if (reached != readout.reached) readout.changed = now;
     readout.reached = reached;
-    readout.down = counting > 0 && !reached && has_come(readout.changed + settings_.grace_ns, now);
+    const TimeNs down_at = std::max(readout.changed + settings_.grace_ns, waits_until_);
+    readout.down = counting > 0 && !reached && has_come(down_at, now);
   }
 }
 
@@ -106,7 +107,8 @@ std::vector<NodeIndex> ReachBoard::marked(const Dcm& dcm, bool cut_off, TimeNs n
     const Readout& readout = readouts_[loss.node.value];
     const bool no_better = !readout.reached || (loss.believed && !cut_off);
     const TimeNs since = std::max({loss.told, dcm.let_go, readout.reached ? 0 : readout.changed});
-    if (no_better && has_come(since + settings_.grace_ns, now)) marked.push_back(loss.node);
+    if (no_better && has_come(std::max(since + settings_.grace_ns, waits_until_), now))
+      marked.push_back(loss.node);
   }
   return marked;
 }

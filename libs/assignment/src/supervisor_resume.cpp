@@ -5,6 +5,11 @@
 #include <algorithm>
 
 namespace weir::assignment {
+namespace {
+
+constexpr DurationNs kDcmsReturn = 2 * kSecond;  // for those that the process before had
+
+}  // namespace
 
 void SupervisorMachine::resume(const RunState& state, DurationNs already, const Now& now, Actions& out) {
   WEIR_ASSERT(!started_ && book_.live() == 0);
@@ -14,6 +19,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   next_slice_ = std::max(settings_.first_slice, state.next_slice);
   resumed_below_ = next_slice_;
   start(now);
+  reach_.wait_for_dcms(now.mono + kDcmsReturn);
   started_at_ = now.mono - already;
   paused_ = state.shape.paused;
   paused_before_ = state.shape.paused_ns;

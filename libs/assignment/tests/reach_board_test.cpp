@@ -244,3 +244,24 @@ TEST_CASE("where nothing is lost nobody has anything to look at") {
   CHECK(farm.board.next_ns() == INT64_MAX);
   CHECK(farm.board.changed().empty());
 }
+
+TEST_CASE("after a restart nothing is missing before the DCMs of the process before can have come back") {
+  Board board(0);
+  board.board = ReachBoard(2, 3, kSettings);
+  board.board.wait_for_dcms(board.now + 10 * kSecond);
+  board.says(0, {1});  // the first to come back, and alone
+  board.pass_time(9 * kSecond);
+  CHECK(board.missing(0).empty());
+  CHECK_FALSE(board.board.is_down(node(1)));
+  SECTION("another one comes that reaches it") {
+    board.says(1, {});
+    board.pass_time(5 * kSecond);
+    CHECK(board.missing(0).empty());
+    CHECK(board.cut_off(0));
+  }
+  SECTION("nobody comes") {
+    board.pass_time(kSecond);
+    CHECK(board.missing(0) == Readouts{1});
+    CHECK(board.board.is_down(node(1)));
+  }
+}

@@ -34,6 +34,9 @@ class ReachBoard {
   ReachBoard(std::size_t dcms, std::size_t readouts, const ReachSettings& settings)
       : settings_(settings), dcms_(dcms), readouts_(readouts) {}
 
+  // Another process of the supervisor knew more DCMs than have come back yet: until then nothing is missing
+  // because nobody reaches it.
+  void wait_for_dcms(TimeNs until) { waits_until_ = until; }
   // A new process, or none: nothing is known of it.
   void forget(NodeIndex dcm);
   // It is given slices, as far as run control is concerned.
@@ -107,6 +110,7 @@ class ReachBoard {
   std::vector<Readout> readouts_;
   std::vector<NodeIndex> changed_;
   TimeNs next_ns_ = INT64_MAX;
+  TimeNs waits_until_ = INT64_MIN;
   bool dirty_ = false;
 };
 
