@@ -212,3 +212,21 @@ TEST_CASE("what a DCM was granted for a slice that is taken from it, it gives ba
   CHECK(next.wanted_total() == 2 * asked.wanted_total());
   CHECK(next.returned_total() == asked.wanted_total());
 }
+
+TEST_CASE("a slice that is confirmed to a writer that the farm does not have is given back, and built anew") {
+  SupervisedDcm dcm;
+  dcm.assign(5, 0);
+  REQUIRE(dcm.decision(5, 0) == kAccepted);
+  v1::Control message;
+  SupervisedDcm::confirm(message, 5, 0, v1::CONFIRMATION_STORE);
+  message.mutable_confirm()->add_epoch(0);
+  message.mutable_confirm()->add_writer(9);
+  dcm.supervisor().say(message);
+  CHECK(dcm.decision(5, 0) == kLost);
+  (void)dcm.decision(0, 9, 50);
+  CHECK(dcm.report.counters().at("dcm.refused") == 1);
+  CHECK(dcm.report.gauges().at("slices_in_flight") == 0);
+  dcm.assign(5, 1);
+  CHECK(dcm.decision(5, 1) == kAccepted);
+  CHECK(dcm.rig().node("dcm-0").broken_invariant() == "");
+}

@@ -153,18 +153,21 @@ Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& c
   take_back_held();  // of these nothing is known any more
   v1::Control answer;
   v1::Decide& forgotten = *answer.mutable_decide();
+  const auto say_lost = [&](std::uint64_t slice, Attempt attempt) {
+    forgotten.add_slice(slice);
+    forgotten.add_attempt(attempt.value);
+    forgotten.add_verdict(v1::VERDICT_FAILED);
+    v1::Decide::Failure& failure = *forgotten.add_failures();
+    failure.set_index(static_cast<std::uint32_t>(forgotten.slice_size() - 1));
+    failure.set_reason("lost");
+  };
   for (int i = 0; i < rows; ++i) {
     const Attempt attempt(static_cast<std::uint16_t>(at_or_zero(confirmations.attempt(), i)));
     assembly::Slice* slice = assembler_->find(SliceId(confirmations.slice(i)), attempt);
     if (slice != nullptr && work_of(*slice).given_up) slice = nullptr;
     // A writer acknowledged it here and died before it told the supervisor: it has to be built anew.
     if (slice == nullptr && at_or_zero(confirmations.code(), i) == v1::CONFIRMATION_STORE) {
-      forgotten.add_slice(confirmations.slice(i));
-      forgotten.add_attempt(attempt.value);
-      forgotten.add_verdict(v1::VERDICT_FAILED);
-      v1::Decide::Failure& failure = *forgotten.add_failures();
-      failure.set_index(static_cast<std::uint32_t>(forgotten.slice_size() - 1));
-      failure.set_reason("lost");
+      say_lost(confirmations.slice(i), attempt);
       continue;
     }
     // A confirmation of something that is not decided here is stale.
@@ -177,8 +180,15 @@ Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& c
     const auto code = static_cast<v1::Confirmation>(at_or_zero(confirmations.code(), i));
     const StoreEpoch epoch(static_cast<std::uint16_t>(at_or_zero(confirmations.epoch(), i)));
     const NodeIndex writer(static_cast<std::uint16_t>(at_or_zero(confirmations.writer(), i)));
-    if (code == v1::CONFIRMATION_STORE && writer.value >= outlet_->writers())
-      continue;  // the farm has none such
+    // The farm file has no such writer: the slice cannot be stored as confirmed, and is built anew.
+    if (code == v1::CONFIRMATION_STORE && writer.value >= outlet_->writers()) {
+      spdlog::debug("confirmation names an unknown writer slice={} writer={}", confirmations.slice(i),
+                    writer.value);
+      ++counts_.refused;
+      say_lost(confirmations.slice(i), attempt);
+      give_up(work);
+      continue;
+    }
     confirm(work, code, epoch, writer);
   }
   if (forgotten.slice_size() > 0) supervisor_.send(answer);
