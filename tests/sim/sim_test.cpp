@@ -55,6 +55,12 @@ TEST_CASE("seeds in which copies, accounts or grants were left over leave none")
   }
 }
 
+// One DCM, slow lines, and a lease below the deadline: slices were taken from a DCM that waited for their
+// data.
+TEST_CASE("a lease that is short for the farm's lines costs no slice") {
+  CHECK(run_scenario(make_scenario(210004897, sim::hard_limits()), false).problem == "");
+}
+
 TEST_CASE("rates change how often a kind of fault is drawn, and nothing without them") {
   sim::ScenarioLimits limits;
   sim::set_rates("", limits);

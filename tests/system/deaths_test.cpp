@@ -368,7 +368,9 @@ TEST_CASE("incomplete slices bypass the filter where the farm file says so") {
 
 TEST_CASE("the slices of a DCM that stands still beyond its lease go to another and are stored once") {
   const TemporaryFolder folder;
-  FarmRun run(folder, farm(), three_seconds({"supervisor.lease_ms=300"}));
+  FarmRun run(
+      folder, farm(),
+      three_seconds({"supervisor.lease_ms=300", "dcm.deadline_ms=300", "filter.step_deadline_ms=200"}));
   REQUIRE(run.wait_for_data(500'000));
   const pid_t dcm = run.pid_of("dcm-0");
   REQUIRE(dcm != 0);

@@ -213,6 +213,26 @@ TEST_CASE("sources ten times too fast and a filter ten times too slow fill no me
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
 
+TEST_CASE("slices that wait behind a slow filter for many leases are each filtered once") {
+  const TemporaryFolder folder;
+  const std::string farm =
+      folder.write("farm.yaml",
+                   "farm: slow\n"
+                   "trigger: {mode: max}\n"
+                   "source: {kind: dummy, size_bytes: 100}\n"
+                   "supervisor: {lease_ms: 500}\n"
+                   "dcm: {count: 2, credits: 64, processing_units: 1, deadline_ms: 200}\n"
+                   "filter:\n"
+                   "  plugin: busy\n"
+                   "  parameters: {microseconds: 0, asleep: 50000}\n"
+                   "  step_deadline_ms: 300\n");
+  constexpr std::uint64_t kSlices = 128;  // 64 for each DCM: the last one waits for 3 s
+  const FarmEnd end = run_farm(folder, farm, {"--slices", std::to_string(kSlices)});
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices);
+  CHECK(end.summary.count("supervisor.leases_expired") == 0);
+}
+
 TEST_CASE("a writer whose disk stalls at full speed fills nobody's memory, and goes on") {
   const TemporaryFolder folder;
   const Bounds bounds{8 * kMebi, 24 * kMebi, 8 * kMebi};

@@ -64,6 +64,7 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   settings.in_flight_max = std::min(supervisor.in_flight_max(), setup.farm.readout().buffer_slices());
   settings.pending_max = supervisor.pending_max();
   settings.lease_ns = supervisor.lease_ms() * kMillisecond;
+  settings.data_ns = setup.farm.dcm().deadline_ms() * kMillisecond;
   // Where there is another writer, one that does not acknowledge for as long loses the slice to it.
   settings.writer_ack_ns = settings.lease_ns;
   settings.drain_ns = static_cast<DurationNs>(setup.farm.run().drain_timeout_s() * 1e9);

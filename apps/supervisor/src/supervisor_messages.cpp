@@ -119,7 +119,7 @@ Expected<void, wire::WireError> SupervisorNode::take_filtering(Member& member,
   for (int i = 0; i < filtering.slice_size(); ++i)
     note.for_long.push_back(lease(filtering.slice(i), filtering.attempt(i)));
   if (filtering.has_alone()) note.alone = lease(filtering.alone(), filtering.alone_attempt());
-  machine_.filtering(member.index, note);
+  machine_.filtering(member.index, note, now_ns_);
   v1::Control answer;
   answer.mutable_filtering()->set_serial(filtering.serial());
   member.peer->send(answer);

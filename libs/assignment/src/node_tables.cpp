@@ -3,6 +3,7 @@
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::assignment {
 
@@ -83,10 +84,22 @@ void DcmTable::clear_suspect(NodeIndex dcm, SliceId slice, Attempt attempt) {
   if (suspect == Lease{slice, attempt}) suspect.reset();
 }
 
-void DcmTable::note_filter(NodeIndex dcm, const FilterNote& note) {
-  FilterNote& kept = states_[dcm.value].in_filter;
-  kept = note;
-  if (kept.for_long.size() > views_[dcm.value].credits) kept.for_long.resize(views_[dcm.value].credits);
+void DcmTable::note_filter(NodeIndex dcm, const FilterNote& note, TimeNs now) {
+  const std::size_t size = std::min<std::size_t>(note.for_long.size(), views_[dcm.value].credits);
+  std::vector<TimeNs> noted(size);
+  for (std::size_t i = 0; i < size; ++i) noted[i] = noted_at(dcm, note.for_long[i]).value_or(now);
+  State& state = states_[dcm.value];
+  state.in_filter = note;
+  state.in_filter.for_long.resize(size);
+  state.noted_at = std::move(noted);
+}
+
+std::optional<TimeNs> DcmTable::noted_at(NodeIndex dcm, const Lease& lease) const {
+  const State& state = states_[dcm.value];
+  const auto& for_long = state.in_filter.for_long;
+  const auto found = std::find(for_long.begin(), for_long.end(), lease);
+  if (found == for_long.end()) return std::nullopt;
+  return state.noted_at[static_cast<std::size_t>(found - for_long.begin())];
 }
 
 NodeIndex NodeTable::next(NodeIndex silent, std::span<const NodeIndex> unreached) {

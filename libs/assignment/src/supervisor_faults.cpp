@@ -92,12 +92,13 @@ void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {
   for (const SliceId slice : scratch_) confirm_accept(*book_.find(slice), now, out);
 }
 
-void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note) {
+void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs now) {
   if (!dcms_.live(dcm)) {
     ++ledger_.strangers;
     return;
   }
-  dcms_.note_filter(dcm, note);
+  dcms_.note_filter(dcm, note, now);
+  if (!note.for_long.empty()) wake_by(now + settings_.lease_ns / 2);
 }
 
 // Of a DCM that has died.
@@ -139,6 +140,18 @@ void SupervisorMachine::expire(TimeNs now, Actions& out) {
   if (now >= next_scan_) expire_leases(now, out);
 }
 
+// A DCM that decides is at work, and what it has not decided yet waits for its turn.
+TimeNs SupervisorMachine::lease_begin(const SliceEntry& entry) const {
+  return std::max(entry.since, dcms_.decided_at(entry.dcm));
+}
+
+TimeNs SupervisorMachine::lease_end(const SliceEntry& entry) const {
+  // It is told when half of the time is over.
+  if (const auto noted = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}))
+    return *noted + settings_.lease_ns / 2;
+  return lease_begin(entry) + settings_.lease_ns + settings_.data_ns;
+}
+
 void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   const DurationNs ack_ns = settings_.writer_ack_ns;
   next_scan_ = INT64_MAX;
@@ -146,7 +159,7 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
     const bool leased = entry.state == SliceState::assigned && !entry.held;
     const bool unacknowledged = entry.state == SliceState::confirmed && ack_ns > 0;
     if (!leased && !unacknowledged) return false;
-    const TimeNs deadline = entry.since + (leased ? settings_.lease_ns : patience(entry));
+    const TimeNs deadline = leased ? lease_end(entry) : entry.since + patience(entry);
     if (deadline > now) {
       wake_by(deadline);
     } else if (unacknowledged && !writers_.has_other(entry.writer)) {
@@ -165,9 +178,7 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
       ++by_dcm[entry.dcm.value];
       dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
       // A slice that waits for data, memory or its turn has stalled nobody.
-      const auto& for_long = dcms_.in_filter(entry.dcm).for_long;
-      const Lease lease{entry.slice, entry.attempt};
-      const bool stalled_filter = std::find(for_long.begin(), for_long.end(), lease) != for_long.end();
+      const bool stalled_filter = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}).has_value();
       if (!stalled_filter && entry.losses < UINT8_MAX) ++entry.losses;
       reopen(entry, stalled_filter ? Blame::attempt : Blame::nobody, out);
     } else {

@@ -156,7 +156,7 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   entry.state = SliceState::assigned;
   entry.dcm = dcm;
   entry.since = now;
-  wake_by(now + settings_.lease_ns);
+  wake_by(now + settings_.lease_ns + settings_.data_ns);
 
   Assignment assignment;
   assignment.slice = entry.slice;
@@ -195,12 +195,14 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   const bool own =
       entry != nullptr && entry->live() && entry->dcm == dcm && entry->attempt == decision.attempt;
   if (decision.verdict == Verdict::held) {
-    if (own && entry->state == SliceState::assigned) entry->held = true;
+    if (!own || entry->state != SliceState::assigned) return;
+    entry->held = true;
+    dcms_.decided(dcm, now);
     return;
   }
   dcms_.clear_suspect(dcm, decision.slice, decision.attempt);
   if (!own) {
-    dcms_.redeem(dcm, decision.slice, decision.attempt);
+    if (dcms_.redeem(dcm, decision.slice, decision.attempt)) dcms_.decided(dcm, now);
     if (planted(Planted::confirm_two_attempts) && decision.verdict == Verdict::accept && entry != nullptr) {
       out.of(dcm).confirm.push_back(
           {decision.slice, decision.attempt, StoreEpoch(7), NodeIndex(0), Answer::store});
@@ -215,6 +217,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
     return;
   }
   dcms_.give_back(dcm);
+  dcms_.decided(dcm, now);
   // What is handed back says nothing of how fast it is.
   const bool handed_back =
       decision.verdict == Verdict::failed && decision.reason == DiscardReason::unreachable;

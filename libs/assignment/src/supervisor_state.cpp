@@ -36,8 +36,10 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   for (const SliceEntry* entry : entries) {
     // What is past its time is as old as its time.
     const bool waits = entry->state == SliceState::assigned || entry->state == SliceState::confirmed;
-    const DurationNs oldest = entry->state == SliceState::confirmed ? patience(*entry) : settings_.lease_ns;
-    append_entry(*entry, waits ? static_cast<std::uint64_t>(std::min(now - entry->since, oldest)) : 0, out);
+    const bool leased = entry->state == SliceState::assigned;
+    const DurationNs oldest = leased ? settings_.lease_ns + settings_.data_ns : patience(*entry);
+    const TimeNs since = leased ? lease_begin(*entry) : entry->since;
+    append_entry(*entry, waits ? static_cast<std::uint64_t>(std::min(now - since, oldest)) : 0, out);
   }
   const TimeNs scan_in = next_scan_ == INT64_MAX ? -1 : std::max<TimeNs>(0, next_scan_ - now);
   append(out, {static_cast<std::uint64_t>(scan_in), assignable_ ? 1U : 0U});
@@ -63,7 +65,10 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     const FilterNote& in_filter = dcms_.in_filter(dcm);
     append(out, {suspect ? 1 + number(*suspect) : 0, in_filter.alone ? 1 + number(*in_filter.alone) : 0,
                  in_filter.for_long.size()});
-    for (const Lease& lease : in_filter.for_long) out.push_back(number(lease));
+    for (const Lease& lease : in_filter.for_long) {
+      const DurationNs age = std::min(now - *dcms_.noted_at(dcm, lease), settings_.lease_ns / 2);
+      append(out, {number(lease), static_cast<std::uint64_t>(age)});
+    }
   }
   for (std::size_t i = 0; i < settings_.writers; ++i) {
     out.push_back(writers_.live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);

@@ -32,6 +32,11 @@ const Confirmation& only_confirmation(const Actions& actions, std::uint16_t dcm)
   return actions.dcms[dcm].confirm[0];
 }
 
+// No entry of a DCM: nothing was assigned to it.
+std::vector<Assignment> assigned(const Actions& actions, std::size_t dcm) {
+  return dcm < actions.dcms.size() ? actions.dcms[dcm].assign : std::vector<Assignment>();
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -93,7 +98,7 @@ TEST_CASE(
           continue;
         }
         const Lease alone{one.slice, one.attempt};
-        farm.machine.filtering(dcm, {{}, alone});
+        farm.machine.filtering(dcm, {{}, alone}, farm.now.mono);
         if (one.slice.value == kKiller) {
           ++deaths;
           farm.machine.dcm_left(dcm, farm.now.mono, farm.actions);
@@ -102,7 +107,7 @@ TEST_CASE(
         }
         filtered.insert(one.slice.value);
         farm.decide(dcm.value, one.slice.value, one.attempt.value, Verdict::accept);
-        farm.machine.filtering(dcm, {});
+        farm.machine.filtering(dcm, {}, farm.now.mono);
       }
     }
     REQUIRE(farm.machine.broken_invariant() == "");
@@ -131,7 +136,7 @@ TEST_CASE(
                       [](const Assignment& one) { return one.suspect; }) == 1);
   CHECK(again.dcms[0].assign.front().suspect);
   const Lease alone{again.dcms[0].assign.front().slice, again.dcms[0].assign.front().attempt};
-  farm.machine.filtering(node(0), {{}, alone});
+  farm.machine.filtering(node(0), {{}, alone}, farm.now.mono);
   farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
   farm.join_dcm(0, 4);
   const Actions third = farm.pass();
@@ -162,7 +167,7 @@ TEST_CASE(
   farm.pass();
   farm.join_dcm(1, 3);
   const Lease hangs{SliceId(1), Attempt(0)};
-  farm.machine.filtering(node(0), {{hangs}, std::nullopt});
+  farm.machine.filtering(node(0), {{hangs}, std::nullopt}, farm.now.mono);
   farm.advance(kSecond);
   const Actions second = farm.pass();
   REQUIRE(second.dcms[1].assign.size() == 3);
@@ -172,11 +177,62 @@ TEST_CASE(
   }
   farm.join_dcm(2, 3);
   const Lease again{SliceId(1), Attempt(1)};
-  farm.machine.filtering(node(1), {{again}, again});
+  farm.machine.filtering(node(1), {{again}, again}, farm.now.mono);
   farm.advance(kSecond);
   const Actions third = farm.pass();
   REQUIRE(third.dcms[2].assign.size() == 3);
   for (const Assignment& one : third.dcms[2].assign) CHECK(one.unfiltered == (one.slice == hangs.slice));
+}
+
+TEST_CASE("slices that wait behind a slow filter keep their lease for as long as their DCM decides") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = settings.pending_max = 8;
+  settings.data_ns = kSecond / 10;
+  Farm farm(settings);
+  farm.join_writer(0);
+  farm.join_dcm(0, 8);
+  farm.pass();
+  farm.join_dcm(1, 8);
+  for (std::uint64_t slice = 0; slice < 4; ++slice) {
+    farm.advance(kSecond);
+    farm.decide(0, slice, 0, Verdict::reject);
+    CHECK(assigned(farm.pass(), 1).empty());
+  }
+  CHECK(farm.machine.ledger().leases_expired == 0);
+  // It stands still.
+  farm.advance(settings.lease_ns + settings.data_ns - 1);
+  CHECK(assigned(farm.pass(), 1).empty());
+  farm.advance(1);
+  (void)farm.pass();
+  CHECK(farm.machine.ledger().leases_expired == 4);
+}
+
+TEST_CASE("what stays in a filter is lost to its DCM after a lease, though others come through") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = settings.pending_max = settings.in_flight_max = 20;
+  Farm farm(settings);
+  farm.join_dcm(0, 20);
+  farm.pass();
+  farm.join_dcm(1, 20);
+  const DurationNs step = settings.lease_ns / 4;
+  const auto decide_next = [&farm, step](std::uint64_t slice) {
+    farm.advance(step);
+    farm.decide(0, slice, 0, Verdict::reject);
+    return farm.pass();
+  };
+  // Slice 19 waits for three leases, and begins then.
+  std::uint64_t next = 0;
+  while (next < 12) (void)decide_next(next++);
+  const FilterNote note{{{SliceId(19), Attempt(0)}}, std::nullopt};
+  (void)decide_next(next++);
+  (void)decide_next(next++);
+  farm.machine.filtering(node(0), note, farm.now.mono);  // half a lease
+  CHECK(assigned(decide_next(next++), 1).empty());
+  farm.machine.filtering(node(0), note, farm.now.mono);  // said again: it counts from the first time
+  const auto lost = assigned(decide_next(next++), 1);
+  REQUIRE(lost.size() == 1);
+  CHECK(lost.front().slice == SliceId(19));
+  CHECK(lost.front().kills == 1);
 }
 
 TEST_CASE("an accept that is held back keeps its credit, and no lease runs out for it") {

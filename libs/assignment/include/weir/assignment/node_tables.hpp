@@ -39,8 +39,13 @@ class DcmTable {
   [[nodiscard]] const std::optional<Lease>& suspect(NodeIndex dcm) const {
     return states_[dcm.value].suspect;
   }
+  // It got something done: as long as it does, what waits there for its turn waits for good reason.
+  void decided(NodeIndex dcm, TimeNs now) { states_[dcm.value].decided_at = now; }
+  [[nodiscard]] TimeNs decided_at(NodeIndex dcm) const { return states_[dcm.value].decided_at; }
   // What it last said of its filter. No more than its credits are kept.
-  void note_filter(NodeIndex dcm, const FilterNote& note);
+  void note_filter(NodeIndex dcm, const FilterNote& note, TimeNs now);
+  // Since when it says that the slice is in its filter for long; none: it does not.
+  [[nodiscard]] std::optional<TimeNs> noted_at(NodeIndex dcm, const Lease& lease) const;
   [[nodiscard]] const FilterNote& in_filter(NodeIndex dcm) const { return states_[dcm.value].in_filter; }
 
   [[nodiscard]] std::span<const DcmView> views() const { return views_; }
@@ -64,6 +69,8 @@ class DcmTable {
     std::vector<Lease> revoked;  // at most `credits`
     std::optional<Lease> suspect;
     FilterNote in_filter;
+    std::vector<TimeNs> noted_at;   // of in_filter.for_long
+    TimeNs decided_at = INT64_MIN;  // last; never
   };
 
   void came_back(NodeIndex dcm);

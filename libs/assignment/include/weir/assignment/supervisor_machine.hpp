@@ -33,7 +33,10 @@ struct SupervisorSettings {
   std::uint32_t pending_max = 256;     // slices that wait for a first DCM, beyond this triggers are vetoed
   std::uint32_t remembered_slices = 65536;  // settled ones that are recognised when something comes late
   std::uint32_t credits_max = 65536;        // of one DCM; it may declare more, and gets this
-  DurationNs lease_ns = 30 * kSecond;       // from assignment to decision
+  // A DCM that decides on nothing for lease_ns + data_ns loses its slices, and one that has been in the
+  // filter for lease_ns is lost to it whatever else it decides.
+  DurationNs lease_ns = 30 * kSecond;
+  DurationNs data_ns = 0;  // that a slice may wait for its data
   // From confirmation to acknowledgement, then another writer; 0: no limit. Twice as long for each further
   // confirmation of a slice: where every writer is slower than this, one of them is waited for in the end.
   DurationNs writer_ack_ns = 0;
@@ -143,7 +146,7 @@ class SupervisorMachine {
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
   void decisions(NodeIndex dcm, std::span<const Decision> batch, TimeNs now, Actions& out);
   void stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out);
-  void filtering(NodeIndex dcm, const FilterNote& note);
+  void filtering(NodeIndex dcm, const FilterNote& note, TimeNs now);
 
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
   [[nodiscard]] bool triggers_done() const { return triggers_done_; }
@@ -251,6 +254,8 @@ class SupervisorMachine {
   void reopen(SliceEntry& entry, Blame blame, Actions& out);
   void reopen_lost(SliceEntry& entry, const FilterNote& in_filter, Actions& out);
   void expire(TimeNs now, Actions& out);
+  [[nodiscard]] TimeNs lease_begin(const SliceEntry& entry) const;
+  [[nodiscard]] TimeNs lease_end(const SliceEntry& entry) const;
   void expire_leases(TimeNs now, Actions& out);
   void confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out);
   void discard_rest(Actions& out);
