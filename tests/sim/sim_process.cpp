@@ -20,11 +20,13 @@ const std::string kOut = "/sim";  // the farm's run.out: no real folder
 
 // A filter has ended its process in this pass, and with it all that the pass said.
 bool filter_killed = false;
-void kill_by_filter() { filter_killed = true; }
 
 std::vector<std::string> plugin_path() { return {WEIR_PLUGIN_DIR, WEIR_SYSTEM_PLUGIN_DIR}; }
 
 }  // namespace
+
+// The plugin `stumbles` looks for this name, and calls it instead of dying.
+extern "C" __attribute__((visibility("default"))) void weir_sim_filter_dies() { filter_killed = true; }
 
 Expected<std::vector<std::byte>, std::string> SimJournal::read() {
   if (abandoned_) return Unexpected<std::string>("the journal was abandoned");
@@ -68,10 +70,6 @@ void SimProcess::boot() {
   failure_.clear();
   setup_ = node::make_setup(farm_.farm, farm_.plan, name_, {"127.0.0.1", 7000});
   setup_.identity.incarnation = Incarnation(random_.next() | 1);
-  if (scenario_.killers > 0) {
-    const auto address = reinterpret_cast<std::uintptr_t>(&kill_by_filter);
-    (*setup_.farm.mutable_filter()->mutable_parameters())["ends_by"] = std::to_string(address);
-  }
   host_.boot([this](TimeNs now_ns) { pass(now_ns); }, [this] { return node_->wake_at_ns(); });
   make_node();
 }

@@ -2,15 +2,16 @@
 //   every   n, 0: never (default 0)
 //   dies_at the id of a slice that kills its process, whenever it comes (default: none)
 //   dies_every  n: each n-th slice does, 0: none (default)
-//   ends_by  the address of a void() that ends the process, a simulated one, instead of a signal
 //   ends_once  a path: at the first slice from 700 on its process ends with status 0, unless there is such
 //           a file, which it leaves (default: none)
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
+// In a simulation the process that dies is a simulated one.
 #include <weir/filter.hpp>
 
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -29,7 +30,6 @@ class Stumbles : public weir::Filter {
         dies_at_(setup.parameter("dies_at", kNone)),
         ends_once_(setup.parameter("ends_once", std::string())),
         dies_every_(setup.parameter("dies_every", std::uint64_t{0})),
-        ends_by_(setup.parameter("ends_by", std::uint64_t{0})),
         refuses_while_(setup.parameter("refuses_while", std::string())) {}
 
   void begin_run(const weir_filter_run&) override {
@@ -50,11 +50,11 @@ class Stumbles : public weir::Filter {
   }
 
  private:
-  void die() const {
-    if (ends_by_ == 0) {
-      std::raise(SIGKILL);
+  static void die() {
+    if (void* simulated = ::dlsym(RTLD_DEFAULT, "weir_sim_filter_dies")) {
+      reinterpret_cast<void (*)()>(simulated)();
     } else {
-      reinterpret_cast<void (*)()>(static_cast<std::uintptr_t>(ends_by_))();
+      std::raise(SIGKILL);
     }
   }
 
@@ -62,7 +62,6 @@ class Stumbles : public weir::Filter {
   std::uint64_t dies_at_;
   std::string ends_once_;
   std::uint64_t dies_every_;
-  std::uint64_t ends_by_;
   std::string refuses_while_;
 };
 
