@@ -25,6 +25,9 @@ struct Response {
   std::uint32_t readout = 0;
   DurationNs time_ns = 0;   // from the request to the last byte of its answer
   std::uint64_t bytes = 0;  // of the answer
+  // Of that time: for how long the two hosts had it and not the network, because a process waited for its
+  // turn. 0 where they do not say.
+  DurationNs host_ns = 0;
 };
 
 enum class Credit : std::uint8_t {
@@ -71,6 +74,10 @@ class Shaper {
   // Segments that came out of order, from all readouts, since the last call: the port has lost some. Every
   // kLookEvery or so.
   virtual void out_of_order(std::uint64_t segments, TimeNs now_ns) { (void)segments, (void)now_ns; }
+  // Segments that this readout's host has sent once more, since the last call: the network has lost some.
+  virtual void retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) {
+    (void)readout, (void)segments, (void)now_ns;
+  }
   // Payload of a slice, about: a window that is small beside it costs no time.
   virtual void set_slice_bytes(std::uint64_t bytes) { (void)bytes; }
   virtual void set_share(const PortShare& share) { (void)share; }
