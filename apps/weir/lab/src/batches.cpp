@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 
@@ -74,6 +76,20 @@ std::string forwarding(const LabPlan& plan) {
   return lines.take();
 }
 
+// Classic BPF on what comes in: a random number below a bound, and the frame is gone. The queueing discipline
+// counts it.
+std::string loss(const Host& host) {
+  if (host.loss <= 0) return {};
+  constexpr double kNumbers = 4294967296.0;
+  constexpr std::uint32_t kRandom = 0xFFFFF038;  // SKF_AD_OFF + SKF_AD_RANDOM
+  constexpr std::uint32_t kPass = 0xFFFFFFFF;    // TC_ACT_UNSPEC; 2: TC_ACT_SHOT
+  Lines lines;
+  lines.add("qdisc add dev data clsact");
+  lines.add("filter add dev data ingress bpf da bytecode \"4,32 0 0 {},53 1 0 {},6 0 0 2,6 0 0 {}\"", kRandom,
+            static_cast<std::uint32_t>(std::max(1.0, host.loss * kNumbers)), kPass);
+  return lines.take();
+}
+
 std::string port_limits(const LabPlan& plan, Space space) {
   Lines lines;
   for (const Port& port : plan.ports) {
@@ -135,6 +151,14 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
 
 }  // namespace
 
+std::string change_line(const LabPlan& plan, const PortChange& change) {
+  Lines lines;
+  lines.add("qdisc change dev {} root handle 1: tbf rate {}bit burst {} limit {} overhead {} mpu {}",
+            plan.ports[change.port].device, change.rate_bits_per_s, plan.burst_bytes, change.buffer_bytes,
+            kOverheadBytes, kShortestBytes);
+  return lines.take();
+}
+
 std::vector<Batch> set_up_batches(const LabPlan& plan, const std::vector<std::string>& paths) {
   std::vector<Batch> batches;
   const auto add = [&](Space space, Tool tool, std::string lines) {
@@ -146,7 +170,7 @@ std::vector<Batch> set_up_batches(const LabPlan& plan, const std::vector<std::st
   add(kControl, Tool::ip, control_links(plan, paths));
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     add(kFirstHost + i, Tool::ip, host_side(plan, i));
-    add(kFirstHost + i, Tool::tc, port_limits(plan, kFirstHost + i));
+    add(kFirstHost + i, Tool::tc, port_limits(plan, kFirstHost + i) + loss(plan.hosts[i]));
   }
   return batches;
 }

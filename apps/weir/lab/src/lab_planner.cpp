@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <optional>
 #include <set>
 
 namespace weir::lab {
@@ -19,6 +21,10 @@ using config::Role;
 constexpr std::size_t kHostNameMax = 12;  // of the 15 that a device's name may have
 constexpr std::size_t kHostsPerThird = 250;
 constexpr std::size_t kHostsMax = 1000;
+constexpr double kCpuShareMin = 0.01;  // what a cgroup can hold: 1 ms of 100
+constexpr double kMsPerS = 1000;
+
+std::int64_t ns(double seconds) { return std::llround(seconds * static_cast<double>(kSecond)); }
 
 std::string nth_address(int second, std::size_t i) {
   return fmt::format("10.{}.{}.{}", second, 1 + i / kHostsPerThird, 1 + i % kHostsPerThird);
@@ -49,6 +55,7 @@ class Planner {
       if (problems_.empty()) add_topology(lab_, listed_, plan_);
       check_names();
       foreign();
+      if (problems_.empty()) changes();
     }
     if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
     return std::move(plan_);
@@ -67,6 +74,7 @@ class Planner {
     plan_.burst_bytes = config::parse_buffer(lab_.burst()).value_or(0);
     if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");
     plan_.window_segments = lab_.window_segments();
+    plan_.cpu_load = lab_.cpu_load();
     // A route's static window reaches a connection through what the kernel keeps of earlier ones.
     plan_.sysctls = {{"ipv4/tcp_no_metrics_save", plan_.window_segments > 0 ? "0" : "1"},
                      {"ipv4/tcp_slow_start_after_idle", lab_.slow_start_after_idle() ? "1" : "0"}};
@@ -121,9 +129,26 @@ class Planner {
       host.offloads = offloads_of(own_cards ? own->offloads() : lab_.offloads());
       const bool own_control = own != nullptr && !own->congestion_control().empty();
       host.congestion_control = own_control ? own->congestion_control() : lab_.congestion_control();
+      host.loss = own != nullptr && own->loss() > 0 ? own->loss() : lab_.loss();
+      if (own != nullptr) slow_down(*own, fmt::format("hosts[{}].", i), host);
       plan_.hosts.push_back(std::move(host));
     }
     return problems_.empty();
+  }
+
+  void slow_down(const v1::HostSettings& own, const std::string& key, Host& host) {
+    host.cpu_share = own.cpu_share();
+    if (host.cpu_share > 0 && host.cpu_share < kCpuShareMin)
+      report(key + "cpu_share", fmt::format("is below {}: nothing would get done", kCpuShareMin));
+    host.pause = {ns(own.pause().every_ms() / kMsPerS), ns(own.pause().for_ms() / kMsPerS)};
+    if ((host.pause.every_ns > 0) != (host.pause.for_ns > 0)) {
+      report(key + "pause", "needs every_ms and for_ms");
+    } else if (host.pause.every_ns > 0 && host.pause.for_ns >= host.pause.every_ns) {
+      report(key + "pause.for_ms", "is not below every_ms: the host would never run");
+    } else if (host.pause.for_ns > 0 &&
+               std::min(host.pause.for_ns, host.pause.every_ns - host.pause.for_ns) < kMillisecond) {
+      report(key + "pause", "has a pause, or a time between two, that is shorter than 1 ms");
+    }
   }
 
   // In contiguous blocks, unless a host says where.
@@ -251,9 +276,6 @@ class Planner {
       if (found == plan_.hosts.end()) report(key, fmt::format("there is no host '{}'", name));
       return static_cast<std::size_t>(found - plan_.hosts.begin());
     };
-    const auto ns = [](double seconds) {
-      return static_cast<std::int64_t>(seconds * static_cast<double>(kSecond));
-    };
     for (int i = 0; i < lab_.foreign_size(); ++i) {
       const v1::ForeignSettings& settings = lab_.foreign(i);
       const std::string key = fmt::format("foreign[{}].", i);
@@ -264,6 +286,68 @@ class Planner {
       if (traffic.stop_ns != 0 && traffic.stop_ns <= traffic.start_ns)
         report(key + "stop_s", "is not after start_s");
       plan_.foreign.push_back(traffic);
+    }
+  }
+
+  // The port that a change is of, by its number; nothing: there is none, which was reported.
+  std::optional<std::size_t> port_of(const v1::ChangeSettings& change, const std::string& key) {
+    if (change.host().empty() == change.link().empty()) {
+      report(key + "host", change.host().empty() ? "says neither host nor link" : "and link are two ports");
+      return std::nullopt;
+    }
+    const bool by_host = change.link().empty();
+    for (std::size_t i = 0; i < plan_.ports.size(); ++i) {
+      const Port& port = plan_.ports[i];
+      if (by_host ? port.to_host && port.device == change.host() : port.name == change.link()) return i;
+    }
+    const bool host = std::any_of(plan_.hosts.begin(), plan_.hosts.end(),
+                                  [&](const Host& one) { return one.name == change.host(); });
+    const auto counted = plan_.counted_ports();
+    const bool line = std::any_of(counted.begin(), counted.end(),
+                                  [&](const Port& one) { return one.name == change.link(); });
+    if (by_host) {
+      report(key + "host", host ? "has a port that is not limited: give it a port_rate from the start"
+                                : fmt::format("there is no host '{}'", change.host()));
+    } else {
+      report(key + "link", line
+                               ? "is the long line, which keeps its rate"
+                               : fmt::format("there is no limited port '{}'; the summary of a run names them",
+                                             change.link()));
+    }
+    return std::nullopt;
+  }
+
+  void changes() {
+    for (int i = 0; i < lab_.changes_size(); ++i) {
+      const v1::ChangeSettings& settings = lab_.changes(i);
+      const std::string key = fmt::format("changes[{}].", i);
+      const auto port = port_of(settings, key);
+      if (!port) continue;
+      PortChange change{ns(settings.at_s()), *port, config::parse_rate(settings.port_rate()).value_or(0),
+                        config::parse_buffer(settings.port_buffer()).value_or(0)};
+      if (settings.port_rate().empty() && settings.port_buffer().empty()) {
+        report(key + "port_rate", "is not given, nor port_buffer: nothing would change");
+      } else if (!settings.port_rate().empty() && change.rate_bits_per_s == 0) {
+        report(key + "port_rate", "is unlimited: a port that changes stays limited");
+      } else if (!settings.port_buffer().empty() && change.buffer_bytes < lab_.mtu() + kOverheadBytes) {
+        report(key + "port_buffer", "is shorter than a frame");
+      }
+      plan_.changes.push_back(change);
+    }
+    std::stable_sort(plan_.changes.begin(), plan_.changes.end(),
+                     [](const PortChange& a, const PortChange& b) { return a.at_ns < b.at_ns; });
+    fill_changes();
+  }
+
+  // What a change does not say is as it was before it.
+  void fill_changes() {
+    std::vector<Port> now = plan_.ports;
+    for (PortChange& change : plan_.changes) {
+      Port& port = now[change.port];
+      if (change.rate_bits_per_s == 0) change.rate_bits_per_s = port.rate_bits_per_s;
+      if (change.buffer_bytes == 0) change.buffer_bytes = port.buffer_bytes;
+      port.rate_bits_per_s = change.rate_bits_per_s;
+      port.buffer_bytes = change.buffer_bytes;
     }
   }
 

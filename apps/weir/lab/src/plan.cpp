@@ -1,4 +1,7 @@
+#include <weir/base/time.hpp>
 #include <weir/lab/plan.hpp>
+
+#include <algorithm>
 
 namespace weir::lab {
 
@@ -16,6 +19,21 @@ std::vector<Port> LabPlan::counted_ports() const {
                        line->buffer_bytes, false});
   }
   return counted;
+}
+
+double LabPlan::mean_rate(std::size_t port, double seconds) const {
+  auto rate = static_cast<double>(ports[port].rate_bits_per_s);
+  if (seconds <= 0) return rate;
+  double bits = 0;
+  double since_s = 0;
+  for (const PortChange& change : changes) {
+    if (change.port != port) continue;
+    const double at_s = std::min(static_cast<double>(change.at_ns) / static_cast<double>(kSecond), seconds);
+    bits += (at_s - since_s) * rate;
+    since_s = at_s;
+    rate = static_cast<double>(change.rate_bits_per_s);
+  }
+  return (bits + (seconds - since_s) * rate) / seconds;
 }
 
 std::string control_address() { return "10.78.255.254"; }

@@ -21,4 +21,7 @@ struct Batch {
 // (/proc/…/fd/N, /run/netns/…). Pure.
 [[nodiscard]] std::vector<Batch> set_up_batches(const LabPlan& plan, const std::vector<std::string>& paths);
 
+// What `tc` is told, in the space of the port, when it changes. Pure.
+[[nodiscard]] std::string change_line(const LabPlan& plan, const PortChange& change);
+
 }  // namespace weir::lab

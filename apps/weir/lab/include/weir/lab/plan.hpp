@@ -39,6 +39,12 @@ struct Port {
   bool to_host = false;  // from a switch to a host
 };
 
+// A host's nodes stand still for so long, that often; the first time after `every_ns`. 0: never.
+struct Pause {
+  std::int64_t every_ns = 0;
+  std::int64_t for_ns = 0;
+};
+
 struct Host {
   std::string name;
   std::string address;          // in the data network, device `data`
@@ -51,6 +57,9 @@ struct Host {
   std::vector<std::string> nodes;  // the farm's, by name
   bool has_dcm = false;            // one of them is a DCM
   std::size_t spine = 0;           // where leaves and spines are: what is sent to it goes there
+  Pause pause;
+  double cpu_share = 0;  // of one core, for all its nodes together; 0: not limited
+  double loss = 0;       // share of the frames to it
 };
 
 // A cable between two switches: two devices, each named for where it is and where it leads.
@@ -92,6 +101,14 @@ struct Foreign {
   std::int64_t stop_ns = 0;  // 0: with the run
 };
 
+// A port's rate and buffer from a time of the run on.
+struct PortChange {
+  std::int64_t at_ns = 0;
+  std::size_t port = 0;  // of LabPlan::ports
+  std::uint64_t rate_bits_per_s = 0;
+  std::uint64_t buffer_bytes = 0;
+};
+
 // Where a node of the farm runs.
 struct NodePlace {
   Space space = kControl;
@@ -114,6 +131,8 @@ struct LabPlan {
   std::vector<Steer> steers;
   std::optional<Line> line;
   std::vector<Foreign> foreign;
+  std::uint32_t cpu_load = 0;               // processes that only compute
+  std::vector<PortChange> changes;          // in the order of their times
   std::map<std::string, NodePlace> places;  // of every node that is not masked; empty without a farm
 
   // `ports`, and then the two directions of the line, if there is one.
@@ -121,6 +140,8 @@ struct LabPlan {
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;
+  // The port's rate over so many seconds from the run's begin, with its changes.
+  [[nodiscard]] double mean_rate(std::size_t port, double seconds) const;
 };
 
 // Where the supervisor is, and `weir run` meets it.
