@@ -95,7 +95,7 @@ FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan) {
   return network;
 }
 
-FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan) {
+FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double seconds) {
   FarmNetwork network;
   network.mtu = lab.mtu;
   for (const auto& [name, value] : lab.sysctls) {
@@ -106,12 +106,13 @@ FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan) {
   for (std::size_t i = 0; i < lab.hosts.size(); ++i) {
     const lab::Host& host = lab.hosts[i];
     FarmHost& here = network.hosts.emplace_back();
-    for (const lab::Port& port : lab.ports) {
+    for (std::size_t p = 0; p < lab.ports.size(); ++p) {
+      const lab::Port& port = lab.ports[p];
       if (port.to_host && port.device == host.name) {
-        here.port_bits_per_s = static_cast<double>(port.rate_bits_per_s);
+        here.port_bits_per_s = lab.mean_rate(p, seconds);
         here.buffer_bytes = static_cast<double>(port.buffer_bytes);
       } else if (port.space == lab::kFirstHost + i) {
-        here.link_bits_per_s = static_cast<double>(port.rate_bits_per_s);
+        here.link_bits_per_s = lab.mean_rate(p, seconds);
       }
     }
     for (const std::string& name : host.nodes) {

@@ -146,6 +146,7 @@ void FarmRun::start(Node& node) {
   if (!started) return give_up(node.plan->name + ": " + started.error());
   node.child = std::move(*started);
   node.state = "starting";
+  if (view_.started) view_.started(node.plan->name, node.child.pid());
 }
 
 void FarmRun::start_nodes() {
@@ -294,12 +295,14 @@ Expected<void, wire::WireError> FarmRun::on_control(messages::Peer&, const v1::C
       if (view_.begun) view_.begun(static_cast<DurationNs>(message.status().run_ns()));
     }
     run_over_ = run_over_ || state == "reporting" || state == "done";
+    if (run_over_ || state == "draining") say_it_ends();
     result_.last_status = message.status();
     result_.steady.take(message.status(), now_ns_);
     show(message.status());
     return {};
   }
   if (!message.has_summary()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  say_it_ends();
   result_.account = message.summary();
   run_over_ = true;
   v1::Control taken;
@@ -311,26 +314,6 @@ Expected<void, wire::WireError> FarmRun::on_control(messages::Peer&, const v1::C
   }
   link_->stop();
   return {};
-}
-
-void FarmRun::show(const v1::FarmStatus& status) {
-  LiveFrame told = rates_.take(status);
-  std::vector<LiveRow> rows;
-  for (const Node& node : nodes_) {
-    const auto row = std::find_if(told.rows.begin(), told.rows.end(),
-                                  [&](const LiveRow& one) { return one.name == node.plan->name; });
-    if (row != told.rows.end() && node.child.running()) {
-      rows.push_back(*row);
-      continue;
-    }
-    LiveRow& absent = rows.emplace_back();
-    absent.name = node.plan->name;
-    absent.role = config::name(node.plan->role);
-    absent.state = node.state;
-    absent.measured = false;
-  }
-  told.rows = std::move(rows);
-  view_.show(told);
 }
 
 void FarmRun::watch_supervisor(TimeNs now_ns) {
@@ -388,6 +371,7 @@ void FarmRun::on_signal(int signal) {
 }
 
 void FarmRun::ask_to_stop(const std::string& reason) {
+  say_it_ends();
   stop_reason_ = reason;
   if (!control_.running() || !leader_.led()) return ask_supervisor_to_stop();
   leader_.stop(reason);
@@ -405,6 +389,7 @@ void FarmRun::ask_supervisor_to_stop() {
 
 void FarmRun::give_up(const std::string& reason) {
   if (stage_ == Stage::ending) return;
+  say_it_ends();  // a process that stands still does not end
   if (result_.failure.empty()) result_.failure = reason;
   stage_ = Stage::ending;
   if (link_) link_->stop();

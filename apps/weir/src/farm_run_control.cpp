@@ -104,4 +104,30 @@ void FarmRun::end_control() {
   }
 }
 
+// ---- who watches
+
+void FarmRun::say_it_ends() const {
+  if (view_.ends) view_.ends();
+}
+
+void FarmRun::show(const v1::FarmStatus& status) {
+  LiveFrame told = rates_.take(status);
+  std::vector<LiveRow> rows;
+  for (const Node& node : nodes_) {
+    const auto row = std::find_if(told.rows.begin(), told.rows.end(),
+                                  [&](const LiveRow& one) { return one.name == node.plan->name; });
+    if (row != told.rows.end() && node.child.running()) {
+      rows.push_back(*row);
+      continue;
+    }
+    LiveRow& absent = rows.emplace_back();
+    absent.name = node.plan->name;
+    absent.role = config::name(node.plan->role);
+    absent.state = node.state;
+    absent.measured = false;
+  }
+  told.rows = std::move(rows);
+  view_.show(told);
+}
+
 }  // namespace weir::run

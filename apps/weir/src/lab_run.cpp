@@ -26,8 +26,9 @@ Expected<config::LabFile, std::string> load_lab(const std::string& path,
   return std::move(*file);
 }
 
-LabRun::LabRun(lab::LabPlan plan, lab::Network network, lab::Counters counters)
+LabRun::LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::Network network, lab::Counters counters)
     : plan_(std::move(plan)),
+      disturbance_(std::move(disturbance)),
       network_(std::move(network)),
       counters_(std::move(counters)),
       ports_(plan_.counted_ports()),
@@ -42,7 +43,9 @@ Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::
   if (!network) return failed(network.error().what, network.error().usage);
   auto counters = lab::Counters::open(plan, *network);
   if (!counters) return failed(counters.error(), false);
-  LabRun run(plan, std::move(*network), std::move(*counters));
+  auto disturbance = lab::Disturbance::open(plan);
+  if (!disturbance) return failed(disturbance.error(), false);
+  LabRun run(plan, std::move(*disturbance), std::move(*network), std::move(*counters));
   run.yaml_ = config::to_yaml(file.lab);
   if (plan.line) {
     auto relay = lab::Relay::open(plan, run.network_);
@@ -60,7 +63,9 @@ Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::
 }
 
 std::string LabRun::introduction() const {
-  return fmt::format("in lab {}: {}, {}{}", plan_.name, plan_.topology, counted(plan_.hosts.size(), "host"),
+  const std::string disturbed = disturbance_.introduction();
+  return fmt::format("in lab {}: {}, {}{}{}{}", plan_.name, plan_.topology,
+                     counted(plan_.hosts.size(), "host"), disturbed.empty() ? "" : "; ", disturbed,
                      network_.in_order() ? ""
                                          : "; frames may overtake each other here, which TCP takes for loss: "
                                            "receive packet steering cannot be set");
@@ -92,6 +97,10 @@ const std::vector<lab::PortCount>& LabRun::read() {
 
 void LabRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
+  const auto changes = disturbance_.pass(plan_, network_);
+  // What was carried at the old rate is counted before the new one is known.
+  if (!changes.empty()) record_.take(now_ns, read());
+  for (const lab::PortChange& change : changes) record_.change_rate(change.port, change.rate_bits_per_s);
   if (now_ns < next_sample_ns_) return;
   next_sample_ns_ = now_ns + lab::kSampleInterval;
   record_.take(now_ns, read());
@@ -99,6 +108,13 @@ void LabRun::pass(TimeNs now_ns) {
 
 void LabRun::begun(DurationNs ago_ns) {
   if (traffic_) traffic_->start(ago_ns);
+  disturbance_.begun(ago_ns);
+}
+
+std::vector<double> LabRun::mean_rates(double seconds) const {
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < plan_.ports.size(); ++i) rates.push_back(plan_.mean_rate(i, seconds));
+  return rates;
 }
 
 std::string LabRun::live_line() const {
@@ -113,14 +129,19 @@ std::string LabRun::live_line() const {
 }
 
 void LabRun::account(Summary& summary) {
+  disturbance_.ends();
   if (traffic_) summary.foreign = traffic_->stop();
   record_.take(now_ns_ + 1, read());
-  summary.ports = record_.report(summary.duration_s);
+  summary.ports = record_.report(summary.duration_s, mean_rates(summary.duration_s));
   LabSummary& lab = summary.lab.emplace();
   lab.name = plan_.name;
   lab.topology = plan_.topology;
   lab.hosts = plan_.hosts.size();
   lab.machine_drops = lab::machine_drops() - machine_drops_before_;
+  lab.cpu_load = plan_.cpu_load;
+  lab.cpu_load_s = disturbance_.stop_load();
+  summary.disturbed = disturbance_.hosts(plan_, counters_.lost());
+  summary.changes = disturbance_.changes();
 }
 
 }  // namespace weir::run

@@ -218,6 +218,8 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
     settings.isolated_host = lab::control_address();
     view.pass = [&](TimeNs now_ns) { (*lab)->pass(now_ns); };
     view.begun = [&](DurationNs ago_ns) { (*lab)->begun(ago_ns); };
+    view.ends = [&] { (*lab)->ends(); };
+    view.started = [&](const std::string& node, pid_t pid) { (*lab)->started(node, pid); };
     view.show = [&](LiveFrame frame) {
       frame.lab = (*lab)->live_line();
       screen.show(frame);
@@ -227,7 +229,9 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const FarmRunResult result = run.run();
   Summary summary = summary_of(result, loaded.farm);
   if (*lab) (*lab)->account(summary);
-  add_theory(*lab ? network_of((*lab)->plan(), loaded.plan) : network_of(loaded.farm, loaded.plan), summary);
+  add_theory(*lab ? network_of((*lab)->plan(), loaded.plan, summary.duration_s)
+                  : network_of(loaded.farm, loaded.plan),
+             summary);
   add_steady_part(result.steady, summary);
   look_at_data(loaded.farm, summary);
   if (!options.quiet && result.account) print_end(summary, *paths, out);

@@ -96,10 +96,9 @@ json::value after_1s_of(const Summary& summary) {
 
 json::value lab_of(const Summary& summary) {
   if (!summary.lab) return nullptr;
-  return json::object{{"name", summary.lab->name},
-                      {"topology", summary.lab->topology},
-                      {"hosts", summary.lab->hosts},
-                      {"machine_drops", summary.lab->machine_drops}};
+  return json::object{{"name", summary.lab->name},         {"topology", summary.lab->topology},
+                      {"hosts", summary.lab->hosts},       {"machine_drops", summary.lab->machine_drops},
+                      {"cpu_load", summary.lab->cpu_load}, {"cpu_load_s", summary.lab->cpu_load_s}};
 }
 
 json::array ports_of(const Summary& summary) {
@@ -127,6 +126,33 @@ json::array foreign_of(const Summary& summary) {
                      {"rate_bits_per_s", flow.rate_bits_per_s},
                      {"bytes", flow.bytes},
                      {"seconds", flow.seconds}});
+  }
+  return array;
+}
+
+json::array disturbed_of(const Summary& summary) {
+  json::array array;
+  for (const lab::DisturbedHost& host : summary.disturbed) {
+    array.push_back({{"host", host.name},
+                     {"pauses", host.pauses},
+                     {"paused_s", host.paused_s},
+                     {"cpu_share", host.cpu_share},
+                     {"cpu_share_by", host.cpu_share_by},
+                     {"held_s", host.held_s},
+                     {"loss", host.loss},
+                     {"frames_lost", host.frames_lost}});
+  }
+  return array;
+}
+
+json::array changes_of(const Summary& summary) {
+  json::array array;
+  for (const lab::AppliedChange& change : summary.changes) {
+    array.push_back({{"port", change.port},
+                     {"at_s", change.at_s},
+                     {"rate_bits_per_s", change.rate_bits_per_s},
+                     {"buffer_bytes", change.buffer_bytes},
+                     {"failure", change.failure}});
   }
   return array;
 }
@@ -182,6 +208,8 @@ std::string to_json(const Summary& summary) {
   object.emplace("port_drops_after_1s", port_drops_after_1s(summary));
   object.emplace("ports", ports_of(summary));
   object.emplace("foreign", foreign_of(summary));
+  object.emplace("disturbed", disturbed_of(summary));
+  object.emplace("changes", changes_of(summary));
   return pretty(object);
 }
 

@@ -177,6 +177,31 @@ void add_truth(const Summary& summary, Page& page) {
   page.line("none", "{:>7}         {:>7} stored slices", "", grouped(summary.truth->stored_without_track));
 }
 
+// What the lab did on purpose.
+void add_disturbance(const Summary& summary, Page& page) {
+  if (summary.lab->cpu_load > 0) {
+    page.line("load", "{} beside the farm: {:.3g} s of CPU time", counted(summary.lab->cpu_load, "spinner"),
+              summary.lab->cpu_load_s);
+  }
+  std::uint64_t lossy = 0;
+  std::uint64_t lost = 0;
+  for (const lab::DisturbedHost& host : summary.disturbed) {
+    if (host.pauses > 0)
+      page.line(host.name, "stood still {}, {:.3g} s together", counted(host.pauses, "time"), host.paused_s);
+    if (host.cpu_share > 0)
+      page.line(host.name, "had {:.3g} of a core, was held back for {:.3g} s", host.cpu_share, host.held_s);
+    lossy += host.loss > 0 ? 1 : 0;
+    lost += host.frames_lost;
+  }
+  if (lossy > 0) page.line("lost", "{} to {}, on purpose", counted(lost, "frame"), counted(lossy, "host"));
+  for (const lab::AppliedChange& change : summary.changes) {
+    page.line(change.port, "{} with a buffer of {} from {:.2f} s on{}{}",
+              config::print_rate(change.rate_bits_per_s),
+              bytes_text(static_cast<double>(change.buffer_bytes)), change.at_s,
+              change.failure.empty() ? "" : ", failed: ", change.failure);
+  }
+}
+
 void add_lab(const Summary& summary, Page& page) {
   if (!summary.lab) return;
   page.heading(fmt::format("Lab {}: {}, {}", summary.lab->name, summary.lab->topology,
@@ -208,6 +233,7 @@ void add_lab(const Summary& summary, Page& page) {
     page.line("foreign", "{} to {}: {} in {:.4g} s, {:.4g} Mbit/s", flow.from, flow.to,
               bytes_text(static_cast<double>(flow.bytes)), flow.seconds, bits_per_s / kMega);
   }
+  add_disturbance(summary, page);
 }
 
 std::string indented(std::string_view text) {

@@ -118,8 +118,13 @@ std::string meaning_column(const FieldDescriptor& field) {
 void add_rows(std::string& page, const Descriptor& type, const std::string& path) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    if (is_section(field)) continue;
     const std::string key = join(path, field.name());
+    if (is_section(field)) {
+      if (path.empty() || path.back() != ']') continue;  // it has a table of its own
+      page += "| `" + key + "` | section |  |  | " + rules(field).doc() + " |\n";
+      add_rows(page, *field.message_type(), key);
+      continue;
+    }
     page += "| `" + key + "` | " + type_column(field) + " | " + default_column(field) + " | " +
             range_column(field) + " | " + meaning_column(field) + " |\n";
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_map()) {

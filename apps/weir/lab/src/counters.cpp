@@ -11,6 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <map>
 #include <net/if.h>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <sys/socket.h>
@@ -20,6 +21,9 @@ namespace weir::lab {
 struct Counters::Reader {
   Descriptor socket;
   std::map<int, std::size_t> ports;  // by index of the device
+  std::optional<std::size_t> host;   // that loses frames, in this space
+
+  [[nodiscard]] bool reads() const { return !ports.empty() || host; }
 };
 
 namespace {
@@ -101,6 +105,7 @@ Counters& Counters::operator=(Counters&& other) noexcept = default;
 Expected<Counters, std::string> Counters::open(const LabPlan& plan, const Network& network) {
   Counters counters;
   counters.counts_.resize(plan.ports.size());
+  counters.lost_.resize(plan.hosts.size());
   try {
     for (Space space = 0; space < plan.spaces(); ++space) {
       auto reader = std::make_unique<Reader>();
@@ -109,9 +114,10 @@ Expected<Counters, std::string> Counters::open(const LabPlan& plan, const Networ
           if (plan.ports[i].space != space) continue;
           reader->ports[static_cast<int>(::if_nametoindex(plan.ports[i].device.c_str()))] = i;
         }
-        if (!reader->ports.empty()) reader->socket = netlink_socket();
+        if (space >= kFirstHost && plan.hosts[space - kFirstHost].loss > 0) reader->host = space - kFirstHost;
+        if (reader->reads()) reader->socket = netlink_socket();
       });
-      if (!reader->ports.empty()) counters.readers_.push_back(std::move(reader));
+      if (reader->reads()) counters.readers_.push_back(std::move(reader));
     }
   } catch (const std::exception& error) {
     return Unexpected<std::string>(error.what());
@@ -137,13 +143,17 @@ const std::vector<PortCount>& Counters::read() {
         more = header->nlmsg_type != NLMSG_DONE && header->nlmsg_type != NLMSG_ERROR;
         if (header->nlmsg_type != RTM_NEWQDISC || header->nlmsg_len < NLMSG_LENGTH(sizeof(tcmsg))) continue;
         const auto* message = static_cast<const tcmsg*>(NLMSG_DATA(header));
+        const bool lossy = reader->host && message->tcm_parent == TC_H_CLSACT;
         const auto port = reader->ports.find(message->tcm_ifindex);
-        if (port == reader->ports.end() || message->tcm_parent != TC_H_ROOT) continue;
+        if (!lossy && (port == reader->ports.end() || message->tcm_parent != TC_H_ROOT)) continue;
+        PortCount lost;
+        PortCount& count = lossy ? lost : counts_[port->second];
         const auto* attributes = reinterpret_cast<const char*>(message) + NLMSG_ALIGN(sizeof(tcmsg));
         for_each_attribute(attributes, header->nlmsg_len - NLMSG_LENGTH(sizeof(tcmsg)),
                            [&](unsigned type, const char* data, std::size_t length) {
-                             if (type == TCA_STATS2) read_statistics(data, length, counts_[port->second]);
+                             if (type == TCA_STATS2) read_statistics(data, length, count);
                            });
+        if (lossy) lost_[*reader->host] = lost.drops;
       }
     }
   }

@@ -85,6 +85,10 @@ Expected<void, std::string> Network::enter(Space to) const {
   return Unexpected<std::string>(std::string("cannot enter a network namespace: ") + std::strerror(errno));
 }
 
+Expected<void, std::string> Network::change(const LabPlan& plan, const PortChange& change) const {
+  return run_tool(Tool::tc, change_line(plan, change), space(plan.ports[change.port].space));
+}
+
 Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
   using Failed = Unexpected<NetworkError>;
   if (auto missing = missing_tools()) return Failed({std::move(*missing), true});

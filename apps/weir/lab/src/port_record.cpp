@@ -11,9 +11,9 @@ constexpr double kBegunUse = 0.01;  // greetings of connections stay far below
 constexpr DurationNs kSettling = kSecond;
 constexpr double kBitsPerByte = 8;
 
-double use_of(std::uint64_t bytes, double seconds, std::uint64_t rate_bits_per_s) {
+double use_of(std::uint64_t bytes, double seconds, double rate_bits_per_s) {
   if (seconds <= 0 || rate_bits_per_s == 0) return 0;
-  return kBitsPerByte * static_cast<double>(bytes) / (seconds * static_cast<double>(rate_bits_per_s));
+  return kBitsPerByte * static_cast<double>(bytes) / (seconds * rate_bits_per_s);
 }
 
 double seconds(DurationNs duration) { return static_cast<double>(duration) / static_cast<double>(kSecond); }
@@ -21,7 +21,17 @@ double seconds(DurationNs duration) { return static_cast<double>(duration) / sta
 }  // namespace
 
 PortRecord::PortRecord(std::vector<Port> ports)
-    : ports_(std::move(ports)), histories_(ports_.size()), use_now_(ports_.size()) {}
+    : ports_(std::move(ports)), histories_(ports_.size()), use_now_(ports_.size()) {
+  for (const Port& port : ports_) rates_.push_back(port.rate_bits_per_s);
+}
+
+void PortRecord::change_rate(std::size_t port, std::uint64_t rate_bits_per_s) {
+  rates_[port] = rate_bits_per_s;
+  // A second with both rates in it would say nothing.
+  History& history = histories_[port];
+  history.second_from_bytes = history.last.wire_bytes();
+  if (last_ns_) history.second_from_ns = *last_ns_;
+}
 
 void PortRecord::take(TimeNs now_ns, const std::vector<PortCount>& counts) {
   WEIR_ASSERT(counts.size() == ports_.size());
@@ -34,8 +44,8 @@ void PortRecord::take(TimeNs now_ns, const std::vector<PortCount>& counts) {
       history.second_from_bytes = count.wire_bytes();
       continue;
     }
-    use_now_[i] = use_of(count.wire_bytes() - history.last.wire_bytes(), seconds(now_ns - *last_ns_),
-                         ports_[i].rate_bits_per_s);
+    const auto rate = static_cast<double>(rates_[i]);
+    use_now_[i] = use_of(count.wire_bytes() - history.last.wire_bytes(), seconds(now_ns - *last_ns_), rate);
     const bool dropped = count.drops > history.last.drops;
     if (!history.begin_ns && (use_now_[i] > kBegunUse || dropped)) history.begin_ns = *last_ns_;
     if (history.begin_ns) {
@@ -44,7 +54,7 @@ void PortRecord::take(TimeNs now_ns, const std::vector<PortCount>& counts) {
     }
     if (now_ns - history.second_from_ns >= kSecond) {
       const double use = use_of(count.wire_bytes() - history.second_from_bytes,
-                                seconds(now_ns - history.second_from_ns), ports_[i].rate_bits_per_s);
+                                seconds(now_ns - history.second_from_ns), rate);
       history.busiest_use = std::max(history.busiest_use, use);
       history.second_from_ns = now_ns;
       history.second_from_bytes = count.wire_bytes();
@@ -54,7 +64,7 @@ void PortRecord::take(TimeNs now_ns, const std::vector<PortCount>& counts) {
   last_ns_ = now_ns;
 }
 
-std::vector<PortReport> PortRecord::report(double run_s) const {
+std::vector<PortReport> PortRecord::report(double run_s, const std::vector<double>& mean_rates) const {
   std::vector<PortReport> reports;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
@@ -69,7 +79,8 @@ std::vector<PortReport> PortRecord::report(double run_s) const {
     if (history.begin_ns)
       report.drops_after_1s = history.last.drops - std::max(history.drops_at_1s, history.first.drops);
     if (history.last_drop_ns != 0) report.last_drop_s = seconds(history.last_drop_ns - *history.begin_ns);
-    report.use = use_of(report.bytes, run_s, port.rate_bits_per_s);
+    report.use = use_of(report.bytes, run_s,
+                        i < mean_rates.size() ? mean_rates[i] : static_cast<double>(port.rate_bits_per_s));
     report.busiest_use = history.busiest_use;
   }
   return reports;

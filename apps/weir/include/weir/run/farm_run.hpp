@@ -56,6 +56,8 @@ struct FarmRunView {
   std::function<void(const std::string&)> say;
   std::function<void(TimeNs now_ns)> pass = {};       // often, 20 ms apart at most; may be empty
   std::function<void(DurationNs ago_ns)> begun = {};  // once, when the run has begun; may be empty
+  std::function<void()> ends = {};  // when it drains or is given up, if not sooner; likewise
+  std::function<void(const std::string& node, pid_t pid)> started = {};  // a process, again too; likewise
 };
 
 // All processes of a farm on this machine, from the first start to the last end. Run control goes first; it
@@ -118,6 +120,7 @@ class FarmRun final : private messages::PeerHandler {
   void watch_supervisor(TimeNs now_ns);
   void hurry(TimeNs now_ns);
   void on_signal(int signal);
+  void say_it_ends() const;
   void ask_to_stop(const std::string& reason);
   void ask_supervisor_to_stop();
   void give_up(const std::string& reason);

@@ -4,6 +4,7 @@
 #include <weir/base/time.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/lab/counters.hpp>
+#include <weir/lab/disturbance.hpp>
 #include <weir/lab/network.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/lab/port_record.hpp>
@@ -46,19 +47,26 @@ class LabRun {
   [[nodiscard]] std::map<std::string, NodePlace> places() const;
   // Often: reads the ports' counters when it is time.
   void pass(TimeNs now_ns);
-  // The run began so long ago: foreign traffic follows its times.
+  // The process of a node has started, again too.
+  void started(const std::string& node, pid_t pid) { disturbance_.started(node, pid); }
+  // The run began so long ago: foreign traffic, pauses and changes follow its times.
   void begun(DurationNs ago_ns);
+  // The run drains or is given up: every process may work on.
+  void ends() { disturbance_.ends(); }
   // The busiest port, and drops so far.
   [[nodiscard]] std::string live_line() const;
   // The ports' last readings, and what the lab was.
   void account(Summary& summary);
 
  private:
-  LabRun(lab::LabPlan plan, lab::Network network, lab::Counters counters);
+  LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::Network network, lab::Counters counters);
   [[nodiscard]] const std::vector<lab::PortCount>& read();
+  // Of the plan's ports, over the run.
+  [[nodiscard]] std::vector<double> mean_rates(double seconds) const;
 
   std::string yaml_;
   lab::LabPlan plan_;
+  lab::Disturbance disturbance_;
   lab::Network network_;
   lab::Counters counters_;
   std::optional<lab::Relay> relay_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/lab/disturbance.hpp>
 #include <weir/lab/port_record.hpp>
 #include <weir/lab/traffic.hpp>
 #include <weir/metrics/histogram.hpp>
@@ -34,6 +35,8 @@ struct LabSummary {
   std::string topology;
   std::uint64_t hosts = 0;
   std::uint64_t machine_drops = 0;
+  std::uint64_t cpu_load = 0;  // spinners beside the farm
+  double cpu_load_s = 0;       // CPU time that they took
 };
 
 // The run without its start.
@@ -128,6 +131,8 @@ struct Summary {
   std::optional<LabSummary> lab;          // where there is one
   std::vector<lab::PortReport> ports;     // its limited ones
   std::vector<lab::ForeignReport> foreign;
+  std::vector<lab::DisturbedHost> disturbed;
+  std::vector<lab::AppliedChange> changes;
 };
 
 // The keys of Summary::fragments.

@@ -38,11 +38,14 @@ class Counters {
   [[nodiscard]] static Expected<Counters, std::string> open(const LabPlan& plan, const Network& network);
   // By port, as in LabPlan::ports. A port that cannot be read keeps its last count.
   [[nodiscard]] const std::vector<PortCount>& read();
+  // Frames to each host that were lost on purpose, as of the last read().
+  [[nodiscard]] const std::vector<std::uint64_t>& lost() const { return lost_; }
 
  private:
   struct Reader;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::vector<PortCount> counts_;
+  std::vector<std::uint64_t> lost_;
 };
 
 }  // namespace weir::lab

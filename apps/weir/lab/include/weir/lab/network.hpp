@@ -36,6 +36,8 @@ class Network {
   [[nodiscard]] int space(Space space) const;
   // False: frames of a connection may overtake each other, as this kernel does not let one CPU receive them.
   [[nodiscard]] bool in_order() const;
+  // Gives a port another rate and buffer; what waits there stays. Takes some ms.
+  [[nodiscard]] Expected<void, std::string> change(const LabPlan& plan, const PortChange& change) const;
   // The calling thread goes into the namespace and stays there.
   [[nodiscard]] Expected<void, std::string> enter(Space space) const;
 

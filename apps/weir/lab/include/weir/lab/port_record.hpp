@@ -31,8 +31,11 @@ class PortRecord {
 
   // At ever later times, about every kSampleInterval.
   void take(TimeNs now_ns, const std::vector<PortCount>& counts);
-  // `run_s`: the time over which `use` is.
-  [[nodiscard]] std::vector<PortReport> report(double run_s) const;
+  // From now on the port has another rate.
+  void change_rate(std::size_t port, std::uint64_t rate_bits_per_s);
+  // `run_s`: the time over which `use` is, at `mean_rates` where those are given: a rate for each port.
+  [[nodiscard]] std::vector<PortReport> report(double run_s,
+                                               const std::vector<double>& mean_rates = {}) const;
   // The share of its rate that each port carried between the last two readings.
   [[nodiscard]] const std::vector<double>& use_now() const { return use_now_; }
 
@@ -49,6 +52,7 @@ class PortRecord {
   };
 
   std::vector<Port> ports_;
+  std::vector<std::uint64_t> rates_;  // at present
   std::vector<History> histories_;
   std::vector<double> use_now_;
   std::optional<TimeNs> last_ns_;

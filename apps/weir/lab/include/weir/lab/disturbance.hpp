@@ -1,0 +1,78 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/time.hpp>
+#include <weir/lab/cpu_shares.hpp>
+#include <weir/lab/load.hpp>
+#include <weir/lab/network.hpp>
+#include <weir/lab/pauses.hpp>
+#include <weir/lab/plan.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::lab {
+
+// What was done to a host on purpose: docs/summary.md says what each means.
+struct DisturbedHost {
+  std::string name;
+  std::uint64_t pauses = 0;
+  double paused_s = 0;
+  double cpu_share = 0;
+  std::string cpu_share_by;  // "cgroup", "pauses"; empty: it has all there is
+  double held_s = 0;
+  double loss = 0;
+  std::uint64_t frames_lost = 0;
+};
+
+struct AppliedChange {
+  std::string port;
+  double at_s = 0;
+  std::uint64_t rate_bits_per_s = 0;
+  std::uint64_t buffer_bytes = 0;
+  std::string failure;  // why it was not made; empty: it was
+};
+
+// What makes a run in a lab hard on purpose, beside its network: spinners, pauses, slow hosts, changes of
+// ports. It ends with this object and with this process, and leaves nothing stopped, nothing running.
+class Disturbance {
+ public:
+  // Starts the spinners. The calling thread must live as long as this object.
+  [[nodiscard]] static Expected<Disturbance, std::string> open(const LabPlan& plan);
+
+  // What a person is told; empty: there is none.
+  [[nodiscard]] std::string introduction() const;
+  // Soon after the process of a node has started.
+  void started(const std::string& node, pid_t pid);
+  // The run began so long ago: pauses and changes follow its time.
+  void begun(DurationNs ago_ns);
+  // Often: makes the changes that are due, and says which.
+  [[nodiscard]] std::vector<PortChange> pass(const LabPlan& plan, const Network& network);
+  // The run drains: nobody pauses any more, no port changes.
+  void ends();
+  // Ends the spinners; the CPU time that they took.
+  [[nodiscard]] double stop_load() { return load_.stop(); }
+  // Hosts to which something was done; `lost`: frames, by host.
+  [[nodiscard]] std::vector<DisturbedHost> hosts(const LabPlan& plan,
+                                                 const std::vector<std::uint64_t>& lost) const;
+  [[nodiscard]] const std::vector<AppliedChange>& changes() const { return applied_; }
+
+ private:
+  Disturbance() = default;
+
+  Load load_;
+  std::uint32_t spinners_ = 0;
+  Pauses pauses_;
+  std::optional<CpuShares> shares_;           // nothing: pauses stand for them
+  std::string no_groups_;                     // why
+  std::map<std::string, std::string> hosts_;  // by node
+  std::optional<TimeNs> began_ns_;
+  bool over_ = false;
+  std::size_t next_ = 0;  // of the plan's changes
+  std::vector<AppliedChange> applied_;
+};
+
+}  // namespace weir::lab

@@ -1,0 +1,127 @@
+#include <weir/lab/disturbance.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+namespace weir::lab {
+namespace {
+
+TimeNs now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * kSecond + t.tv_nsec;
+}
+
+double seconds(DurationNs duration) { return static_cast<double>(duration) / static_cast<double>(kSecond); }
+
+const PauseReport* report_of(const std::vector<PauseReport>& reports, const std::string& host) {
+  const auto found = std::find_if(reports.begin(), reports.end(),
+                                  [&](const PauseReport& report) { return report.host == host; });
+  return found == reports.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Expected<Disturbance, std::string> Disturbance::open(const LabPlan& plan) {
+  Disturbance made;
+  const bool shares =
+      std::any_of(plan.hosts.begin(), plan.hosts.end(), [](const Host& host) { return host.cpu_share > 0; });
+  if (shares) {
+    auto groups = CpuShares::open(plan);
+    if (groups) {
+      made.shares_ = std::move(*groups);
+    } else {
+      made.no_groups_ = groups.error();
+    }
+  }
+  for (const Host& host : plan.hosts) {
+    for (const std::string& node : host.nodes) made.hosts_[node] = host.name;
+    const Rhythm share = made.shares_ ? Rhythm{} : rhythm_of_share(host.cpu_share);
+    if (host.pause.every_ns > 0 || share.every_ns > 0)
+      made.pauses_.add_host(host.name, {host.pause.every_ns, host.pause.for_ns}, share);
+  }
+  auto load = Load::start(plan.cpu_load);
+  if (!load) return Unexpected<std::string>(load.error());
+  made.load_ = std::move(*load);
+  made.spinners_ = plan.cpu_load;
+  return made;
+}
+
+std::string Disturbance::introduction() const {
+  std::string text;
+  if (spinners_ > 0)
+    text = fmt::format("beside {} spinner{} that only compute{}", spinners_, spinners_ == 1 ? "" : "s",
+                       spinners_ == 1 ? "s" : "");
+  if (!no_groups_.empty()) {
+    text += fmt::format(
+        "{}hosts with a share of a core are stopped for the rest of it, as there are no control groups for "
+        "them ({})",
+        text.empty() ? "" : "; ", no_groups_);
+  }
+  return text;
+}
+
+void Disturbance::started(const std::string& node, pid_t pid) {
+  const auto host = hosts_.find(node);
+  if (host == hosts_.end()) return;
+  if (shares_) shares_->add_process(host->second, pid);
+  pauses_.add_process(host->second, pid);
+}
+
+void Disturbance::begun(DurationNs ago_ns) {
+  if (over_) return;
+  began_ns_ = now() - ago_ns;
+  pauses_.start(ago_ns);
+}
+
+std::vector<PortChange> Disturbance::pass(const LabPlan& plan, const Network& network) {
+  std::vector<PortChange> made;
+  while (began_ns_ && !over_ && next_ < plan.changes.size()) {
+    const PortChange& change = plan.changes[next_];
+    const DurationNs elapsed = now() - *began_ns_;
+    if (elapsed < change.at_ns) break;
+    ++next_;
+    AppliedChange& applied = applied_.emplace_back();
+    applied = {
+        plan.ports[change.port].name, seconds(elapsed), change.rate_bits_per_s, change.buffer_bytes, {}};
+    if (const auto done = network.change(plan, change); !done) {
+      applied.failure = done.error();
+    } else {
+      made.push_back(change);
+    }
+  }
+  return made;
+}
+
+void Disturbance::ends() {
+  over_ = true;
+  pauses_.stop();
+}
+
+std::vector<DisturbedHost> Disturbance::hosts(const LabPlan& plan,
+                                              const std::vector<std::uint64_t>& lost) const {
+  const auto pauses = pauses_.reports();
+  std::vector<DisturbedHost> hosts;
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
+    const Host& host = plan.hosts[i];
+    if (host.pause.every_ns == 0 && host.cpu_share <= 0 && host.loss <= 0) continue;
+    DisturbedHost& told = hosts.emplace_back();
+    told.name = host.name;
+    told.cpu_share = host.cpu_share;
+    told.loss = host.loss;
+    told.frames_lost = i < lost.size() ? lost[i] : 0;
+    if (const PauseReport* report = report_of(pauses, host.name)) {
+      told.pauses = report->pauses;
+      told.paused_s = report->paused_s;
+      told.held_s = report->held_s;
+    }
+    if (host.cpu_share > 0) told.cpu_share_by = shares_ ? "cgroup" : "pauses";
+    if (shares_) told.held_s = shares_->held_s(host.name);
+  }
+  return hosts;
+}
+
+}  // namespace weir::lab

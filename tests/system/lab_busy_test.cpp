@@ -1,0 +1,213 @@
+// Labs that are hard on their farms on purpose: busy, slow, paused, lossy, changing; and nothing of it stays.
+// Needs root; without it, each test says SKIPPED, and ctest shows it.
+#include "farm_run.hpp"
+#include "needs_root.hpp"
+#include "weir_catch.hpp"
+
+#include <boost/json.hpp>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// Eight readouts of 16 kB each and a DCM, a port of 50 Mb/s; nothing is stored.
+std::vector<std::string> incast(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"--lab", config_file("lab/star-8.yaml"),
+                                     "--set", "source.size_bytes=16384",
+                                     "--set", "lab.port_rate=50mbit"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+double number(const json::value& object, const char* key) { return object.at(key).to_number<double>(); }
+
+const json::value& only(const FarmEnd& end, const char* list) {
+  const json::array& entries = end.summary.json().at(list).as_array();
+  INFO(describe(end));
+  REQUIRE(entries.size() == 1);
+  return entries.front();
+}
+
+// The processes that this one has forked, directly: what `/proc` says of parents.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> children;
+  std::error_code none;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(parent) + "/task", none)) {
+    std::ifstream list(task.path() / "children");
+    for (pid_t pid = 0; list >> pid;) children.push_back(pid);
+  }
+  return children;
+}
+
+// Forked by `weir run` and not become another program: spinners.
+std::vector<pid_t> spinners_of(pid_t parent) {
+  std::error_code none;
+  const fs::path program = fs::read_symlink("/proc/" + std::to_string(parent) + "/exe", none);
+  std::vector<pid_t> spinners;
+  for (const pid_t pid : children_of(parent)) {
+    if (fs::read_symlink("/proc/" + std::to_string(pid) + "/exe", none) == program) spinners.push_back(pid);
+  }
+  return spinners;
+}
+
+// "T": stopped. The state stands behind the name, which is in brackets.
+char state_of(pid_t pid) {
+  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t bracket = text.rfind(')');
+  return bracket == text.npos ? '-' : text[bracket + 2];
+}
+
+std::size_t stopped_children(pid_t parent) {
+  std::size_t stopped = 0;
+  for (const pid_t pid : children_of(parent)) stopped += state_of(pid) == 'T' ? 1 : 0;
+  return stopped;
+}
+
+// Control groups that labs of this process have made.
+std::size_t groups_of(pid_t pid) {
+  std::size_t found = 0;
+  for (const char* folder : {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none)) {
+      found += entry.path().filename().string().starts_with("weir-" + std::to_string(pid) + "-") ? 1 : 0;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a host pauses as its lab says, and goes on when the run ends") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("incast-8to1.yaml"),
+              incast({"--duration", "3", "--set", "lab.host_count=9", "--set",
+                      "lab.hosts=[{name: h0, pause: {every_ms: 500, for_ms: 200}}]"}));
+  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  CHECK(wait_until([&] { return stopped_children(run.process().pid()) == 1; }, Seconds(2)));
+  CHECK(wait_until([&] { return stopped_children(run.process().pid()) == 0; }, Seconds(2)));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  const json::value& host = only(end, "disturbed");
+  CHECK(host.at("host").as_string() == "h0");
+  // 3 s and what it takes until the end is known; each pause is as long as it is to be, or a bit longer.
+  CHECK(number(host, "pauses") >= 4);
+  CHECK(number(host, "pauses") <= 10);
+  CHECK(number(host, "paused_s") >= 0.19 * (number(host, "pauses") - 1));
+  CHECK(number(host, "paused_s") <= 0.4 * number(host, "pauses"));
+  CHECK(end.summary.count("latency_us.max") >= 150'000);
+}
+
+TEST_CASE("a run that is told to stop while a host stands still ends well") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("incast-8to1.yaml"),
+              incast({"--duration", "60", "--set", "lab.host_count=9", "--set",
+                      "lab.hosts=[{name: h0, pause: {every_ms: 500, for_ms: 490}}]"}));
+  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  REQUIRE(wait_until([&] { return stopped_children(run.process().pid()) == 1; }, Seconds(5)));
+  run.process().send_signal(SIGINT);
+  CHECK_BALANCED(run.finish(), 0);
+}
+
+TEST_CASE("spinners are bound to cores, and gone after the run and when weir run is killed") {
+  NEEDS_ROOT();
+  for (const int signal : {SIGKILL, SIGINT}) {
+    const TemporaryFolder folder;
+    FarmRun run(folder, config_file("incast-8to1.yaml"),
+                incast({"--duration", "60", "--set", "lab.cpu_load=2"}));
+    REQUIRE(run.wait_for_log("supervisor", "run begins"));
+    const std::vector<pid_t> spinners = spinners_of(run.process().pid());
+    CHECK(spinners.size() == 2);
+    for (const pid_t pid : spinners) {
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      REQUIRE(::sched_getaffinity(pid, sizeof set, &set) == 0);
+      CHECK(CPU_COUNT(&set) == 1);
+    }
+    run.process().send_signal(signal);
+    if (signal == SIGINT) {
+      const FarmEnd end = run.finish();
+      CHECK_BALANCED(end, 0);
+      CHECK(end.summary.count("lab.cpu_load") == 2);
+      CHECK(number(end.summary.json().at("lab"), "cpu_load_s") > 0);
+    }
+    (void)run.process().wait(Seconds(20));
+    CHECK(wait_until([&] { return run.processes() == 0; }, Seconds(10)));
+  }
+}
+
+TEST_CASE("a host with a share of a core is held back, and no control group stays, also after a kill") {
+  NEEDS_ROOT();
+  for (const int signal : {0, SIGKILL}) {
+    const TemporaryFolder folder;
+    FarmRun run(folder, config_file("incast-8to1.yaml"),
+                incast({"--duration", signal == 0 ? "3" : "60", "--set", "lab.host_count=9", "--set",
+                        "lab.port_rate=unlimited", "--set", "lab.hosts=[{name: h0, cpu_share: 0.02}]"}));
+    REQUIRE(run.wait_for_log("supervisor", "run begins"));
+    const pid_t pid = run.process().pid();
+    if (signal == 0) {
+      const FarmEnd end = run.finish();
+      CHECK_BALANCED(end, 0);
+      const json::value& host = only(end, "disturbed");
+      CHECK(number(host, "cpu_share") == 0.02);
+      CHECK(number(host, "held_s") > 0.5);
+    } else {
+      run.process().send_signal(signal);
+      (void)run.process().wait(Seconds(20));
+    }
+    CHECK(wait_until([&] { return run.processes() == 0; }, Seconds(10)));
+    CHECK(wait_until([&] { return groups_of(pid) == 0; }, Seconds(10)));
+  }
+}
+
+TEST_CASE("a port that changes carries no more than its new rate") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const FarmEnd end = run_farm(
+      folder, config_file("incast-8to1.yaml"),
+      incast({"--duration", "4", "--set",
+              "lab.changes=[{at_s: 1, host: h8, port_rate: 5mbit, port_buffer: 50k}, {at_s: 3, host: h8, "
+              "port_rate: 50mbit}]"}));
+  CHECK_BALANCED(end, 0);
+  const json::array& changes = end.summary.json().at("changes").as_array();
+  REQUIRE(changes.size() == 2);
+  CHECK(number(changes[0], "at_s") == Approx(1).margin(0.3));
+  CHECK(number(changes[0], "rate_bits_per_s") == 5e6);
+  CHECK(number(changes[1], "buffer_bytes") == 50 * 1024);
+  CHECK(changes[0].at("failure").as_string().empty());
+  for (const json::value& port : end.summary.json().at("ports").as_array()) {
+    if (port.at("name").as_string() != "switch>h8") continue;
+    // A second and the end at 50 Mb/s, two at 5; a wait of 0.5 s for the end is more than enough.
+    CHECK(number(port, "bytes") < (2.5 * 50e6 + 2 * 5e6) / 8);
+    CHECK(number(port, "bytes") > 2 * 5e6 / 8);
+    CHECK(number(port, "use") < 1.1);
+  }
+}
+
+TEST_CASE("frames are lost at random, counted, and sent again") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const FarmEnd end = run_farm(folder, config_file("incast-8to1.yaml"),
+                               incast({"--slices", "150", "--set", "lab.host_count=10", "--set",
+                                       "lab.hosts=[{name: store, nodes: [dcm-0], loss: 0.01}]"}));
+  CHECK_BALANCED(end, 0);
+  const json::value& host = only(end, "disturbed");
+  // 150 slices are 13 600 frames and more.
+  CHECK(number(host, "frames_lost") > 60);
+  CHECK(number(host, "frames_lost") < 400);
+  CHECK(end.summary.count("retransmits") >= 30);
+  CHECK(end.summary.count("port_drops") < end.summary.count("retransmits"));
+}
