@@ -178,7 +178,7 @@ TEST_CASE("a port that changes carries no more than its new rate") {
   const TemporaryFolder folder;
   const FarmEnd end = run_farm(
       folder, config_file("incast-8to1.yaml"),
-      incast({"--duration", "4", "--set",
+      incast({"--duration", "4", "--set", "supervisor.in_flight_max=8", "--set",
               "lab.changes=[{at_s: 1, host: h8, port_rate: 5mbit, port_buffer: 50k}, {at_s: 3, host: h8, "
               "port_rate: 50mbit}]"}));
   CHECK_BALANCED(end, 0);

@@ -79,7 +79,7 @@ void Disturbance::begun(DurationNs ago_ns) {
 
 std::vector<PortChange> Disturbance::pass(const LabPlan& plan, const Network& network) {
   std::vector<PortChange> made;
-  while (began_ns_ && !over_ && next_ < plan.changes.size()) {
+  while (began_ns_ && next_ < plan.changes.size()) {
     const PortChange& change = plan.changes[next_];
     const DurationNs elapsed = now() - *began_ns_;
     if (elapsed < change.at_ns) break;
