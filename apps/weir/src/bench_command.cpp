@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include <weir/bench/assignment.hpp>
 #include <weir/bench/changing_farm.hpp>
+#include <weir/bench/field.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 
@@ -184,6 +185,43 @@ void add_changing_farm(CLI::App& bench, int& status) {
   });
 }
 
+constexpr const char* kFieldFooter =
+    "\nEach case is a farm in a virtual network of its own (docs/lab.md): mixed sizes, long lines, a slow or "
+    "a "
+    "pausing\n"
+    "readout, a port that changes, a bottleneck in the core and more; quiet, and with a spinner on each "
+    "core. One "
+    "JSON line\n"
+    "per case, load and shaper. With --out a page, data and, if gnuplot is installed, plots are written.\n"
+    "docs/benchmarks.md explains the fields. Needs root; all of it takes half an hour a round.";
+
+void add_field(CLI::App& bench, int& status) {
+  auto options = std::make_shared<bench::FieldOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "field", "Shapers in the networks that there are: long lines, slow hosts, busy machines");
+  command->footer(kFieldFooter);
+  const auto list = [&](const char* name, auto& values, const char* what) {
+    return command->add_option(name, values, what)->delimiter(',')->type_name("A,B");
+  };
+  std::vector<std::string> names;
+  for (const bench::FieldCase& one : bench::field_cases()) names.emplace_back(one.name);
+  list("--cases", options->cases, "names of cases; all without it")->check(CLI::IsMember(names));
+  list("--shapers", options->shapers, "shapers of the DCMs")
+      ->check(CLI::IsMember({"none", "byte-credits", "adaptive"}));
+  list("--windows", options->window_bytes, "windows of byte-credits, of each DCM, in bytes")
+      ->check(CLI::PositiveNumber);
+  list("--loads", options->loads, "quiet, busy or both")->check(CLI::IsMember({"quiet", "busy"}));
+  command->add_option("--seconds", options->seconds, "length of a run")->check(CLI::Range(3.0, 3600.0));
+  command->add_option("--rounds", options->rounds, "how often each point is measured, in turn")
+      ->check(CLI::Range(1, 100));
+  command->add_option("--out", options->out, "folder for the page and the plots")->type_name("DIR");
+  command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
+  command->callback([options, &status] {
+    options->command = typed_command();
+    status = bench::run_field(*options, stdout, stderr);
+  });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, int& status) {
@@ -192,6 +230,7 @@ void add_bench(CLI::App& app, int& status) {
   add_loopback(*command, status);
   add_assignment(*command, status);
   add_changing_farm(*command, status);
+  add_field(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Many readouts to one DCM through one port, in a virtual network");
   add_network(*command, status, bench::Pattern::all_to_all, "all-to-all",

@@ -1,0 +1,99 @@
+#include "weir_catch.hpp"
+#include <weir/bench/field.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/config/lab_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/lab/plan.hpp>
+
+#include <boost/json.hpp>
+
+#include <set>
+
+namespace weir::bench {
+namespace {
+
+TEST_CASE("the farm and the lab of every case are good, quiet and busy") {
+  const FieldOptions options;
+  std::set<std::string> names;
+  for (const auto& group : expand(options)) {
+    CHECK(group.size() == 6);  // adaptive, none, and four windows
+    for (const FieldPoint& point : group) {
+      names.insert(point.what->name);
+      const std::string farm_yaml = farm_text(point, options);
+      const std::string lab_yaml = lab_text(point, options, 2);
+      INFO(describe(point) << "\n" << farm_yaml << lab_yaml);
+      const auto farm = config::read_farm(farm_yaml, "farm.yaml");
+      REQUIRE(farm.has_value());
+      CHECK(config::to_text(config::validate(farm->farm, farm->locations)).empty());
+      const auto plan = config::expand(farm->farm, farm->locations);
+      REQUIRE(plan.has_value());
+      const auto lab_file = config::read_lab(lab_yaml, "lab.yaml");
+      REQUIRE(lab_file.has_value());
+      const auto lab = lab::plan_lab(*lab_file, &*plan);
+      INFO((lab ? "" : config::to_text(lab.error())));
+      REQUIRE(lab.has_value());
+      CHECK(lab->cpu_load == (point.busy ? 2 : 0));
+      CHECK(lab->changes.size() == point.what->changes.size());
+    }
+  }
+  CHECK(names.size() == field_cases().size());
+  CHECK(names.size() == 19);
+}
+
+TEST_CASE("cases, loads and shapers are chosen by name") {
+  FieldOptions options;
+  options.cases = {"wan-40", "core"};
+  options.loads = {"busy"};
+  options.shapers = {"byte-credits"};
+  options.window_bytes = {72'000};
+  const auto groups = expand(options);
+  REQUIRE(groups.size() == 2);
+  REQUIRE(groups[0].size() == 1);
+  CHECK(describe(groups[0][0]) == "core, busy, byte-credits 72 kB");
+}
+
+FieldResult result_of(const char* name, bool busy, double share) {
+  FieldOptions options;
+  options.cases = {name};
+  FieldResult result{expand(options)[busy ? 1 : 0][0], {}};
+  for (const double factor : {0.5, 1.0, 2.0}) {
+    NetworkRun run;
+    run.after_1s.share_of_theory = factor * share;
+    run.after_1s.p99_us = 3000;
+    run.serialisation_us = 1000;
+    run.whole.port_drops = 7;
+    result.runs.push_back(run);
+  }
+  return result;
+}
+
+TEST_CASE("figures are medians, against what the narrowest place lets through") {
+  const FieldFigures lan = figures_of(result_of("lan-8", false, 0.5));
+  CHECK(lan.share_of_theory == 0.5);
+  CHECK(lan.p99_over_serialisation == 3);
+  CHECK(lan.drops == 7);
+  const FieldFigures line = figures_of(result_of("wan-40", false, 0.1));
+  CHECK(line.share_of_theory == Approx(0.5));
+  CHECK(line.p99_over_serialisation == Approx(0.6));
+}
+
+TEST_CASE("the page has a section a case, the plots a bar a shaper") {
+  const FieldOptions options;
+  const std::vector<FieldResult> results{result_of("lan-8", false, 0.9), result_of("lan-8", true, 0.8),
+                                         result_of("core", true, 0.3)};
+  const auto figures = figures_of(results, options);
+  REQUIRE(figures.size() == 4);
+  CHECK(figures[2].name == "field-goodput-busy");
+  CHECK(figures[2].data == "case \"adaptive\"\nlan-8 80\ncore 90\n");
+  CHECK(figures[0].data == "case \"adaptive\"\nlan-8 90\ncore NaN\n");
+  const std::string page = page_of(results, options, figures, "2 cores");
+  CHECK_THAT(page, Catch::ContainsSubstring("\n## lan-8\n8 readouts to one DCM.\n"));
+  CHECK_THAT(page, Catch::ContainsSubstring("| busy | adaptive | 80.0 | 3.00 | 7 | 0 | 0 | 0.00 |\n"));
+  const auto line = boost::json::parse(to_json_line(results[1], options)).as_object();
+  CHECK(line.at("case").as_string() == "lan-8");
+  CHECK(line.at("load").as_string() == "busy");
+  CHECK(line.at("rounds").to_number<int>() == 3);
+}
+
+}  // namespace
+}  // namespace weir::bench
