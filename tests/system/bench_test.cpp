@@ -7,7 +7,9 @@
 #include <boost/json.hpp>
 
 #include <filesystem>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -39,6 +41,30 @@ TEST_CASE("a point of incast is a line of JSON, and a table with data and script
   CHECK(json::parse(read_file(out / "short.jsonl")).is_object());
   CHECK(std::filesystem::exists(out / "short-distribution.dat"));
   CHECK_THAT(read_file(out / "short-arrivals.gp"), ContainsSubstring("set output 'short-arrivals.svg'"));
+}
+
+TEST_CASE("a case of the field is measured under each shaper, quiet and busy, and gets a page") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const std::filesystem::path out = folder.path() / "out";
+  const CommandEnd end = run_command(folder, "weir",
+                                     {"bench", "field", "--cases", "changing-port", "--shapers", "none",
+                                      "--seconds", "3", "--out", out.string(), "--name", "short"});
+  INFO(end.err);
+  REQUIRE(end.status == 0);
+  std::istringstream lines(end.out);
+  std::vector<json::object> points;
+  for (std::string line; std::getline(lines, line);) points.push_back(json::parse(line).as_object());
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].at("load").as_string() == "quiet");
+  CHECK(points[1].at("load").as_string() == "busy");
+  for (const json::object& point : points) {
+    CHECK(point.at("case").as_string() == "changing-port");
+    CHECK(point.at("share_of_theory").to_number<double>() > 0);
+    CHECK(point.at("cpu_s_per_s").to_number<double>() > 0);
+  }
+  CHECK_THAT(read_file(out / "short.md"), ContainsSubstring("## changing-port"));
+  CHECK_THAT(read_file(out / "short-goodput-busy.gp"), ContainsSubstring("short-goodput-busy.dat"));
 }
 
 }  // namespace

@@ -83,13 +83,12 @@ Figure bar_figure(const std::vector<FieldResult>& results, const FieldOptions& o
 
 constexpr const char* kPageHead =
     "Farms in the networks that there are, under the shapers of the DCMs: `quiet`, nothing else runs; "
-    "`busy`, with a "
-    "spinner on\neach core ([lab](../lab.md)). Goodput, latency and retransmissions are those after the "
-    "first "
-    "second; goodput is against what\nthe narrowest place of the network lets through, latency is the 99th "
-    "percentile of first request to last fragment over\nthe time that the slice takes there. Drops are of "
-    "all "
-    "ports. CPU is what the farm's processes took.\n";
+    "`busy`, "
+    "with a spinner\non each core ([lab](../lab.md)). Goodput, latency and retransmissions are those after "
+    "the "
+    "first second; goodput is against\nwhat the narrowest place of the network lets through, latency is the "
+    "99th percentile of first request to last fragment over\nthe time that a slice takes through the DCM's "
+    "port. Drops are of all ports. CPU is what the farm's processes took.\n";
 
 void add_case(const std::string& name, const std::vector<FieldResult>& results, std::string& text) {
   const char* title = "";

@@ -55,5 +55,22 @@ TEST_CASE("a port that carried nothing has no drops and no use") {
   CHECK(report[0].use == 0);
 }
 
+TEST_CASE("a port that changes is measured by its rate at the time, and over the run by the mean") {
+  PortRecord record({Port{"switch>a", kSwitches, "a", 8'000'000, 100'000, true}});
+  PortCount count;
+  record.take(0, {count});
+  count.bytes = 1'000'000;
+  record.take(kSecond, {count});
+  CHECK(record.use_now()[0] == Approx(1));
+  record.change_rate(0, 4'000'000);
+  count.bytes = 1'500'000;
+  record.take(2 * kSecond, {count});
+  CHECK(record.use_now()[0] == Approx(1));
+  const auto report = record.report(2, {6e6});
+  CHECK(report[0].use == Approx(1));
+  CHECK(report[0].busiest_use == Approx(1));
+  CHECK(report[0].rate_bits_per_s == 8'000'000);
+}
+
 }  // namespace
 }  // namespace weir::lab
