@@ -95,7 +95,7 @@ FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan) {
   return network;
 }
 
-FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double seconds) {
+FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double from_s, double to_s) {
   FarmNetwork network;
   network.mtu = lab.mtu;
   for (const auto& [name, value] : lab.sysctls) {
@@ -109,10 +109,10 @@ FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, do
     for (std::size_t p = 0; p < lab.ports.size(); ++p) {
       const lab::Port& port = lab.ports[p];
       if (port.to_host && port.device == host.name) {
-        here.port_bits_per_s = lab.mean_rate(p, seconds);
+        here.port_bits_per_s = lab.mean_rate(p, from_s, to_s);
         here.buffer_bytes = static_cast<double>(port.buffer_bytes);
       } else if (port.space == lab::kFirstHost + i) {
-        here.link_bits_per_s = lab.mean_rate(p, seconds);
+        here.link_bits_per_s = lab.mean_rate(p, from_s, to_s);
       }
     }
     for (const std::string& name : host.nodes) {

@@ -113,7 +113,7 @@ void LabRun::begun(DurationNs ago_ns) {
 
 std::vector<double> LabRun::mean_rates(double seconds) const {
   std::vector<double> rates;
-  for (std::size_t i = 0; i < plan_.ports.size(); ++i) rates.push_back(plan_.mean_rate(i, seconds));
+  for (std::size_t i = 0; i < plan_.ports.size(); ++i) rates.push_back(plan_.mean_rate(i, 0, seconds));
   return rates;
 }
 

@@ -190,6 +190,20 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
   }
 }
 
+// Theory, and the part after the first second against it.
+void add_network(const lab::LabPlan* lab, const LoadedFarm& loaded, const SteadyPart& steady,
+                 Summary& summary) {
+  const FarmNetwork whole = lab != nullptr ? network_of(*lab, loaded.plan, 0, summary.duration_s)
+                                           : network_of(loaded.farm, loaded.plan);
+  add_theory(whole, summary);
+  add_steady_part(steady, summary);
+  if (lab == nullptr || lab->changes.empty() || !summary.after_1s || whole.bits_per_s() <= 0) return;
+  // Ports that change are others after the first second than over the run.
+  SteadySummary& after = *summary.after_1s;
+  const double bits_per_s = network_of(*lab, loaded.plan, 1, 1 + after.seconds).bits_per_s();
+  if (bits_per_s > 0) after.goodput_share_of_theory *= whole.bits_per_s() / bits_per_s;
+}
+
 int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err, Summary* told) {
   auto lab = make_lab(loaded, options);
   if (!lab) {
@@ -229,10 +243,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const FarmRunResult result = run.run();
   Summary summary = summary_of(result, loaded.farm);
   if (*lab) (*lab)->account(summary);
-  add_theory(*lab ? network_of((*lab)->plan(), loaded.plan, summary.duration_s)
-                  : network_of(loaded.farm, loaded.plan),
-             summary);
-  add_steady_part(result.steady, summary);
+  add_network(*lab ? &(*lab)->plan() : nullptr, loaded, result.steady, summary);
   look_at_data(loaded.farm, summary);
   if (!options.quiet && result.account) print_end(summary, *paths, out);
   if (told != nullptr) *told = summary;

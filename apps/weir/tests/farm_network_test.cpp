@@ -103,6 +103,18 @@ TEST_CASE("a lab's hosts have their ports, links, DCMs and data, and its sysctls
   CHECK_FALSE(network.timestamps);
 }
 
+TEST_CASE("a lab's port that changes has its mean rate over a part of the run") {
+  const Farm farm = farm_of("readout: {count: 2}\ndcm: {count: 1}\n");
+  const auto file = config::read_lab(
+      "host_count: 3\nport_rate: 150mbit\nchanges: [{at_s: 4, host: h2, port_rate: 50mbit}]\n", "lab.yaml");
+  REQUIRE(file.has_value());
+  const auto lab = lab::plan_lab(*file, &farm.plan);
+  REQUIRE(lab.has_value());
+  CHECK(network_of(*lab, farm.plan).bits_per_s() == Approx(150 * kMbit));
+  CHECK(network_of(*lab, farm.plan, 0, 8).bits_per_s() == Approx(100 * kMbit));
+  CHECK(network_of(*lab, farm.plan, 4, 8).bits_per_s() == Approx(50 * kMbit));
+}
+
 TEST_CASE("theory counts a header per fragment, and what of a slice passes the port") {
   const FarmNetwork network = all_to_all(50 * kMbit, 50 * kMbit);
   const Theory theory = theory_of(network, {6 * 65'536, 6});

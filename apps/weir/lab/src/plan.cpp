@@ -21,19 +21,20 @@ std::vector<Port> LabPlan::counted_ports() const {
   return counted;
 }
 
-double LabPlan::mean_rate(std::size_t port, double seconds) const {
+double LabPlan::mean_rate(std::size_t port, double from_s, double to_s) const {
   auto rate = static_cast<double>(ports[port].rate_bits_per_s);
-  if (seconds <= 0) return rate;
+  if (to_s <= from_s) return rate;
   double bits = 0;
-  double since_s = 0;
+  double since_s = from_s;
   for (const PortChange& change : changes) {
     if (change.port != port) continue;
-    const double at_s = std::min(static_cast<double>(change.at_ns) / static_cast<double>(kSecond), seconds);
+    const double at_s =
+        std::clamp(static_cast<double>(change.at_ns) / static_cast<double>(kSecond), from_s, to_s);
     bits += (at_s - since_s) * rate;
     since_s = at_s;
     rate = static_cast<double>(change.rate_bits_per_s);
   }
-  return (bits + (seconds - since_s) * rate) / seconds;
+  return (bits + (to_s - since_s) * rate) / (to_s - from_s);
 }
 
 std::string control_address() { return "10.78.255.254"; }

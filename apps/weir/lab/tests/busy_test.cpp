@@ -84,10 +84,13 @@ TEST_CASE("a port's rate over a run is the mean over its changes") {
   const LabPlan plan = plan_of(
       "host_count: 1\nport_rate: 150mbit\nchanges:\n  - {at_s: 2, host: h0, port_rate: 50mbit}\n  - {at_s: "
       "8, host: h0, port_rate: 150mbit}\n");
-  CHECK(plan.mean_rate(0, 0) == 150e6);
-  CHECK(plan.mean_rate(0, 1) == 150e6);
-  CHECK(plan.mean_rate(0, 4) == Approx(100e6));
-  CHECK(plan.mean_rate(0, 10) == Approx(90e6));
+  CHECK(plan.mean_rate(0, 0, 0) == 150e6);
+  CHECK(plan.mean_rate(0, 0, 1) == 150e6);
+  CHECK(plan.mean_rate(0, 0, 4) == Approx(100e6));
+  CHECK(plan.mean_rate(0, 0, 10) == Approx(90e6));
+  CHECK(plan.mean_rate(0, 1, 3) == Approx(100e6));
+  CHECK(plan.mean_rate(0, 3, 8) == Approx(50e6));
+  CHECK(plan.mean_rate(0, 9, 20) == Approx(150e6));
 }
 
 TEST_CASE("a link changes by its name in the summary") {

@@ -38,9 +38,9 @@ struct FarmNetwork {
 // By network.port_rate and network.port_buffer: a host for each readout, and for the DCMs of each port. TCP
 // time stamps are on, as is Linux' default.
 [[nodiscard]] FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan);
-// Ports that change have their mean rate over so many seconds of the run; 0: that of its begin.
-[[nodiscard]] FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan,
-                                     double seconds = 0);
+// Ports that change have their mean rate between two times of the run; of an empty time, that of its begin.
+[[nodiscard]] FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double from_s = 0,
+                                     double to_s = 0);
 
 // Means over a run, or what is expected of it.
 struct SliceLoad {

@@ -140,8 +140,8 @@ struct LabPlan {
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;
-  // The port's rate over so many seconds from the run's begin, with its changes.
-  [[nodiscard]] double mean_rate(std::size_t port, double seconds) const;
+  // The port's rate between two times of the run, with its changes; of an empty time, its rate at the begin.
+  [[nodiscard]] double mean_rate(std::size_t port, double from_s, double to_s) const;
 };
 
 // Where the supervisor is, and `weir run` meets it.
