@@ -57,8 +57,7 @@ std::string Disturbance::introduction() const {
                        spinners_ == 1 ? "s" : "");
   if (!no_groups_.empty()) {
     text += fmt::format(
-        "{}hosts with a share of a core are stopped for the rest of it, as there are no control groups for "
-        "them ({})",
+        "{}hosts with a share of a core are stopped for the rest of it, as no control group can be made: {}",
         text.empty() ? "" : "; ", no_groups_);
   }
   return text;
