@@ -8,13 +8,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <fstream>
 #include <map>
+#include <poll.h>
 #include <sstream>
 #include <stdexcept>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -25,7 +26,9 @@ namespace {
 constexpr DurationNs kPeriod = 20 * kMillisecond;
 constexpr DurationNs kQuotaMin = kMillisecond;  // the kernel's
 constexpr int kRemoveTries = 1000;
-constexpr timespec kBetweenTries{0, 10'000'000};
+constexpr int kEndPatienceMs = 1000;
+constexpr int kMomentMs = 10;
+constexpr std::size_t kListBytes = 32;  // enough for the first process
 constexpr mode_t kFolderMode = 0755;
 
 bool has_word(std::string_view list, std::string_view word) {
@@ -64,9 +67,30 @@ void write(const std::string& path, const std::string& text) {
   throw std::runtime_error(path + ": " + std::strerror(errno));
 }
 
+struct GroupFiles {
+  std::string folder;
+  std::string processes;  // the file that lists them
+};
+
+// Returns when one of the group's processes has ended, or after a while. Safe after fork().
+void wait_for_an_end(const GroupFiles& group) {
+  std::array<char, kListBytes> list{};
+  const int file = ::open(group.processes.c_str(), O_RDONLY | O_CLOEXEC);
+  const ssize_t size = ::read(file, list.data(), list.size() - 1);
+  ::close(file);
+  pid_t first = 0;
+  for (ssize_t i = 0; i < size && list[static_cast<std::size_t>(i)] != '\n'; ++i)
+    first = 10 * first + (list[static_cast<std::size_t>(i)] - '0');
+  const int process = first > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, first, 0)) : -1;
+  pollfd end{process, POLLIN, 0};
+  // A process that has just ended is in the group for a moment more, and in no list.
+  ::poll(&end, 1, process >= 0 ? kEndPatienceMs : kMomentMs);
+  ::close(process);
+}
+
 // In the new process: waits for the other end of the pipe to be closed, then removes the folders as soon as
 // nobody is inside. Only calls that are safe after fork().
-[[noreturn]] void remove_later(int pipe, const std::vector<const char*>& folders) {
+[[noreturn]] void remove_later(int pipe, const std::vector<GroupFiles>& groups) {
   ::setpgid(0, 0);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);
   ::dup2(pipe, 0);
@@ -74,9 +98,9 @@ void write(const std::string& path, const std::string& text) {
   char nothing = 0;
   while (::read(0, &nothing, 1) < 0 && errno == EINTR) {
   }
-  for (const char* folder : folders) {
-    for (int i = 0; i < kRemoveTries && ::rmdir(folder) != 0 && errno == EBUSY; ++i)
-      ::nanosleep(&kBetweenTries, nullptr);
+  for (const GroupFiles& group : groups) {
+    for (int i = 0; i < kRemoveTries && ::rmdir(group.folder.c_str()) != 0 && errno == EBUSY; ++i)
+      wait_for_an_end(group);
   }
   ::_exit(0);
 }
@@ -149,10 +173,10 @@ class CpuShares::Groups {
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
     const Descriptor far(ends[0]);
     pipe_ = Descriptor(ends[1]);
-    std::vector<const char*> folders;
-    for (const auto& [host, folder] : folders_) folders.push_back(folder.c_str());
+    std::vector<GroupFiles> groups;
+    for (const auto& [host, folder] : folders_) groups.push_back({folder, folder + "/cgroup.procs"});
     const pid_t pid = ::fork();
-    if (pid == 0) remove_later(far.get(), folders);
+    if (pid == 0) remove_later(far.get(), groups);
     if (pid < 0) throw std::runtime_error(std::strerror(errno));
     remover_ = pid;
   }
