@@ -193,7 +193,7 @@ constexpr const char* kFieldFooter =
     "core. One "
     "JSON line\n"
     "per case, load and shaper. With --out a page, data and, if gnuplot is installed, plots are written.\n"
-    "docs/benchmarks.md explains the fields. Needs root; all of it takes half an hour a round.";
+    "docs/benchmarks.md explains the fields. Needs root; all of it takes three quarters of an hour a round.";
 
 void add_field(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::FieldOptions>();

@@ -36,7 +36,7 @@ std::vector<std::string> words_of(const std::vector<FieldResult>& results, const
   return words;
 }
 
-// A group of bars for each case, a bar for each shaper; NaN where there is no figure.
+// A group of bars for each case, a bar for each shaper; NaN where there is none.
 std::string bars(const std::vector<FieldResult>& results, bool busy, double FieldFigures::*figure,
                  double unit) {
   const auto cases = words_of(results, [](const FieldPoint& point) { return std::string(point.what->name); });
@@ -51,7 +51,8 @@ std::string bars(const std::vector<FieldResult>& results, bool busy, double Fiel
         return result.point.busy == busy && result.point.what->name == name &&
                shaper_text(result.point) == shaper;
       });
-      text += found == results.end() ? " NaN" : fmt::format(" {:.4g}", unit * (figures_of(*found).*figure));
+      const double value = found == results.end() ? 0 : unit * (figures_of(*found).*figure);
+      text += value > 0 ? fmt::format(" {:.4g}", value) : " NaN";
     }
     text += '\n';
   }
@@ -90,6 +91,11 @@ constexpr const char* kPageHead =
     "99th percentile of first request to last fragment over\nthe time that a slice takes through the DCM's "
     "port. Drops are of all ports. CPU is what the farm's processes took.\n";
 
+std::string latency_text(const FieldFigures& figures) {
+  return figures.p99_over_serialisation > 0 ? fmt::format("{:.2f}", figures.p99_over_serialisation)
+                                            : "no slice";
+}
+
 void add_case(const std::string& name, const std::vector<FieldResult>& results, std::string& text) {
   const char* title = "";
   std::string rows;
@@ -98,9 +104,9 @@ void add_case(const std::string& name, const std::vector<FieldResult>& results, 
     title = result.point.what->title;
     const FieldFigures figures = figures_of(result);
     fmt::format_to(std::back_inserter(rows),
-                   "| {} | {} | {:.1f} | {:.2f} | {:.0f} | {:.0f} | {:.0f} | {:.2f} |\n",
+                   "| {} | {} | {:.1f} | {} | {:.0f} | {:.0f} | {:.0f} | {:.2f} |\n",
                    result.point.busy ? "busy" : "quiet", shaper_text(result.point),
-                   kPercent * figures.share_of_theory, figures.p99_over_serialisation, figures.drops,
+                   kPercent * figures.share_of_theory, latency_text(figures), figures.drops,
                    figures.drops_after_1s, figures.retransmits_per_s, figures.cpu_s_per_s);
   }
   text += fmt::format(

@@ -61,8 +61,8 @@ struct FieldResult {
 
 // Medians over the rounds, each on its own.
 struct FieldFigures {
-  double share_of_theory = 0;  // after the first second, of what the network between lets through
-  double p99_over_serialisation = 0;
+  double share_of_theory = 0;         // after the first second, of what the network between lets through
+  double p99_over_serialisation = 0;  // 0: no slice was built after the first second
   double drops = 0;
   double drops_after_1s = 0;
   double retransmits_per_s = 0;
