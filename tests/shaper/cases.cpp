@@ -1,0 +1,154 @@
+#include "cases.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace weir::shaper_model {
+namespace {
+
+constexpr double kBurst = 16'384;  // what the lab's ports let go at once
+constexpr double kInFlight = 8e6;  // bytes
+
+LinkSpec link(double bits_per_s, double buffer_bytes) { return {{{0, bits_per_s}}, buffer_bytes, kBurst, 0}; }
+
+// One DCM at one port, on a quiet network.
+Network plain(const char* name, std::uint32_t readouts, double port_bits, double buffer, double bytes) {
+  Network network;
+  network.name = name;
+  ReadoutSpec readout;
+  readout.bytes = bytes;
+  readout.uplink_bits_per_s = std::max(1e9, port_bits);
+  network.readouts.assign(readouts, readout);
+  network.ports = {link(port_bits, buffer)};
+  DcmSpec dcm;
+  dcm.readouts = readouts;
+  dcm.credits = credits_for(bytes * readouts);
+  network.dcms = {dcm};
+  network.length_ns = 8 * kSecond;
+  return network;
+}
+
+Network busy_13() {
+  Network network = plain("busy-13", 13, 200e6, 256e3, 16e3);
+  double bytes = 4e3;
+  for (ReadoutSpec& readout : network.readouts) {
+    readout.bytes = bytes;
+    bytes = bytes < 60e3 ? bytes * 2 : 4e3;
+    readout.cpu = busy_cpu();
+  }
+  network.dcms[0].cpu = busy_cpu();
+  return network;
+}
+
+Network wan(const char* name, double loss) {
+  Network network = plain(name, 8, 1e9, 500e3, 65536);
+  network.line = {link(200e6, 1e6)};
+  network.line[0].loss = loss;
+  for (ReadoutSpec& readout : network.readouts) {
+    readout.round_trip_ns = 40 * kMillisecond;
+    readout.over_line = true;
+  }
+  network.length_ns = 12 * kSecond;
+  return network;
+}
+
+Network one_slow() {
+  Network network = plain("one-slow", 8, 200e6, 256e3, 65536);
+  network.readouts[3].uplink_bits_per_s = 10e6;
+  network.length_ns = 20 * kSecond;
+  return network;
+}
+
+Network one_pauses() {
+  Network network = plain("one-pauses", 8, 200e6, 256e3, 65536);
+  network.readouts[3].cpu.pause_ms = 80;
+  return network;
+}
+
+Network all_to_all() {
+  Network network = plain("all-to-all-6x2", 6, 50e6, 100e3, 65536);
+  for (ReadoutSpec& readout : network.readouts) readout.uplink_bits_per_s = 50e6;
+  network.hosts_together = true;
+  network.ports.assign(6, network.ports[0]);
+  network.dcms[0].credits = 8;
+  network.dcms.assign(12, network.dcms[0]);
+  for (std::uint32_t d = 0; d < 12; ++d) network.dcms[d].port = d / 2;
+  return network;
+}
+
+Network near_and_far() {
+  Network network = plain("near-and-far", 8, 200e6, 256e3, 65536);
+  for (std::size_t r = 4; r < 8; ++r) network.readouts[r].round_trip_ns = 20 * kMillisecond;
+  return network;
+}
+
+Network port_changes() {
+  Network network = plain("port-changes", 8, 150e6, 256e3, 65536);
+  network.ports[0].rates = {{0, 150e6}, {4 * kSecond, 40e6}, {8 * kSecond, 150e6}};
+  network.length_ns = 12 * kSecond;
+  return network;
+}
+
+Network foreign_udp() {
+  Network network = plain("foreign-udp", 8, 200e6, 256e3, 65536);
+  network.foreign = {{0, 80e6, 2 * kSecond, 6 * kSecond}};
+  return network;
+}
+
+Network foreign_tcp() {
+  Network network = plain("foreign-tcp", 8, 200e6, 256e3, 65536);
+  network.foreign = {{0, 0, 2 * kSecond, 6 * kSecond}};
+  return network;
+}
+
+Network two_farms() {
+  Network network = plain("two-farms", 16, 200e6, 256e3, 65536);
+  network.strangers = true;
+  network.dcms[0].readouts = 8;
+  network.dcms.push_back(network.dcms[0]);
+  network.dcms[1].first_readout = 8;
+  return network;
+}
+
+}  // namespace
+
+std::uint32_t credits_for(double slice_bytes) {
+  return static_cast<std::uint32_t>(std::clamp(kInFlight / slice_bytes, 4.0, 256.0));
+}
+
+Cpu busy_cpu() {
+  Cpu cpu;
+  cpu.wake_us = 20;
+  cpu.late_share = 0.3;
+  cpu.late_ms = 2;
+  cpu.slice_ms = 3;
+  return cpu;
+}
+
+std::vector<Network> cases() {
+  return {plain("lan-8to1", 8, 200e6, 256e3, 65536),
+          plain("lan-24to1", 24, 200e6, 256e3, 65536),
+          plain("lan-1g", 8, 1e9, 100e3, 65536),
+          busy_13(),
+          wan("wan-40ms", 0),
+          wan("wan-40ms-loss", 1e-5),
+          one_slow(),
+          one_pauses(),
+          all_to_all(),
+          near_and_far(),
+          port_changes(),
+          foreign_udp(),
+          foreign_tcp(),
+          two_farms()};
+}
+
+Network case_named(std::string_view name) {
+  for (const Network& network : cases()) {
+    if (network.name == name) return network;
+  }
+  throw std::runtime_error("no case is called '" + std::string(name) + "'");
+}
+
+}  // namespace weir::shaper_model

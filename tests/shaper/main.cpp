@@ -1,0 +1,18 @@
+// weir-shaper-search: shapers on modelled networks. See README.md.
+#include "options.hpp"
+#include "table.hpp"
+
+#include <cstdio>
+#include <exception>
+
+int main(int argc, char** argv) {
+  using namespace weir::shaper_model;
+  try {
+    Options options;
+    if (const int status = parse_options(argc, argv, options); status >= 0) return status;
+    return run_cases(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "weir-shaper-search: %s\n", error.what());
+    return 2;
+  }
+}

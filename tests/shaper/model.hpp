@@ -1,0 +1,159 @@
+#pragma once
+
+#include "collector.hpp"
+#include "events.hpp"
+#include "link.hpp"
+#include "network.hpp"
+#include "process.hpp"
+#include "tcp.hpp"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::shaper_model {
+
+struct ShaperSpec {
+  std::string name;  // as in make_shaper()
+  std::uint64_t window_bytes = 0;
+
+  [[nodiscard]] std::string text() const;
+};
+
+struct RunSettings {
+  bool host_times = true;  // shapers are told what the hosts took
+  bool trace = false;      // print what the shapers do
+};
+
+// Of a run. Rates and latencies are of its later part: what is after an eighth of it.
+struct RunResult {
+  double goodput = 0;        // share of what the links allow at best
+  double start_goodput = 0;  // of the first ten round trips
+  double p50 = 0;            // of slices: first request to last byte, over the slice's serialisation
+  double p99 = 0;
+  std::uint64_t slices = 0;
+  std::uint64_t drops = 0;
+  std::uint64_t late_drops = 0;  // after the first second
+  std::uint64_t random_losses = 0;
+  std::uint64_t retransmissions = 0;
+  std::uint64_t timeouts = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t events = 0;
+};
+
+// A farm's data collection on a network, packet by packet. The same network and shaper give the same run.
+class Model final : private Wire {
+ public:
+  Model(const Network& network, const ShaperSpec& shaper, const RunSettings& settings = {});
+  RunResult run();
+
+ private:
+  struct Answer {
+    Question question;
+    std::uint32_t payload = 0;
+    std::uint64_t end = 0;  // in the stream
+    DurationNs host_ns = 0;
+    TimeNs here_ns = 0;  // its last byte, in the DCM's kernel
+  };
+  struct Asked {
+    Question question;
+    TimeNs arrived_ns = 0;
+  };
+  struct Connection {
+    std::uint32_t dcm = 0;
+    std::uint32_t readout = 0;  // of all
+    bool local = false;
+    bool over_line = false;
+    bool greedy = false;
+    DurationNs way_ns = 0;  // one way
+    std::uint32_t port = 0;
+    std::uint32_t back_link = UINT32_MAX;  // hosts together: the DCM's uplink
+    TcpSender sender;
+    TcpReceiver receiver{};
+    TimeNs timer_event_ns = 0;
+    bool delayed_ack = false;
+    std::deque<Question> on_way{};
+    std::deque<Answer> answers{};
+    std::size_t stamped = 0;  // answers whose last byte is here
+    std::uint64_t written = 0;
+    std::uint64_t read = 0;
+    std::uint64_t told_out_of_order = 0;
+    std::uint64_t told_retransmissions = 0;
+    std::uint32_t to_send = 0;  // questions, in this pass
+    bool readable = false;
+  };
+  struct Readout {
+    Process process;
+    Link uplink;
+    std::deque<std::pair<std::uint32_t, Question>> asked;  // connection
+    std::deque<TimeNs> arrived_ns;
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> to_write;  // connection, bytes
+    bool awake = false;
+  };
+  struct Dcm {
+    Process process;
+    Collector collector;
+    std::uint32_t first_connection = 0;
+    bool awake = false;
+    TimeNs looked_ns = 0;
+    std::vector<std::uint32_t> readable;  // connections
+    std::vector<std::uint32_t> sends;     // connections
+  };
+
+  void add_connections();
+  void add_greedy(std::uint32_t index);
+  void begin();
+  void begin_foreign(const Event& event);
+  void handle(const Event& event);
+  void send_segment(std::uint32_t connection, std::uint32_t segment, std::uint16_t length,
+                    TimeNs now_ns) override;
+  void hop(const Event& event);
+  void enter(Link& link, const LinkSpec& spec, const Event& event);
+  void received(const Event& event);
+  void acknowledge(std::uint32_t connection, const Acknowledgement& ack);
+  void send_back(const Event& event);
+  void hop_back(const Event& event);
+  void arm(std::uint32_t connection);
+  void requested(const Event& event);
+  void wake(Readout& readout, std::uint32_t index);
+  void readout_pass(std::uint32_t index);
+  void handed_over(std::uint32_t index);
+  void wake(Dcm& dcm, std::uint32_t index);
+  void dcm_pass(std::uint32_t index);
+  std::uint64_t read(Dcm& dcm, Connection& connection);
+  void tell_losses(Dcm& dcm);
+  void dcm_sends(std::uint32_t index);
+  void share();
+  void foreign_packet(const Event& event);
+  void trace();
+  void note_marks(TimeNs at_ns);
+  RunResult result();
+
+  const Network network_;
+  const ShaperSpec shaper_;
+  const RunSettings settings_;
+  EventQueue queue_;
+  TimeNs now_ns_ = 0;
+  Random losses_;
+  std::deque<Connection> connections_;
+  std::deque<Readout> readouts_;
+  std::deque<Dcm> dcms_;
+  std::deque<Link> ports_, core_, line_;
+  std::vector<Question> asked_;
+
+  TimeNs warm_ns_ = 0;
+  TimeNs start_ns_ = 0;
+  std::uint64_t warm_payload_ = 0;
+  std::uint64_t start_payload_ = 0;
+  std::uint64_t early_drops_ = 0;
+  std::uint64_t random_losses_ = 0;
+  std::uint64_t packets_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t traced_payload_ = 0;
+
+  [[nodiscard]] std::uint64_t payload() const;
+  [[nodiscard]] std::uint64_t drops() const;
+};
+
+}  // namespace weir::shaper_model

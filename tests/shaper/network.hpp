@@ -1,0 +1,100 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::shaper_model {
+
+constexpr std::uint32_t kSegmentBytes = 1448;     // payload of a full frame, with TCP's timestamps
+constexpr std::uint32_t kFrameOverhead = 90;      // on the wire beside it
+constexpr std::uint32_t kUncountedOverhead = 24;  // of that, what Linux does not count in a queue
+constexpr double kStreamBound = 1448.0 / 1538;
+
+// When a host's process runs. The kernel always does.
+struct Cpu {
+  double wake_us = 5;     // a wake-up takes, mean
+  double late_share = 0;  // of wake-ups that wait for a core
+  double late_ms = 0;     // for so long, mean
+  double slice_ms = 0;  // runs so long at a stretch, then waits as long as a late one; 0: as long as it likes
+  double pause_ms = 0;  // does not run at all
+  double pause_every_ms = 500;
+  double request_us = 1;  // each request costs
+};
+
+struct RateFrom {
+  TimeNs from_ns = 0;
+  double bits_per_s = 0;
+};
+
+struct LinkSpec {
+  std::vector<RateFrom> rates;  // in order; the first one from 0
+  double buffer_bytes = 0;      // 0: never drops
+  double burst_bytes = 0;       // goes at once after a pause, as tbf does
+  double loss = 0;              // of packets, whatever the queue
+};
+
+enum class Spread : std::uint8_t { fixed, uniform, exponential };
+
+struct ReadoutSpec {
+  double uplink_bits_per_s = 1e9;
+  DurationNs round_trip_ns = 60 * kMicrosecond;
+  bool over_line = false;
+  double bytes = 65536;  // of a slice, mean
+  Spread spread = Spread::fixed;
+  Cpu cpu;
+};
+
+struct DcmSpec {
+  std::uint32_t port = 0;
+  std::uint32_t first_readout = 0;  // collects from these
+  std::uint32_t readouts = 0;
+  std::uint32_t credits = 16;  // slices open at once
+  double slices_per_s = 0;     // offered; 0: as many as there is credit for
+  Cpu cpu;
+};
+
+// Traffic of others through a port.
+struct Foreign {
+  std::uint32_t port = 0;
+  double udp_bits_per_s = 0;  // 0: a greedy TCP flow
+  TimeNs from_ns = 0;
+  TimeNs until_ns = 0;
+};
+
+// What a run takes place in. `hosts_together`: readout i and the DCMs of port i are one host, whose uplink
+// carries the DCMs' requests and acknowledgements, too.
+struct Network {
+  std::string name;
+  std::uint64_t seed = 1;
+  DurationNs length_ns = 5 * kSecond;
+  std::vector<ReadoutSpec> readouts;
+  std::vector<DcmSpec> dcms;
+  std::vector<LinkSpec> ports;
+  std::vector<LinkSpec> core;  // none or one
+  std::vector<LinkSpec> line;  // none or one
+  std::vector<Foreign> foreign;
+  bool hosts_together = false;
+  bool strangers = false;  // DCMs of different farms: nobody tells them of each other
+  bool slow_start_after_idle = true;
+  double reordered = 0;  // of packets, overtaken behind the port
+};
+
+[[nodiscard]] std::string describe(const Network& network);
+
+// Rate of a link at a time, bits per second.
+[[nodiscard]] double rate_at(const LinkSpec& link, TimeNs at_ns);
+
+// What the network's links allow at best, payload bytes per second of all DCMs together: every link's rate is
+// divided among the DCMs so that the least served one gets most.
+[[nodiscard]] double best_bytes_per_s(const Network& network, TimeNs at_ns);
+// On average from one time to another.
+[[nodiscard]] double best_bytes_per_s(const Network& network, TimeNs from_ns, TimeNs to_ns);
+
+[[nodiscard]] constexpr bool same_host(const Network& network, const DcmSpec& dcm, std::uint32_t readout) {
+  return network.hosts_together && dcm.port == readout;
+}
+
+}  // namespace weir::shaper_model

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "model.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::shaper_model {
+
+struct Options {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;  // 0: no seeds
+  std::uint32_t jobs = 1;
+  double seconds_max = 0;
+  std::uint32_t worst = 10;  // printed
+  std::vector<ShaperSpec> shapers;
+  std::string case_name;
+  bool cases = false;
+  bool describe = false;
+  bool shrink = false;
+  bool quiet = false;
+  double bad_goodput = 0.9;  // of the best other one: a seed below fails
+  double bad_p99 = 3;
+  std::string progress;
+  RunSettings run;
+};
+
+// -1: go on; otherwise the exit status.
+[[nodiscard]] int parse_options(int argc, char** argv, Options& options);
+
+}  // namespace weir::shaper_model

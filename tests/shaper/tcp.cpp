@@ -1,0 +1,401 @@
+#include "tcp.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weir::shaper_model {
+namespace {
+
+constexpr double kInitialWindow = 10;
+constexpr double kCut = 0.7;
+constexpr double kCubicC = 0.4;
+constexpr DurationNs kTimeoutMin = 200 * kMillisecond;
+constexpr DurationNs kFirstTimeout = kSecond;
+constexpr DurationNs kProbeMin = 8 * kMillisecond;  // two ticks of the kernel's timer
+constexpr DurationNs kTimeoutMax = 120 * kSecond;
+constexpr std::uint32_t kDuplicates = 3;
+constexpr double kSlowStartWatched = 16;  // segments from which on HyStart looks
+constexpr std::uint32_t kRoundSamples = 8;
+constexpr DurationNs kTrainGap = 2 * kMillisecond;
+
+}  // namespace
+
+void Cubic::reduced(double window) {
+  begun_ns_ = 0;
+  largest_ = window < largest_ ? window * (1 + kCut) / 2 : window;  // fast convergence
+}
+
+double Cubic::grown(double window, std::uint32_t acked, DurationNs round_trip_ns, TimeNs now_ns) {
+  if (begun_ns_ == 0) {
+    begun_ns_ = now_ns;
+    as_reno_ = window;
+    origin_ = std::max(window, largest_);
+    seconds_to_origin_ = std::cbrt((origin_ - window) / kCubicC);
+  }
+  const double seconds = static_cast<double>(now_ns - begun_ns_ + round_trip_ns) / kSecond;
+  const double distance = seconds - seconds_to_origin_;
+  const double target = origin_ + kCubicC * distance * distance * distance;
+  double per_segment = target > window ? window / (target - window) : 100 * window;
+  if (largest_ == 0) per_segment = std::min(per_segment, 20.0);
+  as_reno_ += acked * (3 * (1 - kCut) / (1 + kCut)) / window;
+  if (as_reno_ > window) per_segment = std::min(per_segment, window / (as_reno_ - window));
+  return window + acked / std::max(per_segment, 2.0);
+}
+
+void TcpSender::grow_ring() {
+  std::vector<Segment> larger(segments_.size() * 2);
+  for (std::uint32_t i = first_; i != next_; ++i) larger[i & (larger.size() - 1)] = at(i);
+  segments_ = std::move(larger);
+}
+
+void TcpSender::write(std::uint64_t bytes, TimeNs now_ns) {
+  if (out() == 0 && unsent_ == 0) restart_after_idle(now_ns);
+  unsent_ += bytes;
+  send_out(now_ns);
+}
+
+void TcpSender::restart_after_idle(TimeNs now_ns) {
+  const DurationNs idle = now_ns - last_sent_ns_;
+  if (last_sent_ns_ == 0) return;
+  cubic_.idle_for(idle);
+  if (!restart_ || smoothed_ns_ == 0) return;
+  const DurationNs timeout = smoothed_ns_ + std::max(kTimeoutMin, 4 * deviation_ns_);
+  threshold_ = idle > timeout ? std::max(threshold_, 0.75 * window_) : threshold_;
+  for (DurationNs left = idle; left > timeout && window_ > kInitialWindow; left -= timeout)
+    window_ = std::max(window_ / 2, kInitialWindow);
+}
+
+void TcpSender::send_out(TimeNs now_ns) {
+  bool sent = false;
+  while (in_flight() < static_cast<std::uint32_t>(window_)) {
+    if (lost_ > again_ && send_lost(now_ns)) continue;
+    if (unsent_ == 0) break;
+    send_new(now_ns);
+    sent = true;
+  }
+  if (limited_until_ <= first_ || in_flight() > most_out_) {
+    most_out_ = in_flight();
+    limited_until_ = next_;
+    limited_ = in_flight() >= static_cast<std::uint32_t>(window_);
+  } else if (in_flight() >= static_cast<std::uint32_t>(window_)) {
+    limited_ = true;
+  }
+  if (sent) arm(now_ns);
+}
+
+void TcpSender::send_new(TimeNs now_ns) {
+  if (out() == segments_.size()) grow_ring();
+  Segment& segment = at(next_);
+  segment = {};
+  segment.length = static_cast<std::uint16_t>(std::min<std::uint64_t>(unsent_, kSegmentBytes));
+  segment.sent_ns = last_sent_ns_ = now_ns;
+  unsent_ -= segment.length;
+  ++reduced_sent_;
+  wire_->send_segment(connection_, next_++, segment.length, now_ns);
+}
+
+bool TcpSender::send_lost(TimeNs now_ns) {
+  for (std::uint32_t i = std::max(lost_from_, first_); i < next_; ++i) {
+    if (!at(i).lost || at(i).again) continue;
+    lost_from_ = i;
+    send_again(i, now_ns);
+    return true;
+  }
+  return false;
+}
+
+void TcpSender::send_again(std::uint32_t number, TimeNs now_ns) {
+  Segment& segment = at(number);
+  segment.sent_ns = last_sent_ns_ = now_ns;
+  segment.ever_again = true;
+  if (!segment.again) ++again_;
+  segment.again = true;
+  if (first_again_ns_ == 0) first_again_ns_ = now_ns;
+  ++retransmissions_;
+  ++reduced_sent_;
+  wire_->send_segment(connection_, number, segment.length, now_ns);
+}
+
+void TcpSender::delivered(std::uint32_t number) {
+  Segment& segment = at(number);
+  if (segment.lost) --lost_;
+  if (segment.again) --again_;
+  segment.lost = segment.again = false;
+  const bool later =
+      segment.sent_ns > rack_sent_ns_ || (segment.sent_ns == rack_sent_ns_ && number >= rack_number_);
+  if (!later) return;
+  rack_sent_ns_ = segment.sent_ns;
+  rack_number_ = number;
+}
+
+void TcpSender::acknowledged(const Acknowledgement& ack, TimeNs now_ns) {
+  std::uint32_t newly = 0;
+  const std::uint32_t first_before = first_;
+  const TimeNs rack_before = rack_sent_ns_;
+  if (state_ == State::timed_out && ack.next > first_) undo_timeout(ack);
+  for (; first_ < ack.next; ++first_) {
+    Segment& segment = at(first_);
+    if (segment.there) {
+      --there_;
+    } else {
+      delivered(first_);
+      ++newly;
+    }
+  }
+  if (ack.beyond != kNoSegment && ack.beyond >= first_ && !at(ack.beyond).there) {
+    delivered(ack.beyond);
+    at(ack.beyond).there = true;
+    ++there_;
+    ++newly;
+  }
+  if (newly > 0) measure(now_ns - ack.echo_ns, now_ns);
+  if (rack_sent_ns_ > rack_before) rack_round_trip_ns_ = now_ns - rack_sent_ns_;
+  end_probe(ack, newly == 0);
+  if (first_ > first_before) backed_off_ = 0;
+  if (state_ != State::open && first_ >= until_) {
+    if (state_ == State::recovery) window_ = threshold_;
+    state_ = State::open;
+  }
+  find_lost(now_ns);
+  if (state_ == State::open && lost_ > 0) enter_recovery();
+  if (state_ == State::recovery) {
+    recover(newly);
+  } else if (first_ > first_before) {
+    grow(first_ - first_before, now_ns);
+  }
+  if (first_ > first_before) arm(now_ns);
+  send_out(now_ns);
+}
+
+void TcpSender::measure(DurationNs round_trip_ns, TimeNs now_ns) {
+  const DurationNs sample = std::max<DurationNs>(round_trip_ns, 1);
+  shortest_ns_ = shortest_ns_ == 0 ? sample : std::min(shortest_ns_, sample);
+  if (smoothed_ns_ == 0) {
+    smoothed_ns_ = sample;
+    deviation_ns_ = sample / 2;
+  } else {
+    deviation_ns_ += (std::abs(sample - smoothed_ns_) - deviation_ns_) / 4;
+    smoothed_ns_ += (sample - smoothed_ns_) / 8;
+  }
+  if (state_ == State::open && window_ < threshold_ && window_ >= kSlowStartWatched)
+    look_for_slow_start_end(sample, now_ns);
+}
+
+// HyStart: slow start ends when acknowledgements come in a train as long as half a round trip, or late.
+void TcpSender::look_for_slow_start_end(DurationNs sample, TimeNs now_ns) {
+  if (first_ >= round_end_) {
+    round_began_ns_ = last_ack_ns_ = now_ns;
+    round_end_ = next_;
+    round_samples_ = 0;
+    round_shortest_ns_ = 0;
+  }
+  if (now_ns - last_ack_ns_ <= kTrainGap) {
+    last_ack_ns_ = now_ns;
+    if (now_ns - round_began_ns_ > shortest_ns_ / 2 && shortest_ns_ > kTrainGap) threshold_ = window_;
+  }
+  if (round_samples_ >= kRoundSamples) return;
+  round_shortest_ns_ = round_samples_++ == 0 ? sample : std::min(round_shortest_ns_, sample);
+  const DurationNs late = std::clamp<DurationNs>(shortest_ns_ / 8, 4 * kMillisecond, 16 * kMillisecond);
+  if (round_samples_ == kRoundSamples && round_shortest_ns_ > shortest_ns_ + late) threshold_ = window_;
+}
+
+void TcpSender::end_probe(const Acknowledgement& ack, bool told_nothing) {
+  if (probe_until_ == kNoSegment || ack.next < probe_until_) return;
+  if (probe_again_ && !ack.duplicate && ack.next > probe_until_) {
+    if (state_ == State::open) {
+      reduce();
+      window_ = threshold_;
+    }
+  } else if (probe_again_ && !ack.duplicate && !told_nothing) {
+    return;
+  }
+  probe_until_ = kNoSegment;
+}
+
+// RACK (RFC 8985): lost is what was sent before something that is there, and has had its time.
+void TcpSender::find_lost(TimeNs now_ns) {
+  reorder_at_ns_ = 0;
+  if (rack_sent_ns_ == 0 || (there_ == 0 && again_ == 0)) return;
+  const bool sure = there_ >= kDuplicates || state_ != State::open;
+  const DurationNs wait = rack_round_trip_ns_ + (sure ? 0 : shortest_ns_ / 4);
+  for (std::uint32_t i = first_; i < next_; ++i) {
+    const Segment& segment = at(i);
+    if (segment.there || (segment.lost && !segment.again)) continue;
+    const bool before =
+        segment.sent_ns < rack_sent_ns_ || (segment.sent_ns == rack_sent_ns_ && i < rack_number_);
+    if (!before) {
+      if (!segment.ever_again && i > rack_number_) break;
+      continue;
+    }
+    if (segment.sent_ns + wait <= now_ns) {
+      mark_lost(i);
+    } else if (reorder_at_ns_ == 0 || segment.sent_ns + wait < reorder_at_ns_) {
+      reorder_at_ns_ = segment.sent_ns + wait;
+    }
+  }
+}
+
+void TcpSender::mark_lost(std::uint32_t number) {
+  Segment& segment = at(number);
+  if (!segment.lost) ++lost_;
+  segment.lost = true;
+  if (segment.again) --again_;
+  segment.again = false;
+  lost_from_ = std::min(lost_from_, number);
+}
+
+void TcpSender::reduce() {
+  before_window_ = window_;
+  before_threshold_ = threshold_;
+  cubic_.reduced(window_);
+  threshold_ = std::max(window_ * kCut, 2.0);
+}
+
+void TcpSender::enter_recovery() {
+  reduce();
+  state_ = State::recovery;
+  until_ = next_;
+  reduced_delivered_ = reduced_sent_ = 0;
+}
+
+// Proportional rate reduction (RFC 6937).
+void TcpSender::recover(std::uint32_t newly) {
+  reduced_delivered_ += newly;
+  const double flying = in_flight();
+  double may = 0;
+  if (flying > threshold_) {
+    may = std::ceil(reduced_delivered_ * threshold_ / before_window_) - reduced_sent_;
+  } else {
+    const double behind = static_cast<double>(reduced_delivered_) - reduced_sent_;
+    may = std::min(threshold_ - flying, std::max<double>(behind, newly) + 1);
+  }
+  if (reduced_sent_ == 0) may = std::max(may, 1.0);
+  window_ = std::max(flying + std::max(may, 0.0), 1.0);
+}
+
+void TcpSender::grow(std::uint32_t acked, TimeNs now_ns) {
+  const bool starting = window_ < threshold_;
+  if (!(limited_ || (starting && window_ < 2.0 * most_out_))) return;
+  if (starting) {
+    window_ = std::min(window_ + acked, threshold_);
+    return;
+  }
+  window_ = cubic_.grown(window_, acked, shortest_ns_, now_ns);
+}
+
+// The first answer after a timeout is to what was sent before it: nothing was lost (Eifel, RFC 4015).
+void TcpSender::undo_timeout(const Acknowledgement& ack) {
+  if (first_again_ns_ == 0 || ack.echo_ns >= first_again_ns_) return;
+  for (std::uint32_t i = first_; i < next_; ++i) {
+    Segment& segment = at(i);
+    if (segment.lost && !segment.again) {
+      segment.lost = false;
+      --lost_;
+    }
+  }
+  window_ = before_window_;
+  threshold_ = before_threshold_;
+  state_ = State::open;
+}
+
+TimeNs TcpSender::timer_at_ns() const {
+  if (reorder_at_ns_ == 0) return timeout_at_ns_;
+  return timeout_at_ns_ == 0 ? reorder_at_ns_ : std::min(reorder_at_ns_, timeout_at_ns_);
+}
+
+// A probe first, where nothing is known to be lost, then the timeout.
+void TcpSender::arm(TimeNs now_ns) {
+  timeout_at_ns_ = 0;
+  if (out() == 0) return;
+  DurationNs timeout =
+      smoothed_ns_ == 0 ? kFirstTimeout : smoothed_ns_ + std::max(kTimeoutMin, 4 * deviation_ns_);
+  timeout = std::min(timeout << std::min(backed_off_, 9), kTimeoutMax);
+  timeout_at_ns_ = now_ns + timeout;
+  probe_next_ = state_ == State::open && there_ == 0 && probe_until_ == kNoSegment && smoothed_ns_ > 0;
+  if (!probe_next_) return;
+  const DurationNs probe = 2 * smoothed_ns_ + (out() == 1 ? kTimeoutMin : kProbeMin);
+  timeout_at_ns_ = std::min(timeout_at_ns_, now_ns + probe);
+}
+
+void TcpSender::timer(TimeNs now_ns) {
+  if (reorder_at_ns_ > 0 && reorder_at_ns_ <= now_ns) {
+    find_lost(now_ns);
+    if (state_ == State::open && lost_ > 0) {
+      enter_recovery();
+      recover(0);
+    }
+    send_out(now_ns);
+  }
+  if (timeout_at_ns_ == 0 || timeout_at_ns_ > now_ns) return;
+  if (probe_next_) return probe(now_ns);
+  time_out(now_ns);
+}
+
+void TcpSender::probe(TimeNs now_ns) {
+  probe_until_ = next_;
+  probe_again_ = unsent_ == 0;
+  if (probe_again_) {
+    // Beside the window's account: what it replaces may not be lost at all.
+    Segment& last = at(next_ - 1);
+    last.ever_again = true;
+    last.sent_ns = now_ns;
+    ++retransmissions_;
+    wire_->send_segment(connection_, next_ - 1, last.length, now_ns);
+  } else {
+    send_new(now_ns);
+    probe_until_ = next_;
+  }
+  arm(now_ns);
+}
+
+void TcpSender::time_out(TimeNs now_ns) {
+  ++timeouts_;
+  ++backed_off_;
+  if (state_ != State::timed_out) reduce();
+  state_ = State::timed_out;
+  until_ = next_;
+  probe_until_ = kNoSegment;
+  for (std::uint32_t i = first_; i < next_; ++i) {
+    if (!at(i).there) mark_lost(i);
+  }
+  lost_from_ = first_;
+  first_again_ns_ = 0;
+  window_ = 1;
+  send_out(now_ns);
+  arm(now_ns);
+}
+
+TcpReceiver::Outcome TcpReceiver::segment(std::uint32_t number, std::uint16_t length, TimeNs sent_ns) {
+  if (number < next_) return {true, {next_, kNoSegment, true, sent_ns}};
+  while (number - next_ >= waiting_.size()) {
+    std::vector<std::uint16_t> larger(waiting_.size() * 2);
+    for (std::uint32_t i = 0; i < waiting_.size(); ++i)
+      larger[(next_ + i) & (larger.size() - 1)] = waiting_[(next_ + i) & (waiting_.size() - 1)];
+    waiting_ = std::move(larger);
+  }
+  std::uint16_t& place = waiting_[number & (waiting_.size() - 1)];
+  if (place > 0) return {true, {next_, number, true, sent_ns}};
+  place = length;
+  if (number > next_) {
+    ++out_of_order_;
+    ++beyond_;
+    unacknowledged_ = 0;
+    return {true, {next_, number, false, sent_ns}};
+  }
+  const bool gap = beyond_ > 0;
+  while (waiting_[next_ & (waiting_.size() - 1)] > 0) {
+    std::uint16_t& here = waiting_[next_++ & (waiting_.size() - 1)];
+    in_order_ += here;
+    here = 0;
+    if (next_ > number + 1) --beyond_;
+  }
+  if (unacknowledged_++ == 0) echo_ns_ = sent_ns;
+  const bool quick = quick_ > 0;
+  if (quick) --quick_;
+  if (!gap && !quick && unacknowledged_ < 2) return {};
+  Acknowledgement ack{next_, kNoSegment, false, gap ? sent_ns : echo_ns_};
+  unacknowledged_ = 0;
+  return {true, ack};
+}
+
+}  // namespace weir::shaper_model
