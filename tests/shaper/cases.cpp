@@ -30,6 +30,14 @@ Network plain(const char* name, std::uint32_t readouts, double port_bits, double
   return network;
 }
 
+Network busy_1g() {
+  Network network = plain("busy-1g", 8, 1e9, 256e3, 65536);
+  for (ReadoutSpec& readout : network.readouts) readout.cpu = busy_cpu();
+  network.dcms[0].cpu = busy_cpu();
+  network.length_ns = 4 * kSecond;
+  return network;
+}
+
 Network busy_13() {
   Network network = plain("busy-13", 13, 200e6, 256e3, 16e3);
   double bytes = 4e3;
@@ -132,8 +140,9 @@ std::vector<Network> cases() {
           plain("lan-24to1", 24, 200e6, 256e3, 65536),
           plain("lan-1g", 8, 1e9, 100e3, 65536),
           busy_13(),
+          busy_1g(),
           wan("wan-40ms", 0),
-          wan("wan-40ms-loss", 1e-5),
+          wan("wan-40ms-loss", 1e-4),
           one_slow(),
           one_pauses(),
           all_to_all(),

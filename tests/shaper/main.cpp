@@ -1,5 +1,6 @@
 // weir-shaper-search: shapers on modelled networks. See README.md.
 #include "options.hpp"
+#include "search.hpp"
 #include "table.hpp"
 
 #include <cstdio>
@@ -10,7 +11,8 @@ int main(int argc, char** argv) {
   try {
     Options options;
     if (const int status = parse_options(argc, argv, options); status >= 0) return status;
-    return run_cases(options);
+    const bool named = options.cases || !options.case_name.empty();
+    return named ? run_cases(options) : run_search(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "weir-shaper-search: %s\n", error.what());
     return 2;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr DurationNs kTick = 5 * kMillisecond;          // a node's loop turns
 constexpr DurationNs kShareEvery = 200 * kMillisecond;  // the supervisor says who shares a port
+constexpr DurationNs kStartMin = 50 * kMillisecond;
 constexpr int kTraceLines = 100;
 constexpr std::size_t kAnswersInPass = 64;
 constexpr DurationNs kLocalWay = 10 * kMicrosecond;
@@ -108,7 +109,7 @@ void Model::begin() {
   warm_ns_ = network_.length_ns / 8;
   DurationNs longest = 0;
   for (const Connection& connection : connections_) longest = std::max(longest, 2 * connection.way_ns);
-  start_ns_ = std::min(10 * longest, network_.length_ns / 2);
+  start_ns_ = std::min(std::max(kStartMin, 10 * longest), network_.length_ns / 2);
   for (std::uint32_t d = 0; d < dcms_.size(); ++d) {
     queue_.push(static_cast<TimeNs>(d) * 37 * kMicrosecond, {.kind = EventKind::dcm_tick, .index = d});
     if (network_.dcms[d].slices_per_s > 0) queue_.push(1, {.kind = EventKind::trigger, .index = d});

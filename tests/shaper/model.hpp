@@ -29,7 +29,7 @@ struct RunSettings {
 // Of a run. Rates and latencies are of its later part: what is after an eighth of it.
 struct RunResult {
   double goodput = 0;        // share of what the links allow at best
-  double start_goodput = 0;  // of the first ten round trips
+  double start_goodput = 0;  // of the first ten round trips, or 50 ms
   double p50 = 0;            // of slices: first request to last byte, over the slice's serialisation
   double p99 = 0;
   std::uint64_t slices = 0;

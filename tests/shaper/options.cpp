@@ -1,7 +1,10 @@
 #include "options.hpp"
 
+#include "networks.hpp"
+
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -63,14 +66,23 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_option("--jobs", options.jobs, "processes side by side")->check(CLI::Range(1U, 64U));
   app.add_option("--seconds", options.seconds_max, "begin no seed after so long");
   app.add_option("--worst", options.worst, "so many of the worst seeds are printed");
-  app.add_option("--bad-goodput", options.bad_goodput, "a seed fails below this share of the best other one");
-  app.add_option("--bad-p99", options.bad_p99, "a seed fails above so many times the other's latency");
-  app.add_flag("--shrink", options.shrink, "of a seed that fails: what of its network does it");
+  app.add_option("--goodput-min", options.limits.goodput,
+                 "a seed fails below this share of the best other one");
+  app.add_option("--p99-max", options.limits.p99, "a seed fails above so many times the other's latency");
+  app.add_flag("--shrink", options.shrink,
+               "of a seed: what of its network it can be without and still be bad");
+  app.add_option("--without", options.without, "of the seed's network take these features away")
+      ->delimiter(',');
   app.add_flag("--quiet", options.quiet, "print the worst seeds and the sum only");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  options.limits_given = app.count("--goodput-min") + app.count("--p99-max") > 0;
+  for (const std::string& feature : options.without) {
+    if (std::find(features().begin(), features().end(), feature) == features().end())
+      throw std::runtime_error("'" + feature + "' is no feature of a network");
   }
   if (!seed.empty()) options.first = options.last = parse_number(seed, "a seed");
   if (!range.empty()) parse_range(range, options);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model.hpp"
+#include "judge.hpp"
 
 #include <cstdint>
 #include <string>
@@ -20,9 +20,9 @@ struct Options {
   bool describe = false;
   bool shrink = false;
   bool quiet = false;
-  double bad_goodput = 0.9;  // of the best other one: a seed below fails
-  double bad_p99 = 3;
-  std::string progress;
+  Limits limits;
+  bool limits_given = false;
+  std::vector<std::string> without;  // features of the seed's network
   RunSettings run;
 };
 

@@ -19,6 +19,11 @@ void print_runs(const Network& network, const Options& options) {
   }
 }
 
+void print_header() {
+  std::printf("%-15s %-18s %6s %6s %8s %8s %7s %7s %7s %7s %5s\n", "network", "shaper", "good%", "start%",
+              "p50", "p99", "slices", "drops", "late", "again", "tmo");
+}
+
 int run_cases(const Options& options) {
   const std::vector<Network> chosen =
       options.case_name.empty() ? cases() : std::vector<Network>{case_named(options.case_name)};
@@ -26,8 +31,7 @@ int run_cases(const Options& options) {
     for (const Network& network : chosen) std::printf("%s", describe(network).c_str());
     return 0;
   }
-  std::printf("%-15s %-18s %6s %6s %8s %8s %7s %7s %7s %7s %5s\n", "network", "shaper", "good%", "start%",
-              "p50", "p99", "slices", "drops", "late", "again", "tmo");
+  print_header();
   for (const Network& network : chosen) print_runs(network, options);
   return 0;
 }

@@ -6,7 +6,8 @@ namespace weir::shaper_model {
 
 // The networks with names, or one of them, with each shaper: prints a table. The exit status.
 int run_cases(const Options& options);
-// One network with each shaper.
+void print_header();
+// A line for each shaper.
 void print_runs(const Network& network, const Options& options);
 
 }  // namespace weir::shaper_model
