@@ -148,6 +148,7 @@ void Collector::arrived(const Question& question, std::uint64_t bytes, TimeNs no
   Flow& flow = flows_[question.readout];
   Part& part = slice_of(question.slice).parts[question.readout];
   const std::uint64_t back = std::min(part.owed_bytes, bytes);
+  payload_ += bytes;  // its header is taken off with its end
   part.owed_bytes -= back;
   flow.owed -= std::min(flow.owed, back);
   shaper_->arrived(question.readout, back, now_ns);
@@ -167,7 +168,7 @@ void Collector::answered(const Question& question, std::uint32_t answer, Duratio
     responses_.push_back(
         {readout, std::max<DurationNs>(1, now_ns - question.asked_ns), question.charge, host_ns});
   flow.expected = question.total;
-  payload_ += answer;
+  payload_ -= kHeaderBytes;
   part.have += answer;
   const bool here = std::exchange(part.known, true);
   if (!here) {

@@ -45,10 +45,27 @@ std::string describe(const ReadoutSpec& readout) {
   const char* spread = readout.spread == Spread::fixed     ? "fixed"
                        : readout.spread == Spread::uniform ? "uniform"
                                                            : "exponential";
-  return format("%.1f kB %s, uplink %.0f Mb/s, round trip %.2f ms%s,", readout.bytes / 1e3, spread,
-                readout.uplink_bits_per_s / 1e6, static_cast<double>(readout.round_trip_ns) / 1e6,
-                readout.over_line ? " over the line" : "") +
+  return format("%s, uplink %.0f Mb/s, round trip %.2f ms%s,", spread, readout.uplink_bits_per_s / 1e6,
+                static_cast<double>(readout.round_trip_ns) / 1e6, readout.over_line ? " over the line" : "") +
          describe(readout.cpu);
+}
+
+// Alike but for their sizes: in one line.
+std::string describe_readouts(const Network& network) {
+  std::string text;
+  for (std::size_t first = 0, next = 0; first < network.readouts.size(); first = next) {
+    double least = network.readouts[first].bytes;
+    double most = least;
+    const std::string what = describe(network.readouts[first]);
+    for (next = first; next < network.readouts.size() && describe(network.readouts[next]) == what; ++next) {
+      least = std::min(least, network.readouts[next].bytes);
+      most = std::max(most, network.readouts[next].bytes);
+    }
+    text += format("  %zu readouts: %.1f", next - first, least / 1e3);
+    if (most > least) text += format(" to %.1f", most / 1e3);
+    text += " kB " + what + "\n";
+  }
+  return text;
 }
 
 // Payload bytes that a slice of this DCM brings over a link.
@@ -172,15 +189,7 @@ std::string describe(const Network& network) {
   if (!network.slow_start_after_idle) text += ", no slow start after idle";
   if (network.reordered > 0) text += format(", overtaken %.1e", network.reordered);
   text += "\n";
-  std::string last;
-  for (std::size_t i = 0, same = 0; i <= network.readouts.size(); ++i, ++same) {
-    const std::string next = i < network.readouts.size() ? describe(network.readouts[i]) : "";
-    if (i > 0 && next != last) {
-      text += format("  %zu readouts: ", same) + last + "\n";
-      same = 0;
-    }
-    last = next;
-  }
+  text += describe_readouts(network);
   for (const DcmSpec& dcm : network.dcms) {
     text += format("  dcm at port %u: readouts %u..%u, %u credits,", dcm.port, dcm.first_readout,
                    dcm.first_readout + dcm.readouts - 1, dcm.credits);

@@ -10,10 +10,10 @@ namespace {
 
 constexpr double kBurst = 16'384;
 constexpr double kSliceMax = 4e6;     // bytes: a run has some slices
-constexpr double kUnderWayMax = 8e6;  // bytes that a line holds: a run has some round trips
+constexpr double kUnderWayMax = 4e6;  // bytes that a line holds: a run has some round trips
 constexpr double kPackets = 60e3;
 constexpr double kPacketsMax = 400e3;
-constexpr double kRoundTrips = 40;
+constexpr double kRoundTrips = 80;
 constexpr double kSlices = 40;
 
 bool one_in(Random& random, double n) { return random.chance(1 / n); }

@@ -7,8 +7,6 @@ namespace weir::shaper_model {
 namespace {
 
 constexpr double kInitialWindow = 10;
-constexpr double kCut = 0.7;
-constexpr double kCubicC = 0.4;
 constexpr DurationNs kTimeoutMin = 200 * kMillisecond;
 constexpr DurationNs kFirstTimeout = kSecond;
 constexpr DurationNs kProbeMin = 8 * kMillisecond;  // two ticks of the kernel's timer
@@ -19,28 +17,6 @@ constexpr std::uint32_t kRoundSamples = 8;
 constexpr DurationNs kTrainGap = 2 * kMillisecond;
 
 }  // namespace
-
-void Cubic::reduced(double window) {
-  begun_ns_ = 0;
-  largest_ = window < largest_ ? window * (1 + kCut) / 2 : window;  // fast convergence
-}
-
-double Cubic::grown(double window, std::uint32_t acked, DurationNs round_trip_ns, TimeNs now_ns) {
-  if (begun_ns_ == 0) {
-    begun_ns_ = now_ns;
-    as_reno_ = window;
-    origin_ = std::max(window, largest_);
-    seconds_to_origin_ = std::cbrt((origin_ - window) / kCubicC);
-  }
-  const double seconds = static_cast<double>(now_ns - begun_ns_ + round_trip_ns) / kSecond;
-  const double distance = seconds - seconds_to_origin_;
-  const double target = origin_ + kCubicC * distance * distance * distance;
-  double per_segment = target > window ? window / (target - window) : 100 * window;
-  if (largest_ == 0) per_segment = std::min(per_segment, 20.0);
-  as_reno_ += acked * (3 * (1 - kCut) / (1 + kCut)) / window;
-  if (as_reno_ > window) per_segment = std::min(per_segment, window / (as_reno_ - window));
-  return window + acked / std::max(per_segment, 2.0);
-}
 
 void TcpSender::grow_ring() {
   std::vector<Segment> larger(segments_.size() * 2);
@@ -89,6 +65,7 @@ void TcpSender::send_new(TimeNs now_ns) {
   segment = {};
   segment.length = static_cast<std::uint16_t>(std::min<std::uint64_t>(unsent_, kSegmentBytes));
   segment.sent_ns = last_sent_ns_ = now_ns;
+  segment.order = ++sent_;
   unsent_ -= segment.length;
   ++reduced_sent_;
   wire_->send_segment(connection_, next_++, segment.length, now_ns);
@@ -107,6 +84,7 @@ bool TcpSender::send_lost(TimeNs now_ns) {
 void TcpSender::send_again(std::uint32_t number, TimeNs now_ns) {
   Segment& segment = at(number);
   segment.sent_ns = last_sent_ns_ = now_ns;
+  segment.order = ++sent_;
   segment.ever_again = true;
   if (!segment.again) ++again_;
   segment.again = true;
@@ -121,17 +99,15 @@ void TcpSender::delivered(std::uint32_t number) {
   if (segment.lost) --lost_;
   if (segment.again) --again_;
   segment.lost = segment.again = false;
-  const bool later =
-      segment.sent_ns > rack_sent_ns_ || (segment.sent_ns == rack_sent_ns_ && number >= rack_number_);
-  if (!later) return;
+  if (segment.order < rack_order_) return;
   rack_sent_ns_ = segment.sent_ns;
-  rack_number_ = number;
+  rack_order_ = segment.order;
 }
 
 void TcpSender::acknowledged(const Acknowledgement& ack, TimeNs now_ns) {
   std::uint32_t newly = 0;
   const std::uint32_t first_before = first_;
-  const TimeNs rack_before = rack_sent_ns_;
+  const std::uint64_t rack_before = rack_order_;
   if (state_ == State::timed_out && ack.next > first_) undo_timeout(ack);
   for (; first_ < ack.next; ++first_) {
     Segment& segment = at(first_);
@@ -149,7 +125,7 @@ void TcpSender::acknowledged(const Acknowledgement& ack, TimeNs now_ns) {
     ++newly;
   }
   if (newly > 0) measure(now_ns - ack.echo_ns, now_ns);
-  if (rack_sent_ns_ > rack_before) rack_round_trip_ns_ = now_ns - rack_sent_ns_;
+  if (rack_order_ > rack_before) rack_round_trip_ns_ = now_ns - rack_sent_ns_;
   end_probe(ack, newly == 0);
   if (first_ > first_before) backed_off_ = 0;
   if (state_ != State::open && first_ >= until_) {
@@ -215,16 +191,14 @@ void TcpSender::end_probe(const Acknowledgement& ack, bool told_nothing) {
 // RACK (RFC 8985): lost is what was sent before something that is there, and has had its time.
 void TcpSender::find_lost(TimeNs now_ns) {
   reorder_at_ns_ = 0;
-  if (rack_sent_ns_ == 0 || (there_ == 0 && again_ == 0)) return;
+  if (rack_order_ == 0 || (there_ == 0 && again_ == 0)) return;
   const bool sure = there_ >= kDuplicates || state_ != State::open;
   const DurationNs wait = rack_round_trip_ns_ + (sure ? 0 : shortest_ns_ / 4);
   for (std::uint32_t i = first_; i < next_; ++i) {
     const Segment& segment = at(i);
     if (segment.there || (segment.lost && !segment.again)) continue;
-    const bool before =
-        segment.sent_ns < rack_sent_ns_ || (segment.sent_ns == rack_sent_ns_ && i < rack_number_);
-    if (!before) {
-      if (!segment.ever_again && i > rack_number_) break;
+    if (segment.order > rack_order_) {
+      if (!segment.ever_again) break;  // as all later ones
       continue;
     }
     if (segment.sent_ns + wait <= now_ns) {
@@ -248,7 +222,7 @@ void TcpSender::reduce() {
   before_window_ = window_;
   before_threshold_ = threshold_;
   cubic_.reduced(window_);
-  threshold_ = std::max(window_ * kCut, 2.0);
+  threshold_ = std::max(window_ * kWindowCut, 2.0);
 }
 
 void TcpSender::enter_recovery() {
@@ -339,6 +313,7 @@ void TcpSender::probe(TimeNs now_ns) {
     Segment& last = at(next_ - 1);
     last.ever_again = true;
     last.sent_ns = now_ns;
+    last.order = ++sent_;
     ++retransmissions_;
     wire_->send_segment(connection_, next_ - 1, last.length, now_ns);
   } else {
@@ -363,39 +338,6 @@ void TcpSender::time_out(TimeNs now_ns) {
   window_ = 1;
   send_out(now_ns);
   arm(now_ns);
-}
-
-TcpReceiver::Outcome TcpReceiver::segment(std::uint32_t number, std::uint16_t length, TimeNs sent_ns) {
-  if (number < next_) return {true, {next_, kNoSegment, true, sent_ns}};
-  while (number - next_ >= waiting_.size()) {
-    std::vector<std::uint16_t> larger(waiting_.size() * 2);
-    for (std::uint32_t i = 0; i < waiting_.size(); ++i)
-      larger[(next_ + i) & (larger.size() - 1)] = waiting_[(next_ + i) & (waiting_.size() - 1)];
-    waiting_ = std::move(larger);
-  }
-  std::uint16_t& place = waiting_[number & (waiting_.size() - 1)];
-  if (place > 0) return {true, {next_, number, true, sent_ns}};
-  place = length;
-  if (number > next_) {
-    ++out_of_order_;
-    ++beyond_;
-    unacknowledged_ = 0;
-    return {true, {next_, number, false, sent_ns}};
-  }
-  const bool gap = beyond_ > 0;
-  while (waiting_[next_ & (waiting_.size() - 1)] > 0) {
-    std::uint16_t& here = waiting_[next_++ & (waiting_.size() - 1)];
-    in_order_ += here;
-    here = 0;
-    if (next_ > number + 1) --beyond_;
-  }
-  if (unacknowledged_++ == 0) echo_ns_ = sent_ns;
-  const bool quick = quick_ > 0;
-  if (quick) --quick_;
-  if (!gap && !quick && unacknowledged_ < 2) return {};
-  Acknowledgement ack{next_, kNoSegment, false, gap ? sent_ns : echo_ns_};
-  unacknowledged_ = 0;
-  return {true, ack};
 }
 
 }  // namespace weir::shaper_model

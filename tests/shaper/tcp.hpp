@@ -9,6 +9,7 @@
 namespace weir::shaper_model {
 
 constexpr std::uint32_t kNoSegment = UINT32_MAX;
+constexpr double kWindowCut = 0.7;  // what remains of a window after a loss
 
 // What a receiver's kernel says. Nothing on the way back is lost, so that each segment is told of once.
 struct Acknowledgement {
@@ -66,6 +67,7 @@ class TcpSender {
   enum class State : std::uint8_t { open, recovery, timed_out };
   struct Segment {
     TimeNs sent_ns = 0;
+    std::uint64_t order = 0;  // of all that was sent
     std::uint16_t length = 0;
     bool there = false;
     bool lost = false;
@@ -130,8 +132,9 @@ class TcpSender {
   int backed_off_ = 0;
   TimeNs last_sent_ns_ = 0;
 
+  std::uint64_t sent_ = 0;
   TimeNs rack_sent_ns_ = 0;  // of what was sent last and is there
-  std::uint32_t rack_number_ = 0;
+  std::uint64_t rack_order_ = 0;
   DurationNs rack_round_trip_ns_ = 0;
   TimeNs reorder_at_ns_ = 0;
 
