@@ -74,14 +74,16 @@ void Model::add_connections() {
       const std::uint32_t readout = dcm.first_readout + r;
       const auto index = static_cast<std::uint32_t>(connections_.size());
       const bool local = same_host(network_, dcm, readout);
-      connections_.push_back({.dcm = d,
-                              .readout = readout,
-                              .local = local,
-                              .over_line = network_.readouts[readout].over_line,
-                              .way_ns = local ? kLocalWay : network_.readouts[readout].round_trip_ns / 2,
-                              .port = dcm.port,
-                              .back_link = network_.hosts_together ? dcm.port : UINT32_MAX,
-                              .sender = TcpSender(index, network_.slow_start_after_idle, *this)});
+      connections_.push_back(
+          {.dcm = d,
+           .readout = readout,
+           .local = local,
+           .over_line = network_.readouts[readout].over_line,
+           .way_ns = local ? kLocalWay : network_.readouts[readout].round_trip_ns / 2,
+           .port = dcm.port,
+           .back_link = network_.hosts_together ? dcm.port : UINT32_MAX,
+           .sender = TcpSender(index, local ? 2 * kLocalWay : network_.readouts[readout].round_trip_ns,
+                               network_.slow_start_after_idle, *this)});
     }
   }
   for (std::uint32_t i = 0; i < network_.foreign.size(); ++i) {
@@ -99,7 +101,7 @@ void Model::add_greedy(std::uint32_t index) {
                           .greedy = true,
                           .way_ns = kForeignWay,
                           .port = foreign.port,
-                          .sender = TcpSender(connection, true, *this)});
+                          .sender = TcpSender(connection, 2 * kForeignWay, true, *this)});
   queue_.push(foreign.from_ns, {.kind = EventKind::foreign_starts, .index = connection, .first = 1});
   if (foreign.until_ns > 0)
     queue_.push(foreign.until_ns, {.kind = EventKind::foreign_starts, .index = connection});

@@ -8,7 +8,6 @@ namespace {
 
 constexpr double kInitialWindow = 10;
 constexpr DurationNs kTimeoutMin = 200 * kMillisecond;
-constexpr DurationNs kFirstTimeout = kSecond;
 constexpr DurationNs kProbeMin = 8 * kMillisecond;  // two ticks of the kernel's timer
 constexpr DurationNs kTimeoutMax = 120 * kSecond;
 constexpr std::uint32_t kDuplicates = 3;
@@ -34,7 +33,7 @@ void TcpSender::restart_after_idle(TimeNs now_ns) {
   const DurationNs idle = now_ns - last_sent_ns_;
   if (last_sent_ns_ == 0) return;
   cubic_.idle_for(idle);
-  if (!restart_ || smoothed_ns_ == 0) return;
+  if (!restart_) return;
   const DurationNs timeout = smoothed_ns_ + std::max(kTimeoutMin, 4 * deviation_ns_);
   threshold_ = idle > timeout ? std::max(threshold_, 0.75 * window_) : threshold_;
   for (DurationNs left = idle; left > timeout && window_ > kInitialWindow; left -= timeout)
@@ -145,14 +144,9 @@ void TcpSender::acknowledged(const Acknowledgement& ack, TimeNs now_ns) {
 
 void TcpSender::measure(DurationNs round_trip_ns, TimeNs now_ns) {
   const DurationNs sample = std::max<DurationNs>(round_trip_ns, 1);
-  shortest_ns_ = shortest_ns_ == 0 ? sample : std::min(shortest_ns_, sample);
-  if (smoothed_ns_ == 0) {
-    smoothed_ns_ = sample;
-    deviation_ns_ = sample / 2;
-  } else {
-    deviation_ns_ += (std::abs(sample - smoothed_ns_) - deviation_ns_) / 4;
-    smoothed_ns_ += (sample - smoothed_ns_) / 8;
-  }
+  shortest_ns_ = std::min(shortest_ns_, sample);
+  deviation_ns_ += (std::abs(sample - smoothed_ns_) - deviation_ns_) / 4;
+  smoothed_ns_ += (sample - smoothed_ns_) / 8;
   if (state_ == State::open && window_ < threshold_ && window_ >= kSlowStartWatched)
     look_for_slow_start_end(sample, now_ns);
 }
@@ -281,11 +275,10 @@ TimeNs TcpSender::timer_at_ns() const {
 void TcpSender::arm(TimeNs now_ns) {
   timeout_at_ns_ = 0;
   if (out() == 0) return;
-  DurationNs timeout =
-      smoothed_ns_ == 0 ? kFirstTimeout : smoothed_ns_ + std::max(kTimeoutMin, 4 * deviation_ns_);
+  DurationNs timeout = smoothed_ns_ + std::max(kTimeoutMin, 4 * deviation_ns_);
   timeout = std::min(timeout << std::min(backed_off_, 9), kTimeoutMax);
   timeout_at_ns_ = now_ns + timeout;
-  probe_next_ = state_ == State::open && there_ == 0 && probe_until_ == kNoSegment && smoothed_ns_ > 0;
+  probe_next_ = state_ == State::open && there_ == 0 && probe_until_ == kNoSegment;
   if (!probe_next_) return;
   const DurationNs probe = 2 * smoothed_ns_ + (out() == 1 ? kTimeoutMin : kProbeMin);
   timeout_at_ns_ = std::min(timeout_at_ns_, now_ns + probe);

@@ -49,8 +49,15 @@ class Cubic {
 // proportional rate reduction, a timeout of 200 ms at least; no pacing, no segmentation by the card.
 class TcpSender {
  public:
-  TcpSender(std::uint32_t connection, bool slow_start_after_idle, Wire& wire)
-      : connection_(connection), restart_(slow_start_after_idle), wire_(&wire), segments_(kRing) {}
+  // `round_trip_ns`: what the connection's first exchange took.
+  TcpSender(std::uint32_t connection, DurationNs round_trip_ns, bool slow_start_after_idle, Wire& wire)
+      : connection_(connection),
+        restart_(slow_start_after_idle),
+        wire_(&wire),
+        segments_(kRing),
+        smoothed_ns_(round_trip_ns),
+        deviation_ns_(round_trip_ns / 2),
+        shortest_ns_(round_trip_ns) {}
 
   void write(std::uint64_t bytes, TimeNs now_ns);
   void acknowledged(const Acknowledgement& ack, TimeNs now_ns);

@@ -16,7 +16,7 @@ constexpr DurationNs kWay = kMillisecond;
 // A sender and a receiver with a way of a set time between them, which loses what it is told to.
 class Pair final : public Wire {
  public:
-  explicit Pair(bool restart = true) : sender(0, restart, *this) {}
+  explicit Pair(bool restart = true) : sender(0, 2 * kWay, restart, *this) {}
 
   std::function<bool(std::uint32_t segment, int time)> loses = [](auto, auto) { return false; };
   TcpSender sender;
