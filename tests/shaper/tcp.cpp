@@ -93,12 +93,14 @@ void TcpSender::send_again(std::uint32_t number, TimeNs now_ns) {
   wire_->send_segment(connection_, number, segment.length, now_ns);
 }
 
-void TcpSender::delivered(std::uint32_t number) {
+void TcpSender::delivered(std::uint32_t number, TimeNs now_ns) {
   Segment& segment = at(number);
   if (segment.lost) --lost_;
   if (segment.again) --again_;
   segment.lost = segment.again = false;
   if (segment.order < rack_order_) return;
+  // So soon after a retransmission it is the first one that came.
+  if (segment.ever_again && now_ns - segment.sent_ns < shortest_ns_) return;
   rack_sent_ns_ = segment.sent_ns;
   rack_order_ = segment.order;
 }
@@ -107,18 +109,18 @@ void TcpSender::acknowledged(const Acknowledgement& ack, TimeNs now_ns) {
   std::uint32_t newly = 0;
   const std::uint32_t first_before = first_;
   const std::uint64_t rack_before = rack_order_;
-  if (state_ == State::timed_out && ack.next > first_) undo_timeout(ack);
+  if (state_ != State::open && ack.next > first_) undo(ack);
   for (; first_ < ack.next; ++first_) {
     Segment& segment = at(first_);
     if (segment.there) {
       --there_;
     } else {
-      delivered(first_);
+      delivered(first_, now_ns);
       ++newly;
     }
   }
   if (ack.beyond != kNoSegment && ack.beyond >= first_ && !at(ack.beyond).there) {
-    delivered(ack.beyond);
+    delivered(ack.beyond, now_ns);
     at(ack.beyond).there = true;
     ++there_;
     ++newly;
@@ -223,6 +225,7 @@ void TcpSender::enter_recovery() {
   reduce();
   state_ = State::recovery;
   until_ = next_;
+  first_again_ns_ = 0;
   reduced_delivered_ = reduced_sent_ = 0;
 }
 
@@ -251,8 +254,8 @@ void TcpSender::grow(std::uint32_t acked, TimeNs now_ns) {
   window_ = cubic_.grown(window_, acked, shortest_ns_, now_ns);
 }
 
-// The first answer after a timeout is to what was sent before it: nothing was lost (Eifel, RFC 4015).
-void TcpSender::undo_timeout(const Acknowledgement& ack) {
+// What came was sent before anything was sent once more: nothing was lost (Eifel, RFC 4015).
+void TcpSender::undo(const Acknowledgement& ack) {
   if (first_again_ns_ == 0 || ack.echo_ns >= first_again_ns_) return;
   for (std::uint32_t i = first_; i < next_; ++i) {
     Segment& segment = at(i);

@@ -92,7 +92,7 @@ class TcpSender {
   void send_new(TimeNs now_ns);
   bool send_lost(TimeNs now_ns);
   void send_again(std::uint32_t number, TimeNs now_ns);
-  void delivered(std::uint32_t number);
+  void delivered(std::uint32_t number, TimeNs now_ns);
   void measure(DurationNs round_trip_ns, TimeNs now_ns);
   void look_for_slow_start_end(DurationNs round_trip_ns, TimeNs now_ns);
   void end_probe(const Acknowledgement& ack, bool told_nothing);
@@ -102,7 +102,7 @@ class TcpSender {
   void reduce();
   void recover(std::uint32_t newly);
   void grow(std::uint32_t acked, TimeNs now_ns);
-  void undo_timeout(const Acknowledgement& ack);
+  void undo(const Acknowledgement& ack);
   void time_out(TimeNs now_ns);
   void probe(TimeNs now_ns);
   void arm(TimeNs now_ns);
@@ -126,7 +126,7 @@ class TcpSender {
   std::uint32_t until_ = 0;  // recovery ends when all below is there
   double before_window_ = 0;
   double before_threshold_ = 0;
-  TimeNs first_again_ns_ = 0;  // after a timeout
+  TimeNs first_again_ns_ = 0;  // since the window was cut
   std::uint32_t reduced_delivered_ = 0;
   std::uint32_t reduced_sent_ = 0;
   std::uint32_t most_out_ = 0;  // of late: whether the window is the limit

@@ -19,6 +19,7 @@ class Pair final : public Wire {
   explicit Pair(bool restart = true) : sender(0, 2 * kWay, restart, *this) {}
 
   std::function<bool(std::uint32_t segment, int time)> loses = [](auto, auto) { return false; };
+  std::function<DurationNs(std::uint32_t segment, int time)> late = [](auto, auto) { return 0; };
   TcpSender sender;
   TcpReceiver receiver;
   std::vector<int> sent;  // how often, by segment
@@ -27,7 +28,10 @@ class Pair final : public Wire {
   void send_segment(std::uint32_t, std::uint32_t segment, std::uint16_t length, TimeNs at_ns) override {
     if (sent.size() <= segment) sent.resize(segment + 1);
     if (loses(segment, ++sent[segment])) return;
-    way_.push_back({at_ns + kWay, segment, length, at_ns});
+    const Flying flying{at_ns + kWay + late(segment, sent[segment]), segment, length, at_ns};
+    const auto place = std::upper_bound(way_.begin(), way_.end(), flying,
+                                        [](const Flying& a, const Flying& b) { return a.at_ns < b.at_ns; });
+    way_.insert(place, flying);
   }
   // Until everything has come and is known to have, or nothing happens any more.
   void run() {
@@ -134,6 +138,21 @@ TEST_CASE("a retransmission that is lost as well is found without a timeout") {
   CHECK(pair.receiver.in_order() == 2'000 * kSegmentBytes);
   CHECK(pair.sent[200] == 3);
   CHECK(pair.sender.timeouts() == 0);
+}
+
+TEST_CASE("a segment that is overtaken by many is sent once more, no other, and the window stays") {
+  Pair pair;
+  double before = 0;
+  pair.late = [&](std::uint32_t segment, int time) {
+    if (segment == 200 && time == 2) before = pair.sender.window();
+    return segment == 200 && time == 1 ? kWay * 3 / 2 : 0;
+  };
+  pair.sender.write(2'000 * kSegmentBytes, pair.now_ns);
+  pair.run();
+  CHECK(pair.receiver.in_order() == 2'000 * kSegmentBytes);
+  CHECK(pair.sender.retransmissions() == 1);
+  CHECK(pair.sender.timeouts() == 0);
+  CHECK(pair.sender.window() >= before);
 }
 
 TEST_CASE("with many losses everything arrives all the same") {
