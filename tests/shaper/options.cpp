@@ -71,7 +71,7 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_option("--p99-max", options.limits.p99, "a seed fails above so many times the other's latency");
   app.add_flag("--shrink", options.shrink,
                "of a seed: what of its network it can be without and still be bad");
-  app.add_option("--without", options.without, "of the seed's network take these features away")
+  app.add_option("--without", options.without, "of the seeds' networks take these features away")
       ->delimiter(',');
   app.add_flag("--quiet", options.quiet, "print the worst seeds and the sum only");
   try {

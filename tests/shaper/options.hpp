@@ -22,7 +22,7 @@ struct Options {
   bool quiet = false;
   Limits limits;
   bool limits_given = false;
-  std::vector<std::string> without;  // features of the seed's network
+  std::vector<std::string> without;  // features that the seeds' networks are without
   RunSettings run;
 };
 

@@ -24,6 +24,8 @@ constexpr unsigned kSeedSecondsMax = 120;  // more is an endless loop
 constexpr std::uint64_t kSeedsMax = 10'000'000;
 constexpr double kAsBad = 0.7;  // shrinking without limits: so much of the harm remains
 
+constexpr double kMuchLess = 0.95;
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point since) {
@@ -48,6 +50,12 @@ void* map_shared(std::size_t bytes) {
   return at;
 }
 
+Network network_of(std::uint64_t seed, const Options& options) {
+  Network network = make_network(seed);
+  for (const std::string& feature : options.without) (void)take_away(network, feature);
+  return network;
+}
+
 void work(const Options& options, Shared& shared, Found* found, Clock::time_point begun) {
   for (;;) {
     if (options.seconds_max > 0 && seconds_since(begun) > options.seconds_max) return;
@@ -56,7 +64,7 @@ void work(const Options& options, Shared& shared, Found* found, Clock::time_poin
     ::alarm(kSeedSecondsMax);
     Found& place = found[seed - options.first];
     place.state = Found::State::running;
-    place.judgement = judge(run_all(make_network(seed), options.shapers, options.run));
+    place.judgement = judge(run_all(network_of(seed, options), options.shapers, options.run));
     shared.packets += place.judgement.packets;
     place.state = Found::State::done;
     if (options.quiet) continue;
@@ -124,13 +132,13 @@ void print_worst(const Options& options, std::vector<Ranked>& all, bool by_goodp
   std::printf("\nworst by %s:\n", by_goodput ? "goodput" : "p99");
   for (std::size_t i = 0; i < all.size() && i < options.worst; ++i) {
     std::printf("goodput %.3f p99 %.2f: %s", all[i].judgement.goodput, all[i].judgement.p99,
-                describe(make_network(all[i].seed)).c_str());
+                describe(network_of(all[i].seed, options)).c_str());
   }
 }
 
 Limits limits_of(const Options& options, const Judgement& judgement) {
   if (options.limits_given) return options.limits;
-  if (judgement.goodput < 1 && 1 / judgement.goodput > judgement.p99)
+  if (judgement.goodput < kMuchLess)  // then slices wait, and p99 says nothing of its own
     return {1 - kAsBad * (1 - judgement.goodput), 1e300};
   return {0, 1 + kAsBad * (judgement.p99 - 1)};
 }
@@ -149,20 +157,17 @@ int run_one(const Options& options, const Network& network) {
               describe(shrunk.network).c_str());
   print_runs(shrunk.network, options);
   std::string without;
+  for (const std::string& feature : options.without) without += (without.empty() ? "" : ",") + feature;
   for (const std::string& feature : shrunk.without) without += (without.empty() ? "" : ",") + feature;
-  std::printf("  --seed %llu --without %s\n", static_cast<unsigned long long>(options.first),
-              without.c_str());
+  std::printf("  weir-shaper-search --seed %llu --without %s\n",
+              static_cast<unsigned long long>(options.first), without.c_str());
   return 0;
 }
 
 }  // namespace
 
 int run_search(const Options& options) {
-  if (options.first == options.last) {
-    Network network = make_network(options.first);
-    for (const std::string& feature : options.without) (void)take_away(network, feature);
-    return run_one(options, network);
-  }
+  if (options.first == options.last) return run_one(options, network_of(options.first, options));
   const std::uint64_t count = options.last - options.first + 1;
   if (count > kSeedsMax) throw std::runtime_error("at most 10000000 seeds at once");
   auto& shared = *new (map_shared(sizeof(Shared))) Shared;
