@@ -82,7 +82,8 @@ std::string dcm_yaml(Scenario& scenario, Random& random) {
   constexpr const char* kShapers[] = {"none", "byte-credits", "fragment-credits", "diatcp", "adaptive"};
   constexpr const char* kOrders[] = {"completed", "id"};
   std::string yaml = "{count: " + number(scenario.dcms);
-  yaml += ", credits: " + number(random.skewed(2, 40));
+  const std::int64_t credits = random.skewed(2, 40);
+  yaml += ", credits: " + number(credits);
   yaml += std::string(", shaper: ") + kShapers[random.below(std::size(kShapers))];
   yaml += ", window_bytes: " + number(random.skewed(2048, 200'000));
   yaml += ", window_fragments: " + number(random.skewed(4, 64));
@@ -90,7 +91,8 @@ std::string dcm_yaml(Scenario& scenario, Random& random) {
   yaml += std::string(", order: ") + kOrders[random.below(2)];
   yaml += ", fragment_bytes_max: 8000";
   yaml += ", buffer_bytes: " + number(1 << random.between(19, 21));
-  yaml += ", slices_max: " + number(random.skewed(8, 200));
+  // A farm file with less than the credits is refused.
+  yaml += ", slices_max: " + number(std::max(credits, random.skewed(8, 200)));
   yaml += ", deadline_ms: " + number(scenario.patient ? 600'000 : random.skewed(20, 3000));
   const std::int64_t grace_ms = scenario.patient ? 600'000 : random.skewed(0, 2000);
   scenario.grace_ns = grace_ms * kMillisecond;

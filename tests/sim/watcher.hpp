@@ -30,6 +30,8 @@ class Watcher final : private messages::PeerHandler {
     link_.reset();
   }
   [[nodiscard]] const std::optional<v1::RunSummary>& account() const { return account_; }
+  // It has met the supervisor, at any time.
+  [[nodiscard]] bool met() const { return met_; }
   [[nodiscard]] const std::string& state() const { return state_; }
   // What the nodes last said of themselves, a line each.
   [[nodiscard]] const std::string& nodes() const { return nodes_; }
@@ -50,6 +52,7 @@ class Watcher final : private messages::PeerHandler {
 
  private:
   void on_ready(messages::Peer&) override {
+    met_ = true;
     for (const v1::Command& command : wanted_) send(command);
   }
   void send(const v1::Command& command) {
@@ -90,6 +93,7 @@ class Watcher final : private messages::PeerHandler {
   messages::PeerCounters counters_;
   std::optional<messages::Link> link_;
   std::optional<v1::RunSummary> account_;
+  bool met_ = false;
   std::string state_;
   std::string nodes_;
   std::vector<v1::Command> wanted_;  // the last word about each node, and about the run

@@ -129,7 +129,8 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
-  list_of(entry).push_front(entry.slice);
+  // The oldest first: readouts have it, whatever else they have no room for.
+  list_of(entry).insert(entry.slice);
   ++ledger_.reopened;
   assignable_ = true;
 }

@@ -184,6 +184,25 @@ TEST_CASE(
   for (const Assignment& one : third.dcms[2].assign) CHECK(one.unfiltered == (one.slice == hangs.slice));
 }
 
+TEST_CASE("the oldest suspect goes first, whoever died last") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = settings.pending_max = 4;
+  Farm farm(settings);
+  farm.join_dcm(0, 2);
+  farm.pass();  // slices 0 and 1
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  farm.join_dcm(1, 3);
+  farm.pass();  // one of them, and 2 and 3
+  farm.machine.dcm_left(node(1), farm.now.mono, farm.actions);
+  farm.join_dcm(2, 1);
+  for (std::uint64_t slice = 0; slice < 4; ++slice) {
+    const auto next = assigned(farm.pass(), 2);
+    REQUIRE(next.size() == 1);
+    CHECK(next.front().slice == SliceId(slice));
+    farm.decide(2, slice, next.front().attempt.value, Verdict::reject);
+  }
+}
+
 TEST_CASE("slices that wait behind a slow filter keep their lease for as long as their DCM decides") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = settings.pending_max = 8;

@@ -4,6 +4,7 @@
 #include <weir/base/ids.hpp>
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace weir::assignment {
@@ -27,6 +28,12 @@ class PendingList {
     head_ = (head_ - 1) & mask();
     ring_[head_] = slice;
     ++size_;
+  }
+  // In front of all higher ids, of those that the list begins with. Looks at those before its place.
+  void insert(SliceId slice) {
+    push_front(slice);
+    for (std::size_t i = 1; i < size_ && at(i) < slice; ++i)
+      std::swap(ring_[(head_ + i - 1) & mask()], ring_[(head_ + i) & mask()]);
   }
   SliceId pop_front() {
     WEIR_ASSERT(size_ > 0);
