@@ -286,6 +286,7 @@ void Collector::arrived(std::uint32_t readout, const Slice* slice, std::uint64_t
   owed -= back;
   flow.owed -= std::min(flow.owed, back);
   touch(readout);
+  moved_ns_ = now_ns;
   shaper_->arrived(readout, back, now_ns);
 }
 
@@ -323,8 +324,19 @@ void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& he
     return question.slice == header.slice && question.offset == header.offset;
   });
   if (found == end || --found->fragments > 0) return;
-  replies_.push_back({readout, found->asked_ns, found->bytes});
+  flows_[readout].answered = *found;
   questions.erase(found);
+}
+
+void Collector::timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns) {
+  const Question& answered = flows_[readout].answered;
+  if (answered.bytes == 0 || answered.slice != timing.slice || answered.offset != timing.offset) return;
+  replies_.push_back({readout, answered.asked_ns, answered.bytes, arrived_ns, timing.held_us * kMicrosecond});
+  flows_[readout].answered = {};
+}
+
+void Collector::forget_timing(std::uint32_t readout) {
+  std::erase_if(replies_, [readout](const Reply& reply) { return reply.readout == readout; });
 }
 
 void Collector::learn_size(SourceIndex source, std::uint32_t readout, std::uint32_t bytes) {
@@ -344,8 +356,11 @@ void Collector::pass(TimeNs now_ns) {
   give_up_readouts(now_ns);
   assembler_.expire(now_ns);
   cancel_expired();
-  for (const Reply& reply : replies_)
-    shaper_->response({reply.readout, std::max<DurationNs>(1, now_ns - reply.asked_ns), reply.bytes}, now_ns);
+  for (const Reply& reply : replies_) {
+    const DurationNs time_ns = std::max<DurationNs>(1, now_ns - reply.asked_ns);
+    const DurationNs host_ns = reply.held_ns + std::max<DurationNs>(0, now_ns - reply.arrived_ns);
+    shaper_->response({reply.readout, time_ns, reply.bytes, std::min(host_ns, time_ns - 1)}, now_ns);
+  }
   replies_.clear();
   queue_ranges();
   start_slices(now_ns);

@@ -76,6 +76,10 @@ class Collector {
   // assembler gave it for this frame.
   void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header,
                 TimeNs now_ns);
+  // What the readout says of the request that it answered last, and when that came to this host.
+  void timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns);
+  // It is not known after all when that came.
+  void forget_timing(std::uint32_t readout);
   // Readouts that there are frames for; whoever takes them clears the list.
   [[nodiscard]] std::vector<std::uint32_t>& to_send() { return to_send_; }
   // Request and cancel frames for this readout, in order, appended.
@@ -83,6 +87,8 @@ class Collector {
   // Turns of all loops over readouts and slices, and of the choice's: what collecting has cost.
   [[nodiscard]] std::uint64_t steps() const { return steps_ + choice_.steps(); }
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
+  // Requests that went although the shaper's window was full, because nothing came of what it was full of.
+  [[nodiscard]] std::uint64_t overdrawn() const { return overdrawn_; }
 
  private:
   struct Wanted {
@@ -101,6 +107,8 @@ class Collector {
     std::uint32_t readout = 0;
     TimeNs asked_ns = 0;
     std::uint64_t bytes = 0;
+    TimeNs arrived_ns = 0;
+    DurationNs held_ns = 0;  // by the readout
   };
   struct Flow {
     wire::RequestWriter requests;
@@ -115,6 +123,7 @@ class Collector {
     bool sends = false;              // in to_send_
     std::uint64_t owed = 0;          // bytes
     std::deque<Question> questions;  // oldest first; kQuestionsMax at most, the oldest are forgotten
+    Question answered;               // the last one
     // Of slices that have left: what they were still owed, which comes late or not at all.
     std::uint64_t late_fragments = 0;
     std::uint64_t late_bytes = 0;
@@ -190,6 +199,8 @@ class Collector {
   std::uint64_t steps_ = 0;
   std::vector<SourceId> asked_sources_;
   std::vector<Reply> replies_;  // of this pass, for a shaper that learns
+  TimeNs moved_ns_ = 0;         // something was asked for, or came
+  std::uint64_t overdrawn_ = 0;
   bool cut_off_ = false;
   bool may_strand_ = false;          // take_stranded() might find some
   std::vector<std::uint32_t> lost_;  // readouts that are not up, or silent

@@ -15,6 +15,9 @@ using assembly::Phase;
 // long piece.
 constexpr std::uint64_t kWholePieces = 2;
 constexpr std::size_t kQuestionsMax = 4096;
+// A window that is full of requests for what readouts do not have yet, because their buffers are full of what
+// waits for the window, would stay full for ever.
+constexpr DurationNs kStandstill = 500 * kMillisecond;
 
 std::uint64_t whole_up_to(std::uint64_t piece) { return kWholePieces * piece; }
 
@@ -48,6 +51,7 @@ void Collector::issue(TimeNs now_ns) {
     refresh(readout);
   }
   touched_.clear();
+  bool stands_still = shaper_->outstanding() > 0 && now_ns - moved_ns_ >= kStandstill;
   while (const auto chosen = choice_.best()) {
     ++steps_;
     const std::uint32_t readout = *chosen;
@@ -59,7 +63,13 @@ void Collector::issue(TimeNs now_ns) {
       refresh(readout);
       continue;
     }
-    const shaping::Credit credit = shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns);
+    const shaping::Demand demand{readout, piece->fragments, piece->bytes};
+    shaping::Credit credit = shaper_->try_take(demand, now_ns);
+    if (credit != shaping::Credit::granted && std::exchange(stands_still, false)) {
+      shaper_->take(demand, now_ns);
+      credit = shaping::Credit::granted;
+      ++overdrawn_;
+    }
     if (credit == shaping::Credit::full) return start_deadlines(gathering.order, now_ns);
     if (credit == shaping::Credit::readout_full) {
       flows_[readout].full = true;
@@ -197,6 +207,7 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
     if (flow.questions.size() >= kQuestionsMax) flow.questions.pop_front();
     flow.questions.push_back({slice.id(), piece.offset, piece.fragments, piece.bytes, now_ns});
   }
+  moved_ns_ = now_ns;
   flow.owed += piece.bytes;
   part.owed_fragments += piece.fragments;
   part.owed_bytes += piece.bytes;

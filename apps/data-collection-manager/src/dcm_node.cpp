@@ -46,6 +46,8 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
       std::make_unique<assembly::Assembler>(assembly_settings(setup_.farm), source_table(setup_.plan), pool_);
   collector_ = std::make_unique<Collector>(collector_settings(setup_, pool_.bytes_total()), *assembler_,
                                            pool_, make_shaper(setup_));
+  to_readouts_ = setup_.identity;
+  to_readouts_.wants_timing = collector_->shaper().learns();
   outlet_ = std::make_unique<Outlet>(
       setup_.identity, setup_.limits, peer_counters_, setup_.farm.network().reconnect_ms() * kMillisecond,
       node::silence_ns(setup_.farm), setup_.plan.of_role(config::Role::writer).size(),

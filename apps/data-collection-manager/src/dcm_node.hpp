@@ -65,11 +65,13 @@ class DcmNode final : public node::Node,
   struct Readout {
     explicit Readout(DurationNs silence_ns) : pulse(silence_ns) {}
     std::unique_ptr<messages::Link> link;
-    assembly::Reception reception;   // the frame that is being received
-    bool in_frame = false;           // of a fragment; its payload is not all here
-    bool listed = false;             // in receiving_
-    std::uint64_t out_of_order = 0;  // of this connection, when it was last looked at
-    std::uint64_t told_bytes = 0;    // of that frame, those that the collector knows of
+    assembly::Reception reception;    // the frame that is being received
+    bool in_frame = false;            // of a fragment; its payload is not all here
+    bool listed = false;              // in receiving_
+    std::uint64_t out_of_order = 0;   // of this connection, when it was last looked at
+    std::uint64_t told_bytes = 0;     // of that frame, those that the collector knows of
+    UtcNs timed_utc_ns = 0;           // when what came with the last timing did; 0: not known
+    std::uint64_t retransmitted = 0;  // of this connection, as its readout said last
     std::vector<std::byte> frames;
     Pulse pulse;
   };
@@ -151,6 +153,7 @@ class DcmNode final : public node::Node,
   void tick_links();
   void tell_partial_frames();
   void tell_out_of_order();
+  void take_timing(messages::Peer& peer, const wire::FrameHeader& header);
   void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes);
   void write_trace() const;
   [[nodiscard]] std::string state() const;
@@ -160,6 +163,7 @@ class DcmNode final : public node::Node,
   const node::Setup& setup_;
   Environment environment_;
   TimeNs now_ns_ = 0;
+  messages::PeerInfo to_readouts_;  // what they are told of this DCM
   messages::PeerCounters peer_counters_;
   node::RefusalLog refusals_;
   node::SupervisorClient supervisor_;

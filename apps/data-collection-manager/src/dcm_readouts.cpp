@@ -77,6 +77,8 @@ std::string DcmNode::check_hello(const messages::PeerInfo& info) {
 
 void DcmNode::on_ready(messages::Peer& peer) {
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
+  if (to_readouts_.wants_timing) peer.stream().note_arrivals();
+  readouts_[peer.tag].retransmitted = 0;
   collector_->readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
 }
 
@@ -91,8 +93,13 @@ void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
 }
 
 wire::Placement DcmNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
-  if (header.type != wire::FrameType::fragment) return {};
   Readout& readout = readouts_[peer.tag];
+  // What came with a timing came after it, and so did the time that the kernel notes of both.
+  if (readout.timed_utc_ns != 0 && readout.timed_utc_ns == peer.stream().arrived_utc_ns())
+    collector_->forget_timing(static_cast<std::uint32_t>(peer.tag));
+  readout.timed_utc_ns = 0;
+  if (header.type == wire::FrameType::timing) return {wire::Placement::Kind::discard, nullptr};
+  if (header.type != wire::FrameType::fragment) return {};
   readout.reception = {};
   readout.in_frame = true;
   if (!std::exchange(readout.listed, true)) receiving_.push_back(static_cast<std::uint32_t>(peer.tag));
@@ -105,6 +112,10 @@ wire::Placement DcmNode::on_header(messages::Peer& peer, const wire::FrameHeader
 
 Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
                                                   ConstBytes) {
+  if (header.type == wire::FrameType::timing) {
+    take_timing(peer, header);
+    return {};
+  }
   const assembly::Reception reception = std::exchange(readouts_[peer.tag].reception, {});
   readouts_[peer.tag].in_frame = false;
   // The clock is read where it shows: at a slice's last fragment.
@@ -117,6 +128,23 @@ Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wi
   collector_->answered(readout, reception, header, now_ns_);
   (void)assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
   return {};
+}
+
+void DcmNode::take_timing(messages::Peer& peer, const wire::FrameHeader& header) {
+  Readout& readout = readouts_[peer.tag];
+  const auto index = static_cast<std::uint32_t>(peer.tag);
+  const wire::Timing timing = wire::timing(header);
+  if (!collector_->shaper().learns()) return;
+  const TimeNs now_ns = environment_.clock.now_ns();
+  readout.timed_utc_ns = peer.stream().arrived_utc_ns();
+  DurationNs waited = 0;
+  // UTC may have jumped meanwhile.
+  if (readout.timed_utc_ns != 0)
+    waited = std::clamp<DurationNs>(environment_.clock.utc_ns() - readout.timed_utc_ns, 0, kSecond);
+  collector_->timed(index, timing, now_ns - waited);
+  const std::uint32_t fresh = timing.retransmitted - static_cast<std::uint32_t>(readout.retransmitted);
+  readout.retransmitted = timing.retransmitted;
+  if (fresh > 0) collector_->shaper().retransmitted(index, fresh, now_ns);
 }
 
 void DcmNode::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes part) {

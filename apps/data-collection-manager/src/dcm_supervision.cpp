@@ -106,9 +106,9 @@ void DcmNode::take_directory(const v1::Directory& directory) {
       readout.link->redirect(at);
       continue;
     }
-    readout.link = std::make_unique<messages::Link>(
-        setup_.identity, static_cast<messages::PeerHandler&>(*this), setup_.limits, peer_counters_, at,
-        setup_.farm.network().reconnect_ms() * kMillisecond);
+    readout.link = std::make_unique<messages::Link>(to_readouts_, static_cast<messages::PeerHandler&>(*this),
+                                                    setup_.limits, peer_counters_, at,
+                                                    setup_.farm.network().reconnect_ms() * kMillisecond);
     readout.link->tag = node.index();
     readout.link->expect(messages::Role::readout, NodeIndex(static_cast<std::uint16_t>(node.index())));
   }
@@ -326,6 +326,7 @@ v1::Report DcmNode::make_report(bool final) {
   }
   report_taps(report);
   for (const auto& [name, value] : units_->metrics().counters) counters["filter." + name] = value;
+  counters["shaper.overdrawn"] = collector_->overdrawn();
   auto& gauges = *report.mutable_gauges();
   gauges["slices_in_flight"] =
       static_cast<double>(assembler_->open_count() + assigned_.size() + blocked_.size());

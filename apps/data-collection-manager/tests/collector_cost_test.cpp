@@ -51,4 +51,25 @@ TEST_CASE("a fragment costs the collector the same however many slices are in fl
   }
 }
 
+TEST_CASE("a window that is full of what does not come is overdrawn now and then, and otherwise not") {
+  for (const char* shaper : {"byte-credits", "fragment-credits", "diatcp"}) {
+    CAPTURE(shaper);
+    CollectorFarm farm(shaper, shaping::ReadoutOrder::least_loaded, 4, 2, 1000);
+    const auto wait = [&](int ms) {
+      for (int pass = 0; pass < ms * 10; ++pass) (void)farm.pass(0);
+    };
+    wait(100);
+    const std::size_t full = farm.unanswered();
+    REQUIRE(full > 0);
+    wait(300);
+    CHECK(farm.collector().overdrawn() == 0);
+    wait(500);  // below the slices' deadline
+    CHECK(farm.collector().overdrawn() == 1);
+    CHECK(farm.unanswered() > full);
+    const std::uint64_t before = farm.collector().overdrawn();
+    for (int pass = 0; pass < 20'000; ++pass) (void)farm.pass(1);
+    CHECK(farm.collector().overdrawn() == before);
+  }
+}
+
 }  // namespace weir::dcm

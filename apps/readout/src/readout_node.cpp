@@ -47,6 +47,7 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
       buffer_(front_end_ ? front_end_->sources() : make_sources(setup), limits(setup.farm)),
       push_(PushSender::make(setup)),
       truth_(setup),
+      timings_(environment_.clock),
       door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
       supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
                   setup_.farm.network().reconnect_ms() * kMillisecond,
@@ -68,7 +69,9 @@ void ReadoutNode::pass(TimeNs now_ns) {
   if (front_end_) front_end_->pass(now_ns);
   tell_throttle();
   hold_back_slow_peers();
+  std::fill(served_.begin(), served_.end(), 0);
   push();
+  timings_.tell([this](std::uint64_t tag) { return connections_[tag]; });
 }
 
 // What is due, each piece out of the buffer as if it had been asked for.
@@ -303,11 +306,13 @@ void ReadoutNode::on_ready(messages::Peer& peer) {
   peer.tag = static_cast<std::uint64_t>(free - connections_.begin());
   if (free == connections_.end()) connections_.push_back(nullptr);
   connections_[peer.tag] = &peer;
+  served_.resize(connections_.size());
   if (peer.info().role == messages::Role::dcm) {
     const std::size_t index = peer.info().index.value;
     if (dcms_.size() <= index) dcms_.resize(index + 1);
     dcms_[index] = &peer;
   }
+  if (peer.info().wants_timing) peer.stream().note_arrivals();
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
@@ -319,6 +324,7 @@ void ReadoutNode::on_gone(messages::Peer& peer, std::string_view why) {
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
   connections_[peer.tag] = nullptr;
   waiting_.erase(peer.tag);
+  timings_.forget(peer.tag);
   std::replace(dcms_.begin(), dcms_.end(), &peer, static_cast<messages::Peer*>(nullptr));
   buffer_.forget(static_cast<std::uint32_t>(peer.tag));
 }
@@ -343,6 +349,7 @@ void ReadoutNode::send(const source::RequestedFragment& request, const source::F
   messages::Peer* peer = connections_[request.connection];
   if (peer == nullptr) return;
   ports::Stream& stream = peer->stream();
+  timings_.answered(request.connection, request.slice, request.offset);
   wire::FrameHeader header;
   if (fragment.status == FragmentStatus::missing) {
     header = wire::missing_fragment(request.slice, request.attempt, request.source, fragment.reason);

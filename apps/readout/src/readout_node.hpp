@@ -3,6 +3,7 @@
 #include "front_end.hpp"
 #include "push_sender.hpp"
 #include "sources.hpp"
+#include "timings.hpp"
 #include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
@@ -28,6 +29,7 @@ class ReadoutNode final : public node::Node,
 
   void pass(TimeNs now_ns) override;
   [[nodiscard]] TimeNs wake_at_ns() const override {
+    if (behind_) return now_ns_;
     return push_ ? push_->wake_at_ns() : node::Node::wake_at_ns();
   }
   [[nodiscard]] bool finished() const override;
@@ -67,9 +69,11 @@ class ReadoutNode final : public node::Node,
     std::deque<Frame> frames;
     std::size_t entries_done = 0;  // of the first
   };
-  // Entries from `from` on, until too much waits to be sent; where it ended.
-  std::size_t serve(messages::Peer& peer, const wire::RequestView& view, std::size_t from);
-  void serve(messages::Peer& peer, const wire::RequestView& view, const wire::RequestEntry& entry);
+  // Entries from `from` on, until too much waits to be sent or so much has been served; where it ended.
+  std::size_t serve(messages::Peer& peer, const wire::RequestView& view, std::size_t from,
+                    std::size_t& served);
+  // How many fragments it asks for.
+  std::size_t serve(messages::Peer& peer, const wire::RequestView& view, const wire::RequestEntry& entry);
   void cancel(const messages::Peer& peer, const std::vector<wire::SliceEntry>& entries);
   void serve_waiting(messages::Peer& peer, Waiting& waiting);
   void hold_back_slow_peers();
@@ -89,6 +93,9 @@ class ReadoutNode final : public node::Node,
   source::FragmentBuffer buffer_;
   std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;
+  Timings timings_;
+  std::vector<std::size_t> served_;           // by tag: fragments, in this pass
+  bool behind_ = false;                       // there is more to serve that waits for nothing but its turn
   std::vector<messages::Peer*> connections_;  // by tag; empty where one is gone
   std::vector<messages::Peer*> dcms_;         // by index; empty where one is gone
   std::vector<SourceId> all_sources_;

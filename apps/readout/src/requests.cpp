@@ -7,12 +7,15 @@ namespace {
 // A DCM that does not take what it asked for is neither answered nor read from until it has.
 constexpr std::size_t kUnsentHigh = 64U << 20;
 constexpr std::size_t kUnsentLow = 16U << 20;
+// Fragments that one DCM is answered in a pass; then it is the others' turn. Some ten milliseconds.
+constexpr std::size_t kServedMax = 32'768;
 // Ids in a set of sources beyond those that there are.
 constexpr std::size_t kStrayIdsMax = 16;
 
 }  // namespace
 
 void ReadoutNode::hold_back_slow_peers() {
+  behind_ = false;
   for (messages::Peer* peer : connections_) {
     if (peer == nullptr) continue;
     const std::size_t unsent = peer->unsent_bytes();
@@ -21,10 +24,16 @@ void ReadoutNode::hold_back_slow_peers() {
       peer->stream().pause_receiving(true);
       continue;
     }
-    if (unsent >= kUnsentLow) continue;
+    if (unsent >= kUnsentLow) {
+      if (waiting_.contains(peer->tag)) ++held_back_;
+      continue;
+    }
     if (const auto waiting = waiting_.find(peer->tag); waiting != waiting_.end()) {
       serve_waiting(*peer, waiting->second);
-      if (!waiting->second.frames.empty()) continue;
+      if (!waiting->second.frames.empty()) {
+        behind_ = behind_ || peer->unsent_bytes() < kUnsentLow;
+        continue;
+      }
       waiting_.erase(waiting);
     }
     peer->stream().pause_receiving(false);
@@ -50,7 +59,11 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, cons
       if (view->source_count(static_cast<std::uint16_t>(set)) > setup_.self.sources.size() + kStrayIdsMax)
         return Unexpected<wire::WireError>(wire::WireError::bad_payload);
     }
-    if (!behind) done = serve(peer, *view, 0);
+    if (!behind) {
+      timings_.begin(peer);
+      done = serve(peer, *view, 0, served_[peer.tag]);
+      timings_.end();
+    }
     if (done == view->entry_count()) return {};
   }
   Waiting& waiting = waiting_[peer.tag];
@@ -61,13 +74,14 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, cons
 }
 
 void ReadoutNode::serve_waiting(messages::Peer& peer, Waiting& waiting) {
-  while (!waiting.frames.empty() && peer.unsent_bytes() <= kUnsentHigh) {
+  std::size_t served = 0;
+  while (!waiting.frames.empty() && peer.unsent_bytes() <= kUnsentHigh && served < kServedMax) {
     const Waiting::Frame& frame = waiting.frames.front();
     if (frame.type == wire::FrameType::cancel) {
       cancel(peer, *wire::parse_slice_entries(frame.payload));
     } else {
       const auto view = wire::RequestView::parse(frame.payload);
-      waiting.entries_done = serve(peer, *view, waiting.entries_done);
+      waiting.entries_done = serve(peer, *view, waiting.entries_done, served);
       if (waiting.entries_done < view->entry_count()) return;
     }
     waiting.frames.pop_front();
@@ -82,14 +96,15 @@ void ReadoutNode::cancel(const messages::Peer& peer, const std::vector<wire::Sli
   }
 }
 
-std::size_t ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view, std::size_t from) {
-  while (from < view.entry_count() && peer.unsent_bytes() <= kUnsentHigh)
-    serve(peer, view, view.entry(from++));
+std::size_t ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view, std::size_t from,
+                               std::size_t& served) {
+  while (from < view.entry_count() && peer.unsent_bytes() <= kUnsentHigh && served < kServedMax)
+    served += serve(peer, view, view.entry(from++));
   return from;
 }
 
-void ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view,
-                        const wire::RequestEntry& entry) {
+std::size_t ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view,
+                               const wire::RequestEntry& entry) {
   source::RequestedFragment request;
   request.connection = static_cast<std::uint32_t>(peer.tag);
   request.slice = entry.slice;
@@ -103,9 +118,11 @@ void ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view,
   };
   if (entry.source_set == wire::kAllSources) {
     for (const SourceId source : identity_.sources) ask(source);
-    return;
+    return identity_.sources.size();
   }
-  for (std::size_t k = 0; k < view.source_count(entry.source_set); ++k) ask(view.source(entry.source_set, k));
+  const std::size_t count = view.source_count(entry.source_set);
+  for (std::size_t k = 0; k < count; ++k) ask(view.source(entry.source_set, k));
+  return count;
 }
 
 }  // namespace weir::readout

@@ -59,6 +59,7 @@ PeerInfo from_hello(const v1::Hello& hello) {
   info.listen = {one_line(hello.listen_host()), static_cast<std::uint16_t>(hello.listen_port())};
   for (const std::uint32_t source : hello.sources()) info.sources.emplace_back(source);
   info.credits = hello.credits();
+  info.wants_timing = hello.wants_timing();
   return info;
 }
 
@@ -124,6 +125,7 @@ void Peer::send_hello() {
   hello.set_listen_port(self_.listen.port);
   for (const SourceId source : self_.sources) hello.add_sources(source.value);
   hello.set_credits(self_.credits);
+  hello.set_wants_timing(self_.wants_timing);
   if (limits_.authenticator) {
     const ports::Nonce nonce = limits_.authenticator->make_nonce();
     hello.set_nonce(nonce.data(), nonce.size());

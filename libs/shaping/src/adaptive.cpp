@@ -30,6 +30,12 @@ constexpr double kStartFactor = 1.25;
 constexpr double kStartGain = 1.04;
 constexpr double kFull = 0.998;  // of the full rate: the link is not quite full below
 constexpr double kUp = 1.03;
+constexpr double kUpMore = 1.35;  // of the step, for each that follows another one
+constexpr double kUpMost = 0.25;
+constexpr double kUpBursts = 1.1;
+constexpr double kSpareTimes = 2;
+constexpr double kHostTimes = 5;  // of the hosts' mean time: it varies as much
+constexpr double kUpHosts = 2;    // beyond what hosts want, no queue or not
 constexpr double kDown = 0.985;
 constexpr double kStandingBytes = 2 * kSegment;  // of a queue that never empties: enough
 constexpr double kStandingMax = 12 * kSegment;   // beyond, a larger window cannot help
@@ -38,20 +44,42 @@ constexpr double kFade = 0.9998;  // of what is held for the full rate, per epoc
 
 // Fewer pieces in the window: the link idles at the end of each. More: a frame header for each, and CPU.
 constexpr double kPieces = 4;
-constexpr double kPiecesMin = 1.75;
+constexpr double kPiecesMin = 2.5;
 constexpr double kPieceEnough = 12 * kSegment;
 constexpr double kPieceMin = 2 * kSegment;
+// A readout's word about itself behind each answer: it goes in the last segment, not in one of its own.
+constexpr double kTimingBytes = 32;
+constexpr double kPieceMax = 24 * kSegment;
 
 constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause is twice the last one
 constexpr DurationNs kDrainEveryMax = 4 * kSecond;
 constexpr DurationNs kDrainMin = kMillisecond;
-constexpr DurationNs kStallMin = 50 * kMillisecond;
-constexpr DurationNs kStallResponses = 16;           // usual response times
+constexpr DurationNs kDrainPause = 100;  // of a drain's own time, at least
+// Longer than any host of a LAN takes for an answer, and than a drain can wait for.
+constexpr DurationNs kFar = 2 * kMillisecond;
+constexpr double kFarBytes = 44 * kSegment;  // on the line
+constexpr DurationNs kFarSure = 10 * kMillisecond;
+constexpr double kFarStartFactor = 1.75;
+// What TCP sends of each readout in its first round trip (RFC 6928).
+constexpr double kFarFirst = 10 * kSegment;
+constexpr double kFarStartGain = 1.2;
+constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start may be the slower one
+constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
+constexpr std::uint32_t kFarResponses = 4;
+constexpr double kLineGain = 1.25;  // so that what is lent can grow
+constexpr double kLineFade = 0.9;   // of its rate, in a round trip
+constexpr double kHostShare = 64;   // responses that tell of the hosts
+constexpr DurationNs kSilent = 8;   // usual response times without a byte
+constexpr DurationNs kUnknownUsual = 50 * kMillisecond;
+constexpr double kLentMax = 1;                       // of the window, to the others while readouts are silent
 constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
 constexpr double kBackOff = 0.7;
-constexpr std::uint64_t kReordered = 4;  // at once; fewer may be a host's own doing
-constexpr DurationNs kReorderedIn = 500 * kMillisecond;
-constexpr double kForget = 1.0001;  // of the ceiling, per epoch
+// Segments that were sent once more, within a look or a round trip: a port that overflows loses many. A line
+// that damages one in ten thousand does not, and a smaller window would be no help there.
+constexpr double kLostMin = 4;
+constexpr double kLostShare = 0.005;
+constexpr double kForget = 0.01;     // of the ceiling, in a second
+constexpr double kForgetBusy = 0.3;  // where hosts want more: a few losses cost less than what they idle
 
 constexpr double kContended = 0.52;  // of the port's own rate: somebody else is there
 constexpr double kContendedEnough = 0.6;
@@ -91,12 +119,13 @@ Adaptive::Adaptive(const ShaperSettings& settings)
       enough_(kEnoughMin),
       ceiling_(kWindowMax),
       drain_every_ns_(kDrainEvery),
-      waiting_since_ns_(settings.readouts) {}
+      ways_(settings.readouts) {}
 
 std::uint64_t Adaptive::piece_bytes() const {
   if (range_bytes() > 0) return range_bytes();
-  const double piece = std::max({kPieceMin, target_ / kPieces, std::min(target_ / kPiecesMin, kPieceEnough)});
-  return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment);
+  const double piece = std::max(
+      {kPieceMin, std::min(target_ / kPieces, kPieceMax), std::min(target_ / kPiecesMin, kPieceEnough)});
+  return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment - kTimingBytes);
 }
 
 void Adaptive::move_to(double window) {
@@ -109,13 +138,15 @@ bool Adaptive::contended() const {
   return only_dcm_ && alone_rate_ > 0 && rate_ < kContendedEnough * alone_rate_;
 }
 
-void Adaptive::out_of_order(std::uint64_t segments, TimeNs now_ns) {
-  if (now_ns - reordered_since_ns_ > kReorderedIn) {
-    reordered_since_ns_ = now_ns;
-    reordered_ = 0;
+void Adaptive::retransmitted(std::uint32_t, std::uint64_t segments, TimeNs now_ns) {
+  const DurationNs within = std::max(kLookEvery, 2 * base_ns_);
+  if (now_ns - losses_since_ns_ > within) {
+    losses_since_ns_ = now_ns;
+    losses_ = 0;
   }
-  reordered_ += segments;
-  if (segments >= kReordered || (contended() && reordered_ >= kReordered)) lost(now_ns);
+  losses_ += static_cast<double>(segments);
+  const double came = rate_ * static_cast<double>(within) / kSegment;
+  if (losses_ >= std::max(kLostMin, kLostShare * came)) lost(now_ns);
 }
 
 // Beside somebody who fills the buffer by himself there are losses whatever the window is.
@@ -147,25 +178,105 @@ DurationNs Adaptive::base() const {
   return std::min(base_ns_, share_.base_ns);
 }
 
+// Bytes that are under way to a readout which is far, or silent, are in no queue of the port.
+std::uint64_t Adaptive::elsewhere(const Way& way, std::uint64_t owed) const {
+  return std::min(way.silent ? std::max(way.on_line, owed) : way.on_line, owed);
+}
+
+template <class Change>
+void Adaptive::with_account(std::uint32_t readout, Change change) {
+  Way& way = ways_[readout];
+  const std::uint64_t before = accounts_.of(readout);
+  elsewhere_ -= way.counted;
+  change();
+  const std::uint64_t owed = accounts_.of(readout);
+  if (before == 0 && owed > 0) way.heard_ns = pass_ns_;
+  way.counted = elsewhere(way, owed);
+  elsewhere_ += way.counted;
+}
+
+Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
+  const std::uint64_t charge = charge_of(demand);
+  const std::uint64_t taken = accounts_.taken();
+  // What is lent for silence is given back all at once when they wake up: no more than the window.
+  const std::uint64_t free_of =
+      std::min(elsewhere_, on_lines_ + static_cast<std::uint64_t>(target_ * kLentMax));
+  const std::uint64_t here = taken - std::min(taken, free_of);
+  if (taken > 0 && here + charge > window()) return Credit::full;
+  const std::uint64_t own = accounts_.of(demand.readout);
+  const std::uint64_t line = ways_[demand.readout].on_line;
+  if (own > 0 && own - std::min(own, line) + charge > share_of_one()) return Credit::readout_full;
+  take(demand, now_ns);
+  return Credit::granted;
+}
+
 void Adaptive::take(const Demand& demand, TimeNs now_ns) {
-  if (accounts_.of(demand.readout) == 0) waiting_since_ns_[demand.readout] = now_ns;
-  ByteWindow::take(demand, now_ns);
+  with_account(demand.readout, [&] { ByteWindow::take(demand, now_ns); });
 }
 
 void Adaptive::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
-  ByteWindow::arrived(readout, bytes, now_ns);
-  waiting_since_ns_[readout] = now_ns;
+  Way& way = ways_[readout];
+  way.heard_ns = now_ns;
+  way.silent = false;
+  way.bytes += bytes;
   pass_bytes_ += bytes;
+  with_account(readout, [&] { ByteWindow::arrived(readout, bytes, now_ns); });
 }
 
+void Adaptive::answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) {
+  with_account(readout, [&] { ByteWindow::answered(readout, fragments, bytes, now_ns); });
+}
+
+void Adaptive::readout_lost(std::uint32_t readout) {
+  with_account(readout, [&] { ByteWindow::readout_lost(readout); });
+}
+
+// Only the network's part: a host that is busy is no queue.
 void Adaptive::response(const Response& response, TimeNs) {
+  const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
   const std::size_t at = epoch_.responses % epoch_.times_us10.size();
-  epoch_.times_us10[at] =
-      static_cast<std::uint32_t>(std::clamp<DurationNs>(response.time_ns / 100, 1, UINT32_MAX));
+  epoch_.times_us10[at] = static_cast<std::uint32_t>(std::clamp<DurationNs>(time_ns / 100, 1, UINT32_MAX));
   ++epoch_.responses;
   epoch_.response_bytes += response.bytes;
-  late_base_ns_ = std::min(late_base_ns_, response.time_ns);
-  base_ns_ = base_ns_ == 0 ? response.time_ns : std::min(base_ns_, response.time_ns);
+  late_base_ns_ = std::min(late_base_ns_, time_ns);
+  base_ns_ = base_ns_ == 0 ? time_ns : std::min(base_ns_, time_ns);
+  Way& way = ways_[response.readout];
+  way.base_ns = way.base_ns == 0 ? time_ns : std::min(way.base_ns, time_ns);
+  host_ns_ += (static_cast<double>(response.host_ns) - host_ns_) / kHostShare;
+  way.usual_ns = way.usual_ns == 0 ? response.time_ns : way.usual_ns + (response.time_ns - way.usual_ns) / 8;
+}
+
+// What each readout's line holds beyond the nearest one's, at the rate at which it sends: of late, for a line
+// is long, and what was asked of it comes in bursts.
+void Adaptive::measure_lines(TimeNs now_ns) {
+  on_lines_ = 0;
+  for (std::uint32_t readout = 0; readout < ways_.size(); ++readout) {
+    Way& way = ways_[readout];
+    const DurationNs longer = way.base_ns - base_ns_;
+    const DurationNs over_ns = now_ns - way.since_ns;
+    if (!is_far(longer)) {
+      way.on_line = 0;
+    } else if (over_ns >= way.base_ns) {
+      const double rate = static_cast<double>(std::exchange(way.bytes, 0)) / static_cast<double>(over_ns);
+      way.since_ns = now_ns;
+      way.rate = std::max(rate, way.rate * kLineFade);
+      with_account(readout, [&] {
+        way.on_line = static_cast<std::uint64_t>(kLineGain * way.rate * static_cast<double>(longer));
+      });
+    }
+    on_lines_ += way.on_line;
+  }
+}
+
+void Adaptive::look_for_silence(TimeNs now_ns) {
+  for (std::uint32_t readout = 0; readout < ways_.size(); ++readout) {
+    Way& way = ways_[readout];
+    const bool owes = accounts_.of(readout) > 0;
+    const DurationNs usual = way.usual_ns > 0 ? way.usual_ns : kUnknownUsual;
+    const bool silent = owes && now_ns - way.heard_ns > std::max(kLookEvery, kSilent * usual);
+    if (silent == way.silent) continue;
+    with_account(readout, [&] { way.silent = silent; });
+  }
 }
 
 // Only time in which the window was the limit, from one pass to the next, tells something about the window.
@@ -176,10 +287,13 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   }
   was_wanting_ = wanting;
   pass_ns_ = now_ns;
-  // Without waiting for the epoch's end: what stalls may hold the whole window.
-  if (now_ns - looked_ns_ >= kLookEvery) {
-    looked_ns_ = now_ns;
-    if (stalled(now_ns)) lost(now_ns);
+  // Without waiting for the epoch's end: who is silent may hold the whole window.
+  if (now_ns - looked_ns_ >= kLookEvery / 4) {
+    const double seconds = static_cast<double>(now_ns - std::exchange(looked_ns_, now_ns)) / kSecond;
+    const bool busy = best_of_late() * kHostTimes * host_ns_ > ceiling_;
+    const double forget = busy ? kForgetBusy : kForget;
+    ceiling_ = std::min(kWindowMax, ceiling_ * (1 + forget * std::min(seconds, 1.0)));
+    look_for_silence(now_ns);
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
@@ -187,19 +301,28 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
     return;
   }
   const bool starting = phase_ == Phase::start_up;
-  if (epoch_.limited_ns < (starting ? kStartEpoch : kEpoch)) return;
-  if (epoch_.responses < (starting ? kStartResponses : contended() ? kContendedResponses : kResponses))
-    return;
+  const DurationNs least = starting ? std::max(kStartEpoch, base_ns_) : std::max(kEpoch, 2 * base_ns_);
+  if (epoch_.limited_ns < least) return;
+  const std::uint32_t enough = starting ? kStartResponses : contended() ? kContendedResponses : kResponses;
+  // Far away, or where hosts are busy, a window has few answers.
+  const bool few =
+      epoch_.limited_ns >= (is_far(base_ns_) ? least : 4 * least) && epoch_.responses >= kFarResponses;
+  if (epoch_.responses < enough && !few) return;
   finish_epoch(now_ns);
+}
+
+// A slow port takes as long for what is sent through it as a line of some length: then the line holds little.
+bool Adaptive::is_far(DurationNs time_ns) const {
+  return time_ns > kFarSure || (time_ns > kFar && static_cast<double>(time_ns) * full_rate_ > kFarBytes);
 }
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = rate_ = epoch_.rate();
   const DurationNs fast = epoch_.quantile(kFast);
+  measure_lines(now_ns);
   usual_ns_ = epoch_.quantile(kUsual);
   mean_response_ = static_cast<double>(epoch_.response_bytes) / std::max(1U, epoch_.responses);
   epoch_.begin();
-  ceiling_ = std::min(kWindowMax, ceiling_ * kForget);
   if (now_ns - backed_off_ns_ < kForgive) return;
   note_rate(rate);
   if (phase_ == Phase::start_up) {
@@ -217,6 +340,19 @@ void Adaptive::start_up(double rate, DurationNs fast) {
   const bool queues = standing(rate, fast) > kStandingBytes;
   const bool grows = rate > best_rate_ * kStartGain;
   best_rate_ = std::max(best_rate_, rate);
+  if (is_far(base_ns_)) {
+    const double line = rate * static_cast<double>(base_ns_);
+    const bool more = rate > far_best_ * kFarStartGain;
+    far_best_ = std::max(far_best_, rate);
+    far_vain_ = more ? 0 : far_vain_ + 1;
+    // What came in this round trip was asked for with the window of the one before.
+    if (more)
+      return move_to(
+          std::max({target_, kFarStartFactor * line, kFarFirst * static_cast<double>(ways_.size())}));
+    if (far_vain_ < kFarStartVain) return;
+    phase_ = Phase::steady;
+    return;
+  }
   if (grows && !queues) return move_to(target_ * kStartFactor);
   phase_ = Phase::steady;
   if (queues) move_to(target_ / kStartFactor);
@@ -255,13 +391,51 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
     if (before_push_rate_ > 0 && rate < kContendedEnough * alone_rate_) return;
     before_push_rate_ = 0;
   }
-  const double queue = standing(rate, fast);
+  if (is_far(base_ns_)) return fill_line();
+  // What is there when the hosts are quick is what keeps the port full when they are not.
+  const double spare = kSpareTimes * rate * host_ns_;
+  const double queue = standing(rate, fast) - spare;
   if (queue > kStandingMax) {
     full_rate_ = late_rate();  // whatever it was: the port is full at this rate
     return move_to(target_ * kDown * kDown);
   }
-  if (queue < kStandingBytes || rate < kFull * full_rate_) return move_to(target_ * kUp);
+  if (queue < kStandingBytes)
+    return standing(rate, usual_ns_) - spare > kStandingMax ? follow_hosts() : grow();
+  if (rate < kFull * full_rate_) return move_to(target_ * kUp);
+  up_ = 0;
   move_to(target_ * kDown);
+}
+
+// As much as the line and the hosts hold at the best rate of late, and a little more.
+void Adaptive::fill_line() { move_to(line_bytes() + kFarExtra); }
+
+double Adaptive::line_bytes() const { return best_of_late() * (static_cast<double>(base_ns_) + host_ns_); }
+
+double Adaptive::best_of_late() const {
+  const std::size_t count = std::min(rates_seen_, kFarRates);
+  double best = 0;
+  for (std::size_t i = 0; i < count; ++i) best = std::max(best, rates_[(rates_seen_ - 1 - i) % kRates]);
+  return best;
+}
+
+// In steps that become longer for as long as no queue of the network speaks against them.
+void Adaptive::grow() {
+  up_ = up_ == 0 ? kUp - 1 : std::min(kUpMost, up_ * kUpMore);
+  move_to(std::max(target_, std::min(target_ * (1 + up_), kUpHosts * wanted_by_hosts())));
+}
+
+// While hosts keep answers, others have to be under way.
+double Adaptive::wanted_by_hosts() const {
+  const double time_ns = static_cast<double>(base_ns_) + kHostTimes * host_ns_;
+  return std::max(enough_, best_of_late() * time_ns);
+}
+
+// Queues that come and go: of hosts that do much at once, or of many who meet.
+void Adaptive::follow_hosts() {
+  up_ = 0;
+  const double wanted = wanted_by_hosts();
+  if (target_ < wanted) return move_to(std::min(wanted, target_ * kUpBursts));
+  move_to(std::max(wanted, target_ * kDown));
 }
 
 // Others give way when data are lost, as this one does; who goes on filling the buffer does not.
@@ -300,28 +474,25 @@ void Adaptive::contend(double rate, TimeNs now_ns) {
   move_to(target_ * kPush);
 }
 
-bool Adaptive::stalled(TimeNs now_ns) const {
-  for (std::uint32_t readout = 0; readout < waiting_since_ns_.size(); ++readout) {
-    if (accounts_.of(readout) == 0) continue;
-    if (now_ns - waiting_since_ns_[readout] > std::max(kStallMin, kStallResponses * usual_ns_)) return true;
-  }
-  return false;
-}
-
 void Adaptive::back_off(TimeNs now_ns) {
   if (now_ns - backed_off_ns_ < kForgive) return;
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
-  ceiling_ = target_ * kBackOff;
+  // What the line holds is in no queue.
+  ceiling_ =
+      is_far(base_ns_) ? std::max(target_ * kBackOff, line_bytes() + kFarExtra / 4) : target_ * kBackOff;
   before_push_rate_ = 0;
-  move_to(target_ * kBackOff);
+  up_ = 0;
+  move_to(std::min(target_, ceiling_));
 }
 
 // For a moment next to nothing is asked for, so that queues empty and the shortest response time shows.
 void Adaptive::begin_drain(TimeNs now_ns) {
   phase_ = Phase::drain;
-  drain_until_ns_ = now_ns + std::max(kDrainMin, 4 * base_ns_);
-  set_window(1);  // one piece at a time
+  drain_ns_ = is_far(base_ns_) ? base_ns_ + base_ns_ / 2 : std::max(kDrainMin, 4 * base_ns_);
+  drain_until_ns_ = now_ns + drain_ns_;
+  // One piece at a time; or where that would cost a long line too much, half of what fills it.
+  set_window(is_far(base_ns_) ? static_cast<std::uint64_t>(target_ / 2) : 1);
 }
 
 void Adaptive::end_drain(TimeNs now_ns) {
@@ -332,7 +503,7 @@ void Adaptive::end_drain(TimeNs now_ns) {
     base_ns_ = *std::min_element(bases_ns_.begin(), end);
   }
   drain_every_ns_ = std::min(2 * drain_every_ns_, kDrainEveryMax);
-  next_drain_ns_ = now_ns + drain_every_ns_;
+  next_drain_ns_ = now_ns + std::max(drain_every_ns_, kDrainPause * drain_ns_);
   epoch_.begin();
   was_wanting_ = false;
   move_to(target_);

@@ -15,13 +15,16 @@ class Adaptive final : public ByteWindow {
  public:
   explicit Adaptive(const ShaperSettings& settings);
 
+  Credit try_take(const Demand& demand, TimeNs now_ns) override;
   void take(const Demand& demand, TimeNs now_ns) override;
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) override;
+  void answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) override;
+  void readout_lost(std::uint32_t readout) override;
   std::uint64_t piece_bytes() const override;
   bool learns() const override { return true; }
   void response(const Response& response, TimeNs now_ns) override;
   void end_of_pass(bool wanting, TimeNs now_ns) override;
-  void out_of_order(std::uint64_t segments, TimeNs now_ns) override;
+  void retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) override;
   void set_slice_bytes(std::uint64_t bytes) override;
   void set_share(const PortShare& share) override;
   DurationNs base_ns() const override { return base_ns_; }
@@ -42,17 +45,41 @@ class Adaptive final : public ByteWindow {
     [[nodiscard]] DurationNs quantile(double share);  // of the response times
   };
 
+  // The way to a readout and back.
+  struct Way {
+    DurationNs base_ns = 0;   // shortest response time
+    DurationNs usual_ns = 0;  // of late, hosts included
+    std::uint64_t bytes = 0;  // since then, for its rate
+    TimeNs since_ns = 0;
+    double rate = 0;            // bytes per ns
+    std::uint64_t on_line = 0;  // bytes that its line holds beyond the nearest one's
+    std::uint64_t counted = 0;  // of what it owes, in elsewhere_
+    TimeNs heard_ns = 0;        // last byte; or when it was asked after it had owed nothing
+    bool silent = false;        // owes bytes, and has sent none for long
+  };
+  [[nodiscard]] std::uint64_t elsewhere(const Way& way, std::uint64_t owed) const;
+  template <class Change>
+  void with_account(std::uint32_t readout, Change change);
+  void measure_lines(TimeNs now_ns);
+  void look_for_silence(TimeNs now_ns);
+  [[nodiscard]] bool is_far(DurationNs time_ns) const;
+
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
   void steady(double rate, DurationNs fast, TimeNs now_ns);
   [[nodiscard]] double standing(double rate, DurationNs fast) const;
+  void grow();
+  [[nodiscard]] double wanted_by_hosts() const;
+  void follow_hosts();
+  [[nodiscard]] double best_of_late() const;
+  void fill_line();
+  [[nodiscard]] double line_bytes() const;
   [[nodiscard]] bool contended() const;
   void low(double rate, TimeNs now_ns);
   void become_slower(TimeNs now_ns);
   void contend(double rate, TimeNs now_ns);
   void note_rate(double rate);
   [[nodiscard]] double late_rate() const;
-  [[nodiscard]] bool stalled(TimeNs now_ns) const;
   void lost(TimeNs now_ns);
   void back_off(TimeNs now_ns);
   void begin_drain(TimeNs now_ns);
@@ -74,8 +101,8 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] DurationNs base() const;  // the port's: of all that share it
 
   double mean_response_ = 0;  // bytes
+  DurationNs usual_ns_ = 0;   // of the network, in the last epoch
   DurationNs base_ns_ = 0;    // shortest response time of late, which is since kBases drains
-  DurationNs usual_ns_ = 0;   // response time, of the last epoch
   // Where others hold the queue meanwhile, not every drain empties it.
   static constexpr std::size_t kBases = 8;
   std::array<DurationNs, kBases> bases_ns_{};  // shortest response time between drains
@@ -85,11 +112,16 @@ class Adaptive final : public ByteWindow {
   TimeNs drain_until_ns_ = 0;
   TimeNs next_drain_ns_ = 0;
   DurationNs drain_every_ns_;
+  DurationNs drain_ns_ = 0;
 
   static constexpr std::size_t kRates = 32;
   std::array<double, kRates> rates_{};  // of late epochs
   std::size_t rates_seen_ = 0;
   double best_rate_ = 0;  // start-up: of the best epoch
+  static constexpr std::size_t kFarRates = 10;
+  double far_best_ = 0;
+  int far_vain_ = 0;
+  double host_ns_ = 0;    // what the hosts take for an answer, mean of late
   double full_rate_ = 0;  // of late, when the port was full; bytes per ns
 
   double rate_ = 0;        // of the last epoch
@@ -97,14 +129,17 @@ class Adaptive final : public ByteWindow {
   int low_epochs_ = 0;     // one after another, well below it
   TimeNs low_since_ns_ = 0;
   TimeNs lost_beside_ns_ = -kSecond;
-  std::uint64_t reordered_ = 0;  // segments, of late
-  TimeNs reordered_since_ns_ = 0;
+  double losses_ = 0;  // segments sent once more, of late
+  TimeNs losses_since_ns_ = 0;
+  double up_ = 0;                // last step of growth, as a part of the window; 0: the next one is the first
   double before_push_rate_ = 0;  // contending: what the last larger window is compared with
   double before_push_window_ = 0;
   TimeNs no_push_until_ns_ = 0;
   int pushes_in_vain_ = 0;
 
-  std::vector<TimeNs> waiting_since_ns_;  // by readout: for the next bytes of what it owes
+  std::vector<Way> ways_;        // by readout
+  std::uint64_t elsewhere_ = 0;  // bytes that are owed, and in no queue of the port
+  std::uint64_t on_lines_ = 0;   // most of it that may be, lines alone
   TimeNs backed_off_ns_ = -kSecond;
   TimeNs looked_ns_ = 0;
 };

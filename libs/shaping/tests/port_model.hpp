@@ -25,6 +25,7 @@ class PortModel {
     DurationNs way_ns = 60 * kMicrosecond;     // there and back, without any queue
     DurationNs jitter_ns = 40 * kMicrosecond;  // mean of what the hosts add, exponential
     DurationNs timeout_ns = 200 * kMillisecond;
+    DurationNs probe_ns = 5 * kMillisecond;
     std::uint64_t seed = 1;
   };
 
@@ -172,6 +173,10 @@ class PortModel {
     const double queued_ns = std::max(0.0, static_cast<double>(port_free_ns_ - now_ns_));
     if ((queued_ns + foreign_ns) * rate + wire_bytes(piece) > settings_.buffer_bytes) {
       ++c.lost;
+      // TCP's probe of the tail finds it out, and its timeout mends it: that is the worst case.
+      at(now_ns_ + settings_.probe_ns, [this, &c, r, piece] {
+        c.shaper->retransmitted(r, (piece + kSegment - 1) / kSegment, now_ns_);
+      });
       at(now_ns_ + settings_.timeout_ns,
          [this, &c, slice, r, piece, asked] { send(c, slice, r, piece, asked); });
       return;

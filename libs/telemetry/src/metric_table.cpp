@@ -230,6 +230,8 @@ constexpr MetricEntry kTable[] = {
            "Samples not given out, by reason: rate, too_large, bus."),
     seldom("tap.refused", "weir_tap_refused_total", kTapDcm, "Wishes beyond tap.taps_max."),
     counts("filter.", "weir_filter_total", "counter", kDcm, "The filter's own counters, by name."),
+    seldom("shaper.overdrawn", "weir_shaper_overdrawn_total", kDcm,
+           "Requests beyond a full window, because nothing had come for 0.5 s of what it was full of."),
     level("shaper.window", "weir_shaper_window", kDcm,
           "What may be outstanding: bytes, or fragments with the shaper fragment-credits."),
     level("shaper.outstanding", "weir_shaper_outstanding", kDcm, "What is outstanding."),

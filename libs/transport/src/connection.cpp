@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -156,16 +157,15 @@ void Connection::on_readable() {
 Connection::ReceiveResult Connection::receive_once() {
   const ports::ReceiveSpace space = handler_->receive_space();
   std::array<iovec, 2> list{};
-  int count = 0;
+  std::size_t count = 0;
   std::size_t room = 0;
   for (const Bytes part : space) {
     if (part.empty()) continue;
-    list[static_cast<std::size_t>(count++)] = {part.data(), part.size()};
+    list[count++] = {part.data(), part.size()};
     room += part.size();
   }
   WEIR_ASSERT(room > 0);
-  const ssize_t n = tls_ ? tls_->read({list.data(), static_cast<std::size_t>(count)})
-                         : ::readv(socket_->native_handle(), list.data(), count);
+  const ssize_t n = receive(list.data(), count);
   ++counters_.receive_calls;
   if (n < 0) {
     if (errno == EAGAIN || errno == EINTR) return ReceiveResult::drained;
@@ -185,6 +185,34 @@ Connection::ReceiveResult Connection::receive_once() {
   if (ended_) return ReceiveResult::ended;
   return static_cast<std::size_t>(n) < room ? ReceiveResult::drained : ReceiveResult::more;
 }
+
+// With TLS the kernel's notes are not to be had: records are put together out of several receives.
+ssize_t Connection::receive(iovec* list, std::size_t count) {
+  if (tls_) return tls_->read({list, count});
+  const int socket = socket_->native_handle();
+  if (!notes_arrivals_) return ::readv(socket, list, static_cast<int>(count));
+  alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(timespec))> notes;
+  msghdr message{};
+  message.msg_iov = list;
+  message.msg_iovlen = count;
+  message.msg_control = notes.data();
+  message.msg_controllen = notes.size();
+  const ssize_t n = ::recvmsg(socket, &message, MSG_DONTWAIT);
+  const cmsghdr* note = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (note == nullptr || note->cmsg_level != SOL_SOCKET || note->cmsg_type != SCM_TIMESTAMPNS) return n;
+  timespec at{};
+  std::memcpy(&at, CMSG_DATA(note), sizeof at);
+  arrived_utc_ns_ = at.tv_sec * kSecond + at.tv_nsec;
+  return n;
+}
+
+void Connection::note_arrivals() {
+  const int on = 1;
+  notes_arrivals_ = !tls_ && open_ && !ended_ &&
+                    ::setsockopt(socket_->native_handle(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0;
+}
+
+std::uint64_t Connection::retransmitted() const { return open_ && !ended_ ? retransmits_now() : 0; }
 
 Outbox& Connection::outbox_for_append() {
   if (ended_) {

@@ -29,6 +29,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void flush();
   [[nodiscard]] ports::StreamCounters counters() const;
   [[nodiscard]] std::uint64_t out_of_order() const;
+  [[nodiscard]] std::uint64_t retransmitted() const;
+  void note_arrivals();
+  [[nodiscard]] UtcNs arrived_utc_ns() const { return arrived_utc_ns_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
   // The reactor goes: nothing of this connection may touch it any more.
   void detach_from_core();
@@ -43,6 +46,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void on_readable();
   enum class ReceiveResult { more, drained, ended };
   ReceiveResult receive_once();
+  [[nodiscard]] ssize_t receive(iovec* list, std::size_t count);
   void send_failed();
   void end(ports::CloseReason reason);
   void shut();
@@ -56,6 +60,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::string peer_;
   std::unique_ptr<TlsSession> tls_;  // empty: plain
   bool connecting_ = false;          // this side connected
+  bool notes_arrivals_ = false;
+  UtcNs arrived_utc_ns_ = 0;  // the kernel's note of the last bytes
   bool open_ = false;
   bool ended_ = false;
   bool reading_ = false;  // a readiness wait is under way

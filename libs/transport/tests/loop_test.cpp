@@ -42,6 +42,26 @@ TEST_CASE("what is appended in one pass leaves in one system call") {
   CHECK(pair.client.stream->counters().send_calls == before + 1);
 }
 
+TEST_CASE("a stream that is asked to tells when the last bytes came, however late they are taken") {
+  Pair pair;
+  const auto utc_ns = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * kSecond + now.tv_nsec;
+  };
+  pair.client.say("before");
+  REQUIRE(pair.until([&] { return pair.far().received == 6; }));
+  CHECK(pair.far().stream->arrived_utc_ns() == 0);
+  pair.far().stream->note_arrivals();
+  const UtcNs asked = utc_ns();
+  pair.client.say("after");
+  REQUIRE(pair.until([&] { return pair.client.stream->unsent_bytes() == 0; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  REQUIRE(pair.until([&] { return pair.far().received == 11; }));
+  CHECK(pair.far().stream->arrived_utc_ns() >= asked);
+  CHECK(pair.far().stream->arrived_utc_ns() <= utc_ns());
+}
+
 TEST_CASE("what is appended before the connection stands is sent when it does") {
   Loop loop{SocketPolicy{}};
   Server server;

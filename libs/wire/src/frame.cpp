@@ -22,7 +22,7 @@ enum HeaderOffset : std::size_t {
 
 bool known(std::uint8_t type) {
   return type >= static_cast<std::uint8_t>(FrameType::hello) &&
-         type <= static_cast<std::uint8_t>(FrameType::stored);
+         type <= static_cast<std::uint8_t>(FrameType::timing);
 }
 
 std::size_t payload_limit(FrameType type) {
@@ -37,6 +37,8 @@ std::size_t payload_limit(FrameType type) {
       return kSliceEntriesPayloadMax;
     case FrameType::control:
       return kControlFrameMax;
+    case FrameType::timing:
+      return 0;
     case FrameType::fragment:
     case FrameType::data:
       break;
@@ -128,6 +130,8 @@ std::string_view name(FrameType type) {
       return "data";
     case FrameType::stored:
       return "stored";
+    case FrameType::timing:
+      return "timing";
   }
   return "unknown";
 }
@@ -172,6 +176,11 @@ Expected<void, WireError> decode_header_into(std::span<const std::byte, kHeaderB
     return Unexpected<WireError>(WireError::too_long);
   if (header.type == FrameType::fragment) return check_fragment(header);
   if (header.type == FrameType::data) return check_data(header);
+  if (header.type == FrameType::timing) {
+    if (header.status != FragmentStatus::ok || header.attempt.value != 0 || header.crc != 0)
+      return Unexpected<WireError>(WireError::not_zero);
+    return {};
+  }
   if (header.status != FragmentStatus::ok || header.source.value != 0 || header.slice.value != 0 ||
       header.attempt.value != 0) {
     return Unexpected<WireError>(WireError::not_zero);
@@ -214,6 +223,20 @@ FrameHeader data_header(SliceId slice, Attempt attempt, std::uint32_t length, co
 RecordPiece record_piece(const FrameHeader& header) {
   return {std::uint64_t{header.offset} << 32 | header.source.value,
           std::uint64_t{header.crc} << 32 | header.total};
+}
+
+FrameHeader timing_header(const Timing& timing) {
+  FrameHeader header;
+  header.type = FrameType::timing;
+  header.slice = timing.slice;
+  header.source = SourceId(timing.held_us);
+  header.offset = timing.offset;
+  header.total = timing.retransmitted;
+  return header;
+}
+
+Timing timing(const FrameHeader& header) {
+  return {header.slice, header.offset, header.source.value, header.total};
 }
 
 FrameHeader payload_header(FrameType type, ConstBytes payload) {

@@ -89,8 +89,27 @@ TEST_CASE("a missing fragment's header carries its reason") {
   }
 }
 
+TEST_CASE("a timing has its four numbers and nothing else") {
+  const Timing said{SliceId(0x0102030405060708), 1U << 31, 4'000'000'000, 7};
+  const FrameHeader header = timing_header(said);
+  const auto decoded = through_the_wire(header);
+  REQUIRE(decoded.has_value());
+  CHECK(decoded->type == FrameType::timing);
+  CHECK(decoded->length == 0);
+  CHECK(timing(*decoded) == said);
+  FrameHeader bad = header;
+  bad.length = 1;
+  CHECK(through_the_wire(bad).error() == WireError::too_long);
+  bad = header;
+  bad.attempt = Attempt(1);
+  CHECK(through_the_wire(bad).error() == WireError::not_zero);
+  bad = header;
+  bad.crc = 1;
+  CHECK(through_the_wire(bad).error() == WireError::not_zero);
+}
+
 TEST_CASE("a type outside the known ones is refused") {
-  for (const int type : {0, 9, 255}) {
+  for (const int type : {0, 10, 255}) {
     HeaderBytes bytes{};
     bytes[0] = static_cast<std::byte>(type);
     const auto decoded = decode_header(bytes, kPayloadMax);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-// The committed bytes of version 2, one file per frame. A change that alters them needs a new version and new
+// The committed bytes of version 3, one file per frame. A change that alters them needs a new version and new
 // files. `wire_test "[regenerate]"` writes the files again; FORMAT.md shows their bytes and is checked
 // against them.
 namespace weir::wire {
@@ -75,6 +75,8 @@ FrameHeader control_end() {
   return header;
 }
 
+constexpr Timing kTiming = {SliceId(4711), 65536, 250, 3};
+
 const std::vector<RequestEntry> kRequestEntries = {{SliceId(4711), Attempt(0), 0, 0, 65536},
                                                    {SliceId(4712), Attempt(1), kAllSources, 0, 0},
                                                    {SliceId(4700), Attempt(0), 1, 65536, 65536}};
@@ -126,7 +128,8 @@ std::vector<Golden> all_golden() {
           {"control_end", frame_of(control_end(), "control")},
           {"data", frame_of(whole_record(), "slice record")},
           {"data_end", frame_of(record_end(), "slice record")},
-          {"stored", slice_entries(FrameType::stored, kStoredEntries)}};
+          {"stored", slice_entries(FrameType::stored, kStoredEntries)},
+          {"timing", frame_of(timing_header(kTiming), "")}};
 }
 
 std::filesystem::path path_of(std::string_view name) {

@@ -35,6 +35,7 @@ struct PeerInfo {
   ports::Endpoint listen;         // readout, writer
   std::vector<SourceId> sources;  // readout
   std::uint32_t credits = 0;      // DCM
+  bool wants_timing = false;      // DCM: of a readout
 };
 
 // What a connection may do, and what it has to show.

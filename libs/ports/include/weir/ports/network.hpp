@@ -80,6 +80,12 @@ class Stream {
   virtual void close() = 0;
   // Segments that came after a later one, since the connection began: one before them was lost, mostly.
   [[nodiscard]] virtual std::uint64_t out_of_order() const { return 0; }
+  // From now on the kernel notes when bytes arrive.
+  virtual void note_arrivals() {}
+  // When the last one of the bytes that were received last came to this host; 0: not known.
+  [[nodiscard]] virtual UtcNs arrived_utc_ns() const { return 0; }
+  // Segments that this host has sent once more, since the connection began. A system call.
+  [[nodiscard]] virtual std::uint64_t retransmitted() const { return 0; }
   [[nodiscard]] virtual StreamCounters counters() const = 0;
   [[nodiscard]] virtual std::string peer() const = 0;  // "host:port", for messages to people
 };

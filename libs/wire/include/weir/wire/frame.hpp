@@ -13,7 +13,7 @@
 // The frame header, as FORMAT.md specifies it. Everything that crosses a connection is a frame.
 namespace weir::wire {
 
-constexpr std::uint16_t kVersion = 2;
+constexpr std::uint16_t kVersion = 3;
 constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kHelloPayloadMax = 64 * 1024;  // hello, refuse
 // A longer control message goes in several frames. Whatever the receiver's limit for data: a farm that takes
@@ -32,6 +32,7 @@ enum class FrameType : std::uint8_t {
   control = 6,   // Protobuf envelope: announce, assign, decide, confirm, clear, space and grant, reports
   data = 7,      // DCM -> writer: (a piece of) one slice record
   stored = 8,    // writer -> DCM and supervisor: the acknowledgement of what is on disk
+  timing = 9,    // readout -> DCM: how long it had kept a request, behind the answer
 };
 
 enum class WireError : std::uint8_t {
@@ -56,7 +57,7 @@ struct FrameHeader {
   FragmentStatus status = FragmentStatus::ok;  // fragment
   Attempt attempt;                             // fragment, data
   std::uint32_t length = 0;                    // payload bytes that follow
-  SliceId slice;                               // fragment, data
+  SliceId slice;                               // fragment, data, timing
   SourceId source;                             // fragment
   std::uint32_t offset = 0;  // fragment, control: where the payload begins in the whole, bytes
   std::uint32_t total = 0;   // fragment: its whole length, bytes; missing: the MissingReason;
@@ -64,6 +65,7 @@ struct FrameHeader {
   std::uint32_t crc = 0;     // fragment: CRC32C of the whole fragment, 0 without checksums;
                              // types other than fragment and data: CRC32C of the payload
                              // data: source, offset, total and crc hold a RecordPiece
+                             // timing: source and total hold numbers, see Timing
   bool operator==(const FrameHeader&) const = default;
 };
 
@@ -92,6 +94,18 @@ struct RecordPiece {
 [[nodiscard]] FrameHeader data_header(SliceId slice, Attempt attempt, std::uint32_t length,
                                       const RecordPiece& piece = {});
 [[nodiscard]] RecordPiece record_piece(const FrameHeader& header);
+
+// What a readout says behind an answer of what it has asked to be told: how much of the time since the
+// request was its host's, and not the network's.
+struct Timing {
+  SliceId slice;              // of the request, with the offset that it named
+  std::uint32_t offset = 0;   // bytes
+  std::uint32_t held_us = 0;  // from the request's arrival at the host to the answer's leaving the process
+  std::uint32_t retransmitted = 0;  // segments of this connection that were sent once more, modulo 2^32
+  bool operator==(const Timing&) const = default;
+};
+[[nodiscard]] FrameHeader timing_header(const Timing& timing);
+[[nodiscard]] Timing timing(const FrameHeader& header);
 
 // Header for a frame whose payload is at hand: length and checksum (none for data) filled in.
 [[nodiscard]] FrameHeader payload_header(FrameType type, ConstBytes payload);

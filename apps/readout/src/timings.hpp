@@ -1,0 +1,63 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/messages/peer.hpp>
+#include <weir/ports/clock.hpp>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace weir::readout {
+
+// What DCMs are told of their requests: how long this host has kept one, from when its kernel had it to when
+// the answer goes out. Of each connection one request a pass, the last one that was answered at once: it is
+// the only one whose arrival the kernel still knows.
+class Timings {
+ public:
+  explicit Timings(const ports::Clock& clock) : clock_(clock) {}
+
+  // A frame of requests of this peer is about to be served.
+  void begin(const messages::Peer& peer);
+  // ... and was.
+  void end();
+  // An answer goes out, to whom and when ever.
+  void answered(std::uint64_t connection, SliceId slice, std::uint32_t offset);
+  // The pass is over: appends to each connection what there is to say. `find(tag)` gives the peer, or null.
+  template <class Find>
+  void tell(Find find) {
+    for (const Sample& sample : samples_) {
+      if (messages::Peer* peer = sample.stale ? nullptr : find(sample.connection)) tell(*peer, sample);
+    }
+    samples_.clear();
+  }
+  // The connection is gone.
+  void forget(std::uint64_t connection) { retransmitted_.erase(connection); }
+
+ private:
+  struct Sample {
+    std::uint64_t connection = 0;
+    SliceId slice;
+    std::uint32_t offset = 0;
+    UtcNs arrived_utc_ns = 0;  // 0: the kernel does not say
+    TimeNs read_ns = 0;
+    bool answered = false;
+    bool stale = false;  // something else was sent behind the answer
+  };
+  struct Retransmitted {
+    std::uint64_t segments = 0;
+    TimeNs looked_ns = 0;
+  };
+
+  void tell(messages::Peer& peer, const Sample& sample);
+  [[nodiscard]] std::uint32_t retransmitted(const messages::Peer& peer);
+
+  const ports::Clock& clock_;
+  std::vector<Sample> samples_;  // of this pass, one for each connection
+  Sample serving_;
+  bool is_serving_ = false;
+  std::unordered_map<std::uint64_t, Retransmitted> retransmitted_;  // by connection
+};
+
+}  // namespace weir::readout
