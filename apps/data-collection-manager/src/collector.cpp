@@ -74,6 +74,9 @@ void Collector::forget(Slice& slice) {
     const Gathering::Part& part = gathering->parts[readout];
     flows_[readout].late_fragments += part.owed_fragments;
     flows_[readout].late_bytes += part.owed_bytes;
+    if (part.owed_fragments == 0 || flows_[readout].questions.empty()) continue;
+    std::erase_if(flows_[readout].questions,
+                  [&](const Question& question) { return question.slice == slice.id(); });
   }
   want_nothing(*gathering);
   gathering->selection.reset();
@@ -266,6 +269,8 @@ void Collector::readout_down(std::uint32_t readout) {
   wants_.look_again(readout);
   touch(readout);
   flow.questions.clear();
+  flow.answered = {};
+  forget_timing(readout);
   flow.owed = flow.late_fragments = flow.late_bytes = 0;
   flow.frames.clear();
   flow.requests = {};
@@ -286,7 +291,7 @@ void Collector::arrived(std::uint32_t readout, const Slice* slice, std::uint64_t
   owed -= back;
   flow.owed -= std::min(flow.owed, back);
   touch(readout);
-  moved_ns_ = now_ns;
+  if (back > 0) moved_ns_ = now_ns;
   shaper_->arrived(readout, back, now_ns);
 }
 
@@ -320,10 +325,15 @@ void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& he
   auto& questions = flows_[readout].questions;
   const auto end =
       questions.size() > kQuestionsSearched ? questions.begin() + kQuestionsSearched : questions.end();
+  // An answer without bytes does not tell where they would have been.
+  const bool empty = header.length == 0;
   const auto found = std::find_if(questions.begin(), end, [&](const Question& question) {
-    return question.slice == header.slice && question.offset == header.offset;
+    return question.slice == header.slice && (empty || question.offset == header.offset);
   });
-  if (found == end || --found->fragments > 0) return;
+  if (found == questions.end()) return;
+  // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
+  if (found == end) return questions.pop_front();
+  if (--found->fragments > 0) return;
   flows_[readout].answered = *found;
   questions.erase(found);
 }
@@ -359,7 +369,8 @@ void Collector::pass(TimeNs now_ns) {
   for (const Reply& reply : replies_) {
     const DurationNs time_ns = std::max<DurationNs>(1, now_ns - reply.asked_ns);
     const DurationNs host_ns = reply.held_ns + std::max<DurationNs>(0, now_ns - reply.arrived_ns);
-    shaper_->response({reply.readout, time_ns, reply.bytes, std::min(host_ns, time_ns - 1)}, now_ns);
+    // Otherwise somebody is wrong, or a clock was set.
+    if (host_ns < time_ns) shaper_->response({reply.readout, time_ns, reply.bytes, host_ns}, now_ns);
   }
   replies_.clear();
   queue_ranges();

@@ -51,7 +51,8 @@ void Collector::issue(TimeNs now_ns) {
     refresh(readout);
   }
   touched_.clear();
-  bool stands_still = shaper_->outstanding() > 0 && now_ns - moved_ns_ >= kStandstill;
+  bool stands_still = shaper_->outstanding() > 0 && now_ns - moved_ns_ >= kStandstill &&
+                      shaper_->next_ns() == shaping::kNever;  // not of one that time refills
   while (const auto chosen = choice_.best()) {
     ++steps_;
     const std::uint32_t readout = *chosen;

@@ -71,6 +71,7 @@ class DcmNode final : public node::Node,
     std::uint64_t out_of_order = 0;   // of this connection, when it was last looked at
     std::uint64_t told_bytes = 0;     // of that frame, those that the collector knows of
     UtcNs timed_utc_ns = 0;           // when what came with the last timing did; 0: not known
+    TimeNs timing_ns = 0;             // when it last said how it is
     std::uint64_t retransmitted = 0;  // of this connection, as its readout said last
     std::vector<std::byte> frames;
     Pulse pulse;

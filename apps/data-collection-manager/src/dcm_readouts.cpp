@@ -79,6 +79,7 @@ void DcmNode::on_ready(messages::Peer& peer) {
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
   if (to_readouts_.wants_timing) peer.stream().note_arrivals();
   readouts_[peer.tag].retransmitted = 0;
+  readouts_[peer.tag].timing_ns = now_ns_;
   collector_->readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
 }
 
@@ -137,14 +138,16 @@ void DcmNode::take_timing(messages::Peer& peer, const wire::FrameHeader& header)
   if (!collector_->shaper().learns()) return;
   const TimeNs now_ns = environment_.clock.now_ns();
   readout.timed_utc_ns = peer.stream().arrived_utc_ns();
-  DurationNs waited = 0;
+  const DurationNs waited =
+      readout.timed_utc_ns != 0 ? environment_.clock.utc_ns() - readout.timed_utc_ns : 0;
   // UTC may have jumped meanwhile.
-  if (readout.timed_utc_ns != 0)
-    waited = std::clamp<DurationNs>(environment_.clock.utc_ns() - readout.timed_utc_ns, 0, kSecond);
-  collector_->timed(index, timing, now_ns - waited);
+  if (waited >= 0 && waited < kSecond) collector_->timed(index, timing, now_ns - waited);
   const std::uint32_t fresh = timing.retransmitted - static_cast<std::uint32_t>(readout.retransmitted);
   readout.retransmitted = timing.retransmitted;
-  if (fresh > 0) collector_->shaper().retransmitted(index, fresh, now_ns);
+  // What was lost in a long time is no sign of what is lost now.
+  if (fresh > 0 && now_ns - readout.timing_ns < kSecond)
+    collector_->shaper().retransmitted(index, fresh, now_ns);
+  readout.timing_ns = now_ns;
 }
 
 void DcmNode::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes part) {

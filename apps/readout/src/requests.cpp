@@ -74,7 +74,7 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, cons
 }
 
 void ReadoutNode::serve_waiting(messages::Peer& peer, Waiting& waiting) {
-  std::size_t served = 0;
+  std::size_t& served = served_[peer.tag];
   while (!waiting.frames.empty() && peer.unsent_bytes() <= kUnsentHigh && served < kServedMax) {
     const Waiting::Frame& frame = waiting.frames.front();
     if (frame.type == wire::FrameType::cancel) {

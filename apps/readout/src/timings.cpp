@@ -41,10 +41,13 @@ void Timings::answered(std::uint64_t connection, SliceId slice, std::uint32_t of
 
 void Timings::tell(messages::Peer& peer, const Sample& sample) {
   const DurationNs since_read = clock_.now_ns() - sample.read_ns;
+  constexpr DurationNs kNoSample = std::numeric_limits<std::int64_t>::max();
   DurationNs held = since_read;
-  // UTC may have jumped meanwhile.
-  if (sample.arrived_utc_ns != 0) held = std::max(held, clock_.utc_ns() - sample.arrived_utc_ns);
-  held = std::min(held, since_read + kSecond);
+  if (sample.arrived_utc_ns != 0) {
+    held = clock_.utc_ns() - sample.arrived_utc_ns;
+    // UTC may have jumped meanwhile.
+    if (held < since_read || held > since_read + kSecond) held = kNoSample;
+  }
   wire::Timing timing;
   timing.slice = sample.slice;
   timing.offset = sample.offset;

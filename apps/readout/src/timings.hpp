@@ -33,7 +33,10 @@ class Timings {
     samples_.clear();
   }
   // The connection is gone.
-  void forget(std::uint64_t connection) { retransmitted_.erase(connection); }
+  void forget(std::uint64_t connection) {
+    retransmitted_.erase(connection);
+    std::erase_if(samples_, [=](const Sample& sample) { return sample.connection == connection; });
+  }
 
  private:
   struct Sample {

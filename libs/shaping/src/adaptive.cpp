@@ -184,13 +184,13 @@ std::uint64_t Adaptive::elsewhere(const Way& way, std::uint64_t owed) const {
 }
 
 template <class Change>
-void Adaptive::with_account(std::uint32_t readout, Change change) {
+void Adaptive::with_account(std::uint32_t readout, TimeNs now_ns, Change change) {
   Way& way = ways_[readout];
   const std::uint64_t before = accounts_.of(readout);
   elsewhere_ -= way.counted;
   change();
   const std::uint64_t owed = accounts_.of(readout);
-  if (before == 0 && owed > 0) way.heard_ns = pass_ns_;
+  if (before == 0 && owed > 0) way.heard_ns = now_ns;
   way.counted = elsewhere(way, owed);
   elsewhere_ += way.counted;
 }
@@ -211,7 +211,7 @@ Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
 }
 
 void Adaptive::take(const Demand& demand, TimeNs now_ns) {
-  with_account(demand.readout, [&] { ByteWindow::take(demand, now_ns); });
+  with_account(demand.readout, now_ns, [&] { ByteWindow::take(demand, now_ns); });
 }
 
 void Adaptive::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
@@ -220,15 +220,16 @@ void Adaptive::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns
   way.silent = false;
   way.bytes += bytes;
   pass_bytes_ += bytes;
-  with_account(readout, [&] { ByteWindow::arrived(readout, bytes, now_ns); });
+  with_account(readout, now_ns, [&] { ByteWindow::arrived(readout, bytes, now_ns); });
 }
 
 void Adaptive::answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) {
-  with_account(readout, [&] { ByteWindow::answered(readout, fragments, bytes, now_ns); });
+  with_account(readout, now_ns, [&] { ByteWindow::answered(readout, fragments, bytes, now_ns); });
 }
 
 void Adaptive::readout_lost(std::uint32_t readout) {
-  with_account(readout, [&] { ByteWindow::readout_lost(readout); });
+  with_account(readout, pass_ns_, [&] { ByteWindow::readout_lost(readout); });
+  ways_[readout] = {};  // it may come back from elsewhere; what it owed is nothing
 }
 
 // Only the network's part: a host that is busy is no queue.
@@ -255,12 +256,14 @@ void Adaptive::measure_lines(TimeNs now_ns) {
     const DurationNs longer = way.base_ns - base_ns_;
     const DurationNs over_ns = now_ns - way.since_ns;
     if (!is_far(longer)) {
-      way.on_line = 0;
+      if (way.on_line > 0) with_account(readout, now_ns, [&] { way.on_line = 0; });
+      way.bytes = 0;
+      way.since_ns = now_ns;
     } else if (over_ns >= way.base_ns) {
       const double rate = static_cast<double>(std::exchange(way.bytes, 0)) / static_cast<double>(over_ns);
       way.since_ns = now_ns;
       way.rate = std::max(rate, way.rate * kLineFade);
-      with_account(readout, [&] {
+      with_account(readout, now_ns, [&] {
         way.on_line = static_cast<std::uint64_t>(kLineGain * way.rate * static_cast<double>(longer));
       });
     }
@@ -275,7 +278,7 @@ void Adaptive::look_for_silence(TimeNs now_ns) {
     const DurationNs usual = way.usual_ns > 0 ? way.usual_ns : kUnknownUsual;
     const bool silent = owes && now_ns - way.heard_ns > std::max(kLookEvery, kSilent * usual);
     if (silent == way.silent) continue;
-    with_account(readout, [&] { way.silent = silent; });
+    with_account(readout, now_ns, [&] { way.silent = silent; });
   }
 }
 
@@ -286,14 +289,15 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
     epoch_.bytes += pass_bytes_;
   }
   was_wanting_ = wanting;
-  pass_ns_ = now_ns;
+  // Who has not looked for long does not know who was silent.
+  const bool looked_away = now_ns - std::exchange(pass_ns_, now_ns) > kLookEvery;
   // Without waiting for the epoch's end: who is silent may hold the whole window.
   if (now_ns - looked_ns_ >= kLookEvery / 4) {
     const double seconds = static_cast<double>(now_ns - std::exchange(looked_ns_, now_ns)) / kSecond;
     const bool busy = best_of_late() * kHostTimes * host_ns_ > ceiling_;
     const double forget = busy ? kForgetBusy : kForget;
     ceiling_ = std::min(kWindowMax, ceiling_ * (1 + forget * std::min(seconds, 1.0)));
-    look_for_silence(now_ns);
+    if (!looked_away) look_for_silence(now_ns);
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {

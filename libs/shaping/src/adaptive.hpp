@@ -59,7 +59,7 @@ class Adaptive final : public ByteWindow {
   };
   [[nodiscard]] std::uint64_t elsewhere(const Way& way, std::uint64_t owed) const;
   template <class Change>
-  void with_account(std::uint32_t readout, Change change);
+  void with_account(std::uint32_t readout, TimeNs now_ns, Change change);
   void measure_lines(TimeNs now_ns);
   void look_for_silence(TimeNs now_ns);
   [[nodiscard]] bool is_far(DurationNs time_ns) const;

@@ -197,6 +197,7 @@ ssize_t Connection::receive(iovec* list, std::size_t count) {
   message.msg_iovlen = count;
   message.msg_control = notes.data();
   message.msg_controllen = notes.size();
+  arrived_utc_ns_ = 0;
   const ssize_t n = ::recvmsg(socket, &message, MSG_DONTWAIT);
   const cmsghdr* note = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
   if (note == nullptr || note->cmsg_level != SOL_SOCKET || note->cmsg_type != SCM_TIMESTAMPNS) return n;
