@@ -61,8 +61,8 @@ TEST_CASE("a lease that is short for the farm's lines costs no slice") {
   CHECK(run_scenario(make_scenario(210004897, sim::hard_limits()), false).problem == "");
 }
 
-// Readouts whose buffers were full of slices that waited for a DCM, and a DCM that waited for slices which the
-// readouts had no room to make: after a death newer slices went first.
+// Readouts whose buffers were full of slices that waited for a DCM, and a DCM that waited for slices which
+// the readouts had no room to make: after a death newer slices went first.
 TEST_CASE("the oldest slice goes first after a death, too") {
   for (const bool with_faults : {false, true}) {
     Scenario scenario = make_scenario(400033254);

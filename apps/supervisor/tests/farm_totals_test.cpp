@@ -1,5 +1,4 @@
 #include "../src/roster.hpp"
-
 #include "weir_catch.hpp"
 
 using namespace weir;

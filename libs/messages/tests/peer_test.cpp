@@ -234,10 +234,9 @@ TEST_CASE("another protocol version is refused with both numbers and what to do"
   old->say(wire::FrameType::hello, hello);
   farm.network.run();
   CHECK(old->closed == 1);
-  CHECK_THAT(old->heard,
-             ContainsSubstring("protocol version " + std::to_string(wire::kVersion + 1) +
-                               " of 'dcm-9' does not fit version " + std::to_string(wire::kVersion) +
-                               " of 'readout-3'"));
+  CHECK_THAT(old->heard, ContainsSubstring("protocol version " + std::to_string(wire::kVersion + 1) +
+                                           " of 'dcm-9' does not fit version " +
+                                           std::to_string(wire::kVersion) + " of 'readout-3'"));
   CHECK_THAT(farm.at_door.last_words, ContainsSubstring("install the same release on both"));
   CHECK(farm.door_counters.refused_hello == 1);
 }

@@ -174,9 +174,8 @@ class PortModel {
     if ((queued_ns + foreign_ns) * rate + wire_bytes(piece) > settings_.buffer_bytes) {
       ++c.lost;
       // TCP's probe of the tail finds it out, and its timeout mends it: that is the worst case.
-      at(now_ns_ + settings_.probe_ns, [this, &c, r, piece] {
-        c.shaper->retransmitted(r, (piece + kSegment - 1) / kSegment, now_ns_);
-      });
+      at(now_ns_ + settings_.probe_ns,
+         [this, &c, r, piece] { c.shaper->retransmitted(r, (piece + kSegment - 1) / kSegment, now_ns_); });
       at(now_ns_ + settings_.timeout_ns,
          [this, &c, slice, r, piece, asked] { send(c, slice, r, piece, asked); });
       return;

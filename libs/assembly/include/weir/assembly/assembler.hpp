@@ -107,7 +107,8 @@ class Assembler {
   void expire(TimeNs now_ns);
   void give_up(Slice& slice, MissingReason reason, TimeNs now_ns);
   // Nobody wants it here any more, though it may be had elsewhere: what is outstanding is neither received
-  // nor missing, but cancelled. The slice is not handed out: its phase is `decided`, until its owner releases it.
+  // nor missing, but cancelled. The slice is not handed out: its phase is `decided`, until its owner releases
+  // it.
   void withdraw(Slice& slice);
   // Ids of (slice, attempt) whose remaining fragments nobody waits for any more, since the last call.
   [[nodiscard]] std::vector<Slice*> take_expired();
