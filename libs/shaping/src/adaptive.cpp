@@ -395,7 +395,7 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
     if (before_push_rate_ > 0 && rate < kContendedEnough * alone_rate_) return;
     before_push_rate_ = 0;
   }
-  if (is_far(base_ns_)) return fill_line();
+  if (is_far(base_ns_)) return fill_line(standing(rate, fast));
   // What is there when the hosts are quick is what keeps the port full when they are not.
   const double spare = kSpareTimes * rate * host_ns_;
   const double queue = standing(rate, fast) - spare;
@@ -411,7 +411,11 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
 }
 
 // As much as the line and the hosts hold at the best rate of late, and a little more.
-void Adaptive::fill_line() { move_to(line_bytes() + kFarExtra); }
+void Adaptive::fill_line(double queue) {
+  const double wanted = line_bytes() + kFarExtra;
+  // What TCP has lost on the way, or a host that was away, is no reason for less: a queue is.
+  if (wanted > target_ || queue > kFarExtra) move_to(wanted);
+}
 
 double Adaptive::line_bytes() const { return best_of_late() * (static_cast<double>(base_ns_) + host_ns_); }
 

@@ -72,7 +72,7 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] double wanted_by_hosts() const;
   void follow_hosts();
   [[nodiscard]] double best_of_late() const;
-  void fill_line();
+  void fill_line(double queue);
   [[nodiscard]] double line_bytes() const;
   [[nodiscard]] bool contended() const;
   void low(double rate, TimeNs now_ns);
