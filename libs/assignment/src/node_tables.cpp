@@ -6,6 +6,13 @@
 #include <utility>
 
 namespace weir::assignment {
+namespace {
+
+bool is_before(const Lease& one, const Lease& other) {
+  return one.slice != other.slice ? one.slice < other.slice : one.attempt < other.attempt;
+}
+
+}  // namespace
 
 void DcmTable::join(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits) {
   WEIR_ASSERT(!views_[dcm.value].live);
@@ -86,19 +93,21 @@ void DcmTable::clear_suspect(NodeIndex dcm, SliceId slice, Attempt attempt) {
 
 void DcmTable::note_filter(NodeIndex dcm, const FilterNote& note, TimeNs now) {
   const std::size_t size = std::min<std::size_t>(note.for_long.size(), views_[dcm.value].credits);
+  FilterNote sorted = note;
+  sorted.for_long.resize(size);
+  std::sort(sorted.for_long.begin(), sorted.for_long.end(), is_before);
   std::vector<TimeNs> noted(size);
-  for (std::size_t i = 0; i < size; ++i) noted[i] = noted_at(dcm, note.for_long[i]).value_or(now);
+  for (std::size_t i = 0; i < size; ++i) noted[i] = noted_at(dcm, sorted.for_long[i]).value_or(now);
   State& state = states_[dcm.value];
-  state.in_filter = note;
-  state.in_filter.for_long.resize(size);
+  state.in_filter = std::move(sorted);
   state.noted_at = std::move(noted);
 }
 
 std::optional<TimeNs> DcmTable::noted_at(NodeIndex dcm, const Lease& lease) const {
   const State& state = states_[dcm.value];
   const auto& for_long = state.in_filter.for_long;
-  const auto found = std::find(for_long.begin(), for_long.end(), lease);
-  if (found == for_long.end()) return std::nullopt;
+  const auto found = std::lower_bound(for_long.begin(), for_long.end(), lease, is_before);
+  if (found == for_long.end() || *found != lease) return std::nullopt;
   return state.noted_at[static_cast<std::size_t>(found - for_long.begin())];
 }
 

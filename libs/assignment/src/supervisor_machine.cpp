@@ -195,7 +195,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   const bool own =
       entry != nullptr && entry->live() && entry->dcm == dcm && entry->attempt == decision.attempt;
   if (decision.verdict == Verdict::held) {
-    if (!own || entry->state != SliceState::assigned) return;
+    if (!own || entry->state != SliceState::assigned || entry->held) return;
     entry->held = true;
     dcms_.decided(dcm, now);
     return;

@@ -254,6 +254,20 @@ TEST_CASE("what stays in a filter is lost to its DCM after a lease, though other
   CHECK(lost.front().kills == 1);
 }
 
+TEST_CASE("a DCM that holds the same accept back again and again gets nothing done") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = settings.pending_max = 2;
+  Farm farm(settings);
+  farm.join_dcm(0, 2);
+  farm.pass();
+  for (int i = 0; i < 4; ++i) {
+    farm.decide(0, 0, 0, Verdict::held);
+    farm.advance(settings.lease_ns / 2);
+    (void)farm.pass();
+  }
+  CHECK(farm.machine.ledger().leases_expired == 1);
+}
+
 TEST_CASE("an accept that is held back keeps its credit, and no lease runs out for it") {
   Farm farm = one_slice();
   farm.join_writer(0);

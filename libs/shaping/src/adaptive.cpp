@@ -55,10 +55,6 @@ constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause 
 constexpr DurationNs kDrainEveryMax = 4 * kSecond;
 constexpr DurationNs kDrainMin = kMillisecond;
 constexpr DurationNs kDrainPause = 100;  // of a drain's own time, at least
-// Longer than any host of a LAN takes for an answer, and than a drain can wait for.
-constexpr DurationNs kFar = 2 * kMillisecond;
-constexpr double kFarBytes = 44 * kSegment;  // on the line
-constexpr DurationNs kFarSure = 10 * kMillisecond;
 constexpr double kFarStartFactor = 1.75;
 // What TCP sends of each readout in its first round trip (RFC 6928).
 constexpr double kFarFirst = 10 * kSegment;
@@ -66,11 +62,7 @@ constexpr double kFarStartGain = 1.2;
 constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start may be the slower one
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
 constexpr std::uint32_t kFarResponses = 4;
-constexpr double kLineGain = 1.25;  // so that what is lent can grow
-constexpr double kLineFade = 0.9;   // of its rate, in a round trip
-constexpr double kHostShare = 64;   // responses that tell of the hosts
-constexpr DurationNs kSilent = 8;   // usual response times without a byte
-constexpr DurationNs kUnknownUsual = 50 * kMillisecond;
+constexpr double kHostShare = 64;                    // responses that tell of the hosts
 constexpr double kLentMax = 1;                       // of the window, to the others while readouts are silent
 constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
 constexpr double kBackOff = 0.7;
@@ -178,58 +170,39 @@ DurationNs Adaptive::base() const {
   return std::min(base_ns_, share_.base_ns);
 }
 
-// Bytes that are under way to a readout which is far, or silent, are in no queue of the port.
-std::uint64_t Adaptive::elsewhere(const Way& way, std::uint64_t owed) const {
-  return std::min(way.silent ? std::max(way.on_line, owed) : way.on_line, owed);
-}
-
-template <class Change>
-void Adaptive::with_account(std::uint32_t readout, TimeNs now_ns, Change change) {
-  Way& way = ways_[readout];
-  const std::uint64_t before = accounts_.of(readout);
-  elsewhere_ -= way.counted;
-  change();
-  const std::uint64_t owed = accounts_.of(readout);
-  if (before == 0 && owed > 0) way.heard_ns = now_ns;
-  way.counted = elsewhere(way, owed);
-  elsewhere_ += way.counted;
-}
-
 Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
   const std::uint64_t charge = charge_of(demand);
   const std::uint64_t taken = accounts_.taken();
-  // What is lent for silence is given back all at once when they wake up: no more than the window.
-  const std::uint64_t free_of =
-      std::min(elsewhere_, on_lines_ + static_cast<std::uint64_t>(target_ * kLentMax));
-  const std::uint64_t here = taken - std::min(taken, free_of);
+  const std::uint64_t elsewhere = ways_.elsewhere(static_cast<std::uint64_t>(target_ * kLentMax));
+  const std::uint64_t here = taken - std::min(taken, elsewhere);
   if (taken > 0 && here + charge > window()) return Credit::full;
   const std::uint64_t own = accounts_.of(demand.readout);
-  const std::uint64_t line = ways_[demand.readout].on_line;
+  const std::uint64_t line = ways_.on_line(demand.readout);
   if (own > 0 && own - std::min(own, line) + charge > share_of_one()) return Credit::readout_full;
   take(demand, now_ns);
   return Credit::granted;
 }
 
 void Adaptive::take(const Demand& demand, TimeNs now_ns) {
-  with_account(demand.readout, now_ns, [&] { ByteWindow::take(demand, now_ns); });
+  ByteWindow::take(demand, now_ns);
+  ways_.owes(demand.readout, accounts_.of(demand.readout), now_ns);
 }
 
 void Adaptive::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
-  Way& way = ways_[readout];
-  way.heard_ns = now_ns;
-  way.silent = false;
-  way.bytes += bytes;
+  ByteWindow::arrived(readout, bytes, now_ns);
+  ways_.arrived(readout, bytes, now_ns);
+  ways_.owes(readout, accounts_.of(readout), now_ns);
   pass_bytes_ += bytes;
-  with_account(readout, now_ns, [&] { ByteWindow::arrived(readout, bytes, now_ns); });
 }
 
 void Adaptive::answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) {
-  with_account(readout, now_ns, [&] { ByteWindow::answered(readout, fragments, bytes, now_ns); });
+  ByteWindow::answered(readout, fragments, bytes, now_ns);
+  ways_.owes(readout, accounts_.of(readout), now_ns);
 }
 
 void Adaptive::readout_lost(std::uint32_t readout) {
-  with_account(readout, pass_ns_, [&] { ByteWindow::readout_lost(readout); });
-  ways_[readout] = {};  // it may come back from elsewhere; what it owed is nothing
+  ByteWindow::readout_lost(readout);
+  ways_.lost(readout);
 }
 
 // Only the network's part: a host that is busy is no queue.
@@ -241,45 +214,8 @@ void Adaptive::response(const Response& response, TimeNs) {
   epoch_.response_bytes += response.bytes;
   late_base_ns_ = std::min(late_base_ns_, time_ns);
   base_ns_ = base_ns_ == 0 ? time_ns : std::min(base_ns_, time_ns);
-  Way& way = ways_[response.readout];
-  way.base_ns = way.base_ns == 0 ? time_ns : std::min(way.base_ns, time_ns);
   host_ns_ += (static_cast<double>(response.host_ns) - host_ns_) / kHostShare;
-  way.usual_ns = way.usual_ns == 0 ? response.time_ns : way.usual_ns + (response.time_ns - way.usual_ns) / 8;
-}
-
-// What each readout's line holds beyond the nearest one's, at the rate at which it sends: of late, for a line
-// is long, and what was asked of it comes in bursts.
-void Adaptive::measure_lines(TimeNs now_ns) {
-  on_lines_ = 0;
-  for (std::uint32_t readout = 0; readout < ways_.size(); ++readout) {
-    Way& way = ways_[readout];
-    const DurationNs longer = way.base_ns - base_ns_;
-    const DurationNs over_ns = now_ns - way.since_ns;
-    if (!is_far(longer)) {
-      if (way.on_line > 0) with_account(readout, now_ns, [&] { way.on_line = 0; });
-      way.bytes = 0;
-      way.since_ns = now_ns;
-    } else if (over_ns >= way.base_ns) {
-      const double rate = static_cast<double>(std::exchange(way.bytes, 0)) / static_cast<double>(over_ns);
-      way.since_ns = now_ns;
-      way.rate = std::max(rate, way.rate * kLineFade);
-      with_account(readout, now_ns, [&] {
-        way.on_line = static_cast<std::uint64_t>(kLineGain * way.rate * static_cast<double>(longer));
-      });
-    }
-    on_lines_ += way.on_line;
-  }
-}
-
-void Adaptive::look_for_silence(TimeNs now_ns) {
-  for (std::uint32_t readout = 0; readout < ways_.size(); ++readout) {
-    Way& way = ways_[readout];
-    const bool owes = accounts_.of(readout) > 0;
-    const DurationNs usual = way.usual_ns > 0 ? way.usual_ns : kUnknownUsual;
-    const bool silent = owes && now_ns - way.heard_ns > std::max(kLookEvery, kSilent * usual);
-    if (silent == way.silent) continue;
-    with_account(readout, now_ns, [&] { way.silent = silent; });
-  }
+  ways_.responded(response.readout, response.time_ns, time_ns);
 }
 
 // Only time in which the window was the limit, from one pass to the next, tells something about the window.
@@ -297,7 +233,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
     const bool busy = best_of_late() * kHostTimes * host_ns_ > ceiling_;
     const double forget = busy ? kForgetBusy : kForget;
     ceiling_ = std::min(kWindowMax, ceiling_ * (1 + forget * std::min(seconds, 1.0)));
-    if (!looked_away) look_for_silence(now_ns);
+    if (!looked_away) ways_.look(now_ns);
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
@@ -309,21 +245,17 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   if (epoch_.limited_ns < least) return;
   const std::uint32_t enough = starting ? kStartResponses : contended() ? kContendedResponses : kResponses;
   // Far away, or where hosts are busy, a window has few answers.
-  const bool few =
-      epoch_.limited_ns >= (is_far(base_ns_) ? least : 4 * least) && epoch_.responses >= kFarResponses;
+  const bool few = epoch_.limited_ns >= (far() ? least : 4 * least) && epoch_.responses >= kFarResponses;
   if (epoch_.responses < enough && !few) return;
   finish_epoch(now_ns);
 }
 
-// A slow port takes as long for what is sent through it as a line of some length: then the line holds little.
-bool Adaptive::is_far(DurationNs time_ns) const {
-  return time_ns > kFarSure || (time_ns > kFar && static_cast<double>(time_ns) * full_rate_ > kFarBytes);
-}
+bool Adaptive::far() const { return is_far(base_ns_, full_rate_); }
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = rate_ = epoch_.rate();
   const DurationNs fast = epoch_.quantile(kFast);
-  measure_lines(now_ns);
+  ways_.measure(base_ns_, full_rate_, now_ns);
   usual_ns_ = epoch_.quantile(kUsual);
   mean_response_ = static_cast<double>(epoch_.response_bytes) / std::max(1U, epoch_.responses);
   epoch_.begin();
@@ -341,25 +273,22 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
 
 // The window grows for as long as the rate grows with it and the answers do not queue.
 void Adaptive::start_up(double rate, DurationNs fast) {
+  const double best = std::exchange(best_rate_, std::max(best_rate_, rate));
+  if (far()) return start_far(rate, best);
   const bool queues = standing(rate, fast) > kStandingBytes;
-  const bool grows = rate > best_rate_ * kStartGain;
-  best_rate_ = std::max(best_rate_, rate);
-  if (is_far(base_ns_)) {
-    const double line = rate * static_cast<double>(base_ns_);
-    const bool more = rate > far_best_ * kFarStartGain;
-    far_best_ = std::max(far_best_, rate);
-    far_vain_ = more ? 0 : far_vain_ + 1;
-    // What came in this round trip was asked for with the window of the one before.
-    if (more)
-      return move_to(
-          std::max({target_, kFarStartFactor * line, kFarFirst * static_cast<double>(ways_.size())}));
-    if (far_vain_ < kFarStartVain) return;
-    phase_ = Phase::steady;
-    return;
-  }
-  if (grows && !queues) return move_to(target_ * kStartFactor);
+  if (rate > best * kStartGain && !queues) return move_to(target_ * kStartFactor);
   phase_ = Phase::steady;
   if (queues) move_to(target_ / kStartFactor);
+}
+
+// What came in this round trip was asked for with the window of the one before.
+void Adaptive::start_far(double rate, double best) {
+  if (rate > best * kFarStartGain) {
+    far_vain_ = 0;
+    const double line = rate * static_cast<double>(base_ns_);
+    return move_to(std::max({target_, kFarStartFactor * line, kFarFirst * ways_.readouts()}));
+  }
+  if (++far_vain_ >= kFarStartVain) phase_ = Phase::steady;
 }
 
 void Adaptive::note_rate(double rate) {
@@ -395,7 +324,7 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
     if (before_push_rate_ > 0 && rate < kContendedEnough * alone_rate_) return;
     before_push_rate_ = 0;
   }
-  if (is_far(base_ns_)) return fill_line(standing(rate, fast));
+  if (far()) return fill_line(standing(rate, fast));
   // What is there when the hosts are quick is what keeps the port full when they are not.
   const double spare = kSpareTimes * rate * host_ns_;
   const double queue = standing(rate, fast) - spare;
@@ -487,8 +416,7 @@ void Adaptive::back_off(TimeNs now_ns) {
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
   // What the line holds is in no queue.
-  ceiling_ =
-      is_far(base_ns_) ? std::max(target_ * kBackOff, line_bytes() + kFarExtra / 4) : target_ * kBackOff;
+  ceiling_ = far() ? std::max(target_ * kBackOff, line_bytes() + kFarExtra / 4) : target_ * kBackOff;
   before_push_rate_ = 0;
   up_ = 0;
   move_to(std::min(target_, ceiling_));
@@ -497,10 +425,10 @@ void Adaptive::back_off(TimeNs now_ns) {
 // For a moment next to nothing is asked for, so that queues empty and the shortest response time shows.
 void Adaptive::begin_drain(TimeNs now_ns) {
   phase_ = Phase::drain;
-  drain_ns_ = is_far(base_ns_) ? base_ns_ + base_ns_ / 2 : std::max(kDrainMin, 4 * base_ns_);
+  drain_ns_ = far() ? base_ns_ + base_ns_ / 2 : std::max(kDrainMin, 4 * base_ns_);
   drain_until_ns_ = now_ns + drain_ns_;
   // One piece at a time; or where that would cost a long line too much, half of what fills it.
-  set_window(is_far(base_ns_) ? static_cast<std::uint64_t>(target_ / 2) : 1);
+  set_window(far() ? static_cast<std::uint64_t>(target_ / 2) : 1);
 }
 
 void Adaptive::end_drain(TimeNs now_ns) {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "ways.hpp"
 #include "window.hpp"
 
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 namespace weir::shaping {
 
@@ -45,27 +45,10 @@ class Adaptive final : public ByteWindow {
     [[nodiscard]] DurationNs quantile(double share);  // of the response times
   };
 
-  // The way to a readout and back.
-  struct Way {
-    DurationNs base_ns = 0;   // shortest response time
-    DurationNs usual_ns = 0;  // of late, hosts included
-    std::uint64_t bytes = 0;  // since then, for its rate
-    TimeNs since_ns = 0;
-    double rate = 0;            // bytes per ns
-    std::uint64_t on_line = 0;  // bytes that its line holds beyond the nearest one's
-    std::uint64_t counted = 0;  // of what it owes, in elsewhere_
-    TimeNs heard_ns = 0;        // last byte; or when it was asked after it had owed nothing
-    bool silent = false;        // owes bytes, and has sent none for long
-  };
-  [[nodiscard]] std::uint64_t elsewhere(const Way& way, std::uint64_t owed) const;
-  template <class Change>
-  void with_account(std::uint32_t readout, TimeNs now_ns, Change change);
-  void measure_lines(TimeNs now_ns);
-  void look_for_silence(TimeNs now_ns);
-  [[nodiscard]] bool is_far(DurationNs time_ns) const;
-
+  [[nodiscard]] bool far() const;  // all readouts are
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
+  void start_far(double rate, double best);
   void steady(double rate, DurationNs fast, TimeNs now_ns);
   [[nodiscard]] double standing(double rate, DurationNs fast) const;
   void grow();
@@ -119,7 +102,6 @@ class Adaptive final : public ByteWindow {
   std::size_t rates_seen_ = 0;
   double best_rate_ = 0;  // start-up: of the best epoch
   static constexpr std::size_t kFarRates = 10;
-  double far_best_ = 0;
   int far_vain_ = 0;
   double host_ns_ = 0;    // what the hosts take for an answer, mean of late
   double full_rate_ = 0;  // of late, when the port was full; bytes per ns
@@ -137,9 +119,7 @@ class Adaptive final : public ByteWindow {
   TimeNs no_push_until_ns_ = 0;
   int pushes_in_vain_ = 0;
 
-  std::vector<Way> ways_;        // by readout
-  std::uint64_t elsewhere_ = 0;  // bytes that are owed, and in no queue of the port
-  std::uint64_t on_lines_ = 0;   // most of it that may be, lines alone
+  Ways ways_;
   TimeNs backed_off_ns_ = -kSecond;
   TimeNs looked_ns_ = 0;
 };

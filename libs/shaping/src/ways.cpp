@@ -1,0 +1,94 @@
+#include "ways.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::shaping {
+namespace {
+
+// Longer than any host of a LAN takes for an answer.
+constexpr DurationNs kFar = 2 * kMillisecond;
+constexpr double kFarBytes = 64e3;  // on the line
+constexpr DurationNs kFarSure = 10 * kMillisecond;
+constexpr double kLineGain = 1.25;  // so that what a line is lent can grow
+constexpr double kLineFade = 0.9;   // of its rate, in a round trip
+constexpr DurationNs kSilentMin = 20 * kMillisecond;
+constexpr DurationNs kSilent = 8;  // usual response times without a byte
+constexpr DurationNs kUnknownUsual = 50 * kMillisecond;
+constexpr DurationNs kUsualShare = 8;  // responses that tell what is usual
+
+}  // namespace
+
+bool is_far(DurationNs time_ns, double rate) {
+  return time_ns > kFarSure || (time_ns > kFar && static_cast<double>(time_ns) * rate > kFarBytes);
+}
+
+void Ways::recount(Way& way) {
+  elsewhere_ -= way.counted;
+  way.counted = way.silent ? way.owed : std::min(way.on_line, way.owed);
+  elsewhere_ += way.counted;
+}
+
+void Ways::owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
+  Way& way = ways_[readout];
+  if (way.owed == 0 && bytes > 0) way.heard_ns = now_ns;
+  way.owed = bytes;
+  recount(way);
+}
+
+void Ways::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
+  Way& way = ways_[readout];
+  way.heard_ns = now_ns;
+  way.silent = false;
+  way.bytes += bytes;
+}
+
+void Ways::responded(std::uint32_t readout, DurationNs time_ns, DurationNs network_ns) {
+  Way& way = ways_[readout];
+  way.base_ns = way.base_ns == 0 ? network_ns : std::min(way.base_ns, network_ns);
+  way.usual_ns = way.usual_ns == 0 ? time_ns : way.usual_ns + (time_ns - way.usual_ns) / kUsualShare;
+}
+
+void Ways::lost(std::uint32_t readout) {
+  Way& way = ways_[readout];
+  elsewhere_ -= way.counted;
+  on_lines_ -= way.on_line;
+  way = {};
+}
+
+// At the rate at which it sends: of late, for a line is long, and what is asked of it comes in bursts.
+void Ways::measure(DurationNs base_ns, double rate, TimeNs now_ns) {
+  on_lines_ = 0;
+  for (Way& way : ways_) {
+    const DurationNs longer = way.base_ns - base_ns;
+    const DurationNs over_ns = now_ns - way.since_ns;
+    const bool far = is_far(longer, rate);
+    if (!far) way.on_line = 0;
+    if (far && over_ns >= way.base_ns) {
+      way.rate =
+          std::max(static_cast<double>(way.bytes) / static_cast<double>(over_ns), way.rate * kLineFade);
+      way.on_line = static_cast<std::uint64_t>(kLineGain * way.rate * static_cast<double>(longer));
+    }
+    if (!far || over_ns >= way.base_ns) {
+      way.bytes = 0;
+      way.since_ns = now_ns;
+      recount(way);
+    }
+    on_lines_ += way.on_line;
+  }
+}
+
+void Ways::look(TimeNs now_ns) {
+  for (Way& way : ways_) {
+    const DurationNs usual = way.usual_ns > 0 ? way.usual_ns : kUnknownUsual;
+    const bool silent = way.owed > 0 && now_ns - way.heard_ns > std::max(kSilentMin, kSilent * usual);
+    if (silent == std::exchange(way.silent, silent)) continue;
+    recount(way);
+  }
+}
+
+std::uint64_t Ways::elsewhere(std::uint64_t silent_max) const {
+  return std::min(elsewhere_, on_lines_ + silent_max);
+}
+
+}  // namespace weir::shaping
