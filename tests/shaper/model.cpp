@@ -310,18 +310,14 @@ std::uint64_t Model::read(Dcm& dcm, Connection& connection) {
 void Model::tell_losses(Dcm& dcm) {
   if (now_ns_ - dcm.looked_ns < shaping::kLookEvery) return;
   dcm.looked_ns = now_ns_;
-  std::uint64_t out_of_order = 0;
   shaping::Shaper& shaper = dcm.collector.shaper();
   const std::uint32_t readouts = network_.dcms[connections_[dcm.first_connection].dcm].readouts;
   for (std::uint32_t r = 0; r < readouts; ++r) {
     Connection& connection = connections_[dcm.first_connection + r];
-    const std::uint64_t here = connection.receiver.out_of_order();
-    out_of_order += here - std::exchange(connection.told_out_of_order, here);
     const std::uint64_t again = connection.sender.retransmissions();
     const std::uint64_t fresh = again - std::exchange(connection.told_retransmissions, again);
     if (fresh > 0) shaper.retransmitted(r, fresh, now_ns_);
   }
-  if (out_of_order > 0) shaper.out_of_order(out_of_order, now_ns_);
 }
 
 void Model::dcm_sends(std::uint32_t index) {

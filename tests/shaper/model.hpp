@@ -78,7 +78,6 @@ class Model final : private Wire {
     std::size_t stamped = 0;  // answers whose last byte is here
     std::uint64_t written = 0;
     std::uint64_t read = 0;
-    std::uint64_t told_out_of_order = 0;
     std::uint64_t told_retransmissions = 0;
     std::uint32_t to_send = 0;  // questions, in this pass
     bool readable = false;

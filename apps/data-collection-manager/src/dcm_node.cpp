@@ -106,7 +106,6 @@ void DcmNode::pass(TimeNs now_ns) {
   open_assigned();
   look_at_reach();
   tell_partial_frames();
-  tell_out_of_order();
   if (pushing_) ask_for_overdue();
   if (run_begun_) collector_->pass(now_ns);
   if (cut_off_) hand_back_stranded();

@@ -68,7 +68,6 @@ class DcmNode final : public node::Node,
     assembly::Reception reception;    // the frame that is being received
     bool in_frame = false;            // of a fragment; its payload is not all here
     bool listed = false;              // in receiving_
-    std::uint64_t out_of_order = 0;   // of this connection, when it was last looked at
     std::uint64_t told_bytes = 0;     // of that frame, those that the collector knows of
     UtcNs timed_utc_ns = 0;           // when what came with the last timing did; 0: not known
     TimeNs timing_ns = 0;             // when it last said how it is
@@ -153,7 +152,6 @@ class DcmNode final : public node::Node,
   static Work& work_of(const assembly::Slice& slice);
   void tick_links();
   void tell_partial_frames();
-  void tell_out_of_order();
   void take_timing(messages::Peer& peer, const wire::FrameHeader& header);
   void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes);
   void write_trace() const;
@@ -204,7 +202,6 @@ class DcmNode final : public node::Node,
   std::vector<std::byte> sample_;
   std::string failure_;
   TimeNs ticked_ns_ = 0;  // the links to the readouts
-  TimeNs looked_ns_ = 0;  // at the connections' order of segments
   TimeNs reach_looked_ns_ = 0;
   TimeNs joined_ns_ = 0;
   v1::Control told_reach_;           // the last that the supervisor was told

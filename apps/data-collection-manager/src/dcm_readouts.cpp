@@ -48,20 +48,6 @@ void DcmNode::tell_partial_frames() {
   });
 }
 
-// A window that is too large for the port shows in segments that overtake lost ones.
-void DcmNode::tell_out_of_order() {
-  if (!collector_->shaper().learns() || now_ns_ - looked_ns_ < shaping::kLookEvery) return;
-  looked_ns_ = now_ns_;
-  std::uint64_t fresh = 0;
-  for (Readout& readout : readouts_) {
-    if (!readout.link || !readout.link->ready()) continue;
-    const std::uint64_t seen = readout.link->peer().stream().out_of_order();
-    if (seen > readout.out_of_order) fresh += seen - readout.out_of_order;
-    readout.out_of_order = seen;
-  }
-  if (fresh > 0) collector_->shaper().out_of_order(fresh, now_ns_);
-}
-
 void DcmNode::arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes) {
   if (slice != nullptr) counts_.arrived_bytes += bytes;
   if (trace_.on() && slice != nullptr && bytes > 0) {

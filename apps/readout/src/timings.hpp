@@ -11,20 +11,21 @@
 
 namespace weir::readout {
 
-// What DCMs are told of their requests: how long this host has kept one, from when its kernel had it to when
-// the answer goes out. Of each connection one request a pass, the last one that was answered at once: it is
-// the only one whose arrival the kernel still knows.
+// Tells DCMs how long this host kept a request: from its arrival in the kernel until the answer is handed to
+// the stream. At most one request per connection and pass is reported, the last one that was answered at
+// once: the kernel's note is of the last bytes received. One thread.
 class Timings {
  public:
   explicit Timings(const ports::Clock& clock) : clock_(clock) {}
 
-  // A frame of requests of this peer is about to be served.
+  // A frame of requests from this peer is about to be served ...
   void begin(const messages::Peer& peer);
-  // ... and was.
+  // ... and has been.
   void end();
-  // An answer goes out, to whom and when ever.
+  // Any answer is being sent, on any connection.
   void answered(std::uint64_t connection, SliceId slice, std::uint32_t offset);
-  // The pass is over: appends to each connection what there is to say. `find(tag)` gives the peer, or null.
+  // At the end of a pass: appends a timing frame to each connection that has one. `find(tag)` gives the peer,
+  // or null.
   template <class Find>
   void tell(Find find) {
     for (const Sample& sample : samples_) {

@@ -342,7 +342,8 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
 // As much as the line and the hosts hold at the best rate of late, and a little more.
 void Adaptive::fill_line(double queue) {
   const double wanted = line_bytes() + kFarExtra;
-  // What TCP has lost on the way, or a host that was away, is no reason for less: a queue is.
+  // The window shrinks only if a queue stands: TCP's recovery from a loss, or a host that paused, lowers the
+  // rate as well.
   if (wanted > target_ || queue > kFarExtra) move_to(wanted);
 }
 

@@ -1,7 +1,6 @@
 #include "connection.hpp"
 
 #include "loop_core.hpp"
-#include "tcp_facts.hpp"
 #include <weir/base/assert.hpp>
 
 #include <boost/asio/buffer.hpp>
@@ -274,11 +273,6 @@ void Connection::wait_writable() {
 void Connection::pause_receiving(bool paused) {
   paused_ = paused;
   if (!paused && !ended_) wait_readable();
-}
-
-std::uint64_t Connection::out_of_order() const {
-  return open_ && !ended_ ? segments_out_of_order(const_cast<Connection*>(this)->socket_->native_handle())
-                          : 0;
 }
 
 void Connection::end(ports::CloseReason reason) {

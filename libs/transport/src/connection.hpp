@@ -28,7 +28,6 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void close();
   void flush();
   [[nodiscard]] ports::StreamCounters counters() const;
-  [[nodiscard]] std::uint64_t out_of_order() const;
   [[nodiscard]] std::uint64_t retransmitted() const;
   void note_arrivals();
   [[nodiscard]] UtcNs arrived_utc_ns() const { return arrived_utc_ns_; }

@@ -44,7 +44,6 @@ class TcpStream final : public ports::Stream {
   std::size_t unsent_bytes() const override { return connection_->unsent_bytes(); }
   void pause_receiving(bool paused) override { connection_->pause_receiving(paused); }
   void close() override { connection_->close(); }
-  std::uint64_t out_of_order() const override { return connection_->out_of_order(); }
   void note_arrivals() override { connection_->note_arrivals(); }
   UtcNs arrived_utc_ns() const override { return connection_->arrived_utc_ns(); }
   std::uint64_t retransmitted() const override { return connection_->retransmitted(); }

@@ -78,8 +78,6 @@ class Stream {
   // Stops asking for receive space until false again: back-pressure through TCP itself.
   virtual void pause_receiving(bool paused) = 0;
   virtual void close() = 0;
-  // Segments that came after a later one, since the connection began: one before them was lost, mostly.
-  [[nodiscard]] virtual std::uint64_t out_of_order() const { return 0; }
   // From now on the kernel notes when bytes arrive.
   virtual void note_arrivals() {}
   // When the last one of the bytes that were received last came to this host; 0: not known.

@@ -71,9 +71,6 @@ class Shaper {
   virtual void response(const Response& response, TimeNs now_ns) { (void)response, (void)now_ns; }
   // Once per pass, after its arrivals and requests. `wanting`: some demand was refused in it.
   virtual void end_of_pass(bool wanting, TimeNs now_ns) { (void)wanting, (void)now_ns; }
-  // Segments that came out of order, from all readouts, since the last call: the port has lost some. Every
-  // kLookEvery or so.
-  virtual void out_of_order(std::uint64_t segments, TimeNs now_ns) { (void)segments, (void)now_ns; }
   // Segments that this readout's host has sent once more, since the last call: the network has lost some.
   virtual void retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) {
     (void)readout, (void)segments, (void)now_ns;
