@@ -41,7 +41,7 @@ void Collector::open_slices_now(TimeNs now_ns) {
       Part& part = slice.parts[r];
       const ReadoutSpec& readout = network_.readouts[spec_.first_readout + r];
       part.total = draw_size(readout);
-      part.target = flows_[r].expected;
+      part.target = flows_[r].expected.bytes();
       flows_[r].wants.push_back(first_slice_ + slices_.size());
       ++wanting_;
       bytes += part.total;
@@ -68,7 +68,7 @@ void Collector::refresh(std::uint32_t readout) {
   if (flow.wants.empty() || flow.full) return choice_.remove(readout);
   const std::uint64_t oldest = flow.wants.front();
   const Part& part = slice_of(oldest).parts[readout];
-  const std::uint64_t target = std::max(part.target, flow.expected);
+  const std::uint64_t target = std::max(part.target, flow.expected.bytes());
   choice_.set(readout, {oldest, flow.owed, target > part.asked ? target - part.asked : 0});
 }
 
@@ -77,7 +77,7 @@ Collector::Cut Collector::cut(const Slice& slice, std::uint32_t readout) const {
   const Part& part = slice.parts[readout];
   const std::uint64_t most = shaper_->piece_bytes();
   if (!part.begun) {
-    const std::uint32_t expected = flows_[readout].expected;
+    const std::uint32_t expected = flows_[readout].expected.bytes();
     const std::uint64_t size = expected > 0 ? expected + kHeaderBytes : 0;
     if (most == 0) return {UINT32_MAX, size, expected};
     if (expected > 0 && size <= kWholePieces * most) return {payload_of(kWholePieces * most), size, expected};
@@ -115,9 +115,10 @@ void Collector::send(std::uint32_t readout, const Cut& piece, TimeNs now_ns, std
   Slice& slice = slice_of(number);
   Part& part = slice.parts[readout];
   if (slice.first_ns < 0) slice.first_ns = now_ns;
-  if (!part.begun) part.target = flow.expected;
+  if (!part.begun) part.target = flow.expected.bytes();
   part.begun = true;
-  asked.push_back({number, readout, part.asked, piece.length, part.total, piece.charge, now_ns});
+  asked.push_back({number, readout, part.asked, piece.length, part.total, piece.charge, now_ns,
+                   flow.owed + piece.charge});
   // Of what is not known yet, no more is asked than the answer will tell.
   part.asked = piece.upto > 0 ? piece.upto : part.asked + piece.length;
   flow.owed += piece.charge;
@@ -165,9 +166,9 @@ void Collector::answered(const Question& question, std::uint32_t answer, Duratio
   flow.owed -= std::min(flow.owed, back);
   shaper_->answered(readout, 1, back, now_ns);
   if (shaper_->learns())
-    responses_.push_back(
-        {readout, std::max<DurationNs>(1, now_ns - question.asked_ns), question.charge, host_ns});
-  flow.expected = question.total;
+    responses_.push_back({readout, std::max<DurationNs>(1, now_ns - question.asked_ns), question.charge,
+                          host_ns, question.owed});
+  flow.expected.note(question.total);
   payload_ -= kHeaderBytes;
   part.have += answer;
   const bool here = std::exchange(part.known, true);

@@ -2,6 +2,7 @@
 
 #include "network.hpp"
 #include "random.hpp"
+#include <weir/shaping/expected_size.hpp>
 #include <weir/shaping/readout_choice.hpp>
 #include <weir/shaping/shaper.hpp>
 
@@ -22,10 +23,11 @@ struct Question {
   std::uint32_t total = 0;  // what the readout has of the slice
   std::uint64_t charge = 0;
   TimeNs asked_ns = 0;
+  std::uint64_t owed = 0;  // by the readout then, this included
 };
 
 // What one DCM asks for, as apps/data-collection-manager does it: the oldest slice goes ahead, within it the
-// readout that owes least; large fragments in pieces; sizes are expected to be the last ones.
+// readout that owes least; large fragments in pieces; sizes are expected as shaping::ExpectedSize does.
 class Collector {
  public:
   struct Done {
@@ -71,7 +73,7 @@ class Collector {
   };
   struct Flow {
     std::deque<std::uint64_t> wants;  // slices, the oldest first
-    std::uint32_t expected = 0;       // 0: not known
+    shaping::ExpectedSize expected;
     std::uint64_t owed = 0;
     bool full = false;
   };

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -70,7 +70,9 @@ std::string TemporaryFolder::write(const std::string& name, const std::string& t
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream text;
+  text << file.rdbuf();  // what can be read: of a process that ends meanwhile there is nothing, and no error
+  return text.str();
 }
 
 std::vector<RunningProcess> processes_naming(const std::string& text) {

@@ -28,7 +28,7 @@ Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler,
       pool_(pool),
       shaper_(std::move(shaper)),
       flows_(settings.readouts),
-      expected_(assembler.sources().size(), kUnknownSize),
+      expected_(assembler.sources().size()),
       wants_(settings.readouts),
       choice_(settings.order, settings.first_readout, settings.readouts),
       down_(settings.readouts) {
@@ -341,7 +341,8 @@ void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& he
 void Collector::timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns) {
   const Question& answered = flows_[readout].answered;
   if (answered.bytes == 0 || answered.slice != timing.slice || answered.offset != timing.offset) return;
-  replies_.push_back({readout, answered.asked_ns, answered.bytes, arrived_ns, timing.held_us * kMicrosecond});
+  replies_.push_back(
+      {readout, answered.asked_ns, answered.bytes, answered.owed, arrived_ns, timing.held_us * kMicrosecond});
   flows_[readout].answered = {};
 }
 
@@ -350,16 +351,15 @@ void Collector::forget_timing(std::uint32_t readout) {
 }
 
 void Collector::learn_size(SourceIndex source, std::uint32_t readout, std::uint32_t bytes) {
-  std::uint32_t& expected = expected_[source];
-  if (expected == bytes) return;
+  shaping::ExpectedSize& expected = expected_[source];
   Flow& flow = flows_[readout];
-  if (expected == kUnknownSize) {
-    --flow.unknown;
+  if (expected.known()) {
+    flow.expected -= expected.bytes() + wire::kHeaderBytes;
   } else {
-    flow.expected -= expected + wire::kHeaderBytes;
+    --flow.unknown;
   }
-  expected = std::min(bytes, kUnknownSize - 1);
-  flow.expected += expected + wire::kHeaderBytes;
+  expected.note(bytes);
+  flow.expected += expected.bytes() + wire::kHeaderBytes;
 }
 
 void Collector::pass(TimeNs now_ns) {
@@ -370,7 +370,8 @@ void Collector::pass(TimeNs now_ns) {
     const DurationNs time_ns = std::max<DurationNs>(1, now_ns - reply.asked_ns);
     const DurationNs host_ns = reply.held_ns + std::max<DurationNs>(0, now_ns - reply.arrived_ns);
     // Otherwise somebody is wrong, or a clock was set.
-    if (host_ns < time_ns) shaper_->response({reply.readout, time_ns, reply.bytes, host_ns}, now_ns);
+    if (host_ns < time_ns)
+      shaper_->response({reply.readout, time_ns, reply.bytes, host_ns, reply.owed}, now_ns);
   }
   replies_.clear();
   queue_ranges();

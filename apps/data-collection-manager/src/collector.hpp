@@ -3,6 +3,7 @@
 #include "gathering.hpp"
 #include <weir/assembly/assembler.hpp>
 #include <weir/assignment/absences.hpp>
+#include <weir/shaping/expected_size.hpp>
 #include <weir/shaping/readout_choice.hpp>
 #include <weir/shaping/shaper.hpp>
 #include <weir/wire/batch.hpp>
@@ -14,8 +15,6 @@
 #include <vector>
 
 namespace weir::dcm {
-
-constexpr std::uint32_t kUnknownSize = UINT32_MAX;
 
 struct CollectorSettings {
   assembly::AssemblySettings assembly;
@@ -102,11 +101,13 @@ class Collector {
     std::uint32_t fragments = 0;  // not yet answered
     std::uint64_t bytes = 0;
     TimeNs asked_ns = 0;
+    std::uint64_t owed = 0;  // by the readout then, this included
   };
   struct Reply {
     std::uint32_t readout = 0;
     TimeNs asked_ns = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t owed = 0;
     TimeNs arrived_ns = 0;
     DurationNs held_ns = 0;  // by the readout
   };
@@ -185,8 +186,8 @@ class Collector {
   std::shared_ptr<const Selection> everything_;
   std::vector<Flow> flows_;
   assignment::AbsenceTable absences_;
-  std::vector<std::uint32_t> expected_;  // bytes of each source's fragment, as the last one was
-  std::deque<Wanted> starting_;          // bounded by the assembler's slices
+  std::vector<shaping::ExpectedSize> expected_;  // of each source's fragment
+  std::deque<Wanted> starting_;                  // bounded by the assembler's slices
   Wants wants_;
   shaping::ReadoutChoice choice_;       // of those that are up, not full, and wanted
   std::vector<std::uint32_t> touched_;  // refreshed before the next choice

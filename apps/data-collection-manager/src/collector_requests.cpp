@@ -113,8 +113,7 @@ std::optional<Collector::Piece> Collector::next_piece(Gathering& gathering, std:
   piece.fragments = 1;
   piece.offset = range->offset;
   const std::uint64_t most = std::min(shaper_->piece_bytes(), settings_.piece_bytes_max);
-  const std::uint32_t size = expected_[range->source];
-  piece.length = range->length > 0 || size == kUnknownSize ? range->length : size;
+  piece.length = range->length > 0 ? range->length : expected_[range->source].bytes();
   if (most > 0 && piece.length + wire::kHeaderBytes > most + most / 2) piece.length = payload_of(most);
   piece.bytes = std::uint64_t{piece.length} + wire::kHeaderBytes;
   asked_sources_.assign(1, assembler_.sources()[range->source].id);
@@ -148,8 +147,8 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
     if (begun && progress.state == FragmentProgress::State::done) continue;
     if (begun) return rest_of(sources[at], index, part, most);
     if (part.again && (progress.state != FragmentProgress::State::requested || progress.have > 0)) continue;
-    const bool known = expected_[index] != kUnknownSize;
-    const std::uint64_t size = known ? std::uint64_t{expected_[index]} + wire::kHeaderBytes : most;
+    const bool known = expected_[index].known();
+    const std::uint64_t size = known ? std::uint64_t{expected_[index].bytes()} + wire::kHeaderBytes : most;
     if (most > 0 && piece.fragments > 0 && piece.bytes + size > whole_up_to(most)) break;
     asked_sources_.push_back(sources[at]);
     all_known = all_known && known;
@@ -158,7 +157,7 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
     if (most > 0 && piece.bytes > whole_up_to(most)) {  // one alone, and larger
       piece.bytes = most;
       piece.length = payload_of(most);
-      const bool more = expected_[index] > piece.length;
+      const bool more = expected_[index].bytes() > piece.length;
       piece.end = more ? at : at + 1;
       piece.end_offset = more ? piece.length : 0;
       return piece;
@@ -177,7 +176,8 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
 // assembler asks for what is missing.
 Collector::Piece Collector::rest_of(SourceId source, assembly::SourceIndex index, const Gathering::Part& part,
                                     std::uint64_t most) {
-  const std::uint32_t rest = expected_[index] > part.offset ? expected_[index] - part.offset : 1;
+  const std::uint32_t expected = expected_[index].bytes();
+  const std::uint32_t rest = expected > part.offset ? expected - part.offset : 1;
   Piece piece;
   piece.fragments = 1;
   piece.offset = part.offset;
@@ -206,7 +206,8 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
   }
   if (shaper_->learns()) {
     if (flow.questions.size() >= kQuestionsMax) flow.questions.pop_front();
-    flow.questions.push_back({slice.id(), piece.offset, piece.fragments, piece.bytes, now_ns});
+    flow.questions.push_back(
+        {slice.id(), piece.offset, piece.fragments, piece.bytes, now_ns, flow.owed + piece.bytes});
   }
   moved_ns_ = now_ns;
   flow.owed += piece.bytes;
@@ -222,7 +223,8 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
 void Collector::note_asked(assembly::Slice& slice, const Piece& piece) {
   if (piece.offset == 0 && piece.end_offset == 0) return;
   const assembly::SourceIndex source = *assembler_.index_of(asked_sources_.front());
-  slice.progress[source].asked = piece.end_offset > 0 ? expected_[source] : piece.offset + piece.length;
+  slice.progress[source].asked =
+      piece.end_offset > 0 ? expected_[source].bytes() : piece.offset + piece.length;
 }
 
 void Collector::add_entry(std::uint32_t readout, std::span<const SourceId> sources, bool all,

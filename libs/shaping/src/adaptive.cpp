@@ -28,6 +28,7 @@ constexpr double kFast = 0.05;  // the quantile of response times that shows a q
 constexpr double kStartFactor = 1.25;
 // Less growth of the rate than this, for a window kStartFactor larger: the port is full.
 constexpr double kStartGain = 1.04;
+constexpr double kStartGrowth = 1.15;
 constexpr double kFull = 0.998;  // of the full rate: the link is not quite full below
 constexpr double kUp = 1.03;
 constexpr double kUpMore = 1.35;  // of the step, for each that follows another one
@@ -58,9 +59,11 @@ constexpr DurationNs kDrainPause = 100;  // of a drain's own time, at least
 constexpr double kFarStartFactor = 1.75;
 // What TCP sends of each readout in its first round trip (RFC 6928).
 constexpr double kFarFirst = 10 * kSegment;
+constexpr double kLinePieces = 2;
 constexpr double kFarStartGain = 1.2;
 constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start may be the slower one
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
+constexpr double kFarGain = 1.7;             // of what it holds, likewise
 constexpr std::uint32_t kFarResponses = 4;
 constexpr double kHostShare = 64;                    // responses that tell of the hosts
 constexpr double kLentMax = 1;                       // of the window, to the others while readouts are silent
@@ -70,6 +73,12 @@ constexpr double kBackOff = 0.7;
 // that damages one in ten thousand does not, and a smaller window would be no help there.
 constexpr double kLostMin = 4;
 constexpr double kLostShare = 0.005;
+constexpr double kLostMuch = 0.05;                   // where a smaller window costs more
+constexpr DurationNs kTimeout = 150 * kMillisecond;  // without a byte, and then sent once more: TCP's timeout
+constexpr DurationNs kTrial = 40 * kMillisecond;
+constexpr double kWorth = 0.93;
+constexpr DurationNs kWorthFirst = 2 * kSecond;
+constexpr DurationNs kWorthMost = 64 * kSecond;
 constexpr double kForget = 0.01;     // of the ceiling, in a second
 constexpr double kForgetBusy = 0.3;  // where hosts want more: a few losses cost less than what they idle
 
@@ -88,7 +97,7 @@ constexpr DurationNs kPushAgain = 5 * kSecond;
 
 void Adaptive::Epoch::begin() {
   limited_ns = 0;
-  bytes = response_bytes = 0;
+  bytes = 0;
   responses = 0;
 }
 
@@ -110,6 +119,7 @@ Adaptive::Adaptive(const ShaperSettings& settings)
       target_(kFirstWindow),
       enough_(kEnoughMin),
       ceiling_(kWindowMax),
+      worth_ns_(kWorthFirst),
       drain_every_ns_(kDrainEvery),
       ways_(settings.readouts) {}
 
@@ -121,7 +131,7 @@ std::uint64_t Adaptive::piece_bytes() const {
 }
 
 void Adaptive::move_to(double window) {
-  const double least = std::max(kFloor, std::min(enough_ / share_.members, ceiling_));
+  const double least = std::max(kFloor, std::min(enough_, ceiling_));
   target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
 }
@@ -130,15 +140,46 @@ bool Adaptive::contended() const {
   return only_dcm_ && alone_rate_ > 0 && rate_ < kContendedEnough * alone_rate_;
 }
 
-void Adaptive::retransmitted(std::uint32_t, std::uint64_t segments, TimeNs now_ns) {
-  const DurationNs within = std::max(kLookEvery, 2 * base_ns_);
+void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) {
+  const bool timeout = ways_.take_gap(readout, now_ns) > kTimeout + shortest_.ns();
+  const DurationNs within = std::max(kLookEvery, 2 * shortest_.ns());
   if (now_ns - losses_since_ns_ > within) {
     losses_since_ns_ = now_ns;
     losses_ = 0;
   }
   losses_ += static_cast<double>(segments);
   const double came = rate_ * static_cast<double>(within) / kSegment;
-  if (losses_ >= std::max(kLostMin, kLostShare * came)) lost(now_ns);
+  const bool worth = now_ns < worth_until_ns_;
+  if (timeout) {
+    worth_until_ns_ = 0;
+    trial_ = Trial{};
+    lost(now_ns);
+  } else if (losses_ >= std::max(kLostMin, (worth ? kLostMuch : kLostShare) * came)) {
+    if (now_ns - backed_off_ns_ >= kForgive && !contended() && rates_seen_ >= 2 && !trial_.running) {
+      trial_ = Trial{};
+      trial_.running = true;
+      trial_.window = target_;
+      trial_.rate = std::max(rates_[(rates_seen_ - 1) % kRates], rates_[(rates_seen_ - 2) % kRates]);
+      trial_.from_ns = now_ns + std::max(kEpoch, 2 * shortest_.ns());
+    }
+    lost(now_ns);
+  }
+}
+
+// With the window that a loss made smaller less comes, or not.
+void Adaptive::try_smaller(TimeNs now_ns) {
+  if (now_ns - trial_.from_ns < 0) return;
+  trial_.limited_ns += epoch_.limited_ns;
+  trial_.bytes += epoch_.bytes;
+  if (trial_.limited_ns < std::max(kTrial, 4 * shortest_.ns())) return;
+  const double rate = static_cast<double>(trial_.bytes) / static_cast<double>(trial_.limited_ns);
+  trial_.running = false;
+  backed_off_ns_ = -kSecond;
+  if (rate > kWorth * trial_.rate) return;
+  worth_ns_ = std::min(2 * worth_ns_, kWorthMost);
+  worth_until_ns_ = now_ns + worth_ns_;
+  ceiling_ = kWindowMax;
+  move_to(std::max(target_, trial_.window));
 }
 
 // Beside somebody who fills the buffer by himself there are losses whatever the window is.
@@ -166,13 +207,32 @@ void Adaptive::set_share(const PortShare& share) {
 }
 
 DurationNs Adaptive::base() const {
-  if (share_.members == 1 || share_.base_ns == 0 || base_ns_ == 0) return base_ns_;
-  return std::min(base_ns_, share_.base_ns);
+  if (share_.members == 1 || share_.base_ns == 0 || shortest_.ns() == 0) return shortest_.ns();
+  return std::min(shortest_.ns(), share_.base_ns);
+}
+
+// A line has room for more fragments than two.
+std::uint64_t Adaptive::share_of_one() const {
+  if (accounts_.readouts() == 1) return window();
+  return only_dcm_ || far() || on_line(rate_) ? window() - window() / 4 : window() / 2;
 }
 
 Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
   const std::uint64_t charge = charge_of(demand);
   const std::uint64_t taken = accounts_.taken();
+  if (phase_ == Phase::drain && pairs_) {
+    if (taken == 0) {
+      pair_readout_ = demand.readout;
+      pair_left_ = 1;
+      take(demand, now_ns);
+      return Credit::granted;
+    }
+    if (pair_left_ == 0) return Credit::full;
+    if (demand.readout != pair_readout_) return Credit::readout_full;
+    --pair_left_;
+    take(demand, now_ns);
+    return Credit::granted;
+  }
   const std::uint64_t elsewhere = ways_.elsewhere(static_cast<std::uint64_t>(target_ * kLentMax));
   const std::uint64_t here = taken - std::min(taken, elsewhere);
   if (taken > 0 && here + charge > window()) return Credit::full;
@@ -208,14 +268,24 @@ void Adaptive::readout_lost(std::uint32_t readout) {
 // Only the network's part: a host that is busy is no queue.
 void Adaptive::response(const Response& response, TimeNs) {
   const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
+  shortest_.note(time_ns, response.owed, phase_ == Phase::drain && pairs_);
+  const DurationNs waited_ns = std::max<DurationNs>(0, time_ns - own_ns(response));
   const std::size_t at = epoch_.responses % epoch_.times_us10.size();
-  epoch_.times_us10[at] = static_cast<std::uint32_t>(std::clamp<DurationNs>(time_ns / 100, 1, UINT32_MAX));
+  epoch_.times_us10[at] = static_cast<std::uint32_t>(std::min<DurationNs>(waited_ns / 100, UINT32_MAX));
   ++epoch_.responses;
-  epoch_.response_bytes += response.bytes;
-  late_base_ns_ = std::min(late_base_ns_, time_ns);
-  base_ns_ = base_ns_ == 0 ? time_ns : std::min(base_ns_, time_ns);
   host_ns_ += (static_cast<double>(response.host_ns) - host_ns_) / kHostShare;
   ways_.responded(response.readout, response.time_ns, time_ns);
+}
+
+// What this answer takes where no queue of others is: the shortest response, and what the readout's own
+// uplink has to send before it. A port that lets a little go at once after a pause shows shorter times in a
+// drain than it can keep: no answer takes less than its bytes at the full rate.
+DurationNs Adaptive::own_ns(const Response& response) const {
+  double own = full_rate_ > 0 ? static_cast<double>(response.bytes) / (full_rate_ * share_.members) : 0;
+  own = std::max(own, static_cast<double>(base()));
+  if (ways_.readouts() > 1 && !far())
+    own = std::max(own, static_cast<double>(base()) + shortest_.longer_ns(response.owed));
+  return static_cast<DurationNs>(own);
 }
 
 // Only time in which the window was the limit, from one pass to the next, tells something about the window.
@@ -241,23 +311,25 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
     return;
   }
   const bool starting = phase_ == Phase::start_up;
-  const DurationNs least = starting ? std::max(kStartEpoch, base_ns_) : std::max(kEpoch, 2 * base_ns_);
+  const DurationNs least =
+      starting ? std::max(kStartEpoch, shortest_.ns()) : std::max(kEpoch, 2 * shortest_.ns());
   if (epoch_.limited_ns < least) return;
   const std::uint32_t enough = starting ? kStartResponses : contended() ? kContendedResponses : kResponses;
   // Far away, or where hosts are busy, a window has few answers.
-  const bool few = epoch_.limited_ns >= (far() ? least : 4 * least) && epoch_.responses >= kFarResponses;
+  const bool line = far() || (starting && on_line(epoch_.rate()));
+  const bool few = epoch_.limited_ns >= (line ? least : 4 * least) && epoch_.responses >= kFarResponses;
   if (epoch_.responses < enough && !few) return;
   finish_epoch(now_ns);
 }
 
-bool Adaptive::far() const { return is_far(base_ns_, full_rate_); }
+bool Adaptive::far() const { return is_far(shortest_.ns(), full_rate_); }
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = rate_ = epoch_.rate();
   const DurationNs fast = epoch_.quantile(kFast);
-  ways_.measure(base_ns_, full_rate_, now_ns);
+  ways_.measure(shortest_.ns(), full_rate_, now_ns);
   usual_ns_ = epoch_.quantile(kUsual);
-  mean_response_ = static_cast<double>(epoch_.response_bytes) / std::max(1U, epoch_.responses);
+  if (trial_.running) try_smaller(now_ns);
   epoch_.begin();
   if (now_ns - backed_off_ns_ < kForgive) return;
   note_rate(rate);
@@ -274,9 +346,15 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
 // The window grows for as long as the rate grows with it and the answers do not queue.
 void Adaptive::start_up(double rate, DurationNs fast) {
   const double best = std::exchange(best_rate_, std::max(best_rate_, rate));
-  if (far()) return start_far(rate, best);
+  if (far() || on_line(rate)) return start_far(rate, best);
   const bool queues = standing(rate, fast) > kStandingBytes;
-  if (rate > best * kStartGain && !queues) return move_to(target_ * kStartFactor);
+  // What waits while the rate grows with the window waits on its own uplink.
+  if (rate > best * (queues ? kStartGrowth : kStartGain)) {
+    far_vain_ = 0;
+    return move_to(target_ * kStartFactor);
+  }
+  // Where hosts are busy, rates come and go.
+  if (!queues && ++far_vain_ < kFarStartVain) return move_to(target_ * kStartFactor);
   phase_ = Phase::steady;
   if (queues) move_to(target_ / kStartFactor);
 }
@@ -285,10 +363,17 @@ void Adaptive::start_up(double rate, DurationNs fast) {
 void Adaptive::start_far(double rate, double best) {
   if (rate > best * kFarStartGain) {
     far_vain_ = 0;
-    const double line = rate * static_cast<double>(base_ns_);
-    return move_to(std::max({target_, kFarStartFactor * line, kFarFirst * ways_.readouts()}));
+    const double line = rate * static_cast<double>(shortest_.ns());
+    const double first = far() ? kFarFirst * ways_.readouts() : 0;
+    return move_to(std::max({target_, kFarStartFactor * line, first}));
   }
   if (++far_vain_ >= kFarStartVain) phase_ = Phase::steady;
+}
+
+// More is under way than what takes the shortest response's time by its length alone.
+bool Adaptive::on_line(double rate) const {
+  return shortest_.ns() > 0 &&
+         rate * static_cast<double>(shortest_.ns()) > kLinePieces * static_cast<double>(shortest_.owed());
 }
 
 void Adaptive::note_rate(double rate) {
@@ -306,12 +391,9 @@ double Adaptive::late_rate() const {
   return *at;
 }
 
-// Bytes that are in the port's queue at all times. A port that lets a little go at once after a pause shows
-// shorter times in a drain than it can keep: no answer takes less than its bytes at the full rate.
-double Adaptive::standing(double rate, DurationNs fast) const {
-  const double members = share_.members;
-  const double own = full_rate_ > 0 ? mean_response_ / (full_rate_ * members) : 0;
-  return (static_cast<double>(fast) - std::max(static_cast<double>(base()), own)) * rate * members;
+// Bytes that are in the port's queue for as long.
+double Adaptive::standing(double rate, DurationNs waited_ns) const {
+  return static_cast<double>(waited_ns) * rate * share_.members;
 }
 
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
@@ -341,13 +423,15 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
 
 // As much as the line and the hosts hold at the best rate of late, and a little more.
 void Adaptive::fill_line(double queue) {
-  const double wanted = line_bytes() + kFarExtra;
+  const double wanted = (queue > kFarExtra / 2 ? 1 : kFarGain) * line_bytes() + kFarExtra;
   // The window shrinks only if a queue stands: TCP's recovery from a loss, or a host that paused, lowers the
   // rate as well.
   if (wanted > target_ || queue > kFarExtra) move_to(wanted);
 }
 
-double Adaptive::line_bytes() const { return best_of_late() * (static_cast<double>(base_ns_) + host_ns_); }
+double Adaptive::line_bytes() const {
+  return best_of_late() * (static_cast<double>(shortest_.ns()) + host_ns_);
+}
 
 double Adaptive::best_of_late() const {
   const std::size_t count = std::min(rates_seen_, kFarRates);
@@ -364,7 +448,7 @@ void Adaptive::grow() {
 
 // While hosts keep answers, others have to be under way.
 double Adaptive::wanted_by_hosts() const {
-  const double time_ns = static_cast<double>(base_ns_) + kHostTimes * host_ns_;
+  const double time_ns = static_cast<double>(shortest_.ns()) + kHostTimes * host_ns_;
   return std::max(enough_, best_of_late() * time_ns);
 }
 
@@ -386,8 +470,7 @@ void Adaptive::become_slower(TimeNs now_ns) {
   alone_rate_ = full_rate_ = 0;
   rates_seen_ = 0;
   low_epochs_ = 0;
-  drains_ = 0;
-  late_base_ns_ = kUnknown;
+  shortest_.forget();
   next_drain_ns_ = now_ns;  // the shortest response time is another one, too
 }
 
@@ -426,7 +509,10 @@ void Adaptive::back_off(TimeNs now_ns) {
 // For a moment next to nothing is asked for, so that queues empty and the shortest response time shows.
 void Adaptive::begin_drain(TimeNs now_ns) {
   phase_ = Phase::drain;
-  drain_ns_ = far() ? base_ns_ + base_ns_ / 2 : std::max(kDrainMin, 4 * base_ns_);
+  pairs_next_ = !pairs_next_;
+  pairs_ = pairs_next_ && !far();
+  pair_left_ = 0;
+  drain_ns_ = far() ? shortest_.ns() + shortest_.ns() / 2 : std::max(kDrainMin, 4 * shortest_.ns());
   drain_until_ns_ = now_ns + drain_ns_;
   // One piece at a time; or where that would cost a long line too much, half of what fills it.
   set_window(far() ? static_cast<std::uint64_t>(target_ / 2) : 1);
@@ -434,11 +520,7 @@ void Adaptive::begin_drain(TimeNs now_ns) {
 
 void Adaptive::end_drain(TimeNs now_ns) {
   phase_ = Phase::steady;
-  if (late_base_ns_ != kUnknown) {
-    bases_ns_[drains_++ % kBases] = std::exchange(late_base_ns_, kUnknown);
-    const auto end = bases_ns_.begin() + static_cast<std::ptrdiff_t>(std::min(drains_, kBases));
-    base_ns_ = *std::min_element(bases_ns_.begin(), end);
-  }
+  shortest_.end_drain();
   drain_every_ns_ = std::min(2 * drain_every_ns_, kDrainEveryMax);
   next_drain_ns_ = now_ns + std::max(drain_every_ns_, kDrainPause * drain_ns_);
   epoch_.begin();

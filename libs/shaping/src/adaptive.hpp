@@ -1,11 +1,11 @@
 #pragma once
 
+#include "shortest_times.hpp"
 #include "ways.hpp"
 #include "window.hpp"
 
 #include <array>
 #include <cstdint>
-#include <limits>
 
 namespace weir::shaping {
 
@@ -27,7 +27,7 @@ class Adaptive final : public ByteWindow {
   void retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) override;
   void set_slice_bytes(std::uint64_t bytes) override;
   void set_share(const PortShare& share) override;
-  DurationNs base_ns() const override { return base_ns_; }
+  DurationNs base_ns() const override { return shortest_.ns(); }
 
  private:
   enum class Phase : std::uint8_t { start_up, steady, drain };
@@ -37,8 +37,7 @@ class Adaptive final : public ByteWindow {
     DurationNs limited_ns = 0;
     std::uint64_t bytes = 0;
     std::uint32_t responses = 0;
-    std::uint64_t response_bytes = 0;
-    std::array<std::uint32_t, 512> times_us10{};  // response times, 0.1 us, the latest ones
+    std::array<std::uint32_t, 512> times_us10{};  // that responses waited for others, 0.1 us, the latest ones
 
     void begin();
     [[nodiscard]] double rate() const;                // bytes per ns
@@ -48,9 +47,12 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] bool far() const;  // all readouts are
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
+  [[nodiscard]] bool on_line(double rate) const;
   void start_far(double rate, double best);
+  [[nodiscard]] std::uint64_t share_of_one() const override;
   void steady(double rate, DurationNs fast, TimeNs now_ns);
-  [[nodiscard]] double standing(double rate, DurationNs fast) const;
+  [[nodiscard]] DurationNs own_ns(const Response& response) const;
+  [[nodiscard]] double standing(double rate, DurationNs waited_ns) const;
   void grow();
   [[nodiscard]] double wanted_by_hosts() const;
   void follow_hosts();
@@ -63,6 +65,7 @@ class Adaptive final : public ByteWindow {
   void contend(double rate, TimeNs now_ns);
   void note_rate(double rate);
   [[nodiscard]] double late_rate() const;
+  void try_smaller(TimeNs now_ns);
   void lost(TimeNs now_ns);
   void back_off(TimeNs now_ns);
   void begin_drain(TimeNs now_ns);
@@ -76,6 +79,19 @@ class Adaptive final : public ByteWindow {
   double ceiling_;  // a window that lost data, less a part
   PortShare share_;
 
+  // After a loss, whether the smaller window costs rate.
+  struct Trial {
+    bool running = false;
+    double window = 0;  // before
+    double rate = 0;    // before, bytes per ns
+    TimeNs from_ns = 0;
+    DurationNs limited_ns = 0;
+    std::uint64_t bytes = 0;
+  };
+  Trial trial_;
+  DurationNs worth_ns_;  // for so long losses that cost less than a smaller window are taken
+  TimeNs worth_until_ns_ = 0;
+
   Epoch epoch_;
   bool was_wanting_ = false;
   TimeNs pass_ns_ = 0;
@@ -83,15 +99,12 @@ class Adaptive final : public ByteWindow {
 
   [[nodiscard]] DurationNs base() const;  // the port's: of all that share it
 
-  double mean_response_ = 0;  // bytes
-  DurationNs usual_ns_ = 0;   // of the network, in the last epoch
-  DurationNs base_ns_ = 0;    // shortest response time of late, which is since kBases drains
-  // Where others hold the queue meanwhile, not every drain empties it.
-  static constexpr std::size_t kBases = 8;
-  std::array<DurationNs, kBases> bases_ns_{};  // shortest response time between drains
-  std::size_t drains_ = 0;
-  static constexpr DurationNs kUnknown = std::numeric_limits<DurationNs>::max();
-  DurationNs late_base_ns_ = kUnknown;
+  DurationNs usual_ns_ = 0;  // of the network, in the last epoch
+  ShortestTimes shortest_;
+  bool pairs_next_ = false;
+  bool pairs_ = false;  // in this drain two pieces at a time are asked of one readout
+  std::uint32_t pair_readout_ = 0;
+  std::uint32_t pair_left_ = 0;
   TimeNs drain_until_ns_ = 0;
   TimeNs next_drain_ns_ = 0;
   DurationNs drain_every_ns_;

@@ -38,9 +38,16 @@ void Ways::owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
 
 void Ways::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
   Way& way = ways_[readout];
+  if (way.owed > 0) way.gap_ns = std::max(way.gap_ns, now_ns - way.heard_ns);
   way.heard_ns = now_ns;
   way.silent = false;
   way.bytes += bytes;
+}
+
+DurationNs Ways::take_gap(std::uint32_t readout, TimeNs now_ns) {
+  Way& way = ways_[readout];
+  const DurationNs now = way.owed > 0 ? now_ns - way.heard_ns : 0;
+  return std::max(now, std::exchange(way.gap_ns, 0));
 }
 
 void Ways::responded(std::uint32_t readout, DurationNs time_ns, DurationNs network_ns) {

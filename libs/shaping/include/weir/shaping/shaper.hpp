@@ -28,6 +28,8 @@ struct Response {
   // Of that time: for how long the two hosts had it and not the network, because a process waited for its
   // turn. 0 where they do not say.
   DurationNs host_ns = 0;
+  // What the readout owed when this was asked of it, this included: its own uplink sends one after another.
+  std::uint64_t owed = 0;
 };
 
 enum class Credit : std::uint8_t {

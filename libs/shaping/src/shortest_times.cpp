@@ -1,0 +1,40 @@
+#include "shortest_times.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::shaping {
+
+void ShortestTimes::note(DurationNs time_ns, std::uint64_t owed, bool drained) {
+  if (time_ns < late_.time_ns) late_ = {time_ns, owed};
+  if (ns_ == 0 || time_ns < ns_) {
+    ns_ = time_ns;
+    owed_ = owed;
+  }
+  const std::uint64_t more = owed - std::min(owed, owed_);
+  if (!drained || 2 * more <= owed_) return;
+  late_slope_ = std::min(late_slope_, static_cast<double>(time_ns - ns_) / static_cast<double>(more));
+}
+
+void ShortestTimes::end_drain() {
+  if (late_.owed > 0) {
+    drains_[drains_seen_++ % kDrains] = std::exchange(late_, {});
+    const auto end = drains_.begin() + static_cast<std::ptrdiff_t>(std::min(drains_seen_, kDrains));
+    const auto least = std::min_element(
+        drains_.begin(), end, [](const Shortest& a, const Shortest& b) { return a.time_ns < b.time_ns; });
+    ns_ = least->time_ns;
+    owed_ = least->owed;
+  }
+  if (late_slope_ == kNone) return;
+  slopes_[slopes_seen_++ % kSlopes] = std::exchange(late_slope_, kNone);
+  const auto end = slopes_.begin() + static_cast<std::ptrdiff_t>(std::min(slopes_seen_, kSlopes));
+  slope_ = *std::min_element(slopes_.begin(), end);
+}
+
+void ShortestTimes::forget() {
+  drains_seen_ = 0;
+  slopes_seen_ = 0;
+  late_ = {};
+}
+
+}  // namespace weir::shaping
