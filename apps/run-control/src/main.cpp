@@ -1,3 +1,4 @@
+#include <weir/config/farm_file.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
 
@@ -39,6 +40,15 @@ int run(weir::run_control::RunControlSettings settings) {
   return 0;
 }
 
+// As the farm's processes log. Without a good farm file there is nothing to log: run() says why.
+weir::telemetry::LogFormat log_format(const weir::run_control::RunControlSettings& settings) {
+  auto read = weir::config::load_farm(settings.farm_file);
+  if (!read) return weir::telemetry::LogFormat::text;
+  for (const std::string& one : settings.sets) (void)weir::config::apply_override(read->farm, one);
+  const bool json = read->farm.log().format() == weir::v1::LogSettings::FORMAT_JSON;
+  return json ? weir::telemetry::LogFormat::json : weir::telemetry::LogFormat::text;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,6 +79,7 @@ int main(int argc, char** argv) {
   weir::telemetry::LogSettings log;
   log.level = log_level;
   log.process = "run-control";
+  log.format = log_format(settings);
   weir::telemetry::set_up_logging(log);
   try {
     return run(std::move(settings));

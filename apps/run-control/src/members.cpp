@@ -1,5 +1,6 @@
 // What processes say.
 #include "core.hpp"
+#include <weir/base/text.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/records.hpp>
 #include <weir/run/summary.hpp>
@@ -26,6 +27,8 @@ control::MemberState state_of(const v1::MemberState& told) {
   state.reason = told.reason();
   return state;
 }
+
+constexpr std::size_t kHostBytesMax = 255;
 
 bool is_wildcard(const std::string& host) { return host == "0.0.0.0" || host == "::" || host == "[::]"; }
 
@@ -104,7 +107,7 @@ void RunControl::Core::on_join(const bus::Sender& from, const v1::Join& join) {
   by_client[from.id] = *member;
   process.client = from.id;
   process.address = from.address;
-  process.host = join.host();
+  process.host = clean_text(join.host(), kHostBytesMax);
   process.pid = join.pid();
   process.pid_space = join.pid_space();
   process.metrics = reachable(join.metrics(), from.address);

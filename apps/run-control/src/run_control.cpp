@@ -1,5 +1,6 @@
 #include "core.hpp"
 #include "memory.hpp"
+#include <weir/base/text.hpp>
 #include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/records.hpp>
@@ -19,6 +20,7 @@ namespace {
 
 constexpr DurationNs kShowInterval = kSecond;
 constexpr DurationNs kNever = 365LL * 24 * 3600 * kSecond;
+constexpr std::size_t kEventBytesMax = 2000;
 constexpr double kAfterDrainS = 20;  // for final reports, and what is reconciled then
 
 DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
@@ -254,7 +256,8 @@ void RunControl::Core::send_order(const control::Order& order) {
   hub->send(processes[order.member].client, message);
 }
 
-void RunControl::Core::note(control::Level level, const std::string& text) {
+void RunControl::Core::note(control::Level level, const std::string& said) {
+  const std::string text = clean_text(said, kEventBytesMax);  // joins of strangers are in it, and last words
   constexpr const char* kNames[] = {"info", "warning", "error"};
   const auto place = static_cast<std::size_t>(level);
   v1::FarmView::Line& line = events.emplace_back();

@@ -1,3 +1,4 @@
+#include <weir/base/text.hpp>
 #include <weir/run/log_tail.hpp>
 
 #include <boost/json.hpp>
@@ -10,6 +11,7 @@ namespace weir::run {
 namespace {
 
 constexpr std::streamoff kTailBytes = 64 * 1024;
+constexpr std::size_t kErrorBytesMax = 2000;  // of a line that a plugin, say, wrote by itself
 constexpr std::string_view kReason = "reason=\"";
 
 // The message of a log line of level error or worse.
@@ -71,7 +73,7 @@ std::string last_error_of_file(const std::string& path, std::uint64_t from) {
   file.seekg(begin);
   file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
   tail.resize(static_cast<std::size_t>(file.gcount()));
-  return last_error(tail);
+  return clean_text(last_error(tail), kErrorBytesMax);
 }
 
 }  // namespace weir::run

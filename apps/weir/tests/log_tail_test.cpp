@@ -1,6 +1,10 @@
 #include "weir_catch.hpp"
 #include <weir/run/log_tail.hpp>
 
+#include <filesystem>
+#include <fstream>
+#include <string>
+
 namespace weir::run {
 namespace {
 
@@ -39,6 +43,15 @@ TEST_CASE("a log without complaints has no error") {
 TEST_CASE("a log that begins in the middle of a line is read from there") {
   CHECK(last_error("l=error process=w run=1 x\n2026-01-01T00:00:00.000Z level=error process=w run=1 y\n") ==
         "y");
+}
+
+TEST_CASE("what a library wrote by itself before it died is one clean line") {
+  const std::string path = (std::filesystem::temp_directory_path() / "weir-log-tail-test").string();
+  std::ofstream(path) << "all is well\x1b[2J\xff" << std::string(10'000, 'x') << "\n";
+  const std::string error = last_error_of_file(path, 0);
+  std::filesystem::remove(path);
+  CHECK(error.starts_with("all is well\\x1b[2J\\xffxxx"));
+  CHECK(error.size() <= 2000);
 }
 
 TEST_CASE("the log of a file that is not there is empty") {

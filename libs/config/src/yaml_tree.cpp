@@ -1,6 +1,6 @@
 #include "yaml_tree.hpp"
 
-#include "utf8.hpp"
+#include <weir/base/text.hpp>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

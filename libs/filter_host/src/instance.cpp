@@ -1,4 +1,5 @@
 #include <weir/base/hash.hpp>
+#include <weir/base/text.hpp>
 #include <weir/filter_host/instance.hpp>
 #include <weir/plugin_loader/guarded.hpp>
 
@@ -11,6 +12,8 @@ namespace {
 
 using plugin_loader::guarded;
 using plugin_loader::kErrorTextSize;
+using plugin_loader::kPluginNameMax;
+using plugin_loader::kPluginTextMax;
 using plugin_loader::text_of;
 
 constexpr std::size_t kKeepCapacityMax = std::size_t{1} << 20;
@@ -81,7 +84,7 @@ struct FilterInstance::Services {
   }
   static std::uint32_t counter(const weir_filter_host* host, const char* name) noexcept {
     try {
-      return name == nullptr ? WEIR_NO_METRIC : self(host).metrics_.counter(name);
+      return name == nullptr ? WEIR_NO_METRIC : self(host).metrics_.counter(clean_text(name, kPluginNameMax));
     } catch (...) {
       return WEIR_NO_METRIC;
     }
@@ -91,7 +94,8 @@ struct FilterInstance::Services {
   }
   static std::uint32_t histogram(const weir_filter_host* host, const char* name) noexcept {
     try {
-      return name == nullptr ? WEIR_NO_METRIC : self(host).metrics_.histogram(name);
+      return name == nullptr ? WEIR_NO_METRIC
+                             : self(host).metrics_.histogram(clean_text(name, kPluginNameMax));
     } catch (...) {
       return WEIR_NO_METRIC;
     }
@@ -196,7 +200,7 @@ Expected<void, FilterError> FilterInstance::call_create() {
           [&] { instance_ = plugin_->functions().create(&parameters, &host_, error, kErrorTextSize); });
   if (instance_ != nullptr) return {};
   return Unexpected<FilterError>(
-      {FilterErrorCode::create_failed, "filter '" + plugin_->name() + "': " + std::string(text_of(error))});
+      {FilterErrorCode::create_failed, "filter '" + plugin_->name() + "': " + text_of(error)});
 }
 
 FilterInstance::~FilterInstance() {
@@ -219,9 +223,9 @@ Expected<void, FilterError> FilterInstance::begin_run(const RunInfo& run) {
   std::int32_t status = 1;
   guarded(error, [&] { status = plugin_->functions().begin_run(instance_, &view, error, kErrorTextSize); });
   if (status == 0) return {};
-  return Unexpected<FilterError>({FilterErrorCode::begin_run_failed,
-                                  "filter '" + plugin_->name() + "' refuses run " +
-                                      std::to_string(run_.run.value) + ": " + std::string(text_of(error))});
+  return Unexpected<FilterError>(
+      {FilterErrorCode::begin_run_failed, "filter '" + plugin_->name() + "' refuses run " +
+                                              std::to_string(run_.run.value) + ": " + text_of(error)});
 }
 
 void FilterInstance::end_run() {
@@ -355,7 +359,7 @@ void FilterInstance::write_log(int level, std::string_view text) {
     return;
   }
   ++log_lines_;
-  config_.log(level, text);
+  config_.log(level, clean_text(text, kPluginTextMax));
 }
 
 }  // namespace weir::filter_host

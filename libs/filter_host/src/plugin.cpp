@@ -1,5 +1,7 @@
 #include <weir/base/fragment_status.hpp>
+#include <weir/base/text.hpp>
 #include <weir/filter_host/plugin.hpp>
+#include <weir/plugin_loader/guarded.hpp>
 
 #include <array>
 #include <cstddef>
@@ -68,9 +70,10 @@ Expected<std::shared_ptr<const FilterPlugin>, FilterError> FilterPlugin::load(
   if (auto error = check(plugin->functions_, plugin->path())) {
     return Unexpected<FilterError>(from(std::move(*error)));
   }
-  plugin->name_ = plugin->functions_->name;
-  plugin->version_ = plugin->functions_->version;
-  plugin->description_ = plugin->functions_->description;
+  using namespace plugin_loader;
+  plugin->name_ = clean_text(plugin->functions_->name, kPluginNameMax);
+  plugin->version_ = clean_text(plugin->functions_->version, kPluginNameMax);
+  plugin->description_ = clean_text(plugin->functions_->description, kPluginTextMax);
   return std::shared_ptr<const FilterPlugin>(plugin);
 }
 

@@ -202,6 +202,19 @@ TEST_CASE("log lines beyond the limit of a run are counted instead of written") 
   CHECK(host.lines.size() == 3);
 }
 
+TEST_CASE("whatever a filter says comes out as one clean line of bounded length") {
+  const std::string clean = "one\\nlevel=error \\x1b[2J \\xff";
+  Host host(Parameters{}, "nasty");
+  REQUIRE(host.instance);
+  REQUIRE(host.lines.size() == 2);
+  CHECK(host.lines[0] == "1 " + clean);
+  CHECK(host.lines[1].size() <= 2002);
+  CHECK_THAT(host.lines[1], ContainsSubstring(" bytes more]"));
+  CHECK(host.count(clean) == 1);
+  for (const auto& [name, histogram] : host.metrics.snapshot().histograms) CHECK(name.size() <= 100);
+  CHECK(host.process().error == "filter '" + clean + "': " + clean);
+}
+
 TEST_CASE("parameters that a filter cannot use are refused with its name") {
   CHECK(Host(Parameters{{"do", "throw_in_create"}}).error == "filter 'scripted': cannot open the oracle");
   CHECK(Host(Parameters{{"number", "x"}}).error ==

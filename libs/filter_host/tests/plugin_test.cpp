@@ -29,6 +29,14 @@ TEST_CASE("a plugin is found by its name and tells who it is") {
   CHECK_THAT((*plugin)->path(), ContainsSubstring("/scripted.so"));
 }
 
+TEST_CASE("what a plugin calls itself is clean text") {
+  const auto plugin = FilterPlugin::load("nasty", kFolder);
+  REQUIRE(plugin);
+  CHECK((*plugin)->name() == "one\\nlevel=error \\x1b[2J \\xff");
+  CHECK((*plugin)->version() == "1.0one\\nlevel=error \\x1b[2J \\xff");
+  CHECK_THAT((*plugin)->description(), ContainsSubstring("one way") && !ContainsSubstring("\n"));
+}
+
 TEST_CASE("a plugin's checksum is that of its file") {
   const auto by_name = FilterPlugin::load("scripted", kFolder);
   const auto by_path = FilterPlugin::load(WEIR_TEST_PLUGIN_DIR "/scripted.so", {});

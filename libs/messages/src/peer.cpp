@@ -1,4 +1,5 @@
 #include <weir/base/assert.hpp>
+#include <weir/base/text.hpp>
 #include <weir/messages/peer.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/batch.hpp>
@@ -32,15 +33,12 @@ bool parse(google::protobuf::MessageLite& message, ConstBytes payload) {
   return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
 }
 
-// What a stranger says ends in logs and on screens: one line, of bounded length.
-std::string one_line(std::string text) {
-  std::size_t end = std::min(text.size(), kSentenceBytesMax);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U)
-    --end;  // UTF-8
-  text.resize(end);
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return text;
+// What a stranger says ends in logs and on screens: one line, of bounded length, that cannot end its quotes.
+std::string one_line(std::string_view text) { return clean_quoted(text, kSentenceBytesMax); }
+
+bool is_text(const v1::Hello& hello) {
+  const auto good = [](std::string_view text) { return utf8_prefix(text) == text.size(); };
+  return good(hello.name()) && good(hello.farm()) && good(hello.software()) && good(hello.listen_host());
 }
 
 bool fits(const v1::Hello& hello) {
@@ -336,6 +334,11 @@ Expected<void, wire::WireError> Peer::on_hello(ConstBytes payload) {
   v1::Hello hello;
   if (!parse(hello, payload) || !fits(hello)) return Unexpected<wire::WireError>(wire::WireError::bad_hello);
   info_ = from_hello(hello);
+  if (!is_text(hello)) {
+    refuse("'" + info_.name + "' is no name, farm or host that '" + self_.name + "' can read: text is UTF-8",
+           counters_.refused_hello);
+    return {};
+  }
   if (const std::string reason = refusal(hello.version()); !reason.empty()) {
     refuse(reason, counters_.refused_hello);
     return {};

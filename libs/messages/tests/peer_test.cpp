@@ -1,4 +1,7 @@
 #include "peer_fixture.hpp"
+#include <weir/base/text.hpp>
+
+#include <google/protobuf/stubs/logging.h>
 
 namespace weir::messages {
 
@@ -265,8 +268,31 @@ TEST_CASE("what a stranger calls himself is one bounded line in what people read
   liar->say(wire::FrameType::hello, hello);
   farm.network.run();
   CHECK(farm.at_door.last_words.size() < 700);
-  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("'evil?2026 all is well?[2J\u00e9"));
-  CHECK_THAT(liar->heard, ContainsSubstring("\u00e9' belongs to farm 'x'"));
+  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("'evil\\n2026 all is well\\x1b[2J\u00e9"));
+  CHECK_THAT(liar->heard, ContainsSubstring("bytes more]' belongs to farm 'x'"));
+}
+
+TEST_CASE("a hello whose text is no UTF-8 is refused with a sentence, and Protocol Buffers prints nothing") {
+  static int printed;
+  printed = 0;
+  auto* before = google::protobuf::SetLogHandler(
+      [](google::protobuf::LogLevel, const char*, int, const std::string&) { ++printed; });
+  Farm farm;
+  v1::Hello hello = good_hello();
+  SECTION("name") { hello.set_name("\xff\"dcm-9"); }
+  SECTION("farm") { hello.set_farm("test farm\xc3"); }
+  SECTION("software") { hello.set_software("weir \xed\xa0\x80"); }
+  SECTION("host") { hello.set_listen_host("\x80"); }
+  auto liar = stranger(farm);
+  liar->say(wire::FrameType::hello, hello);
+  farm.network.run();
+  google::protobuf::SetLogHandler(before);
+  CHECK(printed == 0);
+  CHECK(farm.at_door.ready == 0);
+  CHECK(farm.door_counters.refused_hello == 1);
+  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("text is UTF-8"));
+  CHECK(utf8_prefix(farm.at_door.last_words) == farm.at_door.last_words.size());
+  CHECK(farm.at_door.last_words.find('"') == std::string::npos);
 }
 
 TEST_CASE("who says nothing is dropped after the timeout, and not before") {

@@ -1,6 +1,6 @@
 #include "command.hpp"
 
-#include "log_ring.hpp"
+#include <weir/base/text.hpp>
 
 #include <boost/json.hpp>
 

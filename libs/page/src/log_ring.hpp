@@ -27,7 +27,7 @@ class LogRing {
     LogLine line;
   };
 
-  // The line as it is kept: cut where it is too long, its control characters and what is no UTF-8 replaced.
+  // The line as it is kept: cut where it is too long, with clean_text().
   const Entry& add(LogLine line);
   // The latest that match, in their order.
   [[nodiscard]] std::deque<const Entry*> find(const Query& query) const;
@@ -40,9 +40,5 @@ class LogRing {
   std::uint64_t next_ = 1;
   std::uint64_t dropped_ = 0;
 };
-
-// Text that JSON and a browser can take: what is no UTF-8 or a control character becomes '?', at most so many
-// bytes.
-[[nodiscard]] std::string clean_text(std::string_view text, std::size_t bytes_max);
 
 }  // namespace weir::page

@@ -1,5 +1,6 @@
 #include "model.hpp"
 
+#include <weir/base/text.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <boost/json.hpp>

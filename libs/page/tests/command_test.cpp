@@ -30,5 +30,5 @@ TEST_CASE("what is no command is refused with a sentence") {
 
 TEST_CASE("an answer is JSON whatever it says") {
   CHECK(answer_json({true, "run 5 is under way"}) == R"({"taken":true,"message":"run 5 is under way"})");
-  CHECK(answer_json({false, "no \"go\"\xff"}) == R"({"taken":false,"message":"no \"go\"?"})");
+  CHECK(answer_json({false, "no \"go\"\xff"}) == R"({"taken":false,"message":"no \"go\"\\xff"})");
 }

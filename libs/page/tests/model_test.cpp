@@ -136,7 +136,7 @@ TEST_CASE("the state says what the farm is, and text from processes cannot break
   model.update(farm);
   const auto state = state_of(model);
   CHECK(state.at("state") == "error");
-  CHECK(state.at("reasons").at(0) == "dcm-0: \"</script>?\"");
+  CHECK(state.at("reasons").at(0) == "dcm-0: \"</script>\\xff\"");
   CHECK(state.at("run_begin").is_null());
   CHECK(state.at("commands").at(0) == "reset");
   CHECK(state.at("ledger").at(0).at("good") == false);

@@ -1,4 +1,5 @@
 #include <weir/base/crc32c.hpp>
+#include <weir/base/text.hpp>
 #include <weir/plugin_loader/guarded.hpp>
 #include <weir/source_host/instance.hpp>
 
@@ -11,6 +12,8 @@ namespace {
 
 using plugin_loader::guarded;
 using plugin_loader::kErrorTextSize;
+using plugin_loader::kPluginNameMax;
+using plugin_loader::kPluginTextMax;
 using plugin_loader::text_of;
 
 constexpr std::size_t kCounterNameMax = 64;
@@ -111,12 +114,13 @@ struct SourceInstance::Services {
   static std::uint32_t counter(const weir_source_host* host, const char* name) noexcept {
     auto& counters = self(host).counters_;
     if (name == nullptr || std::strlen(name) > kCounterNameMax) return WEIR_SOURCE_NO_COUNTER;
-    for (std::size_t i = 0; i < counters.size(); ++i) {
-      if (counters[i].first == name) return static_cast<std::uint32_t>(i);
-    }
-    if (counters.size() >= kCountersMax) return WEIR_SOURCE_NO_COUNTER;
     try {
-      counters.emplace_back(name, 0);
+      const std::string clean = clean_text(name, kPluginNameMax);
+      for (std::size_t i = 0; i < counters.size(); ++i) {
+        if (counters[i].first == clean) return static_cast<std::uint32_t>(i);
+      }
+      if (counters.size() >= kCountersMax) return WEIR_SOURCE_NO_COUNTER;
+      counters.emplace_back(clean, 0);
     } catch (...) {
       return WEIR_SOURCE_NO_COUNTER;
     }
@@ -192,9 +196,8 @@ Expected<void, SourceError> SourceInstance::open() {
   guarded(error,
           [&] { instance_ = functions.create(&parameters, &readout_, &host_, error, kErrorTextSize); });
   if (instance_ == nullptr) {
-    return Unexpected<SourceError>(
-        SourceError{SourceErrorCode::create_failed,
-                    "source plugin '" + plugin_->name() + "': " + std::string(text_of(error))});
+    return Unexpected<SourceError>(SourceError{SourceErrorCode::create_failed,
+                                               "source plugin '" + plugin_->name() + "': " + text_of(error)});
   }
   if (functions.fd != nullptr) guarded(error, [&] { fd_ = functions.fd(instance_); });
   return {};
@@ -218,7 +221,7 @@ Expected<void, SourceError> SourceInstance::begin_run(RunNumber run, SliceId fir
   in_run_ = false;
   return Unexpected<SourceError>(
       SourceError{SourceErrorCode::begin_run_failed,
-                  "source plugin '" + plugin_->name() + "' refuses the run: " + std::string(text_of(error))});
+                  "source plugin '" + plugin_->name() + "' refuses the run: " + text_of(error)});
 }
 
 void SourceInstance::end_run() {
@@ -277,7 +280,7 @@ source::Fragment SourceInstance::make(SourceId source, const source::Trigger& tr
   } else {
     ++make_failed_;
     write_log(WEIR_SOURCE_LOG_ERROR, "slice " + std::to_string(trigger.slice.value) + ", source " +
-                                         std::to_string(source.value) + ": " + std::string(text_of(error)));
+                                         std::to_string(source.value) + ": " + text_of(error));
   }
   source::Fragment none;
   none.status = FragmentStatus::missing;
@@ -331,7 +334,7 @@ void SourceInstance::write_log(std::int32_t level, std::string_view text) {
     return;
   }
   ++log_lines_;
-  config_.log(level, text);
+  config_.log(level, clean_text(text, kPluginTextMax));
 }
 
 std::map<std::string, std::uint64_t> SourceInstance::counters() const {

@@ -1,4 +1,6 @@
 #include <weir/base/fragment_status.hpp>
+#include <weir/base/text.hpp>
+#include <weir/plugin_loader/guarded.hpp>
 #include <weir/source_host/plugin.hpp>
 
 #include <array>
@@ -61,9 +63,10 @@ Expected<std::shared_ptr<const SourcePlugin>, SourceError> SourcePlugin::load(
   if (auto error = check(plugin->functions_, plugin->path())) {
     return Unexpected<SourceError>(from(std::move(*error)));
   }
-  plugin->name_ = plugin->functions_->name;
-  plugin->version_ = plugin->functions_->version;
-  plugin->description_ = plugin->functions_->description;
+  using namespace plugin_loader;
+  plugin->name_ = clean_text(plugin->functions_->name, kPluginNameMax);
+  plugin->version_ = clean_text(plugin->functions_->version, kPluginNameMax);
+  plugin->description_ = clean_text(plugin->functions_->description, kPluginTextMax);
   return std::shared_ptr<const SourcePlugin>(plugin);
 }
 

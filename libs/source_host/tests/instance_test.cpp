@@ -67,6 +67,14 @@ struct Bench {
 
 }  // namespace
 
+TEST_CASE("whatever a source says comes out as one clean line") {
+  const std::string clean = "one\\nlevel=error \\x1b[2J \\xff";
+  Bench bench("nasty");
+  REQUIRE(bench.instance);
+  CHECK(bench.log == std::vector<std::string>{clean});
+  CHECK(bench.count(clean) == 1);
+}
+
 TEST_CASE("delivered fragments come with their bytes and a checksum that the host computed") {
   Bench bench("scripted");
   REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));

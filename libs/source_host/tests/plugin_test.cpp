@@ -24,6 +24,13 @@ TEST_CASE("a source plugin is found by its name and tells who it is") {
   CHECK_THAT((*plugin)->path(), ContainsSubstring("/scripted.so"));
 }
 
+TEST_CASE("what a source plugin calls itself is clean text") {
+  const auto plugin = SourcePlugin::load("nasty", kFolder);
+  REQUIRE(plugin);
+  CHECK((*plugin)->name() == "one\\nlevel=error \\x1b[2J \\xff");
+  CHECK((*plugin)->version() == "1.0one\\nlevel=error \\x1b[2J \\xff");
+}
+
 TEST_CASE("a source plugin with create, poll and destroy alone is loaded") {
   CHECK(SourcePlugin::load("minimal", kFolder));
 }

@@ -1,5 +1,6 @@
 #include "text_output.hpp"
 
+#include <weir/base/text.hpp>
 #include <weir/storage/slice_record.hpp>
 
 #include <fmt/format.h>
@@ -12,17 +13,6 @@ namespace weir::storage {
 namespace {
 
 bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x7f; }
-
-// Bytes of the UTF-8 character at the start of `text`; 0 when there is none (overlong forms are let pass).
-std::size_t utf8_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 ? 3 : 2;
-  if ((first >= 0x80 && first < 0xc2) || first >= 0xf5 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
 
 }  // namespace
 

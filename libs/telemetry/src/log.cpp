@@ -1,3 +1,5 @@
+#include "library_log.hpp"
+#include <weir/base/text.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <spdlog/pattern_formatter.h>
@@ -32,6 +34,23 @@ class JsonPayload final : public spdlog::custom_flag_formatter {
   }
   [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<JsonPayload>();
+  }
+};
+
+// What gets into a line may be anyone's: it is cleaned here, before the sinks, once for all of them.
+class CleanLogger final : public spdlog::logger {
+ public:
+  using spdlog::logger::logger;
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const InsideLog inside;
+    const std::string_view said(message.payload.data(), message.payload.size());
+    const std::string text = clean_text(said, kLineBytesMax);
+    if (text == said) return logger::sink_it_(message);
+    spdlog::details::log_msg clean = message;
+    clean.payload = text;
+    logger::sink_it_(clean);
   }
 };
 
@@ -86,13 +105,14 @@ std::unique_ptr<spdlog::formatter> formatter_of(const LogSettings& settings) {
 
 void set_up_logging(const LogSettings& settings) {
   current() = settings;
-  auto logger = std::make_shared<spdlog::logger>(
+  auto logger = std::make_shared<CleanLogger>(
       settings.process,
       spdlog::sinks_init_list{std::make_shared<spdlog::sinks::stderr_sink_mt>(), listener_sink()});
   logger->set_formatter(formatter_of(settings));
   logger->set_level(spdlog::level::from_str(settings.level));
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
+  take_over_library_logs();
 }
 
 void on_log_line(LogListener listener) { listener_sink()->listen(std::move(listener)); }

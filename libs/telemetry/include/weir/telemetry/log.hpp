@@ -2,6 +2,7 @@
 
 #include <weir/base/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,8 +28,12 @@ void on_log_line(LogListener listener);
 // The run that stands in every line; 0: none is on.
 void set_log_run(std::uint32_t run);
 
+// Longer messages are cut, and say so.
+constexpr std::size_t kLineBytesMax = 8192;
+
 // Sets spdlog's default logger: one line per message on standard error, with time, level, process and run.
-// Messages themselves are `what key=value key=value`.
+// Messages themselves are `what key=value key=value`; whatever is in them comes out as clean_text() (base).
+// What libraries would print goes through it too, a few lines in ten seconds, with how many were left out.
 void set_up_logging(const LogSettings& settings);
 
 }  // namespace weir::telemetry

@@ -1,0 +1,79 @@
+#include "library_log.hpp"
+
+#include <weir/base/text.hpp>
+#include <weir/telemetry/line_limit.hpp>
+
+#include <google/protobuf/stubs/common.h>
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+#include <google/protobuf/stubs/logging.h>
+#endif
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace weir::telemetry {
+namespace {
+
+constexpr std::size_t kTextBytesMax = 300;
+
+thread_local int inside = 0;
+
+TimeNs now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Lines of libraries come on any thread.
+class LibraryLog {
+ public:
+  void say(spdlog::level::level_enum level, std::string_view library, std::string_view text) {
+    std::uint64_t unsaid = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      unsaid_inside_ += inside > 0 ? 1 : 0;
+      if (inside > 0) return;
+      const auto more = limit_.ask(now_ns());
+      if (!more && level != spdlog::level::critical) return;
+      unsaid = more.value_or(0) + std::exchange(unsaid_inside_, 0);
+    }
+    spdlog::log(level, "library name={} unsaid={} text=\"{}\"", library, unsaid,
+                clean_quoted(text, kTextBytesMax));
+  }
+
+ private:
+  std::mutex mutex_;
+  LineLimit limit_;
+  std::uint64_t unsaid_inside_ = 0;
+};
+
+LibraryLog& library_log() {
+  static LibraryLog log;
+  return log;
+}
+
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+void say_of_protobuf(google::protobuf::LogLevel level, const char*, int, const std::string& text) {
+  constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::info, spdlog::level::warn,
+                                                   spdlog::level::err, spdlog::level::critical};
+  library_log().say(kLevels[level], "protobuf", text);
+}
+#endif
+
+}  // namespace
+
+InsideLog::InsideLog() { ++inside; }
+InsideLog::~InsideLog() { --inside; }
+
+void take_over_library_logs() {
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+  (void)library_log();
+  google::protobuf::SetLogHandler(say_of_protobuf);
+#endif
+}
+
+}  // namespace weir::telemetry

@@ -1,0 +1,125 @@
+// What stands on standard error, as a file sees it.
+#include "weir_catch.hpp"
+#include <weir/base/text.hpp>
+#include <weir/telemetry/log.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <boost/json/src.hpp>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+using namespace weir;
+using Catch::ContainsSubstring;
+
+namespace {
+
+// Lines written to standard error while `act` runs.
+template <class Act>
+std::vector<std::string> written_by(Act act) {
+  char path[] = "/tmp/weir-log-test-XXXXXX";
+  const int file = ::mkstemp(path);
+  const int before = ::dup(STDERR_FILENO);
+  std::fflush(stderr);
+  ::dup2(file, STDERR_FILENO);
+  act();
+  std::fflush(stderr);
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  ::close(file);
+  std::vector<std::string> lines;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  ::unlink(path);
+  return lines;
+}
+
+void set_up(telemetry::LogFormat format) {
+  telemetry::LogSettings settings;
+  settings.format = format;
+  settings.process = "dcm-0";
+  settings.run = 7;
+  telemetry::set_up_logging(settings);
+}
+
+// A control message with a text that is no UTF-8, as a peer may send it.
+std::string bad_message() {
+  v1::Report report;
+  report.set_state("running");
+  std::string bytes = report.SerializeAsString();
+  bytes[bytes.find("running")] = '\xff';
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("what Protocol Buffers prints goes through the log, a few lines, and says how many were left out") {
+  for (const auto format : {telemetry::LogFormat::json, telemetry::LogFormat::text}) {
+    const std::string bad = bad_message();
+    const auto lines = written_by([&] {
+      set_up(format);
+      for (int i = 0; i < 10'000; ++i) {
+        v1::Report report;
+        CHECK_FALSE(report.ParseFromString(bad));
+      }
+    });
+    // The limit is the process': the second round may find it used up.
+    CHECK(lines.size() <= 5);
+    if (format == telemetry::LogFormat::text) continue;
+    CHECK(lines.size() == 5);
+    for (const std::string& line : lines) {
+      INFO(line);
+      const auto object = boost::json::parse(line).as_object();
+      CHECK(object.at("level") == "error");
+      CHECK_THAT(std::string(object.at("message").as_string().c_str()),
+                 ContainsSubstring("library name=protobuf unsaid=0"));
+    }
+  }
+}
+
+TEST_CASE("a message that holds anything is one line in either format, cut where it is too long") {
+  const std::string nasty = "line\nend \x1b[2J \xff \"q\" " + std::string(50'000'000, 'x');
+  for (const auto format : {telemetry::LogFormat::json, telemetry::LogFormat::text}) {
+    const auto lines = written_by([&] {
+      set_up(format);
+      spdlog::info("filter {}", nasty);
+    });
+    REQUIRE(lines.size() == 1);
+    const std::string& line = lines[0];
+    CHECK(line.size() < telemetry::kLineBytesMax + 1000);
+    CHECK(utf8_prefix(line) == line.size());
+    CHECK(line.find('\x1b') == line.npos);
+    if (format == telemetry::LogFormat::text) {
+      CHECK_THAT(line, ContainsSubstring(" run=7 filter line\\nend \\x1b[2J \\xff \"q\" xxx"));
+    } else {
+      const auto object = boost::json::parse(line).as_object();
+      CHECK(std::string(object.at("message").as_string().c_str())
+                .starts_with("filter line\\nend \\x1b[2J \\xff \"q\" xxx"));
+    }
+    CHECK_THAT(line, ContainsSubstring(" bytes more]"));
+  }
+}
+
+TEST_CASE("who listens to lines is given clean ones, and may make a library complain") {
+  const std::string bad = bad_message();
+  std::vector<std::string> heard;
+  const auto lines = written_by([&] {
+    set_up(telemetry::LogFormat::text);
+    telemetry::on_log_line([&](UtcNs, const std::string&, const std::string& text) {
+      heard.push_back(text);
+      v1::Report report;
+      CHECK_FALSE(report.ParseFromString(bad));  // would wait for itself if its line were logged
+    });
+    spdlog::info("a\nb");
+    telemetry::on_log_line(nullptr);
+  });
+  CHECK(heard == std::vector<std::string>{"a\\nb"});
+  CHECK(lines.size() == 1);
+}
