@@ -154,7 +154,9 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   if (const std::string& page =
           settings.page.empty() && !settings.one_run ? file.control().page() : settings.page;
       !page.empty()) {
-    web.emplace(node::parse_endpoint(page), page_token(out + "/page-token"));
+    const auto& names = file.control().page_names();
+    web.emplace(node::parse_endpoint(page), page_token(out + "/page-token"),
+                std::vector<std::string>(names.begin(), names.end()));
   }
   if (memory->goal().empty()) return;
   kept = *memory;

@@ -6,18 +6,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <unistd.h>
 
 namespace weir::run_control {
 namespace {
 
 constexpr std::size_t kWishesMax = 16;
+constexpr std::size_t kTokenBytesMin = 16;  // of one that somebody wrote himself
 constexpr std::chrono::seconds kAnswerPatience{5};
 constexpr double kNsPerSecond = 1e9;
 
@@ -87,13 +91,22 @@ std::string page_token(const std::string& file) {
   std::getline(in, token);
   if (token.empty())
     throw std::runtime_error("'" + file + "' holds no token: remove it, and a new one is made");
+  if (token.size() < kTokenBytesMin) {
+    throw std::runtime_error(
+        fmt::format("'{}' holds a token of less than {} characters, which can be guessed: "
+                    "remove it, and a new one is made",
+                    file, kTokenBytesMin));
+  }
   return token;
 }
 
-Web::Web(const ports::Endpoint& listen, std::string token) {
+Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names) {
   page::PageSettings settings;
   settings.listen = listen;
   settings.token = std::move(token);
+  settings.names = std::move(names);
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  if (::gethostname(host.data(), HOST_NAME_MAX) == 0) settings.names.emplace_back(host.data());
   page_.emplace(settings, [this](const page::Command& command) { return ask(command); });
 }
 

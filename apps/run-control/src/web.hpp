@@ -9,14 +9,15 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace weir::run_control {
 
 // The farm's page: shows views, and hands the operator's wishes from its thread to run control's.
 class Web {
  public:
-  // Throws std::runtime_error.
-  Web(const ports::Endpoint& listen, std::string token);
+  // `names`: page::PageSettings::names, besides this machine's. Throws std::runtime_error.
+  Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names);
 
   // Each turn: `carry_out` answers a wish with an error, empty when it is taken.
   void answer(const std::function<std::string(const v1::Request&)>& carry_out);
@@ -38,7 +39,8 @@ class Web {
 
 // The page's farm, of run control's view.
 [[nodiscard]] page::Farm page_farm(const v1::FarmView& view, const v1::RunSummary* last);
-// A fresh token in a file that only its owner may read, or the one that is there. Throws a sentence.
+// A fresh token in a file that only its owner may read, or the one that is there, of 16 characters at
+// least. Throws a sentence.
 [[nodiscard]] std::string page_token(const std::string& file);
 
 }  // namespace weir::run_control

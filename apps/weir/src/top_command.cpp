@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include <weir/base/text.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/http/client.hpp>
@@ -117,7 +118,10 @@ class Looker {
     const auto got = http::get(url, kLimits);
     if (!got) return Unexpected(url + ": " + std::string(http::name(got.error())));
     constexpr unsigned kOk = 200;
-    if (got->status != kOk) return Unexpected(url + ": status " + std::to_string(got->status));
+    constexpr std::size_t kSaidMax = 300;
+    if (got->status != kOk)
+      return Unexpected(url + ": status " + std::to_string(got->status) + " " +
+                        clean_text(got->body, kSaidMax));
     return got->body;
   }
 

@@ -1,325 +1,24 @@
-// The one file that sees Beast: its templates cost seconds wherever they are.
-#include "router.hpp"
-#include <weir/http/server.hpp>
+#include "server_impl.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
-
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <csignal>
-#include <deque>
-#include <mutex>
 #include <stdexcept>
-#include <thread>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace weir::http {
 namespace {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace bhttp = boost::beast::http;
-using asio::ip::tcp;
-using boost::system::error_code;
-
 constexpr std::size_t kRefusalsMax = 32;  // connections beyond the limit that are told so, at a time
 constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
-constexpr auto kLinger = std::chrono::seconds(2);
-constexpr std::size_t kLingerBytesMax = 4U << 20;
-constexpr std::size_t kReadBytes = 4096;
-constexpr std::size_t kPiecesPerWrite = 64;
 
-using Piece = std::shared_ptr<const std::string>;
-
-std::chrono::nanoseconds nanoseconds(DurationNs ns) { return std::chrono::nanoseconds(ns); }
-
-Response plain(unsigned status, std::string text) {
-  return {status, "text/plain; charset=utf-8", std::move(text) + "\n", {}};
+// A client of IPv4 at a socket of IPv6 has its own address.
+std::string text_of(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  return address.to_string();
 }
 
 }  // namespace
-
-class Server::Impl {
- public:
-  class Session;
-
-  Impl(const ports::Endpoint& listen, const Limits& limits);
-  ~Impl();
-
-  void start();
-  void publish(const std::string& path, std::string_view name, std::string_view data);
-  [[nodiscard]] Counters counters() const;
-  template <class Change>
-  void count(Change change) {
-    const std::lock_guard lock(counting_);
-    change(counters_);
-  }
-
-  void accept();
-  void live();
-  void hand_out(const std::string* path, const Piece& piece);
-
-  const Limits limits_;
-  ports::Endpoint endpoint_;
-  Router router_;
-  asio::io_context context_{1};
-  tcp::acceptor acceptor_{context_};
-  asio::steady_timer retry_{context_};
-  asio::steady_timer alive_{context_};
-  std::unordered_set<std::shared_ptr<Session>> sessions_;
-  std::unordered_map<Session*, std::string> listeners_;  // to a stream, by its path
-  std::thread thread_;
-
- private:
-  mutable std::mutex counting_;
-  Counters counters_;
-  std::atomic<std::size_t> published_bytes_ = 0;  // not yet taken by the thread
-};
-
-class Server::Impl::Session : public std::enable_shared_from_this<Session> {
- public:
-  Session(Impl& server, tcp::socket socket, std::string peer)
-      : server_(server), stream_(std::move(socket)), peer_(std::move(peer)) {}
-
-  void begin() { await_request(); }
-  void refuse() { answer(plain(503, "too many connections; try again later"), 11, false, false); }
-  void push(const Piece& piece);
-  void close();
-
- private:
-  void await_request();
-  void read_request();
-  void on_request(error_code error);
-  void on_bad_request(error_code error);
-  void dispatch();
-  Response respond(const Request& request);
-  void answer(Response response, unsigned version, bool keep_alive, bool head);
-  void linger();
-  void drain();
-  void begin_stream(const std::string& path, const Greeting& greeting, const Request& request);
-  void watch_listener();
-  void send_queued();
-
-  Impl& server_;
-  beast::tcp_stream stream_;
-  std::string peer_;
-  beast::flat_buffer buffer_;
-  std::optional<bhttp::request_parser<bhttp::string_body>> parser_;
-  bhttp::response<bhttp::string_body> response_;
-  std::array<char, kReadBytes> scrap_{};
-  std::size_t drained_ = 0;
-  bool listening_ = false;
-  bool writing_ = false;
-  std::deque<Piece> queue_;
-  std::size_t queued_bytes_ = 0;
-  std::size_t pieces_sent_ = 0;
-};
-
-void Server::Impl::Session::await_request() {
-  parser_.emplace();
-  parser_->header_limit(static_cast<std::uint32_t>(server_.limits_.header_bytes_max));
-  parser_->body_limit(server_.limits_.body_bytes_max);
-  if (buffer_.size() > 0) return read_request();
-  stream_.expires_after(nanoseconds(server_.limits_.idle_timeout_ns));
-  stream_.async_read_some(buffer_.prepare(kReadBytes),
-                          [self = shared_from_this()](error_code error, std::size_t size) {
-                            if (error) return self->close();
-                            self->buffer_.commit(size);
-                            self->read_request();
-                          });
-}
-
-void Server::Impl::Session::read_request() {
-  stream_.expires_after(nanoseconds(server_.limits_.request_timeout_ns));
-  bhttp::async_read(stream_, buffer_, *parser_,
-                    [self = shared_from_this()](error_code error, std::size_t) { self->on_request(error); });
-}
-
-void Server::Impl::Session::on_request(error_code error) {
-  if (error) return on_bad_request(error);
-  dispatch();
-}
-
-void Server::Impl::Session::on_bad_request(error_code error) {
-  if (error == bhttp::error::header_limit || error == bhttp::error::buffer_overflow) {
-    server_.count([](Counters& counters) { ++counters.too_large; });
-    return answer(plain(431, "the request's headers are too long"), 11, false, false);
-  }
-  if (error == bhttp::error::body_limit) {
-    server_.count([](Counters& counters) { ++counters.too_large; });
-    return answer(plain(413, "the request's body is too long"), 11, false, false);
-  }
-  if (error == beast::error::timeout) {  // Beast has closed the socket
-    server_.count([](Counters& counters) { ++counters.timeouts; });
-    return close();
-  }
-  const bool ours = error.category() == make_error_code(bhttp::error::bad_method).category();
-  if (!ours || error == bhttp::error::end_of_stream) return close();
-  server_.count([](Counters& counters) { ++counters.malformed; });
-  if (error == bhttp::error::partial_message) return close();
-  answer(plain(400, "this is no HTTP request: " + error.message()), 11, false, false);
-}
-
-void Server::Impl::Session::dispatch() {
-  auto message = parser_->release();
-  Request request;
-  const std::string target(message.target());
-  request.method = std::string(message.method_string());
-  request.path = decode_path(target);
-  if (const auto question = target.find('?'); question != target.npos)
-    request.query = parse_query(target.substr(question + 1));
-  for (const auto& field : message) {
-    std::string name(field.name_string());
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    request.headers[name] = std::string(field.value());
-  }
-  request.body = std::move(message.body());
-  request.peer = peer_;
-
-  const Router::Place* place = server_.router_.find(request.path);
-  if (place != nullptr && place->is_stream && request.method == "GET")
-    return begin_stream(request.path, place->greeting, request);
-  answer(respond(request), message.version(), message.keep_alive(), request.method == "HEAD");
-}
-
-Response Server::Impl::Session::respond(const Request& request) {
-  const Router::Place* place = server_.router_.find(request.path);
-  if (place == nullptr) {
-    server_.count([](Counters& counters) { ++counters.not_found; });
-    return plain(404, "there is nothing at this address");
-  }
-  const Handler* handler = Router::handler(*place, request.method);
-  if (handler == nullptr) {
-    const std::string allowed = Router::allowed(*place);
-    Response response = plain(405, "here one can " + allowed);
-    response.headers.emplace_back("Allow", allowed);
-    return response;
-  }
-  try {
-    return (*handler)(request);
-  } catch (const std::exception& error) {
-    server_.count([](Counters& counters) { ++counters.handler_failures; });
-    return plain(500, std::string("this failed: ") + error.what());
-  }
-}
-
-void Server::Impl::Session::answer(Response response, unsigned version, bool keep_alive, bool head) {
-  response_ = {};
-  response_.version(version);
-  response_.result(response.status);
-  response_.set(bhttp::field::content_type, response.content_type);
-  response_.set(bhttp::field::cache_control, "no-store");
-  response_.set("X-Content-Type-Options", "nosniff");
-  for (const auto& [name, value] : response.headers) response_.set(name, value);
-  response_.keep_alive(keep_alive);
-  response_.content_length(response.body.size());
-  if (!head) response_.body() = std::move(response.body);
-  stream_.expires_after(nanoseconds(server_.limits_.send_timeout_ns));
-  bhttp::async_write(stream_, response_, [self = shared_from_this()](error_code error, std::size_t) {
-    if (error == beast::error::timeout) self->server_.count([](Counters& counters) { ++counters.timeouts; });
-    if (error) return self->close();
-    self->server_.count([](Counters& counters) { ++counters.requests; });
-    if (self->response_.need_eof() || !self->response_.keep_alive()) return self->linger();
-    self->await_request();
-  });
-}
-
-// Closing with unread bytes would make the kernel reset the connection, and the client lose the answer.
-void Server::Impl::Session::linger() {
-  error_code ignored;
-  stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  stream_.expires_after(kLinger);
-  drain();
-}
-
-void Server::Impl::Session::drain() {
-  stream_.async_read_some(asio::buffer(scrap_),
-                          [self = shared_from_this()](error_code error, std::size_t size) {
-                            self->drained_ += size;
-                            if (error || self->drained_ > kLingerBytesMax) return self->close();
-                            self->drain();
-                          });
-}
-
-void Server::Impl::Session::begin_stream(const std::string& path, const Greeting& greeting,
-                                         const Request& request) {
-  if (server_.listeners_.size() >= server_.limits_.event_clients_max) {
-    server_.count([](Counters& counters) { ++counters.event_clients_refused; });
-    return answer(plain(503, "too many clients of event streams; try again later"), 11, false, false);
-  }
-  std::string first;
-  try {
-    if (greeting) first = greeting(request);
-  } catch (const std::exception& error) {
-    server_.count([](Counters& counters) { ++counters.handler_failures; });
-    return answer(plain(500, std::string("this failed: ") + error.what()), 11, false, false);
-  }
-  server_.listeners_.emplace(this, path);
-  listening_ = true;
-  server_.count([](Counters& counters) { ++counters.event_clients, ++counters.requests; });
-  stream_.expires_never();
-  watch_listener();
-  auto head = std::make_shared<std::string>(
-      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
-      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n");
-  // What a client is greeted with is not held against it, however long.
-  queue_.push_back(std::make_shared<std::string>(*head + first));
-  queued_bytes_ = 0;
-  send_queued();
-}
-
-// A client of a stream has nothing more to say: whatever comes, or its end, ends it.
-void Server::Impl::Session::watch_listener() {
-  stream_.async_read_some(asio::buffer(scrap_),
-                          [self = shared_from_this()](error_code, std::size_t) { self->close(); });
-}
-
-void Server::Impl::Session::push(const Piece& piece) {
-  if (queued_bytes_ + piece->size() > server_.limits_.event_queue_bytes_max) {
-    close();
-    return server_.count([](Counters& counters) { ++counters.event_clients_dropped; });
-  }
-  queue_.push_back(piece);
-  queued_bytes_ += piece->size();
-  server_.count([](Counters& counters) { ++counters.events_sent; });
-  send_queued();
-}
-
-void Server::Impl::Session::send_queued() {
-  if (writing_ || queue_.empty()) return;
-  writing_ = true;
-  pieces_sent_ = std::min(queue_.size(), kPiecesPerWrite);
-  std::vector<asio::const_buffer> buffers;
-  for (std::size_t i = 0; i < pieces_sent_; ++i) buffers.push_back(asio::buffer(*queue_[i]));
-  stream_.expires_after(nanoseconds(server_.limits_.send_timeout_ns));
-  asio::async_write(stream_, buffers, [self = shared_from_this()](error_code error, std::size_t) {
-    self->writing_ = false;
-    if (error == beast::error::timeout)
-      self->server_.count([](Counters& counters) { ++counters.event_clients_dropped; });
-    if (error) return self->close();
-    for (std::size_t i = 0; i < self->pieces_sent_; ++i) {
-      self->queued_bytes_ -= std::min(self->queued_bytes_, self->queue_.front()->size());
-      self->queue_.pop_front();
-    }
-    self->send_queued();
-  });
-}
-
-void Server::Impl::Session::close() {
-  if (std::exchange(listening_, false)) {
-    server_.listeners_.erase(this);
-    server_.count([](Counters& counters) { --counters.event_clients; });
-  }
-  const bool mine = server_.sessions_.erase(shared_from_this()) > 0;
-  if (mine) server_.count([](Counters& counters) { --counters.connections; });
-  stream_.close();
-}
 
 Server::Impl::Impl(const ports::Endpoint& listen, const Limits& limits) : limits_(limits), endpoint_(listen) {
   const std::string where = listen.host + ":" + std::to_string(listen.port);
@@ -367,23 +66,39 @@ void Server::Impl::accept() {
         if (!stopped) accept();
       });
     }
-    error_code unknown;
-    const tcp::endpoint peer = socket.remote_endpoint(unknown);
-    const std::size_t there = sessions_.size();
-    if (there >= limits_.connections_max) count([](Counters& counters) { ++counters.refused_full; });
-    if (!unknown && there < limits_.connections_max + kRefusalsMax) {
-      auto session = std::make_shared<Session>(*this, std::move(socket), peer.address().to_string());
-      sessions_.insert(session);
-      count([](Counters& counters) { ++counters.connections; });
-      if (there < limits_.connections_max) {
-        count([](Counters& counters) { ++counters.accepted; });
-        session->begin();
-      } else {
-        session->refuse();
-      }
-    }
+    enter(std::move(socket));
     accept();
   });
+}
+
+void Server::Impl::make_room() {
+  if (const auto who = crowd_.makes_room()) close(*who);
+}
+
+void Server::Impl::close(Crowd::Id id) {
+  const std::shared_ptr<Session> session = sessions_.at(id);
+  session->close();
+  count([](Counters& counters) { ++counters.made_room; });
+}
+
+void Server::Impl::enter(tcp::socket socket) {
+  error_code unknown;
+  const tcp::endpoint peer = socket.remote_endpoint(unknown);
+  if (unknown) return;  // gone already
+  const tcp::endpoint local = socket.local_endpoint(unknown);
+  if (sessions_.size() >= limits_.connections_max) make_room();
+  const bool taken = sessions_.size() < limits_.connections_max;
+  if (!taken) count([](Counters& counters) { ++counters.refused_full; });
+  if (!taken && sessions_.size() >= limits_.connections_max + kRefusalsMax) return;
+  const std::string from = text_of(peer.address());
+  const Crowd::Id id = crowd_.enter(from);
+  auto session = std::make_shared<Session>(*this, std::move(socket), id, from, text_of(local.address()));
+  sessions_.emplace(id, session);
+  count([taken](Counters& counters) {
+    ++counters.connections;
+    counters.accepted += taken ? 1 : 0;
+  });
+  taken ? session->begin() : session->refuse();
 }
 
 void Server::Impl::live() {
@@ -435,6 +150,7 @@ const ports::Endpoint& Server::endpoint() const { return impl_->endpoint_; }
 void Server::publish(const std::string& path, std::string_view name, std::string_view data) {
   impl_->publish(path, name, data);
 }
+void Server::admit(Admission admission) { impl_->admit(std::move(admission)); }
 Counters Server::counters() const { return impl_->counters(); }
 
 }  // namespace weir::http

@@ -80,6 +80,25 @@ TEST_CASE("there is a limit of clients, and a place is free again when one leave
   CHECK(again);
 }
 
+TEST_CASE("an address that holds all streams makes room for another address") {
+  Limits limits;
+  limits.event_clients_max = 2;
+  const auto server = stream_server(limits);
+  RawClient first(server->endpoint());
+  RawClient second(server->endpoint());
+  for (RawClient* greedy : {&first, &second}) {
+    greedy->send(kAsk);
+    greedy->until("now\n\n");
+  }
+  RawClient other(server->endpoint(), 0, "127.0.0.2");
+  other.send(kAsk);
+  CHECK_THAT(other.until("now\n\n"), ContainsSubstring("event: hello"));
+  first.rest();
+  CHECK(first.ended());
+  CHECK(server->counters().event_clients == 2);
+  CHECK(server->counters().made_room == 1);
+}
+
 TEST_CASE("a quiet stream says that it lives") {
   Limits limits;
   limits.event_idle_ns = 50 * kMillisecond;

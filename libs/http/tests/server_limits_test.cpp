@@ -3,6 +3,9 @@
 #include <weir/http/server.hpp>
 
 #include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
 
 using namespace weir;
 using namespace weir::http;
@@ -88,24 +91,72 @@ TEST_CASE("a client that does not take its response is given up") {
   CHECK(timeouts(*server, 1) == 1);
 }
 
-TEST_CASE("beyond the limit of connections one is told so, and there is room again when one leaves") {
+TEST_CASE(
+    "silent strangers beyond the limit of connections cost each other theirs, and nobody else an answer") {
+  Limits limits;
+  limits.connections_max = 8;
+  const auto server = server_with(limits);
+  RawClient client(server->endpoint());
+  client.send("GET / HTTP/1.1\r\n\r\n");
+  client.until("here");
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (int i = 0; i < 100; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(server->endpoint()));
+    if (i % 2 == 0) strangers.back()->send("GET / HTTP/1.1\r\nHo");  // half of a request is none
+  }
+  for (int i = 0; i < 3; ++i) {
+    client.send("GET / HTTP/1.1\r\n\r\n");
+    CHECK_THAT(client.until("here"), ContainsSubstring("200"));
+    RawClient other(server->endpoint());
+    other.send("GET / HTTP/1.0\r\n\r\n");
+    CHECK_THAT(other.rest(), ContainsSubstring("here"));
+  }
+  strangers.front()->rest();
+  CHECK(strangers.front()->ended());
+  CHECK(server->counters().refused_full == 0);
+  CHECK(server->counters().made_room >= 93);
+  CHECK(server->counters().connections <= 8);
+}
+
+TEST_CASE("strangers who ask and stay, or take no answer, make room as well") {
+  Limits limits;
+  limits.connections_max = 4;
+  const auto server = server_with(limits);
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (int i = 0; i < 8; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(server->endpoint(), 4096));
+    strangers.back()->send(i % 2 == 0 ? "GET / HTTP/1.1\r\n\r\n" : "GET /large HTTP/1.1\r\n\r\n");
+    strangers.back()->until(i % 2 == 0 ? "here" : "xxx");
+  }
+  RawClient client(server->endpoint());
+  client.send("GET / HTTP/1.0\r\n\r\n");
+  CHECK_THAT(client.rest(), ContainsSubstring("here"));
+  CHECK(server->counters().refused_full == 0);
+  CHECK(server->counters().made_room == 5);
+}
+
+TEST_CASE("where all connections are streams one is told so, and there is room again when one leaves") {
   Limits limits;
   limits.connections_max = 2;
-  const auto server = server_with(limits);
-  RawClient first(server->endpoint());
-  first.send("GET / HTTP/1.1\r\n\r\n");
-  first.until("here");
+  Server server(ports::Endpoint{"127.0.0.1", 0}, limits);
+  server.stream("/events", [](const Request&) { return event_text("hello", "now"); });
+  server.route("GET", "/", [](const Request&) { return Response{200, "text/plain", "here", {}}; });
+  server.start();
+  const std::string listen = "GET /events HTTP/1.1\r\n\r\n";
+  RawClient first(server.endpoint());
+  first.send(listen);
+  first.until("now");
   {
-    RawClient second(server->endpoint());
-    second.send("GET / HTTP/1.1\r\n\r\n");
-    second.until("here");
-    RawClient third(server->endpoint());
+    RawClient second(server.endpoint());
+    second.send(listen);
+    second.until("now");
+    RawClient third(server.endpoint());
     CHECK_THAT(third.rest(), ContainsSubstring("503"));
-    CHECK(server->counters().refused_full == 1);
+    CHECK(server.counters().refused_full == 1);
   }
   bool again = false;
   for (int i = 0; i < 2000 && !again; ++i) {
-    RawClient later(server->endpoint());
+    RawClient later(server.endpoint());
     later.send("GET / HTTP/1.0\r\n\r\n");
     again = later.rest().find("here") != std::string::npos;
   }

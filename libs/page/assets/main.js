@@ -92,6 +92,8 @@ function listen() {
   events.addEventListener('log', (event) => addLog(JSON.parse(event.data)));
   events.addEventListener('error', () => {
     lost = true;
+    // Refused for good, say because there are too many listeners: then without a stream.
+    if (events.readyState === EventSource.CLOSED) poll();
   });
 }
 

@@ -10,8 +10,10 @@
 
 namespace weir::page {
 
-// Lets through who knows the operator's token. Wrong ones are counted by address: beyond a number in a
-// minute, nothing of that address is looked at for the rest of the minute. One thread; time comes in.
+// Lets through who knows the operator's token, whoever else guesses from the same address: a browser's
+// requests are not only its operator's. Wrong tokens are counted by address, and beyond a number in a minute
+// answered so for the rest of the minute. That a token cannot be guessed is its length's matter. One thread;
+// time comes in.
 class Gate {
  public:
   enum class Answer : std::uint8_t {

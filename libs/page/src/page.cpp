@@ -2,16 +2,20 @@
 #include "command.hpp"
 #include "gate.hpp"
 #include "model.hpp"
+#include <weir/base/text.hpp>
+#include <weir/http/host_rule.hpp>
 #include <weir/page/page.hpp>
 
 #include <charconv>
 #include <ctime>
 #include <mutex>
+#include <optional>
 
 namespace weir::page {
 namespace {
 
 constexpr const char* kEvents = "/api/events";
+constexpr const char* kMetrics = "/metrics";
 constexpr const char* kJson = "application/json; charset=utf-8";
 constexpr std::size_t kLogLinesMax = 1000;  // in one answer
 
@@ -19,6 +23,12 @@ TimeNs now_ns() {
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * kSecond + t.tv_nsec;
+}
+
+std::vector<std::string> names_of(const PageSettings& settings) {
+  std::vector<std::string> names = settings.names;
+  names.push_back(settings.listen.host);
+  return names;
 }
 
 http::Response json_response(std::string body, unsigned status = 200) {
@@ -61,7 +71,9 @@ class Page::Impl {
         logs_(settings.log_lines_max, settings.log_line_bytes_max),
         model_({settings.history_max, settings.runs_max}),
         gate_(settings.token, settings.refused_per_minute_max),
+        rule_(names_of(settings)),
         server_(settings.listen, settings.limits) {
+    server_.admit([this](const http::Request& request) { return admit(request); });
     for (const Asset& asset : assets()) {
       server_.route("GET", asset.name == "page.html" ? "/" : "/" + std::string(asset.name),
                     [&asset](const http::Request&) { return asset_response(asset); });
@@ -77,7 +89,7 @@ class Page::Impl {
     });
     server_.route("GET", "/api/logs", [this](const http::Request& request) { return find_logs(request); });
     server_.route("POST", "/api/command", [this](const http::Request& request) { return command(request); });
-    server_.route("GET", "/metrics", [this](const http::Request&) { return own_metrics(); });
+    server_.route("GET", kMetrics, [this](const http::Request&) { return own_metrics(); });
     server_.stream(kEvents, [this](const http::Request&) { return http::event_text("state", state()); });
     server_.start();
   }
@@ -118,6 +130,7 @@ class Page::Impl {
     const std::lock_guard lock(mutex_);
     ++(counters_.*which);
   }
+  std::optional<http::Response> admit(const http::Request& request);
   http::Response find_logs(const http::Request& request);
   http::Response command(const http::Request& request);
   http::Response own_metrics() const;
@@ -127,9 +140,28 @@ class Page::Impl {
   LogRing logs_;
   Model model_;
   PageCounters counters_;
-  Gate gate_;            // the page's thread's alone, but for has_token()
+  Gate gate_;  // the page's thread's alone, but for has_token()
+  http::HostRule rule_;
   http::Server server_;  // last: its thread uses all of the above
 };
+
+// Metrics are for whoever scrapes them, by whatever name: there are numbers alone.
+std::optional<http::Response> Page::Impl::admit(const http::Request& request) {
+  if (request.path == kMetrics) return std::nullopt;
+  constexpr unsigned kForbidden = 403;
+  constexpr unsigned kMisdirected = 421;
+  constexpr std::size_t kShownMax = 100;
+  const auto verdict = rule_.judge(request);
+  if (verdict == http::HostRule::Verdict::good) return std::nullopt;
+  count(&PageCounters::requests_foreign);
+  const bool by_host = verdict == http::HostRule::Verdict::foreign_host;
+  const std::string who = clean_quoted(header(request, by_host ? "host" : "origin"), kShownMax);
+  const std::string why =
+      by_host ? "'" + who + "' is no name of this page" : "a page of '" + who + "' may not ask here";
+  return json_response(
+      answer_json({false, why + ": add it to control.page_names in the farm file if it is yours"}),
+      by_host ? kMisdirected : kForbidden);
+}
 
 http::Response Page::Impl::find_logs(const http::Request& request) {
   LogRing::Query query;
@@ -197,9 +229,15 @@ http::Response Page::Impl::own_metrics() const {
       page.commands_unauthorised);
   add("weir_page_commands_rate_limited_total", "counter", "Commands after too many wrong tokens.",
       page.commands_rate_limited);
+  add("weir_page_requests_foreign_total", "counter",
+      "Requests by another host's name, or of another site's page.", page.requests_foreign);
   add("weir_page_log_lines_dropped_total", "counter", "Log lines that made room for newer ones.",
       page.log_lines_dropped);
   add("weir_page_connections", "gauge", "Connections to the page.", server.connections);
+  add("weir_page_connections_made_room_total", "counter", "Connections that were closed for new ones.",
+      server.made_room);
+  add("weir_page_connections_refused_total", "counter", "Connections for which there was no room.",
+      server.refused_full);
   add("weir_page_event_clients", "gauge", "Browsers that listen to the state.", server.event_clients);
   add("weir_page_event_clients_dropped_total", "counter", "Browsers that were too slow for the state.",
       server.event_clients_dropped);

@@ -1,4 +1,5 @@
 #include "made_up_farm.hpp"
+#include "raw_client.hpp"
 #include "weir_catch.hpp"
 #include <weir/http/client.hpp>
 #include <weir/page/page.hpp>
@@ -22,6 +23,7 @@ struct Served {
     PageSettings settings;
     settings.token = token;
     settings.refused_per_minute_max = 5;
+    settings.names = {"page.example.org"};
     return settings;
   }
   void step() {
@@ -94,10 +96,45 @@ TEST_CASE("without the token nothing is commanded, and guessing is shut out") {
   Served served;
   CHECK(served.command(R"({"command": "stop"})", "").status == 401);
   for (int i = 0; i < 4; ++i) CHECK(served.command(R"({"command": "stop"})", "guess").status == 401);
-  CHECK(served.command(R"({"command": "stop"})", "sesame").status == 429);
+  CHECK(served.command(R"({"command": "stop"})", "guess").status == 429);
   CHECK(served.farm.farm().state == control::State::running);
   CHECK(served.page.counters().commands_unauthorised == 5);
   CHECK(served.page.counters().commands_rate_limited == 1);
+}
+
+TEST_CASE("who has the token commands, however many wrong ones came from the same address") {
+  Served served;
+  for (int i = 0; i < 100; ++i) (void)served.command(R"({"command": "stop"})", "guess");
+  CHECK(served.page.counters().commands_rate_limited == 95);
+  CHECK(served.command(R"({"command": "pause"})", "sesame").status == 202);
+  CHECK(served.farm.farm().state == control::State::paused);
+}
+
+TEST_CASE(
+    "pages of other sites and names that were led here are refused, with the token too; metrics are not") {
+  Served served;
+  const auto ask = [&](const std::string& method, const std::string& path, const std::string& headers) {
+    const std::string body = method == "POST" ? R"({"command": "pause"})" : "";
+    http::test::RawClient client(served.page.endpoint());
+    client.send(method + " " + path + " HTTP/1.0\r\n" + headers +
+                "Authorization: Bearer sesame\r\nContent-Length: " + std::to_string(body.size()) +
+                "\r\n\r\n" + body);
+    return client.rest();
+  };
+  CHECK_THAT(ask("POST", "/api/command", "Host: 127.0.0.1\r\nOrigin: http://evil.example\r\n"),
+             ContainsSubstring("403") && ContainsSubstring("control.page_names"));
+  CHECK_THAT(ask("GET", "/api/state", "Host: evil.example\r\n"),
+             ContainsSubstring("421") && ContainsSubstring("'evil.example' is no name of this page"));
+  CHECK_THAT(ask("GET", "/api/events", "Host: evil.example\r\n"), ContainsSubstring("421"));
+  CHECK_THAT(ask("GET", "/", "Host: evil.example\r\n"), ContainsSubstring("421"));
+  CHECK(served.farm.farm().state == control::State::running);
+  CHECK(served.page.counters().requests_foreign == 4);
+  CHECK(served.page.counters().commands_unauthorised == 0);
+  CHECK_THAT(ask("GET", "/metrics", "Host: evil.example\r\n"),
+             ContainsSubstring("200") && ContainsSubstring("weir_page_requests_foreign_total 4"));
+  CHECK_THAT(ask("GET", "/", "Host: page.example.org:8443\r\n"), ContainsSubstring("200"));
+  CHECK_THAT(ask("POST", "/api/command", "Host: localhost:7790\r\nOrigin: http://localhost:7790\r\n"),
+             ContainsSubstring("202"));
 }
 
 TEST_CASE("without an operator's token the page is read only") {

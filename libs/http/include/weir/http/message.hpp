@@ -13,7 +13,8 @@ struct Request {
   std::map<std::string, std::string> query;    // decoded; of a name that comes twice, the last value
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
-  std::string peer;  // address of the other end, without the port
+  std::string peer;   // address of the other end, without the port
+  std::string local;  // the one that it came to
 };
 
 struct Response {

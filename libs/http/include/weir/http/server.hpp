@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,13 +17,17 @@ namespace weir::http {
 
 // At each limit the connection is answered where that is possible, then closed; each is counted.
 struct Limits {
-  std::size_t connections_max = 256;             // beyond: 503, refused_full
+  // Beyond: the one that has been silent for longest makes room, or idle, or busy (src/crowd.hpp); if all
+  // listen to streams: 503, refused_full.
+  std::size_t connections_max = 256;
   std::size_t header_bytes_max = 16 * 1024;      // request line and headers; beyond: 431
   std::size_t body_bytes_max = 1024 * 1024;      // beyond: 413
   DurationNs request_timeout_ns = 10 * kSecond;  // from a request's first byte to its last
   DurationNs idle_timeout_ns = 60 * kSecond;     // between two requests of a connection, and before the first
   DurationNs send_timeout_ns = 30 * kSecond;     // for a response, or for what a stream has queued, to leave
-  std::size_t event_clients_max = 64;            // of all event streams; beyond: 503
+  // Of all event streams; beyond: the oldest of the address that has most makes room, or, for one that has as
+  // many, 503.
+  std::size_t event_clients_max = 64;
   std::size_t event_queue_bytes_max = 1024 * 1024;  // unsent to one client; beyond: the client is dropped
   DurationNs event_idle_ns = 15 * kSecond;          // a stream says at least this often that it lives
 };
@@ -32,6 +37,8 @@ struct Counters {
   std::uint64_t connections = 0;
   std::uint64_t accepted = 0;
   std::uint64_t refused_full = 0;
+  std::uint64_t made_room = 0;  // closed for somebody new
+  std::uint64_t not_admitted = 0;
   std::uint64_t requests = 0;  // answered, whatever the status
   std::uint64_t malformed = 0;
   std::uint64_t too_large = 0;  // headers or body
@@ -47,6 +54,10 @@ struct Counters {
 
 // Called on the server's thread, one at a time: it must not wait. What it throws becomes status 500.
 using Handler = std::function<Response(const Request&)>;
+
+// Whether a request is taken at all: nothing, or the answer that refuses it. Called like a handler, before
+// all of them and before streams; it does not throw.
+using Admission = std::function<std::optional<Response>(const Request&)>;
 
 // One event of a stream as the protocol writes it (HTML Living Standard, 9.2.6): `name` has no line end,
 // `data` may have some.
@@ -70,6 +81,8 @@ class Server {
   // first, events as event_text() makes them; may be empty. Called on the server's thread.
   void stream(std::string path, std::function<std::string(const Request&)> greeting = {});
 
+  // Before start(). Without one, whoever asks is answered.
+  void admit(Admission admission);
   void start();
 
   // Where it listens, with the port that it got.

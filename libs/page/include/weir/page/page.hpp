@@ -6,18 +6,22 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weir::page {
 
 struct PageSettings {
   ports::Endpoint listen{"127.0.0.1", 0};
-  std::string token;                      // the operator's; empty: nobody can command through the page
+  std::string token;  // the operator's; empty: nobody can command through the page
+  // Hosts that it is asked by besides loopback names, `listen` and the address a connection came to
+  // (http::HostRule): a proxy's name, say.
+  std::vector<std::string> names;
   std::size_t log_lines_max = 5000;       // kept; the oldest leave first, counted
   std::size_t log_line_bytes_max = 2000;  // a longer one is cut
   std::size_t history_max = 600;          // states that plots go back
   std::size_t runs_max = 200;             // of the history that is shown, the latest
-  unsigned refused_per_minute_max =
-      10;  // wrong tokens of one address; beyond: 429 for the rest of the minute
+  // Wrong tokens of one address; beyond: 429 for wrong ones for the rest of the minute.
+  unsigned refused_per_minute_max = 10;
   http::Limits limits;
 };
 
@@ -27,6 +31,7 @@ struct PageCounters {
   std::uint64_t commands_malformed = 0;
   std::uint64_t commands_unauthorised = 0;  // no token, or a wrong one
   std::uint64_t commands_rate_limited = 0;
+  std::uint64_t requests_foreign = 0;   // by another host's name, or of another site's page
   std::uint64_t log_lines_dropped = 0;  // the oldest, to make room
 };
 

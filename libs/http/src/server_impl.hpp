@@ -1,0 +1,125 @@
+#pragma once
+
+// Beast and Asio are seen by server.cpp and session.cpp alone, through this: their templates cost seconds.
+#include "crowd.hpp"
+#include "router.hpp"
+#include <weir/http/server.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+
+namespace weir::http {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace bhttp = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+using Piece = std::shared_ptr<const std::string>;
+
+inline std::chrono::nanoseconds nanoseconds(DurationNs ns) { return std::chrono::nanoseconds(ns); }
+
+constexpr std::size_t kReadBytes = 4096;
+
+class Server::Impl {
+ public:
+  class Session;
+
+  Impl(const ports::Endpoint& listen, const Limits& limits);
+  ~Impl();
+
+  void start();
+  void publish(const std::string& path, std::string_view name, std::string_view data);
+  [[nodiscard]] Counters counters() const;
+  template <class Change>
+  void count(Change change) {
+    const std::lock_guard lock(counting_);
+    change(counters_);
+  }
+
+  // Before start().
+  void admit(Admission admission) { admission_ = std::move(admission); }
+  void accept();
+  void make_room();
+  void close(Crowd::Id id);  // for somebody else
+  void enter(tcp::socket socket);
+  void live();
+  void hand_out(const std::string* path, const Piece& piece);
+
+  const Limits limits_;
+  ports::Endpoint endpoint_;
+  Router router_;
+  Admission admission_;
+  asio::io_context context_{1};
+  tcp::acceptor acceptor_{context_};
+  asio::steady_timer retry_{context_};
+  asio::steady_timer alive_{context_};
+  Crowd crowd_;
+  std::unordered_map<Crowd::Id, std::shared_ptr<Session>> sessions_;
+  std::unordered_map<Session*, std::string> listeners_;  // to a stream, by its path
+  std::thread thread_;
+
+ private:
+  mutable std::mutex counting_;
+  Counters counters_;
+  std::atomic<std::size_t> published_bytes_ = 0;  // not yet taken by the thread
+};
+
+class Server::Impl::Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(Impl& server, tcp::socket socket, Crowd::Id id, std::string peer, std::string local)
+      : server_(server),
+        stream_(std::move(socket)),
+        id_(id),
+        peer_(std::move(peer)),
+        local_(std::move(local)) {}
+
+  void begin() { await_request(); }
+  void refuse();
+  void push(const Piece& piece);
+  void close();
+
+ private:
+  void await_request();
+  void read_request();
+  void on_request(error_code error);
+  void on_bad_request(error_code error);
+  void dispatch();
+  Request take_request(bhttp::request<bhttp::string_body> message) const;
+  Response respond(const Request& request);
+  void answer(Response response, unsigned version, bool keep_alive, bool head);
+  void linger();
+  void drain();
+  void begin_stream(const std::string& path, const Greeting& greeting, const Request& request);
+  void watch_listener();
+  void send_queued();
+
+  Impl& server_;
+  beast::tcp_stream stream_;
+  const Crowd::Id id_;
+  const std::string peer_;
+  const std::string local_;
+  bool asked_ = false;  // a whole request, once at least
+  beast::flat_buffer buffer_;
+  std::optional<bhttp::request_parser<bhttp::string_body>> parser_;
+  bhttp::response<bhttp::string_body> response_;
+  std::array<char, kReadBytes> scrap_{};
+  std::size_t drained_ = 0;
+  bool listening_ = false;
+  bool writing_ = false;
+  std::deque<Piece> queue_;
+  std::size_t queued_bytes_ = 0;
+  std::size_t pieces_sent_ = 0;
+};
+
+}  // namespace weir::http
