@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 using namespace weir::system_test;
 
@@ -73,6 +74,36 @@ TEST_CASE("runs follow each other without a restart, and leave nothing behind") 
     CHECK(boost::json::parse(line).at("balanced").as_bool());
   }
   CHECK(runs == cycles + 5);
+}
+
+TEST_CASE("behind the last run number nothing begins, and the operator is told what to do") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, kBusyFarm, kNodes);
+  farm.make_ready();
+  farm.must({"start", "4294967295"});
+  farm.must({"stop"});
+  check_untouched(farm.record(4294967295));
+  const CommandEnd next = farm.ctl({"start"});
+  CHECK(next.status == 1);
+  CHECK_THAT(next.err, Catch::ContainsSubstring("run 4294967295 is the last number there is"));
+  CHECK_THAT(next.err, Catch::ContainsSubstring("control.out, and start run control anew"));
+  CHECK(farm.state() == "ready");
+}
+
+TEST_CASE("run control logs in the format of the farm file, as the processes do") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, std::string(kIdleFarm) + "log: {format: json}\n", kNodes);
+  farm.begin_run();
+  farm.must({"stop"});
+  for (const std::string& log : {farm.run_control().err(), farm.node("dcm-0").err()}) {
+    std::istringstream in(log);
+    int lines = 0;
+    for (std::string line; std::getline(in, line); ++lines) {
+      INFO(line);
+      CHECK(boost::json::parse(line).at("level").is_string());
+    }
+    CHECK(lines > 0);
+  }
 }
 
 TEST_CASE("killing run control in a run, and bringing it back, touches not one slice") {

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <netinet/in.h>
 #include <random>
 #include <sstream>
@@ -141,7 +142,7 @@ std::unique_ptr<Process> ControlledFarm::tap(const std::string& name,
 
 boost::json::value ControlledFarm::record(std::uint32_t run) const {
   std::ostringstream path;
-  path << out() << "/run-" << std::string(6 - std::to_string(run).size(), '0') << run << "-end.json";
+  path << out() << "/run-" << std::setw(6) << std::setfill('0') << run << "-end.json";
   if (!wait_until([&] { return std::filesystem::exists(path.str()); }, Seconds(10)))
     throw std::runtime_error("no " + path.str() + "\n" + logs());
   return boost::json::parse(read_file(path.str()));

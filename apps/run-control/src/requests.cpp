@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace weir::run_control {
@@ -81,9 +82,11 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
       if (run.value == 0 || machine->run().value != 0)
         return "this farm makes one run: `weir up` keeps one for many";
     } else if (run.value == 0) {
-      const std::uint32_t last = std::max(machine->run().value, history->highest());
-      const auto claimed =
-          run::claim_free_run(out, RunNumber(std::max(last + 1, farm.run().number())), farm.farm(), claim);
+      const RunNumber last(std::max(machine->run().value, history->highest()));
+      if (last.value == std::numeric_limits<std::uint32_t>::max())
+        return "control.out: " + run::no_run_number_left(out);
+      const RunNumber from = std::max(last.next(), RunNumber(farm.run().number()));
+      const auto claimed = run::claim_free_run(out, from, farm.farm(), claim);
       if (!claimed) return "control.out: " + claimed.error();
       run = *claimed;
     } else {

@@ -89,7 +89,11 @@ void SupervisorNode::pass(TimeNs now_ns) {
     tell_destinations();
     tell_absences();
     carry_out();
-    if (state_ == State::running && machine_.triggers_done()) stop("all triggers made");
+    if (state_ == State::running && machine_.triggers_done()) {
+      stop(machine_.ids_used_up()
+               ? "the slice ids are used up: begin the next run with a lower trigger.first_slice"
+               : "all triggers made");
+    }
     if (state_ == State::draining && machine_.drained()) end_run();
   }
   if (account_) {

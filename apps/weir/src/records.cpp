@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -28,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRunPrefix = "run-";
+constexpr std::uint32_t kRunNumberMax = std::numeric_limits<std::uint32_t>::max();
 
 std::string stem(const std::string& out, RunNumber run) {
   return fmt::format("{}/run-{:06}", out, run.value);
@@ -91,7 +93,7 @@ RecordPaths record_paths(const std::string& out, RunNumber run) {
   return {base + "-begin.yaml", base + "-farm.yaml", base + "-lab.yaml", base + "-end.json", out + "/log"};
 }
 
-RunNumber free_run_number(RunNumber from, const std::vector<std::string>& file_names) {
+std::optional<RunNumber> free_run_number(RunNumber from, const std::vector<std::string>& file_names) {
   std::set<std::uint32_t> taken;
   for (std::string_view name : file_names) {
     if (!name.starts_with(kRunPrefix)) continue;
@@ -101,18 +103,31 @@ RunNumber free_run_number(RunNumber from, const std::vector<std::string>& file_n
     if (error == std::errc() && end != name.data() + name.size() && *end == '-') taken.insert(number);
   }
   std::uint32_t number = from.value;
-  while (taken.contains(number)) ++number;
+  while (taken.contains(number)) {
+    if (number == kRunNumberMax) return std::nullopt;
+    ++number;
+  }
   return RunNumber(number);
+}
+
+std::string no_run_number_left(const std::string& out) {
+  return fmt::format(
+      "run {} is the last number there is, and '{}' has it: take another folder (under run control: "
+      "control.out, "
+      "and start run control anew), or with `weir run` a run.number that is free there",
+      kRunNumberMax, out);
 }
 
 Expected<RunNumber, std::string> claim_free_run(const std::string& out, RunNumber from,
                                                 const std::string& farm, std::uint64_t id) {
   while (true) {
-    const RunNumber run = free_run_number(from, file_names_in(out));
-    const auto claimed = node::claim_run(out, run, farm, id);
+    const auto run = free_run_number(from, file_names_in(out));
+    if (!run) return Unexpected<std::string>(no_run_number_left(out));
+    const auto claimed = node::claim_run(out, *run, farm, id);
     if (!claimed) return Unexpected<std::string>(claimed.error());
-    if (*claimed) return run;
-    from = RunNumber(run.value + 1);
+    if (*claimed) return *run;
+    if (run->value == kRunNumberMax) return Unexpected<std::string>(no_run_number_left(out));
+    from = run->next();
   }
 }
 

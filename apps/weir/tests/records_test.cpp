@@ -27,6 +27,21 @@ TEST_CASE("a run number that has files already is passed over") {
   CHECK(free_run_number(RunNumber(1), {"run-1", "running-000001-x", "run-x", "log"}) == RunNumber(1));
 }
 
+TEST_CASE("behind the last run number there is none, and the error says what to do") {
+  const RunNumber last(4294967295);
+  CHECK(free_run_number(last, {}) == last);
+  CHECK(free_run_number(last, {"run-4294967295-begin.yaml"}) == std::nullopt);
+  const std::string folder = (std::filesystem::temp_directory_path() / "weir-last-run-test").string();
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  CHECK(claim_free_run(folder, last, "farm", 1) == last);
+  const auto next = claim_free_run(folder, last, "farm", 2);
+  REQUIRE_FALSE(next);
+  CHECK_THAT(next.error(), ContainsSubstring("run 4294967295 is the last number there is") &&
+                               ContainsSubstring(folder) && ContainsSubstring("take another folder"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("a record is written whole or not at all, and what was there before stays") {
   const std::string folder = (std::filesystem::temp_directory_path() / "weir-records-test").string();
   std::filesystem::remove_all(folder);

@@ -26,7 +26,8 @@ void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
   for (std::uint32_t made = 0; made < kOffersPerTickMax && !triggers_done_; ++made) {
     if (source_->waits_for_room() && !has_room(next_slice_, now.mono, out)) break;
     if (!source_->next(now, trigger)) break;
-    admit(trigger, now.mono, out);
+    // It would offer nothing else from now on.
+    if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) triggers_done_ = true;
   }
   if (source_->exhausted()) triggers_done_ = true;
 }
@@ -39,7 +40,9 @@ OfferResult SupervisorMachine::offer(const TriggerOffer& trigger, const Now& now
   }
   TriggerOffer stamped = trigger;
   if (stamped.info.time == 0) stamped.info.time = now.utc;
-  return admit(stamped, now.mono, out);
+  const OfferResult result = admit(stamped, now.mono, out);
+  if (result.reason == VetoReason::bad_id && ids_used_up()) triggers_done_ = true;
+  return result;
 }
 
 OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Actions& out) {
@@ -70,7 +73,7 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
   if (triggers_done_) return VetoReason::draining;
   if (paused_) return VetoReason::paused;
   if (throttled() || !gate_.is_open(level(), now)) return VetoReason::throttled;
-  if (trigger.slice.value_or(next_slice_) > kSliceIdMax) return VetoReason::bad_id;
+  if (trigger.slice ? *trigger.slice > kSliceIdNamedMax : ids_used_up()) return VetoReason::bad_id;
   if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
   if (book_.live() >= settings_.in_flight_max) return VetoReason::in_flight;
   if (!has_room(trigger.slice.value_or(next_slice_), now, out)) return VetoReason::busy_pending;

@@ -52,8 +52,8 @@ Expected<FileTrigger, std::string> parse_line(std::string_view line) {
   const auto slice_value = parse_number<std::uint64_t>(slice);
   if (!slice_value)
     return Unexpected<std::string>("the slice number " + quoted(slice) + " is not a whole number from 0 on");
-  if (*slice_value > kSliceIdMax.value) {
-    return Unexpected<std::string>("the slice number " + quoted(slice) + " is larger than 2^62 - 1");
+  if (*slice_value > kSliceIdNamedMax.value) {
+    return Unexpected<std::string>("the slice number " + quoted(slice) + " is larger than 2^62 - 2^32 - 1");
   }
   trigger.slice = SliceId(*slice_value);
 

@@ -124,8 +124,9 @@ TEST_CASE("a trigger from outside that cannot be taken is answered with the reas
   CHECK(farm.offer(SliceId(1)).taken);
   CHECK(farm.offer(SliceId(1)).reason == VetoReason::duplicate_id);
   CHECK(farm.offer(SliceId(UINT64_MAX)).reason == VetoReason::bad_id);
-  CHECK(farm.offer(kSliceIdMax).taken);
-  CHECK(farm.offer(std::nullopt).reason == VetoReason::bad_id);  // there is no next id
+  CHECK(farm.offer(kSliceIdNamedMax.next()).reason == VetoReason::bad_id);
+  CHECK(farm.offer(kSliceIdNamedMax).taken);
+  CHECK(farm.machine.ledger().vetoed[static_cast<std::size_t>(VetoReason::bad_id)] == 2);
   const std::byte payload[3] = {};
   CHECK(farm.offer(SliceId(2), payload).reason == VetoReason::too_large);
   CHECK(farm.offer(SliceId(2)).taken);
@@ -138,6 +139,34 @@ TEST_CASE("a trigger from outside that cannot be taken is answered with the reas
   Farm closed(small_farm());
   CHECK(closed.offer(SliceId(1)).reason == VetoReason::closed);
   CHECK(closed.machine.broken_invariant() == "");
+}
+
+TEST_CASE("a trigger with the highest id there is leaves ids for those that come without one") {
+  Farm farm(small_farm(), network());
+  CHECK(farm.offer(kSliceIdNamedMax).taken);
+  CHECK(farm.offer(std::nullopt).slice == kSliceIdNamedMax.next());
+  CHECK_FALSE(farm.machine.triggers_done());
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE("a run whose slice ids are used up is over, whoever offers its triggers, after one veto") {
+  SupervisorSettings settings = small_farm();
+  settings.first_slice = kSliceIdMax;
+  for (const bool from_outside : {false, true}) {
+    INFO(from_outside);
+    Farm farm = from_outside ? Farm(settings, network()) : Farm(settings);
+    if (from_outside) {
+      CHECK(farm.offer(std::nullopt).slice == kSliceIdMax);
+      CHECK(farm.offer(std::nullopt).reason == VetoReason::bad_id);
+    } else {
+      CHECK(farm.pass().announce.size() == 1);
+    }
+    CHECK(farm.machine.ids_used_up());
+    CHECK(farm.machine.triggers_done());
+    CHECK(farm.machine.ledger().vetoed[static_cast<std::size_t>(VetoReason::bad_id)] == 1);
+    if (from_outside) CHECK(farm.offer(std::nullopt).reason == VetoReason::draining);
+    CHECK(farm.machine.broken_invariant() == "");
+  }
 }
 
 TEST_CASE("triggering ends with the number of slices, with the duration, and with the file") {

@@ -33,7 +33,7 @@ TEST_CASE("a bad line of a trigger file is named with file, line and what is wro
   CHECK(error("0 1\nx 2\n") == "run.trg:2: the slice number 'x' is not a whole number from 0 on");
   CHECK(error("-1 1") == "run.trg:1: the slice number '-1' is not a whole number from 0 on");
   CHECK(error("4611686018427387904 1") ==
-        "run.trg:1: the slice number '4611686018427387904' is larger than 2^62 - 1");
+        "run.trg:1: the slice number '4611686018427387904' is larger than 2^62 - 2^32 - 1");
   CHECK(error("1\n") == "run.trg:1: the time in ns is missing after the slice number");
   CHECK(error("1 1.5") == "run.trg:1: the time '1.5' is not a whole number of ns");
   CHECK(error("1 1 -2") == "run.trg:1: the type '-2' is not a number from 0 to 2^32 - 1");

@@ -2,6 +2,7 @@
 #include "field_value.hpp"
 #include "schema.hpp"
 #include "yaml_tree.hpp"
+#include <weir/assignment/types.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/wire/frame.hpp>
@@ -121,6 +122,12 @@ class Validator {
     }
     if (trigger.mode() == Trigger::MODE_NETWORK && trigger.listen().empty()) {
       error(ProblemKind::missing_key, "trigger.listen", "needed by trigger.mode 'network'");
+    }
+    if (trigger.first_slice() > assignment::kSliceIdNamedMax.value) {
+      error(ProblemKind::out_of_range, "trigger.first_slice",
+            std::to_string(trigger.first_slice()) + " is above " +
+                std::to_string(assignment::kSliceIdNamedMax.value) +
+                " (2^62 - 2^32 - 1), the highest id that may be named");
     }
     std::set<std::uint32_t> types;
     for (int i = 0; i < trigger.types_size(); ++i) {

@@ -44,6 +44,15 @@ TEST_CASE("a trigger mode needs its own keys") {
   CHECK(errors("trigger: {mode: rate, rate_hz: 5}\n").empty());
 }
 
+TEST_CASE("a first slice that leaves no ids for the others is refused with the highest that may be") {
+  for (const char* beyond : {"4611686014132420608", "4611686018427387904", "18446744073709551615"}) {
+    CHECK(errors("trigger:\n  first_slice: " + std::string(beyond) + "\n") ==
+          "farm.yaml:2: trigger.first_slice: " + std::string(beyond) +
+              " is above 4611686014132420607 (2^62 - 2^32 - 1), the highest id that may be named");
+  }
+  CHECK(errors("trigger: {first_slice: 4611686014132420607}\n").empty());
+}
+
 TEST_CASE("a trigger type is listed once and names sources that are there") {
   CHECK(errors("trigger:\n  types:\n    - {type: 1, name: a}\n    - {type: 1, name: b}\n") ==
         "farm.yaml:4: trigger.types[1].type: type 1 is listed twice");

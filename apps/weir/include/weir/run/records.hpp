@@ -7,6 +7,7 @@
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ struct RecordPaths {
 [[nodiscard]] RecordPaths record_paths(const std::string& out, RunNumber run);
 
 // The first run number from `from` on of which `file_names` hold nothing: data of two runs never share a
-// name.
-[[nodiscard]] RunNumber free_run_number(RunNumber from, const std::vector<std::string>& file_names);
+// name. Nothing: there is none, for 4294967295 is the last.
+[[nodiscard]] std::optional<RunNumber> free_run_number(RunNumber from,
+                                                       const std::vector<std::string>& file_names);
+// What to do when a folder has no run number left, a sentence.
+[[nodiscard]] std::string no_run_number_left(const std::string& out);
 // Claims the first run number from `from` on that is free and that nobody else claims at this moment
 // (node/run_claim.hpp), for who has this id. The error is a sentence.
 [[nodiscard]] Expected<RunNumber, std::string> claim_free_run(const std::string& out, RunNumber from,

@@ -150,6 +150,8 @@ class SupervisorMachine {
 
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
   [[nodiscard]] bool triggers_done() const { return triggers_done_; }
+  // No slice can follow: triggers are done with that.
+  [[nodiscard]] bool ids_used_up() const { return next_slice_ > kSliceIdMax; }
   // Stopped, and every slice is settled.
   [[nodiscard]] bool drained() const { return stopping_ && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }

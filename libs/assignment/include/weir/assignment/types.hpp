@@ -63,7 +63,7 @@ enum class VetoReason : std::uint8_t {
   in_flight = 2,     // as many slices are unsettled as may be
   throttled = 3,     // a readout or a writer asked for less
   duplicate_id = 4,  // the id is in use, or was a short time ago
-  bad_id = 5,        // beyond kSliceIdMax
+  bad_id = 5,        // beyond kSliceIdNamedMax, or there is no next id
   too_large = 6,     // the payload is longer than the limit
   draining = 7,      // the run ends, or has its number of slices
   closed = 8,        // this run takes no triggers from outside
@@ -95,8 +95,11 @@ enum class Answer : std::uint8_t {
 [[nodiscard]] DiscardReason discard_reason(std::string_view reason_name);
 
 constexpr NodeIndex kNoNode{UINT16_MAX};
-// Ids from outside end here, so that the next one can always be formed.
+// Slice ids end here: a run that has used them up is over.
 constexpr SliceId kSliceIdMax{(std::uint64_t{1} << 62) - 1};
+// Ids that the farm file or a trigger names end here, 2^32 earlier: one number that went wrong leaves enough
+// for the triggers that have none.
+constexpr SliceId kSliceIdNamedMax{kSliceIdMax.value - (std::uint64_t{1} << 32)};
 
 // What a trigger says about its slice; travels with it to filter and file.
 struct TriggerInfo {
