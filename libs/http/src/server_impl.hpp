@@ -47,8 +47,7 @@ class Server::Impl {
     change(counters_);
   }
 
-  // Before start().
-  void admit(Admission admission) { admission_ = std::move(admission); }
+  void admit(Admission admission) { admission_ = std::move(admission); }  // before start()
   void accept();
   void make_room();
   void close(Crowd::Id id);  // for somebody else
