@@ -52,6 +52,12 @@ void set_up_logging(const Setup& setup, const CommandLine& line) {
   telemetry::set_up_logging(log);
 }
 
+// Something still uses what the process holds: nothing is taken down under its feet.
+[[noreturn]] void end_at_once(int status) {
+  spdlog::default_logger()->flush();
+  ::_exit(status);
+}
+
 int run(const Setup& setup, messages::Role role, const MakeNode& make) {
   int signalled = 0;
   transport::Loop loop(socket_policy(setup.farm));
@@ -69,12 +75,25 @@ int run(const Setup& setup, messages::Role role, const MakeNode& make) {
       kIdleWait);
   const TimeNs flush_until = loop.now_ns() + kFlushMax;
   while (loop.unsent_bytes() > 0 && loop.now_ns() < flush_until) loop.run_once([](TimeNs) {}, kMillisecond);
+  int status = status_of_signal(role, signalled);
   if (const std::string why = node->failure(); !why.empty()) {
     spdlog::error("ends reason=\"{}\"", why);
-    return 1;
+    status = 1;
+  } else {
+    spdlog::info("ends");
   }
-  spdlog::info("ends");
-  return status_of_signal(role, signalled);
+  if (!node->let_go()) end_at_once(status);
+  return status;
+}
+
+int run_under_control(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
+                      const std::string& control, MetricsExport* metrics) {
+  auto shell = std::make_unique<Shell>(line, role, make, setup, parse_endpoint(control), metrics);
+  const int status = shell->run();
+  const bool left_behind = shell->left_behind();
+  shell.reset();
+  if (left_behind) end_at_once(status);
+  return status;
 }
 
 }  // namespace
@@ -120,7 +139,7 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
     spdlog::warn("open to strangers at={}: there is no security.key_file", where);
   try {
     if (!line.alone && !control.empty()) {
-      return Shell(line, role, make, setup, parse_endpoint(control), metrics.get()).run();
+      return run_under_control(line, role, make, setup, control, metrics.get());
     }
     setup.reports = metrics.get();
     return run(setup, role, make);

@@ -127,9 +127,9 @@ void Shell::carry_out(const v1::Order& order) {
   if (order.command() == "restart") {
     spdlog::warn("starts again reason=\"{}\"", order.reason());
     answer(order.id(), "");
-    drop_node();
     exit_status_ = kStartAgain;
     quits_ = "restart";
+    drop_node();
     return;
   }
   const auto command = control::command_of(order.command());
@@ -183,8 +183,8 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
       set_state(control::State::idle);
       break;
     case control::Command::off:
-      drop_node();
       quits_ = "off";
+      drop_node();
       break;
   }
   return {};
@@ -220,7 +220,7 @@ std::string Shell::configure(const v1::Order& order) {
 
 std::string Shell::start(const v1::Order& order) {
   if (std::exchange(tried_, RunNumber(order.run())) != RunNumber(order.run())) failures_ = 0;
-  setup_ = configured_;
+  setup_ = std::make_unique<Setup>(*configured_);
   setup_->run = RunNumber(order.run());
   setup_->claim = order.claim();
   setup_->farm.mutable_run()->set_number(order.run());
@@ -313,9 +313,20 @@ void Shell::flush() {
 }
 
 void Shell::drop_node() {
+  if (node_ && !node_->let_go()) leave_node_behind();
   node_.reset();
   setup_.reset();
   loop_.wake_at(std::numeric_limits<TimeNs>::max());
+}
+
+void Shell::leave_node_behind() {
+  left_behind_ = true;
+  (void)node_.release();
+  (void)setup_.release();
+  if (!quits_.empty() || line_.one_run) return;
+  quits_ = "a filter step does not end";
+  exit_status_ = kStartAgain;
+  spdlog::error("starts again reason=\"{}\"", quits_);
 }
 
 void Shell::on_summary(const v1::RunSummary& summary) { summary_ = summary; }

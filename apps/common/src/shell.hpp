@@ -25,6 +25,8 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
 
   // Until `off` or a signal. The exit status.
   int run();
+  // A node could not be destroyed (Node::let_go): the process ends with _exit().
+  [[nodiscard]] bool left_behind() const { return left_behind_; }
 
  private:
   void take(const v1::Report& report) override;
@@ -43,6 +45,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   void node_finished();
   void end_with_run(const std::string& failure);
   void drop_node();
+  void leave_node_behind();
   void flush();
   void on_signal(int signal);
   void answer(std::uint64_t order, const std::string& error);
@@ -58,7 +61,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   std::string name_;
   std::string digest_;  // of the farm file, as read by init
   std::optional<Setup> configured_;
-  std::optional<Setup> setup_;  // of the run that is on; outlives the node
+  std::unique_ptr<Setup> setup_;  // of the run that is on; outlives the node
   std::unique_ptr<Node> node_;
   control::State state_ = control::State::idle;
   RunNumber run_;
@@ -77,6 +80,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   int exit_status_ = 0;
   TimeNs quit_until_ns_ = 0;
   bool done_ = false;
+  bool left_behind_ = false;
 };
 
 }  // namespace weir::node

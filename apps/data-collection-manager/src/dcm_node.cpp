@@ -63,8 +63,10 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
   }
 }
 
+bool DcmNode::let_go() { return units_->stop(kEndPatience); }
+
 DcmNode::~DcmNode() {
-  if (units_) (void)units_->stop(kEndPatience);
+  units_.reset();  // waits for steps, which read slices
   for (const auto& work : work_) {
     if (work->slice != nullptr) destroy_state(*work->slice);
   }

@@ -58,6 +58,7 @@ class DcmNode final : public node::Node,
   [[nodiscard]] bool finished() const override;
   void on_signal(std::string_view signal_name) override;
   void on_tap(const v1::TapWish& wish) override;
+  [[nodiscard]] bool let_go() override;
   [[nodiscard]] std::string failure() const override { return failure_; }
   [[nodiscard]] std::string broken_invariant() override;
 

@@ -57,6 +57,9 @@ class Node {
   // Supervisor: the run has begun, and is paused.
   [[nodiscard]] virtual bool begun() const { return true; }
   [[nodiscard]] virtual bool paused() const { return false; }
+  // Before it is destroyed: ends what works for it on other threads. False: something there does not end and
+  // still uses the node, which must then stay as it is, with its setup, until the process ends, soon.
+  [[nodiscard]] virtual bool let_go() { return true; }
   // Empty when all is well, else why the process ends with status 1.
   [[nodiscard]] virtual std::string failure() const { return {}; }
   // For tests: recounts what the node has, and names the first rule that does not hold; empty when all do.

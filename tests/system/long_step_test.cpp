@@ -1,0 +1,71 @@
+// A filter step that takes longer than anybody waits for it.
+#include "controlled_farm.hpp"
+#include "weir_catch.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+using namespace weir::system_test;
+
+namespace {
+
+constexpr int kStartAgain = 75;
+const std::vector<std::string> kNodes = {"supervisor", "writer-0", "readout-0", "dcm-0"};
+
+std::string farm_text(const std::string& while_there) {
+  return "trigger: {mode: rate, rate_hz: 100}\nreadout: {count: 1}\ndcm: {count: 1, processing_units: 2}\n"
+         "filter: {plugin: dwells, search_path: [" WEIR_SYSTEM_PLUGIN_DIR
+         "], parameters: {seconds: 60, while: " +
+         while_there + "}}\n";
+}
+
+// A run is on, and both processing units are in a step that does not end.
+void begin_to_dwell(const ControlledFarm& farm) {
+  farm.begin_run();
+  const bool dwells = wait_until(
+      [&] {
+        const boost::json::value status = farm.status();
+        for (const auto& one : status.at("nodes").as_array()) {
+          if (one.at("name").as_string() == "dcm-0") return one.at("state").at("state") == "running";
+        }
+        return false;
+      },
+      Seconds(20));
+  REQUIRE(dwells);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+}  // namespace
+
+TEST_CASE("a DCM whose filter is still at work after a reset starts again, and the next run is whole") {
+  const TemporaryFolder folder;
+  const std::string dwell = folder.write("dwell", "");
+  ControlledFarm farm(folder, farm_text(dwell), kNodes);
+  begin_to_dwell(farm);
+
+  farm.must({"reset"});
+  INFO(farm.logs());
+  CHECK(farm.node("dcm-0").wait(Seconds(20)) == kStartAgain);
+  CHECK_THAT(farm.node("dcm-0").err(), Catch::ContainsSubstring("a filter step does not end"));
+
+  std::filesystem::remove(dwell);
+  farm.start_node("dcm-0");
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "idle"; }, Seconds(20)));
+  farm.begin_run();
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(20)));
+  farm.must({"stop"});
+  CHECK(farm.record(2).at("ledger_balanced").as_bool());
+}
+
+TEST_CASE("a DCM whose filter is still at work ends with the status of its signal") {
+  const TemporaryFolder folder;
+  const std::string dwell = folder.write("dwell", "");
+  ControlledFarm farm(folder, farm_text(dwell), kNodes);
+  begin_to_dwell(farm);
+
+  farm.node("dcm-0").send_signal(SIGTERM);
+  INFO(farm.logs());
+  CHECK(farm.node("dcm-0").wait(Seconds(20)) == 128 + SIGTERM);
+}

@@ -1,0 +1,40 @@
+// Accepts every slice. While there is a file at the path `while`, a step takes `seconds` (default 5), and
+// reads the slice's bytes all that time.
+#include <weir/filter.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+namespace {
+
+class Dwells : public weir::Filter {
+ public:
+  explicit Dwells(weir::FilterSetup& setup)
+      : Filter(setup),
+        while_(setup.parameter("while", std::string())),
+        patience_(setup.parameter("seconds", 5.0, 0.0, 1000.0)) {}
+
+  weir::Decision process(const weir::Slice& slice) override {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience_);
+    while (Clock::now() < until && std::filesystem::exists(while_)) {
+      for (const weir::Fragment fragment : slice) {
+        for (const std::byte byte : fragment.bytes()) sum_ = sum_ + std::to_integer<unsigned>(byte);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return accept();
+  }
+
+ private:
+  std::filesystem::path while_;
+  std::chrono::duration<double> patience_;
+  volatile unsigned sum_ = 0;
+};
+
+}  // namespace
+
+WEIR_FILTER_PLUGIN(Dwells, "dwells", "1.0", "takes its time while a file is there")
