@@ -4,29 +4,18 @@
 #include <weir/storage/folder.hpp>
 #include <weir/writer/node.hpp>
 
-#include <spawn.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
-#include <csignal>
-#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
-extern char** environ;
-
 namespace {
 
-// The command gets the file's path and its CRC32C as $1 and $2. It runs beside the writer, which does not
-// wait.
-void run_on_close(const std::string& command, const std::string& path, std::uint32_t crc32c) {
-  char checksum[16];
-  std::snprintf(checksum, sizeof checksum, "%08x", crc32c);
-  const std::string script = command + " \"$@\"";
-  const char* argv[] = {"sh", "-c", script.c_str(), "on_close", path.c_str(), checksum, nullptr};
-  pid_t child = 0;
-  const int error = ::posix_spawnp(&child, "sh", nullptr, nullptr, const_cast<char**>(argv), environ);
-  if (error != 0) spdlog::error("on_close cannot be started command=\"{}\" errno={}", command, error);
+void run_on_close(weir::writer::CloseCommands& commands, const weir::v1::WriterSettings& settings,
+                  const std::string& path, std::uint32_t crc32c) {
+  commands.add({settings.on_close(), path, fmt::format("{:08x}", crc32c), settings.on_close_s()},
+               settings.on_close_max());
 }
 
 // Nobody writes beside the data of another run of this number. (A process that is not told whose run it is
@@ -46,7 +35,8 @@ void hold_run(const weir::node::Setup& setup, bool has_earlier_files) {
 // The real disk beside the node that uses it.
 class WriterProcess final : public weir::node::Node {
  public:
-  WriterProcess(const weir::node::Setup& setup, weir::transport::Loop& loop)
+  WriterProcess(const weir::node::Setup& setup, weir::transport::Loop& loop,
+                weir::writer::CloseCommands& commands)
       : disk_([&loop] { loop.wake(); }) {
     auto earlier = weir::storage::read_earlier_life(setup.farm.run().out(), setup.run, setup.self.name);
     if (!earlier) throw std::runtime_error("run.out: " + earlier.error().detail);
@@ -54,10 +44,11 @@ class WriterProcess final : public weir::node::Node {
     node_ = weir::writer::make_node(
         setup, {loop, loop, disk_, [this](weir::ports::DiskHandler& handler) { disk_.deliver(handler); },
                 weir::node::totals_from_now(loop),
-                [command = setup.farm.writer().on_close()](const std::string& path, std::uint32_t crc32c) {
-                  run_on_close(command, path, crc32c);
+                [&commands, &settings = setup.farm.writer()](const std::string& path, std::uint32_t crc32c) {
+                  run_on_close(commands, settings, path, crc32c);
                 },
-                std::move(*earlier)});
+                std::move(*earlier),
+                [&commands, before = commands.counts()] { return commands.counts() - before; }});
   }
   void pass(weir::TimeNs now_ns) override { node_->pass(now_ns); }
   bool finished() const override { return node_->finished(); }
@@ -72,14 +63,14 @@ class WriterProcess final : public weir::node::Node {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGCHLD, SIG_IGN);  // children of on_close are not waited for
+  weir::writer::CloseCommands commands;  // beyond runs
   return weir::node::run_node_main(argc, argv, weir::messages::Role::writer,
                                    "weir-writer: stores accepted slices",
-                                   [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
+                                   [&](const weir::node::Setup& setup, weir::transport::Loop& loop) {
                                      const std::string& out = setup.farm.run().out();
                                      if (auto failure = weir::storage::make_folder(out)) {
                                        throw std::runtime_error("run.out: " + failure->detail);
                                      }
-                                     return std::make_unique<WriterProcess>(setup, loop);
+                                     return std::make_unique<WriterProcess>(setup, loop, commands);
                                    });
 }

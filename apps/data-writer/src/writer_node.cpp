@@ -252,6 +252,13 @@ v1::Report WriterNode::make_report(bool final) {
     if (store.results[i] > 0)
       counters["writer.result." + std::string(storage::name(result))] = store.results[i];
   }
+  if (environment_.close_counts) {
+    const CloseCounts commands = environment_.close_counts();
+    counters["writer.on_close_started"] = commands.started;
+    counters["writer.on_close_failed"] = commands.failed;
+    counters["writer.on_close_ended_by_limit"] = commands.ended_by_limit;
+    counters["writer.on_close_dropped"] = commands.dropped;
+  }
   if (no_memory_ > 0) counters["writer.result.no_memory"] = no_memory_;
   counters["writer.grants"] = grants.grants;
   counters["writer.grant_violations"] = grants.violations;

@@ -89,14 +89,14 @@ TruthRecorder::TruthRecorder(const node::Setup& setup) {
                                                          : fs::path(farm.hits().truth_file());
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
-  file_.open(path, std::ios::app);
+  file_.reset(std::fopen(path.c_str(), "ae"));  // closed in whoever is started
   if (!file_) throw std::runtime_error("hits.truth_file: cannot write '" + path.string() + "'");
   detector_ = std::make_unique<source::Detector>(hits_settings(farm));
 }
 
 void TruthRecorder::record(RunNumber run, const source::Trigger& trigger) {
   if (!detector_) return;
-  file_ << source::truth_lines(*detector_, run, trigger);
+  std::fputs(source::truth_lines(*detector_, run, trigger).c_str(), file_.get());
 }
 
 }  // namespace weir::readout

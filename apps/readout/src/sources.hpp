@@ -6,7 +6,7 @@
 #include <weir/source/detector.hpp>
 #include <weir/source/source.hpp>
 
-#include <fstream>
+#include <cstdio>
 #include <memory>
 #include <vector>
 
@@ -24,7 +24,7 @@ class TruthRecorder {
   void record(RunNumber run, const source::Trigger& trigger);
 
  private:
-  std::ofstream file_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};
   std::unique_ptr<source::Detector> detector_;
 };
 

@@ -1,6 +1,7 @@
 #include "server_impl.hpp"
 
 #include <csignal>
+#include <fcntl.h>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -10,6 +11,9 @@ namespace {
 
 constexpr std::size_t kRefusalsMax = 32;  // connections beyond the limit that are told so, at a time
 constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
+
+// Asio does not ask the kernel for it, and whoever a process starts would keep its connections open.
+void close_at_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 // A client of IPv4 at a socket of IPv6 has its own address.
 std::string text_of(const asio::ip::address& address) {
@@ -29,6 +33,7 @@ Server::Impl::Impl(const ports::Endpoint& listen, const Limits& limits) : limits
   if (error) throw std::runtime_error("HTTP server: cannot find " + where + ": " + error.message());
   const tcp::endpoint at = found.begin()->endpoint();
   acceptor_.open(at.protocol(), error);
+  if (!error) close_at_exec(acceptor_.native_handle());
   if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor_.bind(at, error);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -66,6 +71,7 @@ void Server::Impl::accept() {
         if (!stopped) accept();
       });
     }
+    close_at_exec(socket.native_handle());
     enter(std::move(socket));
     accept();
   });

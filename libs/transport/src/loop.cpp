@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <fcntl.h>
 #include <limits>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -31,6 +32,10 @@ TimeNs read_clock(clockid_t clock) {
   ::clock_gettime(clock, &t);
   return t.tv_sec * kSecond + t.tv_nsec;
 }
+
+// Whoever a plugin or writer.on_close starts would keep a connection open after this process' death. Asio
+// does not ask the kernel for it.
+bool close_at_exec(int fd) { return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
 class TcpStream final : public ports::Stream {
  public:
@@ -75,6 +80,7 @@ class Accepting : public std::enable_shared_from_this<Accepting> {
     socket_.async_accept([self = shared_from_this()](error_code error, tcp::socket socket) {
       if (self->closed_) return;
       if (error) return self->retry_later();
+      if (!close_at_exec(socket.native_handle())) ++self->core_.counters.option_failures;
       auto connection = std::make_shared<Connection>(self->core_, std::move(socket));
       ports::StreamHandler* handler = self->acceptor_.on_accept(std::make_unique<TcpStream>(connection));
       if (handler != nullptr) connection->accepted(*handler);
@@ -133,6 +139,7 @@ ports::StreamCounters& operator+=(ports::StreamCounters& left, const ports::Stre
 }
 
 void Loop::Core::set_options(int fd) {
+  if (!close_at_exec(fd)) ++counters.option_failures;
   const int no_delay = policy.no_delay ? 1 : 0;
   const auto set = [&](int level, int option, const void* value, socklen_t size) {
     if (::setsockopt(fd, level, option, value, size) != 0) ++counters.option_failures;

@@ -6,6 +6,7 @@
 #include <weir/ports/disk.hpp>
 #include <weir/ports/network.hpp>
 #include <weir/storage/earlier_life.hpp>
+#include <weir/writer/close_commands.hpp>
 
 #include <functional>
 #include <memory>
@@ -21,7 +22,8 @@ struct Environment {
   std::function<ports::StreamCounters()> stream_totals;
   // Runs writer.on_close for a closed file without waiting for it.
   std::function<void(const std::string& path, std::uint32_t crc32c)> on_close;
-  storage::EarlierLife earlier;  // of this writer in this run
+  storage::EarlierLife earlier;                    // of this writer in this run
+  std::function<CloseCounts()> close_counts = {};  // of writer.on_close in this run; may be empty
 };
 
 // A writer: grants space, stores records in run files, acknowledges what is on disk. Throws

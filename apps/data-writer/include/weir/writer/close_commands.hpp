@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <sys/types.h>
+#include <thread>
+#include <vector>
+
+namespace weir::writer {
+
+struct CloseCounts {
+  std::uint64_t started = 0;
+  std::uint64_t failed = 0;          // ended with another status than 0, or could not be started
+  std::uint64_t ended_by_limit = 0;  // took longer than they may; not among the failed
+  std::uint64_t dropped = 0;         // never started: too many waited
+};
+[[nodiscard]] CloseCounts operator-(const CloseCounts& left, const CloseCounts& right);
+
+// What is to be done with a closed file: `sh -c 'COMMAND "$@"'` with its path and CRC32C.
+struct CloseCommand {
+  std::string command;
+  std::string path;
+  std::string crc32c;
+  std::uint32_t seconds_max = 1;
+};
+
+// Runs commands beside this process, so many at once, each for so long (coreutils' `timeout` ends it). They
+// inherit standard output and error, and nothing else that is open here. A thread of its own starts them and
+// sees their ends.
+class CloseCommands {
+ public:
+  static constexpr std::size_t kWaitingMax = 10'000;
+
+  CloseCommands();
+  // What runs goes on, and ends at its limit. What waits is done by one process, file after file.
+  ~CloseCommands();
+  CloseCommands(const CloseCommands&) = delete;
+  CloseCommands& operator=(const CloseCommands&) = delete;
+
+  // Never waits. `at_once_max`: counts from now on.
+  void add(CloseCommand command, std::size_t at_once_max);
+  [[nodiscard]] CloseCounts counts() const;
+
+ private:
+  struct Running {
+    pid_t pid = 0;
+    CloseCommand what;
+    std::int64_t begun_ns = 0;
+  };
+  void run();
+  void start_some();
+  void see_ends();
+  void hand_over();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<CloseCommand> waiting_;
+  std::vector<Running> running_;  // the thread's own
+  std::size_t at_once_max_ = 1;
+  CloseCounts counts_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weir::writer

@@ -1,0 +1,124 @@
+// Commands for closed files, with real processes.
+#include "weir_catch.hpp"
+#include <weir/writer/close_commands.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+#include <unistd.h>
+
+namespace weir::writer {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "weir-close-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+bool wait_until(const std::function<bool()>& condition) {
+  for (int i = 0; i < 1500 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return condition();
+}
+
+}  // namespace
+
+TEST_CASE("a command for a closed file holds nothing that is open in the writer") {
+  const Folder folder;
+  const std::string list = folder.file("list");
+  const int kept = ::open("/dev/null", O_RDONLY);  // as a library may leave one
+  REQUIRE(kept > STDERR_FILENO);
+  CloseCommands commands;
+  commands.add({"ls /proc/self/fd > " + list + "; echo done >> " + list + "; :", "file", "0", 10}, 1);
+  REQUIRE(wait_until([&] {
+    const auto lines = lines_of(list);
+    return !lines.empty() && lines.back() == "done";
+  }));
+  // ls has one of its own, for the folder.
+  CHECK(lines_of(list) == std::vector<std::string>{"0", "1", "2", "3", "done"});
+  ::close(kept);
+}
+
+TEST_CASE("no more commands run at once than may, and each file has its turn") {
+  const Folder folder;
+  const std::string list = folder.file("list");
+  CloseCommands commands;
+  for (int i = 0; i < 5; ++i) {
+    commands.add({"echo begin >> " + list + "; sleep 0.3; echo end >> " + list + "; :", "file", "0", 10}, 2);
+  }
+  REQUIRE(wait_until([&] { return lines_of(list).size() == 10; }));
+  int running = 0;
+  int most = 0;
+  for (const std::string& line : lines_of(list)) {
+    running += line == "begin" ? 1 : -1;
+    most = std::max(most, running);
+  }
+  CHECK(most == 2);
+  CHECK(commands.counts().started == 5);
+}
+
+TEST_CASE("a command that takes too long is ended with all that it started, and counted") {
+  const Folder folder;
+  const std::string pid_file = folder.file("pid");
+  CloseCommands commands;
+  commands.add({"sleep 60 & echo $! > " + pid_file + "; wait; :", "file", "0", 1}, 1);
+  REQUIRE(wait_until([&] { return commands.counts().ended_by_limit == 1; }));
+  CHECK(commands.counts().failed == 0);
+  const std::string pid = lines_of(pid_file).front();
+  CHECK(wait_until([&] {
+    std::ifstream status("/proc/" + pid + "/stat");
+    std::string number;
+    std::string name;
+    char state = 'X';
+    status >> number >> name >> state;
+    return state == 'X' || state == 'Z';
+  }));
+}
+
+TEST_CASE("a command that fails is counted as that") {
+  CloseCommands commands;
+  commands.add({"exit 3; :", "file", "0", 10}, 1);
+  CHECK(wait_until([&] { return commands.counts().failed == 1; }));
+  CHECK(commands.counts().ended_by_limit == 0);
+}
+
+TEST_CASE("what waits for its turn when the writer ends is done after it, each file once") {
+  const Folder folder;
+  const std::string list = folder.file("list");
+  {
+    CloseCommands commands;
+    for (int i = 0; i < 6; ++i)
+      commands.add({"sleep 0.2; echo >> " + list, "file " + std::to_string(i), "00c0ffee", 10}, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  REQUIRE(wait_until([&] { return lines_of(list).size() == 6; }));
+  auto lines = lines_of(list);
+  std::sort(lines.begin(), lines.end());
+  for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i] == "file " + std::to_string(i) + " 00c0ffee");
+}
+
+}  // namespace weir::writer
