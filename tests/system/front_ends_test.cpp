@@ -110,6 +110,17 @@ TEST_CASE("what front-ends send at a moderate rate is built with nothing missing
   CHECK(stored.wrong == "");
 }
 
+TEST_CASE("front-ends that the supervisor refuses are told why, at once") {
+  FrontEndFarm farm({"--slices", "100"});
+  const CommandEnd refused = run_command(farm.folder, "weir",
+                                         {"emit", "--to", "127.0.0.1:9", "--sources", "1-4", "--trigger",
+                                          "127.0.0.1:" + std::to_string(farm.run->trigger_port())});
+  CHECK(refused.status == 1);
+  CHECK_THAT(refused.err, Catch::ContainsSubstring("refused by the peer: 'emit' belongs to farm 'weir'"));
+  CHECK(farm.emit({"--rate", "500"}).status == 0);
+  CHECK(farm.run->finish().status == 0);
+}
+
 TEST_CASE("packets that are lost on the way are fragments missing for a gap, and all else is right") {
   FrontEndFarm farm({"--slices", "1500"});
   const CommandEnd emitted = farm.emit({"--rate", "500", "--drop-every", "500"});

@@ -1,6 +1,7 @@
 #include "shell.hpp"
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
+#include <weir/node/process.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <CLI/CLI.hpp>
@@ -12,7 +13,6 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace weir::node {
@@ -104,7 +104,7 @@ int status_of_signal(messages::Role role, int signal) {
 
 int run_node_main(int argc, char** argv, messages::Role role, const char* description, const MakeNode& make) {
   CommandLine line;
-  bool die_with_parent = false;
+  pid_t parent = ::getppid();
   CLI::App app(description);
   app.add_option("--farm", line.farm_file, "farm file")->required();
   app.add_option("--name", line.name, "which node of the farm this process is")->required();
@@ -116,13 +116,16 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
   app.add_option("--control", line.control, "HOST:PORT of run control, instead of control.listen");
   app.add_flag("--alone", line.alone, "one run without run control, whatever the farm file says");
   app.add_flag("--one-run", line.one_run, "under run control, and ends with its run");
-  app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
+  const CLI::Option* dies = app.add_option("--die-with-parent", parent,
+                                           "end when the process that started this one is gone: its PID")
+                                ->expected(0, 1)
+                                ->type_name("[PID]");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  if (die_with_parent) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (!dies->empty()) die_with_parent(parent);
   std::signal(SIGPIPE, SIG_IGN);
   const InOrder guard;
   Setup setup;
@@ -130,6 +133,10 @@ int run_node_main(int argc, char** argv, messages::Role role, const char* descri
     setup = make_setup(line, role);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
+  if (const std::string why = allow_descriptors(setup.plan.nodes.size()); !why.empty()) {
+    std::fprintf(stderr, "%s\n", why.c_str());
     return 2;
   }
   set_up_logging(setup, line);

@@ -1,6 +1,7 @@
 // The DCM's connections to the readouts: requests out, fragments in.
 #include "dcm_node.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <utility>
@@ -62,6 +63,7 @@ std::string DcmNode::check_hello(const messages::PeerInfo& info) {
 }
 
 void DcmNode::on_ready(messages::Peer& peer) {
+  tell_lost(static_cast<std::uint32_t>(peer.tag), true);
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
   if (to_readouts_.wants_timing) peer.stream().note_arrivals();
   readouts_[peer.tag].retransmitted = 0;
@@ -72,9 +74,8 @@ void DcmNode::on_ready(messages::Peer& peer) {
 void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
   if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
   if (!collector_->is_up(static_cast<std::uint32_t>(peer.tag))) return;
-  // At the run's end readouts may be done before this DCM.
-  spdlog::log(ending_ ? spdlog::level::info : spdlog::level::warn, "readout lost name={} reason=\"{}\"",
-              peer.info().name, why);
+  readouts_[peer.tag].lost_ns = now_ns_;
+  readouts_[peer.tag].lost_why = fmt::format("name={} reason=\"{}\"", peer.info().name, why);
   collector_->readout_down(static_cast<std::uint32_t>(peer.tag));
   if (pushing_) pushing_->window.readout_lost(static_cast<std::uint32_t>(peer.tag));
 }

@@ -61,6 +61,7 @@ struct RunControl::Core final : bus::HubHandler {
   [[nodiscard]] std::string set(const v1::Request& request);
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool out);
   [[nodiscard]] std::string log_level(const v1::Request& request);
+  [[nodiscard]] std::string send_signals(const v1::Request& request);
   void tell_ports();
   [[nodiscard]] std::string load(const std::vector<std::string>& sets);
   [[nodiscard]] std::string begin_record(RunNumber run);
@@ -113,6 +114,7 @@ struct RunControl::Core final : bus::HubHandler {
   std::string memory_failure;
   std::uint64_t tells = 0;
   std::uint64_t refused_joins = 0;
+  std::uint32_t logged_run = 0;
   std::uint32_t last_over = 0;  // the last run whose end was told
   UtcNs run_begin_utc = 0;      // 0: none is on
   std::optional<Web> web;

@@ -1,4 +1,6 @@
 #include <weir/config/farm_file.hpp>
+#include <weir/node/process.hpp>
+#include <weir/run/farms_here.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
 
@@ -9,8 +11,9 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
-#include <sys/prctl.h>
+#include <unistd.h>
 
 namespace {
 
@@ -20,18 +23,28 @@ constexpr int kLastTurns = 5;
 std::atomic<int> signalled = 0;
 void on_signal(int signal) { signalled = signal; }
 
+// From this machine.
+std::string reached_at(const weir::bus::Hub& hub) {
+  const std::string& host = hub.settings().host;
+  const bool any = host == "0.0.0.0" || host == "::";
+  return (any ? "127.0.0.1" : host) + ":" + std::to_string(hub.port());
+}
+
 int run(weir::run_control::RunControlSettings settings) {
   // For whoever started the farm's processes: those that end from now on were told to.
   settings.going_off = [] {
     std::printf("off\n");
     std::fflush(stdout);
   };
+  const bool isolated = settings.isolated;
   weir::run_control::RunControl control(std::move(settings));
   // For whoever started this process and has to know the ports.
   std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
               control.hub().subscribe_port());
   std::printf("page %s\n", control.page().empty() ? "none" : control.page().c_str());
   std::fflush(stdout);
+  std::optional<weir::run::FarmNote> note;
+  if (!isolated) note.emplace(weir::run::FarmHere{control.view().farm(), reached_at(control.hub())});
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
   // Who said `off` hears that it is done.
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
@@ -54,7 +67,7 @@ weir::telemetry::LogFormat log_format(const weir::run_control::RunControlSetting
 int main(int argc, char** argv) {
   weir::run_control::RunControlSettings settings;
   std::string log_level = "info";
-  bool die_with_parent = false;
+  pid_t parent = ::getppid();
   CLI::App app("weir-run-control: leads a farm's processes from run to run");
   app.add_option("--farm", settings.farm_file, "farm file")->required();
   app.add_option("--set", settings.sets, "key=value: overrides a key of the farm file");
@@ -66,13 +79,16 @@ int main(int argc, char** argv) {
   app.add_flag("--isolated", settings.isolated,
                "listen without keys outside loopback: a network that is reached from nowhere else");
   app.add_option("--log-level", log_level, "trace, debug, info, warning or error");
-  app.add_flag("--die-with-parent", die_with_parent, "end when the process that started this one is gone");
+  const CLI::Option* dies = app.add_option("--die-with-parent", parent,
+                                           "end when the process that started this one is gone: its PID")
+                                ->expected(0, 1)
+                                ->type_name("[PID]");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  if (die_with_parent) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (!dies->empty()) weir::node::die_with_parent(parent);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);

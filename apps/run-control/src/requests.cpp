@@ -3,6 +3,7 @@
 #include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/records.hpp>
+#include <weir/telemetry/log.hpp>
 
 #include <fmt/format.h>
 
@@ -45,10 +46,11 @@ std::string RunControl::Core::carry_out(const v1::Request& request) {
   if (request.command() == "add") return change_farm(request, false);
   if (request.command() == "remove") return change_farm(request, true);
   if (request.command() == "log-level") return log_level(request);
+  if (request.command() == "kill") return send_signals(request);
   return "'" + request.command() +
          "' is not a command: there are init, configure, start, pause, continue, stop, reset, off, status, "
          "add, remove, "
-         "set, log-level, tap";
+         "set, log-level, tap, kill";
 }
 
 // What `start` may say of its run without a new `configure`.
@@ -104,6 +106,8 @@ std::string RunControl::Core::transition(control::Command command, const v1::Req
   }
   if (command == control::Command::off && settings.going_off) settings.going_off();
   if (command == control::Command::start) {
+    telemetry::set_log_run(run.value);
+    logged_run = run.value;
     run_begin_utc = utc_now();
     run_sets = for_run;
     for (Process& process : processes) process.report.Clear();  // of the run before

@@ -1,9 +1,11 @@
 #include "core.hpp"
 #include "memory.hpp"
 #include <weir/base/text.hpp>
+#include <weir/node/process.hpp>
 #include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/records.hpp>
+#include <weir/telemetry/log.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -129,6 +131,8 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   digest = node::farm_digest(settings.farm_file);
   if (const std::string problems = load({}); !problems.empty()) throw std::runtime_error(problems);
   file = farm;
+  if (const std::string why = node::allow_descriptors(plan.nodes.size()); !why.empty())
+    throw std::runtime_error(why);
   const std::string& listen = settings.listen.empty() ? file.control().listen() : settings.listen;
   if (listen.empty()) {
     throw std::runtime_error(settings.farm_file +
@@ -277,6 +281,7 @@ void RunControl::Core::note(control::Level level, const std::string& said) {
 
 void RunControl::Core::keep_memory() {
   const control::Remembered now = machine->remembered();
+  if (std::exchange(logged_run, now.run.value) != now.run.value) telemetry::set_log_run(now.run.value);
   v1::ControlMemory memory;
   memory.set_goal(std::string(control::name(now.goal)));
   memory.set_run(now.run.value);

@@ -39,6 +39,7 @@ page::Member page_member(const v1::FarmView::Node& node) {
   member.name = node.name();
   member.role = node.role();
   member.host = node.host();
+  member.pid = node.live() ? node.pid() : 0;
   member.importance = node.duty();
   member.heartbeat_age_s = static_cast<double>(node.silent_ns()) / kNsPerSecond;
   if (node.silent_ns() < 0) member.heartbeat_age_s = -1;

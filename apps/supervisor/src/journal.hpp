@@ -62,7 +62,9 @@ class Journal {
   // The run is over.
   void remove();
 
-  [[nodiscard]] bool is_long() const { return bytes_ > kLong; }
+  // Long enough to be replaced by a state; not while there is none, or no room: that is tried again at
+  // leisure.
+  [[nodiscard]] bool is_long() const { return bytes_ > kLong && !lost_ && !waits_; }
   // There is none at present.
   [[nodiscard]] bool lost() const { return lost_; }
   // There is no room: nobody may be told anything that is not written.

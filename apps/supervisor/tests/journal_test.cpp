@@ -28,6 +28,7 @@ class MemoryStore final : public supervisor::JournalStore {
     return {};
   }
   Expected<void, std::string> replace(ConstBytes all) override {
+    ++replaces;
     if (full) return Unexpected<std::string>("no space");
     bytes.assign(all.begin(), all.end());
     return {};
@@ -38,6 +39,7 @@ class MemoryStore final : public supervisor::JournalStore {
 
   std::vector<std::byte> bytes;
   int appends = 0;
+  int replaces = 0;
   bool full = false;
   bool room_may_come = false;
   bool abandoned = false;
@@ -389,6 +391,27 @@ TEST_CASE("a journal without room waits with all that was told, and goes on when
     CHECK(journal.lost());
     CHECK(store.abandoned);
   }
+}
+
+TEST_CASE("a long journal without room is not written anew at every pass") {
+  MemoryStore store;
+  store.room_may_come = GENERATE(true, false);  // else it is lost
+  Journal journal(&store);
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
+  const std::string page(8U << 20U, 'x');
+  for (int i = 0; i < 9; ++i) journal.write_fault(page);
+  REQUIRE(journal.is_long());
+  store.full = true;
+  const int before = store.replaces;
+  for (int pass = 0; pass < 10; ++pass) {
+    if (journal.is_long()) journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
+  }
+  CHECK(store.replaces == before + 1);
+  CHECK(journal.waits() == store.room_may_come);
+  store.full = false;
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
+  CHECK_FALSE(journal.is_long());
+  CHECK_FALSE(journal.waits());
 }
 
 TEST_CASE("a journal's file is replaced as a whole, appended to, and cannot be read once abandoned") {

@@ -2,17 +2,39 @@
 
 #include <weir/config/farm_file.hpp>
 #include <weir/run/control_process.hpp>
+#include <weir/run/farms_here.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace weir::commands {
+namespace {
+
+std::string only_farm_here() {
+  const std::vector<run::FarmHere> farms = run::farms_here();
+  if (farms.size() == 1) return farms.front().control;
+  if (farms.empty()) {
+    throw std::invalid_argument(
+        "where is run control? None of yours is on this machine: give --connect HOST:PORT, --farm FILE with "
+        "control.listen, or set WEIR_CONNECT");
+  }
+  std::string list;
+  for (const run::FarmHere& one : farms) list += (list.empty() ? "" : ", ") + one.farm + " at " + one.control;
+  throw std::invalid_argument("which farm? There are " + list +
+                              ": give --connect HOST:PORT, or set WEIR_CONNECT");
+}
+
+}  // namespace
 
 void add_connection_options(CLI::App& command, ConnectionOptions& options) {
   command.add_option("--farm", options.farm_file, "farm file: where run control listens, and which keys");
-  command.add_option("--connect", options.connect, "HOST:PORT of run control, instead of control.listen");
+  command.add_option("--connect", options.connect,
+                     "HOST:PORT of run control, instead of control.listen;\nwithout both: WEIR_CONNECT, or "
+                     "the one farm of yours on this machine");
   command.add_option("--keys", options.keys, "folder of the bus' keys, instead of control.keys");
   command.add_option("--as", options.role, "operator, or observer")
       ->check(CLI::IsMember({"operator", "observer"}));
@@ -27,16 +49,19 @@ ControlConnection control_connection(const ConnectionOptions& options) {
     farm = file->farm;
     made.farm = farm.farm();
   }
-  const std::string& at = options.connect.empty() ? farm.control().listen() : options.connect;
-  if (at.empty()) {
-    throw std::invalid_argument(
-        "where is run control? Give --connect HOST:PORT, or --farm FILE with control.listen");
-  }
+  std::string at = options.connect.empty() ? farm.control().listen() : options.connect;
+  const char* usual = std::getenv("WEIR_CONNECT");
+  if (at.empty() && usual != nullptr) at = usual;
+  if (at.empty()) at = only_farm_here();
   const std::string& folder = options.keys.empty() ? farm.control().keys() : options.keys;
   const auto role = options.role == "observer" ? security::BusRole::observer : security::BusRole::operator_;
-  auto client = run::bus_client(at, folder, role);
-  if (!client) throw std::invalid_argument(client.error());
-  made.client = std::move(*client);
+  try {
+    auto client = run::bus_client(at, folder, role);
+    if (!client) throw std::invalid_argument(client.error());
+    made.client = std::move(*client);
+  } catch (const std::runtime_error& error) {
+    throw std::invalid_argument(error.what());
+  }
   return made;
 }
 

@@ -90,7 +90,9 @@ void print_view(const v1::FarmView& view) {
   std::size_t width = 4;
   for (const auto& node : view.nodes()) width = std::max(width, node.name().size());
   for (const auto& node : view.nodes()) {
-    fmt::print("  {:<{}}  {:<10}  {:<9}  {}\n", node.name(), width, node.role(), node.duty(), state_of(node));
+    const std::string pid = node.live() ? std::to_string(node.pid()) : "-";
+    fmt::print("  {:<{}}  {:<10}  {:<9}  {:>7}  {}\n", node.name(), width, node.role(), node.duty(), pid,
+               state_of(node));
   }
   constexpr int kLines = 5;
   for (int i = std::max(0, view.events_size() - kLines); i < view.events_size(); ++i) {
@@ -223,6 +225,13 @@ void add_ctl(CLI::App& app, int& status) {
   add("set", "sets keys of the farm file for the next `configure`")
       ->add_option("sets", options->sets, "key=value")
       ->required();
+  CLI::App* kill =
+      add("kill", "sends a signal to processes on run control's host, to see what the farm makes of it");
+  kill->add_option("nodes", options->nodes, "names")->required();
+  kill->add_option_function<std::string>(
+          "--signal", [options](const std::string& text) { options->request.set_signal(text); },
+          "KILL (without this option), TERM, INT, STOP, CONT, ABRT or SEGV")
+      ->type_name("NAME");
   CLI::App* level = add("log-level", "of processes that are named, or of all");
   level
       ->add_option_function<std::string>(

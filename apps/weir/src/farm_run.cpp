@@ -275,6 +275,7 @@ void FarmRun::find_supervisor() {
   if (!offers.ends_with(":0")) view_.say("takes triggers at " + offers);
   link_.emplace(identity_, static_cast<messages::PeerHandler&>(*this), limits_, peer_counters_,
                 supervisor_at_, kReconnect);
+  heard_ns_ = now_ns_;  // however long the others took before it
   stage_ = Stage::connecting;
 }
 

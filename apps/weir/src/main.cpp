@@ -1,3 +1,4 @@
+#include "command_line.hpp"
 #include "commands.hpp"
 
 #include <CLI/CLI.hpp>
@@ -32,25 +33,14 @@ constexpr const char* kFooter =
     "  weir run configs/event-building.yaml --slices 10000 --set dcm.count=3\n"
     "\ndocs/configuration.md lists every key of a farm file.";
 
-// What follows `weir`. `weir help run` is `weir run --help`.
+// What follows `weir`. `weir help run` is `weir run --help`, `weir --version` is `weir version`.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words.front() == "--version") words.front() = "version";
   if (words.empty() || words.front() != "help") return words;
   words.erase(words.begin());
   words.emplace_back("--help");
   return words;
-}
-
-// A sentence when the first word should be a command and is none.
-std::string missing_command(const CLI::App& app, const std::vector<std::string>& words) {
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!words.empty() && words.front() == command->get_name()) return {};
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
-  if (words.empty()) return "weir: which command? " + known + "; `weir help` says more\n";
-  if (words.front().starts_with('-')) return {};
-  return "weir: no command '" + words.front() + "'; there are " + known + "\n";
 }
 
 }  // namespace
@@ -60,9 +50,11 @@ int main(int argc, char** argv) {
   CLI::App app(kDescription, "weir");
   app.require_subcommand(1);
   for (const auto add : kCommands) add(app, status);
+  weir::commands::refuse_negative(app);
   app.footer(kFooter);  // not earlier: the commands would have it, too
+  weir::commands::name_installed_files(app);
   std::vector<std::string> words = words_of(argc, argv);
-  if (const std::string sentence = missing_command(app, words); !sentence.empty()) {
+  if (const std::string sentence = weir::commands::missing_command(app, words); !sentence.empty()) {
     std::fputs(sentence.c_str(), stderr);
     return kUsage;
   }

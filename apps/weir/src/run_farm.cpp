@@ -2,6 +2,7 @@
 #include "run_data.hpp"
 #include "text.hpp"
 #include <weir/node/paths.hpp>
+#include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
@@ -273,6 +274,10 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, Summary*
   }
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   if (!options.out.empty()) loaded->farm.mutable_run()->set_out(options.out);
+  if (const std::string why = node::allow_descriptors(loaded->plan.nodes.size()); !why.empty()) {
+    fmt::print(err, "weir run: {}\n", why);
+    return kExitUsage;
+  }
   try {
     return run_loaded(*loaded, options, out, err, told);
   } catch (const std::exception& error) {

@@ -114,7 +114,11 @@ void tell_silence(const tap_client::TapClient& tap, bool& told) {
 int sample(const TapOptions& options) {
   ControlConnection connection = control_connection(options.connection);
   std::optional<tap_client::SampleFile> file;
-  if (!options.out.empty()) file.emplace(options.out, connection.farm, note_of(options));
+  try {
+    if (!options.out.empty()) file.emplace(options.out, connection.farm, note_of(options));
+  } catch (const std::runtime_error& error) {
+    throw std::invalid_argument(error.what());  // the command line's, not run control's
+  }
   tap_client::TapSettings settings;
   settings.control = std::move(connection.client);
   settings.streams = options.streams;

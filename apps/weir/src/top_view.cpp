@@ -121,8 +121,9 @@ std::optional<double> p99_us(const std::map<double, double>& now, const std::map
 std::string rate_text(const std::optional<double>& rate) { return rate ? fmt::format("{:.1f}", *rate) : "-"; }
 
 std::string line_of(const TopRow& row) {
-  return fmt::format("{:<16} {:<10} {:>10} {:>11} {:>9} {:>9} {:>9} {:>6}  {}", row.name, row.state,
-                     rate_text(row.slices_per_s), row.bytes_per_s ? bytes_text(*row.bytes_per_s) + "/s" : "-",
+  return fmt::format("{:<16} {:>7} {:<10} {:>10} {:>11} {:>9} {:>9} {:>9} {:>6}  {}", row.name,
+                     row.pid > 0 ? std::to_string(row.pid) : "-", row.state, rate_text(row.slices_per_s),
+                     row.bytes_per_s ? bytes_text(*row.bytes_per_s) + "/s" : "-",
                      row.p99_us ? microseconds_text(static_cast<std::uint64_t>(*row.p99_us)) : "-",
                      row.in_flight, row.lost, row.cpu_percent ? fmt::format("{:.0f}", *row.cpu_percent) : "-",
                      row.reason);
@@ -194,6 +195,7 @@ Expected<TopFrame, std::string> TopRates::of_state(const std::string& text) {
     row.bytes_per_s = number_of(*member, "bytes_per_s");
     row.p99_us = number_of(*member, "p99_us");
     row.in_flight = count_of(*member, "in_flight");
+    row.pid = count_of(*member, "pid");
     row.lost = count_of(*member, "lost");
     if (const auto cpu_s = number_of(*member, "cpu_s")) {
       Last& last = last_[row.name];
@@ -262,8 +264,9 @@ std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::si
                                     std::size_t lines_max) {
   std::vector<std::string> lines{frame.title};
   for (const std::string& reason : frame.reasons) lines.push_back("  " + reason);
-  lines.push_back(fmt::format("{:<16} {:<10} {:>10} {:>11} {:>9} {:>9} {:>9} {:>6}  {}", "process", "state",
-                              "slices/s", "data", "p99", "in flight", "lost", "CPU %", "reason"));
+  lines.push_back(fmt::format("{:<16} {:>7} {:<10} {:>10} {:>11} {:>9} {:>9} {:>9} {:>6}  {}", "process",
+                              "pid", "state", "slices/s", "data", "p99", "in flight", "lost", "CPU %",
+                              "reason"));
   std::vector<TopRow> rows = frame.rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const TopRow& left, const TopRow& right) { return before(left, right, sort); });

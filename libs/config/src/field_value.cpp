@@ -1,10 +1,10 @@
 #include "field_value.hpp"
 
 #include "schema.hpp"
-#include "suggest.hpp"
 #include "text_form.hpp"
 #include "yaml_tree.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/config/suggest.hpp>
 
 #include <algorithm>
 #include <array>

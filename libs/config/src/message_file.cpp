@@ -4,6 +4,8 @@
 #include "yaml_tree.hpp"
 #include <weir/config/farm_file.hpp>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -23,11 +25,17 @@ Expected<std::string, Problems> read_text(const std::filesystem::path& path, con
     return Unexpected<Problems>(one_problem(ProblemKind::unreadable, name, std::move(what)));
   };
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return refuse("is a folder, not a " + kind);
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) return refuse("is a folder, not a " + kind);
+  // A pipe would be waited for, and has nothing for the next process that reads it.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return refuse("is no regular file: a " + kind + " is read more than once");
+  errno = 0;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) {
-    const bool there = std::filesystem::exists(path, error);
-    return refuse(there ? "cannot be read: check its permissions" : "no such file");
+    if (errno == EACCES) return refuse("cannot be read: check its permissions");
+    return refuse(std::filesystem::exists(status) ? std::string("cannot be read: ") + std::strerror(errno)
+                                                  : std::string("no such file"));
   }
   // One byte more than allowed tells that the file is too large, whatever its size is.
   std::string text(kFarmFileBytesMax + 1, '\0');

@@ -1,8 +1,8 @@
 #include "field_value.hpp"
-#include "suggest.hpp"
 #include "yaml_tree.hpp"
 #include <weir/assignment/reasons.hpp>
 #include <weir/config/rules.hpp>
+#include <weir/config/suggest.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "schema.hpp"
 
-#include "suggest.hpp"
+#include <weir/config/suggest.hpp>
 
 #include <algorithm>
 #include <cctype>

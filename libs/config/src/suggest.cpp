@@ -1,4 +1,4 @@
-#include "suggest.hpp"
+#include <weir/config/suggest.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace weir;
 using config::ProblemKind;
@@ -191,6 +193,15 @@ TEST_CASE("a file of nothing but mistakes is reported up to a limit") {
   REQUIRE_FALSE(file.has_value());
   REQUIRE(file.error().size() == config::kProblemsMax + 1);
   CHECK(file.error().back().text() == "farm.yaml:101: and more problems from here on");
+}
+
+TEST_CASE("a pipe is refused as a farm file, and not waited for") {
+  const auto path = std::filesystem::temp_directory_path() / ("weir-fifo-" + std::to_string(::getpid()));
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const auto file = config::load_farm(path);
+  std::filesystem::remove(path);
+  REQUIRE_FALSE(file);
+  CHECK_THAT(config::to_text(file.error()), Catch::ContainsSubstring("no regular file"));
 }
 
 TEST_CASE("a file that cannot be read is named") {

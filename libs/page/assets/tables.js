@@ -9,6 +9,7 @@ const COLUMNS = [
   { title: 'Process', key: 'name' },
   { title: 'State', key: 'state' },
   { title: 'Host', key: 'host' },
+  { title: 'Pid', key: 'pid', show: (pid) => pid ?? '–', number: true },
   { title: 'Slices', key: 'slices_per_s', show: rate, number: true },
   { title: 'Data', key: 'bytes_per_s', show: byteRate, number: true },
   { title: 'p99', key: 'p99_us', show: micros, number: true },

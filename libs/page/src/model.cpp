@@ -49,6 +49,7 @@ json::object member_json(const Member& member, const MemberRates& rates) {
   out["name"] = text(member.name);
   out["role"] = text(member.role);
   out["host"] = text(member.host);
+  if (member.pid > 0) out["pid"] = member.pid;
   out["importance"] = text(member.importance);
   out["state"] = text(member.state);
   out["reason"] = text(member.reason);

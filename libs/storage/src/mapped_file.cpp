@@ -19,7 +19,7 @@ Unexpected<Failure> failure(const std::string& path, const char* doing, int erro
 }  // namespace
 
 Expected<MappedFile, Failure> MappedFile::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is not waited for
   if (descriptor < 0) return failure(path, "open", errno);
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) {

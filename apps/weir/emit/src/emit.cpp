@@ -102,6 +102,10 @@ class Emitter {
   // The first slice is offered until the run takes it, or vetoes it; its packets follow.
   void wait_for_run(TimeNs now) {
     if (!trigger_) return begin(plan_.player.run, now);
+    if (trigger_->refused()) {
+      state_ = State::done;
+      return;
+    }
     if (!trigger_->ready()) return;
     if (const auto answer = trigger_->take_first_answer()) {
       if (*answer) return begin(trigger_->run(), now);

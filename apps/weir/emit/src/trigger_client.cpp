@@ -42,10 +42,11 @@ void TriggerClient::on_ready(messages::Peer& peer) {
   trouble_.clear();
 }
 
-void TriggerClient::on_gone(messages::Peer&, std::string_view why) {
+void TriggerClient::on_gone(messages::Peer& peer, std::string_view why) {
   trouble_ = why;
-  if (!was_taken_) return;
-  over_ = true;
+  refused_ = !was_taken_ && peer.was_refused();
+  if (!was_taken_ && !refused_) return;
+  over_ = was_taken_;
   link_.stop();
 }
 

@@ -31,6 +31,8 @@ class TriggerClient final : private messages::PeerHandler {
   [[nodiscard]] std::uint64_t unanswered() const { return offered_ - answered_; }
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& vetoed() const { return vetoed_; }
+  // It will not do with this farm file, or these keys.
+  [[nodiscard]] bool refused() const { return refused_; }
   // Why the connection is not there; empty while it is.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
@@ -46,6 +48,7 @@ class TriggerClient final : private messages::PeerHandler {
   RunNumber run_;
   bool was_taken_ = false;
   bool over_ = false;
+  bool refused_ = false;
   std::optional<bool> first_;
   std::uint64_t offered_ = 0;
   std::uint64_t answered_ = 0;

@@ -25,6 +25,7 @@ struct TopRow {
   std::optional<double> cpu_percent;
   std::uint64_t in_flight = 0;
   std::uint64_t lost = 0;
+  std::uint64_t pid = 0;  // 0: not known
 };
 
 struct TopFrame {

@@ -28,6 +28,7 @@ struct Member {
   std::string reason;  // why it is in that state; empty: nothing to say
   double heartbeat_age_s = -1;               // since it was last heard; negative: never
   std::shared_ptr<const v1::Report> report;  // its last; null: none yet. Not changed once it is handed over
+  std::uint32_t pid = 0;                     // on its host; 0: not known
 };
 
 struct LedgerLine {

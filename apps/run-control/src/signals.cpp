@@ -1,0 +1,93 @@
+// Signals for processes on this host.
+#include "core.hpp"
+#include <weir/node/setup.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+namespace weir::run_control {
+namespace {
+
+constexpr std::pair<std::string_view, int> kSignals[] = {
+    {"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT},  {"STOP", SIGSTOP},
+    {"CONT", SIGCONT}, {"ABRT", SIGABRT}, {"SEGV", SIGSEGV}};
+
+// A process, whatever becomes of its number.
+class Handle {
+ public:
+  explicit Handle(std::uint32_t pid) : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  ~Handle() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Handle(Handle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  Handle& operator=(Handle&&) = delete;
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+  [[nodiscard]] bool send(int signal) const {
+    return ::syscall(SYS_pidfd_send_signal, fd_, signal, nullptr, 0) == 0;
+  }
+
+ private:
+  int fd_;
+};
+
+std::vector<std::string> words_of(std::uint32_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+// A number that a process said once may be another one's by now, and a process may say any.
+bool is_node(std::uint32_t pid, const std::string& name) {
+  const std::vector<std::string> words = words_of(pid);
+  if (words.empty() || words[0].substr(words[0].rfind('/') + 1).rfind("weir-", 0) != 0) return false;
+  const auto at = std::find(words.begin(), words.end(), "--name");
+  return (at != words.end() && at + 1 != words.end() && *(at + 1) == name) ||
+         std::find(words.begin(), words.end(), "--name=" + name) != words.end();
+}
+
+}  // namespace
+
+std::string RunControl::Core::send_signals(const v1::Request& request) {
+  std::string wanted = request.signal().empty() ? "KILL" : request.signal();
+  if (wanted.starts_with("SIG")) wanted.erase(0, 3);
+  const auto signal = std::find_if(std::begin(kSignals), std::end(kSignals),
+                                   [&](const auto& one) { return one.first == wanted; });
+  if (signal == std::end(kSignals))
+    return "'" + wanted + "' is none of the signals KILL, TERM, INT, STOP, CONT, ABRT, SEGV";
+  if (request.nodes().empty()) return "kill takes the names of processes";
+  std::vector<std::pair<std::size_t, Handle>> targets;
+  for (const std::string& name : request.nodes()) {
+    const auto member = machine->find(name);
+    if (!member) return "the farm has no process '" + name + "'";
+    const Process& process = processes[*member];
+    if (process.pid == 0) return name + " is not there";
+    if (process.pid_space.empty() || process.pid_space != node::pid_space()) {
+      return fmt::format("{} is process {} on {}, and run control is not: end it there", name, process.pid,
+                         process.host);
+    }
+    Handle handle(process.pid);
+    if (!handle.is_open() || !is_node(process.pid, name)) return name + " is not there any more";
+    targets.emplace_back(*member, std::move(handle));
+  }
+  for (const auto& [member, handle] : targets) {
+    const std::string& name = machine->members()[member].plan.name;
+    if (!handle.send(signal->second)) return fmt::format("cannot signal {}: {}", name, std::strerror(errno));
+    note(control::Level::warning,
+         fmt::format("{} (process {}) got SIG{} from an operator", name, processes[member].pid, wanted));
+  }
+  return {};
+}
+
+}  // namespace weir::run_control

@@ -1,0 +1,178 @@
+// What the command line says of mistakes, and where it finds a farm.
+#include "controlled_farm.hpp"
+#include "farm_run.hpp"
+#include "weir_catch.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sys/stat.h>
+#include <thread>
+
+using namespace weir::system_test;
+
+namespace {
+
+const std::vector<std::string> kNodes = {"supervisor", "writer-0", "readout-0", "dcm-0"};
+constexpr const char* kFarm = "trigger: {mode: rate, rate_hz: 100}\nreadout: {count: 1}\ndcm: {count: 1}\n";
+
+// An environment variable that is as it was, after.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Environment() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+std::int64_t pid_in_status(const ControlledFarm& farm, const std::string& name) {
+  const boost::json::value status = farm.status();
+  for (const auto& node : status.at("nodes").as_array()) {
+    if (node.at("name").as_string() == name) return node.at("pid").to_number<std::int64_t>();
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a word that is no command, and an option that is none, are named with what was meant") {
+  const TemporaryFolder folder;
+  const struct {
+    std::vector<std::string> words;
+    std::string sentence;
+  } mistakes[] = {
+      {{"ctl", "strat"}, "unknown command 'strat': did you mean 'start'?"},
+      {{"ctl", "--connect", "127.0.0.1:1", "strat"}, "unknown command 'strat': did you mean 'start'?"},
+      {{"ctl"}, "which command? status"},
+      {{"chekc", "x"}, "unknown command 'chekc': did you mean 'check'?"},
+      {{"--verison"}, "unknown option '--verison': did you mean '--version'?"},
+      {{"run", config_file("demo.yaml"), "--slices", "-3"}, "-3 is negative"},
+      {{"emit", config_file("udp.yaml"), "--slices=-3"}, "-3 is negative"},
+  };
+  for (const auto& mistake : mistakes) {
+    const CommandEnd end = run_command(folder, "weir", mistake.words);
+    INFO(mistake.words.back());
+    CHECK(end.status == 2);
+    CHECK_THAT(end.err, Catch::ContainsSubstring(mistake.sentence));
+  }
+  CHECK(run_command(folder, "weir", {"--version"}).status == 0);
+  CHECK(run_command(folder, "weir", {"ctl", "--help"}).status == 0);
+}
+
+TEST_CASE("the help of an installed program names files that were installed") {
+  const TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  fs::create_directories(folder.path() / "bin");
+  fs::create_directories(folder.path() / "share/doc/weir/docs");
+  folder.write("share/doc/weir/docs/configuration.md", "");
+  fs::copy_file(std::string(WEIR_BIN_DIR) + "/weir", folder.path() / "bin/weir");
+  Process installed({folder / "bin/weir", "--help"}, folder / "out", folder / "err");
+  CHECK(installed.wait(Seconds(20)) == 0);
+  CHECK_THAT(installed.out(), Catch::ContainsSubstring(folder / "share/doc/weir/docs/configuration.md"));
+  CHECK_THAT(installed.out(), Catch::ContainsSubstring(folder / "share/weir/configs/demo.yaml"));
+  CHECK_THAT(run_command(folder, "weir", {"--help"}).out, Catch::ContainsSubstring(" configs/demo.yaml"));
+}
+
+TEST_CASE("a pipe is refused as a farm file and as a run file, at once") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(run_command(folder, "weir", {"check", pipe}).status == 2);
+  CHECK(run_command(folder, "weir", {"file", "info", pipe}).status == 2);
+}
+
+TEST_CASE("too few open files are named, with how many are needed") {
+  const TemporaryFolder folder;
+  const std::string command = "ulimit -n 20; exec '" + std::string(WEIR_BIN_DIR) + "/weir' run '" +
+                              config_file("event-building.yaml") + "' --out '" + (folder / "out") + "'";
+  Process process({"/bin/sh", "-c", command}, folder / "sh.out", folder / "sh.err");
+  CHECK(process.wait(Seconds(20)) == 2);
+  CHECK_THAT(process.err(), Catch::ContainsSubstring("may have 20 files open"));
+}
+
+TEST_CASE("a process that is to die with its parent dies at once when that is gone already") {
+  const TemporaryFolder folder;
+  const std::string farm = config_file("event-building.yaml");
+  for (const char* program : {"weir-writer", "weir-run-control"}) {
+    std::vector<std::string> line{std::string(WEIR_BIN_DIR) + "/" + program, "--farm", farm,
+                                  "--die-with-parent", "1"};  // not this test's
+    if (std::string(program) == "weir-writer") line.insert(line.end(), {"--name", "writer-0"});
+    Process process(line, folder / "out", folder / "err");
+    CHECK(process.wait(Seconds(20)) == 128 + SIGTERM);
+  }
+}
+
+TEST_CASE("weir ctl finds the one farm of a user on this machine, and the one that WEIR_CONNECT names") {
+  const TemporaryFolder folder;
+  const Environment runtime("XDG_RUNTIME_DIR", folder.path().string());
+  CHECK_THAT(run_command(folder, "weir", {"ctl", "status"}).err,
+             Catch::ContainsSubstring("where is run control?"));
+  ControlledFarm farm(folder, kFarm, {});
+  CHECK(run_command(folder, "weir", {"ctl", "status"}).status == 0);
+  {
+    const Environment connect("WEIR_CONNECT", "127.0.0.1:" + std::to_string(farm.port()));
+    CHECK(run_command(folder, "weir", {"ctl", "status"}).status == 0);
+    const Environment other("WEIR_CONNECT", "127.0.0.1:1");
+    CHECK(run_command(folder, "weir", {"ctl", "--timeout", "0.5", "status"}).status == 3);
+  }
+  farm.kill_run_control();  // what it left behind is not believed
+  CHECK(run_command(folder, "weir", {"ctl", "status"}).status == 2);
+}
+
+TEST_CASE("weir ctl kill signals the processes that are named, and their pids are in the status") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, kFarm, kNodes);
+  farm.begin_run();
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(20)));
+  CHECK(pid_in_status(farm, "dcm-0") == farm.node("dcm-0").pid());
+  CHECK_THAT(farm.ctl({"status"}).out, Catch::ContainsSubstring(std::to_string(farm.node("dcm-0").pid())));
+
+  CHECK_THAT(farm.ctl({"kill", "dcm-9"}).err, Catch::ContainsSubstring("no process 'dcm-9'"));
+  CHECK_THAT(farm.ctl({"kill", "--signal", "FOO", "dcm-0"}).err, Catch::ContainsSubstring("'FOO' is none"));
+  farm.must({"kill", "--signal", "TERM", "readout-0"});
+  CHECK(farm.node("readout-0").wait(Seconds(10)) == 128 + SIGTERM);
+  farm.must({"kill", "dcm-0"});
+  CHECK(farm.node("dcm-0").wait(Seconds(10)) == -SIGKILL);
+  CHECK_THAT(farm.ctl({"kill", "dcm-0"}).err, Catch::ContainsSubstring("not there any more"));
+  CHECK_THAT(farm.events(), Catch::ContainsSubstring("got SIGKILL from an operator"));
+  farm.start_node("dcm-0");
+  farm.start_node("readout-0");
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(20)));
+  farm.must({"stop"});
+}
+
+TEST_CASE("a normal stop warns of nothing, and run control's lines name their run") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, kFarm, kNodes);
+  farm.begin_run();
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(20)));
+  farm.must({"stop"});
+  CHECK_THAT(farm.node("dcm-0").err(), !Catch::ContainsSubstring("level=warn"));
+  CHECK_THAT(farm.run_control().err(), Catch::ContainsSubstring("run=1 run 1 is over"));
+}
+
+TEST_CASE("weir run waits for processes that are slow to start as long as run control does") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("event-building.yaml"), sets({"run.slices=200", "readout.count=2"}));
+  REQUIRE(wait_until([&] { return run.send_signal("readout-1", SIGSTOP); }, Seconds(10)));
+  std::this_thread::sleep_for(std::chrono::seconds(12));
+  REQUIRE(run.send_signal("readout-1", SIGCONT));
+  const FarmEnd end = run.finish();
+  INFO(end.err);
+  CHECK(end.status == 0);
+}
