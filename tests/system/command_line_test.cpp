@@ -88,6 +88,14 @@ TEST_CASE("the help of an installed program names files that were installed") {
   CHECK_THAT(run_command(folder, "weir", {"--help"}).out, Catch::ContainsSubstring(" configs/demo.yaml"));
 }
 
+TEST_CASE("a wrong --out or --connect of weir tap is a wrong command line, not a run control that is away") {
+  const TemporaryFolder folder;
+  const std::string there = folder.write("there.weir", "something\n");
+  CHECK(run_command(folder, "weir", {"tap", "--connect", "127.0.0.1:1", "--out", there}).status == 2);
+  CHECK(run_command(folder, "weir", {"tap", "--connect", "nowhere"}).status == 2);
+  CHECK(run_command(folder, "weir", {"tap", "--connect", "127.0.0.1:1", "--timeout", "0.3"}).status == 3);
+}
+
 TEST_CASE("a pipe is refused as a farm file and as a run file, at once") {
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe";
