@@ -140,6 +140,7 @@ TEST_CASE("weir ctl finds the one farm of a user on this machine, and the one th
   }
   farm.kill_run_control();  // what it left behind is not believed
   CHECK(run_command(folder, "weir", {"ctl", "status"}).status == 2);
+  CHECK(std::filesystem::is_empty(folder.path() / "weir"));
 }
 
 TEST_CASE("weir ctl kill signals the processes that are named, and their pids are in the status") {

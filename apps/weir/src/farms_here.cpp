@@ -46,7 +46,10 @@ std::vector<FarmHere> farms_here() {
   for (const auto& one : fs::directory_iterator(*at, error)) {
     const std::string name = one.path().filename().string();
     if (!name.starts_with(kPrefix) || ++looked > kNotesMax) continue;
-    if (!is_run_control(name.substr(std::string(kPrefix).size()))) continue;  // killed: it left its note
+    if (!is_run_control(name.substr(std::string(kPrefix).size()))) {
+      ::unlink(one.path().c_str());  // killed: it left its note
+      continue;
+    }
     FarmHere here;
     std::ifstream file(one.path());
     if (std::getline(file, here.control) && std::getline(file, here.farm)) found.push_back(here);
@@ -57,6 +60,7 @@ std::vector<FarmHere> farms_here() {
 FarmNote::FarmNote(const FarmHere& here) {
   const auto at = folder(true);
   if (!at) return;
+  (void)farms_here();  // clears away what the killed have left
   path_ = *at + "/" + kPrefix + std::to_string(::getpid());
   std::ofstream file(path_);
   file << here.control << "\n" << here.farm << "\n";
