@@ -3,6 +3,7 @@
 #include "history.hpp"
 #include "web.hpp"
 #include <weir/control/farm_machine.hpp>
+#include <weir/control/health.hpp>
 #include <weir/control/rules.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/security/keys.hpp>
@@ -79,6 +80,11 @@ struct RunControl::Core final : bus::HubHandler {
   [[nodiscard]] std::string tell_restart(std::size_t index, const std::string& why);
   void start_next();
 
+  // health
+  void look_at_progress();
+  [[nodiscard]] control::HealthView::Process health_of_process(std::size_t index) const;
+  [[nodiscard]] std::vector<control::Finding> health() const;
+
   // what the machine wants
   void carry_out_actions();
   void send_order(const control::Order& order);
@@ -107,6 +113,11 @@ struct RunControl::Core final : bus::HubHandler {
   std::optional<control::Rules> rules;
   std::string next_by;  // the rule that ended the run, and starts the next one
   TimeNs next_look_ns = 0;
+  control::RunProgress progress;
+  TimeNs next_progress_ns = 0;
+  std::int64_t progress_report_ns = 0;  // the supervisor's clock in the report that was looked at
+  TimeNs begin_ns = 0;                  // of this process
+  bool recalled = false;                // it goes on from an earlier one
   std::optional<History> history;
   std::optional<v1::RunSummary> last_summary;
   std::deque<v1::FarmView::Line> events;  // newest last

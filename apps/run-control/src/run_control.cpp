@@ -127,7 +127,8 @@ UtcNs utc_now() {
       .count();
 }
 
-RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)), now_ns(monotonic_now()) {
+RunControl::Core::Core(RunControlSettings wanted)
+    : settings(std::move(wanted)), begin_ns(monotonic_now()), now_ns(begin_ns) {
   digest = node::farm_digest(settings.farm_file);
   if (const std::string problems = load({}); !problems.empty()) throw std::runtime_error(problems);
   file = farm;
@@ -164,6 +165,7 @@ RunControl::Core::Core(RunControlSettings wanted) : settings(std::move(wanted)),
   }
   if (memory->goal().empty()) return;
   kept = *memory;
+  recalled = true;
   machine->recall(remembered(*memory), now_ns);
   sets.assign(memory->sets().begin(), memory->sets().end());
   run_sets.assign(memory->run_sets().begin(), memory->run_sets().end());
@@ -217,6 +219,7 @@ void RunControl::Core::turn(DurationNs wait) {
   now_ns = monotonic_now();
   machine->tick(now_ns, actions);
   look_at_rules();
+  look_at_progress();
   if (web) {
     web->answer([this](const v1::Request& wish) { return carry_out(wish); });
   }
@@ -308,6 +311,12 @@ v1::FarmView RunControl::Core::view() {
   view.set_state(std::string(control::name(machine->state())));
   if (const auto command = machine->under_way()) view.set_under_way(std::string(control::name(*command)));
   view.set_reason(machine->reason());
+  for (const control::Finding& finding : health()) {
+    v1::FarmView::Finding& told = *view.add_health();
+    told.set_gravity(std::string(control::name(finding.gravity)));
+    told.set_word(finding.word);
+    told.set_reason(finding.reason);
+  }
   view.set_run(machine->run().value);
   view.set_epoch(machine->epoch());
   for (const std::string& one : sets) view.add_sets(one);

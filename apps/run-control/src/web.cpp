@@ -56,6 +56,15 @@ page::Member page_member(const v1::FarmView::Node& node) {
   return member;
 }
 
+std::vector<control::Finding> health_of(const v1::FarmView& view) {
+  std::vector<control::Finding> health;
+  for (const v1::FarmView::Finding& one : view.health()) {
+    const auto gravity = control::gravity_of(one.gravity()).value_or(control::Gravity::error);
+    health.push_back({gravity, one.word(), one.reason()});
+  }
+  return health;
+}
+
 page::RunEntry page_run(const v1::FarmView::Run& run) {
   return {run.run(),      run.begin_utc_ns(), run.duration_ns(), run.triggered(), run.stored(),
           run.rejected(), run.discarded(),    run.balanced(),    run.faults(),    run.reason()};
@@ -67,8 +76,8 @@ page::Farm page_farm(const v1::FarmView& view, const v1::RunSummary* last) {
   page::Farm farm;
   farm.name = view.farm();
   farm.state = control::state_of(view.state()).value_or(control::State::error);
-  if (!view.reason().empty()) farm.reasons.push_back(view.reason());
-  if (!view.under_way().empty()) farm.reasons.push_back(view.under_way() + " is under way");
+  farm.health = health_of(view);
+  farm.under_way = control::command_of(view.under_way());
   farm.run = view.run();
   farm.now_utc_ns = view.utc_ns();
   farm.run_begin_utc_ns = view.run_begin_utc_ns();

@@ -87,6 +87,10 @@ void print_view(const v1::FarmView& view) {
   fmt::print("{}  {}{}{}  run {}\n", view.farm(), view.state(),
              view.under_way().empty() ? "" : ", " + view.under_way() + " is under way",
              view.reason().empty() ? "" : ": " + view.reason(), view.run());
+  for (const auto& one : view.health()) {
+    if (one.gravity() != "good" && !one.reason().empty())
+      fmt::print("  {}: {}: {}\n", one.gravity(), one.word(), one.reason());
+  }
   std::size_t width = 4;
   for (const auto& node : view.nodes()) width = std::max(width, node.name().size());
   for (const auto& node : view.nodes()) {

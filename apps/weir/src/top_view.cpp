@@ -176,9 +176,12 @@ Expected<TopFrame, std::string> TopRates::of_state(const std::string& text) {
                     count_of(of, "stored"), count_of(of, "rejected"), count_of(of, "discarded"));
     frame.title += missing_text(count_of(of, "fragments_missing"), count_of(of, "dcms_lost"));
   }
-  if (const json::value* reasons = state->if_contains("reasons"); reasons != nullptr && reasons->is_array()) {
-    for (const json::value& reason : reasons->get_array()) {
-      if (reason.is_string()) frame.reasons.emplace_back(reason.get_string());
+  if (const json::value* health = state->if_contains("health"); health != nullptr && health->is_array()) {
+    for (const json::value& one : health->get_array()) {
+      const json::object* finding = one.if_object();
+      if (finding == nullptr || text_of(*finding, "reason").empty()) continue;
+      frame.reasons.push_back(text_of(*finding, "gravity") + ": " + text_of(*finding, "word") + ": " +
+                              text_of(*finding, "reason"));
     }
   }
   constexpr double kMsPerS = 1000;

@@ -25,7 +25,8 @@ std::string dcm_metrics(int assigned, int bytes, double cpu_s, int fast, int slo
 }
 
 constexpr const char* kState = R"({"farm": "lab", "state": "running", "run": 12, "now": 1000,
-  "reasons": ["dcm-1 is dead"], "counts": {"triggered": 10, "stored": 1, "rejected": 9, "discarded": 0},
+  "health": [{"gravity": "warning", "word": "DCM lost", "reason": "dcm-1 is dead"},
+             {"gravity": "good", "word": "running", "reason": ""}], "counts": {"triggered": 10, "stored": 1, "rejected": 9, "discarded": 0},
   "members": [{"name": "dcm-0", "role": "dcm", "state": "running", "reason": "", "slices_per_s": 12.5,
     "bytes_per_s": 2000000, "p99_us": 1500, "in_flight": 3, "lost": 4, "cpu_s": 1.0},
     {"name": "dcm-1", "role": "dcm", "state": "dead", "reason": "signal 9", "in_flight": null}]})";

@@ -49,6 +49,12 @@ std::string state(std::string_view what, std::string_view reason, std::string_vi
 
 std::string_view name(Reason reason) { return kWords[static_cast<std::size_t>(reason)].name; }
 std::string_view sentence(Reason reason) { return kWords[static_cast<std::size_t>(reason)].sentence; }
+std::string_view sentence_of(std::string_view name) {
+  for (const Words& words : kWords) {
+    if (words.name == name) return words.sentence;
+  }
+  return {};
+}
 
 std::string throttled_state(std::string_view reason, std::string_view node) {
   return state("throttled", reason, node);

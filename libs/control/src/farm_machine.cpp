@@ -45,7 +45,10 @@ Expected<void, std::string> FarmMachine::command(Command command, RunNumber run,
                        ": a run's number is above all before it, the last was " + std::to_string(run_.value));
       }
       run_ = run;
-      for (Member& member : members_) member.again = false;
+      for (Member& member : members_) {
+        member.again = false;
+        member.losses = 0;
+      }
       run_open_ = true;
       begin(command, State::running, deadlines_.start_ns, now);
       break;
@@ -108,6 +111,7 @@ void FarmMachine::joined(std::size_t member, Incarnation incarnation, const Memb
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   if (one.incarnation != incarnation) {
+    if (one.live) count_loss(one, now);
     one.order.reset();
     one.again = false;
   }
@@ -152,10 +156,18 @@ void FarmMachine::left(std::size_t member, TimeNs now, Actions& out) {
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   if (!one.live) return;
+  count_loss(one, now);
   one.live = false;
   one.gone_ns = now;
   one.order.reset();
   if (!off_) out.events.push_back({Level::warning, one.plan.name + " is gone"});
+}
+
+// One that lives is lost, as far as anybody can tell.
+void FarmMachine::count_loss(Member& member, TimeNs now) {
+  if (goal_ != State::running || member.excluded || !member.told.in_run()) return;
+  ++member.losses;
+  member.lost_ns = now;
 }
 
 void FarmMachine::take_state(Member& member, const MemberState& state, Actions& out) {
@@ -179,6 +191,7 @@ void FarmMachine::tick(TimeNs now, Actions& out) {
 void FarmMachine::watch_silence(TimeNs now, Actions& out) {
   for (Member& member : members_) {
     if (!member.live || now - member.heard_ns < deadlines_.silence_ns) continue;
+    count_loss(member, member.heard_ns);
     member.live = false;
     member.gone_ns = member.heard_ns;
     member.order.reset();

@@ -129,6 +129,14 @@ std::string FarmMachine::names_of_late(bool essential_only) const {
   return names;
 }
 
+std::vector<std::string> FarmMachine::waits_for() const {
+  std::vector<std::string> names;
+  for (const Member& member : members_) {
+    if (under_way_ && waited_for(member) && !arrived(member)) names.push_back(member.plan.name);
+  }
+  return names;
+}
+
 std::optional<std::size_t> FarmMachine::find(std::string_view wanted) const {
   const auto found = std::find_if(members_.begin(), members_.end(),
                                   [&](const Member& one) { return one.plan.name == wanted; });

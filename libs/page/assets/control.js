@@ -8,8 +8,9 @@ const PARAMETERS = { start: ['run', 'slices', 'duration_s'], configure: ['set'] 
 const REALLY_MS = 4000;
 const KEY = 'weir-token';
 
-let token = sessionStorage.getItem(KEY) ?? '';
+let token = '';
 let allowed = [];
+let underWay = null; // the command whose end the answer waits for, and the states that came since
 let asked = null;
 
 const buttons = new Map(COMMANDS.map((command) => {
@@ -43,7 +44,7 @@ function parametersOf(command) {
 }
 
 async function send(command) {
-  setText($('answer'), command + ' …');
+  say(command + ' …');
   try {
     const answer = await fetch('/api/command', {
       method: 'POST',
@@ -51,12 +52,18 @@ async function send(command) {
       body: JSON.stringify({ command, parameters: parametersOf(command) }),
     });
     const said = await answer.json();
-    setText($('answer'), (said.taken ? '' : 'Refused: ') + (said.message || command + ' is taken'));
+    say(said.message || command + ' is taken', !said.taken);
+    underWay = said.taken ? { command, states: 0 } : null;
     if (answer.status === 401) setToken('');
   } catch (error) {
-    setText($('answer'), 'No answer from run control: ' + error.message);
+    say('No answer from run control: ' + error.message);
   }
   show();
+}
+
+function say(text, refused = false) {
+  setText($('answer'), (refused ? 'Refused: ' : '') + text);
+  $('answer').classList.toggle('refused', refused);
 }
 
 function setToken(text) {
@@ -77,16 +84,46 @@ function show() {
   document.querySelector('label[for=token]').textContent = token ? 'You are the operator.' : 'Operator’s token';
 }
 
+// Run control says whether it is the operator's token, before anybody is called the operator.
+async function tryToken(text) {
+  if (!text) return;
+  try {
+    const answer = await fetch('/api/operator', { method: 'POST', headers: { Authorization: 'Bearer ' + text } });
+    const said = await answer.json();
+    if (said.taken) setToken(text);
+    else if (answer.status === 401) setToken('');
+    if (said.taken) say('');
+    else say(answer.status === 401 ? 'this is not the operator’s token' : said.message, true);
+  } catch (error) {
+    say('No answer from run control: ' + error.message);
+  }
+  show();
+}
+
 $('token-form').addEventListener('submit', (event) => {
   event.preventDefault();
-  setToken(token ? '' : $('token').value.trim());
+  const given = $('token').value.trim();
   $('token').value = '';
-  setText($('answer'), '');
+  say('');
+  if (token) setToken('');
+  else tryToken(given);
   show();
 });
+tryToken(sessionStorage.getItem(KEY) ?? '');
+
+// "stop is under way" stands until it is not.
+function followCommand(state) {
+  if (!underWay) return;
+  underWay.states += 1;
+  // The first may be of the moment before.
+  if (state.under_way || underWay.states < 2) return;
+  say(underWay.command + ' is done: the farm is ' + state.state);
+  underWay = null;
+}
 
 export function showControl(state) {
   allowed = state.commands;
+  followCommand(state);
   $('read-only').hidden = state.can_command;
   $('token-form').hidden = !state.can_command;
   $('buttons').hidden = !state.can_command;

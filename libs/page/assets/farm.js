@@ -1,5 +1,5 @@
 // The farm as its data flow: readouts, DCMs, writers; the supervisor above.
-import { badge, byteRate, duration, el, grouped, memberKind, micros, plural, rate, bytes, setText, shape } from './text.js';
+import { badge, byteRate, duration, el, grouped, memberKind, micros, plural, rate, bytes, setBreakable, setText, shape } from './text.js';
 
 const ROLES = ['supervisor', 'readout', 'dcm', 'writer'];
 const TITLES = { supervisor: 'Supervisor', readout: 'Readouts', dcm: 'DCMs', writer: 'Writers' };
@@ -65,7 +65,7 @@ function parts(member) {
   part.box.dataset.kind = kind;
   badge(part.state, kind, member.state || 'unknown');
   setText(part.figure, figureOf(member));
-  setText(part.reason, member.reason);
+  setBreakable(part.reason, member.reason);
   part.reason.title = member.reason;
   if (part.words !== words) {
     part.words = words;
@@ -131,7 +131,7 @@ export function showFlow(state) {
   for (const name of byName.keys()) if (!there.has(name)) byName.delete(name);
   const point = state.point ?? {};
   setText(groups.wires.control.label,
-    point.triggered === undefined ? 'assign, decide, clear' : rate(point.triggered) + ' slices assigned');
+    point.assigned === undefined ? 'assign, decide, clear' : rate(point.assigned) + ' slices assigned');
   setText(groups.wires.built.label, byteRate(point.built_bytes));
   setText(groups.wires.stored.label, byteRate(point.stored_bytes));
   if (shown) showDetails();

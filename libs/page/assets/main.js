@@ -2,14 +2,16 @@
 // proxies that hold streams back.
 import { addPoint, setHistory } from './plots.js';
 import { addLog, loadLogs, setProcesses, showLedger, showMembers, showRuns } from './tables.js';
-import { badge, byteRate, duration, el, grouped, micros, rate, setText } from './text.js';
+import { badge, byteRate, duration, el, grouped, kindOfGravity, micros, rate, setText } from './text.js';
 import { showControl } from './control.js';
 import { showFlow } from './farm.js';
+import { unheard } from './health.js';
 
 const $ = (id) => document.getElementById(id);
 const STALE_MS = 5000;
 let runs = -1;
 let heard = 0;
+let last = null;
 
 const FIGURES = [
   ['Triggered', (state) => rate(state.point?.triggered)],
@@ -28,15 +30,12 @@ const figures = FIGURES.map(([title]) => {
 
 function showState(state) {
   heard = Date.now();
+  last = state;
   setText($('farm-name'), state.farm || 'Weir');
-  document.title = (state.farm || 'Weir') + ': ' + state.state;
-  badge($('farm-state'), state.state, state.state);
   const on = state.run_begin !== null;
-  setText($('run'), state.run ? 'run ' + state.run + (on ? ' · ' + duration((state.now - state.run_begin) / 1000) : ' ended') : '');
-  $('reasons').hidden = state.reasons.length === 0;
-  const reasons = [...$('reasons').children].map((item) => item.textContent);
-  if (reasons.join('\n') !== state.reasons.join('\n'))
-    $('reasons').replaceChildren(...state.reasons.map((reason) => el('li', {}, reason)));
+  const run = state.run ? 'run ' + state.run + (on ? ' · ' + duration((state.now - state.run_begin) / 1000) : ' ended') : '';
+  const plain = state.health[0].word === state.state; // the badge says it already
+  setText($('run'), [plain ? '' : state.state, run].filter(Boolean).join(' · '));
   FIGURES.forEach(([, text, warns], i) => {
     setText(figures[i], text(state));
     figures[i].classList.toggle('warns', Boolean(warns?.(state)));
@@ -54,9 +53,32 @@ function showState(state) {
   }
 }
 
+// The worst in the header, in words and colour; what else there is in a list below.
+function showHealth(health) {
+  const [worst, ...others] = health;
+  document.title = (last?.farm || 'Weir') + ': ' + worst.word;
+  badge($('farm-state'), kindOfGravity(worst.gravity, last?.state), worst.word);
+  $('top').dataset.gravity = worst.gravity;
+  setText($('why'), worst.reason);
+  $('why').hidden = !worst.reason;
+  const said = others.filter((one) => one.reason);
+  $('findings').hidden = said.length === 0;
+  const key = JSON.stringify(said);
+  if ($('findings').dataset.key === key) return;
+  $('findings').dataset.key = key;
+  $('findings').replaceChildren(...said.map((one) => {
+    const mark = el('span', { className: 'badge small' });
+    badge(mark, kindOfGravity(one.gravity), one.word);
+    return el('li', {}, mark, ' ' + one.reason);
+  }));
+}
+
 function showLink() {
   const live = heard && Date.now() - heard < STALE_MS;
-  badge($('link'), live ? 'running' : 'error', live ? 'live' : heard ? 'no connection for ' + duration((Date.now() - heard) / 1000) : 'no connection');
+  badge($('link'), live ? 'running' : 'error', live ? 'live' : 'not live');
+  document.body.classList.toggle('stale', !live);
+  if (live) showHealth(last.health);
+  else showHealth(unheard(last, heard, Date.now()));
 }
 
 async function get(path) {

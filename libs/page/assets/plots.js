@@ -3,6 +3,7 @@ import { byteRate, clock, el, micros, rate, setText } from './text.js';
 
 const NS = 'http://www.w3.org/2000/svg';
 const HEIGHT = 170;
+const TICK_CHARACTER = 7; // of the labels' type, wide
 const MARGIN = { left: 58, right: 10, top: 8, bottom: 20 };
 
 function svg(tag, attributes, text) {
@@ -122,11 +123,17 @@ class Plot {
   // Where a run begins.
   runs(x) {
     const marks = [];
+    let left = MARGIN.left;
     for (let i = 1; i < this.points.length; ++i) {
       if (this.points[i].run === this.points[i - 1].run) continue;
       const at = x(this.points[i].t);
-      marks.push(svg('path', { d: `M${at} ${MARGIN.top}V${HEIGHT - MARGIN.bottom}`, class: 'run-mark' }),
-        svg('text', { x: at - 4, y: MARGIN.top + 10, class: 'tick y' }, 'run ' + this.points[i].run + ' ▸'));
+      marks.push(svg('path', { d: `M${at} ${MARGIN.top}V${HEIGHT - MARGIN.bottom}`, class: 'run-mark' }));
+      // The word stands left of its line, but never over the axis' labels nor over the word before.
+      const text = 'run ' + this.points[i].run + ' ▸';
+      const wide = text.length * TICK_CHARACTER;
+      if (at - 4 - wide < left) continue;
+      marks.push(svg('text', { x: at - 4, y: MARGIN.top + 10, class: 'tick y run-name' }, text));
+      left = at;
     }
     return marks;
   }

@@ -97,7 +97,8 @@ export function showLedger(state) {
   if (!$('counts').children.length) $('counts').append(el('tr', {}, el('td', {}, 'No report of a supervisor yet.')));
   const lines = state.ledger.map((line) => {
     const mark = el('span', { className: 'badge small' });
-    badge(mark, line.good ? 'running' : 'error', line.good ? 'ok' : 'does not hold');
+    const same = line.left === line.right;
+    badge(mark, !line.good ? 'error' : same ? 'running' : 'plain', !line.good ? 'does not hold' : same ? 'ok' : 'may differ');
     return el('tr', {}, el('th', { scope: 'row' }, line.name), el('td', { className: 'number' }, counted(line.left) + (line.left === line.right ? '' : ' / ' + counted(line.right))),
       el('td', {}, mark, line.note ? ' ' + line.note : ''));
   });

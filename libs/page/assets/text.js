@@ -73,9 +73,26 @@ const SHAPES = {
 };
 const KINDS = {
   idle: 'idle', standby: 'standby', ready: 'ready', running: 'running', paused: 'paused', error: 'error', dead: 'error',
-  lost: 'error', inactive: 'unknown', masked: 'unknown', ending: 'standby', starting: 'standby', gathering: 'standby',
+  lost: 'error', blocked: 'error', throttled: 'warning', silent: 'warning', inactive: 'warning', masked: 'unknown',
+  ending: 'standby', starting: 'standby', gathering: 'standby',
 };
 export const kindOf = (state) => KINDS[state] ?? (state ? 'unknown' : 'unknown');
+
+// What a finding looks like; one of a farm that waits is its state's.
+export function kindOfGravity(gravity, state = 'standby') {
+  if (gravity === 'good') return 'running';
+  if (gravity !== 'waiting') return gravity;
+  const kind = kindOf(state);
+  return kind === 'running' || kind === 'error' ? 'standby' : kind;
+}
+
+// Names in capitals break behind their underscores, and there alone.
+export function setBreakable(element, text) {
+  if (element.dataset.text === text) return;
+  element.dataset.text = text;
+  const parts = text.split(/(?<=_)/);
+  element.replaceChildren(...parts.flatMap((part, i) => (i === 0 ? [part] : [el('wbr'), part])));
+}
 
 // What a member looks like: running with a reason is not all well.
 export function memberKind(member) {

@@ -24,6 +24,14 @@ double rounded(double value) {
   return static_cast<double>(static_cast<std::int64_t>(value * kTenths + 0.5)) / kTenths;
 }
 
+// What one that is not in a run did last is no rate any more.
+bool has_rates(const Member& member) {
+  for (const char* out : {"dead", "idle", "standby", "ready"}) {
+    if (member.state == out) return false;
+  }
+  return member.report != nullptr;
+}
+
 json::string text(const std::string& from) { return json::string(clean_text(from, kTextBytesMax)); }
 
 // "discarded." -> {"lease_expired": 3, …}
@@ -113,6 +121,7 @@ struct ModelJson {
     json::object out{{"t", milliseconds(point.utc_ns)}, {"run", point.run}};
     if (!point.measured) return out;
     out["triggered"] = rounded(point.triggered_per_s);
+    if (point.assigned_known) out["assigned"] = rounded(point.assigned_per_s);
     out["stored"] = rounded(point.stored_per_s);
     out["rejected"] = rounded(point.rejected_per_s);
     out["built_bytes"] = rounded(point.built_bytes_per_s);
@@ -132,7 +141,7 @@ void Model::update(const Farm& farm) {
   for (const Member& member : farm_.members) {
     there.insert(member.name);
     MemberRates& rates = rates_[member.name];
-    if (member.report) {
+    if (has_rates(member)) {
       rates.take(*member.report);
     } else {
       rates.clear();
@@ -148,9 +157,15 @@ Model::Point Model::make_point() const {
   point.utc_ns = farm_.now_utc_ns;
   point.run = farm_.run;
   metrics::Histogram built_us;
+  std::size_t measured = 0;    // DCMs,
+  std::size_t unmeasured = 0;  // and those that are too new for a rate
   for (const Member& member : farm_.members) {
     const MemberRates& rates = rates_.at(member.name);
-    if (!member.report || !rates.measured()) continue;
+    if (!has_rates(member)) continue;
+    if (!rates.measured()) {
+      if (member.report->role() == v1::ROLE_DCM) ++unmeasured;
+      continue;
+    }
     switch (member.report->role()) {
       case v1::ROLE_SUPERVISOR:
         point.measured = true;
@@ -160,6 +175,8 @@ Model::Point Model::make_point() const {
         break;
       case v1::ROLE_DCM:
         point.measured = true;
+        ++measured;
+        point.assigned_per_s += rates.slices_per_s();
         point.built_bytes_per_s += rates.bytes_per_s();
         built_us.merge(rates.built_us());
         break;
@@ -170,6 +187,7 @@ Model::Point Model::make_point() const {
         break;
     }
   }
+  point.assigned_known = measured > 0 || unmeasured == 0;
   point.built = built_us.count();
   point.p50_us = built_us.percentile(50);
   point.p99_us = built_us.percentile(99);
@@ -181,9 +199,14 @@ std::string Model::state_json(bool can_command) const {
   json::object out;
   out["farm"] = text(farm_.name);
   out["state"] = json::string(control::name(farm_.state));
-  json::array why;
-  for (const std::string& reason : farm_.reasons) why.push_back(text(reason));
-  out["reasons"] = std::move(why);
+  json::array health;
+  for (const control::Finding& one : farm_.health) {
+    health.push_back({{"gravity", json::string(control::name(one.gravity))},
+                      {"word", text(one.word)},
+                      {"reason", text(one.reason)}});
+  }
+  out["health"] = std::move(health);
+  out["under_way"] = farm_.under_way ? json::value(json::string(control::name(*farm_.under_way))) : nullptr;
   out["run"] = farm_.run;
   out["now"] = milliseconds(farm_.now_utc_ns);
   out["run_begin"] =

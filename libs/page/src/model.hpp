@@ -34,6 +34,8 @@ class Model {
     std::uint32_t run = 0;
     bool measured = false;
     double triggered_per_s = 0;
+    double assigned_per_s = 0;  // to the DCMs that are there, as they count it
+    bool assigned_known = false;
     double stored_per_s = 0;
     double rejected_per_s = 0;
     double built_bytes_per_s = 0;

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace weir::page {
 namespace {
@@ -89,6 +90,9 @@ class Page::Impl {
     });
     server_.route("GET", "/api/logs", [this](const http::Request& request) { return find_logs(request); });
     server_.route("POST", "/api/command", [this](const http::Request& request) { return command(request); });
+    server_.route("POST", "/api/operator", [this](const http::Request& request) {
+      return refusal(request).value_or(json_response(answer_json({true, "this is the operator's token"})));
+    });
     server_.route("GET", kMetrics, [this](const http::Request&) { return own_metrics(); });
     server_.stream(kEvents, [this](const http::Request&) { return http::event_text("state", state()); });
     server_.start();
@@ -132,6 +136,8 @@ class Page::Impl {
   }
   std::optional<http::Response> admit(const http::Request& request);
   http::Response find_logs(const http::Request& request);
+  // Nothing: who asks knows the token.
+  std::optional<http::Response> refusal(const http::Request& request);
   http::Response command(const http::Request& request);
   http::Response own_metrics() const;
 
@@ -183,7 +189,7 @@ http::Response Page::Impl::find_logs(const http::Request& request) {
   return json_response(logs_json(logs_, query));
 }
 
-http::Response Page::Impl::command(const http::Request& request) {
+std::optional<http::Response> Page::Impl::refusal(const http::Request& request) {
   const auto refuse = [](unsigned status, const std::string& why) {
     return json_response(answer_json({false, why}), status);
   };
@@ -203,10 +209,15 @@ http::Response Page::Impl::command(const http::Request& request) {
     case Gate::Answer::open:
       break;
   }
+  return std::nullopt;
+}
+
+http::Response Page::Impl::command(const http::Request& request) {
+  if (auto refused = refusal(request)) return std::move(*refused);
   const ParsedCommand parsed = parse_command(request.body, request.peer);
   if (!parsed.error.empty()) {
     count(&PageCounters::commands_malformed);
-    return refuse(400, parsed.error);
+    return json_response(answer_json({false, parsed.error}), 400);
   }
   const CommandAnswer answer = commands_(parsed.command);
   count(answer.taken ? &PageCounters::commands_taken : &PageCounters::commands_refused);

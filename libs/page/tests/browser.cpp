@@ -123,6 +123,12 @@ void Browser::size(int width, int height, bool phone) {
        {{"width", width}, {"height", height}, {"deviceScaleFactor", 1}, {"mobile", phone}});
 }
 
+void Browser::dark(bool is_dark) {
+  call("Emulation.setEmulatedMedia",
+       {{"features",
+         boost::json::array{{{"name", "prefers-color-scheme"}, {"value", is_dark ? "dark" : "light"}}}}});
+}
+
 void Browser::go(const std::string& url) { call("Page.navigate", {{"url", url}}); }
 
 std::string Browser::value(const std::string& expression) {

@@ -21,6 +21,7 @@ class Browser {
   Browser& operator=(const Browser&) = delete;
 
   void size(int width, int height, bool phone);
+  void dark(bool is_dark);  // what the person's system prefers
   void go(const std::string& url);
   // What the expression gives, as text; promises are waited for.
   std::string value(const std::string& expression);

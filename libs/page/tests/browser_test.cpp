@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <mutex>
+#include <optional>
 
 using namespace weir;
 using namespace weir::page;
@@ -16,10 +17,13 @@ namespace {
 
 struct Served {
   Served(unsigned readouts, unsigned dcms)
-      : farm(readouts, dcms, 2), page(settings(), [this](const Command& command) {
-          const std::lock_guard lock(mutex);
-          return farm.command(command);
-        }) {
+      : farm(readouts, dcms, 2),
+        running(std::in_place, settings(),
+                [this](const Command& command) {
+                  const std::lock_guard lock(mutex);
+                  return farm.command(command);
+                }),
+        page(*running) {
     // To where the second last of its processes is dead.
     for (int i = 0; i < 14; ++i) step();
     page.log({test::MadeUpFarm::kBeginUtcNs, "dcm-0", LogLevel::error, "<img src=x onerror=alert(1)>"});
@@ -45,7 +49,8 @@ struct Served {
 
   std::mutex mutex;
   test::MadeUpFarm farm;
-  Page page;
+  std::optional<Page> running;
+  Page& page;  // while it runs
 };
 
 bool no_browser() {
@@ -80,11 +85,11 @@ TEST_CASE("the page shows the farm's state, its processes, plots, ledger, log an
   browser.size(1280, 900, false);
   browser.go(served.url());
   REQUIRE(browser.eventually(text_of("#farm-name") + " === 'made-up'"));
-  CHECK(browser.value("document.title") == "made-up: running");
+  CHECK(browser.value("document.title") == "made-up: writer lost");
   CHECK(browser.eventually(text_of("#link") + " === 'live'"));
   CHECK(browser.value(count(".node")) == "10");
-  CHECK(browser.value(text_of("#reasons")).find("is dead: its slices went to the others") !=
-        std::string::npos);
+  CHECK(browser.value(text_of("#farm-state")) == "writer lost");
+  CHECK(browser.value(text_of("#why")).find("writer-0 (not heard for 2 s): the others store") == 0);
   // A state is told by its word and its shape, too.
   CHECK(browser.value(count(".node[data-kind=error] .state svg")) == "1");
   CHECK(browser.value(text_of(".node[data-kind=error] .state")) == "dead");
@@ -136,6 +141,8 @@ TEST_CASE("an operator commands the farm by keyboard alone, and stopping is aske
   CHECK(served.state() == control::State::paused);
   served.step();
   CHECK(browser.eventually(text_of("#farm-state") + " === 'paused'"));
+  served.step();
+  CHECK(browser.eventually(text_of("#answer") + " === 'pause is done: the farm is paused'"));
   REQUIRE(tab_to(browser, ".command.stop"));
   browser.press("Enter");
   CHECK(browser.value(text_of(".command.stop")) == "really stop?");
@@ -157,10 +164,152 @@ TEST_CASE("a wrong token is refused, forgotten, and nothing happens to the farm"
   REQUIRE(tab_to(browser, "#token"));
   browser.type("simsalabim");
   browser.press("Enter");
-  browser.value("document.querySelector('.command.pause').click()");
   CHECK(browser.eventually(text_of("#answer") + ".startsWith('Refused: ')"));
-  CHECK(browser.eventually(count(".command:disabled") + " === 7"));
+  CHECK(browser.value(text_of("label[for=token]")) == "Operator’s token");
+  CHECK(browser.value(count(".command:disabled")) == "7");
+  CHECK(browser.value("String(sessionStorage.getItem('weir-token'))") == "null");
   CHECK(served.state() == control::State::running);
+}
+
+namespace {
+
+struct Emergency {
+  const char* what;
+  void (*strike)(test::MadeUpFarm& farm);
+  const char* word;
+  const char* reason;
+  const char* gravity;
+};
+
+constexpr Emergency kEmergencies[] = {
+    {"disk full",
+     [](test::MadeUpFarm& farm) { farm.strike("writer", "blocked", "WRITER_DISK_FULL writer-0"); }, "blocked",
+     "WRITER_DISK_FULL", "error"},
+    {"all DCMs dead", [](test::MadeUpFarm& farm) { farm.strike("dcm", "dead", ""); }, "no DCM",
+     "no slice is built", "error"},
+    {"nobody heard",
+     [](test::MadeUpFarm& farm) {
+       for (const char* role : {"supervisor", "readout", "dcm", "writer"}) farm.strike(role, "dead", "");
+     },
+     "nobody heard", "the bus is cut off", "error"},
+    {"slow writer", [](test::MadeUpFarm& farm) { farm.strike("dcm", "blocked", "WRITER_TOO_SLOW dcm-0"); },
+     "throttled", "WRITER_TOO_SLOW", "warning"},
+    {"fragments missing",
+     [](test::MadeUpFarm& farm) {
+       farm.strike("dcm", "running", "");
+       farm.lose_lately({{"missing.deadline", 12}});
+     },
+     "fragments missing", "12 fragments were missing in the last 10 s (deadline)", "warning"},
+    {"a run that ended badly", [](test::MadeUpFarm& farm) { farm.end_badly(); }, "run 42 ended badly",
+     "its ledger does not balance", "error"},
+};
+
+// It is in the window before anybody scrolls, and not cut.
+std::string is_seen(const std::string& selector) {
+  return "(() => { const one = document.querySelector('" + selector +
+         "'); const at = one.getBoundingClientRect(); return String(!one.hidden && at.height > 0 && at.top "
+         ">= "
+         "0 && at.left >= 0 && at.bottom <= innerHeight && at.right <= innerWidth && one.scrollWidth <= "
+         "one.clientWidth + 1); })()";
+}
+
+std::string colour_of(const std::string& selector) {
+  return "getComputedStyle(document.querySelector('" + selector + "')).backgroundColor";
+}
+
+// `live`: goes on while the header is looked at; null: nothing comes any more.
+void check_header(Browser& browser, Served* live, const char* word, const std::string& reason,
+                  const std::string& gravity) {
+  for (const bool dark : {false, true}) {
+    for (const bool phone : {false, true}) {
+      if (live != nullptr) live->step();
+      INFO((dark ? "dark " : "light ") << (phone ? "phone" : "wide"));
+      browser.dark(dark);
+      browser.size(phone ? 360 : 1280, phone ? 640 : 800, phone);
+      CHECK(browser.eventually(text_of("#farm-state") + " === '" + word + "'"));
+      CHECK(browser.value(text_of("#why")).find(reason) != std::string::npos);
+      CHECK(browser.value(is_seen("#farm-state")) == "true");
+      CHECK(browser.value(is_seen("#why")) == "true");
+      CHECK(browser.value("document.title").find(word) != std::string::npos);
+      CHECK(browser.value("document.querySelector('#farm-state').dataset.kind") == gravity);
+      // Nothing in the header is in the colour of what goes well.
+      CHECK(browser.value(colour_of("#top")) != browser.value(colour_of(".card")));
+      CHECK(browser.value("String(document.documentElement.scrollWidth <= innerWidth)") == "true");
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("in an emergency the header says the worst and why, at two sizes, light and dark") {
+  if (no_browser()) return;
+  for (const Emergency& emergency : kEmergencies) {
+    INFO(emergency.what);
+    Served served(4, 3);
+    Browser browser;
+    browser.go(served.url());
+    REQUIRE(browser.eventually(text_of("#farm-name") + " === 'made-up'"));
+    emergency.strike(served.farm);
+    check_header(browser, &served, emergency.word, emergency.reason, emergency.gravity);
+    CHECK(browser.errors().empty());
+  }
+}
+
+TEST_CASE("with run control gone the header says that there is no connection, and of when the rest is") {
+  if (no_browser()) return;
+  Served served(4, 3);
+  Browser browser;
+  browser.go(served.url());
+  REQUIRE(browser.eventually(text_of("#link") + " === 'live'"));
+  served.running.reset();
+  check_header(browser, nullptr, "no connection", "what stands here is of 22:13:34 UTC", "error");
+  CHECK_THAT(browser.value(text_of("#findings")), Catch::Matchers::ContainsSubstring("before: writer lost"));
+  CHECK(browser.value("String(document.body.classList.contains('stale'))") == "true");
+}
+
+TEST_CASE("dead DCMs are assigned nothing, and an equation whose sides differ is not called ok") {
+  if (no_browser()) return;
+  Served served(4, 3);
+  Browser browser;
+  browser.go(served.url());
+  REQUIRE(browser.eventually(text_of("#farm-name") + " === 'made-up'"));
+  CHECK(browser.value(text_of(".wire.control .label")).find("slices assigned") != std::string::npos);
+  CHECK(browser.value(text_of(".wire.control .label")) != "0/s slices assigned");
+  served.farm.strike("dcm", "dead", "");
+  served.step();
+  CHECK(browser.eventually(text_of(".wire.control .label") + " === '0/s slices assigned'"));
+  CHECK(browser.value(text_of("#equations")).find("may differ") != std::string::npos);
+  CHECK(browser.value(count("#equations [data-kind=running]")) == "3");
+}
+
+TEST_CASE("names in capitals break behind an underscore alone, and no word stands on the plots' labels") {
+  if (no_browser()) return;
+  Served served(8, 3);
+  Browser browser;
+  browser.size(900, 700, false);
+  browser.go(served.url());
+  REQUIRE(browser.eventually(count(".readout .node") + " === 8"));
+  served.farm.strike("readout", "throttled", "WRITER_DISK_NOT_WRITABLE writer-0");
+  served.step();
+  REQUIRE(browser.eventually(count(".readout .reason wbr") + " === 24"));
+  // A part of a name that is in two lines has two boxes.
+  CHECK(
+      browser.value("String([...document.querySelector('.readout .reason').childNodes].filter((one) => "
+                    "one.nodeType === 3).every((one) => one.textContent.split(' ').every((part, i, all) => { "
+                    "const range = document.createRange(); const at = all.slice(0, i).join(' ').length + (i "
+                    "? 1 : 0); range.setStart(one, at); range.setEnd(one, at + part.length); return "
+                    "range.getClientRects().length <= 1; })))") == "true");
+  const char* const collides =
+      "String([...document.querySelectorAll('svg.plot')].some((plot) => { const all = "
+      "[...plot.querySelectorAll('text')].map((one) => one.getBoundingClientRect()); return all.some((a, i) "
+      "=> "
+      "all.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < "
+      "a.bottom)); }))";
+  // The mark of a run that has begun walks over the plot to its left edge.
+  for (int i = 0; i < 70; ++i) {
+    served.step();
+    if (i % 5 == 0) CHECK(browser.value(collides) == "false");
+  }
 }
 
 TEST_CASE("arrows walk a group of processes, Enter shows one, Escape goes back to it") {
@@ -191,7 +340,7 @@ TEST_CASE(
   REQUIRE(browser.eventually(count(".tile") + " === 298"));
   CHECK(browser.value(text_of(".column.writer")).find("1 dead") != std::string::npos);
   CHECK(browser.value(count(".node")) == "4");  // the supervisor, the writers, and the one of the readouts
-  CHECK(browser.value(text_of(".readout .node")).find("readout_buffer_bytes") != std::string::npos);
+  CHECK(browser.value(text_of(".readout .node")).find("READOUT_BUFFER_BYTES") != std::string::npos);
   CHECK(browser.value("String(document.documentElement.scrollWidth <= 360)") == "true");
   CHECK(browser.errors().empty());
 }

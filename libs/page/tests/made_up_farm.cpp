@@ -42,7 +42,9 @@ MadeUpFarm::MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::
                           triggered / 14, triggered - triggered / 14 - number % 3, number % 3, number != 39,
                           number == 40, number == 40 ? "stopped by the operator" : "all triggers made"});
   }
-  farm_.ledger = {{"triggers: offered = triggered + vetoed", "641000", "641000", true, ""},
+  farm_.ledger = {{"fragments: requested = received + missing", "90001", "90000", true,
+                   "a DCM was lost before its last report"},
+                  {"triggers: offered = triggered + vetoed", "641000", "641000", true, ""},
                   {"slices: triggered = stored + rejected + discarded", "641000", "641000", true, "same ids"},
                   {"slices: stored = live on disk", "45785", "45785", true, "same ids"}};
   begin_run();
@@ -73,7 +75,6 @@ void MadeUpFarm::begin_run() {
   ++farm_.run;
   farm_.run_begin_utc_ns = farm_.now_utc_ns;
   farm_.state = control::State::running;
-  farm_.reasons.clear();
   for (Counts& counts : counts_) counts = {};
   for (Member& member : farm_.members) member.state = "running", member.reason.clear();
   set_commands();
@@ -128,28 +129,81 @@ void MadeUpFarm::step() {
     if (farm_.state == control::State::running && member.state != "dead") count(i);
     if (member.state != "dead") make_report(i);
   }
-  if (farm_.state != control::State::running) return;
-  // One DCM dies now and then, and comes back; a readout is throttled for a while.
+  if (farm_.state == control::State::running && !struck_) mishaps();
+  judge();
+}
+
+void MadeUpFarm::mishaps() {
+  // A writer dies now and then, and comes back; a readout is throttled for a while.
   Member& dcm = farm_.members[farm_.members.size() - 2];
   if (seconds_ % 30 == 12) {
     dcm.state = "dead";
     dcm.reason = "signal 9 (Killed); started again in 5 s";
-    farm_.reasons = {dcm.name + " is dead: its slices went to the others"};
     say(LogLevel::error, dcm.name, "ends reason=\"signal 9 (Killed)\"");
     say(LogLevel::warning, "supervisor", "lost name=" + dcm.name + " slices_given_to_others=17");
   } else if (seconds_ % 30 == 17) {
     dcm.state = "running";
     dcm.reason.clear();
-    farm_.reasons.clear();
     say(LogLevel::info, dcm.name, "joins incarnation=2");
   }
   if (dcm.state == "dead") dcm.heartbeat_age_s = static_cast<double>(seconds_ % 30) - 12;
   Member& readout = farm_.members[1];
-  readout.reason = seconds_ % 20 > 14 ? "throttled: readout_buffer_bytes" : "";
+  const bool full = seconds_ % 20 > 14;
+  readout.state = full ? "throttled" : "running";
+  readout.reason = full ? "READOUT_BUFFER_BYTES " + readout.name : "";
   say(LogLevel::info, "supervisor", "status slices=" + std::to_string(whole(counts_.front().slices)));
   if (seconds_ % 7 == 0)
     say(LogLevel::warning, readout.name,
         "source 3 sent nothing for 250 ms; its fragments are marked missing");
+}
+
+void MadeUpFarm::strike(const std::string& role, const std::string& state, const std::string& reason) {
+  if (!struck_) {
+    for (Member& member : farm_.members) member.state = "running", member.reason.clear();
+  }
+  struck_ = true;
+  for (Member& member : farm_.members) {
+    if (member.role != role) continue;
+    member.state = state;
+    member.reason = reason;
+  }
+}
+
+void MadeUpFarm::end_badly() {
+  struck_ = true;
+  end_run("stopped by the operator");
+  farm_.runs.back().balanced = false;
+}
+
+// As run control does.
+void MadeUpFarm::judge() {
+  control::HealthView view;
+  view.state = farm_.state;
+  view.run = RunNumber(farm_.run);
+  for (const Member& member : farm_.members) {
+    control::HealthView::Process one;
+    one.name = member.name;
+    one.kind = member.role == "supervisor" ? control::Kind::supervisor
+               : member.role == "readout"  ? control::Kind::readout
+               : member.role == "dcm"      ? control::Kind::dcm
+                                           : control::Kind::writer;
+    one.live = member.state != "dead";
+    one.known = true;
+    one.state = control::state_of(member.state).value_or(farm_.state);
+    one.silent_ns = static_cast<DurationNs>(member.heartbeat_age_s * kSecond);
+    if (member.state == "throttled" || member.state == "blocked") {
+      one.held = member.state;
+      one.held_by = member.reason.substr(0, member.reason.find(' '));
+      one.cause = member.name;
+    }
+    view.processes.push_back(std::move(one));
+  }
+  view.lost = lost_;
+  if (farm_.state != control::State::running && !farm_.runs.empty()) {
+    const RunEntry& last = farm_.runs.back();
+    view.last = {RunNumber(last.number), true, last.balanced, last.faults, last.reason, ""};
+  }
+  farm_.health = control::health_of(view);
 }
 
 void MadeUpFarm::count(std::size_t index) {

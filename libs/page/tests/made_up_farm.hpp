@@ -20,6 +20,10 @@ class MadeUpFarm {
   // As run control would; what cannot be done now is refused.
   CommandAnswer command(const Command& command);
   [[nodiscard]] const Farm& farm() const { return farm_; }
+  // From now on these are so, all others are well, and nothing else happens by itself.
+  void strike(const std::string& role, const std::string& state, const std::string& reason);
+  void lose_lately(const std::vector<control::LostLately>& lost) { lost_ = lost; }
+  void end_badly();
   // What its processes logged in the last step.
   [[nodiscard]] const std::vector<LogLine>& logged() const { return logged_; }
 
@@ -38,6 +42,8 @@ class MadeUpFarm {
   void count(std::size_t index);
   void make_report(std::size_t index);
   void set_commands();
+  void mishaps();
+  void judge();
   void say(LogLevel level, const std::string& process, const std::string& text);
   double around(double mean);
 
@@ -45,6 +51,8 @@ class MadeUpFarm {
   Farm farm_;
   std::vector<Counts> counts_;  // by member
   std::vector<LogLine> logged_;
+  std::vector<control::LostLately> lost_;
+  bool struck_ = false;
   unsigned dcms_;
   std::uint64_t seconds_ = 0;
 };

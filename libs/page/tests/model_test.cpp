@@ -75,6 +75,20 @@ TEST_CASE("a member's rates are taken from one report to the next") {
   CHECK(member(model, "slices_per_s") == "none");
 }
 
+TEST_CASE("what a dead process did last is no rate, and what is assigned is what DCMs were given") {
+  Model model({});
+  model.update(farm_of(dcm_report(1, 100, 5000)));
+  model.update(farm_of(dcm_report(2, 300, 25000)));
+  CHECK(state_of(model).at("point").at("assigned").as_double() == 200);
+  Farm farm = farm_of(dcm_report(2, 300, 25000));
+  for (const char* out : {"dead", "ready"}) {
+    farm.members[0].state = out;
+    model.update(farm);
+    CHECK(member(model, "slices_per_s") == "none");
+  }
+  CHECK(!state_of(model).at("point").as_object().contains("assigned"));
+}
+
 TEST_CASE("a process that began again counts from nought, and has no rate of what was before") {
   Model model({});
   model.update(farm_of(dcm_report(1, 1000, 5000)));
@@ -129,14 +143,17 @@ TEST_CASE("the state says what the farm is, and text from processes cannot break
   Farm farm;
   farm.name = "lab";
   farm.state = control::State::error;
-  farm.reasons = {"dcm-0: \"</script>\xff\""};
+  farm.health = {{control::Gravity::error, "error", "dcm-0: \"</script>\xff\""}};
+  farm.under_way = control::Command::stop;
   farm.run = 12;
   farm.commands = {control::Command::reset};
   farm.ledger = {{"a = b", "1", "2", false, ""}};
   model.update(farm);
   const auto state = state_of(model);
   CHECK(state.at("state") == "error");
-  CHECK(state.at("reasons").at(0) == "dcm-0: \"</script>\\xff\"");
+  CHECK(state.at("health").at(0).at("gravity") == "error");
+  CHECK(state.at("health").at(0).at("reason") == "dcm-0: \"</script>\\xff\"");
+  CHECK(state.at("under_way") == "stop");
   CHECK(state.at("run_begin").is_null());
   CHECK(state.at("commands").at(0) == "reset");
   CHECK(state.at("ledger").at(0).at("good") == false);

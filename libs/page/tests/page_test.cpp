@@ -53,7 +53,7 @@ TEST_CASE("the page and all that it names are served") {
   CHECK(page.status == 200);
   CHECK_THAT(page.body, ContainsSubstring("<!doctype html>"));
   for (const char* file : {"/page.css", "/icon.svg", "/main.js", "/farm.js", "/plots.js", "/tables.js",
-                           "/control.js", "/text.js"}) {
+                           "/control.js", "/health.js", "/text.js"}) {
     INFO(file);
     CHECK(served.get(file).status == 200);
   }
@@ -135,6 +135,22 @@ TEST_CASE(
   CHECK_THAT(ask("GET", "/", "Host: page.example.org:8443\r\n"), ContainsSubstring("200"));
   CHECK_THAT(ask("POST", "/api/command", "Host: localhost:7790\r\nOrigin: http://localhost:7790\r\n"),
              ContainsSubstring("202"));
+}
+
+TEST_CASE("who asks whether he is the operator is told, and guesses count like those of commands") {
+  Served served;
+  const auto ask = [&](const std::string& token) {
+    return http::post(served.url("/api/operator"), "", token).value();
+  };
+  CHECK(ask("sesame").status == 200);
+  CHECK(json::parse(ask("sesame").body).at("taken") == true);
+  const auto wrong = ask("guess");
+  CHECK(wrong.status == 401);
+  CHECK(json::parse(wrong.body).at("taken") == false);
+  for (int i = 0; i < 4; ++i) CHECK(ask("guess").status == 401);
+  CHECK(ask("guess").status == 429);
+  CHECK(ask("sesame").status == 200);
+  CHECK(served.page.counters().commands_unauthorised == 5);
 }
 
 TEST_CASE("without an operator's token the page is read only") {

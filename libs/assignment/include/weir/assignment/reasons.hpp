@@ -32,6 +32,8 @@ constexpr std::size_t kReasons = 15;
 [[nodiscard]] std::string_view name(Reason reason);
 // What it means and what helps, without a full stop.
 [[nodiscard]] std::string_view sentence(Reason reason);
+// The same, of a name; empty: there is no such reason (in this version).
+[[nodiscard]] std::string_view sentence_of(std::string_view name);
 
 // Of a Report: "throttled: READOUT_BUFFER_BYTES readout-1", which takes less and makes others wait, and
 // "blocked: WRITER_DISK_FULL writer-0", which does nothing until that is over. Any process can be the cause.

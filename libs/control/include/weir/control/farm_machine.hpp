@@ -83,7 +83,9 @@ struct Member {
   Incarnation incarnation;
   MemberState told;
   TimeNs heard_ns = 0;
-  TimeNs gone_ns = 0;  // since when it is not live
+  TimeNs gone_ns = 0;        // since when it is not live
+  std::uint32_t losses = 0;  // times that it was lost in the run that is on,
+  TimeNs lost_ns = 0;        // and when last
   std::optional<Order> order;
   TimeNs order_until_ns = 0;
   bool again = false;  // takes part again in a run that it was sent away from
@@ -129,6 +131,7 @@ class FarmMachine {
   // Where the farm is; during a transition, where it comes from.
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] std::optional<Command> under_way() const { return under_way_; }
+  [[nodiscard]] std::vector<std::string> waits_for() const;            // whom the transition waits for: names
   [[nodiscard]] const std::string& reason() const { return reason_; }  // of `error`
   [[nodiscard]] RunNumber run() const { return run_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
@@ -145,6 +148,7 @@ class FarmMachine {
   [[nodiscard]] bool arrived(const Member& member) const;
   [[nodiscard]] std::optional<Command> next_step(const Member& member) const;
   [[nodiscard]] bool run_has_supervisor() const;
+  void count_loss(Member& member, TimeNs now);
   void take_state(Member& member, const MemberState& state, Actions& out);
   void begin(Command command, State goal, DurationNs limit, TimeNs now);
   void give(std::size_t member, Command command, TimeNs now, Actions& out);

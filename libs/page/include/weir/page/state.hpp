@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/time.hpp>
+#include <weir/control/health.hpp>
 #include <weir/control/states.hpp>
 
 #include <cstdint>
@@ -59,14 +60,15 @@ struct RunEntry {
 struct Farm {
   std::string name;
   control::State state = control::State::idle;
-  std::vector<std::string> reasons;  // why it is in that state, what is missing, what was refused; sentences
-  std::uint32_t run = 0;             // the one that is on, else the last one; 0: none yet
-  UtcNs now_utc_ns = 0;              // the moment of this state
-  UtcNs run_begin_utc_ns = 0;        // 0: none is on
-  std::vector<control::Command> commands;  // what can be asked for now
-  std::vector<Member> members;             // in the plan's order
-  std::vector<LedgerLine> ledger;          // of the last run that ended; empty: none
-  std::vector<RunEntry> runs;              // the latest last
+  std::vector<control::Finding> health;       // the worst first, as control::health_of() gives them
+  std::optional<control::Command> under_way;  // a transition
+  std::uint32_t run = 0;                      // the one that is on, else the last one; 0: none yet
+  UtcNs now_utc_ns = 0;                       // the moment of this state
+  UtcNs run_begin_utc_ns = 0;                 // 0: none is on
+  std::vector<control::Command> commands;     // what can be asked for now
+  std::vector<Member> members;                // in the plan's order
+  std::vector<LedgerLine> ledger;             // of the last run that ended; empty: none
+  std::vector<RunEntry> runs;                 // the latest last
 };
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warning, error };

@@ -1,0 +1,362 @@
+// What is said of a farm in its emergencies: the worst first, with its reason.
+#include "weir_catch.hpp"
+#include <weir/control/health.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weir::control {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Process = HealthView::Process;
+
+Process process(const std::string& name, Kind kind) {
+  Process one;
+  one.name = name;
+  one.kind = kind;
+  one.live = true;
+  one.known = true;
+  one.state = State::running;
+  return one;
+}
+
+// Three readouts, three DCMs, two writers, in run 5.
+HealthView running() {
+  HealthView view;
+  view.state = State::running;
+  view.run = RunNumber(5);
+  view.up_ns = 600 * kSecond;
+  view.processes = {process("supervisor", Kind::supervisor),
+                    process("readout-0", Kind::readout),
+                    process("readout-1", Kind::readout),
+                    process("readout-2", Kind::readout),
+                    process("dcm-0", Kind::dcm),
+                    process("dcm-1", Kind::dcm),
+                    process("dcm-2", Kind::dcm),
+                    process("writer-0", Kind::writer),
+                    process("writer-1", Kind::writer)};
+  view.processes[0].essential = true;
+  return view;
+}
+
+HealthView in_state(State state) {
+  HealthView view = running();
+  view.state = state;
+  for (Process& one : view.processes) one.state = state;
+  view.last = HealthView::LastRun{view.run, true, true, false, "stopped", ""};
+  return view;
+}
+
+Process& of(HealthView& view, const std::string& name) {
+  for (Process& one : view.processes) {
+    if (one.name == name) return one;
+  }
+  FAIL("no process " << name);
+  return view.processes.front();
+}
+
+void lose(HealthView& view, const std::string& name, DurationNs silent = 7 * kSecond) {
+  of(view, name).live = false;
+  of(view, name).silent_ns = silent;
+}
+
+void hold(HealthView& view, const std::string& name, const std::string& held, const std::string& reason,
+          const std::string& cause) {
+  Process& one = of(view, name);
+  one.held = held;
+  one.held_by = reason;
+  one.cause = cause;
+  one.sentence = "a sentence";
+}
+
+struct Case {
+  const char* what;
+  HealthView view;
+  std::function<void(HealthView&)> change;
+  Gravity gravity;
+  const char* word;
+  const char* reason;  // what stands in it
+};
+
+std::vector<Case> emergencies() {
+  return {
+      {"the only disk that is left is full", running(),
+       [](HealthView& view) {
+         for (const char* name : {"writer-0", "writer-1"})
+           hold(view, name, "blocked", "WRITER_DISK_FULL", name);
+         hold(view, "supervisor", "throttled", "WRITER_DISK_FULL", "writer-0");
+       },
+       Gravity::error, "blocked", "writer-0, writer-1: a sentence (WRITER_DISK_FULL)"},
+      {"one disk of two is full", running(),
+       [](HealthView& view) { hold(view, "writer-1", "blocked", "WRITER_DISK_FULL", "writer-1"); },
+       Gravity::warning, "blocked", "writer-1: a sentence (WRITER_DISK_FULL)"},
+      {"all DCMs are dead, and for that the triggers are throttled", running(),
+       [](HealthView& view) {
+         for (const char* name : {"dcm-0", "dcm-1", "dcm-2"}) lose(view, name);
+         hold(view, "supervisor", "throttled", "SLICES_PENDING", "supervisor");
+       },
+       Gravity::error, "no DCM", "no slice is built: dcm-0 (not heard for 7 s), dcm-1"},
+      {"all DCMs live and none is in the run", running(),
+       [](HealthView& view) {
+         for (const char* name : {"dcm-0", "dcm-1", "dcm-2"}) of(view, name).state = State::ready;
+       },
+       Gravity::error, "no DCM", "dcm-0 (ready)"},
+      {"a DCM is dead", running(), [](HealthView& view) { lose(view, "dcm-1"); }, Gravity::warning,
+       "DCM lost", "dcm-1 (not heard for 7 s): the others take the slices"},
+      {"a DCM that is essential is dead", running(),
+       [](HealthView& view) {
+         lose(view, "dcm-1");
+         of(view, "dcm-1").essential = true;
+       },
+       Gravity::error, "DCM lost", "dcm-1"},
+      {"a DCM is in error", running(),
+       [](HealthView& view) {
+         of(view, "dcm-1").state = State::error;
+         of(view, "dcm-1").reason = "cannot open the plugin";
+       },
+       Gravity::warning, "DCM lost", "dcm-1 (in error: cannot open the plugin)"},
+      {"readouts are silent", running(),
+       [](HealthView& view) {
+         lose(view, "readout-0");
+         lose(view, "readout-2");
+       },
+       Gravity::error, "2 readouts lost", "their fragments are missing"},
+      {"the supervisor is gone", running(), [](HealthView& view) { lose(view, "supervisor", 3 * kSecond); },
+       Gravity::error, "no supervisor", "no slice is triggered or assigned: supervisor (not heard for 3 s)"},
+      {"both writers are gone", running(),
+       [](HealthView& view) {
+         lose(view, "writer-0");
+         lose(view, "writer-1");
+       },
+       Gravity::error, "no writer", "no accepted slice is stored"},
+      {"the bus is lost", running(),
+       [](HealthView& view) {
+         for (Process& one : view.processes) lose(view, one.name, 8 * kSecond);
+       },
+       Gravity::error, "nobody heard", "none of the 9 processes is heard, the last one 8 s ago"},
+      {"a process is stopped, and not yet taken for gone", running(),
+       [](HealthView& view) { of(view, "readout-1").silent_ns = 3 * kSecond; }, Gravity::warning, "silent",
+       "readout-1 (for 3 s) says nothing"},
+      {"filters crash their DCMs, which come back", running(),
+       [](HealthView& view) {
+         of(view, "dcm-0").losses = 3;
+         of(view, "dcm-0").since_loss_ns = 4 * kSecond;
+         of(view, "dcm-2").losses = 1;
+         of(view, "dcm-2").since_loss_ns = 20 * kSecond;
+       },
+       Gravity::warning, "processes die",
+       "dcm-0 (3 times), dcm-2 (1 time) lost in this run and back again, the last time 4 s ago"},
+      {"writers are slow", running(),
+       [](HealthView& view) {
+         hold(view, "dcm-0", "blocked", "WRITER_TOO_SLOW", "dcm-0");
+         hold(view, "dcm-1", "blocked", "WRITER_TOO_SLOW", "dcm-1");
+       },
+       Gravity::warning, "throttled", "dcm-0, dcm-1: a sentence (WRITER_TOO_SLOW)"},
+      {"a disk hangs", running(),
+       [](HealthView& view) {
+         for (const char* name : {"writer-0", "writer-1"})
+           hold(view, name, "blocked", "WRITER_DISK_STALLS", name);
+       },
+       Gravity::error, "blocked", "WRITER_DISK_STALLS"},
+      {"run control was started again a moment ago", running(),
+       [](HealthView& view) {
+         view.recalled = true;
+         view.up_ns = 3 * kSecond;
+         for (Process& one : view.processes) one.live = one.known = one.name == "dcm-0";
+       },
+       Gravity::warning, "run control restarted",
+       "3 s ago and has not heard yet of supervisor, readout-0, readout-1, readout-2 and 4 more"},
+      {"run control was started again, and who has not come by now is gone", running(),
+       [](HealthView& view) {
+         view.recalled = true;
+         view.up_ns = 12 * kSecond;
+         of(view, "writer-0").live = of(view, "writer-0").known = false;
+       },
+       Gravity::warning, "writer lost", "writer-0 (never heard): the others store"},
+      {"run control was started again, and all are there", running(),
+       [](HealthView& view) {
+         view.recalled = true;
+         view.up_ns = 12 * kSecond;
+       },
+       Gravity::waiting, "run control restarted", "12 s ago and goes on with the farm"},
+      {"nothing is settled for a while", running(),
+       [](HealthView& view) {
+         view.unsettled_ns = 12 * kSecond;
+         view.in_flight = 80;
+       },
+       Gravity::warning, "stalled", "no slice has been settled for 12 s, and 80 slices wait"},
+      {"nothing is settled any more", running(),
+       [](HealthView& view) {
+         view.unsettled_ns = 31 * kSecond;
+         view.in_flight = 1;
+       },
+       Gravity::error, "stalled", "no slice has been settled for 31 s, and 1 slice waits"},
+      {"fragments are missing", running(),
+       [](HealthView& view) {
+         view.lost = {{"missing.deadline", 40}, {"missing.source_down", 2}};
+       },
+       Gravity::warning, "fragments missing",
+       "42 fragments were missing in the last 10 s (deadline, source_down)"},
+      {"slices are discarded, and fragments missing too", running(),
+       [](HealthView& view) {
+         view.lost = {{"discarded.deadline", 1}, {"missing.deadline", 40}};
+       },
+       Gravity::warning, "slices discarded", "1 slice was discarded in the last 10 s (deadline)"},
+      {"the last run ended badly", in_state(State::ready),
+       [](HealthView& view) { view.last->balanced = false; }, Gravity::error, "run 5 ended badly",
+       "its ledger does not balance; ended: stopped"},
+      {"the last run has no account", in_state(State::ready),
+       [](HealthView& view) { view.last->accounted = false; }, Gravity::error, "run 5 ended badly",
+       "there is no account of it"},
+      {"the last run had faults", in_state(State::idle), [](HealthView& view) { view.last->faults = true; },
+       Gravity::warning, "run 5 had faults", "its ledger balances"},
+      {"the farm is in error", in_state(State::ready),
+       [](HealthView& view) {
+         view.state = State::error;
+         view.reason = "start failed: dcm-0 did not follow in time";
+         lose(view, "dcm-0");
+       },
+       Gravity::error, "error", "start failed"},
+      {"a process is in error, without a run", in_state(State::standby),
+       [](HealthView& view) {
+         of(view, "dcm-1").state = State::error;
+         of(view, "dcm-1").reason = "the plugin is of another ABI";
+       },
+       Gravity::error, "process in error", "dcm-1 (the plugin is of another ABI)"},
+      {"a process is gone, without a run", in_state(State::ready),
+       [](HealthView& view) { lose(view, "dcm-1"); }, Gravity::warning, "process gone", "dcm-1"},
+  };
+}
+
+std::string all_of(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& one : findings) text += std::string(name(one.gravity)) + " " + sentence(one) + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("in each emergency the worst is said first, with its reason") {
+  for (Case& one : emergencies()) {
+    INFO(one.what);
+    const Finding calm = health_of(one.view).front();
+    CHECK(calm.gravity <= Gravity::waiting);
+    one.change(one.view);
+    const std::vector<Finding> health = health_of(one.view);
+    INFO(all_of(health));
+    CHECK(health.front().gravity == one.gravity);
+    CHECK(health.front().word == one.word);
+    CHECK_THAT(health.front().reason, ContainsSubstring(one.reason));
+    for (std::size_t i = 1; i < health.size(); ++i) CHECK(health[i].gravity <= health[i - 1].gravity);
+  }
+}
+
+TEST_CASE("a farm of which there is nothing to say says where it is") {
+  CHECK(health_of(running()) == std::vector<Finding>{{Gravity::good, "running", ""}});
+  CHECK(health_of(in_state(State::ready)) == std::vector<Finding>{{Gravity::waiting, "ready", ""}});
+  CHECK(health_of(in_state(State::paused)).front().word == "paused");
+  HealthView empty;
+  CHECK(health_of(empty).front().word == "idle");
+}
+
+TEST_CASE("who was taken out, has ended its part, or is stopping is not missed") {
+  HealthView view = running();
+  lose(view, "dcm-1");
+  of(view, "dcm-1").excluded = true;
+  of(view, "writer-1").state = State::ready;
+  of(view, "writer-1").over = true;
+  CHECK(health_of(view).front().gravity == Gravity::good);
+  view.under_way = Command::stop;
+  view.waits_for = {"dcm-0", "dcm-2"};
+  of(view, "dcm-0").state = State::ready;
+  const auto health = health_of(view);
+  REQUIRE(health.size() == 1);
+  CHECK(health[0] == Finding{Gravity::waiting, "stop is under way", "waits for dcm-0, dcm-2"});
+  lose(view, "dcm-2");
+  CHECK(health_of(view).front().word == "DCM lost");
+}
+
+TEST_CASE("a farm that gathers waits, and the run before is told until the next begins") {
+  HealthView view = in_state(State::idle);
+  view.last.reset();
+  for (Process& one : view.processes) one.live = one.known = false;
+  CHECK(health_of(view).front() ==
+        Finding{Gravity::waiting, "incomplete",
+                "9 of 9 processes not there yet: supervisor, readout-0, readout-1, readout-2 and 5 more"});
+  HealthView next = in_state(State::ready);
+  next.last->balanced = false;
+  CHECK(health_of(next).front().gravity == Gravity::error);
+  next.under_way = Command::start;
+  CHECK(health_of(next).front().word == "start is under way");
+}
+
+TEST_CASE("one cause that many name is told once, a paused run is not throttled") {
+  HealthView view = running();
+  hold(view, "writer-0", "blocked", "WRITER_DISK_FULL", "writer-0");
+  hold(view, "supervisor", "throttled", "WRITER_DISK_FULL", "writer-0");
+  CHECK(health_of(view).size() == 1);
+  view = in_state(State::paused);
+  hold(view, "supervisor", "throttled", "RUN_PAUSED", "supervisor");
+  CHECK(health_of(view) == std::vector<Finding>{{Gravity::waiting, "paused", "no triggers until continue"}});
+}
+
+TEST_CASE("gravities have names, and are found by them") {
+  for (const Gravity one : {Gravity::good, Gravity::waiting, Gravity::warning, Gravity::error})
+    CHECK(gravity_of(name(one)) == one);
+  CHECK(!gravity_of("grave"));
+}
+
+// ---- progress
+
+namespace {
+
+RunProgress::Counts counts(std::uint64_t settled, std::uint64_t in_flight, std::uint64_t missing = 0) {
+  RunProgress::Counts counts{RunNumber(1), settled, in_flight, {}};
+  if (missing > 0) counts.lost["missing.deadline"] = missing;
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a run that settles nothing while slices are in flight is noticed, one that has none is not") {
+  RunProgress progress;
+  CHECK(progress.unsettled_ns(5 * kSecond) == 0);
+  progress.take(counts(100, 8), 10 * kSecond);
+  progress.take(counts(100, 8), 20 * kSecond);
+  CHECK(progress.unsettled_ns(22 * kSecond) == 12 * kSecond);
+  CHECK(progress.in_flight() == 8);
+  progress.take(counts(101, 8), 23 * kSecond);
+  CHECK(progress.unsettled_ns(23 * kSecond) == 0);
+  progress.take(counts(109, 0), 30 * kSecond);
+  CHECK(progress.unsettled_ns(90 * kSecond) == 0);
+  // The wait begins with the slice, not with the last one that was settled.
+  progress.take(counts(109, 0), 90 * kSecond);
+  progress.take(counts(109, 1), 91 * kSecond);
+  CHECK(progress.unsettled_ns(93 * kSecond) == 3 * kSecond);
+  progress.take({RunNumber(2), 0, 5, {}}, 94 * kSecond);
+  CHECK(progress.unsettled_ns(95 * kSecond) == kSecond);
+}
+
+TEST_CASE("what is lost counts for ten seconds, a new run counts from nought") {
+  RunProgress progress;
+  TimeNs now = kSecond;
+  progress.take(counts(1, 1, 50), now);
+  CHECK(progress.lost_lately().empty());
+  progress.take(counts(2, 1, 57), now += kSecond);
+  CHECK(progress.lost_lately() == std::vector<LostLately>{{"missing.deadline", 7}});
+  for (int i = 0; i < 9; ++i) progress.take(counts(3, 1, 57), now += kSecond);
+  CHECK(progress.lost_lately().size() == 1);
+  progress.take(counts(4, 1, 57), now += kSecond);
+  CHECK(progress.lost_lately().empty());
+  progress.take(counts(5, 1, 60), now += kSecond);
+  progress.take({RunNumber(2), 0, 1, {{"missing.deadline", 3}}}, now += kSecond);
+  CHECK(progress.lost_lately().empty());
+  // A total that shrank is another life's.
+  progress.take({RunNumber(2), 0, 1, {{"missing.deadline", 9}}}, now += kSecond);
+  progress.take({RunNumber(2), 0, 1, {{"missing.deadline", 2}}}, now += kSecond);
+  CHECK(progress.lost_lately().empty());
+}
+
+}  // namespace weir::control

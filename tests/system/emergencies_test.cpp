@@ -1,0 +1,108 @@
+// What is said of real farms in emergencies, in the same words by `weir ctl status`, the page and `weir top`.
+#include "controlled_farm.hpp"
+#include "small_disk.hpp"
+#include "weir_catch.hpp"
+
+#include <boost/json.hpp>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using namespace weir::system_test;
+
+const std::vector<std::string> kNodes = {"supervisor", "readout-0", "readout-1",
+                                         "dcm-0",      "dcm-1",     "writer-0"};
+
+struct Farm {
+  explicit Farm(std::size_t disk_mebibytes = 0)
+      : small(disk_mebibytes == 0 ? nullptr : std::make_unique<SmallDisk>(folder / "run", disk_mebibytes)),
+        farm(folder,
+             "farm: emergencies\n"
+             "trigger: {mode: rate, rate_hz: 100}\n"
+             "source: {kind: dummy, distribution: fixed, size_bytes: 20000}\n"
+             "readout: {count: 2, sources_per_readout: 2}\n"
+             "dcm: {count: 2}\n"
+             "supervisor: {status_interval_ms: 200}\n"
+             "writer: {count: 1, sync_interval_ms: 20}\n",
+             kNodes, ", page: '127.0.0.1:0', out: " + (folder / "control")) {}
+
+  // The worst that is said of the farm: "error: no DCM: no slice is built: …"; "good" with nothing to say.
+  [[nodiscard]] std::string worst() const {
+    const boost::json::value view = farm.status();
+    const boost::json::object& one = view.at("health").at(0).as_object();
+    return std::string(one.at("gravity").as_string()) + ": " + std::string(one.at("word").as_string()) +
+           ": " + std::string(one.at("reason").as_string());
+  }
+  [[nodiscard]] bool says(const std::string& beginning) const {
+    return wait_until([&] { return worst().starts_with(beginning); }, Seconds(30));
+  }
+  // Host and port of the page, as run control printed them.
+  [[nodiscard]] std::string page() {
+    const std::string said = farm.run_control().out();
+    const std::size_t at = said.find("page http://") + std::string("page http://").size();
+    return said.substr(at, said.find('/', at) - at);
+  }
+
+  TemporaryFolder folder;
+  std::unique_ptr<SmallDisk> small;  // run.out; null: any
+  ControlledFarm farm;
+};
+
+}  // namespace
+
+TEST_CASE("dead DCMs are the worst there is, in the same words everywhere, and over when they are back") {
+  Farm one;
+  one.farm.begin_run();
+  REQUIRE(one.says("good: running: "));
+  one.farm.kill_node("dcm-0");
+  REQUIRE(one.says("warning: DCM lost: dcm-0"));
+  one.farm.kill_node("dcm-1");
+  REQUIRE(one.says("error: no DCM: no slice is built: dcm-0 (not heard for "));
+  CHECK_THAT(one.farm.ctl({"status"}).out, ContainsSubstring("\n  error: no DCM: no slice is built: dcm-0"));
+  // The page is a second behind at most.
+  std::string top;
+  const bool shown = wait_until(
+      [&] {
+        top = run_command(one.folder, "weir", {"top", "--once", one.page()}).out;
+        return top.find("\n  error: no DCM: no slice is built: dcm-0") != std::string::npos;
+      },
+      Seconds(20));
+  INFO(top);
+  CHECK(shown);
+  one.farm.start_node("dcm-0");
+  one.farm.start_node("dcm-1");
+  REQUIRE(one.says("warning: processes die: dcm-0 (1 time), dcm-1 (1 time) lost in this run and back again"));
+  one.farm.must({"stop"});
+  CHECK(one.says("warning: run 1 had faults: "));
+}
+
+TEST_CASE("a process that is stopped is silent, then lost, and run control that was killed says that") {
+  Farm one;
+  one.farm.begin_run();
+  one.farm.node("readout-1").send_signal(SIGSTOP);
+  REQUIRE(one.says("error: readout lost: readout-1"));
+  one.farm.node("readout-1").send_signal(SIGCONT);
+  REQUIRE(one.says("warning: "));
+  one.farm.kill_run_control();
+  one.farm.start_run_control();
+  const bool told = wait_until(
+      [&] { return one.worst().find("run control was started again") != std::string::npos; }, Seconds(20));
+  CHECK(told);
+  one.farm.must({"stop"});
+}
+
+TEST_CASE("a full disk blocks the farm, and a run whose supervisor dies for good ended badly") {
+  Farm one(8);
+  if (!one.small->mounted()) return;
+  one.farm.begin_run();
+  REQUIRE(one.says("error: blocked: writer-0: a writer's disk is full"));
+  one.farm.kill_node("supervisor");
+  REQUIRE(one.says("error: no supervisor: no slice is triggered or assigned"));
+  one.farm.must({"reset"});
+  CHECK(one.says("error: run 1 ended badly: there is no account of it"));
+}
