@@ -291,6 +291,28 @@ Breaches check_nothing_left(const SourceTree& tree) {
   return breaches;
 }
 
+Breaches check_skips(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    if (path.starts_with("tests/arch/") || path == "tests/support/skip.hpp") continue;
+    const bool is_cmake = path.ends_with("CMakeLists.txt") || path.ends_with(".cmake");
+    if (!is_cmake && (path.find("tests/") == std::string::npos || !path.ends_with("pp"))) continue;
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text)) {
+      ++number;
+      std::string lower(line);
+      std::transform(lower.begin(), lower.end(), lower.begin(),
+                     [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+      const bool by_words = is_cmake ? lower.find("skip_regular_expression") != std::string::npos
+                                     : lower.find("\"skipped:") != std::string::npos;
+      if (by_words)
+        breaches.push_back(path + ":" + std::to_string(number) +
+                           ": a skip by its words: call weir::skip_test() (tests/support/skip.hpp)");
+    }
+  }
+  return breaches;
+}
+
 Breaches check_header_guards(const SourceTree& tree) {
   Breaches breaches;
   for (const auto& [path, text] : tree) {

@@ -33,6 +33,10 @@ Breaches check_readmes(const SourceTree& tree, const Layers& layers);
 // Nothing is left for later in the text.
 Breaches check_nothing_left(const SourceTree& tree);
 
+// What skips a test says it with weir::skip_test(): a warning would count as passed, and words that ctest
+// looks for would hide the failures beside it.
+Breaches check_skips(const SourceTree& tree);
+
 // Every header guards itself with #pragma once; a C header (.h) may use #ifndef.
 Breaches check_header_guards(const SourceTree& tree);
 

@@ -194,6 +194,17 @@ TEST_CASE("work left for later is found, and words that contain its mark are not
   require_one(check_nothing_left(tree), "libs/wire/README.md:3", "do it now");
 }
 
+TEST_CASE("a test that skips by a warning, and one that ctest is to find by its words, are found") {
+  auto tree = good_tree();
+  tree["libs/wire/tests/frame_test.cpp"] += "void f() { weir::skip_test(\"nothing is here\"); }\n";
+  CHECK(check_skips(tree).empty());
+  tree["libs/wire/tests/frame_test.cpp"] += "void g() { WARN(\"Skipped: nothing is here\"); }\n";
+  require_one(check_skips(tree), "libs/wire/tests/frame_test.cpp:", "weir::skip_test()");
+  tree = good_tree();
+  tree["libs/wire/CMakeLists.txt"] += "set_tests_properties(a PROPERTIES SKIP_REGULAR_EXPRESSION b)\n";
+  require_one(check_skips(tree), "libs/wire/CMakeLists.txt:", "weir::skip_test()");
+}
+
 TEST_CASE("a header without a guard is found, and a C header may use the old one") {
   auto tree = good_tree();
   tree["libs/base/include/weir/c.h"] = "/* C */\n#ifndef WEIR_C_H\n#define WEIR_C_H\n#endif\n";

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstdio>
+#include "skip.hpp"
+
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,10 +19,9 @@ inline bool may_make_namespaces() {
 
 }  // namespace weir::system_test
 
-// ctest looks for these words.
-#define NEEDS_ROOT()                                  \
-  if (!weir::system_test::may_make_namespaces()) {    \
-    std::puts("SKIPPED: virtual networks need root"); \
-    return;                                           \
-  }                                                   \
+#define NEEDS_ROOT()                               \
+  if (!weir::system_test::may_make_namespaces()) { \
+    weir::skip_test("virtual networks need root"); \
+    return;                                        \
+  }                                                \
   static_cast<void>(0)

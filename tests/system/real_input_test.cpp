@@ -1,4 +1,5 @@
 #include "farm_run.hpp"
+#include "skip.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/bytes.hpp>
@@ -24,7 +25,7 @@ std::string folder() { return std::string(WEIR_SOURCE_DIR) + "/../shared/data/km
 
 bool missing() {
   if (std::filesystem::exists(folder() + "/index.json")) return false;
-  WARN("skipped: there is no recorded data at " << folder());
+  weir::skip_test("there is no recorded data at " + folder());
   return true;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "skip.hpp"
 #include "weir_catch.hpp"
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +25,7 @@ class SmallDisk {
     mounted_ = ::unshare(CLONE_NEWNS) == 0 &&
                ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                ::mount("none", path.c_str(), "tmpfs", 0, size.c_str()) == 0;
-    if (!mounted_) std::printf("SKIPPED: a small disk needs root: %s\n", std::strerror(errno));
+    if (!mounted_) weir::skip_test(std::string("a small disk needs root: ") + std::strerror(errno));
   }
   ~SmallDisk() {
     if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);

@@ -1,3 +1,4 @@
+#include "skip.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/ingest/replay_source.hpp>
@@ -22,7 +23,7 @@ const std::filesystem::path kData =
 TEST_CASE("recorded KM3NeT slices are replayed bit for bit, and every hit lies in its slice",
           "[replay][data]") {
   if (!std::filesystem::exists(kData / "index.json")) {
-    WARN("SKIPPED: there is no " << kData.string());
+    weir::skip_test("there is no recorded data at " + kData.string());
     return;
   }
   const auto run = load_recorded_run(kData.string());

@@ -2,10 +2,10 @@
 #include "browser.hpp"
 
 #include "made_up_farm.hpp"
+#include "skip.hpp"
 #include "weir_catch.hpp"
 #include <weir/page/page.hpp>
 
-#include <cstdio>
 #include <mutex>
 #include <optional>
 
@@ -55,7 +55,7 @@ struct Served {
 
 bool no_browser() {
   if (!test::chromium().empty()) return false;
-  std::puts("SKIPPED: no Chromium here; apt-get install chromium");  // ctest looks for these words
+  weir::skip_test("no Chromium here; apt-get install chromium");
   return true;
 }
 

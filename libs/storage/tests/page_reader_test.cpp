@@ -1,6 +1,7 @@
 // FORMAT.md is enough: a reader that was written from it alone (page_reader.py) says the same of files as
 // this one.
 #include "every_record.hpp"
+#include "skip.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/verify.hpp>
@@ -227,7 +228,7 @@ TEST_CASE("FORMAT.md has every status and every reason that there is") {
 
 TEST_CASE("a reader written from FORMAT.md alone reads every file alike, whole, torn or damaged") {
   if (std::system("command -v python3 > /dev/null") != 0) {
-    std::puts("SKIPPED: python3 is not here");  // ctest looks for these words
+    weir::skip_test("python3 is not here");
     return;
   }
   const TemporaryFolder folder;
