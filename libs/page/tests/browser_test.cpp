@@ -305,10 +305,17 @@ TEST_CASE("names in capitals break behind an underscore alone, and no word stand
       "=> "
       "all.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < "
       "a.bottom)); }))";
-  // The mark of a run that has begun walks over the plot to its left edge.
-  for (int i = 0; i < 70; ++i) {
+  // The mark of a run that has begun walks to the plot's left edge, those of two runs stand side by side.
+  for (const control::Command kind :
+       {control::Command::stop, control::Command::start, control::Command::stop, control::Command::start}) {
+    served.farm.command({kind, {}, ""});
     served.step();
-    if (i % 5 == 0) CHECK(browser.value(collides) == "false");
+  }
+  for (const int seconds : {5, 60, 60, 120, 240}) {
+    for (int i = 0; i < seconds; ++i) served.step();
+    browser.go(served.url());
+    REQUIRE(browser.eventually(count("svg.plot .run-mark") + " === 6"));
+    CHECK(browser.value(collides) == "false");
   }
 }
 
