@@ -41,9 +41,12 @@ TEST_CASE("an unknown key is named with file, line and the nearest valid key, an
 
 TEST_CASE("a command that there is not is named with those that there are") {
   const TemporaryFolder folder;
-  const CommandEnd end = run_command(folder, "weir", {"rum"});
+  const CommandEnd end = run_command(folder, "weir", {"xyzzy"});
   CHECK(end.status == 2);
-  CHECK_THAT(end.err, Catch::ContainsSubstring("'rum'") && Catch::ContainsSubstring("run, check"));
+  CHECK_THAT(end.err, Catch::ContainsSubstring("'xyzzy'") && Catch::ContainsSubstring("run, check"));
+  const CommandEnd nearly = run_command(folder, "weir", {"rum"});
+  CHECK(nearly.status == 2);
+  CHECK_THAT(nearly.err, Catch::ContainsSubstring("'rum'") && Catch::ContainsSubstring("did you mean 'run'"));
   CHECK(run_command(folder, "weir", {"help"}).status == 0);
 }
 

@@ -68,7 +68,7 @@ class DcmTable {
     std::uint32_t kept = 0;      // credits, while it is held back
     std::vector<Lease> revoked;  // at most `credits`
     std::optional<Lease> suspect;
-    FilterNote in_filter;  // for_long by slice and attempt
+    FilterNote in_filter;           // for_long by slice and attempt
     std::vector<TimeNs> noted_at;   // of in_filter.for_long
     TimeNs decided_at = INT64_MIN;  // last; never
   };
