@@ -63,7 +63,7 @@ constexpr double kLinePieces = 2;
 constexpr double kFarStartGain = 1.2;
 constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start may be the slower one
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
-constexpr double kFarGain = 1.7;             // of what it holds, likewise
+constexpr double kFarGain = 1.25;            // of what it holds, while no queue stands
 constexpr std::uint32_t kFarResponses = 4;
 constexpr double kHostShare = 64;                    // responses that tell of the hosts
 constexpr double kLentMax = 1;                       // of the window, to the others while readouts are silent
@@ -76,7 +76,7 @@ constexpr double kLostShare = 0.005;
 constexpr double kLostMuch = 0.05;                   // where a smaller window costs more
 constexpr DurationNs kTimeout = 150 * kMillisecond;  // without a byte, and then sent once more: TCP's timeout
 constexpr DurationNs kTrial = 40 * kMillisecond;
-constexpr double kWorth = 0.93;
+constexpr double kWorth = 0.85;
 constexpr DurationNs kWorthFirst = 2 * kSecond;
 constexpr DurationNs kWorthMost = 64 * kSecond;
 constexpr double kForget = 0.01;     // of the ceiling, in a second
@@ -131,7 +131,7 @@ std::uint64_t Adaptive::piece_bytes() const {
 }
 
 void Adaptive::move_to(double window) {
-  const double least = std::max(kFloor, std::min(enough_, ceiling_));
+  const double least = std::max(kFloor, std::min(enough_ / share_.members, ceiling_));
   target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
 }
@@ -149,21 +149,24 @@ void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, Time
   }
   losses_ += static_cast<double>(segments);
   const double came = rate_ * static_cast<double>(within) / kSegment;
-  const bool worth = now_ns < worth_until_ns_;
   if (timeout) {
     worth_until_ns_ = 0;
-    trial_ = Trial{};
-    lost(now_ns);
-  } else if (losses_ >= std::max(kLostMin, (worth ? kLostMuch : kLostShare) * came)) {
-    if (now_ns - backed_off_ns_ >= kForgive && !contended() && rates_seen_ >= 2 && !trial_.running) {
-      trial_ = Trial{};
-      trial_.running = true;
-      trial_.window = target_;
-      trial_.rate = std::max(rates_[(rates_seen_ - 1) % kRates], rates_[(rates_seen_ - 2) % kRates]);
-      trial_.from_ns = now_ns + std::max(kEpoch, 2 * shortest_.ns());
-    }
-    lost(now_ns);
+    trial_ = {};
   }
+  const bool worth = now_ns < worth_until_ns_;
+  if (losses_ < std::max(kLostMin, (worth ? kLostMuch : kLostShare) * came)) return;
+  if (!timeout) begin_trial(now_ns);
+  lost(now_ns);
+}
+
+// On a long line TCP itself takes many round trips after a loss: what comes then tells nothing of the window.
+void Adaptive::begin_trial(TimeNs now_ns) {
+  if (trial_.running || far() || contended() || rates_seen_ < 2 || now_ns - backed_off_ns_ < kForgive) return;
+  trial_ = {};
+  trial_.running = true;
+  trial_.window = target_;
+  trial_.rate = std::max(rates_[(rates_seen_ - 1) % kRates], rates_[(rates_seen_ - 2) % kRates]);
+  trial_.from_ns = now_ns + std::max(kEpoch, 2 * shortest_.ns());
 }
 
 // With the window that a loss made smaller less comes, or not.
@@ -211,10 +214,11 @@ DurationNs Adaptive::base() const {
   return std::min(shortest_.ns(), share_.base_ns);
 }
 
-// A line has room for more fragments than two.
+// Of two readouts each has half already: the rest of a fragment more would be left. Where many DCMs meet, and
+// where TCP takes long to recover, one readout is not to hold the window up.
 std::uint64_t Adaptive::share_of_one() const {
-  if (accounts_.readouts() == 1) return window();
-  return only_dcm_ || far() || on_line(rate_) ? window() - window() / 4 : window() / 2;
+  const bool more = accounts_.readouts() == 2 || (only_dcm_ && !far());
+  return more && accounts_.readouts() > 1 ? window() - window() / 4 : ByteWindow::share_of_one();
 }
 
 Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
@@ -281,10 +285,14 @@ void Adaptive::response(const Response& response, TimeNs) {
 // uplink has to send before it. A port that lets a little go at once after a pause shows shorter times in a
 // drain than it can keep: no answer takes less than its bytes at the full rate.
 DurationNs Adaptive::own_ns(const Response& response) const {
-  double own = full_rate_ > 0 ? static_cast<double>(response.bytes) / (full_rate_ * share_.members) : 0;
-  own = std::max(own, static_cast<double>(base()));
-  if (ways_.readouts() > 1 && !far())
-    own = std::max(own, static_cast<double>(base()) + shortest_.longer_ns(response.owed));
+  const double base_ns = static_cast<double>(base());
+  const double port = full_rate_ * share_.members;
+  if (far()) {
+    const double longer = static_cast<double>(response.bytes) - static_cast<double>(shortest_.owed());
+    return static_cast<DurationNs>(base_ns + (port > 0 ? std::max(0.0, longer) / port : 0));
+  }
+  double own = std::max(base_ns, port > 0 ? static_cast<double>(response.bytes) / port : 0);
+  if (ways_.readouts() > 1) own = std::max(own, base_ns + shortest_.longer_ns(response.owed));
   return static_cast<DurationNs>(own);
 }
 

@@ -65,6 +65,7 @@ class Adaptive final : public ByteWindow {
   void contend(double rate, TimeNs now_ns);
   void note_rate(double rate);
   [[nodiscard]] double late_rate() const;
+  void begin_trial(TimeNs now_ns);
   void try_smaller(TimeNs now_ns);
   void lost(TimeNs now_ns);
   void back_off(TimeNs now_ns);
