@@ -1,0 +1,51 @@
+#include "../src/shortest_times.hpp"
+
+#include "weir_catch.hpp"
+#include <weir/base/time.hpp>
+
+namespace weir::shaping {
+namespace {
+
+constexpr std::uint64_t kPiece = 17'000;
+
+// A readout whose uplink takes 40 ns a byte, 200 us away; `queue` bytes of others before it, at 2 ns a byte.
+DurationNs takes(std::uint64_t owed, std::uint64_t queue) {
+  return 200 * kMicrosecond + static_cast<DurationNs>(40 * owed + 2 * queue);
+}
+
+}  // namespace
+
+TEST_CASE("what a readout's own uplink takes is told from what others queue") {
+  ShortestTimes times;
+  CHECK(times.ns() == 0);
+  times.note(takes(kPiece, 90'000), kPiece, false);
+  times.note(takes(2 * kPiece, 90'000), 2 * kPiece, false);
+  CHECK(times.longer_ns(2 * kPiece) == 0);  // a queue as well: nothing was measured yet
+  times.note(takes(kPiece, 0), kPiece, true);
+  times.note(takes(2 * kPiece, 0), 2 * kPiece, true);
+  times.note(takes(2 * kPiece, 50'000), 2 * kPiece, true);  // the drain had not emptied it yet
+  times.end_drain();
+  CHECK(times.ns() == takes(kPiece, 0));
+  CHECK(times.owed() == kPiece);
+  CHECK(times.longer_ns(kPiece / 2) == 0);
+  CHECK(times.longer_ns(5 * kPiece) == Approx(40.0 * 4 * kPiece));
+}
+
+TEST_CASE("the shortest time of late is forgotten after eight drains") {
+  ShortestTimes times;
+  times.note(100 * kMicrosecond, kPiece, false);
+  times.end_drain();
+  for (int drain = 1; drain < 8; ++drain) {
+    times.note(300 * kMicrosecond, kPiece, false);
+    times.end_drain();
+    CHECK(times.ns() == 100 * kMicrosecond);
+  }
+  times.note(300 * kMicrosecond, kPiece, false);
+  times.end_drain();
+  CHECK(times.ns() == 300 * kMicrosecond);
+  // Nothing was measured between two drains: what is known stays.
+  times.end_drain();
+  CHECK(times.ns() == 300 * kMicrosecond);
+}
+
+}  // namespace weir::shaping
