@@ -14,6 +14,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using namespace weir::system_test;
+using weir::test::SmallDisk;
 
 const std::vector<std::string> kNodes = {"supervisor", "readout-0", "readout-1",
                                          "dcm-0",      "dcm-1",     "writer-0"};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <exception>
+#include <iostream>
 #include <stdexcept>
 
 namespace weir::system_test {
@@ -95,6 +97,10 @@ FarmRun::FarmRun(const TemporaryFolder& folder, const std::string& farm_file,
   process_ = std::make_unique<Process>(line, folder / "weir.out", folder / "weir.err");
 }
 
+FarmRun::~FarmRun() {
+  if (std::uncaught_exceptions() > 0) std::cerr << describe(so_far());
+}
+
 std::string FarmRun::log(const std::string& node) const { return read_file(out_ + "/log/" + node + ".log"); }
 
 bool FarmRun::wait_for_log(const std::string& node, const std::string& text, Seconds patience) const {
@@ -158,8 +164,7 @@ bool FarmRun::send_signal(const std::string& node, int signal) const {
 
 std::size_t FarmRun::processes() const { return processes_naming(folder_.path().string()).size(); }
 
-FarmEnd FarmRun::finish(Seconds patience) {
-  const auto status = process_->wait(patience);
+FarmEnd FarmRun::so_far() const {
   FarmEnd end;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(out_ + "/log", none)) {
@@ -167,6 +172,12 @@ FarmEnd FarmRun::finish(Seconds patience) {
   }
   end.out = process_->out();
   end.err = process_->err();
+  return end;
+}
+
+FarmEnd FarmRun::finish(Seconds patience) {
+  const auto status = process_->wait(patience);
+  FarmEnd end = so_far();
   if (!status) throw std::runtime_error("weir run does not end\n" + describe(end));
   end.status = *status;
   const std::string text = read_file(summary_file_);

@@ -51,6 +51,10 @@ class FarmRun {
   // `arguments` as for `weir run FARM`; --out and --summary are added.
   FarmRun(const TemporaryFolder& folder, const std::string& farm_file, std::vector<std::string> arguments,
           std::string out = {});
+  // While a REQUIRE that failed is on its way out: shows what the processes said, which nobody else will.
+  ~FarmRun();
+  FarmRun(const FarmRun&) = delete;
+  FarmRun& operator=(const FarmRun&) = delete;
 
   [[nodiscard]] const std::string& out() const { return out_; }
   [[nodiscard]] Process& process() { return *process_; }
@@ -76,6 +80,9 @@ class FarmRun {
   [[nodiscard]] FarmEnd finish(Seconds patience = Seconds(90));
 
  private:
+  // What its processes have written so far.
+  [[nodiscard]] FarmEnd so_far() const;
+
   const TemporaryFolder& folder_;
   std::string out_;
   std::string summary_file_;

@@ -15,6 +15,8 @@ namespace {
 
 using namespace weir;
 using namespace weir::system_test;
+using test::kMebi;
+using test::SmallDisk;
 
 // Beside the buffers that the farm file bounds: program, libraries, tables, connections. A process that has
 // nothing to do has 10 to 14 MiB.

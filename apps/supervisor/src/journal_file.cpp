@@ -13,6 +13,9 @@ namespace {
 
 constexpr mode_t kMode = 0644;
 constexpr std::size_t kReadAtOnce = 1U << 20U;
+// What data may not take from the journal on the disk that they share: a writer that finds it full says so,
+// and the run's account goes on. As much as some ten thousand slices in flight need.
+constexpr off_t kAhead = 1 << 20;
 
 class JournalFile final : public JournalStore {
  public:
@@ -46,7 +49,10 @@ class JournalFile final : public JournalStore {
 
   Expected<void, std::string> append(ConstBytes bytes) override {
     const off_t whole = file_ < 0 ? -1 : ::lseek(file_, 0, SEEK_END);
-    if (write_all(file_, bytes)) return {};
+    if (write_all(file_, bytes)) {
+      if (whole + static_cast<off_t>(bytes.size()) > reserved_ - kAhead / 2) reserve();
+      return {};
+    }
     const auto error = failed("cannot write");
     // A part of an entry would be the end of the journal for who reads it.
     if (whole >= 0 && ::ftruncate(file_, whole) != 0) full_ = false;
@@ -65,6 +71,7 @@ class JournalFile final : public JournalStore {
     }
     close_file();
     file_ = file;
+    reserve();
     ::unlink(broken().c_str());
     return {};
   }
@@ -99,12 +106,20 @@ class JournalFile final : public JournalStore {
     }
     return true;
   }
+  // Behind its end, without changing its size. A file system that cannot do this, or has no room, is tried
+  // again only further on: append() tells.
+  void reserve() {
+    const off_t end = ::lseek(file_, 0, SEEK_END);
+    (void)::fallocate(file_, FALLOC_FL_KEEP_SIZE, end, kAhead);
+    reserved_ = end + kAhead;
+  }
   void close_file() {
     if (file_ >= 0) ::close(std::exchange(file_, -1));
   }
 
   std::string path_;
   int file_ = -1;
+  off_t reserved_ = 0;  // bytes of the file that have their place on the disk
   bool full_ = false;
 };
 

@@ -75,8 +75,6 @@ constexpr double kLostMin = 4;
 constexpr double kLostShare = 0.005;
 constexpr double kLostMuch = 0.05;                   // where a smaller window costs more
 constexpr DurationNs kTimeout = 150 * kMillisecond;  // without a byte, and then sent once more: TCP's timeout
-constexpr DurationNs kTrial = 40 * kMillisecond;
-constexpr double kWorth = 0.85;
 constexpr DurationNs kWorthFirst = 2 * kSecond;
 constexpr DurationNs kWorthMost = 64 * kSecond;
 constexpr double kForget = 0.01;     // of the ceiling, in a second
@@ -151,7 +149,7 @@ void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, Time
   const double came = rate_ * static_cast<double>(within) / kSegment;
   if (timeout) {
     worth_until_ns_ = 0;
-    trial_ = {};
+    trial_.stop();
   }
   const bool worth = now_ns < worth_until_ns_;
   if (losses_ < std::max(kLostMin, (worth ? kLostMuch : kLostShare) * came)) return;
@@ -161,28 +159,20 @@ void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, Time
 
 // On a long line TCP itself takes many round trips after a loss: what comes then tells nothing of the window.
 void Adaptive::begin_trial(TimeNs now_ns) {
-  if (trial_.running || far() || contended() || rates_seen_ < 2 || now_ns - backed_off_ns_ < kForgive) return;
-  trial_ = {};
-  trial_.running = true;
-  trial_.window = target_;
-  trial_.rate = std::max(rates_[(rates_seen_ - 1) % kRates], rates_[(rates_seen_ - 2) % kRates]);
-  trial_.from_ns = now_ns + std::max(kEpoch, 2 * shortest_.ns());
+  if (trial_.running() || far() || contended() || rates_.seen() < 2 || now_ns - backed_off_ns_ < kForgive)
+    return;
+  trial_.begin(target_, rates_.best_of(2), now_ns + std::max(kEpoch, 2 * shortest_.ns()));
 }
 
 // With the window that a loss made smaller less comes, or not.
 void Adaptive::try_smaller(TimeNs now_ns) {
-  if (now_ns - trial_.from_ns < 0) return;
-  trial_.limited_ns += epoch_.limited_ns;
-  trial_.bytes += epoch_.bytes;
-  if (trial_.limited_ns < std::max(kTrial, 4 * shortest_.ns())) return;
-  const double rate = static_cast<double>(trial_.bytes) / static_cast<double>(trial_.limited_ns);
-  trial_.running = false;
+  if (!trial_.note(epoch_.bytes, epoch_.limited_ns, 4 * shortest_.ns(), now_ns)) return;
   backed_off_ns_ = -kSecond;
-  if (rate > kWorth * trial_.rate) return;
+  if (!trial_.worth()) return;
   worth_ns_ = std::min(2 * worth_ns_, kWorthMost);
   worth_until_ns_ = now_ns + worth_ns_;
   ceiling_ = kWindowMax;
-  move_to(std::max(target_, trial_.window));
+  move_to(std::max(target_, trial_.window()));
 }
 
 // Beside somebody who fills the buffer by himself there are losses whatever the window is.
@@ -205,7 +195,7 @@ void Adaptive::set_share(const PortShare& share) {
   // The port's window is divided anew.
   move_to(target_ * before / share.members);
   full_rate_ = full_rate_ * before / share.members;
-  rates_seen_ = 0;
+  rates_.forget();
   low_epochs_ = 0;
 }
 
@@ -337,7 +327,7 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   const DurationNs fast = epoch_.quantile(kFast);
   ways_.measure(shortest_.ns(), full_rate_, now_ns);
   usual_ns_ = epoch_.quantile(kUsual);
-  if (trial_.running) try_smaller(now_ns);
+  try_smaller(now_ns);
   epoch_.begin();
   if (now_ns - backed_off_ns_ < kForgive) return;
   note_rate(rate);
@@ -385,18 +375,8 @@ bool Adaptive::on_line(double rate) const {
 }
 
 void Adaptive::note_rate(double rate) {
-  rates_[rates_seen_++ % kRates] = rate;
-  full_rate_ = std::max(full_rate_ * kFade, late_rate());
-}
-
-// A high quantile, not the highest one: after an idle moment a port may send faster than it can for long.
-double Adaptive::late_rate() const {
-  const std::size_t count = std::min(rates_seen_, kRates);
-  if (count == 0) return 0;
-  std::array<double, kRates> sorted = rates_;
-  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(count * 4 / 5);
-  std::nth_element(sorted.begin(), at, sorted.begin() + static_cast<std::ptrdiff_t>(count));
-  return *at;
+  rates_.note(rate);
+  full_rate_ = std::max(full_rate_ * kFade, rates_.full());
 }
 
 // Bytes that are in the port's queue for as long.
@@ -405,7 +385,8 @@ double Adaptive::standing(double rate, DurationNs waited_ns) const {
 }
 
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
-  if (share_.members == 1 && rates_seen_ >= kRates / 4) alone_rate_ = std::max(alone_rate_, full_rate_);
+  if (share_.members == 1 && rates_.seen() >= RecentRates::kEpochs / 4)
+    alone_rate_ = std::max(alone_rate_, full_rate_);
   if (share_.members == 1 && alone_rate_ > 0 && rate < kContended * alone_rate_) {
     if (low_epochs_++ == 0) low_since_ns_ = now_ns;
     if (low_epochs_ >= kContendedEpochs) return low(rate, now_ns);
@@ -419,7 +400,7 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   const double spare = kSpareTimes * rate * host_ns_;
   const double queue = standing(rate, fast) - spare;
   if (queue > kStandingMax) {
-    full_rate_ = late_rate();  // whatever it was: the port is full at this rate
+    full_rate_ = rates_.full();  // whatever it was: the port is full at this rate
     return move_to(target_ * kDown * kDown);
   }
   if (queue < kStandingBytes)
@@ -441,12 +422,7 @@ double Adaptive::line_bytes() const {
   return best_of_late() * (static_cast<double>(shortest_.ns()) + host_ns_);
 }
 
-double Adaptive::best_of_late() const {
-  const std::size_t count = std::min(rates_seen_, kFarRates);
-  double best = 0;
-  for (std::size_t i = 0; i < count; ++i) best = std::max(best, rates_[(rates_seen_ - 1 - i) % kRates]);
-  return best;
-}
+double Adaptive::best_of_late() const { return rates_.best_of(kFarRates); }
 
 // In steps that become longer for as long as no queue of the network speaks against them.
 void Adaptive::grow() {
@@ -476,7 +452,7 @@ void Adaptive::low(double rate, TimeNs now_ns) {
 
 void Adaptive::become_slower(TimeNs now_ns) {
   alone_rate_ = full_rate_ = 0;
-  rates_seen_ = 0;
+  rates_.forget();
   low_epochs_ = 0;
   shortest_.forget();
   next_drain_ns_ = now_ns;  // the shortest response time is another one, too

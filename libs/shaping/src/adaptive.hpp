@@ -1,5 +1,7 @@
 #pragma once
 
+#include "loss_trial.hpp"
+#include "recent_rates.hpp"
 #include "shortest_times.hpp"
 #include "ways.hpp"
 #include "window.hpp"
@@ -64,7 +66,6 @@ class Adaptive final : public ByteWindow {
   void become_slower(TimeNs now_ns);
   void contend(double rate, TimeNs now_ns);
   void note_rate(double rate);
-  [[nodiscard]] double late_rate() const;
   void begin_trial(TimeNs now_ns);
   void try_smaller(TimeNs now_ns);
   void lost(TimeNs now_ns);
@@ -80,16 +81,7 @@ class Adaptive final : public ByteWindow {
   double ceiling_;  // a window that lost data, less a part
   PortShare share_;
 
-  // After a loss, whether the smaller window costs rate.
-  struct Trial {
-    bool running = false;
-    double window = 0;  // before
-    double rate = 0;    // before, bytes per ns
-    TimeNs from_ns = 0;
-    DurationNs limited_ns = 0;
-    std::uint64_t bytes = 0;
-  };
-  Trial trial_;
+  LossTrial trial_;
   DurationNs worth_ns_;  // for so long losses that cost less than a smaller window are taken
   TimeNs worth_until_ns_ = 0;
 
@@ -111,9 +103,7 @@ class Adaptive final : public ByteWindow {
   DurationNs drain_every_ns_;
   DurationNs drain_ns_ = 0;
 
-  static constexpr std::size_t kRates = 32;
-  std::array<double, kRates> rates_{};  // of late epochs
-  std::size_t rates_seen_ = 0;
+  RecentRates rates_;
   double best_rate_ = 0;  // start-up: of the best epoch
   static constexpr std::size_t kFarRates = 10;
   int far_vain_ = 0;

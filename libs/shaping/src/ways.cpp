@@ -15,7 +15,8 @@ constexpr double kLineFade = 0.9;   // of its rate, in a round trip
 constexpr DurationNs kSilentMin = 20 * kMillisecond;
 constexpr DurationNs kSilent = 8;  // usual response times without a byte
 constexpr DurationNs kUnknownUsual = 50 * kMillisecond;
-constexpr DurationNs kUsualShare = 8;  // responses that tell what is usual
+constexpr DurationNs kGapKept = 250 * kMillisecond;  // losses are told of some time after them
+constexpr DurationNs kUsualShare = 8;                // responses that tell what is usual
 
 }  // namespace
 
@@ -38,7 +39,11 @@ void Ways::owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
 
 void Ways::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
   Way& way = ways_[readout];
-  if (way.owed > 0) way.gap_ns = std::max(way.gap_ns, now_ns - way.heard_ns);
+  const DurationNs gap = way.owed > 0 ? now_ns - way.heard_ns : 0;
+  if (gap >= way.gap_ns || now_ns - way.gap_until_ns > kGapKept) {
+    way.gap_ns = gap;
+    way.gap_until_ns = now_ns;
+  }
   way.heard_ns = now_ns;
   way.silent = false;
   way.bytes += bytes;
@@ -47,7 +52,8 @@ void Ways::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
 DurationNs Ways::take_gap(std::uint32_t readout, TimeNs now_ns) {
   Way& way = ways_[readout];
   const DurationNs now = way.owed > 0 ? now_ns - way.heard_ns : 0;
-  return std::max(now, std::exchange(way.gap_ns, 0));
+  const DurationNs before = std::exchange(way.gap_ns, 0);
+  return now_ns - way.gap_until_ns > kGapKept ? now : std::max(now, before);
 }
 
 void Ways::responded(std::uint32_t readout, DurationNs time_ns, DurationNs network_ns) {

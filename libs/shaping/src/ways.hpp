@@ -23,7 +23,8 @@ class Ways {
   void owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
   // So many bytes came of it; owes() follows.
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
-  // The longest time without a byte of it, while it owed some, since this was asked last.
+  // The longest time without a byte of it, while it owed some, since this was asked last; of late: one that
+  // is over for long has nothing to do with what is lost now.
   [[nodiscard]] DurationNs take_gap(std::uint32_t readout, TimeNs now_ns);
   // A response took so long, the hosts included, and so long in the network alone.
   void responded(std::uint32_t readout, DurationNs time_ns, DurationNs network_ns);
@@ -53,7 +54,8 @@ class Ways {
     std::uint64_t owed = 0;
     std::uint64_t counted = 0;  // of these, in elsewhere_
     TimeNs heard_ns = 0;        // last byte; or when it was asked after it had owed nothing
-    DurationNs gap_ns = 0;      // longest silence since take_gap()
+    DurationNs gap_ns = 0;      // longest silence since take_gap(), of late
+    TimeNs gap_until_ns = 0;
     bool silent = false;
   };
   void recount(Way& way);

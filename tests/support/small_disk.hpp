@@ -1,7 +1,6 @@
 #pragma once
 
 #include "skip.hpp"
-#include "weir_catch.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -12,7 +11,7 @@
 #include <string>
 #include <sys/mount.h>
 
-namespace weir::system_test {
+namespace weir::test {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 
@@ -53,4 +52,4 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-}  // namespace weir::system_test
+}  // namespace weir::test

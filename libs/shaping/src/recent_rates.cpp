@@ -1,0 +1,23 @@
+#include "recent_rates.hpp"
+
+#include <algorithm>
+
+namespace weir::shaping {
+
+double RecentRates::full() const {
+  const std::size_t count = std::min(seen_, kEpochs);
+  if (count == 0) return 0;
+  std::array<double, kEpochs> sorted = rates_;
+  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(count * 4 / 5);
+  std::nth_element(sorted.begin(), at, sorted.begin() + static_cast<std::ptrdiff_t>(count));
+  return *at;
+}
+
+double RecentRates::best_of(std::size_t epochs) const {
+  const std::size_t count = std::min(seen_, epochs);
+  double best = 0;
+  for (std::size_t i = 0; i < count; ++i) best = std::max(best, rates_[(seen_ - 1 - i) % kEpochs]);
+  return best;
+}
+
+}  // namespace weir::shaping

@@ -1,0 +1,69 @@
+#include "../src/loss_trial.hpp"
+
+#include "weir_catch.hpp"
+
+namespace weir::shaping {
+namespace {
+
+constexpr double kWindow = 72'000;
+constexpr double kRate = 0.1;  // bytes per ns
+constexpr TimeNs kFrom = kSecond;
+constexpr DurationNs kEpoch = 10 * kMillisecond;
+
+// Epochs at this share of the rate until it is decided; how many, 100: it never is.
+int epochs_until_decided(LossTrial& trial, double share, DurationNs least_ns) {
+  const auto bytes = static_cast<std::uint64_t>(share * kRate * static_cast<double>(kEpoch));
+  for (int epoch = 1; epoch < 100; ++epoch) {
+    if (trial.note(bytes, kEpoch, least_ns, kFrom + epoch * kEpoch)) return epoch;
+  }
+  return 100;
+}
+
+}  // namespace
+
+TEST_CASE("a loss was worth its window where clearly less comes with a smaller one") {
+  LossTrial trial;
+  CHECK_FALSE(trial.running());
+  CHECK_FALSE(trial.note(1, kSecond, 0, kFrom));
+  trial.begin(kWindow, kRate, kFrom);
+  CHECK(trial.window() == kWindow);
+  CHECK(epochs_until_decided(trial, 0.8, 0) == 4);
+  CHECK_FALSE(trial.running());
+  CHECK(trial.worth());
+
+  trial.begin(kWindow, kRate, kFrom);
+  CHECK(epochs_until_decided(trial, 0.9, 0) == 4);  // what rates vary by
+  CHECK_FALSE(trial.worth());
+}
+
+TEST_CASE("a trial of a loss takes as long as answers need to tell") {
+  LossTrial trial;
+  trial.begin(kWindow, kRate, kFrom);
+  CHECK(epochs_until_decided(trial, 1, 16 * kEpoch) == 16);
+}
+
+TEST_CASE("what was asked for with the larger window is no part of the trial") {
+  LossTrial trial;
+  trial.begin(kWindow, kRate, kFrom);
+  CHECK_FALSE(trial.note(0, kSecond, 0, kFrom - 1));
+  CHECK(epochs_until_decided(trial, 1, 0) == 4);
+  CHECK_FALSE(trial.worth());
+}
+
+TEST_CASE("a trial that is not decided in good time is given up") {
+  LossTrial trial;
+  trial.begin(kWindow, kRate, kFrom);
+  CHECK_FALSE(trial.note(0, kEpoch, 0, kFrom + kEpoch));
+  // The window was not the limit for long: what comes now has other reasons.
+  CHECK_FALSE(trial.note(0, kSecond, 0, kFrom + 10 * kSecond));
+  CHECK_FALSE(trial.running());
+}
+
+TEST_CASE("a trial that is stopped decides nothing") {
+  LossTrial trial;
+  trial.begin(kWindow, kRate, kFrom);
+  trial.stop();
+  CHECK_FALSE(trial.note(0, kSecond, 0, kFrom + kSecond));
+}
+
+}  // namespace weir::shaping
