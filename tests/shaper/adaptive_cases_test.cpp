@@ -29,6 +29,13 @@ TEST_CASE("adaptive takes no busy, pausing or slow host for a full queue") {
   }
 }
 
+TEST_CASE("adaptive keeps half of its port against a greedy flow of somebody else, and gives the rest up") {
+  const RunResult run = Model(case_named("foreign-tcp"), {"adaptive", 0}).run();
+  CHECK(run.goodput > 0.7);  // the flow is there for half of the time
+  CHECK(run.goodput < 0.85);
+  CHECK(run.p99 < 6);
+}
+
 TEST_CASE("adaptive does not know what a host kept where it is not told, and is slower there") {
   RunSettings without;
   without.host_times = false;
@@ -79,7 +86,7 @@ TEST_CASE("adaptive fills what is far from the usual port") {
 
 // Losses that TCP repairs in a round trip cost a busy host less than a window that never loses.
 TEST_CASE("adaptive tries whether a loss was worth its window") {
-  CHECK(Model(case_named("busy-1g"), {"adaptive", 0}).run().goodput > 0.95);
+  CHECK(Model(case_named("busy-1g"), {"adaptive", 0}).run().goodput > 0.85);
 }
 
 }  // namespace weir::shaper_model

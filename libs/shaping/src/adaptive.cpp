@@ -80,16 +80,10 @@ constexpr DurationNs kWorthMost = 64 * kSecond;
 constexpr double kForget = 0.01;     // of the ceiling, in a second
 constexpr double kForgetBusy = 0.3;  // where hosts want more: a few losses cost less than what they idle
 
-constexpr double kContended = 0.52;  // of the port's own rate: somebody else is there
-constexpr double kContendedEnough = 0.6;
-constexpr int kContendedEpochs = 2;
 constexpr std::uint32_t kContendedResponses = 16;
 constexpr DurationNs kAfterCut = 100 * kMillisecond;  // losses after this came in spite of the smaller window
-constexpr DurationNs kBeside = kSecond;               // without such losses nobody fills the buffer
 constexpr double kPush = 1.5;
-constexpr double kPushGain = 1.05;
-constexpr int kPushesInVain = 5;  // one after another: the port is slower
-constexpr DurationNs kPushAgain = 5 * kSecond;
+constexpr DurationNs kProbeMax = 100 * kMillisecond;
 
 }  // namespace
 
@@ -134,9 +128,7 @@ void Adaptive::move_to(double window) {
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
 }
 
-bool Adaptive::contended() const {
-  return only_dcm_ && alone_rate_ > 0 && rate_ < kContendedEnough * alone_rate_;
-}
+bool Adaptive::contended() const { return only_dcm_ && stranger_.there(); }
 
 void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) {
   const bool timeout = ways_.take_gap(readout, now_ns) > kTimeout + shortest_.ns();
@@ -177,8 +169,8 @@ void Adaptive::try_smaller(TimeNs now_ns) {
 
 // Beside somebody who fills the buffer by himself there are losses whatever the window is.
 void Adaptive::lost(TimeNs now_ns) {
-  if (!contended()) return back_off(now_ns);
-  if (now_ns - backed_off_ns_ > kAfterCut) lost_beside_ns_ = now_ns;
+  if (only_dcm_ && now_ns - backed_off_ns_ > kAfterCut) stranger_.lost(now_ns);
+  if (!contended()) back_off(now_ns);
 }
 
 void Adaptive::set_slice_bytes(std::uint64_t bytes) {
@@ -196,7 +188,7 @@ void Adaptive::set_share(const PortShare& share) {
   move_to(target_ * before / share.members);
   full_rate_ = full_rate_ * before / share.members;
   rates_.forget();
-  low_epochs_ = 0;
+  stranger_.forget();
 }
 
 DurationNs Adaptive::base() const {
@@ -260,8 +252,9 @@ void Adaptive::readout_lost(std::uint32_t readout) {
 }
 
 // Only the network's part: a host that is busy is no queue.
-void Adaptive::response(const Response& response, TimeNs) {
+void Adaptive::response(const Response& response, TimeNs now_ns) {
   const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
+  if (probing_ && now_ns - response.time_ns >= drain_begin_ns_) probe(response, time_ns);
   shortest_.note(time_ns, response.owed, phase_ == Phase::drain && pairs_);
   const DurationNs waited_ns = std::max<DurationNs>(0, time_ns - own_ns(response));
   const std::size_t at = epoch_.responses % epoch_.times_us10.size();
@@ -385,15 +378,10 @@ double Adaptive::standing(double rate, DurationNs waited_ns) const {
 }
 
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
-  if (share_.members == 1 && rates_.seen() >= RecentRates::kEpochs / 4)
-    alone_rate_ = std::max(alone_rate_, full_rate_);
-  if (share_.members == 1 && alone_rate_ > 0 && rate < kContended * alone_rate_) {
-    if (low_epochs_++ == 0) low_since_ns_ = now_ns;
-    if (low_epochs_ >= kContendedEpochs) return low(rate, now_ns);
-  } else {
-    low_epochs_ = 0;
-    if (before_push_rate_ > 0 && rate < kContendedEnough * alone_rate_) return;
-    before_push_rate_ = 0;
+  if (share_.members == 1) {
+    if (rates_.seen() >= RecentRates::kEpochs / 4) stranger_.alone(full_rate_);
+    const Stranger::Advice advice = stranger_.epoch(rate, target_, now_ns);
+    if (advice != Stranger::Advice::none) return follow(advice, now_ns);
   }
   if (far()) return fill_line(standing(rate, fast));
   // What is there when the hosts are quick is what keeps the port full when they are not.
@@ -444,39 +432,47 @@ void Adaptive::follow_hosts() {
   move_to(std::max(wanted, target_ * kDown));
 }
 
-// Others give way when data are lost, as this one does; who goes on filling the buffer does not.
-void Adaptive::low(double rate, TimeNs now_ns) {
-  if (now_ns - lost_beside_ns_ < kBeside) return contend(rate, now_ns);
-  if (now_ns - low_since_ns_ >= kBeside) become_slower(now_ns);
+void Adaptive::follow(Stranger::Advice advice, TimeNs now_ns) {
+  switch (advice) {
+    case Stranger::Advice::probe:
+      return begin_probe(now_ns);
+    case Stranger::Advice::push:
+      ceiling_ = std::max(ceiling_, target_ * kPush);
+      return move_to(target_ * kPush);
+    case Stranger::Advice::unpush:
+      return move_to(stranger_.before_push());
+    case Stranger::Advice::gone:
+      return move_to(std::min(target_, stranger_.before_all()));
+    case Stranger::Advice::slower:
+      return become_slower(now_ns);
+    default:
+      return;
+  }
 }
 
 void Adaptive::become_slower(TimeNs now_ns) {
-  alone_rate_ = full_rate_ = 0;
+  stranger_.forget();
+  full_rate_ = 0;
   rates_.forget();
-  low_epochs_ = 0;
   shortest_.forget();
   next_drain_ns_ = now_ns;  // the shortest response time is another one, too
 }
 
-// Somebody who does not give way holds the port, or the port has become slower. A larger window tells:
-// against somebody else it gains rate, on a slower port it only gains queue.
-void Adaptive::contend(double rate, TimeNs now_ns) {
-  if (now_ns < no_push_until_ns_) return;
-  if (before_push_rate_ > 0 && rate < before_push_rate_ * kPushGain) {
-    move_to(before_push_window_);
-    before_push_rate_ = 0;
-    low_epochs_ = 0;
-    if (++pushes_in_vain_ < kPushesInVain) return;
-    pushes_in_vain_ = 0;
-    no_push_until_ns_ = now_ns + kPushAgain;
-    return become_slower(now_ns);
-  }
-  if (before_push_rate_ > 0) pushes_in_vain_ = 0;
-  before_push_rate_ = rate;
-  before_push_window_ = target_;
-  low_epochs_ = 0;
-  ceiling_ = std::max(ceiling_, target_ * kPush);
-  move_to(target_ * kPush);
+// What is asked for behind an empty window waits for others alone.
+void Adaptive::begin_probe(TimeNs now_ns) {
+  probing_ = true;
+  probe_bytes_ = -1;
+  begin_drain(now_ns);
+  pairs_ = false;
+  const double own_ns = rate_ > 0 ? 2 * target_ / rate_ : 0;
+  drain_until_ns_ = now_ns + std::min(kProbeMax, static_cast<DurationNs>(own_ns) + 8 * shortest_.ns());
+}
+
+void Adaptive::probe(const Response& response, DurationNs time_ns) {
+  const double waited_ns =
+      static_cast<double>(time_ns - shortest_.ns()) - static_cast<double>(response.bytes) / rate_;
+  const double bytes = std::max(0.0, waited_ns * full_rate_);
+  probe_bytes_ = probe_bytes_ < 0 ? bytes : std::min(probe_bytes_, bytes);
 }
 
 void Adaptive::back_off(TimeNs now_ns) {
@@ -485,7 +481,6 @@ void Adaptive::back_off(TimeNs now_ns) {
   phase_ = Phase::steady;
   // What the line holds is in no queue.
   ceiling_ = far() ? std::max(target_ * kBackOff, line_bytes() + kFarExtra / 4) : target_ * kBackOff;
-  before_push_rate_ = 0;
   up_ = 0;
   move_to(std::min(target_, ceiling_));
 }
@@ -496,6 +491,7 @@ void Adaptive::begin_drain(TimeNs now_ns) {
   pairs_next_ = !pairs_next_;
   pairs_ = pairs_next_ && !far();
   pair_left_ = 0;
+  drain_begin_ns_ = now_ns;
   drain_ns_ = far() ? shortest_.ns() + shortest_.ns() / 2 : std::max(kDrainMin, 4 * shortest_.ns());
   drain_until_ns_ = now_ns + drain_ns_;
   // One piece at a time; or where that would cost a long line too much, half of what fills it.
@@ -504,6 +500,8 @@ void Adaptive::begin_drain(TimeNs now_ns) {
 
 void Adaptive::end_drain(TimeNs now_ns) {
   phase_ = Phase::steady;
+  // Without an answer in all that time: somebody is there.
+  if (std::exchange(probing_, false)) stranger_.probed(probe_bytes_ < 0 ? kWindowMax : probe_bytes_, now_ns);
   shortest_.end_drain();
   drain_every_ns_ = std::min(2 * drain_every_ns_, kDrainEveryMax);
   next_drain_ns_ = now_ns + std::max(drain_every_ns_, kDrainPause * drain_ns_);

@@ -3,6 +3,7 @@
 #include "loss_trial.hpp"
 #include "recent_rates.hpp"
 #include "shortest_times.hpp"
+#include "stranger.hpp"
 #include "ways.hpp"
 #include "window.hpp"
 
@@ -62,9 +63,10 @@ class Adaptive final : public ByteWindow {
   void fill_line(double queue);
   [[nodiscard]] double line_bytes() const;
   [[nodiscard]] bool contended() const;
-  void low(double rate, TimeNs now_ns);
+  void follow(Stranger::Advice advice, TimeNs now_ns);
   void become_slower(TimeNs now_ns);
-  void contend(double rate, TimeNs now_ns);
+  void begin_probe(TimeNs now_ns);
+  void probe(const Response& response, DurationNs time_ns);
   void note_rate(double rate);
   void begin_trial(TimeNs now_ns);
   void try_smaller(TimeNs now_ns);
@@ -110,18 +112,14 @@ class Adaptive final : public ByteWindow {
   double host_ns_ = 0;    // what the hosts take for an answer, mean of late
   double full_rate_ = 0;  // of late, when the port was full; bytes per ns
 
-  double rate_ = 0;        // of the last epoch
-  double alone_rate_ = 0;  // the port's own, as far as known
-  int low_epochs_ = 0;     // one after another, well below it
-  TimeNs low_since_ns_ = 0;
-  TimeNs lost_beside_ns_ = -kSecond;
+  double rate_ = 0;  // of the last epoch
+  Stranger stranger_;
+  bool probing_ = false;     // in this drain
+  double probe_bytes_ = -1;  // that waited of others, least; -1: nothing came yet
+  TimeNs drain_begin_ns_ = 0;
   double losses_ = 0;  // segments sent once more, of late
   TimeNs losses_since_ns_ = 0;
-  double up_ = 0;                // last step of growth, as a part of the window; 0: the next one is the first
-  double before_push_rate_ = 0;  // contending: what the last larger window is compared with
-  double before_push_window_ = 0;
-  TimeNs no_push_until_ns_ = 0;
-  int pushes_in_vain_ = 0;
+  double up_ = 0;  // last step of growth, as a part of the window; 0: the next one is the first
 
   Ways ways_;
   TimeNs backed_off_ns_ = -kSecond;

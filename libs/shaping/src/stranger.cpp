@@ -1,0 +1,76 @@
+#include "stranger.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::shaping {
+namespace {
+
+constexpr double kLow = 0.46;     // of the port's own rate: below a fair half of it
+constexpr double kGone = 0.85;    // beyond, nobody fills the buffer any more
+constexpr int kLowEpochs = 2;     // one after another
+constexpr double kFilled = 17e3;  // bytes in the port's buffer that are not this collector's
+constexpr DurationNs kLostLate = kSecond;
+constexpr DurationNs kProbeEvery = kSecond;
+constexpr DurationNs kProbeSeldom = 4 * kSecond;  // while this one has its half
+constexpr double kPushGain = 1.05;
+constexpr int kPushesInVain = 5;  // one after another
+constexpr DurationNs kPushAgain = 2 * kSecond;
+
+}  // namespace
+
+void Stranger::alone(double rate) { alone_rate_ = std::max(alone_rate_, rate); }
+
+Stranger::Advice Stranger::epoch(double rate, double window, TimeNs now_ns) {
+  if (alone_rate_ == 0) return Advice::none;
+  if (rate >= kLow * alone_rate_) {
+    low_epochs_ = 0;
+    before_push_rate_ = 0;
+    if (!there_) return Advice::none;
+    if (rate >= kGone * alone_rate_) {
+      there_ = false;
+      return Advice::gone;
+    }
+    return now_ns - probe_ns_ >= kProbeSeldom ? Advice::probe : Advice::hold;
+  }
+  if (low_epochs_++ == 0) low_since_ns_ = now_ns;
+  if (low_epochs_ < kLowEpochs) return there_ ? Advice::hold : Advice::none;
+  // Nothing is lost: whoever is there gives way, as this one does.
+  const bool for_long = now_ns - low_since_ns_ >= kLostLate;
+  if (!there_ && now_ns - lost_ns_ > kLostLate) return for_long ? Advice::slower : Advice::none;
+  if (now_ns - probe_ns_ >= kProbeEvery) {
+    if (!there_) first_window_ = window;
+    return Advice::probe;
+  }
+  if (there_) return push(rate, window, now_ns);
+  return for_long ? Advice::slower : Advice::none;
+}
+
+void Stranger::probed(double bytes, TimeNs now_ns) {
+  probe_ns_ = now_ns;
+  there_ = bytes > kFilled;
+  if (there_) low_epochs_ = 0;
+  before_push_rate_ = 0;
+}
+
+// Against somebody else a larger window gains rate.
+Stranger::Advice Stranger::push(double rate, double window, TimeNs now_ns) {
+  low_epochs_ = 0;
+  const double before = std::exchange(before_push_rate_, 0);
+  if (before > 0 && rate < before * kPushGain) {
+    if (++pushes_in_vain_ >= kPushesInVain) {
+      pushes_in_vain_ = 0;
+      no_push_until_ns_ = now_ns + kPushAgain;
+    }
+    return Advice::unpush;
+  }
+  if (before > 0) pushes_in_vain_ = 0;
+  if (now_ns < no_push_until_ns_) return Advice::hold;
+  before_push_rate_ = rate;
+  before_push_window_ = window;
+  return Advice::push;
+}
+
+void Stranger::forget() { *this = {}; }
+
+}  // namespace weir::shaping
