@@ -29,6 +29,14 @@ TEST_CASE("adaptive takes no busy, pausing or slow host for a full queue") {
   }
 }
 
+TEST_CASE("adaptive brings in all-to-all traffic what the best window by hand does") {
+  const RunResult run = Model(case_named("all-to-all-6x2"), {"adaptive", 0}).run();
+  const RunResult by_hand = Model(case_named("all-to-all-6x2"), {"byte-credits", 72'000}).run();
+  CHECK(run.goodput > 0.97 * by_hand.goodput);
+  CHECK(run.p99 < 1.3 * by_hand.p99);
+  CHECK(run.drops == 0);
+}
+
 TEST_CASE("adaptive keeps half of its port against a greedy flow of somebody else, and gives the rest up") {
   const RunResult run = Model(case_named("foreign-tcp"), {"adaptive", 0}).run();
   CHECK(run.goodput > 0.7);  // the flow is there for half of the time

@@ -117,8 +117,9 @@ Adaptive::Adaptive(const ShaperSettings& settings)
 
 std::uint64_t Adaptive::piece_bytes() const {
   if (range_bytes() > 0) return range_bytes();
-  const double piece = std::max(
-      {kPieceMin, std::min(target_ / kPieces, kPieceMax), std::min(target_ / kPiecesMin, kPieceEnough)});
+  // Of several at a port, each has a part of the window: small pieces keep the uplinks evenly filled.
+  const double few = share_.members == 1 ? std::min(target_ / kPiecesMin, kPieceEnough) : 0;
+  const double piece = std::max({kPieceMin, std::min(target_ / kPieces, kPieceMax), few});
   return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment - kTimingBytes);
 }
 
@@ -331,7 +332,8 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   }
   if (next_drain_ns_ == 0) next_drain_ns_ = now_ns + drain_every_ns_;
   if (phase_ != Phase::steady) return;
-  if (now_ns >= next_drain_ns_) begin_drain(now_ns);
+  // One of several at a port cannot empty it.
+  if (now_ns >= next_drain_ns_ && share_.members == 1) begin_drain(now_ns);
 }
 
 // The window grows for as long as the rate grows with it and the answers do not queue.
