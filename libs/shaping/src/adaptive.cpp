@@ -61,6 +61,8 @@ constexpr double kFarStartFactor = 1.75;
 constexpr double kFarFirst = 10 * kSegment;
 constexpr double kLinePieces = 2;
 constexpr double kFarStartGain = 1.2;
+constexpr double kLineFade = 0.99;  // of the best stretch, per epoch
+constexpr DurationNs kStretchGap = 2 * kMillisecond;
 constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start may be the slower one
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
 constexpr double kFarGain = 1.25;            // of what it holds, while no queue stands
@@ -119,7 +121,9 @@ std::uint64_t Adaptive::piece_bytes() const {
   if (range_bytes() > 0) return range_bytes();
   // Of several at a port, each has a part of the window: small pieces keep the uplinks evenly filled.
   const double few = share_.members == 1 ? std::min(target_ / kPiecesMin, kPieceEnough) : 0;
-  const double piece = std::max({kPieceMin, std::min(target_ / kPieces, kPieceMax), few});
+  double piece = std::max({kPieceMin, std::min(target_ / kPieces, kPieceMax), few});
+  // On a line each readout's TCP begins with little: all of them at once.
+  if (phase_ == Phase::start_up && far()) piece = std::clamp(target_ / ways_.readouts(), kPieceMin, piece);
   return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment - kTimingBytes);
 }
 
@@ -261,6 +265,7 @@ void Adaptive::response(const Response& response, TimeNs now_ns) {
   const std::size_t at = epoch_.responses % epoch_.times_us10.size();
   epoch_.times_us10[at] = static_cast<std::uint32_t>(std::min<DurationNs>(waited_ns / 100, UINT32_MAX));
   ++epoch_.responses;
+  if (phase_ == Phase::start_up && far()) move_to(std::max(target_, kFarFirst * ways_.readouts()));
   host_ns_ += (static_cast<double>(response.host_ns) - host_ns_) / kHostShare;
   ways_.responded(response.readout, response.time_ns, time_ns);
 }
@@ -286,6 +291,8 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
     epoch_.limited_ns += now_ns - pass_ns_;
     epoch_.bytes += pass_bytes_;
   }
+  if (far()) note_stretch(now_ns);
+  if (was_wanting_ && phase_ == Phase::start_up) grow_line();
   was_wanting_ = wanting;
   // Who has not looked for long does not know who was silent.
   const bool looked_away = now_ns - std::exchange(pass_ns_, now_ns) > kLookEvery;
@@ -314,10 +321,35 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   finish_epoch(now_ns);
 }
 
+// What comes without a pause of network or host shows how much a line can bring, before it is full.
+void Adaptive::note_stretch(TimeNs now_ns) {
+  stretch_bytes_ += static_cast<double>(pass_bytes_);
+  if (now_ns - pass_ns_ > kStretchGap) {
+    stretch_ns_ = now_ns;
+    stretch_bytes_ = 0;
+  }
+  if (stretch_bytes_ < kFarExtra || now_ns == stretch_ns_) return;
+  line_rate_ = std::max(line_rate_, stretch_bytes_ / static_cast<double>(now_ns - stretch_ns_));
+  stretch_ns_ = now_ns;
+  stretch_bytes_ = 0;
+}
+
+double Adaptive::line_holds() const {
+  return line_rate_ * static_cast<double>(shortest_.ns()) / share_.members;
+}
+
+// As TCP's slow start: twice as much in each round trip, until the line is full.
+void Adaptive::grow_line() {
+  if (!line_grows_ || !far()) return;
+  const double most = kFarGain * line_holds() + kFarExtra;
+  if (target_ < most) move_to(std::min(most, target_ + static_cast<double>(pass_bytes_)));
+}
+
 bool Adaptive::far() const { return is_far(shortest_.ns(), full_rate_); }
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = rate_ = epoch_.rate();
+  line_rate_ *= kLineFade;
   const DurationNs fast = epoch_.quantile(kFast);
   ways_.measure(shortest_.ns(), full_rate_, now_ns);
   usual_ns_ = epoch_.quantile(kUsual);
@@ -330,7 +362,8 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   } else {
     steady(rate, fast, now_ns);
   }
-  if (next_drain_ns_ == 0) next_drain_ns_ = now_ns + drain_every_ns_;
+  if (next_drain_ns_ == 0)
+    next_drain_ns_ = now_ns + std::max(drain_every_ns_, far() ? kDrainPause * shortest_.ns() : 0);
   if (phase_ != Phase::steady) return;
   // One of several at a port cannot empty it.
   if (now_ns >= next_drain_ns_ && share_.members == 1) begin_drain(now_ns);
@@ -356,10 +389,11 @@ void Adaptive::start_up(double rate, DurationNs fast) {
 void Adaptive::start_far(double rate, double best) {
   if (rate > best * kFarStartGain) {
     far_vain_ = 0;
+    line_grows_ = true;
     const double line = rate * static_cast<double>(shortest_.ns());
-    const double first = far() ? kFarFirst * ways_.readouts() : 0;
-    return move_to(std::max({target_, kFarStartFactor * line, first}));
+    return move_to(std::max(target_, kFarStartFactor * line));
   }
+  line_grows_ = false;
   if (++far_vain_ >= kFarStartVain) phase_ = Phase::steady;
 }
 
@@ -482,7 +516,9 @@ void Adaptive::back_off(TimeNs now_ns) {
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
   // What the line holds is in no queue.
-  ceiling_ = far() ? std::max(target_ * kBackOff, line_bytes() + kFarExtra / 4) : target_ * kBackOff;
+  ceiling_ = target_ * kBackOff;
+  if (far())
+    ceiling_ = std::max(ceiling_, std::max(std::min(target_, line_holds()), line_bytes()) + kFarExtra / 4);
   up_ = 0;
   move_to(std::min(target_, ceiling_));
 }

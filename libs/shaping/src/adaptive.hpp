@@ -51,6 +51,9 @@ class Adaptive final : public ByteWindow {
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
   [[nodiscard]] bool on_line(double rate) const;
+  void note_stretch(TimeNs now_ns);
+  [[nodiscard]] double line_holds() const;  // bytes, of this one's share
+  void grow_line();
   void start_far(double rate, double best);
   [[nodiscard]] std::uint64_t share_of_one() const override;
   void steady(double rate, DurationNs fast, TimeNs now_ns);
@@ -109,8 +112,12 @@ class Adaptive final : public ByteWindow {
   double best_rate_ = 0;  // start-up: of the best epoch
   static constexpr std::size_t kFarRates = 10;
   int far_vain_ = 0;
-  double host_ns_ = 0;    // what the hosts take for an answer, mean of late
-  double full_rate_ = 0;  // of late, when the port was full; bytes per ns
+  TimeNs stretch_ns_ = 0;  // since then bytes come without a gap
+  double stretch_bytes_ = 0;
+  double line_rate_ = 0;    // of the best stretch
+  bool line_grows_ = true;  // start-up: its rate with the window
+  double host_ns_ = 0;      // what the hosts take for an answer, mean of late
+  double full_rate_ = 0;    // of late, when the port was full; bytes per ns
 
   double rate_ = 0;  // of the last epoch
   Stranger stranger_;
