@@ -61,8 +61,6 @@ constexpr double kFarStartFactor = 1.75;
 constexpr double kFarFirst = 10 * kSegment;
 constexpr double kLinePieces = 2;
 constexpr double kFarStartGain = 1.2;
-constexpr double kLineFade = 0.99;  // of the best stretch, per epoch
-constexpr DurationNs kStretchGap = 2 * kMillisecond;
 constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start may be the slower one
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
 constexpr double kFarGain = 1.25;            // of what it holds, while no queue stands
@@ -291,7 +289,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
     epoch_.limited_ns += now_ns - pass_ns_;
     epoch_.bytes += pass_bytes_;
   }
-  if (far()) note_stretch(now_ns);
+  if (far()) line_.note(pass_bytes_, pass_ns_, now_ns);
   if (was_wanting_ && phase_ == Phase::start_up) grow_line();
   was_wanting_ = wanting;
   // Who has not looked for long does not know who was silent.
@@ -321,21 +319,8 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   finish_epoch(now_ns);
 }
 
-// What comes without a pause of network or host shows how much a line can bring, before it is full.
-void Adaptive::note_stretch(TimeNs now_ns) {
-  stretch_bytes_ += static_cast<double>(pass_bytes_);
-  if (now_ns - pass_ns_ > kStretchGap) {
-    stretch_ns_ = now_ns;
-    stretch_bytes_ = 0;
-  }
-  if (stretch_bytes_ < kFarExtra || now_ns == stretch_ns_) return;
-  line_rate_ = std::max(line_rate_, stretch_bytes_ / static_cast<double>(now_ns - stretch_ns_));
-  stretch_ns_ = now_ns;
-  stretch_bytes_ = 0;
-}
-
 double Adaptive::line_holds() const {
-  return line_rate_ * static_cast<double>(shortest_.ns()) / share_.members;
+  return line_.rate() * static_cast<double>(shortest_.ns()) / share_.members;
 }
 
 // As TCP's slow start: twice as much in each round trip, until the line is full.
@@ -349,7 +334,7 @@ bool Adaptive::far() const { return is_far(shortest_.ns(), full_rate_); }
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = rate_ = epoch_.rate();
-  line_rate_ *= kLineFade;
+  line_.fade();
   const DurationNs fast = epoch_.quantile(kFast);
   ways_.measure(shortest_.ns(), full_rate_, now_ns);
   usual_ns_ = epoch_.quantile(kUsual);

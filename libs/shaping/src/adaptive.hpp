@@ -1,5 +1,6 @@
 #pragma once
 
+#include "line_rate.hpp"
 #include "loss_trial.hpp"
 #include "recent_rates.hpp"
 #include "shortest_times.hpp"
@@ -51,7 +52,6 @@ class Adaptive final : public ByteWindow {
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
   [[nodiscard]] bool on_line(double rate) const;
-  void note_stretch(TimeNs now_ns);
   [[nodiscard]] double line_holds() const;  // bytes, of this one's share
   void grow_line();
   void start_far(double rate, double best);
@@ -112,9 +112,7 @@ class Adaptive final : public ByteWindow {
   double best_rate_ = 0;  // start-up: of the best epoch
   static constexpr std::size_t kFarRates = 10;
   int far_vain_ = 0;
-  TimeNs stretch_ns_ = 0;  // since then bytes come without a gap
-  double stretch_bytes_ = 0;
-  double line_rate_ = 0;    // of the best stretch
+  LineRate line_;
   bool line_grows_ = true;  // start-up: its rate with the window
   double host_ns_ = 0;      // what the hosts take for an answer, mean of late
   double full_rate_ = 0;    // of late, when the port was full; bytes per ns

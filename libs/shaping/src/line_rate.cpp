@@ -1,0 +1,29 @@
+#include "line_rate.hpp"
+
+#include <algorithm>
+
+namespace weir::shaping {
+namespace {
+
+constexpr DurationNs kPause = 2 * kMillisecond;
+constexpr std::uint64_t kStretch = 44 * 1448;  // shorter ones may be what a port lets go at once
+constexpr double kFade = 0.99;
+
+}  // namespace
+
+void LineRate::note(std::uint64_t bytes, TimeNs before_ns, TimeNs now_ns) {
+  bytes_ += bytes;
+  // When in a pause these bytes came, nobody knows.
+  if (now_ns - before_ns > kPause) {
+    since_ns_ = now_ns;
+    bytes_ = 0;
+  }
+  if (bytes_ < kStretch || now_ns == since_ns_) return;
+  rate_ = std::max(rate_, static_cast<double>(bytes_) / static_cast<double>(now_ns - since_ns_));
+  since_ns_ = now_ns;
+  bytes_ = 0;
+}
+
+void LineRate::fade() { rate_ *= kFade; }
+
+}  // namespace weir::shaping
