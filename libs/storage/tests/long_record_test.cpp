@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <sys/mman.h>
 #include <thread>
@@ -54,7 +55,7 @@ class SparseCalls : public ForwardedCalls {
       const std::size_t bytes = std::min(pieces[i].iov_len, kOnceMax - done);
       for (std::size_t at = 0; at < bytes; at += kBlock) {
         const std::size_t n = std::min(kBlock, bytes - at);
-        if (std::equal(from + at, from + at + n, zeros.begin())) continue;
+        if (std::memcmp(from + at, zeros.data(), n) == 0) continue;
         iovec block{const_cast<std::byte*>(from + at), n};
         const off_t to = offset + static_cast<off_t>(done + at);
         if (ForwardedCalls::pwritev(descriptor, &block, 1, to) != static_cast<ssize_t>(n)) return -1;
@@ -100,7 +101,7 @@ std::pair<std::string, std::uint64_t> store_long_record(const TemporaryFolder& f
   TimeNs now = kSecond;
   const auto until = [&](const auto& done) {
     // 4 GiB of checksums, under ThreadSanitizer on a busy machine, too.
-    for (int i = 0; i < 120'000 && !done(); ++i) {
+    for (int i = 0; i < 500'000 && !done(); ++i) {
       now += kMillisecond;
       store.tick(now);
       store.flush(now);
