@@ -45,27 +45,13 @@ bool wait_until(const std::function<bool()>& condition, Seconds patience) {
   return true;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "weir-system-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder like " + name);
-  path_ = name;
-}
-
 TemporaryFolder::~TemporaryFolder() {
   const auto kill_all = [this] {
-    const auto left = processes_naming(path_.string());
+    const auto left = processes_naming(path().string());
     for (const RunningProcess& process : left) ::kill(process.pid, SIGKILL);
     return left.empty();
   };
   (void)wait_until(kill_all, kKillPatience);
-  std::error_code none;
-  fs::remove_all(path_, none);
-}
-
-std::string TemporaryFolder::write(const std::string& name, const std::string& text) const {
-  std::ofstream file(path_ / name, std::ios::binary);
-  file << text;
-  return (path_ / name).string();
 }
 
 std::string read_file(const fs::path& path) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "temporary_folder.hpp"
+
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -18,20 +20,12 @@ using Seconds = std::chrono::duration<double>;
 
 // Made for one test, removed with all it holds. Processes that name the folder on their command line do not
 // outlive it.
-class TemporaryFolder {
+class TemporaryFolder : public test::TemporaryFolder {
  public:
-  TemporaryFolder();
+  TemporaryFolder() = default;
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  // Returns the path.
-  std::string write(const std::string& name, const std::string& text) const;
-
- private:
-  std::filesystem::path path_;
 };
 
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);

@@ -1,3 +1,4 @@
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/node/run_claim.hpp>
 
@@ -11,32 +12,18 @@
 #include <vector>
 
 namespace weir::node {
+
+using test::TemporaryFolder;
 namespace {
 
 constexpr RunNumber kRun(7);
 constexpr std::uint64_t kMine = 0x0123456789abcdefULL;
 constexpr std::uint64_t kOthers = 0xfedcba9876543210ULL;
 
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-claim-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 TEST_CASE("of processes that claim a run at once one gets it, and the others the next numbers, one each") {
   constexpr int kProcesses = 24;
   for (int round = 0; round < 20; ++round) {
-    const Folder folder;
+    const TemporaryFolder folder;
     int go[2];
     REQUIRE(::pipe(go) == 0);
     std::vector<pid_t> children;
@@ -78,7 +65,7 @@ TEST_CASE("of processes that claim a run at once one gets it, and the others the
 
 TEST_CASE(
     "a process of the run holds its claim, before and after a restart, and one of another run does not") {
-  const Folder folder;
+  const TemporaryFolder folder;
   CHECK_FALSE(read_claim(folder.path(), kRun).has_value());
   CHECK(hold_claim(folder.path(), kRun, "farm", kMine) == true);  // nobody had claimed it here
   CHECK(hold_claim(folder.path(), kRun, "farm", kMine) == false);
@@ -92,7 +79,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a claim is given up by its own run alone") {
-  const Folder folder;
+  const TemporaryFolder folder;
   REQUIRE(claim_run(folder.path(), kRun, "farm", kMine) == true);
   give_up_claim(folder.path(), kRun, kOthers);
   CHECK(claim_run(folder.path(), kRun, "farm", kOthers) == false);
@@ -101,7 +88,7 @@ TEST_CASE("a claim is given up by its own run alone") {
 }
 
 TEST_CASE("a claim that says nothing is nobody's own") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(claim_path(folder.path(), kRun)).put('\n');
   CHECK(read_claim(folder.path(), kRun) == 0);
   CHECK_FALSE(hold_claim(folder.path(), kRun, "farm", kMine).has_value());

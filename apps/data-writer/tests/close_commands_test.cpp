@@ -1,4 +1,5 @@
 // Commands for closed files, with real processes.
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/writer/close_commands.hpp>
 
@@ -13,25 +14,11 @@
 #include <unistd.h>
 
 namespace weir::writer {
+
+using test::TemporaryFolder;
 namespace {
 
 namespace fs = std::filesystem;
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "weir-close-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
@@ -48,8 +35,8 @@ bool wait_until(const std::function<bool()>& condition) {
 }  // namespace
 
 TEST_CASE("a command for a closed file holds nothing that is open in the writer") {
-  const Folder folder;
-  const std::string list = folder.file("list");
+  const TemporaryFolder folder;
+  const std::string list = folder / "list";
   const int kept = ::open("/dev/null", O_RDONLY);  // as a library may leave one
   REQUIRE(kept > STDERR_FILENO);
   CloseCommands commands;
@@ -64,8 +51,8 @@ TEST_CASE("a command for a closed file holds nothing that is open in the writer"
 }
 
 TEST_CASE("no more commands run at once than may, and each file has its turn") {
-  const Folder folder;
-  const std::string list = folder.file("list");
+  const TemporaryFolder folder;
+  const std::string list = folder / "list";
   CloseCommands commands;
   for (int i = 0; i < 5; ++i) {
     commands.add({"echo begin >> " + list + "; sleep 0.3; echo end >> " + list + "; :", "file", "0", 10}, 2);
@@ -82,8 +69,8 @@ TEST_CASE("no more commands run at once than may, and each file has its turn") {
 }
 
 TEST_CASE("a command that takes too long is ended with all that it started, and counted") {
-  const Folder folder;
-  const std::string pid_file = folder.file("pid");
+  const TemporaryFolder folder;
+  const std::string pid_file = folder / "pid";
   CloseCommands commands;
   commands.add({"sleep 60 & echo $! > " + pid_file + "; wait; :", "file", "0", 1}, 1);
   REQUIRE(wait_until([&] { return commands.counts().ended_by_limit == 1; }));
@@ -107,8 +94,8 @@ TEST_CASE("a command that fails is counted as that") {
 }
 
 TEST_CASE("what waits for its turn when the writer ends is done after it, each file once") {
-  const Folder folder;
-  const std::string list = folder.file("list");
+  const TemporaryFolder folder;
+  const std::string list = folder / "list";
   {
     CloseCommands commands;
     for (int i = 0; i < 6; ++i)

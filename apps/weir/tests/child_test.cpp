@@ -1,3 +1,4 @@
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/run/child.hpp>
 
@@ -10,23 +11,11 @@
 #include <unistd.h>
 
 namespace weir::run {
+
+using test::TemporaryFolder;
 namespace {
 
 namespace fs = std::filesystem;
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "weir-child-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 std::string read(const std::string& path) {
   std::ifstream file(path);
@@ -41,16 +30,16 @@ ProcessEnd wait_for(Child& child) {
   }
 }
 
-ChildSettings shell(const std::string& script, const Folder& folder) {
+ChildSettings shell(const std::string& script, const TemporaryFolder& folder) {
   ChildSettings settings;
   settings.program = "/bin/sh";
   settings.arguments = {"-c", script};
-  settings.log_file = folder.file("log");
+  settings.log_file = folder / "log";
   return settings;
 }
 
 TEST_CASE("a process that ends is polled once with its status and what it used") {
-  const Folder folder;
+  const TemporaryFolder folder;
   auto child = Child::start(shell("exit 3", folder));
   REQUIRE(child.has_value());
   const ProcessEnd end = wait_for(*child);
@@ -62,7 +51,7 @@ TEST_CASE("a process that ends is polled once with its status and what it used")
 }
 
 TEST_CASE("a process that a signal ends has the signal's number, negative") {
-  const Folder folder;
+  const TemporaryFolder folder;
   auto child = Child::start(shell("kill -9 $$", folder));
   REQUIRE(child.has_value());
   const ProcessEnd end = wait_for(*child);
@@ -71,7 +60,7 @@ TEST_CASE("a process that a signal ends has the signal's number, negative") {
 }
 
 TEST_CASE("standard error goes to the log, which a restart continues") {
-  const Folder folder;
+  const TemporaryFolder folder;
   auto first = Child::start(shell("echo one >&2", folder));
   REQUIRE(first.has_value());
   (void)wait_for(*first);
@@ -80,11 +69,11 @@ TEST_CASE("standard error goes to the log, which a restart continues") {
   auto second = Child::start(again);
   REQUIRE(second.has_value());
   (void)wait_for(*second);
-  CHECK(read(folder.file("log")) == "one\ntwo\nthree\n");
+  CHECK(read(folder / "log") == "one\ntwo\nthree\n");
 }
 
 TEST_CASE("standard output comes back when it is asked for") {
-  const Folder folder;
+  const TemporaryFolder folder;
   ChildSettings settings = shell("echo here", folder);
   settings.read_output = true;
   auto child = Child::start(settings);
@@ -95,14 +84,14 @@ TEST_CASE("standard output comes back when it is asked for") {
 }
 
 TEST_CASE("a program that is not there ends with status 127 and is named in the log") {
-  const Folder folder;
+  const TemporaryFolder folder;
   ChildSettings settings;
   settings.program = "/nonexistent/weir-dcm";
-  settings.log_file = folder.file("log");
+  settings.log_file = folder / "log";
   auto child = Child::start(settings);
   REQUIRE(child.has_value());
   CHECK(wait_for(*child).status == 127);
-  CHECK(read(folder.file("log")) == "cannot execute /nonexistent/weir-dcm: No such file or directory\n");
+  CHECK(read(folder / "log") == "cannot execute /nonexistent/weir-dcm: No such file or directory\n");
 }
 
 TEST_CASE("a log that cannot be written is an error, and nothing is started") {
@@ -115,9 +104,9 @@ TEST_CASE("a log that cannot be written is an error, and nothing is started") {
 }
 
 TEST_CASE("a process has a group of its own and no files of its parent's") {
-  const Folder folder;
-  const Folder secret;
-  std::ofstream open(secret.file("open"));
+  const TemporaryFolder folder;
+  const TemporaryFolder secret;
+  std::ofstream open(secret / "open");
   ChildSettings settings =
       shell("ls -l /proc/self/fd; ps -o pgid= -p $$ 2>/dev/null || cut -d' ' -f5 /proc/$$/stat", folder);
   settings.read_output = true;
@@ -126,12 +115,12 @@ TEST_CASE("a process has a group of its own and no files of its parent's") {
   const pid_t pid = child->pid();
   (void)wait_for(*child);
   const std::string output = child->take_output();
-  CHECK(output.find(secret.file("open")) == output.npos);
+  CHECK(output.find(secret / "open") == output.npos);
   CHECK(output.find(std::to_string(pid)) != output.npos);
 }
 
 TEST_CASE("a process that is let go of is killed") {
-  const Folder folder;
+  const TemporaryFolder folder;
   pid_t pid = 0;
   {
     auto child = Child::start(shell("exec sleep 100", folder));

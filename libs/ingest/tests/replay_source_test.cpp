@@ -1,4 +1,4 @@
-#include "temp_folder.hpp"
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/ingest/replay_source.hpp>
@@ -7,7 +7,7 @@
 
 using namespace weir;
 using namespace weir::ingest;
-using weir::ingest::test::TempFolder;
+using weir::test::TemporaryFolder;
 
 namespace {
 
@@ -17,7 +17,7 @@ const std::string kIndex = R"({"hit_bytes": 6, "slices": [
  {"slice": 7, "run": 1, "utc_s": 10, "utc_ns": 6, "file": "b.bin", "bytes": 6, "fragments": [
   {"source": 9, "offset": 0, "hits": 1}]}]})";
 
-void write_good(const TempFolder& folder) {
+void write_good(const TemporaryFolder& folder) {
   folder.write("index.json", kIndex);
   folder.write("a.bin", "aaaaaabbbbbbcccccc");
   folder.write("b.bin", "dddddd");
@@ -93,7 +93,7 @@ class RunFile {
 }  // namespace
 
 TEST_CASE("a folder is replayed slice after slice, and again from the first one", "[replay]") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_good(folder);
   const auto run = load_recorded_run(folder.path());
   REQUIRE(run);
@@ -109,7 +109,7 @@ TEST_CASE("a folder is replayed slice after slice, and again from the first one"
 }
 
 TEST_CASE("a slice without the source, and one behind the end, are missing as not produced", "[replay]") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_good(folder);
   const auto run = load_folder(folder.path());
   REQUIRE(run);
@@ -122,7 +122,7 @@ TEST_CASE("a slice without the source, and one behind the end, are missing as no
 }
 
 TEST_CASE("a folder that does not hold what its index says is refused by file name", "[replay]") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   write_good(folder);
   const auto failure = [&] {
     const auto run = load_recorded_run(folder.path());
@@ -132,13 +132,13 @@ TEST_CASE("a folder that does not hold what its index says is refused by file na
   folder.write("b.bin", "ddddd");
   CHECK(failure().error == IngestError::malformed);
   CHECK(failure().detail.find("b.bin: 5 bytes, but index.json says 6") != std::string::npos);
-  std::filesystem::remove(folder.path("b.bin"));
+  std::filesystem::remove(folder / "b.bin");
   CHECK(failure().error == IngestError::not_found);
   CHECK(failure().detail.find("b.bin") != std::string::npos);
-  std::filesystem::remove(folder.path("index.json"));
+  std::filesystem::remove(folder / "index.json");
   CHECK(failure().error == IngestError::not_found);
   CHECK(failure().detail.find("holds neither index.json nor run files") != std::string::npos);
-  CHECK(load_recorded_run(folder.path("nowhere")).error().error == IngestError::not_found);
+  CHECK(load_recorded_run(folder / "nowhere").error().error == IngestError::not_found);
   ReplayLimits limits;
   limits.bytes_max = 20;
   write_good(folder);
@@ -146,7 +146,7 @@ TEST_CASE("a folder that does not hold what its index says is refused by file na
 }
 
 TEST_CASE("Weir's own run files are replayed by slice id over all files of the run", "[replay]") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   RunFile first(RunNumber(4));
   first.add(20, {{1, "one"}, {2, "two"}});
   first.add(10, {{2, "TWO"}, {1, "ONE"}});
@@ -169,11 +169,11 @@ TEST_CASE("Weir's own run files are replayed by slice id over all files of the r
   CHECK(text_of(at(one, 1)) == "cut");
   CHECK(at(two, 1).status == FragmentStatus::missing);
   CHECK(text_of(at(two, 2)) == "AGAIN");
-  CHECK(load_recorded_run(folder.path("a.weir")));
+  CHECK(load_recorded_run(folder / "a.weir"));
 }
 
 TEST_CASE("files of two runs, or none that holds a slice, are refused", "[replay]") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   RunFile four(RunNumber(4));
   RunFile five(RunNumber(5));
   folder.write("a.weir", four.content());
@@ -184,6 +184,6 @@ TEST_CASE("files of two runs, or none that holds a slice, are refused", "[replay
   REQUIRE_FALSE(run);
   CHECK(run.error().detail.find("b.weir: is of run 5") != std::string::npos);
   folder.write("c.weir", "garbage");
-  CHECK(load_run_files({folder.path("c.weir")}).error().error == IngestError::malformed);
+  CHECK(load_run_files({folder / "c.weir"}).error().error == IngestError::malformed);
   CHECK(load_run_files({}).error().error == IngestError::not_found);
 }

@@ -1,11 +1,11 @@
-#include "temp_folder.hpp"
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/ingest/sources.hpp>
 
 using namespace weir;
 using namespace weir::ingest;
 using Catch::ContainsSubstring;
-using weir::ingest::test::TempFolder;
+using weir::test::TemporaryFolder;
 
 TEST_CASE("sources are made by the name of their kind", "[sources]") {
   CHECK(source_kind("dummy") == SourceKind::dummy);
@@ -43,7 +43,7 @@ TEST_CASE("hits sources are those of the detector, others are refused", "[source
 }
 
 TEST_CASE("replay sources are those of the recorded data, others are refused", "[sources]") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   SourceSettings settings;
   settings.kind = SourceKind::replay;
   settings.replay.path = folder.path();
@@ -59,7 +59,7 @@ TEST_CASE("replay sources are those of the recorded data, others are refused", "
 }
 
 TEST_CASE("the layout of a folder is known without its data", "[sources]") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("index.json",
                R"({"hit_bytes": 6, "slices": [
     {"slice": 3, "utc_s": 1, "utc_ns": 2, "file": "a.bin", "bytes": 18,
@@ -72,7 +72,7 @@ TEST_CASE("the layout of a folder is known without its data", "[sources]") {
   CHECK(contents->slices == 2);
   CHECK(contents->slice_bytes_max == 24);
   CHECK(contents->fragment_bytes_max == 24);
-  const auto absent = look_into(folder.path() + "/nowhere");
+  const auto absent = look_into(folder / "nowhere");
   REQUIRE_FALSE(absent);
   CHECK(absent.error().error == IngestError::not_found);
 }

@@ -1,3 +1,4 @@
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/security/keys.hpp>
 
@@ -11,23 +12,11 @@ namespace weir::security {
 
 using Catch::Matchers::ContainsSubstring;
 
+using test::TemporaryFolder;
+
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Folder {
-  Folder() {
-    std::string name = fs::temp_directory_path() / "weir-keys-XXXXXX";
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() {
-    std::error_code none;
-    fs::remove_all(path, none);
-  }
-  [[nodiscard]] std::string file(const std::string& name) const { return path + "/" + name; }
-  std::string path;
-};
 
 mode_t mode_of(const std::string& file) {
   struct stat about {};
@@ -38,8 +27,8 @@ mode_t mode_of(const std::string& file) {
 }  // namespace
 
 TEST_CASE("a secret is written for its owner alone, and never over another file") {
-  const Folder folder;
-  const std::string file = folder.file("farm.key");
+  const TemporaryFolder folder;
+  const std::string file = folder / "farm.key";
   const FarmKeys keys{{make_farm_key("one")}};
   REQUIRE(write_new_file(file, to_text(keys), true) == "");
   CHECK(mode_of(file) == 0600);
@@ -50,8 +39,8 @@ TEST_CASE("a secret is written for its owner alone, and never over another file"
 }
 
 TEST_CASE("a secret that others can read or write is refused with what to do") {
-  const Folder folder;
-  const std::string file = folder.file("farm.key");
+  const TemporaryFolder folder;
+  const std::string file = folder / "farm.key";
   REQUIRE(write_new_file(file, to_text(FarmKeys{{make_farm_key("one")}}), true) == "");
   for (const mode_t mode : {0640, 0604, 0620, 0602, 0644}) {
     REQUIRE(::chmod(file.c_str(), mode) == 0);
@@ -65,8 +54,8 @@ TEST_CASE("a secret that others can read or write is refused with what to do") {
 }
 
 TEST_CASE("the list of clients may be read by all and written by its owner alone") {
-  const Folder folder;
-  const std::string file = folder.file("bus-clients");
+  const TemporaryFolder folder;
+  const std::string file = folder / "bus-clients";
   REQUIRE(write_new_file(file, to_text(std::vector<AllowedClient>{}), false) == "");
   REQUIRE(::chmod(file.c_str(), 0644) == 0);
   CHECK(read_clients(file).has_value());
@@ -75,18 +64,18 @@ TEST_CASE("the list of clients may be read by all and written by its owner alone
 }
 
 TEST_CASE("what is no file, not there or too large is named") {
-  const Folder folder;
-  CHECK_THAT(read_farm_keys(folder.file("none")).error(),
+  const TemporaryFolder folder;
+  CHECK_THAT(read_farm_keys(folder / "none").error(),
              ContainsSubstring("none") && ContainsSubstring("No such file"));
-  CHECK_THAT(read_farm_keys(folder.path).error(), ContainsSubstring("is no file"));
-  const std::string large = folder.file("large");
+  CHECK_THAT(read_farm_keys(folder.path()).error(), ContainsSubstring("is no file"));
+  const std::string large = folder / "large";
   REQUIRE(write_new_file(large, std::string(kKeyFileBytesMax + 1, '#'), true) == "");
   CHECK_THAT(read_farm_keys(large).error(), ContainsSubstring("is larger than"));
 }
 
 TEST_CASE("a file of keys is replaced as a whole and stays a secret") {
-  const Folder folder;
-  const std::string file = folder.file("farm.key");
+  const TemporaryFolder folder;
+  const std::string file = folder / "farm.key";
   REQUIRE(write_new_file(file, "old", true) == "");
   REQUIRE(write_new_file(file + ".new", "left by an attempt that was cut short", true) == "");
   REQUIRE(replace_file(file, "new", true) == "");

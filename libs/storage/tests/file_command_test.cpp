@@ -10,6 +10,7 @@
 using namespace weir;
 using namespace weir::storage;
 using namespace weir::storage::test;
+using weir::test::TemporaryFolder;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {

@@ -16,6 +16,7 @@
 using namespace weir;
 using namespace weir::storage;
 using namespace weir::storage::test;
+using weir::test::TemporaryFolder;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
@@ -147,7 +148,7 @@ TEST_CASE("the output folder is made with all above it, and their names are put 
   calls.error = EIO;
   const auto refused = make_folder(folder / "c", calls);
   REQUIRE(refused);
-  CHECK_THAT(refused->detail, ContainsSubstring(folder.path() + ": cannot sync the folder"));
+  CHECK_THAT(refused->detail, ContainsSubstring(folder.path().string() + ": cannot sync the folder"));
   std::ofstream(folder / "file") << "mine";
   CHECK_THAT(make_folder(folder / "file")->detail, ContainsSubstring("cannot make the folder"));
 }

@@ -17,6 +17,7 @@
 using namespace weir;
 using namespace weir::storage;
 using namespace weir::storage::test;
+using weir::test::TemporaryFolder;
 
 namespace {
 

@@ -1,4 +1,5 @@
 #include "records.hpp"
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/run_file_reader.hpp>
 #include <weir/storage/verify.hpp>
@@ -10,21 +11,12 @@
 
 using namespace weir;
 using namespace weir::tap_client;
+using weir::test::TemporaryFolder;
 
 namespace {
 
-struct Folder {
-  Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "weir-samples-XXXXXX";
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
-
 Added add(SampleFile& file, std::uint64_t slice, std::uint32_t run) {
-  const auto bytes = test::make_record(slice, run, 5 + slice);
+  const auto bytes = tap_client::test::make_record(slice, run, 5 + slice);
   const auto view = storage::parse_slice_record(bytes);
   REQUIRE(view);
   return file.add(*view);
@@ -33,8 +25,8 @@ Added add(SampleFile& file, std::uint64_t slice, std::uint32_t run) {
 }  // namespace
 
 TEST_CASE("a file of samples is a run file that verifies") {
-  const Folder folder;
-  const std::string path = folder.path / "tapped.weir";
+  const TemporaryFolder folder;
+  const std::string path = folder / "tapped.weir";
   SampleFile file(path, "farm", "{}");
   for (const std::uint64_t slice : {7U, 3U, 9U}) CHECK(add(file, slice, 4) == Added::written);
   CHECK(add(file, 3, 4) == Added::known);
@@ -53,8 +45,8 @@ TEST_CASE("a file of samples is a run file that verifies") {
 }
 
 TEST_CASE("a file of samples that was not closed is read as a part") {
-  const Folder folder;
-  const std::string path = folder.path / "tapped.weir";
+  const TemporaryFolder folder;
+  const std::string path = folder / "tapped.weir";
   {
     SampleFile file(path, "farm", "{}");
     CHECK(add(file, 1, 4) == Added::written);
@@ -66,11 +58,11 @@ TEST_CASE("a file of samples that was not closed is read as a part") {
 }
 
 TEST_CASE("nothing is written over, and without samples there is no file") {
-  const Folder folder;
-  const std::string path = folder.path / "tapped.weir";
+  const TemporaryFolder folder;
+  const std::string path = folder / "tapped.weir";
   SampleFile empty(path, "farm", "{}");
   empty.close();
-  CHECK(std::filesystem::is_empty(folder.path));
+  CHECK(std::filesystem::is_empty(folder.path()));
   SampleFile first(path, "farm", "{}");
   CHECK(add(first, 1, 4) == Added::written);
   first.close();
