@@ -4,6 +4,7 @@
 #include "collector.hpp"
 #include "held_work.hpp"
 #include "isolation.hpp"
+#include "loss_note.hpp"
 #include "outlet.hpp"
 #include "pulse.hpp"
 #include "pushing.hpp"
@@ -75,8 +76,7 @@ class DcmNode final : public node::Node,
     std::uint64_t retransmitted = 0;  // of this connection, as its readout said last
     std::vector<std::byte> frames;
     Pulse pulse;
-    TimeNs lost_ns = 0;  // since when it is, while nobody was told; 0: it is not
-    std::string lost_why;
+    LossNote loss;
   };
 
   // Supervisor
@@ -109,7 +109,6 @@ class DcmNode final : public node::Node,
   Expected<void, wire::WireError> take_verdict(const v1::ReachVerdict& verdict);
   void hand_back_stranded();
   void drop_silent_readouts();
-  void tell_lost(std::uint32_t index, bool at_once);
 
   // Push running
   [[nodiscard]] bool takes_pushed(std::uint32_t readout, const wire::FrameHeader& header);

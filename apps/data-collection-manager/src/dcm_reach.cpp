@@ -9,7 +9,6 @@ namespace weir::dcm {
 namespace {
 
 constexpr DurationNs kLookEvery = 10 * kMillisecond;
-constexpr DurationNs kEndIsHeard = 500 * kMillisecond;
 constexpr DurationNs kConnectPatience = 2 * kSecond;  // at the run's begin
 
 bool same(const google::protobuf::RepeatedField<std::uint32_t>& said,
@@ -29,21 +28,13 @@ void DcmNode::look_at_reach() {
     const bool ready = readout.link && readout.link->ready();
     const std::uint64_t bytes = ready ? readout.link->peer().stream().counters().bytes_received : 0;
     if (readout.pulse.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
-    tell_lost(i, false);
+    say(readout.loss, ending_, false, now_ns_);
     collector_->set_lost(i, readout.pulse.is_lost());
     if (readout.pulse.is_lost() && collector_->serves(i)) reach.add_readouts(i);
   }
-  outlet_->look(now_ns_, [&](std::uint32_t writer) { reach.add_writers(writer); });
+  outlet_->look(now_ns_, ending_, [&](std::uint32_t writer) { reach.add_writers(writer); });
   tell_reach(message);
   drop_silent_readouts();
-}
-
-// At the run's end readouts may be done before this DCM has heard of it: that is no loss.
-void DcmNode::tell_lost(std::uint32_t index, bool at_once) {
-  Readout& readout = readouts_[index];
-  if (readout.lost_ns == 0 || (!at_once && !ending_ && now_ns_ - readout.lost_ns < kEndIsHeard)) return;
-  spdlog::log(ending_ ? spdlog::level::info : spdlog::level::warn, "readout lost {}", readout.lost_why);
-  readout.lost_ns = 0;
 }
 
 // What is lost at the run's begin may be connecting.

@@ -63,7 +63,7 @@ std::string DcmNode::check_hello(const messages::PeerInfo& info) {
 }
 
 void DcmNode::on_ready(messages::Peer& peer) {
-  tell_lost(static_cast<std::uint32_t>(peer.tag), true);
+  say(readouts_[peer.tag].loss, ending_, true, now_ns_);
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
   if (to_readouts_.wants_timing) peer.stream().note_arrivals();
   readouts_[peer.tag].retransmitted = 0;
@@ -74,8 +74,8 @@ void DcmNode::on_ready(messages::Peer& peer) {
 void DcmNode::on_gone(messages::Peer& peer, std::string_view why) {
   if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
   if (!collector_->is_up(static_cast<std::uint32_t>(peer.tag))) return;
-  readouts_[peer.tag].lost_ns = now_ns_;
-  readouts_[peer.tag].lost_why = fmt::format("name={} reason=\"{}\"", peer.info().name, why);
+  readouts_[peer.tag].loss.lost(fmt::format("readout lost name={} reason=\"{}\"", peer.info().name, why),
+                                now_ns_);
   collector_->readout_down(static_cast<std::uint32_t>(peer.tag));
   if (pushing_) pushing_->window.readout_lost(static_cast<std::uint32_t>(peer.tag));
 }

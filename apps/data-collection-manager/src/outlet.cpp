@@ -80,10 +80,11 @@ void Outlet::tick(ports::Network& network, TimeNs now_ns) {
   }
 }
 
-void Outlet::look(TimeNs now_ns, const std::function<void(std::uint32_t)>& lost) {
+void Outlet::look(TimeNs now_ns, bool ending, const std::function<void(std::uint32_t)>& lost) {
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     Writer& to = *writers_[i];
     if (!to.link) continue;
+    say(to.loss, ending, false, now_ns);
     const bool ready = to.link->ready();
     const std::uint64_t bytes = ready ? to.link->peer().stream().counters().bytes_received : 0;
     if (to.pulse.look(ready, bytes, now_ns)) to.link->peer().ask_if_alive();
@@ -161,8 +162,10 @@ void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) const {
 }
 
 void Outlet::on_ready(messages::Peer& peer) {
+  Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
+  say(to.loss, false, true, now_ns_);
   spdlog::info("writer connected name={} peer={}", peer.info().name, peer.stream().peer());
-  requeue(writer(NodeIndex(static_cast<std::uint16_t>(peer.tag))), peer.tag);
+  requeue(to, peer.tag);
 }
 
 void Outlet::requeue(Writer& to, std::size_t index) {
@@ -181,7 +184,10 @@ void Outlet::requeue(Writer& to, std::size_t index) {
 }
 
 void Outlet::on_gone(messages::Peer& peer, std::string_view why) {
-  if (peer.was_ready()) spdlog::warn("writer lost name={} reason=\"{}\"", peer.info().name, why);
+  if (peer.was_ready()) {
+    Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
+    to.loss.lost(fmt::format("writer lost name={} reason=\"{}\"", peer.info().name, why), now_ns_);
+  }
   if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "loss_note.hpp"
 #include "pulse.hpp"
 #include <weir/base/ids.hpp>
 #include <weir/messages/peer.hpp>
@@ -62,7 +63,7 @@ class Outlet final : public messages::PeerHandler {
   [[nodiscard]] std::size_t writers() const { return writers_.size(); }
   void tick(ports::Network& network, TimeNs now_ns);
   // Asks silent writers whether they are there. `lost` is called for each that is not reached.
-  void look(TimeNs now_ns, const std::function<void(std::uint32_t writer)>& lost);
+  void look(TimeNs now_ns, bool ending, const std::function<void(std::uint32_t writer)>& lost);
   [[nodiscard]] std::size_t waiting() const { return shipments_.size(); }
   // Records, by storage::StoreResult, whether they are offered again or not.
   [[nodiscard]] const std::array<std::uint64_t, storage::kStoreResults>& refused() const { return refused_; }
@@ -86,6 +87,7 @@ class Outlet final : public messages::PeerHandler {
     std::uint64_t returned_total = 0;  // granted for records that were dropped before they were sent
     std::uint64_t told_returned = 0;
     Pulse pulse;
+    LossNote loss;
   };
 
   void on_ready(messages::Peer& peer) override;
