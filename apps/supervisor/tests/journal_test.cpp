@@ -1,13 +1,11 @@
 #include "../src/journal.hpp"
 
-#include "small_disk.hpp"
 #include "weir_catch.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/hash.hpp>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <set>
 #include <tuple>
 #include <unistd.h>
@@ -414,32 +412,6 @@ TEST_CASE("a long journal without room is not written anew at every pass") {
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
   CHECK_FALSE(journal.is_long());
   CHECK_FALSE(journal.waits());
-}
-
-TEST_CASE("a journal has room on a disk that others have filled") {
-  const std::string folder = "journal_test_disk_" + std::to_string(::getpid());
-  {
-    const test::SmallDisk disk(folder, 4);
-    if (!disk.mounted()) return;
-    const std::vector<std::byte> entry(1000);
-    auto file = supervisor::make_journal_file(folder + "/journal");
-    REQUIRE(file->replace(entry));
-    // The place is not part of the file.
-    CHECK(supervisor::make_journal_file(folder + "/journal")->read().value() == entry);
-    for (int i = 0; i < 1000; ++i) REQUIRE(file->append(entry));  // what it has ahead moves on with it
-    disk.fill_up();
-    for (int i = 0; i < 500; ++i) REQUIRE(file->append(entry));
-    CHECK_FALSE(file->no_room());
-    // Without end it has not.
-    Expected<void, std::string> result;
-    for (int i = 0; result && i < 2000; ++i) result = file->append(entry);
-    CHECK_FALSE(result);
-    CHECK(file->no_room());
-    CHECK(supervisor::make_journal_file(folder + "/journal")->read().value().size() % entry.size() == 0);
-    disk.make_room();
-    CHECK(file->append(entry));
-  }
-  std::filesystem::remove(folder);
 }
 
 TEST_CASE("a journal's file is replaced as a whole, appended to, and cannot be read once abandoned") {
