@@ -158,8 +158,8 @@ pid_t FarmRun::pid_of(const std::string& node) const {
 }
 
 bool FarmRun::send_signal(const std::string& node, int signal) const {
-  const pid_t pid = pid_of(node);
-  return pid != 0 && ::kill(pid, signal) == 0;
+  pid_t pid = 0;
+  return wait_until([&] { return (pid = pid_of(node)) != 0; }, kStartPatience) && ::kill(pid, signal) == 0;
 }
 
 std::size_t FarmRun::processes() const { return processes_naming(folder_.path().string()).size(); }

@@ -73,6 +73,7 @@ class FarmRun {
   [[nodiscard]] std::string control_at() const;
   // Of a node, or `run-control`. 0 when there is no such process.
   [[nodiscard]] pid_t pid_of(const std::string& node) const;
+  // To one that is being started as soon as it is there.
   bool send_signal(const std::string& node, int signal) const;
   // Processes of this run that there are, `weir run` itself included.
   [[nodiscard]] std::size_t processes() const;

@@ -481,10 +481,10 @@ void Adaptive::become_slower(TimeNs now_ns) {
 
 // What is asked for behind an empty window waits for others alone.
 void Adaptive::begin_probe(TimeNs now_ns) {
-  probing_ = true;
-  probe_bytes_ = -1;
   begin_drain(now_ns);
   pairs_ = false;
+  probing_ = true;
+  probe_bytes_ = -1;
   const double own_ns = rate_ > 0 ? 2 * target_ / rate_ : 0;
   drain_until_ns_ = now_ns + std::min(kProbeMax, static_cast<DurationNs>(own_ns) + 8 * shortest_.ns());
 }
@@ -500,6 +500,7 @@ void Adaptive::back_off(TimeNs now_ns) {
   if (now_ns - backed_off_ns_ < kForgive) return;
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
+  probing_ = false;
   // What the line holds is in no queue.
   ceiling_ = target_ * kBackOff;
   if (far())
@@ -511,6 +512,7 @@ void Adaptive::back_off(TimeNs now_ns) {
 // For a moment next to nothing is asked for, so that queues empty and the shortest response time shows.
 void Adaptive::begin_drain(TimeNs now_ns) {
   phase_ = Phase::drain;
+  probing_ = false;
   pairs_next_ = !pairs_next_;
   pairs_ = pairs_next_ && !far();
   pair_left_ = 0;
