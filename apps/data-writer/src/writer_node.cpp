@@ -1,5 +1,6 @@
 #include "writer_node.hpp"
 
+#include "settings.hpp"
 #include <weir/base/planted.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/report.hpp>
@@ -19,27 +20,6 @@ constexpr std::size_t kAsksMax = 65536;
 constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
 constexpr std::size_t kDisturbancesTold = 20;
 constexpr DurationNs kEndPatience = 20 * kSecond;  // for the fate of copies to be told
-
-storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence) {
-  const v1::WriterSettings& writer = setup.farm.writer();
-  storage::RunStoreConfig config;
-  config.directory = setup.farm.run().out();
-  config.writer = setup.self.name;
-  config.farm = setup.farm.farm();
-  config.run = setup.run;
-  config.first_sequence = first_sequence;
-  if (writer.file_bytes_max() > 0) config.file_bytes_max = writer.file_bytes_max();
-  if (writer.file_seconds_max() > 0) {
-    config.file_duration_max = static_cast<DurationNs>(writer.file_seconds_max() * 1e9);
-  }
-  config.sync_bytes = writer.sync_bytes();
-  config.sync_interval = writer.sync_interval_ms() * kMillisecond;
-  // What is granted fits: the store's own bound is for records that were never granted.
-  config.queue_bytes_max = 2 * writer.buffer_bytes();
-  config.check_fragments = setup.farm.run().checksums();
-  config.files_leave = !writer.on_close().empty();
-  return config;
-}
 
 // "17..20, 23", not more of it than a person reads.
 std::string names_of(const std::vector<SliceId>& slices) {

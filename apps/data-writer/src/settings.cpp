@@ -1,0 +1,34 @@
+#include "settings.hpp"
+
+#include <limits>
+
+namespace weir::writer {
+namespace {
+
+template <class Number>
+Number or_no_limit(Number value) {
+  return value > 0 ? value : std::numeric_limits<Number>::max();
+}
+
+}  // namespace
+
+storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence) {
+  const v1::WriterSettings& writer = setup.farm.writer();
+  storage::RunStoreConfig config;
+  config.directory = setup.farm.run().out();
+  config.writer = setup.self.name;
+  config.farm = setup.farm.farm();
+  config.run = setup.run;
+  config.first_sequence = first_sequence;
+  config.file_bytes_max = or_no_limit(writer.file_bytes_max());
+  config.file_duration_max = or_no_limit(static_cast<DurationNs>(writer.file_seconds_max() * 1e9));
+  config.sync_bytes = writer.sync_bytes();
+  config.sync_interval = writer.sync_interval_ms() * kMillisecond;
+  // What is granted fits: the store's own bound is for records that were never granted.
+  config.queue_bytes_max = 2 * writer.buffer_bytes();
+  config.check_fragments = setup.farm.run().checksums();
+  config.files_leave = !writer.on_close().empty();
+  return config;
+}
+
+}  // namespace weir::writer
