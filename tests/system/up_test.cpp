@@ -2,8 +2,12 @@
 #include "farm_run.hpp"
 #include "weir_catch.hpp"
 
+#include <boost/json/parse.hpp>
+
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 namespace {
 
@@ -13,11 +17,14 @@ using namespace weir::system_test;
 // A farm that `weir up` keeps in this folder.
 class KeptFarm {
  public:
-  explicit KeptFarm(const TemporaryFolder& folder) : folder_(folder) {
+  explicit KeptFarm(const TemporaryFolder& folder, const std::vector<std::string>& assignments = {})
+      : folder_(folder) {
     std::vector<std::string> line{std::string(WEIR_BIN_DIR) + "/weir", "up",
                                   config_file("event-building.yaml")};
-    const std::vector<std::string> more =
-        sets({"run.out=" + (folder / "out"), "trigger.mode=rate", "trigger.rate_hz=500", "readout.count=2"});
+    std::vector<std::string> all{"run.out=" + (folder / "out"), "trigger.mode=rate", "trigger.rate_hz=500",
+                                 "readout.count=2"};
+    all.insert(all.end(), assignments.begin(), assignments.end());
+    const std::vector<std::string> more = sets(all);
     line.insert(line.end(), more.begin(), more.end());
     process_ = std::make_unique<Process>(line, folder / "up.out", folder / "up.err");
     const std::string mark = "--connect ";
@@ -71,4 +78,21 @@ TEST_CASE("weir up starts again who ends without having been told to, and ends w
   INFO(out);
   CHECK(out.find("starts again") == out.rfind("starts again"));
   CHECK(processes_naming(folder.path().string()).empty());
+}
+
+TEST_CASE("a farm's logs have one form, whoever writes into them") {
+  const TemporaryFolder folder;
+  KeptFarm farm(folder, {"log.format=json"});
+  for (const char* command : {"init", "configure", "start", "stop", "off"}) farm.must({command});
+  REQUIRE(farm.process().wait(Seconds(60)) == 0);
+  std::size_t lines = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out/log")) {
+    INFO(entry.path());
+    std::ifstream log(entry.path());
+    for (std::string line; std::getline(log, line); ++lines) {
+      INFO(line);
+      CHECK_NOTHROW(boost::json::parse(line));
+    }
+  }
+  CHECK(lines > 20);
 }

@@ -9,7 +9,9 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,13 @@ void claim(const weir::node::Setup& setup, weir::supervisor::Environment& enviro
   }
 }
 
+bool output_is_log() {
+  struct stat output {};
+  struct stat log {};
+  return ::fstat(STDOUT_FILENO, &output) == 0 && ::fstat(STDERR_FILENO, &log) == 0 &&
+         output.st_dev == log.st_dev && output.st_ino == log.st_ino;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -54,11 +63,13 @@ int main(int argc, char** argv) {
   return weir::node::run_node_main(
       argc, argv, weir::messages::Role::supervisor, "weir-supervisor: hands out slices and keeps the ledger",
       [&journal](const weir::node::Setup& setup, weir::transport::Loop& loop) {
-        // On standard output, for whoever started this process and has to know the port.
+        // On standard output, for whoever started this process and has to know the port; not into the log,
+        // whose lines have a form.
         const auto listening = [&setup](const weir::ports::Endpoint& nodes,
                                         const weir::ports::Endpoint& triggers) {
           if (setup.watcher != nullptr)
             setup.watcher->on_listening(fmt::format("{}:{}", nodes.host, nodes.port));
+          if (output_is_log()) return;
           std::printf("supervisor %s:%u triggers %s:%u\n", nodes.host.c_str(), nodes.port,
                       triggers.host.c_str(), triggers.port);
           std::fflush(stdout);

@@ -50,7 +50,8 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
     if (!opened) throw std::runtime_error("trigger.listen: " + opened.error());
     triggers = *opened;
   }
-  spdlog::info("listens at={}:{} nodes={}", at->host, at->port, roster_.members().size());
+  spdlog::info("listens at={}:{} nodes={}{}", at->host, at->port, roster_.members().size(),
+               triggers.port == 0 ? "" : fmt::format(" triggers={}:{}", triggers.host, triggers.port));
   environment_.listening(*at, triggers);
 }
 
