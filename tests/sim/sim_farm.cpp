@@ -16,14 +16,6 @@ constexpr DurationNs kLookEvery = 25 * kMillisecond;
 constexpr DurationNs kPatience = 600 * kSecond;
 constexpr DurationNs kAfterRun = 5 * kSecond;  // for the processes to end
 
-std::string make_folder() {
-  const std::string base =
-      std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path().string();
-  std::string pattern = base + "/weir-sim-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot create " + pattern);
-  return pattern;
-}
-
 FarmFile read_farm(const Scenario& scenario) {
   auto file = config::read_farm(scenario.farm, "scenario");
   if (!file) throw std::runtime_error(config::to_text(file.error()));
@@ -38,11 +30,11 @@ FarmFile read_farm(const Scenario& scenario) {
 
 SimFarm::SimFarm(const Scenario& scenario)
     : scenario_(scenario),
-      folder_(make_folder()),
+      folder_(test::TemporaryFolder::in_memory()),
       farm_(read_farm(scenario)),
       world_(scenario.seed, scenario.world) {
   for (const config::NodePlan& node : farm_.plan.nodes) {
-    processes_.push_back(std::make_unique<SimProcess>(world_, farm_, scenario_, node.name, folder_));
+    processes_.push_back(std::make_unique<SimProcess>(world_, farm_, scenario_, node.name, folder_.path()));
   }
   watcher_ = std::make_unique<Watcher>(world_, farm_.farm.farm(), ports::Endpoint{"127.0.0.1", 7000});
 }
@@ -50,8 +42,6 @@ SimFarm::SimFarm(const Scenario& scenario)
 SimFarm::~SimFarm() {
   watcher_.reset();
   processes_.clear();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 SimProcess& SimFarm::process(const std::string& name) {
@@ -177,12 +167,12 @@ void SimFarm::check_end(Outcome& outcome) {
   outcome.ledger = account.ledger_text();
   // Only files that are there at the end count, as their machines have them.
   std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-  std::filesystem::create_directories(folder_);
+  std::filesystem::remove_all(folder_.path(), ignored);
+  std::filesystem::create_directories(folder_.path());
   for (const auto& process : processes_) {
-    if (process->is_writer()) process->write_files(folder_);
+    if (process->is_writer()) process->write_files(folder_.path());
   }
-  RunCheck check(scenario_, account, folder_);
+  RunCheck check(scenario_, account, folder_.path());
   check.run();
   outcome.triggered = check.triggered();
   outcome.stored = check.stored();

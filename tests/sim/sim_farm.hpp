@@ -2,6 +2,7 @@
 
 #include "scenario.hpp"
 #include "sim_process.hpp"
+#include "temporary_folder.hpp"
 #include <weir/v1/control.pb.h>
 
 #include <cstdint>
@@ -54,7 +55,7 @@ class SimFarm {
   void fail(const std::string& problem);
 
   const Scenario scenario_;
-  std::string folder_;  // real, for the writers' files
+  test::TemporaryFolder folder_;  // real, for the writers' files
   FarmFile farm_;
   simnet::World world_;
   std::vector<std::unique_ptr<SimProcess>> processes_;  // the supervisor first

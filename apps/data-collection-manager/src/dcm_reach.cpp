@@ -28,7 +28,7 @@ void DcmNode::look_at_reach() {
     const bool ready = readout.link && readout.link->ready();
     const std::uint64_t bytes = ready ? readout.link->peer().stream().counters().bytes_received : 0;
     if (readout.pulse.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
-    say(readout.loss, ending_, false, now_ns_);
+    log_if_due(readout.loss, ending_, false, now_ns_);
     collector_->set_lost(i, readout.pulse.is_lost());
     if (readout.pulse.is_lost() && collector_->serves(i)) reach.add_readouts(i);
   }

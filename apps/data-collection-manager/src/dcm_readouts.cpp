@@ -63,7 +63,7 @@ std::string DcmNode::check_hello(const messages::PeerInfo& info) {
 }
 
 void DcmNode::on_ready(messages::Peer& peer) {
-  say(readouts_[peer.tag].loss, ending_, true, now_ns_);
+  log_if_due(readouts_[peer.tag].loss, ending_, true, now_ns_);
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
   if (to_readouts_.wants_timing) peer.stream().note_arrivals();
   readouts_[peer.tag].retransmitted = 0;

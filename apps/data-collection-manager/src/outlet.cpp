@@ -84,7 +84,7 @@ void Outlet::look(TimeNs now_ns, bool ending, const std::function<void(std::uint
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     Writer& to = *writers_[i];
     if (!to.link) continue;
-    say(to.loss, ending, false, now_ns);
+    log_if_due(to.loss, ending, false, now_ns);
     const bool ready = to.link->ready();
     const std::uint64_t bytes = ready ? to.link->peer().stream().counters().bytes_received : 0;
     if (to.pulse.look(ready, bytes, now_ns)) to.link->peer().ask_if_alive();
@@ -163,7 +163,7 @@ void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) const {
 
 void Outlet::on_ready(messages::Peer& peer) {
   Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
-  say(to.loss, false, true, now_ns_);
+  log_if_due(to.loss, false, true, now_ns_);
   spdlog::info("writer connected name={} peer={}", peer.info().name, peer.stream().peer());
   requeue(to, peer.tag);
 }

@@ -4,31 +4,31 @@
 
 namespace weir::dcm {
 
-using Say = LossNote::Say;
+using Due = LossNote::Due;
 
-TEST_CASE("a loss is told of once, after the time in which a run's end is heard") {
+TEST_CASE("a loss is logged once, after the time in which a run's end is heard") {
   LossNote note;
-  CHECK(note.look(false, false, 0) == Say::nothing);
-  CHECK(note.look(true, true, 0) == Say::nothing);
+  CHECK(note.look(false, false, 0) == Due::nothing);
+  CHECK(note.look(true, true, 0) == Due::nothing);
   note.lost("readout lost", kSecond);
-  CHECK(note.look(false, false, kSecond + 100 * kMillisecond) == Say::nothing);
-  CHECK(note.look(false, false, 2 * kSecond) == Say::loss);
+  CHECK(note.look(false, false, kSecond + 100 * kMillisecond) == Due::nothing);
+  CHECK(note.look(false, false, 2 * kSecond) == Due::loss);
   CHECK(note.what() == "readout lost");
-  CHECK(note.look(false, false, 3 * kSecond) == Say::nothing);
+  CHECK(note.look(false, false, 3 * kSecond) == Due::nothing);
 }
 
 TEST_CASE("who ends first at a run's end is not lost") {
   LossNote note;
   note.lost("writer lost", kSecond);
-  CHECK(note.look(false, false, kSecond + kMillisecond) == Say::nothing);
-  CHECK(note.look(true, false, kSecond + 2 * kMillisecond) == Say::in_order);
-  CHECK(note.look(true, false, 2 * kSecond) == Say::nothing);
+  CHECK(note.look(false, false, kSecond + kMillisecond) == Due::nothing);
+  CHECK(note.look(true, false, kSecond + 2 * kMillisecond) == Due::end_of_run);
+  CHECK(note.look(true, false, 2 * kSecond) == Due::nothing);
 }
 
 TEST_CASE("who is back at once was lost all the same") {
   LossNote note;
   note.lost("writer lost", kSecond);
-  CHECK(note.look(false, true, kSecond + kMillisecond) == Say::loss);
+  CHECK(note.look(false, true, kSecond + kMillisecond) == Due::loss);
 }
 
 }  // namespace weir::dcm

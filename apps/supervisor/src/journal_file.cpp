@@ -13,8 +13,8 @@ namespace {
 
 constexpr mode_t kMode = 0644;
 constexpr std::size_t kReadAtOnce = 1U << 20U;
-// What data may not take from the journal on the disk that they share: a writer that finds it full says so,
-// and the run's account goes on. As much as some ten thousand slices in flight need.
+// Reserved for the journal on the disk that it shares with the data: a full disk stops the writers first, and
+// the run's account goes on. Enough for some ten thousand slices in flight.
 constexpr off_t kAhead = 1 << 20;
 
 class JournalFile final : public JournalStore {
@@ -106,8 +106,8 @@ class JournalFile final : public JournalStore {
     }
     return true;
   }
-  // Behind its end, without changing its size. A file system that cannot do this, or has no room, is tried
-  // again only further on: append() tells.
+  // Behind the end of the file, whose size stays. Where the file system cannot do it, or has no room, the
+  // next attempt is half of it further on; append() reports errors.
   void reserve() {
     const off_t end = ::lseek(file_, 0, SEEK_END);
     (void)::fallocate(file_, FALLOC_FL_KEEP_SIZE, end, kAhead);

@@ -63,8 +63,8 @@ int main(int argc, char** argv) {
   return weir::node::run_node_main(
       argc, argv, weir::messages::Role::supervisor, "weir-supervisor: hands out slices and keeps the ledger",
       [&journal](const weir::node::Setup& setup, weir::transport::Loop& loop) {
-        // On standard output, for whoever started this process and has to know the port; not into the log,
-        // whose lines have a form.
+        // On standard output, for the process that started this one and needs the ports. Left out where that
+        // is the log: each of its lines has log.format, and one names the ports.
         const auto listening = [&setup](const weir::ports::Endpoint& nodes,
                                         const weir::ports::Endpoint& triggers) {
           if (setup.watcher != nullptr)

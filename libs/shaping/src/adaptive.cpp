@@ -87,24 +87,6 @@ constexpr DurationNs kProbeMax = 100 * kMillisecond;
 
 }  // namespace
 
-void Adaptive::Epoch::begin() {
-  limited_ns = 0;
-  bytes = 0;
-  responses = 0;
-}
-
-double Adaptive::Epoch::rate() const {
-  return limited_ns > 0 ? static_cast<double>(bytes) / static_cast<double>(limited_ns) : 0;
-}
-
-DurationNs Adaptive::Epoch::quantile(double share) {
-  const std::size_t count = std::min<std::size_t>(responses, times_us10.size());
-  if (count == 0) return 0;
-  const auto at = times_us10.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(count - 1));
-  std::nth_element(times_us10.begin(), at, times_us10.begin() + static_cast<std::ptrdiff_t>(count));
-  return DurationNs{*at} * 100;
-}
-
 Adaptive::Adaptive(const ShaperSettings& settings)
     : ByteWindow(static_cast<std::uint64_t>(kFirstWindow), settings.range_bytes, settings.readouts),
       only_dcm_(settings.only_dcm),
@@ -131,7 +113,7 @@ void Adaptive::move_to(double window) {
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
 }
 
-bool Adaptive::contended() const { return only_dcm_ && stranger_.there(); }
+bool Adaptive::contended() const { return only_dcm_ && foreign_.there(); }
 
 void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) {
   const bool timeout = ways_.take_gap(readout, now_ns) > kTimeout + shortest_.ns();
@@ -170,9 +152,9 @@ void Adaptive::try_smaller(TimeNs now_ns) {
   move_to(std::max(target_, trial_.window()));
 }
 
-// Beside somebody who fills the buffer by himself there are losses whatever the window is.
+// Beside a flow that fills the buffer by itself there are losses whatever the window is.
 void Adaptive::lost(TimeNs now_ns) {
-  if (only_dcm_ && now_ns - backed_off_ns_ > kAfterCut) stranger_.lost(now_ns);
+  if (only_dcm_ && now_ns - backed_off_ns_ > kAfterCut) foreign_.lost(now_ns);
   if (!contended()) back_off(now_ns);
 }
 
@@ -191,7 +173,7 @@ void Adaptive::set_share(const PortShare& share) {
   move_to(target_ * before / share.members);
   full_rate_ = full_rate_ * before / share.members;
   rates_.forget();
-  stranger_.forget();
+  foreign_.forget();
 }
 
 DurationNs Adaptive::base() const {
@@ -257,7 +239,7 @@ void Adaptive::readout_lost(std::uint32_t readout) {
 // Only the network's part: a host that is busy is no queue.
 void Adaptive::response(const Response& response, TimeNs now_ns) {
   const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
-  if (probing_ && now_ns - response.time_ns >= drain_begin_ns_) probe(response, time_ns);
+  if (foreign_.probes(now_ns - response.time_ns)) foreign_.note_answer(waited_behind(response, time_ns));
   shortest_.note(time_ns, response.owed, phase_ == Phase::drain && pairs_);
   const DurationNs waited_ns = std::max<DurationNs>(0, time_ns - own_ns(response));
   const std::size_t at = epoch_.responses % epoch_.times_us10.size();
@@ -400,9 +382,9 @@ double Adaptive::standing(double rate, DurationNs waited_ns) const {
 
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   if (share_.members == 1) {
-    if (rates_.seen() >= RecentRates::kEpochs / 4) stranger_.alone(full_rate_);
-    const Stranger::Advice advice = stranger_.epoch(rate, target_, now_ns);
-    if (advice != Stranger::Advice::none) return follow(advice, now_ns);
+    if (rates_.seen() >= RecentRates::kEpochs / 4) foreign_.alone(full_rate_);
+    const ForeignTraffic::Advice advice = foreign_.epoch(rate, target_, now_ns);
+    if (advice != ForeignTraffic::Advice::none) return follow(advice, now_ns);
   }
   if (far()) return fill_line(standing(rate, fast));
   // What is there when the hosts are quick is what keeps the port full when they are not.
@@ -453,18 +435,18 @@ void Adaptive::follow_hosts() {
   move_to(std::max(wanted, target_ * kDown));
 }
 
-void Adaptive::follow(Stranger::Advice advice, TimeNs now_ns) {
+void Adaptive::follow(ForeignTraffic::Advice advice, TimeNs now_ns) {
   switch (advice) {
-    case Stranger::Advice::probe:
+    case ForeignTraffic::Advice::probe:
       return begin_probe(now_ns);
-    case Stranger::Advice::push:
+    case ForeignTraffic::Advice::push:
       ceiling_ = std::max(ceiling_, target_ * kPush);
       return move_to(target_ * kPush);
-    case Stranger::Advice::unpush:
-      return move_to(stranger_.before_push());
-    case Stranger::Advice::gone:
-      return move_to(std::min(target_, stranger_.before_all()));
-    case Stranger::Advice::slower:
+    case ForeignTraffic::Advice::unpush:
+      return move_to(foreign_.before_push());
+    case ForeignTraffic::Advice::gone:
+      return move_to(std::min(target_, foreign_.before_all()));
+    case ForeignTraffic::Advice::slower:
       return become_slower(now_ns);
     default:
       return;
@@ -472,35 +454,34 @@ void Adaptive::follow(Stranger::Advice advice, TimeNs now_ns) {
 }
 
 void Adaptive::become_slower(TimeNs now_ns) {
-  stranger_.forget();
+  foreign_.forget();
   full_rate_ = 0;
   rates_.forget();
   shortest_.forget();
   next_drain_ns_ = now_ns;  // the shortest response time is another one, too
 }
 
-// What is asked for behind an empty window waits for others alone.
+// A request behind an empty window waits for foreign traffic alone.
 void Adaptive::begin_probe(TimeNs now_ns) {
   begin_drain(now_ns);
   pairs_ = false;
-  probing_ = true;
-  probe_bytes_ = -1;
+  foreign_.begin_probe(now_ns);
   const double own_ns = rate_ > 0 ? 2 * target_ / rate_ : 0;
   drain_until_ns_ = now_ns + std::min(kProbeMax, static_cast<DurationNs>(own_ns) + 8 * shortest_.ns());
 }
 
-void Adaptive::probe(const Response& response, DurationNs time_ns) {
+// Bytes in the port before this answer that this collector had not requested.
+double Adaptive::waited_behind(const Response& response, DurationNs time_ns) const {
   const double waited_ns =
       static_cast<double>(time_ns - shortest_.ns()) - static_cast<double>(response.bytes) / rate_;
-  const double bytes = std::max(0.0, waited_ns * full_rate_);
-  probe_bytes_ = probe_bytes_ < 0 ? bytes : std::min(probe_bytes_, bytes);
+  return std::max(0.0, waited_ns * full_rate_);
 }
 
 void Adaptive::back_off(TimeNs now_ns) {
   if (now_ns - backed_off_ns_ < kForgive) return;
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
-  probing_ = false;
+  foreign_.cancel_probe();
   // What the line holds is in no queue.
   ceiling_ = target_ * kBackOff;
   if (far())
@@ -512,11 +493,10 @@ void Adaptive::back_off(TimeNs now_ns) {
 // For a moment next to nothing is asked for, so that queues empty and the shortest response time shows.
 void Adaptive::begin_drain(TimeNs now_ns) {
   phase_ = Phase::drain;
-  probing_ = false;
+  foreign_.cancel_probe();
   pairs_next_ = !pairs_next_;
   pairs_ = pairs_next_ && !far();
   pair_left_ = 0;
-  drain_begin_ns_ = now_ns;
   drain_ns_ = far() ? shortest_.ns() + shortest_.ns() / 2 : std::max(kDrainMin, 4 * shortest_.ns());
   drain_until_ns_ = now_ns + drain_ns_;
   // One piece at a time; or where that would cost a long line too much, half of what fills it.
@@ -525,8 +505,7 @@ void Adaptive::begin_drain(TimeNs now_ns) {
 
 void Adaptive::end_drain(TimeNs now_ns) {
   phase_ = Phase::steady;
-  // Without an answer in all that time: somebody is there.
-  if (std::exchange(probing_, false)) stranger_.probed(probe_bytes_ < 0 ? kWindowMax : probe_bytes_, now_ns);
+  foreign_.end_probe(now_ns);
   shortest_.end_drain();
   drain_every_ns_ = std::min(2 * drain_every_ns_, kDrainEveryMax);
   next_drain_ns_ = now_ns + std::max(drain_every_ns_, kDrainPause * drain_ns_);

@@ -1,10 +1,11 @@
 #pragma once
 
+#include "epoch.hpp"
+#include "foreign_traffic.hpp"
 #include "line_rate.hpp"
 #include "loss_trial.hpp"
 #include "recent_rates.hpp"
 #include "shortest_times.hpp"
-#include "stranger.hpp"
 #include "ways.hpp"
 #include "window.hpp"
 
@@ -36,18 +37,6 @@ class Adaptive final : public ByteWindow {
  private:
   enum class Phase : std::uint8_t { start_up, steady, drain };
 
-  // What was seen while the window was the limit.
-  struct Epoch {
-    DurationNs limited_ns = 0;
-    std::uint64_t bytes = 0;
-    std::uint32_t responses = 0;
-    std::array<std::uint32_t, 512> times_us10{};  // that responses waited for others, 0.1 us, the latest ones
-
-    void begin();
-    [[nodiscard]] double rate() const;                // bytes per ns
-    [[nodiscard]] DurationNs quantile(double share);  // of the response times
-  };
-
   [[nodiscard]] bool far() const;  // all readouts are
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
@@ -66,10 +55,10 @@ class Adaptive final : public ByteWindow {
   void fill_line(double queue);
   [[nodiscard]] double line_bytes() const;
   [[nodiscard]] bool contended() const;
-  void follow(Stranger::Advice advice, TimeNs now_ns);
+  void follow(ForeignTraffic::Advice advice, TimeNs now_ns);
   void become_slower(TimeNs now_ns);
   void begin_probe(TimeNs now_ns);
-  void probe(const Response& response, DurationNs time_ns);
+  [[nodiscard]] double waited_behind(const Response& response, DurationNs time_ns) const;
   void note_rate(double rate);
   void begin_trial(TimeNs now_ns);
   void try_smaller(TimeNs now_ns);
@@ -79,7 +68,7 @@ class Adaptive final : public ByteWindow {
   void end_drain(TimeNs now_ns);
   void move_to(double window);
 
-  const bool only_dcm_;  // of the farm: who fills a buffer against it is a stranger
+  const bool only_dcm_;  // of the farm: what else fills the buffer is foreign
   Phase phase_ = Phase::start_up;
   double target_;   // window, bytes
   double enough_;   // no smaller without a loss
@@ -118,10 +107,7 @@ class Adaptive final : public ByteWindow {
   double full_rate_ = 0;    // of late, when the port was full; bytes per ns
 
   double rate_ = 0;  // of the last epoch
-  Stranger stranger_;
-  bool probing_ = false;     // in this drain
-  double probe_bytes_ = -1;  // that waited of others, least; -1: nothing came yet
-  TimeNs drain_begin_ns_ = 0;
+  ForeignTraffic foreign_;
   double losses_ = 0;  // segments sent once more, of late
   TimeNs losses_since_ns_ = 0;
   double up_ = 0;  // last step of growth, as a part of the window; 0: the next one is the first

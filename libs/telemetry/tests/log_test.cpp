@@ -1,4 +1,5 @@
 // What stands on standard error, as a file sees it.
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/text.hpp>
 #include <weir/telemetry/log.hpp>
@@ -24,8 +25,9 @@ namespace {
 // Lines written to standard error while `act` runs.
 template <class Act>
 std::vector<std::string> written_by(Act act) {
-  char path[] = "/tmp/weir-log-test-XXXXXX";
-  const int file = ::mkstemp(path);
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "log";
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const int before = ::dup(STDERR_FILENO);
   std::fflush(stderr);
   ::dup2(file, STDERR_FILENO);
@@ -37,7 +39,6 @@ std::vector<std::string> written_by(Act act) {
   std::vector<std::string> lines;
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
-  ::unlink(path);
   return lines;
 }
 

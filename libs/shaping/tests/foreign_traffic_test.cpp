@@ -1,4 +1,4 @@
-#include "../src/stranger.hpp"
+#include "../src/foreign_traffic.hpp"
 
 #include "weir_catch.hpp"
 
@@ -8,16 +8,16 @@ namespace {
 constexpr double kAlone = 0.025;  // bytes per ns: 200 Mb/s
 constexpr double kWindow = 50e3;
 constexpr DurationNs kEpoch = 20 * kMillisecond;
-using Advice = Stranger::Advice;
+using Advice = ForeignTraffic::Advice;
 
 // A port, epoch by epoch: what comes as a share of what came alone.
 struct Port {
-  Stranger stranger;
+  ForeignTraffic foreign;
   TimeNs now_ns = kSecond;
   double window = kWindow;
 
-  Port() { stranger.alone(kAlone); }
-  Advice epoch(double share) { return stranger.epoch(share * kAlone, window, now_ns += kEpoch); }
+  Port() { foreign.alone(kAlone); }
+  Advice epoch(double share) { return foreign.epoch(share * kAlone, window, now_ns += kEpoch); }
   Advice epochs(int count, double share) {
     Advice advice = Advice::none;
     for (int i = 0; i < count; ++i) advice = epoch(share);
@@ -31,20 +31,35 @@ struct Port {
     }
     return Advice::none;
   }
-  void meet_stranger() {
-    stranger.lost(now_ns);
+  // A probe whose answers wait behind so many bytes.
+  void probe(double bytes) {
+    foreign.begin_probe(now_ns);
+    CHECK_FALSE(foreign.probes(now_ns - 1));
+    CHECK(foreign.probes(now_ns));
+    foreign.note_answer(bytes + 5000);
+    foreign.note_answer(bytes);
+    foreign.end_probe(now_ns);
+    CHECK_FALSE(foreign.probes(now_ns));
+  }
+  void meet_foreign() {
+    foreign.lost(now_ns);
     REQUIRE(until_advice(0.2) == Advice::probe);
-    stranger.probed(200e3, now_ns);
+    probe(200e3);
+  }
+  void push_foreign() {
+    meet_foreign();
+    REQUIRE(until_advice(0.2) == Advice::push);
+    window *= 1.5;
   }
 };
 
 }  // namespace
 
-TEST_CASE("a full port, and one whose own rate is not known, have no stranger") {
+TEST_CASE("at a full port, and at one whose own rate is not known, there is no foreign traffic") {
   Port port;
   CHECK(port.epochs(100, 0.9) == Advice::none);
   CHECK(port.epochs(100, 0.5) == Advice::none);  // a fair half
-  Stranger nothing_known;
+  ForeignTraffic nothing_known;
   nothing_known.lost(kSecond);
   CHECK(nothing_known.epoch(0.001, kWindow, kSecond) == Advice::none);
 }
@@ -59,24 +74,22 @@ TEST_CASE("where little comes and nothing is lost the port has become slower, af
 
 TEST_CASE("where data is lost a probe tells whether somebody fills the buffer") {
   Port port;
-  port.stranger.lost(port.now_ns);
+  port.foreign.lost(port.now_ns);
   CHECK(port.epoch(0.2) == Advice::none);
   CHECK(port.epoch(0.2) == Advice::probe);
-  port.stranger.probed(3000, port.now_ns);
-  CHECK_FALSE(port.stranger.there());
+  port.probe(3000);
+  CHECK_FALSE(port.foreign.there());
   CHECK(port.until_advice(0.2) == Advice::slower);
 
   Port other;
-  other.meet_stranger();
-  CHECK(other.stranger.there());
+  other.meet_foreign();
+  CHECK(other.foreign.there());
   CHECK(other.until_advice(0.2) == Advice::push);
 }
 
-TEST_CASE("a stranger is pushed for as long as that gains rate, up to half of the port") {
+TEST_CASE("foreign traffic is pushed for as long as that gains rate, up to half of the port") {
   Port port;
-  port.meet_stranger();
-  REQUIRE(port.until_advice(0.2) == Advice::push);
-  port.window *= 1.5;
+  port.push_foreign();
   REQUIRE(port.until_advice(0.3) == Advice::push);
   port.window *= 1.5;
   CHECK(port.epoch(0.5) == Advice::hold);
@@ -84,36 +97,44 @@ TEST_CASE("a stranger is pushed for as long as that gains rate, up to half of th
   for (int i = 0; i < 5; ++i) {
     REQUIRE(port.until_advice(0.3) == Advice::push);
     REQUIRE(port.until_advice(0.3) == Advice::unpush);
-    CHECK(port.stranger.before_push() == port.window);
+    CHECK(port.foreign.before_push() == port.window);
   }
   const TimeNs since_ns = port.now_ns;
   Advice advice = port.until_advice(0.3);
   while (advice == Advice::probe) {
-    port.stranger.probed(200e3, port.now_ns);
+    port.probe(200e3);
     advice = port.until_advice(0.3);
   }
   CHECK(advice == Advice::push);
   CHECK(port.now_ns - since_ns >= 2 * kSecond);
 }
 
-TEST_CASE("a stranger that goes leaves the window as it was before") {
+TEST_CASE("foreign traffic that goes leaves the window as it was before") {
   Port port;
-  port.meet_stranger();
-  REQUIRE(port.until_advice(0.2) == Advice::push);
-  port.window *= 1.5;
+  port.push_foreign();
   CHECK(port.epoch(0.55) == Advice::hold);
   CHECK(port.epoch(0.9) == Advice::gone);
-  CHECK(port.stranger.before_all() == kWindow);
+  CHECK(port.foreign.before_all() == kWindow);
   CHECK(port.epochs(100, 0.9) == Advice::none);
 }
 
-TEST_CASE("a stranger that becomes quiet is found out by a later probe") {
+TEST_CASE("foreign traffic that becomes quiet is found out by a later probe") {
   Port port;
-  port.meet_stranger();
-  REQUIRE(port.until_advice(0.2) == Advice::push);
+  port.push_foreign();
   CHECK(port.until_advice(0.7) == Advice::probe);  // less is there for others, but nobody fills the buffer
-  port.stranger.probed(0, port.now_ns);
+  port.probe(0);
   CHECK(port.epochs(100, 0.7) == Advice::none);
+}
+
+TEST_CASE("a probe without any answer found a full buffer, and one that was cut short found nothing") {
+  Port port;
+  port.foreign.begin_probe(port.now_ns);
+  port.foreign.cancel_probe();
+  port.foreign.end_probe(port.now_ns);
+  CHECK_FALSE(port.foreign.there());
+  port.foreign.begin_probe(port.now_ns);
+  port.foreign.end_probe(port.now_ns);
+  CHECK(port.foreign.there());
 }
 
 }  // namespace weir::shaping

@@ -6,34 +6,42 @@
 
 namespace weir::shaping {
 
-// Whether somebody else fills the port's buffer, or the port has become slower: both halve what comes. A port
-// that is slower is empty as soon as this collector asks for nothing; a stranger's queue stays. Whoever goes
-// on filling a buffer although others give way leaves them next to nothing, so a stranger is pushed back, up
-// to half of the port. Pure.
-class Stranger {
+// Whether foreign traffic fills the port's buffer, or the port has become slower: either halves the rate. A
+// slower port is empty as soon as this collector requests nothing; a foreign queue stays. A flow that keeps
+// the buffer full leaves next to nothing to those that back off, so it is pushed back, up to half of the
+// port. Pure.
+class ForeignTraffic {
  public:
   enum class Advice : std::uint8_t {
     none,    // the window is found as on any port
     hold,    // it stays as it is
-    probe,   // ask for next to nothing for a moment, and tell what was seen: probed()
+    probe,   // request next to nothing for a moment, and report the answers
     push,    // a larger one
-    unpush,  // the last push brought nothing: as it was before
+    unpush,  // the last push gained nothing: as it was before
     gone,    // the window that it had before the first push
     slower,  // the port is another one
   };
 
-  // What the port brought when nobody else was there, bytes per ns; the highest counts.
+  // The port's rate without foreign traffic, bytes per ns; the highest counts.
   void alone(double rate);
-  // So much came at once at the end of an epoch, while the window was so large.
+  // The rate at the end of an epoch, and the window.
   [[nodiscard]] Advice epoch(double rate, double window, TimeNs now_ns);
   // Data was lost although the window had been made smaller.
   void lost(TimeNs now_ns) { lost_ns_ = now_ns; }
-  // What waited in the port of somebody else, bytes.
-  void probed(double bytes, TimeNs now_ns);
+
+  // A probe: what is requested from now on waits for foreign traffic alone.
+  void begin_probe(TimeNs now_ns);
+  // Whether the answer to a request of that time counts.
+  [[nodiscard]] bool probes(TimeNs requested_ns) const { return probing_ && requested_ns >= probe_begun_ns_; }
+  // An answer that counts waited behind so many bytes.
+  void note_answer(double waited_bytes);
+  void end_probe(TimeNs now_ns);
+  void cancel_probe() { probing_ = false; }
+
   // The port is another one, or is divided anew.
   void forget();
 
-  // As far as the last probe said.
+  // According to the last probe.
   [[nodiscard]] bool there() const { return there_; }
   [[nodiscard]] double before_push() const { return before_push_window_; }
   [[nodiscard]] double before_all() const { return first_window_; }
@@ -45,7 +53,10 @@ class Stranger {
   int low_epochs_ = 0;
   TimeNs low_since_ns_ = 0;
   TimeNs lost_ns_ = -kSecond;
-  bool there_ = false;  // as the last probe said
+  bool there_ = false;
+  bool probing_ = false;
+  TimeNs probe_begun_ns_ = 0;
+  double least_waited_ = 0;  // bytes
   TimeNs probe_ns_ = -kSecond;
   double before_push_rate_ = 0;  // 0: no push is on trial
   double before_push_window_ = 0;

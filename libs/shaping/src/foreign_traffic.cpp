@@ -1,6 +1,7 @@
-#include "stranger.hpp"
+#include "foreign_traffic.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace weir::shaping {
@@ -19,9 +20,9 @@ constexpr DurationNs kPushAgain = 2 * kSecond;
 
 }  // namespace
 
-void Stranger::alone(double rate) { alone_rate_ = std::max(alone_rate_, rate); }
+void ForeignTraffic::alone(double rate) { alone_rate_ = std::max(alone_rate_, rate); }
 
-Stranger::Advice Stranger::epoch(double rate, double window, TimeNs now_ns) {
+ForeignTraffic::Advice ForeignTraffic::epoch(double rate, double window, TimeNs now_ns) {
   if (alone_rate_ == 0) return Advice::none;
   if (rate >= kLow * alone_rate_) {
     low_epochs_ = 0;
@@ -35,7 +36,7 @@ Stranger::Advice Stranger::epoch(double rate, double window, TimeNs now_ns) {
   }
   if (low_epochs_++ == 0) low_since_ns_ = now_ns;
   if (low_epochs_ < kLowEpochs) return there_ ? Advice::hold : Advice::none;
-  // Nothing is lost: whoever is there gives way, as this one does.
+  // Nothing is lost: other traffic backs off, as this collector does.
   const bool for_long = now_ns - low_since_ns_ >= kLostLate;
   if (!there_ && now_ns - lost_ns_ > kLostLate) return for_long ? Advice::slower : Advice::none;
   if (now_ns - probe_ns_ >= kProbeEvery) {
@@ -46,15 +47,27 @@ Stranger::Advice Stranger::epoch(double rate, double window, TimeNs now_ns) {
   return for_long ? Advice::slower : Advice::none;
 }
 
-void Stranger::probed(double bytes, TimeNs now_ns) {
+void ForeignTraffic::begin_probe(TimeNs now_ns) {
+  probing_ = true;
+  probe_begun_ns_ = now_ns;
+  least_waited_ = std::numeric_limits<double>::infinity();
+}
+
+void ForeignTraffic::note_answer(double waited_bytes) {
+  least_waited_ = std::min(least_waited_, waited_bytes);
+}
+
+// No answer in all that time: there is somebody.
+void ForeignTraffic::end_probe(TimeNs now_ns) {
+  if (!std::exchange(probing_, false)) return;
   probe_ns_ = now_ns;
-  there_ = bytes > kFilled;
+  there_ = least_waited_ > kFilled;
   if (there_) low_epochs_ = 0;
   before_push_rate_ = 0;
 }
 
-// Against somebody else a larger window gains rate.
-Stranger::Advice Stranger::push(double rate, double window, TimeNs now_ns) {
+// Against foreign traffic a larger window gains rate.
+ForeignTraffic::Advice ForeignTraffic::push(double rate, double window, TimeNs now_ns) {
   low_epochs_ = 0;
   const double before = std::exchange(before_push_rate_, 0);
   if (before > 0 && rate < before * kPushGain) {
@@ -71,6 +84,6 @@ Stranger::Advice Stranger::push(double rate, double window, TimeNs now_ns) {
   return Advice::push;
 }
 
-void Stranger::forget() { *this = {}; }
+void ForeignTraffic::forget() { *this = {}; }
 
 }  // namespace weir::shaping

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace weir::shaping {
+
+// What was seen while the window was the limit. Pure.
+struct Epoch {
+  DurationNs limited_ns = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t responses = 0;
+  std::array<std::uint32_t, 512> times_us10{};  // that responses waited for others, 0.1 us, the latest ones
+
+  void begin();
+  [[nodiscard]] double rate() const;                // bytes per ns
+  [[nodiscard]] DurationNs quantile(double share);  // of the response times
+};
+
+}  // namespace weir::shaping
