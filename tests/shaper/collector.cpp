@@ -117,8 +117,7 @@ void Collector::send(std::uint32_t readout, const Cut& piece, TimeNs now_ns, std
   if (slice.first_ns < 0) slice.first_ns = now_ns;
   if (!part.begun) part.target = flow.expected.bytes();
   part.begun = true;
-  asked.push_back({number, readout, part.asked, piece.length, part.total, piece.charge, now_ns,
-                   flow.owed + piece.charge});
+  asked.push_back({number, readout, part.asked, piece.length, part.total, piece.charge, now_ns, flow.owed});
   // Of what is not known yet, no more is asked than the answer will tell.
   part.asked = piece.upto > 0 ? piece.upto : part.asked + piece.length;
   flow.owed += piece.charge;
@@ -166,8 +165,8 @@ void Collector::answered(const Question& question, std::uint32_t answer, Duratio
   flow.owed -= std::min(flow.owed, back);
   shaper_->answered(readout, 1, back, now_ns);
   if (shaper_->learns())
-    responses_.push_back({readout, std::max<DurationNs>(1, now_ns - question.asked_ns), question.charge,
-                          host_ns, question.owed});
+    responses_.push_back({readout, std::max<DurationNs>(1, now_ns - question.asked_ns), answer + kHeaderBytes,
+                          host_ns, question.owed + answer + kHeaderBytes});
   flow.expected.note(question.total);
   payload_ -= kHeaderBytes;
   part.have += answer;

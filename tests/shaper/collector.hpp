@@ -23,7 +23,7 @@ struct Question {
   std::uint32_t total = 0;  // what the readout has of the slice
   std::uint64_t charge = 0;
   TimeNs asked_ns = 0;
-  std::uint64_t owed = 0;  // by the readout then, this included
+  std::uint64_t owed = 0;  // by the readout before
 };
 
 // What one DCM asks for, as apps/data-collection-manager does it: the oldest slice goes ahead, within it the

@@ -333,6 +333,7 @@ void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& he
   if (found == questions.end()) return;
   // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
   if (found == end) return questions.pop_front();
+  found->bytes += wire::kHeaderBytes + header.length;
   if (--found->fragments > 0) return;
   flows_[readout].answered = *found;
   questions.erase(found);
@@ -341,8 +342,8 @@ void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& he
 void Collector::timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns) {
   const Question& answered = flows_[readout].answered;
   if (answered.bytes == 0 || answered.slice != timing.slice || answered.offset != timing.offset) return;
-  replies_.push_back(
-      {readout, answered.asked_ns, answered.bytes, answered.owed, arrived_ns, timing.held_us * kMicrosecond});
+  replies_.push_back({readout, answered.asked_ns, answered.bytes, answered.owed + answered.bytes, arrived_ns,
+                      timing.held_us * kMicrosecond});
   flows_[readout].answered = {};
 }
 

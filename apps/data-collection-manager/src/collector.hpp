@@ -99,9 +99,9 @@ class Collector {
     SliceId slice;
     std::uint32_t offset = 0;
     std::uint32_t fragments = 0;  // not yet answered
-    std::uint64_t bytes = 0;
     TimeNs asked_ns = 0;
-    std::uint64_t owed = 0;  // by the readout then, this included
+    std::uint64_t owed = 0;   // by the readout before, as expected
+    std::uint64_t bytes = 0;  // of the answer that have come, headers included
   };
   struct Reply {
     std::uint32_t readout = 0;

@@ -206,8 +206,7 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
   }
   if (shaper_->learns()) {
     if (flow.questions.size() >= kQuestionsMax) flow.questions.pop_front();
-    flow.questions.push_back(
-        {slice.id(), piece.offset, piece.fragments, piece.bytes, now_ns, flow.owed + piece.bytes});
+    flow.questions.push_back({slice.id(), piece.offset, piece.fragments, now_ns, flow.owed, 0});
   }
   moved_ns_ = now_ns;
   flow.owed += piece.bytes;

@@ -33,6 +33,7 @@ constexpr double kFull = 0.998;  // of the full rate: the link is not quite full
 constexpr double kUp = 1.03;
 constexpr double kUpMore = 1.35;  // of the step, for each that follows another one
 constexpr double kUpMost = 0.25;
+constexpr double kUpWanted = 1.5;  // at once, up to what hosts want
 constexpr double kUpBursts = 1.1;
 constexpr double kSpareTimes = 2;
 constexpr double kHostTimes = 5;  // of the hosts' mean time: it varies as much
@@ -55,11 +56,14 @@ constexpr double kPieceMax = 24 * kSegment;
 constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause is twice the last one
 constexpr DurationNs kDrainEveryMax = 4 * kSecond;
 constexpr DurationNs kDrainMin = kMillisecond;
-constexpr DurationNs kDrainPause = 100;  // of a drain's own time, at least
+constexpr DurationNs kPairMax = 12 * kMillisecond;     // for two pieces of a slow uplink
+constexpr DurationNs kRefillMin = 500 * kMicrosecond;  // from half of the window to all of it
+constexpr DurationNs kDrainPause = 100;                // of a drain's own time, at least
 constexpr double kFarStartFactor = 1.75;
 // What TCP sends of each readout in its first round trip (RFC 6928).
 constexpr double kFarFirst = 10 * kSegment;
 constexpr double kLinePieces = 2;
+constexpr DurationNs kLineMin = 2 * kMillisecond;
 constexpr double kFarStartGain = 1.2;
 constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start may be the slower one
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
@@ -240,13 +244,18 @@ void Adaptive::readout_lost(std::uint32_t readout) {
 void Adaptive::response(const Response& response, TimeNs now_ns) {
   const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
   if (foreign_.probes(now_ns - response.time_ns)) foreign_.note_answer(waited_behind(response, time_ns));
-  shortest_.note(time_ns, response.owed, phase_ == Phase::drain && pairs_);
+  if (phase_ == Phase::drain && pairs_) {
+    shortest_.note_of_pair(response.readout, time_ns, response.owed);
+  } else {
+    shortest_.note(time_ns, response.owed);
+  }
   const DurationNs waited_ns = std::max<DurationNs>(0, time_ns - own_ns(response));
   const std::size_t at = epoch_.responses % epoch_.times_us10.size();
   epoch_.times_us10[at] = static_cast<std::uint32_t>(std::min<DurationNs>(waited_ns / 100, UINT32_MAX));
   ++epoch_.responses;
   if (phase_ == Phase::start_up && far()) move_to(std::max(target_, kFarFirst * ways_.readouts()));
   host_ns_ += (static_cast<double>(response.host_ns) - host_ns_) / kHostShare;
+  uplink_ns_ += (shortest_.longer_ns(response.bytes) - uplink_ns_) / kHostShare;
   ways_.responded(response.readout, response.time_ns, time_ns);
 }
 
@@ -286,8 +295,12 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
-    if (now_ns >= drain_until_ns_) end_drain(now_ns);
+    if (now_ns >= drain_until_ns_ && !waits_for_pair(now_ns)) end_drain(now_ns);
     return;
+  }
+  if (now_ns >= refill_ns_) {
+    refill_ns_ = kNever;
+    move_to(target_);
   }
   const bool starting = phase_ == Phase::start_up;
   const DurationNs least =
@@ -312,7 +325,12 @@ void Adaptive::grow_line() {
   if (target_ < most) move_to(std::min(most, target_ + static_cast<double>(pass_bytes_)));
 }
 
-bool Adaptive::far() const { return is_far(shortest_.ns(), full_rate_); }
+// In the beginning little is under way on a line, however much it could hold.
+bool Adaptive::far() const {
+  const double under_way = full_rate_ * static_cast<double>(shortest_.ns());
+  return is_far(shortest_.ns(), full_rate_) ||
+         (shortest_.ns() > kLineMin && under_way > kFirstWindow / 2 && on_line(full_rate_));
+}
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = rate_ = epoch_.rate();
@@ -418,12 +436,14 @@ double Adaptive::best_of_late() const { return rates_.best_of(kFarRates); }
 // In steps that become longer for as long as no queue of the network speaks against them.
 void Adaptive::grow() {
   up_ = up_ == 0 ? kUp - 1 : std::min(kUpMost, up_ * kUpMore);
-  move_to(std::max(target_, std::min(target_ * (1 + up_), kUpHosts * wanted_by_hosts())));
+  const double wanted = wanted_by_hosts();
+  const double step = std::max(target_ * (1 + up_), std::min(kUpWanted * target_, wanted));
+  move_to(std::max(target_, std::min(step, kUpHosts * wanted)));
 }
 
-// While hosts keep answers, others have to be under way.
+// While hosts keep answers, and slow uplinks send them, others have to be under way.
 double Adaptive::wanted_by_hosts() const {
-  const double time_ns = static_cast<double>(shortest_.ns()) + kHostTimes * host_ns_;
+  const double time_ns = static_cast<double>(shortest_.ns()) + uplink_ns_ + kHostTimes * host_ns_;
   return std::max(enough_, best_of_late() * time_ns);
 }
 
@@ -503,6 +523,12 @@ void Adaptive::begin_drain(TimeNs now_ns) {
   set_window(far() ? static_cast<std::uint64_t>(target_ / 2) : 1);
 }
 
+// Two pieces of a slow uplink take longer than a drain.
+bool Adaptive::waits_for_pair(TimeNs now_ns) const {
+  return pairs_ && !shortest_.saw_pair() && ways_.on_line(pair_readout_) == 0 &&
+         now_ns < drain_until_ns_ + kPairMax;
+}
+
 void Adaptive::end_drain(TimeNs now_ns) {
   phase_ = Phase::steady;
   foreign_.end_probe(now_ns);
@@ -511,7 +537,10 @@ void Adaptive::end_drain(TimeNs now_ns) {
   next_drain_ns_ = now_ns + std::max(drain_every_ns_, kDrainPause * drain_ns_);
   epoch_.begin();
   was_wanting_ = false;
-  move_to(target_);
+  if (far()) return move_to(target_);
+  // Not all at once: what is asked for while nothing is under way arrives together.
+  set_window(static_cast<std::uint64_t>(target_ / 2));
+  refill_ns_ = now_ns + std::max(kRefillMin, shortest_.ns());
 }
 
 }  // namespace weir::shaping

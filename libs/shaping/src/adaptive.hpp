@@ -65,6 +65,7 @@ class Adaptive final : public ByteWindow {
   void lost(TimeNs now_ns);
   void back_off(TimeNs now_ns);
   void begin_drain(TimeNs now_ns);
+  [[nodiscard]] bool waits_for_pair(TimeNs now_ns) const;
   void end_drain(TimeNs now_ns);
   void move_to(double window);
 
@@ -93,6 +94,7 @@ class Adaptive final : public ByteWindow {
   std::uint32_t pair_readout_ = 0;
   std::uint32_t pair_left_ = 0;
   TimeNs drain_until_ns_ = 0;
+  TimeNs refill_ns_ = kNever;
   TimeNs next_drain_ns_ = 0;
   DurationNs drain_every_ns_;
   DurationNs drain_ns_ = 0;
@@ -103,6 +105,7 @@ class Adaptive final : public ByteWindow {
   int far_vain_ = 0;
   LineRate line_;
   bool line_grows_ = true;  // start-up: its rate with the window
+  double uplink_ns_ = 0;    // what a readout's uplink takes for an answer, mean of late
   double host_ns_ = 0;      // what the hosts take for an answer, mean of late
   double full_rate_ = 0;    // of late, when the port was full; bytes per ns
 

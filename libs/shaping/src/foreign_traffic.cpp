@@ -12,6 +12,7 @@ constexpr double kGone = 0.85;    // beyond, nobody fills the buffer any more
 constexpr int kLowEpochs = 2;     // one after another
 constexpr double kFilled = 17e3;  // bytes in the port's buffer that are not this collector's
 constexpr DurationNs kLostLate = kSecond;
+constexpr DurationNs kAskLate = 250 * kMillisecond;
 constexpr DurationNs kProbeEvery = kSecond;
 constexpr DurationNs kProbeSeldom = 4 * kSecond;  // while this one has its half
 constexpr double kPushGain = 1.05;
@@ -36,9 +37,10 @@ ForeignTraffic::Advice ForeignTraffic::epoch(double rate, double window, TimeNs 
   }
   if (low_epochs_++ == 0) low_since_ns_ = now_ns;
   if (low_epochs_ < kLowEpochs) return there_ ? Advice::hold : Advice::none;
-  // Nothing is lost: other traffic backs off, as this collector does.
   const bool for_long = now_ns - low_since_ns_ >= kLostLate;
-  if (!there_ && now_ns - lost_ns_ > kLostLate) return for_long ? Advice::slower : Advice::none;
+  // Something was lost in spite of the smaller window, or it is low for some time.
+  const bool ask = now_ns - lost_ns_ <= kLostLate || now_ns - low_since_ns_ >= kAskLate;
+  if (!there_ && !ask) return Advice::none;
   if (now_ns - probe_ns_ >= kProbeEvery) {
     if (!there_) first_window_ = window;
     return Advice::probe;

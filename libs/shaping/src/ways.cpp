@@ -10,7 +10,7 @@ namespace {
 constexpr DurationNs kFar = 2 * kMillisecond;
 constexpr double kFarBytes = 64e3;  // on the line
 constexpr DurationNs kFarSure = 10 * kMillisecond;
-constexpr double kLineGain = 1.25;  // so that what a line is lent can grow
+constexpr double kLineGain = 1.35;  // so that what a line is lent can grow
 constexpr double kLineFade = 0.9;   // of its rate, in a round trip
 constexpr DurationNs kSilentMin = 20 * kMillisecond;
 constexpr DurationNs kSilent = 8;  // usual response times without a byte

@@ -64,12 +64,22 @@ TEST_CASE("at a full port, and at one whose own rate is not known, there is no f
   CHECK(nothing_known.epoch(0.001, kWindow, kSecond) == Advice::none);
 }
 
-TEST_CASE("where little comes and nothing is lost the port has become slower, after a second") {
+TEST_CASE("where little comes and nothing is lost a probe tells whether the port has become slower") {
   Port port;
   const TimeNs begun_ns = port.now_ns;
+  CHECK(port.until_advice(0.3) == Advice::probe);
+  CHECK(port.now_ns - begun_ns <= 300 * kMillisecond);
+  port.probe(3000);
   CHECK(port.until_advice(0.3) == Advice::slower);
   CHECK(port.now_ns - begun_ns >= kSecond);
   CHECK(port.now_ns - begun_ns <= kSecond + 2 * kEpoch);
+}
+
+TEST_CASE("a flow that fills the buffer is met though nothing more is lost") {
+  Port port;
+  REQUIRE(port.until_advice(0.2) == Advice::probe);
+  port.probe(200e3);
+  CHECK(port.until_advice(0.2) == Advice::push);
 }
 
 TEST_CASE("where data is lost a probe tells whether somebody fills the buffer") {

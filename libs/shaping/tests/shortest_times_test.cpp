@@ -18,12 +18,15 @@ DurationNs takes(std::uint64_t owed, std::uint64_t queue) {
 TEST_CASE("what a readout's own uplink takes is told from what others queue") {
   ShortestTimes times;
   CHECK(times.ns() == 0);
-  times.note(takes(kPiece, 90'000), kPiece, false);
-  times.note(takes(2 * kPiece, 90'000), 2 * kPiece, false);
+  times.note(takes(kPiece, 90'000), kPiece);
+  times.note(takes(2 * kPiece, 90'000), 2 * kPiece);
   CHECK(times.longer_ns(2 * kPiece) == 0);  // a queue as well: nothing was measured yet
-  times.note(takes(kPiece, 0), kPiece, true);
-  times.note(takes(2 * kPiece, 0), 2 * kPiece, true);
-  times.note(takes(2 * kPiece, 50'000), 2 * kPiece, true);  // the drain had not emptied it yet
+  CHECK_FALSE(times.saw_pair());
+  times.note_of_pair(3, takes(kPiece, 50'000), kPiece);  // the drain has not emptied it yet
+  times.note_of_pair(3, takes(2 * kPiece, 50'000), 2 * kPiece);
+  times.note_of_pair(3, takes(kPiece, 0), kPiece);
+  times.note_of_pair(3, takes(2 * kPiece, 0), 2 * kPiece);
+  CHECK(times.saw_pair());
   times.end_drain();
   CHECK(times.ns() == takes(kPiece, 0));
   CHECK(times.owed() == kPiece);
@@ -31,16 +34,30 @@ TEST_CASE("what a readout's own uplink takes is told from what others queue") {
   CHECK(times.longer_ns(5 * kPiece) == Approx(40.0 * 4 * kPiece));
 }
 
+TEST_CASE("a far readout's line is not its uplink's pace") {
+  constexpr DurationNs kLine = 20 * kMillisecond;
+  ShortestTimes times;
+  times.note(takes(kPiece, 0), kPiece);
+  times.note_of_pair(1, takes(kPiece, 0), kPiece);
+  times.note_of_pair(2, kLine + takes(2 * kPiece, 0), 2 * kPiece);  // another one's: no pair
+  CHECK_FALSE(times.saw_pair());
+  times.note_of_pair(2, kLine + takes(kPiece, 0), kPiece);
+  times.note_of_pair(2, kLine + takes(2 * kPiece, 0), 2 * kPiece);
+  times.end_drain();
+  CHECK(times.ns() == takes(kPiece, 0));
+  CHECK(times.longer_ns(3 * kPiece) == Approx(40.0 * 2 * kPiece));
+}
+
 TEST_CASE("the shortest time of late is forgotten after eight drains") {
   ShortestTimes times;
-  times.note(100 * kMicrosecond, kPiece, false);
+  times.note(100 * kMicrosecond, kPiece);
   times.end_drain();
   for (int drain = 1; drain < 8; ++drain) {
-    times.note(300 * kMicrosecond, kPiece, false);
+    times.note(300 * kMicrosecond, kPiece);
     times.end_drain();
     CHECK(times.ns() == 100 * kMicrosecond);
   }
-  times.note(300 * kMicrosecond, kPiece, false);
+  times.note(300 * kMicrosecond, kPiece);
   times.end_drain();
   CHECK(times.ns() == 300 * kMicrosecond);
   // Nothing was measured between two drains: what is known stays.

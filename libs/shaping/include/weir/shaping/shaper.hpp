@@ -24,11 +24,11 @@ struct Demand {
 struct Response {
   std::uint32_t readout = 0;
   DurationNs time_ns = 0;   // from the request to the last byte of its answer
-  std::uint64_t bytes = 0;  // of the answer
+  std::uint64_t bytes = 0;  // of the answer as it came, headers included; not what was expected
   // Of that time: for how long the two hosts had it and not the network, because a process waited for its
   // turn. 0 where they do not say.
   DurationNs host_ns = 0;
-  // What the readout owed when this was asked of it, this included: its own uplink sends one after another.
+  // What the readout owed when this was asked of it, and these bytes: its own uplink sends one after another.
   std::uint64_t owed = 0;
 };
 
