@@ -78,9 +78,9 @@ void Watcher::listen() {
   }
 }
 
-void Watcher::stop_run() {
+void Watcher::command(v1::Command::Kind kind) {
   v1::Control message;
-  message.mutable_command()->set_kind(v1::Command::STOP);
+  message.mutable_command()->set_kind(kind);
   talker_.say(message);
 }
 

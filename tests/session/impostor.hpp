@@ -22,7 +22,9 @@ class Watcher {
  public:
   explicit Watcher(Rig& rig);
   void listen();
-  void stop_run();
+  void stop_run() { command(v1::Command::STOP); }
+  // It has the account.
+  void confirm() { command(v1::Command::SHUTDOWN); }
   // As the last status said; 0 where it said nothing. Of all counters that begin so.
   [[nodiscard]] std::uint64_t counter(const std::string& node, const std::string& name) const;
   [[nodiscard]] std::uint64_t counters(const std::string& node, const std::string& prefix) const;
@@ -31,6 +33,8 @@ class Watcher {
   v1::RunSummary summary;
 
  private:
+  void command(v1::Command::Kind kind);
+
   Rig& rig_;
   Talker talker_;
 };

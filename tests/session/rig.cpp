@@ -46,7 +46,8 @@ void Rig::make(Hosted& hosted) {
   switch (hosted.setup.identity.role) {
     case messages::Role::supervisor:
       hosted.node = supervisor::make_node(
-          hosted.setup, {network_, clock_, [](const ports::Endpoint&, const ports::Endpoint&) {}, no_totals});
+          hosted.setup,
+          {network_, clock_, [](const ports::Endpoint&, const ports::Endpoint&) {}, no_totals, &journal_});
       break;
     case messages::Role::readout:
       hosted.node = readout::make_node(hosted.setup, {network_, clock_, no_totals});

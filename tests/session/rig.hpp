@@ -1,5 +1,6 @@
 #pragma once
 
+#include "memory_journal.hpp"
 #include "memory_network.hpp"
 #include <weir/config/farm_file.hpp>
 #include <weir/node/node.hpp>
@@ -46,6 +47,8 @@ class Rig {
   [[nodiscard]] const config::FarmPlan& plan() const { return plan_; }
   [[nodiscard]] const v1::Farm& farm() const { return farm_; }
   [[nodiscard]] TimeNs now() const { return clock_.now; }
+  // The supervisor's; it is there when the process starts again.
+  [[nodiscard]] const test::MemoryJournal& journal() const { return journal_; }
   // On all disks.
   [[nodiscard]] std::uint64_t bytes_stored() const;
 
@@ -62,6 +65,7 @@ class Rig {
   config::FarmPlan plan_;
   ManualClock clock_;
   test::MemoryNetwork network_;
+  test::MemoryJournal journal_;
   std::map<std::string, std::unique_ptr<Hosted>> nodes_;
   std::map<std::string, std::uint16_t> ports_;
   std::set<std::string> halted_;

@@ -28,21 +28,6 @@ std::vector<std::string> plugin_path() { return {WEIR_PLUGIN_DIR, WEIR_SYSTEM_PL
 // The plugin `stumbles` looks for this name, and calls it instead of dying.
 extern "C" __attribute__((visibility("default"))) void weir_sim_filter_dies() { filter_killed = true; }
 
-Expected<std::vector<std::byte>, std::string> SimJournal::read() {
-  if (abandoned_) return Unexpected<std::string>("the journal was abandoned");
-  return bytes_;
-}
-
-Expected<void, std::string> SimJournal::append(ConstBytes bytes) {
-  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  return {};
-}
-
-Expected<void, std::string> SimJournal::replace(ConstBytes bytes) {
-  bytes_.assign(bytes.begin(), bytes.end());
-  return {};
-}
-
 SimProcess::SimProcess(simnet::World& world, const FarmFile& farm, const Scenario& scenario,
                        const std::string& name, const std::string& scratch)
     : world_(world),

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "memory_journal.hpp"
 #include "scenario.hpp"
 #include <weir/config/plan.hpp>
 #include <weir/node/node.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/simnet/disk.hpp>
 #include <weir/simnet/world.hpp>
-#include <weir/supervisor/journal_store.hpp>
 #include <weir/v1/farm.pb.h>
 
 #include <memory>
@@ -15,20 +15,6 @@
 #include <vector>
 
 namespace weir::sim {
-
-// A journal that outlives the process, not its machine.
-class SimJournal final : public supervisor::JournalStore {
- public:
-  [[nodiscard]] Expected<std::vector<std::byte>, std::string> read() override;
-  [[nodiscard]] Expected<void, std::string> append(ConstBytes bytes) override;
-  [[nodiscard]] Expected<void, std::string> replace(ConstBytes bytes) override;
-  void remove() override { bytes_.clear(); }
-  void abandon() override { abandoned_ = true; }
-
- private:
-  std::vector<std::byte> bytes_;
-  bool abandoned_ = false;
-};
 
 // What all processes of a farm share.
 struct FarmFile {
@@ -81,7 +67,7 @@ class SimProcess {
   simnet::Host& host_;
   simnet::Random random_;
   simnet::DiskImage image_;
-  SimJournal journal_;  // the supervisor's
+  test::MemoryJournal journal_;  // the supervisor's; gone with its machine
   struct Doom {
     simnet::Death death;
     DurationNs down_ns;

@@ -151,7 +151,9 @@ void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer&
 void SupervisorNode::on_command(const v1::Command& command) {
   switch (command.kind()) {
     case v1::Command::SHUTDOWN:
-      if (account_) account_until_ns_ = now_ns_;
+      if (!account_) return;
+      account_awaited_ = false;
+      account_until_ns_ = now_ns_;
       return;
     case v1::Command::STOP:
       return stop(command.reason().empty() ? "stopped" : command.reason());

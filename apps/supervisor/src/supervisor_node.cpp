@@ -98,10 +98,10 @@ void SupervisorNode::pass(TimeNs now_ns) {
     if (state_ == State::draining && machine_.drained()) end_run();
   }
   if (account_) {
-    // Whoever watches says that it has the account; its connection may break on the way, and this process may
-    // die before: only then another one is not to give it again.
+    // Whoever watches says that it has the account. Its connection may break on the way, and this process may
+    // die, or have slept for as long as it was patient: until then the next one gives it again.
     if (now_ns_ >= account_until_ns_) {
-      journal_.remove();
+      if (!account_awaited_) journal_.remove();
       state_ = State::done;
     }
   } else if (state_ == State::reporting) {
@@ -330,8 +330,8 @@ void SupervisorNode::finish() {
   if (!message.summary().balanced()) failure_ = "the ledger does not balance";
   const DurationNs patience = watchers_.empty() ? kWatcherPatience : kAbsentPatience;
   // Run control has its account already; but who started a farm for one run may not have come to it yet.
-  const bool awaited = setup_.one_run || !watchers_.empty() || (watched_ && setup_.watcher == nullptr);
-  account_until_ns_ = awaited ? now_ns_ + patience : now_ns_;
+  account_awaited_ = setup_.one_run || !watchers_.empty() || (watched_ && setup_.watcher == nullptr);
+  account_until_ns_ = account_awaited_ ? now_ns_ + patience : now_ns_;
 }
 
 // A client that sends and does not read is not read from until it does.

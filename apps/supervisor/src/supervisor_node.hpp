@@ -118,6 +118,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   std::vector<messages::Peer*> watchers_;  // control
   bool watched_ = false;                   // there was one
   std::optional<v1::Control> account_;     // of the run, once it is over
+  bool account_awaited_ = false;           // by who watches; nobody has said that it is there
   TimeNs account_until_ns_ = 0;            // for who watches to take it
   std::vector<assignment::Decision> decisions_;
   std::vector<assignment::StoredAck> acknowledged_;

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <weir/supervisor/journal_store.hpp>
+
+#include <string>
+#include <vector>
+
+namespace weir::test {
+
+// A supervisor's journal that outlives its process, and not the test.
+class MemoryJournal final : public supervisor::JournalStore {
+ public:
+  [[nodiscard]] Expected<std::vector<std::byte>, std::string> read() override {
+    if (abandoned_) return Unexpected<std::string>("the journal was abandoned");
+    return bytes_;
+  }
+  [[nodiscard]] Expected<void, std::string> append(ConstBytes bytes) override {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    return {};
+  }
+  [[nodiscard]] Expected<void, std::string> replace(ConstBytes bytes) override {
+    bytes_.assign(bytes.begin(), bytes.end());
+    return {};
+  }
+  void remove() override { bytes_.clear(); }
+  void abandon() override { abandoned_ = true; }
+
+  [[nodiscard]] bool is_there() const { return !bytes_.empty(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+  bool abandoned_ = false;
+};
+
+}  // namespace weir::test
