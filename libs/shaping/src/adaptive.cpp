@@ -53,12 +53,7 @@ constexpr double kPieceMin = 2 * kSegment;
 constexpr double kTimingBytes = 32;
 constexpr double kPieceMax = 24 * kSegment;
 
-constexpr DurationNs kDrainEvery = 100 * kMillisecond;  // at first; each pause is twice the last one
-constexpr DurationNs kDrainEveryMax = 4 * kSecond;
-constexpr DurationNs kDrainMin = kMillisecond;
-constexpr DurationNs kPairMax = 12 * kMillisecond;     // for two pieces of a slow uplink
 constexpr DurationNs kRefillMin = 500 * kMicrosecond;  // from half of the window to all of it
-constexpr DurationNs kDrainPause = 100;                // of a drain's own time, at least
 constexpr double kFarStartFactor = 1.75;
 // What TCP sends of each readout in its first round trip (RFC 6928).
 constexpr double kFarFirst = 10 * kSegment;
@@ -98,7 +93,6 @@ Adaptive::Adaptive(const ShaperSettings& settings)
       enough_(kEnoughMin),
       ceiling_(kWindowMax),
       worth_ns_(kWorthFirst),
-      drain_every_ns_(kDrainEvery),
       ways_(settings.readouts) {}
 
 std::uint64_t Adaptive::piece_bytes() const {
@@ -195,18 +189,10 @@ std::uint64_t Adaptive::share_of_one() const {
 Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
   const std::uint64_t charge = charge_of(demand);
   const std::uint64_t taken = accounts_.taken();
-  if (phase_ == Phase::drain && pairs_) {
-    if (taken == 0) {
-      pair_readout_ = demand.readout;
-      pair_left_ = 1;
-      take(demand, now_ns);
-      return Credit::granted;
-    }
-    if (pair_left_ == 0) return Credit::full;
-    if (demand.readout != pair_readout_) return Credit::readout_full;
-    --pair_left_;
-    take(demand, now_ns);
-    return Credit::granted;
+  if (phase_ == Phase::drain && drains_.pairs()) {
+    const Credit credit = drains_.ask(demand.readout, taken);
+    if (credit == Credit::granted) take(demand, now_ns);
+    return credit;
   }
   const std::uint64_t elsewhere = ways_.elsewhere(static_cast<std::uint64_t>(target_ * kLentMax));
   const std::uint64_t here = taken - std::min(taken, elsewhere);
@@ -244,7 +230,7 @@ void Adaptive::readout_lost(std::uint32_t readout) {
 void Adaptive::response(const Response& response, TimeNs now_ns) {
   const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
   if (foreign_.probes(now_ns - response.time_ns)) foreign_.note_answer(waited_behind(response, time_ns));
-  if (phase_ == Phase::drain && pairs_) {
+  if (phase_ == Phase::drain && drains_.pairs()) {
     shortest_.note_of_pair(response.readout, time_ns, response.owed);
   } else {
     shortest_.note(time_ns, response.owed);
@@ -295,7 +281,9 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
-    if (now_ns >= drain_until_ns_ && !waits_for_pair(now_ns)) end_drain(now_ns);
+    // Of a far readout's pair the line takes most of the time.
+    const bool no_wait = shortest_.saw_pair() || ways_.on_line(drains_.pair_readout()) > 0;
+    if (drains_.over(now_ns, no_wait)) end_drain(now_ns);
     return;
   }
   if (now_ns >= refill_ns_) {
@@ -347,11 +335,10 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   } else {
     steady(rate, fast, now_ns);
   }
-  if (next_drain_ns_ == 0)
-    next_drain_ns_ = now_ns + std::max(drain_every_ns_, far() ? kDrainPause * shortest_.ns() : 0);
+  drains_.plan(now_ns, shortest_.ns(), far());
   if (phase_ != Phase::steady) return;
   // One of several at a port cannot empty it.
-  if (now_ns >= next_drain_ns_ && share_.members == 1) begin_drain(now_ns);
+  if (drains_.due(now_ns) && share_.members == 1) begin_drain(now_ns);
 }
 
 // The window grows for as long as the rate grows with it and the answers do not queue.
@@ -478,16 +465,17 @@ void Adaptive::become_slower(TimeNs now_ns) {
   full_rate_ = 0;
   rates_.forget();
   shortest_.forget();
-  next_drain_ns_ = now_ns;  // the shortest response time is another one, too
+  drains_.plan_now(now_ns);  // the shortest response time is another one, too
 }
 
 // A request behind an empty window waits for foreign traffic alone.
 void Adaptive::begin_probe(TimeNs now_ns) {
-  begin_drain(now_ns);
-  pairs_ = false;
-  foreign_.begin_probe(now_ns);
   const double own_ns = rate_ > 0 ? 2 * target_ / rate_ : 0;
-  drain_until_ns_ = now_ns + std::min(kProbeMax, static_cast<DurationNs>(own_ns) + 8 * shortest_.ns());
+  const DurationNs base_ns = shortest_.ns();
+  const DurationNs length_ns = std::min(kProbeMax, static_cast<DurationNs>(own_ns) + 8 * base_ns);
+  enter_drain();
+  drains_.begin_probe(now_ns, base_ns, far(), length_ns);
+  foreign_.begin_probe(now_ns);
 }
 
 // Bytes in the port before this answer that this collector had not requested.
@@ -510,31 +498,23 @@ void Adaptive::back_off(TimeNs now_ns) {
   move_to(std::min(target_, ceiling_));
 }
 
-// For a moment next to nothing is asked for, so that queues empty and the shortest response time shows.
 void Adaptive::begin_drain(TimeNs now_ns) {
-  phase_ = Phase::drain;
-  foreign_.cancel_probe();
-  pairs_next_ = !pairs_next_;
-  pairs_ = pairs_next_ && !far();
-  pair_left_ = 0;
-  drain_ns_ = far() ? shortest_.ns() + shortest_.ns() / 2 : std::max(kDrainMin, 4 * shortest_.ns());
-  drain_until_ns_ = now_ns + drain_ns_;
-  // One piece at a time; or where that would cost a long line too much, half of what fills it.
-  set_window(far() ? static_cast<std::uint64_t>(target_ / 2) : 1);
+  enter_drain();
+  drains_.begin(now_ns, shortest_.ns(), far());
 }
 
-// Two pieces of a slow uplink take longer than a drain.
-bool Adaptive::waits_for_pair(TimeNs now_ns) const {
-  return pairs_ && !shortest_.saw_pair() && ways_.on_line(pair_readout_) == 0 &&
-         now_ns < drain_until_ns_ + kPairMax;
+// One piece at a time; or where that would cost a long line too much, half of what fills it.
+void Adaptive::enter_drain() {
+  phase_ = Phase::drain;
+  foreign_.cancel_probe();
+  set_window(far() ? static_cast<std::uint64_t>(target_ / 2) : 1);
 }
 
 void Adaptive::end_drain(TimeNs now_ns) {
   phase_ = Phase::steady;
   foreign_.end_probe(now_ns);
   shortest_.end_drain();
-  drain_every_ns_ = std::min(2 * drain_every_ns_, kDrainEveryMax);
-  next_drain_ns_ = now_ns + std::max(drain_every_ns_, kDrainPause * drain_ns_);
+  drains_.end(now_ns);
   epoch_.begin();
   was_wanting_ = false;
   if (far()) return move_to(target_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "drains.hpp"
 #include "epoch.hpp"
 #include "foreign_traffic.hpp"
 #include "line_rate.hpp"
@@ -65,7 +66,7 @@ class Adaptive final : public ByteWindow {
   void lost(TimeNs now_ns);
   void back_off(TimeNs now_ns);
   void begin_drain(TimeNs now_ns);
-  [[nodiscard]] bool waits_for_pair(TimeNs now_ns) const;
+  void enter_drain();
   void end_drain(TimeNs now_ns);
   void move_to(double window);
 
@@ -89,15 +90,8 @@ class Adaptive final : public ByteWindow {
 
   DurationNs usual_ns_ = 0;  // of the network, in the last epoch
   ShortestTimes shortest_;
-  bool pairs_next_ = false;
-  bool pairs_ = false;  // in this drain two pieces at a time are asked of one readout
-  std::uint32_t pair_readout_ = 0;
-  std::uint32_t pair_left_ = 0;
-  TimeNs drain_until_ns_ = 0;
+  Drains drains_;
   TimeNs refill_ns_ = kNever;
-  TimeNs next_drain_ns_ = 0;
-  DurationNs drain_every_ns_;
-  DurationNs drain_ns_ = 0;
 
   RecentRates rates_;
   double best_rate_ = 0;  // start-up: of the best epoch
