@@ -55,6 +55,15 @@ TEST_CASE("seeds in which copies, accounts or grants were left over leave none")
   }
 }
 
+// Two DCMs die of their filter while a partition keeps the third from the readout: nobody reaches it, and its
+// fragments are missing.
+TEST_CASE("while the DCMs that reach a readout are dead of their filter it is reached by none") {
+  const sim::Outcome outcome = run_scenario(make_scenario(720143106), false);
+  CHECK(outcome.problem == "");
+  CHECK(outcome.deaths == 6);
+  CHECK(outcome.missing > 0);
+}
+
 // One DCM, slow lines, and a lease below the deadline of its data. When slices were taken from it while it
 // waited, the run took 124 s.
 TEST_CASE("a lease that is short for the farm's lines sends no slice from DCM to DCM") {
