@@ -2,6 +2,8 @@
 #include "rig.hpp"
 #include "talker.hpp"
 #include "weir_catch.hpp"
+#include <weir/node/report.hpp>
+#include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -22,23 +24,38 @@ constexpr char kSettings[] =
     "dcm: {count: 1, credits: 4, deadline_ms: 20, grace_ms: 10}\n"
     "writer: {count: 1}\n";
 
+void greet(Talker& talker, v1::Role role, const char* name) {
+  v1::Hello greeting;
+  greeting.set_version(wire::kVersion);
+  greeting.set_role(role);
+  greeting.set_name(name);
+  greeting.set_farm("session");
+  talker.say(wire::FrameType::hello, greeting);
+}
+
 // There is no readout: each fragment is missing after the grace time, and the slice accepted incomplete.
 class SupervisedDcm {
  public:
   SupervisedDcm() : rig_(kSettings), door_(rig_.network(), 19'000) {
     spdlog::set_level(spdlog::level::off);
     rig_.start("dcm-0");
+    welcome(1);
+  }
+
+  // Over its so many-th connection.
+  void welcome(std::size_t connections) {
     rig_.turn(20);
-    REQUIRE(door_.talkers().size() == 1);
-    v1::Hello greeting;
-    greeting.set_version(wire::kVersion);
-    greeting.set_role(v1::ROLE_SUPERVISOR);
-    greeting.set_name("supervisor");
-    greeting.set_farm("session");
-    supervisor().say(wire::FrameType::hello, greeting);
+    REQUIRE(door_.talkers().size() == connections);
+    greet(supervisor(), v1::ROLE_SUPERVISOR, "supervisor");
     v1::Control begin;
     begin.mutable_begin_run()->set_run(1);
     supervisor().say(begin);
+    rig_.turn(2);
+  }
+  void end_run() {
+    v1::Control message;
+    message.mutable_end_run()->set_shutdown(true);
+    supervisor().say(message);
     rig_.turn(2);
   }
 
@@ -96,7 +113,7 @@ class SupervisedDcm {
     supervisor().say(message);
     rig_.turn(20);
   }
-  Talker& supervisor() { return *door_.talkers().front(); }
+  Talker& supervisor() { return *door_.talkers().back(); }
   Rig& rig() { return rig_; }
 
   v1::Report report;
@@ -186,12 +203,7 @@ TEST_CASE("what a DCM was granted for a slice that is taken from it, it gives ba
   dcm.introduce_writer(19'500);
   REQUIRE(door.talkers().size() == 1);
   Talker& writer = *door.talkers().front();
-  v1::Hello greeting;
-  greeting.set_version(wire::kVersion);
-  greeting.set_role(v1::ROLE_WRITER);
-  greeting.set_name("writer-0");
-  greeting.set_farm("session");
-  writer.say(wire::FrameType::hello, greeting);
+  greet(writer, v1::ROLE_WRITER, "writer-0");
   dcm.assign(5, 0);
   REQUIRE(dcm.decision(5, 0) == kAccepted);
   dcm.confirm(5, 0, v1::CONFIRMATION_STORE);
@@ -229,4 +241,37 @@ TEST_CASE("a slice that is confirmed to a writer that the farm does not have is 
   dcm.assign(5, 1);
   CHECK(dcm.decision(5, 1) == kAccepted);
   CHECK(dcm.rig().node("dcm-0").broken_invariant() == "");
+}
+
+// Told to end, its slices are settled: what a writer says of them still counts, and what it never says is
+// counted as such.
+TEST_CASE("a DCM that was told to end and loses its supervisor accounts for what its writer has yet to say") {
+  const bool says = GENERATE(true, false);
+  CAPTURE(says);
+  SupervisedDcm dcm;
+  TalkerDoor door(dcm.rig().network(), 19'500);
+  dcm.introduce_writer(19'500);
+  REQUIRE(door.talkers().size() == 1);
+  Talker& writer = *door.talkers().front();
+  greet(writer, v1::ROLE_WRITER, "writer-0");
+  dcm.assign(5, 0);
+  REQUIRE(dcm.decision(5, 0) == kAccepted);
+  dcm.confirm(5, 0, v1::CONFIRMATION_STORE);
+  v1::Control grant;
+  grant.mutable_grant()->set_granted_total(last_space(writer).wanted_total());
+  writer.say(grant);
+  dcm.rig().turn(3);
+  dcm.end_run();
+  dcm.supervisor().leave();
+  dcm.rig().turn(3);
+  const wire::SliceEntry stored{SliceId(5), Attempt(0), StoreEpoch(0)};
+  std::vector<std::byte> frame;
+  wire::append_slice_entries(wire::FrameType::stored, std::span(&stored, 1), frame);
+  if (says) writer.say(frame);
+  dcm.welcome(2);
+  dcm.end_run();
+  (void)dcm.decision(0, 9, 3000);
+  REQUIRE(dcm.report.final());
+  CHECK(node::sum_of(dcm.report, "stored").count == (says ? 1 : 0));
+  CHECK(node::counter_of(dcm.report, "dcm.unheard") == (says ? 0 : 1));
 }

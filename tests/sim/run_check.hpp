@@ -16,7 +16,9 @@ namespace weir::sim {
 // writers left, and against what the filter had to decide.
 class RunCheck {
  public:
-  RunCheck(const Scenario& scenario, const v1::RunSummary& account, const std::string& folder);
+  // `dcm_deaths`: of each DCM, those by its own filter included.
+  RunCheck(const Scenario& scenario, const v1::RunSummary& account, const std::string& folder,
+           std::vector<std::uint32_t> dcm_deaths);
   void run();
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::uint64_t triggered() const { return triggered_; }
@@ -38,6 +40,7 @@ class RunCheck {
   const Scenario& scenario_;
   const v1::RunSummary& account_;
   std::string folder_;
+  std::vector<std::uint32_t> dcm_deaths_;
   std::string problem_;
   std::uint64_t triggered_ = 0;
   std::uint64_t stored_ = 0;

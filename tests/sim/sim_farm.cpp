@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace weir::sim {
 namespace {
@@ -172,7 +173,11 @@ void SimFarm::check_end(Outcome& outcome) {
   for (const auto& process : processes_) {
     if (process->is_writer()) process->write_files(folder_.path());
   }
-  RunCheck check(scenario_, account, folder_.path());
+  std::vector<std::uint32_t> dcm_deaths;
+  for (const auto& process : processes_) {
+    if (process->name().starts_with("dcm-")) dcm_deaths.push_back(process->deaths());
+  }
+  RunCheck check(scenario_, account, folder_.path(), std::move(dcm_deaths));
   check.run();
   outcome.triggered = check.triggered();
   outcome.stored = check.stored();

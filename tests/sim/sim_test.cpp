@@ -55,6 +55,35 @@ TEST_CASE("seeds in which copies, accounts or grants were left over leave none")
   }
 }
 
+// One of two DCMs is told to end at 0.592 s, and its connection to the supervisor breaks: before it has heard
+// so, or a writer's last word, or while it gives its account (720156247). Or it dies.
+TEST_CASE("a DCM that is let go may lose its connection or die at any moment, and the ledger balances") {
+  const bool dies = GENERATE(false, true);
+  CAPTURE(dies);
+  Scenario scenario = make_scenario(720156247);
+  std::erase_if(scenario.faults, [](const sim::Fault& fault) {
+    return fault.kind != sim::FaultKind::drain && fault.kind != sim::FaultKind::break_connections;
+  });
+  REQUIRE(scenario.faults.size() == 4);
+  REQUIRE(scenario.faults.back().who == "supervisor");
+  if (dies) scenario.faults.back() = {sim::FaultKind::kill, 0, 50 * kMillisecond, "dcm-0", "", 0};
+  for (TimeNs at_ns = 590 * kMillisecond; at_ns < 690 * kMillisecond;) {
+    CAPTURE(at_ns);
+    scenario.faults.back().at_ns = at_ns;
+    CHECK(run_scenario(scenario, false).problem == "");
+    at_ns += at_ns < 594 * kMillisecond ? 100 * kMicrosecond : 5 * kMillisecond;
+  }
+}
+
+// Two DCMs die of their filter while a partition keeps the third from the readout: nobody reaches it, and its
+// fragments are missing.
+TEST_CASE("while the DCMs that reach a readout are dead of their filter it is reached by none") {
+  const sim::Outcome outcome = run_scenario(make_scenario(720143106), false);
+  CHECK(outcome.problem == "");
+  CHECK(outcome.deaths == 6);
+  CHECK(outcome.missing > 0);
+}
+
 // One DCM, slow lines, and a lease below the deadline of its data. When slices were taken from it while it
 // waited, the run took 124 s.
 TEST_CASE("a lease that is short for the farm's lines sends no slice from DCM to DCM") {

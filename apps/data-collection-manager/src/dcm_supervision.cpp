@@ -220,8 +220,9 @@ void DcmNode::on_supervisor_gone() {
   // Its next process judges anew.
   cut_off_ = false;
   collector_->set_verdict(std::vector<bool>(readouts_.size()), false);
-  // It gives all of this DCM's slices to others, as soon as it notices.
-  abandon_all(true);
+  // It gives all of this DCM's slices to others, as soon as it notices. Who was told to end has none that is
+  // not settled, and waits on for what writers say of them.
+  abandon_all(!ending_);
 }
 
 // Every slice is settled. What is open still was discarded when the drain had no more time; of what is stored

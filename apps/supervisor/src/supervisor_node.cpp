@@ -227,14 +227,15 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
 
 void SupervisorNode::leave(Member& member) {
   directory_changed_ = ports_changed_ = true;
-  if (!(member.has_report && member.report.final())) {
+  const bool reported = member.has_report && member.report.final();
+  if (!reported) {
     if (member.has_report) journal_.write_report(member.report);
     roster_.bury(member);
   }
   if (state_ == State::reporting) note_fault(member.name + " left before its final report");
   switch (member.role) {
     case messages::Role::dcm:
-      machine_.dcm_left(member.index, now_ns_, actions_);
+      machine_.dcm_left(member.index, now_ns_, actions_, reported);
       break;
     case messages::Role::readout:
       machine_.readout_left(member.index, now_ns_);

@@ -19,10 +19,11 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   assignable_ = true;
 }
 
-void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
+void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool reported) {
   if (!dcms_.live(dcm)) return;
   const Incarnation incarnation = dcms_.incarnation(dcm);
-  const bool in_peace = leaves_in_peace({Role::dcm, dcm});
+  const bool cut_short = part({Role::dcm, dcm}) == Part::leaving && !reported;
+  const bool in_peace = leaves_in_peace({Role::dcm, dcm}) && !cut_short;
   const FilterNote in_filter = dcms_.in_filter(dcm);
   out.drop(dcm);
   dcms_.leave(dcm);
@@ -36,7 +37,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out) {
   const std::uint64_t slices = scratch_.size();
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice)
     reopen_lost(*book_.find(*slice), in_filter, out);
-  // Also when all is settled: what writers told it of that may have been lost with it.
+  // Also when all is settled: what it was told of that, by writers too, may have been lost with it.
   if (started_ && !in_peace) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
   assignable_ = true;
 }

@@ -151,7 +151,7 @@ TEST_CASE("a DCM that drains is given no slice, finishes what it has, and leaves
   CHECK(leaves(actions, dcm(0)));
   CHECK(actions.cleared.size() == 1);
   CHECK(farm.machine.part(dcm(0)) == Part::leaving);
-  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions, true);
   CHECK(farm.machine.part(dcm(0)) == Part::out);
   CHECK(farm.machine.faults().empty());
   CHECK(farm.machine.broken_invariant() == "");
@@ -195,7 +195,7 @@ TEST_CASE("a DCM that is added after it was told to end takes part with its next
   farm.machine.add(dcm(0), farm.now.mono, farm.actions);
   actions = farm.pass();
   CHECK_FALSE(assigned_to(actions, 0));
-  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions, true);
   CHECK(farm.machine.part(dcm(0)) == Part::in);
   farm.join_dcm(0, 2);
   actions = farm.pass();
@@ -215,6 +215,34 @@ TEST_CASE("a DCM that dies while it drains is a fault, and its slices go to othe
   Actions actions = farm.pass();
   REQUIRE(assigned_to(actions, 1));
   CHECK(actions.of(node(1)).assign.front().attempt == Attempt(1));
+}
+
+TEST_CASE("a DCM that was let go and is gone before its final report is a fault, and is let go again") {
+  Farm farm(looking_at_once(), mode("max"));
+  farm.join_dcm(0, 1);
+  farm.join_dcm(1, 1);
+  farm.pass();
+  farm.machine.remove(dcm(0), farm.now.mono);
+  farm.decide(0, 0, 0, Verdict::reject);
+  farm.advance(1);
+  REQUIRE(leaves(farm.pass(), dcm(0)));
+  // Nothing says that it has heard of its last slice.
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  REQUIRE(farm.machine.faults().size() == 1);
+  CHECK(farm.machine.faults()[0].kind == FaultKind::left);
+  CHECK(farm.machine.part(dcm(0)) == Part::out);
+  // The same process, over a new connection; this time it ends as it should.
+  farm.join_dcm(0, 1);
+  farm.machine.remove(dcm(0), farm.now.mono);
+  farm.advance(1);
+  REQUIRE(leaves(farm.pass(), dcm(0)));
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions, true);
+  CHECK(farm.machine.faults().size() == 1);
+  // One that idles has heard nothing that it could have missed.
+  farm.join_dcm(0, 1);
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  CHECK(farm.machine.faults().size() == 1);
+  CHECK(farm.machine.broken_invariant() == "");
 }
 
 TEST_CASE("a readout that drains has a part in what was triggered, and in nothing after") {

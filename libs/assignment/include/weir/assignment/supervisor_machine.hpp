@@ -96,7 +96,10 @@ class SupervisorMachine {
   // suspect, without a count: suspects go one at a time (Assignment::suspect). When a writer leaves,
   // what it did not acknowledge is confirmed again under a higher epoch.
   void dcm_joined(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits, TimeNs now, Actions& out);
-  void dcm_left(NodeIndex dcm, TimeNs now, Actions& out);
+  // `reported`: with its final report. One that was let go and has not given it is a loss like any other:
+  // what it was told last, by writers too, may be lost with its connection, and the DCMs' counts are lower
+  // bounds.
+  void dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool reported = false);
   void readout_joined(NodeIndex readout, Incarnation incarnation, TimeNs now);
   void readout_left(NodeIndex readout, TimeNs now);
   void writer_joined(NodeIndex writer, Incarnation incarnation, TimeNs now, Actions& out);
@@ -129,8 +132,8 @@ class SupervisorMachine {
   void expect_later(NodeRef node);
   // The node drains: nothing new from here on, and when it has nothing left it is in Actions::leaving, once.
   // A DCM gets no slices; a writer no confirmations; a readout has no part in the slices that are triggered
-  // from now on (absences()). That it leaves then is no fault. A node that is not there is out at once; so is
-  // one that dies while it drains, as everyone who dies.
+  // from now on (absences()). That it leaves then is no fault, of a DCM: with its final report. A node that
+  // is not there is out at once; so is one that dies while it drains, as everyone who dies.
   void remove(NodeRef node, TimeNs now);
   // It takes part again: at once when it still drains or idles; else its next process does, from when it
   // joins.
