@@ -55,17 +55,17 @@ class Hosted {
     setup_.absent = absent;
     const auto totals = [&loop] { return loop.stream_totals(); };
     switch (setup_.identity.role) {
-      case messages::Role::supervisor:
+      case Role::supervisor:
         node_ = supervisor::make_node(
             setup_,
             {loop, loop, [this](const ports::Endpoint& at, const ports::Endpoint&) { listens_at_ = at; },
              totals});
         break;
-      case messages::Role::readout:
+      case Role::readout:
         node_ = readout::make_node(setup_,
                                    {loop, loop, totals, &loop, [&loop] { loop.wake(); }, {WEIR_PLUGIN_DIR}});
         break;
-      case messages::Role::dcm:
+      case Role::dcm:
         node_ = dcm::make_node(setup_, {loop, loop, [&loop] { loop.wake(); }, totals, {WEIR_PLUGIN_DIR}});
         break;
       default:
@@ -91,7 +91,7 @@ class Hosted {
 class Watcher final : private messages::PeerHandler {
  public:
   Watcher(const Farm& farm, const ports::Endpoint& supervisor) {
-    self_.role = messages::Role::control;
+    self_.role = Role::control;
     self_.name = "watcher";
     self_.farm = farm.farm.farm();
     link_.emplace(self_, static_cast<messages::PeerHandler&>(*this), limits_, counters_, supervisor,
@@ -133,7 +133,7 @@ class Watcher final : private messages::PeerHandler {
 inline std::vector<std::string> names_but_supervisor(const Farm& farm) {
   std::vector<std::string> names;
   for (const config::NodePlan& node : farm.plan.nodes) {
-    if (node.role != config::Role::supervisor && !node.masked) names.push_back(node.name);
+    if (node.role != Role::supervisor && !node.masked) names.push_back(node.name);
   }
   return names;
 }

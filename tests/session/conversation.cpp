@@ -13,8 +13,6 @@
 namespace weir::session_test {
 namespace {
 
-using messages::Role;
-
 constexpr std::string_view kNames[] = {"stranger", "dcm", "readout", "writer", "supervisor", "control"};
 constexpr std::uint16_t kSupervisorPort = 19'000;
 constexpr std::uint64_t kSequencesMin = 8;
@@ -80,7 +78,7 @@ class Growth {
 // The supervisor's account is of what nodes tell it: beside one that lies it need not balance.
 void demand_sound_nodes(Rig& rig, bool all_honest = true) {
   for (const config::NodePlan& node : rig.plan().nodes) {
-    if (!rig.runs(node.name) || (!all_honest && node.role == config::Role::supervisor)) continue;
+    if (!rig.runs(node.name) || (!all_honest && node.role == Role::supervisor)) continue;
     demand(rig.node(node.name).failure().empty(), node.name + ": " + rig.node(node.name).failure());
     const std::string broken = rig.node(node.name).broken_invariant();
     demand(broken.empty(), node.name + ": " + broken);
@@ -93,7 +91,7 @@ class Strangers {
  public:
   Strangers(Rig& rig, Watcher& watcher) : rig_(rig), watcher_(watcher) {
     for (const config::NodePlan& node : rig.plan().nodes) {
-      if (node.role != config::Role::dcm) doors_.push_back(node.name);
+      if (node.role != Role::dcm) doors_.push_back(node.name);
     }
   }
   void talk(Dice& dice) {
@@ -163,7 +161,7 @@ void beside_impostor(Rig& rig, Role role, Dice& dice, std::uint64_t sequences, O
   Impostor impostor(rig, role, 1);
   rig.start("supervisor");
   for (const config::NodePlan& node : rig.plan().nodes) {
-    const bool taken = node.name == std::string(messages::name(role)) + "-1";
+    const bool taken = node.name == std::string(name(role)) + "-1";
     if (!taken && node.name != "supervisor") rig.start(node.name);
   }
   Watcher watcher(rig);
@@ -225,7 +223,7 @@ class FalseSupervisor {
  public:
   explicit FalseSupervisor(Rig& rig) : rig_(rig), door_(rig.network(), kSupervisorPort) {
     for (const config::NodePlan& node : rig.plan().nodes) {
-      if (node.role != config::Role::supervisor) nodes_.push_back(node.name);
+      if (node.role != Role::supervisor) nodes_.push_back(node.name);
     }
     for (const std::string& node : nodes_) rig.start(node);
     greeting_.set_version(wire::kVersion);

@@ -28,8 +28,7 @@ Surroundings around(const Rig& rig, std::uint64_t newest_slice) {
   return surroundings;
 }
 
-std::span<const Saying> fitting(messages::Role from, messages::Role to) {
-  using messages::Role;
+std::span<const Saying> fitting(Role from, Role to) {
   static constexpr Saying kOfDcm[] = {Saying::decide, Saying::decide, Saying::report, Saying::throttle};
   static constexpr Saying kOfWriter[] = {Saying::stored, Saying::report, Saying::throttle};
   static constexpr Saying kOfReadout[] = {Saying::report, Saying::throttle};
@@ -129,21 +128,20 @@ void end_run(Rig& rig, Watcher& watcher) {
 
 // ---- Impostor
 
-Impostor::Impostor(Rig& rig, messages::Role role, std::uint16_t index) : rig_(rig), role_(role) {
+Impostor::Impostor(Rig& rig, Role role, std::uint16_t index) : rig_(rig), role_(role) {
   hello_.set_version(wire::kVersion);
   hello_.set_role(static_cast<v1::Role>(role));
-  hello_.set_name(std::string(messages::name(role)) + "-" + std::to_string(index));
+  hello_.set_name(std::string(name(role)) + "-" + std::to_string(index));
   hello_.set_index(index);
   hello_.set_farm("session");
   hello_.set_run(rig.farm().run().number());
   hello_.set_credits(4);
   hello_.set_listen_host("memory");
   hello_.set_listen_port(kImpostorPort);
-  if (role == messages::Role::readout || role == messages::Role::writer)
-    door_.emplace(rig.network(), kImpostorPort);
-  if (role != messages::Role::dcm) return;
+  if (role == Role::readout || role == Role::writer) door_.emplace(rig.network(), kImpostorPort);
+  if (role != Role::dcm) return;
   for (const config::NodePlan& node : rig.plan().nodes) {
-    if (node.role == config::Role::readout || node.role == config::Role::writer) others_.push_back(node.name);
+    if (node.role == Role::readout || node.role == Role::writer) others_.push_back(node.name);
   }
 }
 
@@ -166,13 +164,12 @@ void Impostor::talk(Dice& dice) {
   if (!others_.empty() && dice.one_in(3)) {
     const std::string& node = others_[dice.below(others_.size())];
     const bool writer = node.starts_with("writer");
-    to_others_.push_back({connect(node), writer ? messages::Role::writer : messages::Role::readout});
+    to_others_.push_back({connect(node), writer ? Role::writer : Role::readout});
     if (to_others_.size() > kOthersMax) to_others_.erase(to_others_.begin());
   }
   listen(*supervisor_);
   const Surroundings surroundings = around(rig_, newest_);
-  for (std::uint64_t n = dice.below(4); n > 0; --n)
-    say(*supervisor_, dice, surroundings, messages::Role::supervisor);
+  for (std::uint64_t n = dice.below(4); n > 0; --n) say(*supervisor_, dice, surroundings, Role::supervisor);
   for (auto& [talker, role] : to_others_) {
     listen(*talker);
     say(*talker, dice, surroundings, role);
@@ -180,7 +177,7 @@ void Impostor::talk(Dice& dice) {
   if (!door_) return;
   for (auto& talker : door_->talkers()) {
     if (listen(*talker)) talker->say(wire::FrameType::hello, hello_);
-    for (std::uint64_t n = dice.below(4); n > 0; --n) say(*talker, dice, surroundings, messages::Role::dcm);
+    for (std::uint64_t n = dice.below(4); n > 0; --n) say(*talker, dice, surroundings, Role::dcm);
   }
   door_->forget_closed();
 }
@@ -205,7 +202,7 @@ bool Impostor::listen(Talker& talker) {
   return greeted;
 }
 
-void Impostor::say(Talker& talker, Dice& dice, const Surroundings& surroundings, messages::Role to) {
+void Impostor::say(Talker& talker, Dice& dice, const Surroundings& surroundings, Role to) {
   std::vector<std::byte> frames;
   append_saying(dice, surroundings, fitting(role_, to), frames);
   talker.say(frames);

@@ -15,7 +15,7 @@ void demand(bool holds, const std::string& otherwise);
 
 [[nodiscard]] Surroundings around(const Rig& rig, std::uint64_t newest_slice);
 // What fits into a conversation: who speaks, and to whom.
-[[nodiscard]] std::span<const Saying> fitting(messages::Role from, messages::Role to);
+[[nodiscard]] std::span<const Saying> fitting(Role from, Role to);
 
 // Watches a farm as `weir run` does.
 class Watcher {
@@ -47,7 +47,7 @@ void end_run(Rig& rig, Watcher& watcher);
 // Somebody in the place of a node, who says its hello and then what he likes, to all that the node talks to.
 class Impostor {
  public:
-  Impostor(Rig& rig, messages::Role role, std::uint16_t index);
+  Impostor(Rig& rig, Role role, std::uint16_t index);
   void come();
   void leave();
   void talk(Dice& dice);
@@ -55,16 +55,16 @@ class Impostor {
  private:
   struct Other {
     std::unique_ptr<Talker> talker;
-    messages::Role role;
+    Role role;
   };
 
   std::unique_ptr<Talker> connect(const std::string& node);
   // True when a hello was heard.
   bool listen(Talker& talker);
-  void say(Talker& talker, Dice& dice, const Surroundings& surroundings, messages::Role to);
+  void say(Talker& talker, Dice& dice, const Surroundings& surroundings, Role to);
 
   Rig& rig_;
-  messages::Role role_;
+  Role role_;
   v1::Hello hello_;
   std::optional<TalkerDoor> door_;
   std::vector<std::string> others_;

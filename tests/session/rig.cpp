@@ -44,15 +44,15 @@ void Rig::start(const std::string& name) {
 
 void Rig::make(Hosted& hosted) {
   switch (hosted.setup.identity.role) {
-    case messages::Role::supervisor:
+    case Role::supervisor:
       hosted.node = supervisor::make_node(
           hosted.setup,
           {network_, clock_, [](const ports::Endpoint&, const ports::Endpoint&) {}, no_totals, &journal_});
       break;
-    case messages::Role::readout:
+    case Role::readout:
       hosted.node = readout::make_node(hosted.setup, {network_, clock_, no_totals});
       break;
-    case messages::Role::dcm:
+    case Role::dcm:
       hosted.node = dcm::make_node(hosted.setup, {network_, clock_, [] {}, no_totals, {WEIR_PLUGIN_DIR}});
       break;
     default:

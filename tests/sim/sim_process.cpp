@@ -69,19 +69,21 @@ void SimProcess::make_node() {
   const auto totals = [this] { return host_.stream_totals(); };
   const auto wake = [this] { host_.wake(); };
   switch (role_) {
-    case config::Role::supervisor:
+    case Role::supervisor:
       node_ = supervisor::make_node(
           setup_, {host_, host_, [](const ports::Endpoint&, const ports::Endpoint&) {}, totals, &journal_});
       break;
-    case config::Role::readout:
+    case Role::readout:
       node_ = readout::make_node(setup_, {host_, host_, totals, nullptr, wake, plugin_path()});
       break;
-    case config::Role::dcm:
+    case Role::dcm:
       node_ = dcm::make_node(setup_, {host_, host_, wake, totals, plugin_path()});
       break;
-    case config::Role::writer:
+    case Role::writer:
       make_writer();
       break;
+    default:
+      throw std::logic_error(name_ + " has no role");
   }
 }
 
@@ -141,7 +143,7 @@ void SimProcess::end_when_flushed() {
     host_.shut_down();
     node_.reset();
     disk_.reset();
-    if (failure_.empty() || role_ == config::Role::supervisor) {
+    if (failure_.empty() || role_ == Role::supervisor) {
       ended_ = true;
       return;
     }

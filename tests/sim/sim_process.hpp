@@ -47,7 +47,7 @@ class SimProcess {
   [[nodiscard]] simnet::Host& host() { return host_; }
   [[nodiscard]] simnet::SimDisk* disk() { return disk_.get(); }
   [[nodiscard]] simnet::DiskImage& image() { return image_; }
-  [[nodiscard]] bool is_writer() const { return role_ == config::Role::writer; }
+  [[nodiscard]] bool is_writer() const { return role_ == Role::writer; }
   [[nodiscard]] std::uint32_t deaths() const { return deaths_; }
   // Its files as a reader of this machine would find them.
   void write_files(const std::string& folder) const;
@@ -63,7 +63,7 @@ class SimProcess {
   const Scenario& scenario_;
   std::string name_;
   std::string scratch_;
-  config::Role role_ = config::Role::readout;
+  Role role_ = Role::readout;
   simnet::Host& host_;
   simnet::Random random_;
   simnet::DiskImage image_;

@@ -17,7 +17,7 @@ class Watcher final : private messages::PeerHandler {
  public:
   Watcher(simnet::World& world, const std::string& farm, const ports::Endpoint& supervisor)
       : host_(world.add_host("watcher")) {
-    self_.role = messages::Role::control;
+    self_.role = Role::control;
     self_.name = "watcher";
     self_.farm = farm;
     link_.emplace(self_, static_cast<messages::PeerHandler&>(*this), limits_, counters_, supervisor,

@@ -58,7 +58,7 @@ void set_up_logging(const Setup& setup, const CommandLine& line) {
   ::_exit(status);
 }
 
-int run(const Setup& setup, messages::Role role, const MakeNode& make) {
+int run(const Setup& setup, Role role, const MakeNode& make) {
   int signalled = 0;
   transport::Loop loop(socket_policy(setup.farm));
   const std::unique_ptr<Node> node = make(setup, loop);
@@ -86,7 +86,7 @@ int run(const Setup& setup, messages::Role role, const MakeNode& make) {
   return status;
 }
 
-int run_under_control(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
+int run_under_control(const CommandLine& line, Role role, const MakeNode& make, const Setup& setup,
                       const std::string& control, MetricsExport* metrics) {
   auto shell = std::make_unique<Shell>(line, role, make, setup, parse_endpoint(control), metrics);
   const int status = shell->run();
@@ -98,11 +98,11 @@ int run_under_control(const CommandLine& line, messages::Role role, const MakeNo
 
 }  // namespace
 
-int status_of_signal(messages::Role role, int signal) {
-  return role == messages::Role::supervisor || signal == 0 ? 0 : kSignalBase + signal;
+int status_of_signal(Role role, int signal) {
+  return role == Role::supervisor || signal == 0 ? 0 : kSignalBase + signal;
 }
 
-int run_node_main(int argc, char** argv, messages::Role role, const char* description, const MakeNode& make) {
+int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make) {
   CommandLine line;
   pid_t parent = ::getppid();
   CLI::App app(description);

@@ -22,20 +22,6 @@ constexpr std::string_view kTlsPurpose = "weir 1 tls";
   throw std::runtime_error(config::to_text(problems));
 }
 
-messages::Role role_of(config::Role role) {
-  switch (role) {
-    case config::Role::supervisor:
-      return messages::Role::supervisor;
-    case config::Role::readout:
-      return messages::Role::readout;
-    case config::Role::dcm:
-      return messages::Role::dcm;
-    case config::Role::writer:
-      return messages::Role::writer;
-  }
-  return messages::Role::unknown;
-}
-
 security::FarmKeys farm_keys(const v1::Farm& farm) {
   auto keys = security::read_farm_keys(farm.security().key_file());
   if (!keys) throw std::runtime_error("security.key_file: " + keys.error());
@@ -93,9 +79,9 @@ std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm) {
 }
 
 std::string exposed_at(const Setup& setup) {
-  if (setup.limits.authenticator || setup.identity.role == messages::Role::dcm) return {};
+  if (setup.limits.authenticator || setup.identity.role == Role::dcm) return {};
   const auto text = [](const ports::Endpoint& at) { return at.host + ":" + std::to_string(at.port); };
-  const bool supervises = setup.identity.role == messages::Role::supervisor;
+  const bool supervises = setup.identity.role == Role::supervisor;
   const std::string listen = text(supervises ? setup.supervisor : setup.listen);
   if (!config::is_loopback(listen)) return listen;
   const auto& trigger = setup.farm.trigger();
@@ -154,7 +140,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   setup.limits.authenticator = make_authenticator(farm);
   setup.limits.hello_timeout_ns = farm.network().hello_timeout_ms() * kMillisecond;
   messages::PeerInfo& identity = setup.identity;
-  identity.role = role_of(setup.self.role);
+  identity.role = setup.self.role;
   identity.name = name;
   identity.index = setup.self.index;
   identity.run = setup.run;
@@ -164,11 +150,11 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
     if (!std::binary_search(plan.masked.begin(), plan.masked.end(), source))
       identity.sources.push_back(source);
   }
-  if (identity.role == messages::Role::dcm) identity.credits = farm.dcm().credits();
+  if (identity.role == Role::dcm) identity.credits = farm.dcm().credits();
   return setup;
 }
 
-Setup make_setup(const CommandLine& line, messages::Role role) {
+Setup make_setup(const CommandLine& line, Role role) {
   auto file = config::load_farm(line.farm_file);
   if (!file) fail(file.error());
   for (const std::string& set : line.sets) {
@@ -181,12 +167,11 @@ Setup make_setup(const CommandLine& line, messages::Role role) {
   const std::string supervisor = line.supervisor.empty() ? file->farm.supervisor().listen() : line.supervisor;
   Setup setup = make_setup(file->farm, *plan, line.name, parse_endpoint(supervisor));
   if (!line.listen.empty()) {
-    (role == messages::Role::supervisor ? setup.supervisor : setup.listen) = parse_endpoint(line.listen);
+    (role == Role::supervisor ? setup.supervisor : setup.listen) = parse_endpoint(line.listen);
   }
   if (setup.identity.role != role) {
-    throw std::runtime_error("node '" + line.name + "' is a " +
-                             std::string(messages::name(setup.identity.role)) + ", this program is a " +
-                             std::string(messages::name(role)));
+    throw std::runtime_error("node '" + line.name + "' is a " + std::string(name(setup.identity.role)) +
+                             ", this program is a " + std::string(name(role)));
   }
   check_exposure(setup);
   return setup;

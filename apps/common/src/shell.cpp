@@ -26,7 +26,7 @@ std::string endpoint_of(const MetricsExport* metrics) {
 
 }  // namespace
 
-Shell::Shell(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
+Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, const Setup& setup,
              const ports::Endpoint& control, MetricsExport* metrics)
     : line_(line),
       role_(role),
@@ -108,7 +108,7 @@ void Shell::answer(std::uint64_t order, const std::string& error) {
   answer.set_good(error.empty());
   answer.set_error(error);
   *answer.mutable_state() = state();
-  if (role_ == messages::Role::supervisor && node_) answer.set_supervisor(listens_at_);
+  if (role_ == Role::supervisor && node_) answer.set_supervisor(listens_at_);
   bus_.answer(answer);
 }
 
@@ -238,7 +238,7 @@ std::string Shell::start(const v1::Order& order) {
       const auto problems = config::apply_override(setup_->farm, one);
       if (!problems.empty()) throw std::runtime_error(config::to_text(problems));
     }
-    if (role_ != messages::Role::supervisor) {
+    if (role_ != Role::supervisor) {
       setup_->supervisor = parse_endpoint(order.supervisor());
     } else if (!order.listen().empty()) {
       setup_->supervisor = parse_endpoint(order.listen());
@@ -270,7 +270,7 @@ void Shell::tell(v1::Command::Kind kind, const std::string& reason) {
 
 void Shell::node_finished() {
   const std::string failure = node_->failure();
-  const bool supervisor = role_ == messages::Role::supervisor;
+  const bool supervisor = role_ == Role::supervisor;
   flush();
   drop_node();
   reason_ = failure;

@@ -19,7 +19,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
  public:
   // `setup`: of the farm file, as it is at the start. `metrics` outlives the shell. Throws
   // std::runtime_error.
-  Shell(const CommandLine& line, messages::Role role, const MakeNode& make, const Setup& setup,
+  Shell(const CommandLine& line, Role role, const MakeNode& make, const Setup& setup,
         const ports::Endpoint& control, MetricsExport* metrics);
   ~Shell() override;
 
@@ -53,7 +53,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   [[nodiscard]] v1::MemberState state() const;
 
   CommandLine line_;
-  messages::Role role_;
+  Role role_;
   const MakeNode& make_;
   transport::Loop loop_;
   BusLink bus_;

@@ -41,17 +41,17 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
       pool_(memory_.bytes()),
       isolation_(setup_.farm.supervisor().lease_ms() * kMillisecond / kIsolationShare),
       sampler_(sampler_settings(setup_), setup_.identity.incarnation.value) {
-  const std::size_t readouts = setup_.plan.of_role(config::Role::readout).size();
+  const std::size_t readouts = setup_.plan.of_role(Role::readout).size();
   assembler_ =
       std::make_unique<assembly::Assembler>(assembly_settings(setup_.farm), source_table(setup_.plan), pool_);
   collector_ = std::make_unique<Collector>(collector_settings(setup_, pool_.bytes_total()), *assembler_,
                                            pool_, make_shaper(setup_));
   to_readouts_ = setup_.identity;
   to_readouts_.wants_timing = collector_->shaper().learns();
-  outlet_ = std::make_unique<Outlet>(
-      setup_.identity, setup_.limits, peer_counters_, setup_.farm.network().reconnect_ms() * kMillisecond,
-      node::silence_ns(setup_.farm), setup_.plan.of_role(config::Role::writer).size(),
-      static_cast<OutletEvents&>(*this));
+  outlet_ = std::make_unique<Outlet>(setup_.identity, setup_.limits, peer_counters_,
+                                     setup_.farm.network().reconnect_ms() * kMillisecond,
+                                     node::silence_ns(setup_.farm), setup_.plan.of_role(Role::writer).size(),
+                                     static_cast<OutletEvents&>(*this));
   for (std::size_t i = 0; i < readouts; ++i) readouts_.emplace_back(node::silence_ns(setup_.farm));
   if (node::is_push(setup_.farm))
     pushing_ = std::make_unique<Pushing>(setup_.farm, static_cast<std::uint32_t>(readouts));

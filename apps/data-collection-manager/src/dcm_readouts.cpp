@@ -58,8 +58,8 @@ void DcmNode::arrived(std::uint32_t readout, const assembly::Slice* slice, std::
 }
 
 std::string DcmNode::check_hello(const messages::PeerInfo& info) {
-  if (info.role == messages::Role::readout) return {};
-  return "'" + info.name + "' is a " + std::string(messages::name(info.role)) + ", not a readout";
+  if (info.role == Role::readout) return {};
+  return "'" + info.name + "' is a " + std::string(name(info.role)) + ", not a readout";
 }
 
 void DcmNode::on_ready(messages::Peer& peer) {

@@ -110,7 +110,7 @@ void DcmNode::take_directory(const v1::Directory& directory) {
                                                     setup_.limits, peer_counters_, at,
                                                     setup_.farm.network().reconnect_ms() * kMillisecond);
     readout.link->tag = node.index();
-    readout.link->expect(messages::Role::readout, NodeIndex(static_cast<std::uint16_t>(node.index())));
+    readout.link->expect(Role::readout, NodeIndex(static_cast<std::uint16_t>(node.index())));
   }
 }
 

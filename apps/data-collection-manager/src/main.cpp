@@ -3,7 +3,7 @@
 #include <weir/node/paths.hpp>
 
 int main(int argc, char** argv) {
-  return weir::node::run_node_main(argc, argv, weir::messages::Role::dcm,
+  return weir::node::run_node_main(argc, argv, weir::Role::dcm,
                                    "weir-dcm: builds slices, filters them, sends on what is accepted",
                                    [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
                                      return weir::dcm::make_node(setup, {loop,

@@ -36,7 +36,7 @@ void Outlet::set_writer(NodeIndex index, const ports::Endpoint& at) {
   if (to.link) return to.link->redirect(at);
   to.link = std::make_unique<messages::Link>(self_, *this, limits_, counters_, at, retry_ns_);
   to.link->tag = index.value;
-  to.link->expect(messages::Role::writer, index);
+  to.link->expect(Role::writer, index);
 }
 
 void Outlet::ship(Shipment shipment) {

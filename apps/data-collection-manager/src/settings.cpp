@@ -50,7 +50,7 @@ shaping::ReadoutOrder readout_order(const v1::DcmSettings& dcm) {
   return shaping::ReadoutOrder::least_loaded;
 }
 
-std::size_t readouts_of(const node::Setup& setup) { return setup.plan.of_role(config::Role::readout).size(); }
+std::size_t readouts_of(const node::Setup& setup) { return setup.plan.of_role(Role::readout).size(); }
 
 }  // namespace
 
@@ -74,7 +74,7 @@ assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
 
 CollectorSettings collector_settings(const node::Setup& setup, std::size_t memory_bytes) {
   const std::size_t readouts = readouts_of(setup);
-  const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(config::Role::dcm).size());
+  const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(Role::dcm).size());
   CollectorSettings settings;
   settings.assembly = assembly_settings(setup.farm);
   settings.readouts = static_cast<std::uint32_t>(readouts);
@@ -88,7 +88,7 @@ CollectorSettings collector_settings(const node::Setup& setup, std::size_t memor
 
 tap::SamplerSettings sampler_settings(const node::Setup& setup) {
   const v1::TapSettings& tap = setup.farm.tap();
-  const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(config::Role::dcm).size());
+  const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(Role::dcm).size());
   tap::SamplerSettings settings;
   settings.bytes_per_s = std::min<std::uint64_t>(tap.rate_bytes_max(), tap.farm_rate_bytes_max() / dcms);
   settings.sample_bytes_max = tap.sample_bytes_max();
@@ -99,14 +99,14 @@ tap::SamplerSettings sampler_settings(const node::Setup& setup) {
 std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup) {
   auto shaper = shaping::make_shaper(
       shaper_name(setup.farm),
-      shaper_settings(setup.farm.dcm(), readouts_of(setup), setup.plan.of_role(config::Role::dcm).size()));
+      shaper_settings(setup.farm.dcm(), readouts_of(setup), setup.plan.of_role(Role::dcm).size()));
   WEIR_ASSERT(shaper.has_value());
   return std::move(*shaper);
 }
 
 std::vector<assembly::SourceInfo> source_table(const config::FarmPlan& plan) {
   std::vector<assembly::SourceInfo> sources;
-  for (const config::NodePlan* readout : plan.of_role(config::Role::readout)) {
+  for (const config::NodePlan* readout : plan.of_role(Role::readout)) {
     for (const SourceId source : readout->sources) {
       if (std::binary_search(plan.masked.begin(), plan.masked.end(), source)) continue;
       sources.push_back({source, readout->index.value});

@@ -64,8 +64,7 @@ class WriterProcess final : public weir::node::Node {
 
 int main(int argc, char** argv) {
   weir::writer::CloseCommands commands;  // beyond runs
-  return weir::node::run_node_main(argc, argv, weir::messages::Role::writer,
-                                   "weir-writer: stores accepted slices",
+  return weir::node::run_node_main(argc, argv, weir::Role::writer, "weir-writer: stores accepted slices",
                                    [&](const weir::node::Setup& setup, weir::transport::Loop& loop) {
                                      const std::string& out = setup.farm.run().out();
                                      if (auto failure = weir::storage::make_folder(out)) {

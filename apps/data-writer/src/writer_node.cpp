@@ -269,9 +269,8 @@ std::string WriterNode::state() const {
 // ---- DCMs
 
 std::string WriterNode::check_hello(const messages::PeerInfo& info) {
-  if (info.role == messages::Role::dcm || info.role == messages::Role::supervisor) return {};
-  return "'" + info.name + "' is a " + std::string(messages::name(info.role)) +
-         ", and has no business at a writer";
+  if (info.role == Role::dcm || info.role == Role::supervisor) return {};
+  return "'" + info.name + "' is a " + std::string(name(info.role)) + ", and has no business at a writer";
 }
 
 void WriterNode::on_ready(messages::Peer& peer) {

@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv) {
   return weir::node::run_node_main(
-      argc, argv, weir::messages::Role::readout, "weir-readout: serves the fragments of its sources",
+      argc, argv, weir::Role::readout, "weir-readout: serves the fragments of its sources",
       [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
         return weir::readout::make_node(setup, {loop,
                                                 loop,

@@ -282,11 +282,10 @@ v1::Report ReadoutNode::make_report(bool final) {
 // ---- DCMs
 
 std::string ReadoutNode::check_hello(const messages::PeerInfo& info) {
-  if (info.role != messages::Role::dcm) {
-    return "'" + info.name + "' is a " + std::string(messages::name(info.role)) +
-           ", and has no business at a readout";
+  if (info.role != Role::dcm) {
+    return "'" + info.name + "' is a " + std::string(name(info.role)) + ", and has no business at a readout";
   }
-  const auto dcms = setup_.plan.of_role(config::Role::dcm);
+  const auto dcms = setup_.plan.of_role(Role::dcm);
   const bool planned = std::any_of(dcms.begin(), dcms.end(), [&](const config::NodePlan* dcm) {
     return dcm->index == info.index && dcm->name == info.name;
   });
@@ -307,7 +306,7 @@ void ReadoutNode::on_ready(messages::Peer& peer) {
   if (free == connections_.end()) connections_.push_back(nullptr);
   connections_[peer.tag] = &peer;
   served_.resize(connections_.size());
-  if (peer.info().role == messages::Role::dcm) {
+  if (peer.info().role == Role::dcm) {
     const std::size_t index = peer.info().index.value;
     if (dcms_.size() <= index) dcms_.resize(index + 1);
     dcms_[index] = &peer;

@@ -51,7 +51,7 @@ void RunControl::Core::look_at_progress() {
   next_progress_ns = now_ns + control::RunProgress::kApart;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const control::Member& member = machine->members()[i];
-    if (member.plan.kind != control::Kind::supervisor) continue;
+    if (member.plan.role != Role::supervisor) continue;
     if (machine->state() == control::State::running && member.live && member.told.in_run()) {
       // A report that is not renewed says nothing of progress, nor of its absence.
       const v1::Report& report = processes[i].report;
@@ -68,7 +68,7 @@ control::HealthView::Process RunControl::Core::health_of_process(std::size_t ind
   const Process& process = processes[index];
   control::HealthView::Process one;
   one.name = member.plan.name;
-  one.kind = member.plan.kind;
+  one.role = member.plan.role;
   one.essential = member.plan.duty == control::Duty::essential;
   one.live = member.live;
   one.known = !process.client.empty();

@@ -188,7 +188,7 @@ void RunControl::Core::on_run_over(const bus::Sender& from, const v1::RunOver& o
 // A process that came too late for the farm's one run.
 void RunControl::Core::send_home(std::size_t index) {
   const control::Member& member = machine->members()[index];
-  if (!member.live || member.told.in_run() || member.plan.kind == control::Kind::supervisor) return;
+  if (!member.live || member.told.in_run() || member.plan.role == Role::supervisor) return;
   v1::Order off;
   off.set_command(std::string(control::name(control::Command::off)));
   tell(index, std::move(off));

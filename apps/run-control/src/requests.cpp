@@ -190,7 +190,7 @@ void RunControl::Core::tell(std::size_t index, v1::Order order) {
 void RunControl::Core::tell_supervisor(const v1::Command& command) {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const control::Member& member = machine->members()[i];
-    if (member.plan.kind != control::Kind::supervisor || !member.live || !member.told.in_run()) continue;
+    if (member.plan.role != Role::supervisor || !member.live || !member.told.in_run()) continue;
     v1::Order order;
     *order.mutable_tell() = command;
     tell(i, std::move(order));

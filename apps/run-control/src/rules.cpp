@@ -41,12 +41,12 @@ control::RulesView RunControl::Core::rules_view() const {
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const control::Member& member = machine->members()[i];
     const v1::Report& report = processes[i].report;
-    control::RulesView::Process one{member.plan.name, member.plan.kind,  member.live,
+    control::RulesView::Process one{member.plan.name, member.plan.role,  member.live,
                                     member.excluded,  member.told.state, {}};
     if (in_run(member) && member.told.run == seen.run) {
       one.said = report.state();
       const auto lost = report.counters().find("lost_livetime_ms");
-      if (member.plan.kind == control::Kind::supervisor && lost != report.counters().end())
+      if (member.plan.role == Role::supervisor && lost != report.counters().end())
         seen.livetime = {report.now_ns(), static_cast<DurationNs>(lost->second) * kMillisecond};
     }
     seen.processes.push_back(std::move(one));
@@ -107,7 +107,7 @@ std::string RunControl::Core::act(const control::Rule& rule, const control::Firi
 
 std::string RunControl::Core::tell_restart(std::size_t index, const std::string& why) {
   const control::Member& member = machine->members()[index];
-  if (member.plan.kind == control::Kind::supervisor)
+  if (member.plan.role == Role::supervisor)
     return member.plan.name + " is the supervisor: its run would wait for it";
   if (!member.live) return member.plan.name + " is not there";
   v1::Order restart;

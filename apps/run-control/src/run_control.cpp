@@ -27,25 +27,12 @@ constexpr double kAfterDrainS = 20;  // for final reports, and what is reconcile
 
 DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
 
-control::Kind kind_of(config::Role role) {
-  switch (role) {
-    case config::Role::supervisor:
-      return control::Kind::supervisor;
-    case config::Role::writer:
-      return control::Kind::writer;
-    case config::Role::readout:
-      return control::Kind::readout;
-    default:
-      return control::Kind::dcm;
-  }
-}
-
 // Throws when the farm file gives a duty to nobody. All of those that one parent starts are waited for.
 std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const v1::ControlSettings& settings,
                                             bool one_run) {
   std::vector<control::MemberPlan> members;
   for (const config::NodePlan& node : plan.nodes) {
-    if (!node.masked) members.push_back({node.name, kind_of(node.role), control::Duty::dynamic});
+    if (!node.masked) members.push_back({node.name, node.role, control::Duty::dynamic});
   }
   const auto give = [&](const auto& names, control::Duty duty, const char* key) {
     for (const std::string& name : names) {
@@ -254,7 +241,7 @@ void RunControl::Core::send_order(const control::Order& order) {
   if (order.command == control::Command::start) {
     sent.set_claim(node::read_claim(out, order.run).value_or(0));
     for (const std::string& one : run_sets) sent.add_sets(one);
-    if (member.plan.kind == control::Kind::supervisor) {
+    if (member.plan.role == Role::supervisor) {
       // Of a run that was on: its nodes look for it where it was.
       if (kept && kept->run() == order.run.value) sent.set_listen(supervisor);
       for (const std::string& one : order.absent) sent.add_absent(one);
@@ -343,9 +330,8 @@ v1::FarmView RunControl::Core::view() {
 void RunControl::Core::add_node(std::size_t index, v1::FarmView::Node& out_node) const {
   const control::Member& member = machine->members()[index];
   const Process& process = processes[index];
-  constexpr const char* kKinds[] = {"supervisor", "writer", "readout", "dcm"};
   out_node.set_name(member.plan.name);
-  out_node.set_role(kKinds[static_cast<std::size_t>(member.plan.kind)]);
+  out_node.set_role(std::string(name(member.plan.role)));
   out_node.set_duty(std::string(control::name(member.plan.duty)));
   out_node.set_live(member.live);
   out_node.set_inactive(member.inactive);

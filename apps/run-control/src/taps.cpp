@@ -46,7 +46,7 @@ std::string RunControl::Core::tap(const v1::TapWish& wish, v1::TapPlace& place) 
   message.mutable_tap()->set_lease_ms(lease_ms);
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const control::Member& member = machine->members()[i];
-    if (member.plan.kind != control::Kind::dcm || !member.live || !member.told.in_run()) continue;
+    if (member.plan.role != Role::dcm || !member.live || !member.told.in_run()) continue;
     hub->send(processes[i].client, message);
     place.set_dcms(place.dcms() + 1);
   }

@@ -44,7 +44,7 @@ void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
 void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm& out) {
   for (const assignment::NodeRef& node : shape.removed) {
     v1::JournalFarm::Node& removed = *out.add_removed();
-    removed.set_role(static_cast<std::uint32_t>(node.role));
+    removed.set_role(static_cast<std::uint32_t>(assignment::place_of(node.role)));
     removed.set_index(node.node.value);
   }
   put_absences(shape.absences, *out.mutable_absences());
@@ -147,7 +147,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
   append(pass_entry_);
 }
 
-void Journal::write_join(messages::Role role, NodeIndex index, const Joined& joined) {
+void Journal::write_join(Role role, NodeIndex index, const Joined& joined) {
   v1::JournalEntry entry;
   entry.mutable_join()->set_role(static_cast<v1::Role>(role));
   entry.mutable_join()->set_index(index.value);

@@ -53,7 +53,7 @@ class Journal {
   void write_state(const JournalledRun& run);
   // Before anybody is told of it.
   void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger);
-  void write_join(messages::Role role, NodeIndex index, const Joined& joined);
+  void write_join(Role role, NodeIndex index, const Joined& joined);
   void write_report(const v1::Report& report);
   void write_stop(const std::string& reason);
   void write_reporting();

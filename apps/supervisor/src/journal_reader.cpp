@@ -134,8 +134,8 @@ class Reader {
     assignment::FarmShape& shape = run_.state.shape;
     shape = {};
     for (const v1::JournalFarm::Node& node : farm.removed()) {
-      if (node.role() > static_cast<std::uint32_t>(assignment::Role::writer)) continue;
-      shape.removed.push_back({static_cast<assignment::Role>(node.role()), id_of<NodeIndex>(node.index())});
+      if (node.role() >= std::size(assignment::kNodeRoles)) continue;
+      shape.removed.push_back({assignment::kNodeRoles[node.role()], id_of<NodeIndex>(node.index())});
     }
     shape.absences = node::ranges_of(farm.absences());
     shape.paused = farm.paused();

@@ -74,7 +74,7 @@ void add(LedgerInput& input, const v1::Report& report) {
 
 }  // namespace
 
-void Roster::plan(messages::Role role, NodeIndex index, const std::string& name, const std::string& port) {
+void Roster::plan(Role role, NodeIndex index, const std::string& name, const std::string& port) {
   Member member;
   member.role = role;
   member.index = index;
@@ -83,7 +83,7 @@ void Roster::plan(messages::Role role, NodeIndex index, const std::string& name,
   members_.push_back(std::move(member));
 }
 
-Member* Roster::find(messages::Role role, NodeIndex index) {
+Member* Roster::find(Role role, NodeIndex index) {
   for (Member& member : members_) {
     if (member.role == role && member.index == index) return &member;
   }
@@ -117,7 +117,7 @@ PortShare Roster::share_of(const Member& dcm) const {
 }
 
 void Roster::bury(Member& member) {
-  const bool counts = !member.report.final() || member.role != messages::Role::writer;
+  const bool counts = !member.report.final() || member.role != Role::writer;
   if (member.has_report && counts) keep(member.report);
   member.has_report = false;
   member.report.Clear();
@@ -152,7 +152,7 @@ node::FragmentTotals Roster::totals() const {
 
 void Roster::recall(const v1::Report& report) {
   Member* member =
-      find(static_cast<messages::Role>(report.role()), NodeIndex(static_cast<std::uint16_t>(report.index())));
+      find(static_cast<Role>(report.role()), NodeIndex(static_cast<std::uint16_t>(report.index())));
   const bool last = member != nullptr && member->incarnation.value == report.incarnation();
   // The same process has told more since.
   std::erase_if(buried_, [&](const v1::Report& other) {
@@ -210,7 +210,7 @@ LedgerInput ledger_input(const Roster& roster) {
   LedgerInput input;
   for (const v1::Report& report : roster.buried()) add(input, report);
   for (const Member& member : roster.members()) {
-    if (member.role == messages::Role::writer) {
+    if (member.role == Role::writer) {
       add_writer(input, member);
     } else if (member.has_report) {
       add(input, member.report);

@@ -20,7 +20,7 @@ struct PortShare {
 
 // One planned node, and what is known of it.
 struct Member {
-  messages::Role role = messages::Role::unknown;
+  Role role = Role::unknown;
   NodeIndex index;
   std::string name;
   std::string port;                // a DCM's
@@ -38,8 +38,8 @@ struct Member {
 // The nodes of the plan: who is there, and the last words of everyone, dead processes included.
 class Roster {
  public:
-  void plan(messages::Role role, NodeIndex index, const std::string& name, const std::string& port);
-  [[nodiscard]] Member* find(messages::Role role, NodeIndex index);
+  void plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
+  [[nodiscard]] Member* find(Role role, NodeIndex index);
   [[nodiscard]] Member* find(const messages::Peer& peer);
   [[nodiscard]] Member* find(const std::string& name);
   // A process that another one follows, or that is gone before its final report: its last report is kept

@@ -57,9 +57,9 @@ std::vector<assignment::FileTrigger> read_trigger_file(const std::string& path) 
 assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   const v1::SupervisorSettings& supervisor = setup.farm.supervisor();
   assignment::SupervisorSettings settings;
-  settings.readouts = setup.plan.of_role(config::Role::readout).size();
-  settings.dcms = setup.plan.of_role(config::Role::dcm).size();
-  settings.writers = setup.plan.of_role(config::Role::writer).size();
+  settings.readouts = setup.plan.of_role(Role::readout).size();
+  settings.dcms = setup.plan.of_role(Role::dcm).size();
+  settings.writers = setup.plan.of_role(Role::writer).size();
   // A slice stays in the readouts' buffers until it is settled: more of them would only wait to be made.
   settings.in_flight_max = std::min(supervisor.in_flight_max(), setup.farm.readout().buffer_slices());
   settings.pending_max = supervisor.pending_max();

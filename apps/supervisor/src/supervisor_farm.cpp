@@ -11,12 +11,7 @@
 
 namespace weir::supervisor {
 
-assignment::NodeRef SupervisorNode::ref(const Member& member) const {
-  const auto role = member.role == messages::Role::dcm      ? assignment::Role::dcm
-                    : member.role == messages::Role::writer ? assignment::Role::writer
-                                                            : assignment::Role::readout;
-  return {role, member.index};
-}
+assignment::NodeRef SupervisorNode::ref(const Member& member) const { return {member.role, member.index}; }
 
 void SupervisorNode::expect_absent() {
   for (const std::string& name : setup_.absent) {
@@ -85,7 +80,7 @@ void SupervisorNode::tell_absences() {
   const std::uint32_t number = machine_.absences().number();
   if (std::exchange(absences_told_, number) == number) return;
   for (Member& member : roster_.members()) {
-    if (member.role == messages::Role::dcm && member.peer != nullptr) send_absences(*member.peer);
+    if (member.role == Role::dcm && member.peer != nullptr) send_absences(*member.peer);
   }
 }
 
@@ -104,7 +99,7 @@ std::string SupervisorNode::absences_text() const {
   std::string text = first > 0 ? "(" + std::to_string(first) + " earlier) " : "";
   for (std::size_t i = first; i < ranges.size(); ++i) {
     const assignment::AbsenceRange& range = ranges[i];
-    const Member* member = member_of({assignment::Role::readout, range.readout});
+    const Member* member = member_of({Role::readout, range.readout});
     if (member == nullptr) continue;
     text += (i == first ? "" : "; ") + member->name + " from slice " + std::to_string(range.from.value);
     if (range.until != assignment::AbsenceRange::kOpen)
@@ -117,8 +112,7 @@ std::string SupervisorNode::absences_text() const {
 std::string SupervisorNode::state_of(const Member& member) const {
   switch (machine_.part(ref(member))) {
     case assignment::Part::in:
-      if (member.role == messages::Role::dcm && member.peer != nullptr &&
-          machine_.reach().is_cut_off(member.index))
+      if (member.role == Role::dcm && member.peer != nullptr && machine_.reach().is_cut_off(member.index))
         return "cut off from readouts that others reach";
       return member.report.state();
     case assignment::Part::draining:

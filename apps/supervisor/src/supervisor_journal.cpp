@@ -51,8 +51,8 @@ void SupervisorNode::restore(const JournalledRun& run) {
   machine_.resume(state, already, now(), actions_);
   shape_written_ = machine_.shape_number();
   for (const auto& [node, joined] : run.joined) {
-    Member* member = roster_.find(static_cast<messages::Role>(node.first),
-                                  NodeIndex(static_cast<std::uint16_t>(node.second)));
+    Member* member =
+        roster_.find(static_cast<Role>(node.first), NodeIndex(static_cast<std::uint16_t>(node.second)));
     if (member == nullptr) continue;
     member->was_there = true;
     member->incarnation = Incarnation(joined.incarnation);

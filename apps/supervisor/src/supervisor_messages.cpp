@@ -7,15 +7,15 @@
 namespace weir::supervisor {
 namespace {
 
-assignment::Role assignment_role(messages::Role role) {
-  if (role == messages::Role::dcm) return assignment::Role::dcm;
-  return role == messages::Role::writer ? assignment::Role::writer : assignment::Role::readout;
+Role assignment_role(Role role) {
+  if (role == Role::dcm) return Role::dcm;
+  return role == Role::writer ? Role::writer : Role::readout;
 }
 
 }  // namespace
 
 wire::Placement SupervisorNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
-  const bool good = header.type == wire::FrameType::stored && peer.info().role == messages::Role::writer;
+  const bool good = header.type == wire::FrameType::stored && peer.info().role == Role::writer;
   return good ? wire::Placement{wire::Placement::Kind::whole, nullptr} : wire::Placement{};
 }
 
@@ -34,12 +34,12 @@ Expected<void, wire::WireError> SupervisorNode::on_frame(messages::Peer& peer,
 }
 
 Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer, const v1::Control& message) {
-  const messages::Role role = peer.info().role;
-  if (role == messages::Role::control && message.has_command()) {
+  const Role role = peer.info().role;
+  if (role == Role::control && message.has_command()) {
     on_command(message.command());
     return {};
   }
-  if (role == messages::Role::trigger && message.has_trigger()) {
+  if (role == Role::trigger && message.has_trigger()) {
     take_triggers(peer, message.trigger());
     return {};
   }
@@ -55,20 +55,20 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
       member->report.set_incarnation(member->incarnation.value);
       member->has_report = true;
       if (member->report.final()) journal_.write_report(member->report);
-      ports_changed_ = ports_changed_ || member->role == messages::Role::dcm;
+      ports_changed_ = ports_changed_ || member->role == Role::dcm;
       return {};
     case v1::Control::kThrottle:
       machine_.throttle(assignment_role(role), member->index, message.throttle().on(),
                         message.throttle().reason(), message.throttle().level());
       return {};
     case v1::Control::kDecide:
-      if (role == messages::Role::dcm) return take_decisions(*member, message.decide());
+      if (role == Role::dcm) return take_decisions(*member, message.decide());
       break;
     case v1::Control::kFiltering:
-      if (role == messages::Role::dcm) return take_filtering(*member, message.filtering());
+      if (role == Role::dcm) return take_filtering(*member, message.filtering());
       break;
     case v1::Control::kReach:
-      if (role == messages::Role::dcm) return take_reach(*member, message.reach());
+      if (role == Role::dcm) return take_reach(*member, message.reach());
       break;
     default:
       break;

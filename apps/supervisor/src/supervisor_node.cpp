@@ -18,9 +18,7 @@ constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
 constexpr std::size_t kClientUnsentMax = 1U << 20;
 
-bool takes_part(messages::Role role) {
-  return role == messages::Role::readout || role == messages::Role::dcm || role == messages::Role::writer;
-}
+bool takes_part(Role role) { return role == Role::readout || role == Role::dcm || role == Role::writer; }
 
 }  // namespace
 
@@ -34,10 +32,8 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
   now_ns_ = environment_.clock.now_ns();
   gather_until_ns_ = now_ns_ + kGatherPatience;
   for (const config::NodePlan& node : setup_.plan.nodes) {
-    if (node.masked || node.role == config::Role::supervisor) continue;
-    constexpr messages::Role kRoles[] = {messages::Role::supervisor, messages::Role::readout,
-                                         messages::Role::dcm, messages::Role::writer};
-    roster_.plan(kRoles[static_cast<std::size_t>(node.role)], node.index, node.name, node.port);
+    if (node.masked || node.role == Role::supervisor) continue;
+    roster_.plan(node.role, node.index, node.name, node.port);
   }
   expect_absent();
   resume_run();
@@ -123,17 +119,15 @@ void SupervisorNode::pass(TimeNs now_ns) {
 bool SupervisorNode::may_leave_orphans(const Member& member) const {
   const bool away = member.was_there && member.peer == nullptr;
   const bool told = member.has_report && member.report.final();
-  return member.role == messages::Role::writer && away && !told &&
-         machine_.copies_given_up(member.index).orphans > 0;
+  return member.role == Role::writer && away && !told && machine_.copies_given_up(member.index).orphans > 0;
 }
 
 // ---- nodes
 
 std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
   if (!takes_part(info.role)) {
-    if (info.role == messages::Role::control || info.role == messages::Role::trigger) return {};
-    return "'" + info.name + "' is a " + std::string(messages::name(info.role)) +
-           ", which a supervisor does not take";
+    if (info.role == Role::control || info.role == Role::trigger) return {};
+    return "'" + info.name + "' is a " + std::string(name(info.role)) + ", which a supervisor does not take";
   }
   Member* member = roster_.find(info.role, info.index);
   if (member == nullptr || member->name != info.name) {
@@ -153,7 +147,7 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
 }
 
 void SupervisorNode::on_ready(messages::Peer& peer) {
-  if (peer.info().role == messages::Role::control) {
+  if (peer.info().role == Role::control) {
     watchers_.push_back(&peer);
     watched_ = true;
     next_status_ns_ = now_ns_;  // it wants to know where the run is
@@ -186,10 +180,10 @@ void SupervisorNode::join(Member& member) {
   member.share_sent = {};
   directory_changed_ = ports_changed_ = true;
   switch (member.role) {
-    case messages::Role::dcm:
+    case Role::dcm:
       machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
       break;
-    case messages::Role::readout:
+    case Role::readout:
       machine_.readout_joined(member.index, info.incarnation, now_ns_);
       break;
     default:
@@ -201,9 +195,9 @@ void SupervisorNode::join(Member& member) {
   if (same_process && machine_.part(ref(member)) == assignment::Part::out)
     machine_.remove(ref(member), now_ns_);
   send_begin(member);
-  if (member.role != messages::Role::writer) send_destinations(peer);
-  if (member.role == messages::Role::dcm) send_absences(peer);
-  if (same_process && member.role == messages::Role::readout) send_open_slices(member);
+  if (member.role != Role::writer) send_destinations(peer);
+  if (member.role == Role::dcm) send_absences(peer);
+  if (same_process && member.role == Role::readout) send_open_slices(member);
   if (state_ == State::reporting) send_end(peer);
 }
 
@@ -234,10 +228,10 @@ void SupervisorNode::leave(Member& member) {
   }
   if (state_ == State::reporting) note_fault(member.name + " left before its final report");
   switch (member.role) {
-    case messages::Role::dcm:
+    case Role::dcm:
       machine_.dcm_left(member.index, now_ns_, actions_, reported);
       break;
-    case messages::Role::readout:
+    case Role::readout:
       machine_.readout_left(member.index, now_ns_);
       break;
     default:

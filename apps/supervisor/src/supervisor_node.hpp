@@ -95,7 +95,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] const Member* member_of(assignment::NodeRef node) const;
   void tell_destinations();
   void send_destinations(messages::Peer& peer);
-  void send_to(messages::Role role, const v1::Control& message);
+  void send_to(Role role, const v1::Control& message);
   static void send_to(Member& member, const v1::Control& message);
   [[nodiscard]] v1::Report make_report(bool final);
   [[nodiscard]] v1::RunSummary make_summary();

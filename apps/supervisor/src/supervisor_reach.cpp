@@ -25,8 +25,8 @@ bool take_lost(const google::protobuf::RepeatedField<std::uint32_t>& lost, std::
 Expected<void, wire::WireError> SupervisorNode::take_reach(Member& member, const v1::Reach& reach) {
   std::vector<NodeIndex> readouts;
   std::vector<NodeIndex> writers;
-  const std::size_t readouts_there = setup_.plan.of_role(config::Role::readout).size();
-  const std::size_t writers_there = setup_.plan.of_role(config::Role::writer).size();
+  const std::size_t readouts_there = setup_.plan.of_role(Role::readout).size();
+  const std::size_t writers_there = setup_.plan.of_role(Role::writer).size();
   if (!take_lost(reach.readouts(), readouts_there, readouts) ||
       !take_lost(reach.writers(), writers_there, writers)) {
     return Unexpected<wire::WireError>(wire::WireError::bad_payload);
@@ -37,7 +37,7 @@ Expected<void, wire::WireError> SupervisorNode::take_reach(Member& member, const
 
 void SupervisorNode::send_verdicts() {
   for (const NodeIndex dcm : actions_.judged) {
-    Member* member = roster_.find(messages::Role::dcm, dcm);
+    Member* member = roster_.find(Role::dcm, dcm);
     if (member == nullptr || member->peer == nullptr) continue;
     v1::Control message;
     v1::ReachVerdict& verdict = *message.mutable_reach_verdict();

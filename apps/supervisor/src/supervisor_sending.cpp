@@ -19,7 +19,7 @@ constexpr std::size_t kWatcherUnsentMax = 4U << 20;  // ... for one who watches
 
 }  // namespace
 
-void SupervisorNode::send_to(messages::Role role, const v1::Control& message) {
+void SupervisorNode::send_to(Role role, const v1::Control& message) {
   for (Member& member : roster_.members()) {
     if (member.role == role && member.peer != nullptr) send_to(member, message);
   }
@@ -49,7 +49,7 @@ void SupervisorNode::send_actions() {
   if (!actions_.announce.empty()) send_announcements();
   if (!actions_.judged.empty()) send_verdicts();
   for (const NodeIndex index : actions_.touched) {
-    Member* member = roster_.find(messages::Role::dcm, index);
+    Member* member = roster_.find(Role::dcm, index);
     if (member == nullptr || member->peer == nullptr) continue;
     assignment::DcmActions& actions = actions_.of(index);
     send_assignments(*member, actions);
@@ -65,7 +65,7 @@ void SupervisorNode::tell_destinations() {
   const std::uint32_t number = machine_.destinations().number();
   if (std::exchange(destinations_told_, number) == number) return;
   for (Member& member : roster_.members()) {
-    if (member.role != messages::Role::writer && member.peer != nullptr) send_destinations(*member.peer);
+    if (member.role != Role::writer && member.peer != nullptr) send_destinations(*member.peer);
   }
 }
 
@@ -86,11 +86,11 @@ void SupervisorNode::send_announcements() {
     next_slice_ = std::max(next_slice_, one.slice.value + 1);
   if (machine_.absences().ranges().empty()) {
     each_announcement(actions_.announce, false,
-                      [this](const v1::Control& message) { send_to(messages::Role::readout, message); });
+                      [this](const v1::Control& message) { send_to(Role::readout, message); });
     return;
   }
   for (Member& member : roster_.members()) {
-    if (member.role != messages::Role::readout || member.peer == nullptr) continue;
+    if (member.role != Role::readout || member.peer == nullptr) continue;
     each_announcement(own_part<assignment::Announcement>(member, actions_.announce), false,
                       [&member](const v1::Control& message) {
                         if (member.peer != nullptr) send_to(member, message);
@@ -195,7 +195,7 @@ void SupervisorNode::send_clear() {
   const bool for_all = machine_.absences().ranges().empty();
   v1::Control message = message_of(actions_.cleared);
   for (Member& member : roster_.members()) {
-    if (member.role != messages::Role::readout || member.peer == nullptr) continue;
+    if (member.role != Role::readout || member.peer == nullptr) continue;
     if (!for_all) message = message_of(own_part<assignment::Cleared>(member, actions_.cleared));
     if (message.has_clear()) send_to(member, message);
   }
@@ -214,7 +214,7 @@ void SupervisorNode::send_cleared() {
   }
   send_clear();
   for (Member& member : roster_.members()) {
-    if (member.role != messages::Role::writer || member.peer == nullptr) continue;
+    if (member.role != Role::writer || member.peer == nullptr) continue;
     rows.clear_copies();
     for (const assignment::CopyNotice& notice : actions_.copies) {
       if (notice.writer != member.index) continue;
@@ -232,7 +232,7 @@ void SupervisorNode::send_directory() {
   directory_changed_ = false;
   v1::Control message;
   for (const Member& member : roster_.members()) {
-    if (member.role == messages::Role::dcm) continue;
+    if (member.role == Role::dcm) continue;
     v1::Directory::Node& node = *message.mutable_directory()->add_nodes();
     node.set_role(static_cast<v1::Role>(member.role));
     node.set_index(member.index.value);
@@ -245,14 +245,14 @@ void SupervisorNode::send_directory() {
     node.set_port(info.listen.port);
     for (const SourceId source : info.sources) node.add_sources(source.value);
   }
-  send_to(messages::Role::dcm, message);
+  send_to(Role::dcm, message);
 }
 
 // The window belongs to the port. Who is alone at a port is not told.
 void SupervisorNode::share_ports() {
   ports_changed_ = false;
   for (Member& member : roster_.members()) {
-    if (member.role != messages::Role::dcm || member.peer == nullptr) continue;
+    if (member.role != Role::dcm || member.peer == nullptr) continue;
     const PortShare share = roster_.share_of(member);
     if (share == member.share_sent || (share.members == 1 && member.share_sent.members <= 1)) continue;
     member.share_sent = share;

@@ -9,9 +9,9 @@ namespace {
 // Two DCMs and a readout of which everyone has joined.
 Roster farm() {
   Roster roster;
-  roster.plan(messages::Role::dcm, NodeIndex(0), "dcm-0", "");
-  roster.plan(messages::Role::dcm, NodeIndex(1), "dcm-1", "");
-  roster.plan(messages::Role::readout, NodeIndex(0), "readout-0", "");
+  roster.plan(Role::dcm, NodeIndex(0), "dcm-0", "");
+  roster.plan(Role::dcm, NodeIndex(1), "dcm-1", "");
+  roster.plan(Role::readout, NodeIndex(0), "readout-0", "");
   for (Member& member : roster.members()) {
     member.was_there = true;
     member.incarnation = Incarnation(1);

@@ -318,10 +318,10 @@ TEST_CASE("a flipped bit ends the journal before the entry that has it") {
 TEST_CASE("joins, last words, the stop and faults are read back, and stand in the state that replaces them") {
   MemoryStore store;
   Journal journal(&store);
-  journal.write_join(messages::Role::dcm, NodeIndex(1), {9, 0});
+  journal.write_join(Role::dcm, NodeIndex(1), {9, 0});
   CHECK(store.bytes.empty());  // the run has not begun
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
-  journal.write_join(messages::Role::dcm, NodeIndex(1), {10, 25});
+  journal.write_join(Role::dcm, NodeIndex(1), {10, 25});
   v1::Report report;
   report.set_name("dcm-1");
   report.set_final(true);
@@ -332,8 +332,8 @@ TEST_CASE("joins, last words, the stop and faults are read back, and stand in th
   for (int round = 0; round < 2; ++round) {
     const auto read = read_journal(store.bytes);
     REQUIRE(read.has_value());
-    CHECK(read->joined.at({static_cast<int>(messages::Role::dcm), 1U}).incarnation == 10);
-    CHECK(read->joined.at({static_cast<int>(messages::Role::dcm), 1U}).first_slice == 25);
+    CHECK(read->joined.at({static_cast<int>(Role::dcm), 1U}).incarnation == 10);
+    CHECK(read->joined.at({static_cast<int>(Role::dcm), 1U}).first_slice == 25);
     REQUIRE(read->reports.size() == 1);
     CHECK(read->reports[0].final());
     CHECK(read->stop == "enough");

@@ -20,7 +20,7 @@ v1::Report report_of(std::uint64_t incarnation, std::uint64_t assigned, bool fin
 
 Roster roster_of(std::uint64_t incarnation) {
   Roster roster;
-  roster.plan(messages::Role::dcm, NodeIndex(0), "dcm-0", "");
+  roster.plan(Role::dcm, NodeIndex(0), "dcm-0", "");
   roster.members().front().was_there = true;
   roster.members().front().incarnation = Incarnation(incarnation);
   return roster;

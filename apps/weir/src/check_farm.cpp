@@ -78,9 +78,9 @@ std::string plan_table(const LoadedFarm& loaded) {
   std::string text =
       fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}\n", "node", "role", "listens", "sources", "");
   for (const config::NodePlan& node : loaded.plan.nodes) {
-    text += fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}{}\n", node.name, config::name(node.role),
-                        node.listen, node.sources.empty() ? "" : std::to_string(node.sources.size()),
-                        ranges(node.sources), node.masked ? "  masked" : "");
+    text += fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}{}\n", node.name, name(node.role), node.listen,
+                        node.sources.empty() ? "" : std::to_string(node.sources.size()), ranges(node.sources),
+                        node.masked ? "  masked" : "");
   }
   if (!loaded.plan.masked.empty()) text += "  masked sources: " + ranges(loaded.plan.masked) + "\n";
   return text;
@@ -98,7 +98,7 @@ double slices_per_s(const v1::TriggerSettings& trigger) {
 std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
   if (!node::is_push(loaded.farm)) return {};
   const node::PushTiming timing = node::push_timing(loaded.farm);
-  const std::size_t readouts = std::max<std::size_t>(1, loaded.plan.of_role(config::Role::readout).size());
+  const std::size_t readouts = std::max<std::size_t>(1, loaded.plan.of_role(Role::readout).size());
   const std::size_t group = timing.barrel ? std::min<std::size_t>(timing.group, readouts) : readouts;
   std::string text =
       fmt::format("  pushed: {} readout{} send{} {} to a DCM at a time", group, group == 1 ? "" : "s",
@@ -203,13 +203,13 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
     if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
   }
   const std::uint64_t early = source_plugin(farm).empty() ? 0 : farm.source().early_bytes();
-  const auto nodes = [&](config::Role role) { return loaded->plan.of_role(role).size(); };
+  const auto nodes = [&](Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
   text += "\nmemory bounds\n" +
-          memory_line("readout", nodes(config::Role::readout), farm.readout().buffer_bytes() + early) +
-          memory_line("DCM", nodes(config::Role::dcm), farm.dcm().buffer_bytes()) +
-          memory_line("writer", nodes(config::Role::writer), farm.writer().buffer_bytes());
+          memory_line("readout", nodes(Role::readout), farm.readout().buffer_bytes() + early) +
+          memory_line("DCM", nodes(Role::dcm), farm.dcm().buffer_bytes()) +
+          memory_line("writer", nodes(Role::writer), farm.writer().buffer_bytes());
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);

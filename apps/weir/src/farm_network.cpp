@@ -89,7 +89,7 @@ FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan) {
   for (const config::NodePlan& node : plan.nodes) {
     const auto share = shares.find(node.name);
     if (share != shares.end()) network.hosts.push_back({rate, rate, buffer, 0, share->second});
-    if (node.role == config::Role::dcm && !node.masked) ++ports[node.port];
+    if (node.role == Role::dcm && !node.masked) ++ports[node.port];
   }
   for (const auto& [port, dcms] : ports) network.hosts.push_back({rate, rate, buffer, dcms, 0});
   return network;
@@ -120,7 +120,7 @@ FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, do
       if (share != shares.end()) here.data_share += share->second;
       const auto node = std::find_if(plan.nodes.begin(), plan.nodes.end(),
                                      [&](const config::NodePlan& one) { return one.name == name; });
-      if (node != plan.nodes.end() && node->role == config::Role::dcm) ++here.dcms;
+      if (node != plan.nodes.end() && node->role == Role::dcm) ++here.dcms;
     }
   }
   return network;

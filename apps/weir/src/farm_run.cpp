@@ -21,23 +21,24 @@ constexpr DurationNs kBeginPatience = 3 * kSecond;  // for word of a run that wa
 constexpr DurationNs kRoleEmptyMax = kSecond;       // nodes that end one after another at the end are no loss
 constexpr DurationNs kSettledPatience = 10 * kSecond;  // for processes to end by themselves
 
-const char* program_of(config::Role role) {
+const char* program_of(Role role) {
   switch (role) {
-    case config::Role::supervisor:
+    case Role::supervisor:
       return "weir-supervisor";
-    case config::Role::readout:
+    case Role::readout:
       return "weir-readout";
-    case config::Role::dcm:
+    case Role::dcm:
       return "weir-dcm";
-    case config::Role::writer:
+    case Role::writer:
       return "weir-writer";
+    default:
+      return "";
   }
-  return "";
 }
 
-const char* person_name(config::Role role) {
-  if (role == config::Role::dcm) return "DCM";
-  return role == config::Role::writer ? "writer" : role == config::Role::readout ? "readout" : "supervisor";
+const char* person_name(Role role) {
+  if (role == Role::dcm) return "DCM";
+  return role == Role::writer ? "writer" : role == Role::readout ? "readout" : "supervisor";
 }
 
 RestartSettings restart_settings(const v1::Farm& farm) {
@@ -67,8 +68,7 @@ FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSett
       loop_(node::socket_policy(farm)),
       leader_(RunNumber(farm.run().number())) {
   // The order of starting: a supervisor to report to, writers to store, readouts with their ports, DCMs.
-  for (const config::Role role :
-       {config::Role::supervisor, config::Role::writer, config::Role::readout, config::Role::dcm}) {
+  for (const Role role : {Role::supervisor, Role::writer, Role::readout, Role::dcm}) {
     for (const config::NodePlan* node : plan.of_role(role)) {
       if (node->masked) continue;
       Node& added = nodes_.emplace_back(Restarts(restart_settings(farm)));
@@ -76,10 +76,10 @@ FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSett
       added.state = "starting";
     }
   }
-  if (nodes_.empty() || nodes_.front().plan->role != config::Role::supervisor) {
+  if (nodes_.empty() || nodes_.front().plan->role != Role::supervisor) {
     throw std::runtime_error("the farm has no supervisor");
   }
-  identity_.role = messages::Role::control;
+  identity_.role = Role::control;
   identity_.name = "weir-run";
   identity_.run = RunNumber(farm.run().number());
   identity_.farm = farm.farm();
@@ -139,7 +139,7 @@ void FarmRun::start(Node& node) {
   }
   child.log_file = log_file(node);
   child.append_log = node.starts > 0;
-  child.read_output = node.plan->role == config::Role::supervisor;
+  child.read_output = node.plan->role == Role::supervisor;
   node.log_from = child.append_log ? size_of(child.log_file) : 0;
   ++node.starts;
   auto started = Child::start(child);
@@ -177,7 +177,7 @@ void FarmRun::reap(TimeNs now_ns) {
 }
 
 void FarmRun::ended(Node& node, const ProcessEnd& end, TimeNs now_ns) {
-  result_.processes.push_back({node.plan->name, std::string(config::name(node.plan->role)), end});
+  result_.processes.push_back({node.plan->name, std::string(name(node.plan->role)), end});
   node.state = end.well() ? "ended" : "dead: " + describe(end);
   if (stage_ == Stage::ending) return;
   // The run may have begun although the supervisor's first word of it is still under way.
@@ -338,7 +338,7 @@ void FarmRun::watch_supervisor(TimeNs now_ns) {
 
 void FarmRun::watch_roles(TimeNs now_ns) {
   if (stage_ != Stage::running || run_over_ || !result_.failure.empty()) return;
-  for (const config::Role role : {config::Role::dcm, config::Role::writer}) {
+  for (const Role role : {Role::dcm, Role::writer}) {
     bool planned = false;
     bool present = false;
     for (const Node& node : nodes_) {

@@ -122,7 +122,7 @@ void FarmRun::show(const v1::FarmStatus& status) {
     }
     LiveRow& absent = rows.emplace_back();
     absent.name = node.plan->name;
-    absent.role = config::name(node.plan->role);
+    absent.role = name(node.plan->role);
     absent.state = node.state;
     absent.measured = false;
   }

@@ -147,15 +147,15 @@ void FarmUp::introduce(const std::string& page) const {
 }
 
 std::string FarmUp::start_nodes() {
-  static const std::map<config::Role, std::string> kPrograms = {{config::Role::supervisor, "weir-supervisor"},
-                                                                {config::Role::writer, "weir-writer"},
-                                                                {config::Role::readout, "weir-readout"},
-                                                                {config::Role::dcm, "weir-dcm"}};
+  static const std::map<Role, std::string> kPrograms = {{Role::supervisor, "weir-supervisor"},
+                                                        {Role::writer, "weir-writer"},
+                                                        {Role::readout, "weir-readout"},
+                                                        {Role::dcm, "weir-dcm"}};
   for (const config::NodePlan& node : farm_.plan.nodes) {
     if (node.masked) continue;
     Kept& kept = kept_.emplace_back();
     kept.name = node.name;
-    kept.is_supervisor = node.role == config::Role::supervisor;
+    kept.is_supervisor = node.role == Role::supervisor;
     kept.settings = settings_of(kPrograms.at(node.role), node.name);
     kept.settings.arguments.insert(kept.settings.arguments.end(),
                                    {"--name", node.name, "--control", control_});

@@ -112,7 +112,7 @@ LiveRow LiveRates::row_of(const v1::Report& report) {
   }
   LiveRow row;
   row.name = report.name();
-  row.role = messages::name(static_cast<messages::Role>(report.role()));
+  row.role = name(static_cast<Role>(report.role()));
   row.state = report.state();
   row.measured = last.measured;
   row.slices_per_s = last.slices_per_s;

@@ -72,8 +72,8 @@ std::string plugin_record(const char* kind, const std::string& name, const std::
 std::string nodes_record(const config::FarmPlan& plan) {
   std::string text = "nodes:\n";
   for (const config::NodePlan& node : plan.nodes) {
-    text += fmt::format("  - name: {}\n    role: {}\n", yaml_text(node.name), config::name(node.role));
-    if (node.role == config::Role::readout) text += "    sources: " + list_of(node.sources) + "\n";
+    text += fmt::format("  - name: {}\n    role: {}\n", yaml_text(node.name), name(node.role));
+    if (node.role == Role::readout) text += "    sources: " + list_of(node.sources) + "\n";
     if (node.masked) text += "    masked: true\n";
   }
   return text + "masked_sources: " + list_of(plan.masked) + "\n";

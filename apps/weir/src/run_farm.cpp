@@ -43,7 +43,7 @@ FarmOptions with_overrides(const RunOptions& options) {
 }
 
 std::string intentions(const LoadedFarm& loaded) {
-  const auto count = [&](config::Role role, const char* noun) {
+  const auto count = [&](Role role, const char* noun) {
     const auto nodes = loaded.plan.of_role(role);
     const auto present =
         std::count_if(nodes.begin(), nodes.end(), [](const auto* node) { return !node->masked; });
@@ -51,9 +51,8 @@ std::string intentions(const LoadedFarm& loaded) {
   };
   const std::size_t read = loaded.plan.sources.size() - loaded.plan.masked.size();
   return fmt::format("farm {}, run {}: {} ({}), {}, {}; into {}", loaded.farm.farm(),
-                     loaded.farm.run().number(), count(config::Role::readout, "readout"),
-                     counted(read, "source"), count(config::Role::dcm, "DCM"),
-                     count(config::Role::writer, "writer"), loaded.farm.run().out());
+                     loaded.farm.run().number(), count(Role::readout, "readout"), counted(read, "source"),
+                     count(Role::dcm, "DCM"), count(Role::writer, "writer"), loaded.farm.run().out());
 }
 
 // The run's folder with its begin-of-run records; the error is a sentence.
@@ -184,7 +183,7 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
   }
   v1::DcmSettings& dcm = *loaded.farm.mutable_dcm();
   dcm.clear_nodes();
-  for (const config::NodePlan* node : loaded.plan.of_role(config::Role::dcm)) {
+  for (const config::NodePlan* node : loaded.plan.of_role(Role::dcm)) {
     v1::NodeSettings& entry = *dcm.add_nodes();
     entry.set_name(node->name);
     if (const auto host = hosts.find(node->name); host != hosts.end()) entry.set_port(host->second);

@@ -75,7 +75,7 @@ TEST_CASE("the begin-of-run record names versions, plugin, nodes, masks and ever
   config::FarmPlan plan;
   config::NodePlan readout;
   readout.name = "readout-0";
-  readout.role = config::Role::readout;
+  readout.role = Role::readout;
   readout.sources = {SourceId(1), SourceId(2)};
   plan.nodes.push_back(readout);
   plan.masked = {SourceId(2)};

@@ -6,11 +6,7 @@
 #include <utility>
 
 namespace weir::assignment {
-namespace {
-
-constexpr Role kRoles[] = {Role::readout, Role::dcm, Role::writer};
-
-}  // namespace
+namespace {}  // namespace
 
 void SupervisorMachine::pause(TimeNs now) {
   if (paused_ || stopping_) return;
@@ -61,6 +57,8 @@ void SupervisorMachine::remove(NodeRef node, TimeNs now) {
     case Role::writer:
       writers_.close(node.node, true);
       break;
+    default:
+      break;
   }
 }
 
@@ -91,6 +89,8 @@ void SupervisorMachine::take_in(NodeRef node, TimeNs now, Actions& out) {
       writers_.close(node.node, false);
       confirm_waiting(now, out);
       break;
+    default:
+      break;
   }
 }
 
@@ -105,7 +105,7 @@ bool SupervisorMachine::leaves_in_peace(NodeRef node) {
 
 std::vector<NodeRef> SupervisorMachine::draining() const {
   std::vector<NodeRef> nodes;
-  for (const Role role : kRoles) {
+  for (const Role role : kNodeRoles) {
     const auto& parts = parts_of(role);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].part == Part::draining) nodes.push_back({role, NodeIndex(static_cast<std::uint16_t>(i))});
@@ -122,6 +122,8 @@ bool SupervisorMachine::has_work(NodeRef node, const SliceEntry& entry) const {
       return entry.dcm == node.node;
     case Role::writer:
       return entry.state == SliceState::confirmed && entry.writer == node.node;
+    default:
+      break;
   }
   return false;
 }
@@ -152,7 +154,7 @@ void SupervisorMachine::look_at_drains(TimeNs now, Actions& out) {
 
 FarmShape SupervisorMachine::shape(TimeNs now) const {
   FarmShape shape;
-  for (const Role role : kRoles) {
+  for (const Role role : kNodeRoles) {
     const auto& parts = parts_of(role);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].part != Part::in && !parts[i].returns)
@@ -167,7 +169,7 @@ FarmShape SupervisorMachine::shape(TimeNs now) const {
 
 std::string_view SupervisorMachine::broken_parts() {
   std::string_view broken;
-  for (const Role role : kRoles) {
+  for (const Role role : kNodeRoles) {
     const auto& parts = parts_of(role);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const NodeRef node{role, NodeIndex(static_cast<std::uint16_t>(i))};

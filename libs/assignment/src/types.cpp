@@ -19,13 +19,11 @@ std::string_view lookup(const std::array<std::string_view, N>& names, std::size_
   return index < N ? names[index] : "unknown";
 }
 
-constexpr std::array<std::string_view, 3> kRoleNames = {"readout", "dcm", "writer"};
 constexpr std::array<std::string_view, 4> kVerdictNames = {"reject", "accept", "failed", "held"};
 constexpr std::array<std::string_view, 3> kOutcomeNames = {"stored", "rejected", "discarded"};
 
 }  // namespace
 
-std::string_view name(Role role) { return lookup(kRoleNames, static_cast<std::size_t>(role)); }
 std::string_view name(Verdict verdict) { return lookup(kVerdictNames, static_cast<std::size_t>(verdict)); }
 std::string_view name(DiscardReason reason) {
   return lookup(kDiscardNames, static_cast<std::size_t>(reason));

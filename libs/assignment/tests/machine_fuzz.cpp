@@ -124,8 +124,7 @@ class Player {
         if (settings_.writers > 0) machine_.writer_left(step.who, now_, actions_);
         return;
       case 10:
-        return machine_.throttle(static_cast<Role>(step.choice % 3), step.who, (step.number & 1) != 0,
-                                 "fuzz");
+        return machine_.throttle(kNodeRoles[step.choice % 3], step.who, (step.number & 1) != 0, "fuzz");
       default:
         now_ += step.number % 20;
         return;

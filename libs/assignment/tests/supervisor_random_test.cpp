@@ -232,9 +232,8 @@ class RandomFarm {
       return;
     }
     constexpr std::uint16_t kPlaces[] = {kReadouts, kDcms, kWriters};
-    const auto role = static_cast<Role>(dice_.below(with_writers_ ? 3 : 2));
-    const NodeRef node{role,
-                       NodeIndex(static_cast<std::uint16_t>(dice_.below(kPlaces[static_cast<int>(role)])))};
+    const Role role = kNodeRoles[dice_.below(with_writers_ ? 3 : 2)];
+    const NodeRef node{role, NodeIndex(static_cast<std::uint16_t>(dice_.below(kPlaces[place_of(role)])))};
     if (dice_.one_in(2)) {
       machine_->remove(node, now_.mono);
       if (machine_->part(node) == Part::in) fail("a node that was removed takes part");

@@ -218,11 +218,6 @@ class Planner {
 
 }  // namespace
 
-std::string_view name(Role role) {
-  constexpr std::string_view kNames[] = {"supervisor", "readout", "dcm", "writer"};
-  return kNames[static_cast<std::size_t>(role)];
-}
-
 std::vector<const NodePlan*> FarmPlan::of_role(Role role) const {
   std::vector<const NodePlan*> found;
   for (const NodePlan& node : nodes) {

@@ -55,17 +55,17 @@ TEST_CASE("replay.yaml asks for the folder to replay") {
 TEST_CASE("demo.yaml is a string of five readouts with three modules each") {
   const auto plan = config::expand(load("demo.yaml").farm);
   REQUIRE(plan.has_value());
-  const auto readouts = plan->of_role(config::Role::readout);
+  const auto readouts = plan->of_role(Role::readout);
   REQUIRE(readouts.size() == 5);
   for (const config::NodePlan* readout : readouts) CHECK(readout->sources.size() == 3);
-  CHECK(plan->of_role(config::Role::dcm).size() == 3);
+  CHECK(plan->of_role(Role::dcm).size() == 3);
 }
 
 TEST_CASE("detector-10-strings.yaml has 900 modules on 30 readouts") {
   const auto plan = config::expand(load("detector-10-strings.yaml").farm);
   REQUIRE(plan.has_value());
   CHECK(plan->sources.size() == 900);
-  const auto readouts = plan->of_role(config::Role::readout);
+  const auto readouts = plan->of_role(Role::readout);
   REQUIRE(readouts.size() == 30);
   for (const config::NodePlan* readout : readouts) CHECK(readout->sources.size() == 30);
 }

@@ -5,7 +5,6 @@
 #include <string>
 
 using namespace weir;
-using config::Role;
 
 namespace {
 

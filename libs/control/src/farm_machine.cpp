@@ -13,7 +13,7 @@ Unexpected<std::string> refusal(const std::string& why) { return Unexpected<std:
 FarmMachine::FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadlines) : deadlines_(deadlines) {
   for (MemberPlan& one : plan) members_.emplace_back().plan = std::move(one);
   const auto found = std::find_if(members_.begin(), members_.end(),
-                                  [](const Member& one) { return one.plan.kind == Kind::supervisor; });
+                                  [](const Member& one) { return one.plan.role == Role::supervisor; });
   WEIR_ASSERT(found != members_.end());  // every plan has one
   supervisor_ = static_cast<std::size_t>(found - members_.begin());
   found->plan.duty = Duty::essential;

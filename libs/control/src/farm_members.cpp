@@ -35,7 +35,7 @@ bool FarmMachine::arrived(const Member& member) const {
     case State::running: {
       if (told.run == run_ && told.ended) return true;  // it was sent away
       const bool in_run = told.run == run_ && told.in_run();
-      if (member.plan.kind != Kind::supervisor) return in_run;
+      if (member.plan.role != Role::supervisor) return in_run;
       if (under_way_ == Command::pause) return in_run && told.state == State::paused;
       if (under_way_ == Command::go_on) return in_run && told.state == State::running;
       return in_run && told.begun;

@@ -21,19 +21,24 @@ constexpr DurationNs kRestartTold = 30 * kSecond;  // how long its start is news
 constexpr DurationNs kSilentMin = 2 * kSecond;
 constexpr int kHeartbeatsMissed = 3;
 
-struct KindWords {
+struct RoleWords {
   std::string_view one;
   std::string_view many;
   std::string_view without_any;   // what becomes of a run without any of them
   std::string_view without_some;  // and without some
 };
-constexpr std::array<KindWords, 4> kKinds = {{
-    {"supervisor", "supervisors", "no slice is triggered or assigned", ""},
-    {"writer", "writers", "no accepted slice is stored", "the others store"},
-    {"readout", "readouts", "no slice has any fragment", "their fragments are missing"},
-    {"DCM", "DCMs", "no slice is built", "the others take the slices"},
-}};
-const KindWords& words(Kind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+RoleWords words(Role role) {
+  switch (role) {
+    case Role::supervisor:
+      return {"supervisor", "supervisors", "no slice is triggered or assigned", ""};
+    case Role::writer:
+      return {"writer", "writers", "no accepted slice is stored", "the others store"};
+    case Role::readout:
+      return {"readout", "readouts", "no slice has any fragment", "their fragments are missing"};
+    default:
+      return {"DCM", "DCMs", "no slice is built", "the others take the slices"};
+  }
+}
 
 std::string seconds(DurationNs time) { return std::to_string(time / kSecond) + " s"; }
 
@@ -109,19 +114,19 @@ bool nobody_heard(const HealthView& view, Findings& out) {
   return true;
 }
 
-void kinds_away(const HealthView& view, Findings& out) {
-  for (const Kind kind : {Kind::supervisor, Kind::dcm, Kind::readout, Kind::writer}) {
-    const Picked all = pick(view, [&](const Process& one) { return one.kind == kind; });
+void roles_away(const HealthView& view, Findings& out) {
+  for (const Role role : {Role::supervisor, Role::dcm, Role::readout, Role::writer}) {
+    const Picked all = pick(view, [&](const Process& one) { return one.role == role; });
     const Picked away =
-        pick(view, [&](const Process& one) { return one.kind == kind && is_away(view, one); });
+        pick(view, [&](const Process& one) { return one.role == role && is_away(view, one); });
     if (away.empty()) continue;
-    const KindWords& what = words(kind);
+    const RoleWords what = words(role);
     if (away.size() == all.size()) {
       out.push_back({Gravity::error, "no " + std::string(what.one),
                      std::string(what.without_any) + ": " + how_away(away)});
       continue;
     }
-    const bool grave = kind == Kind::readout || std::any_of(away.begin(), away.end(), [](const Process* one) {
+    const bool grave = role == Role::readout || std::any_of(away.begin(), away.end(), [](const Process* one) {
                          return one->essential;
                        });
     out.push_back({grave ? Gravity::error : Gravity::warning,
@@ -147,7 +152,7 @@ void held_up(const HealthView& view, Findings& out) {
       reasons.push_back(one->held_by);
   }
   const auto writers =
-      pick(view, [](const Process& one) { return one.kind == Kind::writer && one.live; }).size();
+      pick(view, [](const Process& one) { return one.role == Role::writer && one.live; }).size();
   for (const std::string& reason : reasons) {
     std::vector<std::string> causes;
     std::string meaning;
@@ -158,7 +163,7 @@ void held_up(const HealthView& view, Findings& out) {
       if (std::find(causes.begin(), causes.end(), one->cause) == causes.end()) causes.push_back(one->cause);
       meaning = one->sentence;
       blocked = blocked || one->held == "blocked";
-      if (one->kind == Kind::writer) ++writers_blocked;
+      if (one->role == Role::writer) ++writers_blocked;
     }
     const bool others_store = reason.starts_with("WRITER_") && writers_blocked < writers;
     const bool grave = blocked && stops_data(reason) && !others_store;
@@ -280,7 +285,7 @@ std::vector<Finding> health_of(const HealthView& view) {
   Findings out;
   if (view.state == State::error) out.push_back({Gravity::error, "error", view.reason});
   if (run_is_on(view)) {
-    if (!nobody_heard(view, out)) kinds_away(view, out);
+    if (!nobody_heard(view, out)) roles_away(view, out);
     held_up(view, out);
     unsettled(view, out);
     lost_lately(view, out);

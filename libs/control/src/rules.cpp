@@ -9,14 +9,9 @@ namespace {
 
 constexpr double kPercent = 100;
 
-std::string_view kind_name(Kind kind) {
-  constexpr std::string_view kNames[] = {"supervisor", "writer", "readout", "dcm"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 bool is_of(const RulesView::Process& process, const std::vector<std::string>& of) {
   return of.empty() || std::any_of(of.begin(), of.end(), [&](const std::string& one) {
-           return one == process.name || one == kind_name(process.kind);
+           return one == process.name || one == name(process.role);
          });
 }
 

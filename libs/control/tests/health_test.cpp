@@ -12,10 +12,10 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Process = HealthView::Process;
 
-Process process(const std::string& name, Kind kind) {
+Process process(const std::string& name, Role role) {
   Process one;
   one.name = name;
-  one.kind = kind;
+  one.role = role;
   one.live = true;
   one.known = true;
   one.state = State::running;
@@ -28,15 +28,15 @@ HealthView running() {
   view.state = State::running;
   view.run = RunNumber(5);
   view.up_ns = 600 * kSecond;
-  view.processes = {process("supervisor", Kind::supervisor),
-                    process("readout-0", Kind::readout),
-                    process("readout-1", Kind::readout),
-                    process("readout-2", Kind::readout),
-                    process("dcm-0", Kind::dcm),
-                    process("dcm-1", Kind::dcm),
-                    process("dcm-2", Kind::dcm),
-                    process("writer-0", Kind::writer),
-                    process("writer-1", Kind::writer)};
+  view.processes = {process("supervisor", Role::supervisor),
+                    process("readout-0", Role::readout),
+                    process("readout-1", Role::readout),
+                    process("readout-2", Role::readout),
+                    process("dcm-0", Role::dcm),
+                    process("dcm-1", Role::dcm),
+                    process("dcm-2", Role::dcm),
+                    process("writer-0", Role::writer),
+                    process("writer-1", Role::writer)};
   view.processes[0].essential = true;
   return view;
 }

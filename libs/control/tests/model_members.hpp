@@ -13,12 +13,12 @@ namespace weir::control::test {
 
 // supervisor-0, writer-0, readout-0, readout-1, dcm-0, dcm-1
 inline std::vector<MemberPlan> small_plan() {
-  return {{"supervisor-0", Kind::supervisor, Duty::essential},
-          {"writer-0", Kind::writer, Duty::dynamic},
-          {"readout-0", Kind::readout, Duty::dynamic},
-          {"readout-1", Kind::readout, Duty::dynamic},
-          {"dcm-0", Kind::dcm, Duty::dynamic},
-          {"dcm-1", Kind::dcm, Duty::transient}};
+  return {{"supervisor-0", Role::supervisor, Duty::essential},
+          {"writer-0", Role::writer, Duty::dynamic},
+          {"readout-0", Role::readout, Duty::dynamic},
+          {"readout-1", Role::readout, Duty::dynamic},
+          {"dcm-0", Role::dcm, Duty::dynamic},
+          {"dcm-1", Role::dcm, Duty::transient}};
 }
 
 struct Process {

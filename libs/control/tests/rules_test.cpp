@@ -11,10 +11,10 @@ struct World {
   explicit World(std::vector<Rule> wanted) : rules(std::move(wanted)) {
     view.state = State::running;
     view.run = RunNumber(1);
-    view.processes = {{"supervisor", Kind::supervisor, true, false, State::running, "running"},
-                      {"writer-0", Kind::writer, true, false, State::running, "running"},
-                      {"dcm-0", Kind::dcm, true, false, State::running, "running"},
-                      {"dcm-1", Kind::dcm, true, false, State::running, "running"}};
+    view.processes = {{"supervisor", Role::supervisor, true, false, State::running, "running"},
+                      {"writer-0", Role::writer, true, false, State::running, "running"},
+                      {"dcm-0", Role::dcm, true, false, State::running, "running"},
+                      {"dcm-1", Role::dcm, true, false, State::running, "running"}};
   }
   // A second later.
   std::vector<Firing> look() {

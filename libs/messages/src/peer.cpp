@@ -12,6 +12,14 @@
 namespace weir::messages {
 namespace {
 
+static_assert(v1::Role_ARRAYSIZE == static_cast<int>(Role::trigger) + 1);
+static_assert(v1::ROLE_READOUT == static_cast<int>(Role::readout) &&
+              v1::ROLE_DCM == static_cast<int>(Role::dcm) &&
+              v1::ROLE_SUPERVISOR == static_cast<int>(Role::supervisor) &&
+              v1::ROLE_WRITER == static_cast<int>(Role::writer) &&
+              v1::ROLE_CONTROL == static_cast<int>(Role::control) &&
+              v1::ROLE_TRIGGER == static_cast<int>(Role::trigger));
+
 constexpr std::uint32_t kHelloBytesMax = 64 * 1024;
 constexpr char kSoftware[] = "weir 0.1";
 constexpr std::size_t kSentenceBytesMax = 500;
@@ -80,12 +88,6 @@ std::string_view sentence(ports::CloseReason reason) {
 }
 
 }  // namespace
-
-std::string_view name(Role role) {
-  constexpr std::string_view kNames[] = {"unknown", "readout", "dcm",    "supervisor",
-                                         "writer",  "control", "trigger"};
-  return kNames[static_cast<std::size_t>(role)];
-}
 
 Peer::Peer(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
            TimeNs now_ns)

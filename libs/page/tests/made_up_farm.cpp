@@ -183,10 +183,10 @@ void MadeUpFarm::judge() {
   for (const Member& member : farm_.members) {
     control::HealthView::Process one;
     one.name = member.name;
-    one.kind = member.role == "supervisor" ? control::Kind::supervisor
-               : member.role == "readout"  ? control::Kind::readout
-               : member.role == "dcm"      ? control::Kind::dcm
-                                           : control::Kind::writer;
+    one.role = member.role == "supervisor" ? Role::supervisor
+               : member.role == "readout"  ? Role::readout
+               : member.role == "dcm"      ? Role::dcm
+                                           : Role::writer;
     one.live = member.state != "dead";
     one.known = true;
     one.state = control::state_of(member.state).value_or(farm_.state);

@@ -63,7 +63,7 @@ class ChangingFarm {
     const auto plan = config::expand(loaded->farm, loaded->locations);
     if (!plan) throw std::runtime_error(config::to_text(plan.error()));
     for (const config::NodePlan& node : plan->nodes) {
-      programs_[node.name] = "weir-" + std::string(config::name(node.role));
+      programs_[node.name] = "weir-" + std::string(name(node.role));
       start(node.name);
     }
   }

@@ -65,7 +65,7 @@ std::vector<Target> targets_of(const Loaded& loaded) {
   const std::string port = parameter(farm, "port", std::to_string(packets::kPortDefault));
   const std::string host = parameter(farm, "host", "");
   std::vector<Target> targets;
-  for (const config::NodePlan* node : loaded.plan.of_role(config::Role::readout)) {
+  for (const config::NodePlan* node : loaded.plan.of_role(Role::readout)) {
     Target target;
     for (const SourceId source : node->sources) {
       const auto& masked = loaded.plan.masked;

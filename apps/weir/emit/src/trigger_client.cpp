@@ -9,7 +9,7 @@ constexpr DurationNs kRetry = 100 * kMillisecond;
 
 messages::PeerInfo identity(const std::string& farm) {
   messages::PeerInfo self;
-  self.role = messages::Role::trigger;
+  self.role = Role::trigger;
   self.name = "emit";
   self.farm = farm;
   self.incarnation = Incarnation(static_cast<std::uint64_t>(::getpid()) + 1);

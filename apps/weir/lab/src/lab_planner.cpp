@@ -16,7 +16,6 @@ namespace {
 
 using config::ProblemKind;
 using config::Problems;
-using config::Role;
 
 constexpr std::size_t kHostNameMax = 12;  // of the 15 that a device's name may have
 constexpr std::size_t kHostsPerThird = 250;

@@ -13,10 +13,10 @@ using MakeNode = std::function<std::unique_ptr<Node>(const Setup& setup, transpo
 // The whole main() of a node executable: command line, farm file, logging, loop, signals. Returns the exit
 // status: 0 done, 1 failed (the reason is on standard error), 2 a wrong command line or farm file,
 // status_of_signal() ended by a signal, 70 by a library that called exit().
-int run_node_main(int argc, char** argv, messages::Role role, const char* description, const MakeNode& make);
+int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make);
 
 // Of a process that a signal has ended; 0: none has. A supervisor ends its run in order then; of the others
 // whoever looks after processes sees that the farm did not tell them to end.
-[[nodiscard]] int status_of_signal(messages::Role role, int signal);
+[[nodiscard]] int status_of_signal(Role role, int signal);
 
 }  // namespace weir::node

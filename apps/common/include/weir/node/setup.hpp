@@ -53,7 +53,7 @@ struct Setup {
 
 // Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such
 // node.
-[[nodiscard]] Setup make_setup(const CommandLine& line, messages::Role role);
+[[nodiscard]] Setup make_setup(const CommandLine& line, Role role);
 // The same from a farm at hand (tests, several nodes in one process).
 [[nodiscard]] Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
                                const ports::Endpoint& supervisor);

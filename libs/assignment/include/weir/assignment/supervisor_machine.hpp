@@ -222,10 +222,8 @@ class SupervisorMachine {
     Part part = Part::in;
     bool returns = false;  // when leaving: its next process takes part
   };
-  [[nodiscard]] std::vector<PartState>& parts_of(Role role) { return parts_[static_cast<std::size_t>(role)]; }
-  [[nodiscard]] const std::vector<PartState>& parts_of(Role role) const {
-    return parts_[static_cast<std::size_t>(role)];
-  }
+  [[nodiscard]] std::vector<PartState>& parts_of(Role role) { return parts_[place_of(role)]; }
+  [[nodiscard]] const std::vector<PartState>& parts_of(Role role) const { return parts_[place_of(role)]; }
   [[nodiscard]] bool takes_part(Role role, NodeIndex node) const {
     return parts_of(role)[node.value].part == Part::in;
   }
@@ -297,7 +295,7 @@ class SupervisorMachine {
   TriggerGate gate_;
   double board_level_ = 0;  // of the fullest that counts, as of the last tick
   std::optional<HoldUp> fullest_;
-  std::array<std::vector<PartState>, 3> parts_;  // by role
+  std::array<std::vector<PartState>, std::size(kNodeRoles)> parts_;  // by place_of() the role
   AbsenceTable absences_;
   SupervisorLedger ledger_;
   std::vector<Fault> faults_;  // at most kFaultsMax

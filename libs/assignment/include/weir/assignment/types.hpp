@@ -2,6 +2,7 @@
 
 #include <weir/base/bytes.hpp>
 #include <weir/base/ids.hpp>
+#include <weir/base/role.hpp>
 #include <weir/base/time.hpp>
 
 #include <cstddef>
@@ -11,9 +12,6 @@
 
 namespace weir::assignment {
 
-// Who joined, left or asked for less.
-enum class Role : std::uint8_t { readout, dcm, writer };
-
 // Whether a node takes part in the run, as run control wants it; whether it is there is another matter.
 enum class Part : std::uint8_t {
   in,        // it does, or will as soon as it comes
@@ -22,6 +20,13 @@ enum class Part : std::uint8_t {
   out        // is given nothing, should it come
 };
 
+// Who takes part beside the supervisor. The places are those of JournalFarm.Node.role, too.
+inline constexpr Role kNodeRoles[] = {Role::readout, Role::dcm, Role::writer};
+[[nodiscard]] constexpr std::size_t place_of(Role role) {
+  return role == Role::readout ? 0 : role == Role::dcm ? 1 : 2;
+}
+
+// Who joined, left or asked for less: a readout, a DCM or a writer.
 struct NodeRef {
   Role role = Role::readout;
   NodeIndex node;
@@ -81,7 +86,6 @@ enum class Answer : std::uint8_t {
   store = 2     // send it to `writer` under `epoch`, keep it until the writer has it on disk
 };
 
-[[nodiscard]] std::string_view name(Role role);
 [[nodiscard]] std::string_view name(Verdict verdict);
 [[nodiscard]] std::string_view name(DiscardReason reason);
 [[nodiscard]] std::string_view name(VetoReason reason);

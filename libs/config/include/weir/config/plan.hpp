@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
+#include <weir/base/role.hpp>
 #include <weir/config/locations.hpp>
 #include <weir/config/problem.hpp>
 #include <weir/ingest/recorded_run.hpp>
@@ -21,9 +22,6 @@ using ReplayContents = ingest::RecordedContents;
 // Looks into `path`; on failure a sentence to follow the path's key.
 using ReplayReader = std::function<Expected<ReplayContents, std::string>(const std::string& path)>;
 [[nodiscard]] Expected<ReplayContents, std::string> read_replay(const std::string& path);
-
-enum class Role : std::uint8_t { supervisor, readout, dcm, writer };
-[[nodiscard]] std::string_view name(Role role);
 
 struct NodePlan {
   std::string name;  // unique in the farm: "readout-0" unless the farm file gives another

@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
+#include <weir/base/role.hpp>
 #include <weir/base/time.hpp>
 #include <weir/control/states.hpp>
 
@@ -12,8 +13,6 @@
 #include <vector>
 
 namespace weir::control {
-
-enum class Kind : std::uint8_t { supervisor, writer, readout, dcm };
 
 // What a farm does without a member.
 enum class Duty : std::uint8_t {
@@ -26,7 +25,7 @@ enum class Duty : std::uint8_t {
 
 struct MemberPlan {
   std::string name;
-  Kind kind = Kind::readout;
+  Role role = Role::readout;
   Duty duty = Duty::dynamic;
 };
 

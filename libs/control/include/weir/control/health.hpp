@@ -49,7 +49,7 @@ struct HealthView {
   DurationNs heartbeat_ns = kSecond;
   struct Process {
     std::string name;
-    Kind kind = Kind::dcm;
+    Role role = Role::dcm;
     bool essential = false;
     bool live = false;
     bool known = false;  // this run control has heard of it

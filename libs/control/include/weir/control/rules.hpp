@@ -42,7 +42,7 @@ struct RulesView {
   std::optional<Livetime> livetime;
   struct Process {
     std::string name;
-    Kind kind = Kind::dcm;
+    Role role = Role::dcm;
     bool live = false;
     bool excluded = false;
     State state = State::idle;

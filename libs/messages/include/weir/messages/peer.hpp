@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/ids.hpp>
+#include <weir/base/role.hpp>
 #include <weir/base/time.hpp>
 #include <weir/ports/authenticator.hpp>
 #include <weir/ports/network.hpp>
@@ -20,9 +21,6 @@ class Proof;
 }  // namespace weir::v1
 
 namespace weir::messages {
-
-enum class Role : std::uint8_t { unknown, readout, dcm, supervisor, writer, control, trigger };
-[[nodiscard]] std::string_view name(Role role);
 
 // Who a process is, as its hello tells.
 struct PeerInfo {

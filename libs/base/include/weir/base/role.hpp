@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+namespace weir {
+
+// What a process is in a farm, or who talks to one. The numbers are those of messages (`Role` in
+// proto/weir/v1/control.proto) and of the journal: never reuse one.
+enum class Role : std::uint8_t {
+  unknown = 0,
+  readout = 1,
+  dcm = 2,
+  supervisor = 3,
+  writer = 4,
+  control = 5,  // starts and stops runs, watches
+  trigger = 6   // offers triggers from outside
+};
+
+// "readout", "dcm", …; "unknown" for a number that is none of these, as another version may send.
+[[nodiscard]] constexpr std::string_view name(Role role) {
+  constexpr std::string_view kNames[] = {"unknown", "readout", "dcm",    "supervisor",
+                                         "writer",  "control", "trigger"};
+  const auto number = static_cast<std::size_t>(role);
+  return kNames[number < std::size(kNames) ? number : 0];
+}
+
+}  // namespace weir
