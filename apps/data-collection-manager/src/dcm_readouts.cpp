@@ -49,7 +49,7 @@ void DcmNode::tell_partial_frames() {
   });
 }
 
-void DcmNode::arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes) {
+void DcmNode::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t bytes) {
   if (slice != nullptr) counts_.arrived_bytes += bytes;
   if (trace_.on() && slice != nullptr && bytes > 0) {
     trace_.arrived(*slice, readout, bytes, environment_.clock.now_ns());

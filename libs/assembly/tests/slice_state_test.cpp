@@ -36,7 +36,7 @@ std::set<SliceState> reached(SliceState from, const std::set<SliceState>& withou
 
 TEST_CASE("the table has each transition once, and what it does not have may not happen") {
   std::set<std::pair<SliceState, SliceState>> seen;
-  for (const SliceTransition& one : slice_transitions()) {
+  for (const SliceTransition& one : kSliceTransitions) {
     CHECK(seen.insert({one.from, one.to}).second);
     CHECK(may_follow(one.from, one.to));
   }
@@ -65,7 +65,7 @@ TEST_CASE("a slice begins with its assignment, ends as a spare one, and gets to 
 }
 
 TEST_CASE("an open slice leaves by being released, and no other way leads to where it is not open") {
-  for (const SliceTransition& one : slice_transitions()) {
+  for (const SliceTransition& one : kSliceTransitions) {
     CAPTURE(name(one.from), name(one.to));
     if (is_open(one.from) && !is_open(one.to)) CHECK(one.to == released);
     if (!is_open(one.from) && is_open(one.to)) CHECK(one.to == waiting_for_memory);

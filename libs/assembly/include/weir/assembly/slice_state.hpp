@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 // The states of a slice in a collector, as one table: from its assignment to the moment when nothing of it is
@@ -40,8 +39,65 @@ struct SliceTransition {
 };
 
 // Every transition that there is.
-[[nodiscard]] std::span<const SliceTransition> slice_transitions();
-[[nodiscard]] bool may_follow(SliceState from, SliceState to);
+inline constexpr SliceTransition kSliceTransitions[] = {
+    {SliceState::spare, SliceState::assigned},
+    {SliceState::assigned, SliceState::blocked},
+    {SliceState::assigned, SliceState::waiting_for_memory},
+    {SliceState::assigned, SliceState::spare},  // the slice is here already, or the supervisor gone
+    {SliceState::blocked, SliceState::waiting_for_memory},
+    {SliceState::blocked, SliceState::spare},  // a later attempt waits, or the supervisor is gone
+    {SliceState::waiting_for_memory, SliceState::collecting},
+    {SliceState::waiting_for_memory, SliceState::complete},  // nothing of it is asked for
+    {SliceState::waiting_for_memory, SliceState::decided},   // given back
+    {SliceState::waiting_for_memory, SliceState::released},
+    {SliceState::collecting, SliceState::complete},
+    {SliceState::collecting, SliceState::decided},  // given back
+    {SliceState::collecting, SliceState::released},
+    {SliceState::complete, SliceState::queued},
+    {SliceState::complete, SliceState::released},
+    {SliceState::queued, SliceState::filtering},
+    {SliceState::queued, SliceState::unassigned},
+    {SliceState::queued, SliceState::suspect},
+    {SliceState::queued, SliceState::decided},  // accepted without the filter
+    {SliceState::queued, SliceState::released},
+    {SliceState::unassigned, SliceState::queued},
+    {SliceState::unassigned, SliceState::released},
+    {SliceState::suspect, SliceState::queued},
+    {SliceState::suspect, SliceState::released},
+    {SliceState::filtering, SliceState::waiting_for_memory},  // the filter needs more
+    {SliceState::filtering, SliceState::decided},
+    {SliceState::filtering, SliceState::abandoned},
+    {SliceState::abandoned, SliceState::released},
+    {SliceState::decided, SliceState::held_back},
+    {SliceState::decided, SliceState::reported},
+    {SliceState::decided, SliceState::released},
+    {SliceState::held_back, SliceState::reported},
+    {SliceState::held_back, SliceState::released},
+    {SliceState::reported, SliceState::storing},
+    {SliceState::reported, SliceState::released},
+    {SliceState::storing, SliceState::storing},  // confirmed again, for another writer
+    {SliceState::storing, SliceState::stored},
+    {SliceState::storing, SliceState::given_up},
+    {SliceState::stored, SliceState::storing},  // likewise
+    {SliceState::stored, SliceState::given_up},
+    {SliceState::stored, SliceState::released},
+    {SliceState::given_up, SliceState::released},
+    {SliceState::released, SliceState::spare},
+};
+
+namespace detail {
+// By state: a bit for each one that may follow.
+inline constexpr auto kSliceFollowers = [] {
+  std::array<std::uint32_t, kSliceStates> followers{};
+  for (const SliceTransition& one : kSliceTransitions)
+    followers[static_cast<std::size_t>(one.from)] |= 1U << static_cast<unsigned>(one.to);
+  return followers;
+}();
+}  // namespace detail
+
+[[nodiscard]] constexpr bool may_follow(SliceState from, SliceState to) {
+  return (detail::kSliceFollowers[static_cast<std::size_t>(from)] >> static_cast<unsigned>(to) & 1U) != 0;
+}
 
 [[nodiscard]] constexpr bool is_open(SliceState state) {
   return state >= SliceState::waiting_for_memory && state <= SliceState::given_up;
