@@ -156,7 +156,8 @@ class DcmNode final : public node::Node,
   void tick_links();
   void tell_partial_frames();
   void take_timing(messages::Peer& peer, const wire::FrameHeader& header);
-  void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t bytes);
+  void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
+               bool whole = false);
   void write_trace() const;
   [[nodiscard]] std::string state() const;
   [[nodiscard]] std::size_t slices_in_flight() const;
