@@ -140,12 +140,12 @@ void Collector::lose_given_up(BuiltSlice& slice, TimeNs now_ns) {
 
 void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
   Gathering& gathering = slice.gathering;
-  const std::shared_ptr<const Selection> selection = std::move(gathering.next);
+  const Selection& selection = *gathering.next;
   const std::uint32_t fresh =
-      selection->all ? assembler_.want_all(slice) : assembler_.want(slice, selection->sources);
-  if (fresh == 0) return;
+      selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources);
+  if (fresh == 0) return gathering.next.reset();
   if (gathering.has_begun()) want_nothing(slice);
-  gathering.begin(settings_.readouts, selection, started_++);
+  gathering.begin(settings_.readouts, std::move(gathering.next), started_++);
   bool lost = false;
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     ++steps_;
@@ -153,7 +153,7 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
     part.next = part.offset = 0;
     part.again = slice.step > 0;
     lost = lost || flows_[readout].given_up;
-    if (selection->by_readout[readout].empty() || flows_[readout].given_up) continue;
+    if (selection.by_readout[readout].empty() || flows_[readout].given_up) continue;
     if (!is_absent(readout, slice.id())) want_of(slice, readout);
   }
   mark_absent(slice, now_ns);

@@ -157,7 +157,7 @@ class DcmNode final : public node::Node,
   void tell_partial_frames();
   void take_timing(messages::Peer& peer, const wire::FrameHeader& header);
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
-               bool whole = false);
+               std::uint64_t header_bytes = 0);
   void write_trace() const;
   [[nodiscard]] std::string state() const;
   [[nodiscard]] std::size_t slices_in_flight() const;

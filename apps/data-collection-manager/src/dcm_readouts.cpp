@@ -49,10 +49,10 @@ void DcmNode::tell_partial_frames() {
   });
 }
 
-// A frame's header counts when the frame is whole: for the readout's window, and not as bytes of fragments.
+// A frame's header counts for the readout's window, when the frame is whole, and not as bytes of fragments.
 void DcmNode::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
-                      bool whole) {
-  const std::uint64_t bytes = payload_bytes + (whole ? wire::kHeaderBytes : 0);
+                      std::uint64_t header_bytes) {
+  const std::uint64_t bytes = payload_bytes + header_bytes;
   if (slice != nullptr) counts_.arrived_bytes += payload_bytes;
   if (trace_.on() && slice != nullptr && bytes > 0)
     trace_.arrived(*slice, readout, bytes, environment_.clock.now_ns());
@@ -112,7 +112,7 @@ Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wi
   const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
   const auto readout = static_cast<std::uint32_t>(peer.tag);
   const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
-  arrived(readout, reception.slice, header.length - told, true);
+  arrived(readout, reception.slice, header.length - told, wire::kHeaderBytes);
   collector_->answered(readout, reception, header, now_ns_);
   (void)assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
   return {};

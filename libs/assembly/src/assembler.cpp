@@ -440,7 +440,7 @@ void Assembler::release(BuiltSlice& slice) {
   for (BuiltSlice*& place : places_) {
     if (place == &slice) place = slices_.opened_after(slice);
   }
-  slices_.change(slice, SliceState::released);
+  slices_.close(slice);
   if (slice.receiving == 0) free_memory(slice);
 }
 

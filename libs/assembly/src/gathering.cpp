@@ -5,10 +5,15 @@
 namespace weir::assembly {
 
 void Gathering::begin(std::uint32_t readouts, std::shared_ptr<const Selection> asked, std::uint64_t place) {
-  if (!has_begun()) parts.assign(readouts, {});
+  if (has_begun()) {
+    clear_ranges();
+  } else {
+    parts.assign(readouts, {});
+    ranges.clear();
+    ranges_left = 0;
+  }
   selection = std::move(asked);
   order = place;
-  clear_ranges();
 }
 
 void Gathering::end() {

@@ -8,11 +8,6 @@ namespace {
 
 using enum SliceState;
 
-// What a slice's memory counts among the bytes that wait for a writer.
-std::uint64_t waits_for_writer(const BuiltSlice& slice) {
-  return slice.decision.accepted && is_reported(slice.state()) ? slice.memory.bytes() : 0;
-}
-
 // What must hold of a slice that comes to this state.
 void assert_ready_for(const BuiltSlice& slice, SliceState to) {
   switch (to) {
@@ -20,6 +15,8 @@ void assert_ready_for(const BuiltSlice& slice, SliceState to) {
       WEIR_ASSERT(slice.outstanding > 0);
       return;
     case waiting_for_memory:
+      WEIR_ASSERT(slice.OrderHook::is_linked());  // from assigned and blocked: by open()
+      [[fallthrough]];
     case complete:
     case queued:
     case unassigned:
@@ -41,11 +38,12 @@ void assert_ready_for(const BuiltSlice& slice, SliceState to) {
       WEIR_ASSERT(!slice.is_in_line());
       return;
     case released:
+      WEIR_ASSERT(!slice.OrderHook::is_linked());  // by close()
       WEIR_ASSERT(slice.outstanding == 0 && slice.result == nullptr && slice.filter_state.data == nullptr);
       WEIR_ASSERT(!slice.is_in_line() && !slice.memory.is_shared() && !slice.gathering.has_begun());
       return;
     case spare:
-      WEIR_ASSERT(slice.receiving == 0 && !slice.OrderHook::is_linked());
+      WEIR_ASSERT(slice.receiving == 0);
       return;
     case assigned:
     case blocked:
@@ -63,7 +61,7 @@ SliceTable::~SliceTable() {
 }
 
 BuiltSlice& SliceTable::assign(Assignment assignment) {
-  List& spares = lists_[static_cast<std::size_t>(spare)];
+  List& spares = list_of(spare);
   if (spares.empty()) {
     all_.push_back(std::make_unique<BuiltSlice>(all_.size()));
     spares.push_back(*all_.back());
@@ -92,20 +90,20 @@ void SliceTable::close(BuiltSlice& slice) {
   WEIR_ASSERT(entry != by_id_.end() && entry->second == &slice);
   by_id_.erase(entry);
   order_.erase(order_.iterator_to(slice));
+  change(slice, released);
 }
 
 void SliceTable::change(BuiltSlice& slice, SliceState to) {
   const SliceState from = slice.state_;
   WEIR_ASSERT(may_follow(from, to));
   assert_ready_for(slice, to);
-  if (to == released) close(slice);
-  WEIR_ASSERT(assembly::is_open(to) == slice.OrderHook::is_linked());
-  List& old = lists_[static_cast<std::size_t>(from)];
-  List& list = lists_[static_cast<std::size_t>(to)];
-  list.splice(list.end(), old, old.iterator_to(slice));
-  accepted_bytes_ -= waits_for_writer(slice);
+  List& old = list_of(from);
+  list_of(to).splice(list_of(to).end(), old, old.iterator_to(slice));
   slice.state_ = to;
-  accepted_bytes_ += waits_for_writer(slice);
+  if (slice.decision.accepted && is_reported(from) != is_reported(to)) {
+    const std::uint64_t bytes = slice.memory.bytes();
+    accepted_bytes_ = is_reported(to) ? accepted_bytes_ + bytes : accepted_bytes_ - bytes;
+  }
 }
 
 BuiltSlice* SliceTable::find(SliceId slice, Attempt attempt) const {
@@ -130,7 +128,7 @@ std::string SliceTable::broken_invariant() const {
       const bool found = find(slice.id(), slice.attempt()) == &slice;
       if (found != assembly::is_open(slice.state())) return "what is open is not what is known by its id";
       open += found ? 1 : 0;
-      bytes += waits_for_writer(slice);
+      bytes += slice.decision.accepted && is_reported(slice.state()) ? slice.memory.bytes() : 0;
     }
   }
   if (listed != all_.size()) return "a slice is in no state's list";

@@ -41,8 +41,12 @@ class Walker {
     if (to == held_back) slice.decision.accepted = true;
     if (to == storing) slice.shipment.bytes = 1;
     if (to == complete && slice.memory.bytes() == 0) REQUIRE(slice.memory.allocate(pool_, 100, 0) != nullptr);
-    table.change(slice, to);
-    if (to == released) slice.memory.release(pool_);
+    if (to == released) {
+      table.close(slice);
+      slice.memory.release(pool_);
+    } else {
+      table.change(slice, to);
+    }
   }
   void go(BuiltSlice& slice, std::initializer_list<SliceState> way) {
     for (const SliceState to : way) go(slice, to);
@@ -188,11 +192,13 @@ TEST_CASE(
   SliceTable& table = walker.table;
   BuiltSlice& reported_one = walker.reported_slice(1, true);
   walker.go(reported_one, storing);
-  CHECK(ends_the_process([&] { table.change(reported_one, released); }));
+  CHECK(ends_the_process([&] { table.close(reported_one); }));
   walker.go(reported_one, given_up);
   CHECK(ends_the_process([&] { walker.go(reported_one, storing); }));
   BuiltSlice& open_one = table.assign(assignment(2));
+  CHECK(ends_the_process([&] { table.change(open_one, waiting_for_memory); }));  // not by open()
   walker.go(open_one, waiting_for_memory);
+  CHECK(ends_the_process([&] { table.change(open_one, released); }));    // not by close()
   CHECK(ends_the_process([&] { table.change(open_one, collecting); }));  // nothing is outstanding
   CHECK_FALSE(ends_the_process([&] { walker.go(open_one, collecting); }));
 }

@@ -33,26 +33,28 @@ class SliceTable {
   BuiltSlice& assign(Assignment assignment);
   // To waiting_for_memory. False: another attempt of it is open.
   [[nodiscard]] bool open(BuiltSlice& slice);
-  // To any other state; it is the last one in that state's list then.
+  // To released: it is not open any more.
+  void close(BuiltSlice& slice);
+  // To any other state. It is the last one in that state's list then.
   void change(BuiltSlice& slice, SliceState to);
 
   // In the order in which they came to it.
   [[nodiscard]] const List& in(SliceState state) const { return lists_[static_cast<std::size_t>(state)]; }
   [[nodiscard]] BuiltSlice* first_in(SliceState state) {
-    List& list = lists_[static_cast<std::size_t>(state)];
+    List& list = list_of(state);
     return list.empty() ? nullptr : &list.front();
   }
   // Calls `visit` for each slice of the state, whichever of them it takes elsewhere.
   template <class Visit>
   void for_each_in(SliceState state, Visit visit) {
-    List& list = lists_[static_cast<std::size_t>(state)];
+    List& list = list_of(state);
     std::size_t left = list.size();
     for (auto at = list.begin(); left > 0; --left) visit(*at++);
   }
   // The first one that `wanted` is true of; null: none.
   template <class Wanted>
   [[nodiscard]] BuiltSlice* find_in(SliceState state, Wanted wanted) {
-    for (BuiltSlice& slice : lists_[static_cast<std::size_t>(state)]) {
+    for (BuiltSlice& slice : list_of(state)) {
       if (wanted(std::as_const(slice))) return &slice;
     }
     return nullptr;
@@ -81,7 +83,7 @@ class SliceTable {
   [[nodiscard]] std::string broken_invariant() const;
 
  private:
-  void close(BuiltSlice& slice);
+  [[nodiscard]] List& list_of(SliceState state) { return lists_[static_cast<std::size_t>(state)]; }
 
   std::vector<std::unique_ptr<BuiltSlice>> all_;
   std::array<List, kSliceStates> lists_;
