@@ -156,8 +156,8 @@ void DcmNode::block(BuiltSlice& slice) {
   message.mutable_decide()->add_attempt(earlier->attempt().value);
   message.mutable_decide()->add_verdict(v1::VERDICT_FAILED);
   message.mutable_decide()->add_failures()->set_reason("lost");
-  if (supervisor_.ready()) supervisor_.send(message);
   slices_.change(*earlier, SliceState::spare);
+  if (supervisor_.ready()) supervisor_.send(message);
 }
 
 void DcmNode::open(BuiltSlice& slice) {
