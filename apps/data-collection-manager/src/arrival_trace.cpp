@@ -12,7 +12,7 @@ void ArrivalTrace::start(std::size_t slices, TimeNs from_ns) {
   from_ns_ = from_ns;
 }
 
-void ArrivalTrace::arrived(const assembly::Slice& slice, std::uint32_t readout, std::uint64_t bytes,
+void ArrivalTrace::arrived(const assembly::BuiltSlice& slice, std::uint32_t readout, std::uint64_t bytes,
                            TimeNs now_ns) {
   if (slice.first_request_ns < from_ns_) return;
   const std::uint64_t id = slice.id().value;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/assembly/slice.hpp>
+#include <weir/assembly/built_slice.hpp>
 #include <weir/base/time.hpp>
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class ArrivalTrace {
   void start(std::size_t slices, TimeNs from_ns);
   [[nodiscard]] bool on() const { return slices_max_ > 0; }
   // `bytes` of frames, headers included.
-  void arrived(const assembly::Slice& slice, std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
+  void arrived(const assembly::BuiltSlice& slice, std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
 
   // A line per arrival, after a heading: slice, readout's index, us since the slice's first request, bytes.
   [[nodiscard]] std::string csv() const;

@@ -10,8 +10,10 @@
 namespace weir::dcm {
 namespace {
 
-using assembly::Phase;
-using assembly::Slice;
+using assembly::BuiltSlice;
+using assembly::Gathering;
+using assembly::Selection;
+using assembly::SliceState;
 using assembly::SourceIndex;
 
 // The share of the pool that requests may plan with; the rest absorbs slices larger than expected.
@@ -21,10 +23,11 @@ constexpr std::ptrdiff_t kQuestionsSearched = 16;
 
 }  // namespace
 
-Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler, BufferPool& pool,
-                     std::unique_ptr<shaping::Shaper> shaper)
+Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler, assembly::SliceTable& slices,
+                     BufferPool& pool, std::unique_ptr<shaping::Shaper> shaper)
     : settings_(settings),
       assembler_(assembler),
+      slices_(slices),
       pool_(pool),
       shaper_(std::move(shaper)),
       flows_(settings.readouts),
@@ -58,29 +61,26 @@ std::shared_ptr<const Selection> Collector::select(std::span<const SourceId> sou
   return selection;
 }
 
-void Collector::collect(Slice& slice, std::shared_ptr<const Selection> selection) {
-  slice.starting = true;
+void Collector::collect(BuiltSlice& slice, std::shared_ptr<const Selection> selection) {
+  WEIR_ASSERT(slice.state() == SliceState::waiting_for_memory && selection != nullptr);
   may_strand_ = true;
-  starting_.push_back({&slice, std::move(selection)});
+  slice.gathering.next = std::move(selection);
 }
 
-void Collector::forget(Slice& slice) {
-  if (std::exchange(slice.starting, false))
-    std::erase_if(starting_, [&](const Wanted& wanted) { return wanted.slice == &slice; });
-  auto* gathering = static_cast<Gathering*>(std::exchange(slice.gathering, nullptr));
-  if (gathering == nullptr) return;
-  for (std::uint32_t readout = 0; readout < gathering->parts.size(); ++readout) {
+void Collector::forget(BuiltSlice& slice) {
+  Gathering& gathering = slice.gathering;
+  if (!gathering.has_begun()) return gathering.end();
+  for (std::uint32_t readout = 0; readout < gathering.parts.size(); ++readout) {
     ++steps_;
-    const Gathering::Part& part = gathering->parts[readout];
+    const Gathering::Part& part = gathering.parts[readout];
     flows_[readout].late_fragments += part.owed_fragments;
     flows_[readout].late_bytes += part.owed_bytes;
     if (part.owed_fragments == 0 || flows_[readout].questions.empty()) continue;
     std::erase_if(flows_[readout].questions,
                   [&](const Question& question) { return question.slice == slice.id(); });
   }
-  want_nothing(*gathering);
-  gathering->selection.reset();
-  spare_.push_back(gathering);
+  want_nothing(slice);
+  gathering.end();
 }
 
 bool Collector::has_memory() const {
@@ -95,30 +95,13 @@ bool Collector::has_memory() const {
 }
 
 void Collector::start_slices(TimeNs now_ns) {
-  while (!starting_.empty() && has_memory()) {
-    const Wanted wanted = std::move(starting_.front());
-    starting_.pop_front();
-    wanted.slice->starting = false;
-    start(wanted, now_ns);
+  while (BuiltSlice* slice = slices_.first_in(SliceState::waiting_for_memory)) {
+    if (!has_memory()) return;
+    start(*slice, now_ns);
   }
 }
 
-Gathering& Collector::gathering_of(Slice& slice) {
-  if (slice.gathering != nullptr) return *static_cast<Gathering*>(slice.gathering);
-  if (spare_.empty()) {
-    gatherings_.push_back(std::make_unique<Gathering>());
-    spare_.push_back(gatherings_.back().get());
-  }
-  Gathering& gathering = *spare_.back();
-  spare_.pop_back();
-  slice.gathering = &gathering;
-  gathering.slice = &slice;
-  gathering.parts.assign(settings_.readouts, {});
-  gathering.clear_ranges();
-  return gathering;
-}
-
-void Collector::expect_pushed(Slice& slice, TimeNs now_ns) {
+void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {
   may_strand_ = true;
   assembler_.want_all(slice);
   // Whatever range of a fragment is here, the rest is under way.
@@ -127,14 +110,10 @@ void Collector::expect_pushed(Slice& slice, TimeNs now_ns) {
   lose_given_up(slice, now_ns);
 }
 
-void Collector::ask_for_rest(Slice& slice, std::span<const std::uint32_t> readouts) {
-  if (slice.phase != Phase::collecting) return;
-  const bool is_new = slice.gathering == nullptr;
-  Gathering& gathering = gathering_of(slice);
-  if (is_new) {
-    gathering.selection = everything_;
-    gathering.order = started_++;
-  }
+void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> readouts) {
+  if (slice.state() != SliceState::collecting) return;
+  Gathering& gathering = slice.gathering;
+  if (!gathering.has_begun()) gathering.begin(settings_.readouts, everything_, started_++);
   std::vector<bool> asked(settings_.readouts);
   for (const std::uint32_t readout : readouts) {
     // Else asked before, or missing already.
@@ -148,37 +127,34 @@ void Collector::ask_for_rest(Slice& slice, std::span<const std::uint32_t> readou
     if (progress.state == assembly::FragmentProgress::State::receiving) progress.asked = 0;
     if (progress.state != assembly::FragmentProgress::State::requested) continue;
     progress.start_again();
-    want_of(gathering, readout);
+    want_of(slice, readout);
   }
 }
 
 // What is asked of readouts that are gone for good is missing at once.
-void Collector::lose_given_up(Slice& slice, TimeNs now_ns) {
+void Collector::lose_given_up(BuiltSlice& slice, TimeNs now_ns) {
   std::vector<bool> lost(settings_.readouts);
   for (const std::uint32_t readout : lost_) lost[readout] = flows_[readout].given_up;
   assembler_.readouts_lost(slice, lost, MissingReason::source_down, now_ns);
 }
 
-void Collector::start(const Wanted& wanted, TimeNs now_ns) {
-  Slice& slice = *wanted.slice;
-  const Selection& selection = *wanted.selection;
+void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
+  Gathering& gathering = slice.gathering;
+  const Selection& selection = *gathering.next;
   const std::uint32_t fresh =
       selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources);
-  if (fresh == 0) return;
-  Gathering* const gathering = &gathering_of(slice);
-  want_nothing(*gathering);
-  gathering->selection = wanted.selection;
-  gathering->order = started_++;
-  gathering->clear_ranges();
+  if (fresh == 0) return gathering.next.reset();
+  if (gathering.has_begun()) want_nothing(slice);
+  gathering.begin(settings_.readouts, std::move(gathering.next), started_++);
   bool lost = false;
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     ++steps_;
-    Gathering::Part& part = gathering->parts[readout];
+    Gathering::Part& part = gathering.parts[readout];
     part.next = part.offset = 0;
     part.again = slice.step > 0;
     lost = lost || flows_[readout].given_up;
     if (selection.by_readout[readout].empty() || flows_[readout].given_up) continue;
-    if (!is_absent(readout, slice.id())) want_of(*gathering, readout);
+    if (!is_absent(readout, slice.id())) want_of(slice, readout);
   }
   mark_absent(slice, now_ns);
   if (!lost) return;
@@ -186,27 +162,26 @@ void Collector::start(const Wanted& wanted, TimeNs now_ns) {
   lose_given_up(slice, now_ns);
 }
 
-void Collector::want_of(Gathering& gathering, std::uint32_t readout) {
-  wants_.add(gathering, readout);
+void Collector::want_of(BuiltSlice& slice, std::uint32_t readout) {
+  wants_.add(slice, readout);
   touch(readout);
 }
 
-void Collector::want_nothing(Gathering& gathering) {
-  for (std::uint32_t readout = 0; readout < gathering.parts.size(); ++readout) {
+void Collector::want_nothing(BuiltSlice& slice) {
+  for (std::uint32_t readout = 0; readout < slice.gathering.parts.size(); ++readout) {
     ++steps_;
-    if (!gathering.parts[readout].wanted) continue;
-    wants_.remove(gathering, readout);
+    if (!slice.gathering.parts[readout].wanted) continue;
+    wants_.remove(slice, readout);
     touch(readout);
   }
 }
 
 void Collector::queue_ranges() {
   for (const assembly::RangeWanted& wanted : assembler_.ranges_wanted()) {
-    if (wanted.slice == nullptr || wanted.slice->gathering == nullptr) continue;  // released meanwhile
-    auto& gathering = *static_cast<Gathering*>(wanted.slice->gathering);
+    if (wanted.slice == nullptr || !wanted.slice->gathering.has_begun()) continue;  // released meanwhile
     const std::uint32_t readout = assembler_.sources()[wanted.source].readout;
-    gathering.add_range(readout, wanted);
-    want_of(gathering, readout);
+    wanted.slice->gathering.add_range(readout, {wanted.source, wanted.offset, wanted.length});
+    want_of(*wanted.slice, readout);
   }
   assembler_.ranges_wanted().clear();
 }
@@ -216,7 +191,7 @@ bool Collector::is_absent(std::uint32_t readout, SliceId slice) const {
          absences_.covers(NodeIndex(static_cast<std::uint16_t>(readout)), slice);
 }
 
-void Collector::mark_absent(Slice& slice, TimeNs now_ns) {
+void Collector::mark_absent(BuiltSlice& slice, TimeNs now_ns) {
   for (const assignment::AbsenceRange& range : absences_.ranges()) {
     if (range.covers(slice.id()) && range.readout.value < settings_.readouts)
       assembler_.readout_lost(slice, range.readout.value, MissingReason::removed, now_ns);
@@ -232,9 +207,10 @@ void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
     flow.given_up = flow.missing = false;
   }
   absences_ = std::move(absences);
-  std::vector<Slice*> open;  // what completes leaves the order of the open ones alone, but for their phase
-  assembler_.for_each_open([&](Slice& slice) { open.push_back(&slice); });
-  for (Slice* slice : open) mark_absent(*slice, now_ns);
+  std::vector<BuiltSlice*>
+      open;  // what completes leaves the order of the open ones alone, but for their state
+  slices_.for_each_open([&](BuiltSlice& slice) { open.push_back(&slice); });
+  for (BuiltSlice* slice : open) mark_absent(*slice, now_ns);
 }
 
 void Collector::readout_up(std::uint32_t readout, TimeNs) {
@@ -245,21 +221,21 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
   touch(readout);
   if (planted(Planted::forget_request)) return;
   // What it was asked for before the connection was lost is asked for again.
-  assembler_.for_each_open([&](Slice& slice) {
-    auto* gathering = static_cast<Gathering*>(slice.gathering);
-    if (gathering == nullptr || slice.phase != Phase::collecting || slice.outstanding == 0) return;
-    if (gathering->selection->by_readout[readout].empty()) return;
+  slices_.for_each_open([&](BuiltSlice& slice) {
+    Gathering& gathering = slice.gathering;
+    if (!gathering.has_begun() || slice.state() != SliceState::collecting) return;
+    if (gathering.selection->by_readout[readout].empty()) return;
     for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
       assembly::FragmentProgress& progress = slice.progress[i];
       if (assembler_.sources()[i].readout == readout &&
           progress.state == assembly::FragmentProgress::State::requested)
         progress.start_again();
     }
-    Gathering::Part& part = gathering->parts[readout];
-    while (part.first_range != Gathering::kNone) gathering->drop_first_range(readout);
+    Gathering::Part& part = gathering.parts[readout];
+    while (part.first_range != Gathering::kNone) gathering.drop_first_range(readout);
     part.next = part.offset = 0;
     part.again = true;
-    want_of(*gathering, readout);
+    want_of(slice, readout);
   });
 }
 
@@ -274,19 +250,18 @@ void Collector::readout_down(std::uint32_t readout) {
   flow.owed = flow.late_fragments = flow.late_bytes = 0;
   flow.frames.clear();
   flow.requests = {};
-  assembler_.for_each_open([&](Slice& slice) {
-    auto* gathering = static_cast<Gathering*>(slice.gathering);
-    if (gathering == nullptr) return;
-    gathering->parts[readout].owed_fragments = 0;
-    gathering->parts[readout].owed_bytes = 0;
+  slices_.for_each_open([&](BuiltSlice& slice) {
+    if (!slice.gathering.has_begun()) return;
+    slice.gathering.parts[readout].owed_fragments = 0;
+    slice.gathering.parts[readout].owed_bytes = 0;
   });
   shaper_->readout_lost(readout);
 }
 
-void Collector::arrived(std::uint32_t readout, const Slice* slice, std::uint64_t bytes, TimeNs now_ns) {
+void Collector::arrived(std::uint32_t readout, BuiltSlice* slice, std::uint64_t bytes, TimeNs now_ns) {
   Flow& flow = flows_[readout];
-  auto* gathering = slice == nullptr ? nullptr : static_cast<Gathering*>(slice->gathering);
-  std::uint64_t& owed = gathering == nullptr ? flow.late_bytes : gathering->parts[readout].owed_bytes;
+  const bool asked = slice != nullptr && slice->gathering.has_begun();
+  std::uint64_t& owed = asked ? slice->gathering.parts[readout].owed_bytes : flow.late_bytes;
   const std::uint64_t back = std::min(owed, bytes);
   owed -= back;
   flow.owed -= std::min(flow.owed, back);
@@ -300,10 +275,10 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
   Flow& flow = flows_[readout];
   touch(readout);
   // Also what the assembler did not take may be an answer to what an open slice asked.
-  const Slice* slice =
-      reception.slice != nullptr ? reception.slice : assembler_.find(header.slice, header.attempt);
-  auto* gathering = slice == nullptr ? nullptr : static_cast<Gathering*>(slice->gathering);
-  if (gathering == nullptr || gathering->parts[readout].owed_fragments == 0) {
+  BuiltSlice* slice =
+      reception.slice != nullptr ? reception.slice : slices_.find(header.slice, header.attempt);
+  const bool asked = slice != nullptr && slice->gathering.has_begun();
+  if (!asked || slice->gathering.parts[readout].owed_fragments == 0) {
     if (flow.late_fragments == 0) return;
     const std::uint64_t back = flow.late_bytes / flow.late_fragments--;
     flow.late_bytes -= back;
@@ -312,7 +287,7 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
   }
   if (reception.slice != nullptr && header.status != FragmentStatus::missing)
     learn_size(reception.source, readout, header.total);
-  Gathering::Part& part = gathering->parts[readout];
+  Gathering::Part& part = slice->gathering.parts[readout];
   std::uint64_t back = 0;
   if (--part.owed_fragments == 0) back = std::exchange(part.owed_bytes, 0);
   if (shaper_->learns()) find_question(readout, header);
@@ -418,7 +393,7 @@ void Collector::give_up_readouts(TimeNs now_ns) {
   }
 }
 
-bool Collector::waits_for_lost(const Slice& slice) const {
+bool Collector::waits_for_lost(const BuiltSlice& slice) const {
   for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
     const Flow& flow = flows_[assembler_.sources()[i].readout];
     const auto state = slice.progress[i].state;
@@ -429,33 +404,32 @@ bool Collector::waits_for_lost(const Slice& slice) const {
   return false;
 }
 
-bool Collector::wants_lost(const Wanted& wanted) const {
+bool Collector::wants_lost(const BuiltSlice& slice) const {
   for (const std::uint32_t readout : lost_) {
     const Flow& flow = flows_[readout];
-    if (flow.given_up || wanted.selection->by_readout[readout].empty()) continue;
-    if (!is_absent(readout, wanted.slice->id())) return true;
+    if (flow.given_up || slice.gathering.next->by_readout[readout].empty()) continue;
+    if (!is_absent(readout, slice.id())) return true;
   }
   return false;
 }
 
-std::vector<Slice*> Collector::take_stranded() {
-  std::vector<Slice*> stranded;
+std::vector<BuiltSlice*> Collector::take_stranded() {
+  std::vector<BuiltSlice*> stranded;
   if (!cut_off_ || !std::exchange(may_strand_, false)) return stranded;
-  assembler_.for_each_open([&](Slice& slice) {
-    const bool waits = slice.phase == Phase::collecting && slice.outstanding > 0 && waits_for_lost(slice);
-    if (waits) stranded.push_back(&slice);
+  slices_.for_each_open([&](BuiltSlice& slice) {
+    if (slice.state() == SliceState::collecting && waits_for_lost(slice)) stranded.push_back(&slice);
   });
-  for (const Wanted& wanted : starting_) {
-    if (wants_lost(wanted)) stranded.push_back(wanted.slice);
-  }
+  slices_.for_each_in(SliceState::waiting_for_memory, [&](BuiltSlice& slice) {
+    if (wants_lost(slice)) stranded.push_back(&slice);
+  });
   return stranded;
 }
 
 void Collector::cancel_expired() {
   std::vector<wire::SliceEntry> entries;
-  for (const Slice* slice : assembler_.take_expired()) {
+  for (BuiltSlice* slice : assembler_.take_expired()) {
     entries.push_back({slice->id(), slice->attempt(), {}});
-    if (slice->gathering != nullptr) want_nothing(*static_cast<Gathering*>(slice->gathering));
+    if (slice->gathering.has_begun()) want_nothing(*slice);
   }
   if (entries.empty()) return;
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {

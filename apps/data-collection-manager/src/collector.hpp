@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gathering.hpp"
+#include "wants.hpp"
 #include <weir/assembly/assembler.hpp>
 #include <weir/assignment/absences.hpp>
 #include <weir/shaping/expected_size.hpp>
@@ -31,20 +31,20 @@ struct CollectorSettings {
 // readout_down().
 class Collector {
  public:
-  Collector(CollectorSettings settings, assembly::Assembler& assembler, BufferPool& pool,
-            std::unique_ptr<shaping::Shaper> shaper);
+  Collector(CollectorSettings settings, assembly::Assembler& assembler, assembly::SliceTable& slices,
+            BufferPool& pool, std::unique_ptr<shaping::Shaper> shaper);
 
-  [[nodiscard]] std::shared_ptr<const Selection> select(std::span<const SourceId> sources) const;
-  [[nodiscard]] const std::shared_ptr<const Selection>& everything() const { return everything_; }
+  [[nodiscard]] std::shared_ptr<const assembly::Selection> select(std::span<const SourceId> sources) const;
+  [[nodiscard]] const std::shared_ptr<const assembly::Selection>& everything() const { return everything_; }
 
-  // A slice that was just opened, or that goes into its next step.
-  void collect(assembly::Slice& slice, std::shared_ptr<const Selection> selection);
+  // A slice that was just opened, or that goes into its next step: it waits for memory.
+  void collect(assembly::BuiltSlice& slice, std::shared_ptr<const assembly::Selection> selection);
   // A slice whose fragments readouts send on their own.
-  void expect_pushed(assembly::Slice& slice, TimeNs now_ns);
+  void expect_pushed(assembly::BuiltSlice& slice, TimeNs now_ns);
   // What has not come of such a slice is asked for after all, of these readouts, and at once.
-  void ask_for_rest(assembly::Slice& slice, std::span<const std::uint32_t> readouts);
+  void ask_for_rest(assembly::BuiltSlice& slice, std::span<const std::uint32_t> readouts);
   // A slice is about to be released.
-  void forget(assembly::Slice& slice);
+  void forget(assembly::BuiltSlice& slice);
 
   // Which readouts have no part in which slices, from now on: their fragments are missing (`removed`) without
   // being asked for. Of slices that are open, too.
@@ -60,7 +60,7 @@ class Collector {
   // they are not lost any more. `cut_off`: take_stranded().
   void set_verdict(std::vector<bool> missing, bool cut_off);
   // While it is cut off: slices that wait for a lost readout whose fragments are not missing.
-  [[nodiscard]] std::vector<assembly::Slice*> take_stranded();
+  [[nodiscard]] std::vector<assembly::BuiltSlice*> take_stranded();
   // It has sources.
   [[nodiscard]] bool serves(std::uint32_t readout) const { return flows_[readout].sources > 0; }
 
@@ -70,7 +70,7 @@ class Collector {
   [[nodiscard]] TimeNs wake_at_ns() const { return shaper_->next_ns(); }
 
   // Bytes of a frame of this readout are here; `slice` is the one that they are received for, or empty.
-  void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes, TimeNs now_ns);
+  void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t bytes, TimeNs now_ns);
   // A frame with a fragment, or a range of one, or the word that there is none, is here. `reception` as the
   // assembler gave it for this frame.
   void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header,
@@ -90,10 +90,6 @@ class Collector {
   [[nodiscard]] std::uint64_t overdrawn() const { return overdrawn_; }
 
  private:
-  struct Wanted {
-    assembly::Slice* slice = nullptr;
-    std::shared_ptr<const Selection> selection;
-  };
   // A request that waits for its answer, and then the answer; for a shaper that learns from the time between.
   struct Question {
     SliceId slice;
@@ -146,9 +142,8 @@ class Collector {
   };
   [[nodiscard]] bool has_memory() const;
   void start_slices(TimeNs now_ns);
-  [[nodiscard]] Gathering& gathering_of(assembly::Slice& slice);
-  void start(const Wanted& wanted, TimeNs now_ns);
-  void lose_given_up(assembly::Slice& slice, TimeNs now_ns);
+  void start(assembly::BuiltSlice& slice, TimeNs now_ns);
+  void lose_given_up(assembly::BuiltSlice& slice, TimeNs now_ns);
   void issue(TimeNs now_ns);
   // Its deadline runs although nothing could be asked for: of those before `order`, which somebody who is
   // down holds up.
@@ -156,46 +151,44 @@ class Collector {
   // What decides about this readout's turn may have changed; looked at when requests are next made.
   void touch(std::uint32_t readout);
   void refresh(std::uint32_t readout);
-  [[nodiscard]] std::uint64_t bytes_left(const Gathering& gathering, std::uint32_t readout) const;
+  [[nodiscard]] std::uint64_t bytes_left(const assembly::Gathering& gathering, std::uint32_t readout) const;
   // The next request to this readout; empty when nothing is wanted of it any more.
-  [[nodiscard]] std::optional<Piece> next_piece(Gathering& gathering, std::uint32_t readout);
-  [[nodiscard]] std::optional<Piece> next_sources(Gathering& gathering, std::uint32_t readout);
-  [[nodiscard]] Piece rest_of(SourceId source, assembly::SourceIndex index, const Gathering::Part& part,
-                              std::uint64_t most);
-  void note_asked(assembly::Slice& slice, const Piece& piece);
-  void send(Gathering& gathering, std::uint32_t readout, const Piece& piece, TimeNs now_ns);
-  void want_of(Gathering& gathering, std::uint32_t readout);
-  void want_nothing(Gathering& gathering);
+  [[nodiscard]] std::optional<Piece> next_piece(assembly::BuiltSlice& slice, std::uint32_t readout);
+  [[nodiscard]] std::optional<Piece> next_sources(assembly::BuiltSlice& slice, std::uint32_t readout);
+  [[nodiscard]] Piece rest_of(SourceId source, assembly::SourceIndex index,
+                              const assembly::Gathering::Part& part, std::uint64_t most);
+  void note_asked(assembly::BuiltSlice& slice, const Piece& piece);
+  void send(assembly::BuiltSlice& slice, std::uint32_t readout, const Piece& piece, TimeNs now_ns);
+  void want_of(assembly::BuiltSlice& slice, std::uint32_t readout);
+  void want_nothing(assembly::BuiltSlice& slice);
   void sends_to(std::uint32_t readout);
   void queue_ranges();
   void find_question(std::uint32_t readout, const wire::FrameHeader& header);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   void give_up_readouts(TimeNs now_ns);
-  [[nodiscard]] bool waits_for_lost(const assembly::Slice& slice) const;
-  [[nodiscard]] bool wants_lost(const Wanted& wanted) const;
+  [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice) const;
+  [[nodiscard]] bool wants_lost(const assembly::BuiltSlice& slice) const;
   [[nodiscard]] bool is_absent(std::uint32_t readout, SliceId slice) const;
-  void mark_absent(assembly::Slice& slice, TimeNs now_ns);
+  void mark_absent(assembly::BuiltSlice& slice, TimeNs now_ns);
   void cancel_expired();
   void add_entry(std::uint32_t readout, std::span<const SourceId> sources, bool all,
                  const wire::RequestEntry& entry);
 
   CollectorSettings settings_;
   assembly::Assembler& assembler_;
+  assembly::SliceTable& slices_;
   BufferPool& pool_;
   std::unique_ptr<shaping::Shaper> shaper_;
-  std::shared_ptr<const Selection> everything_;
+  std::shared_ptr<const assembly::Selection> everything_;
   std::vector<Flow> flows_;
   assignment::AbsenceTable absences_;
   std::vector<shaping::ExpectedSize> expected_;  // of each source's fragment
-  std::deque<Wanted> starting_;                  // bounded by the assembler's slices
   Wants wants_;
   shaping::ReadoutChoice choice_;       // of those that are up, not full, and wanted
   std::vector<std::uint32_t> touched_;  // refreshed before the next choice
   std::vector<std::uint32_t> full_;     // of this pass
   std::vector<std::uint32_t> down_;     // readouts that are not up
   std::vector<std::uint32_t> to_send_;
-  std::vector<std::unique_ptr<Gathering>> gatherings_;
-  std::vector<Gathering*> spare_;
   std::uint64_t started_ = 0;
   std::uint64_t steps_ = 0;
   std::vector<SourceId> asked_sources_;

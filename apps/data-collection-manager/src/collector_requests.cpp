@@ -8,8 +8,10 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuiltSlice;
 using assembly::FragmentProgress;
-using assembly::Phase;
+using assembly::Gathering;
+using assembly::SliceState;
 
 // What a fragment is cut into: as far as this many pieces it goes whole, for a short rest costs more than a
 // long piece.
@@ -36,9 +38,9 @@ void Collector::touch(std::uint32_t readout) {
 void Collector::refresh(std::uint32_t readout) {
   ++steps_;
   const Flow& flow = flows_[readout];
-  const Gathering* oldest = wants_.oldest(readout);
+  const BuiltSlice* oldest = wants_.oldest(readout);
   if (oldest == nullptr || !flow.up || flow.full) return choice_.remove(readout);
-  choice_.set(readout, {oldest->order, flow.owed, bytes_left(*oldest, readout)});
+  choice_.set(readout, {oldest->gathering.order, flow.owed, bytes_left(oldest->gathering, readout)});
 }
 
 void Collector::issue(TimeNs now_ns) {
@@ -56,11 +58,11 @@ void Collector::issue(TimeNs now_ns) {
   while (const auto chosen = choice_.best()) {
     ++steps_;
     const std::uint32_t readout = *chosen;
-    Gathering& gathering = *wants_.oldest(readout);
-    const bool collects = gathering.slice->phase == Phase::collecting;
-    const auto piece = collects ? next_piece(gathering, readout) : std::nullopt;
+    BuiltSlice& slice = *wants_.oldest(readout);
+    const bool collects = slice.state() == SliceState::collecting;
+    const auto piece = collects ? next_piece(slice, readout) : std::nullopt;
     if (!piece) {
-      wants_.remove(gathering, readout);
+      wants_.remove(slice, readout);
       refresh(readout);
       continue;
     }
@@ -71,12 +73,12 @@ void Collector::issue(TimeNs now_ns) {
       credit = shaping::Credit::granted;
       ++overdrawn_;
     }
-    if (credit == shaping::Credit::full) return start_deadlines(gathering.order, now_ns);
+    if (credit == shaping::Credit::full) return start_deadlines(slice.gathering.order, now_ns);
     if (credit == shaping::Credit::readout_full) {
       flows_[readout].full = true;
       full_.push_back(readout);
     } else {
-      send(gathering, readout, *piece, now_ns);
+      send(slice, readout, *piece, now_ns);
     }
     refresh(readout);
   }
@@ -86,9 +88,9 @@ void Collector::issue(TimeNs now_ns) {
 // A readout that never comes costs one deadline or the grace time.
 void Collector::start_deadlines(std::uint64_t order, TimeNs now_ns) {
   for (const std::uint32_t readout : down_) {
-    wants_.look_at_new(readout, order, [&](const Gathering& gathering) {
+    wants_.look_at_new(readout, order, [&](BuiltSlice& slice) {
       ++steps_;
-      if (gathering.slice->phase == Phase::collecting) assembler_.requested(*gathering.slice, now_ns);
+      if (slice.state() == SliceState::collecting) assembler_.requested(slice, now_ns);
     });
   }
 }
@@ -104,10 +106,10 @@ std::uint64_t Collector::bytes_left(const Gathering& gathering, std::uint32_t re
   return left + part.range_bytes;
 }
 
-std::optional<Collector::Piece> Collector::next_piece(Gathering& gathering, std::uint32_t readout) {
-  const std::uint32_t first = gathering.parts[readout].first_range;
-  if (first == Gathering::kNone) return next_sources(gathering, readout);
-  const assembly::RangeWanted* const range = &gathering.ranges[first].wanted;
+std::optional<Collector::Piece> Collector::next_piece(BuiltSlice& slice, std::uint32_t readout) {
+  const std::uint32_t first = slice.gathering.parts[readout].first_range;
+  if (first == Gathering::kNone) return next_sources(slice, readout);
+  const Gathering::Range* const range = &slice.gathering.ranges[first];
   Piece piece;
   piece.range = true;
   piece.fragments = 1;
@@ -121,7 +123,8 @@ std::optional<Collector::Piece> Collector::next_piece(Gathering& gathering, std:
 }
 
 // As many whole fragments as fit into a piece or two, or the first piece of a large one.
-std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, std::uint32_t readout) {
+std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::uint32_t readout) {
+  Gathering& gathering = slice.gathering;
   const std::vector<SourceId>& sources = gathering.selection->by_readout[readout];
   Gathering::Part& part = gathering.parts[readout];
   const Flow& flow = flows_[readout];
@@ -142,7 +145,7 @@ std::optional<Collector::Piece> Collector::next_sources(Gathering& gathering, st
   std::uint32_t at = part.next;
   for (; at < sources.size(); ++at) {
     const assembly::SourceIndex index = *assembler_.index_of(sources[at]);
-    const FragmentProgress& progress = gathering.slice->progress[index];
+    const FragmentProgress& progress = slice.progress[index];
     const bool begun = part.offset > 0 && at == part.next;
     if (begun && progress.state == FragmentProgress::State::done) continue;
     if (begun) return rest_of(sources[at], index, part, most);
@@ -190,8 +193,8 @@ Collector::Piece Collector::rest_of(SourceId source, assembly::SourceIndex index
   return piece;
 }
 
-void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& piece, TimeNs now_ns) {
-  assembly::Slice& slice = *gathering.slice;
+void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piece, TimeNs now_ns) {
+  Gathering& gathering = slice.gathering;
   Flow& flow = flows_[readout];
   Gathering::Part& part = gathering.parts[readout];
   assembler_.requested(slice, now_ns);
@@ -214,12 +217,12 @@ void Collector::send(Gathering& gathering, std::uint32_t readout, const Piece& p
   part.owed_bytes += piece.bytes;
   const bool more =
       part.first_range != Gathering::kNone || part.next < gathering.selection->by_readout[readout].size();
-  if (!more) wants_.remove(gathering, readout);
+  if (!more) wants_.remove(slice, readout);
 }
 
 // A fragment that is asked for in ranges before it is known how long it is will be asked for up to here. What
 // is expected may have changed since the range before.
-void Collector::note_asked(assembly::Slice& slice, const Piece& piece) {
+void Collector::note_asked(BuiltSlice& slice, const Piece& piece) {
   if (piece.offset == 0 && piece.end_offset == 0) return;
   const assembly::SourceIndex source = *assembler_.index_of(asked_sources_.front());
   slice.progress[source].asked =

@@ -2,13 +2,12 @@
 
 #include "arrival_trace.hpp"
 #include "collector.hpp"
-#include "held_work.hpp"
 #include "isolation.hpp"
 #include "loss_note.hpp"
 #include "outlet.hpp"
 #include "pulse.hpp"
 #include "pushing.hpp"
-#include "work.hpp"
+#include "record.hpp"
 #include <weir/assembly/assembler.hpp>
 #include <weir/base/hash.hpp>
 #include <weir/base/memory_region.hpp>
@@ -22,10 +21,10 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include <deque>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::dcm {
@@ -90,7 +89,7 @@ class DcmNode final : public node::Node,
   void take_directory(const v1::Directory& directory);
   Expected<void, wire::WireError> take_assignments(const v1::Assign& assign);
   Expected<void, wire::WireError> take_confirmations(const v1::Confirm& confirm);
-  void confirm(Work& work, v1::Confirmation code, StoreEpoch epoch, NodeIndex writer);
+  void confirm(assembly::BuiltSlice& slice, v1::Confirmation code, StoreEpoch epoch, NodeIndex writer);
 
   // Readouts
   void on_ready(messages::Peer& peer) override;
@@ -112,53 +111,56 @@ class DcmNode final : public node::Node,
 
   // Push running
   [[nodiscard]] bool takes_pushed(std::uint32_t readout, const wire::FrameHeader& header);
-  [[nodiscard]] bool is_pushed_here(const assembly::Assignment& assignment) const;
-  void open_pushed(assembly::Assignment assignment, bool bound);
-  [[nodiscard]] bool bind(assembly::Assignment& assignment);
+  [[nodiscard]] bool is_pushed_here(SliceId slice, Attempt attempt) const;
+  void open_pushed(assembly::BuiltSlice& slice, bool bound);
+  [[nodiscard]] bool bind(assembly::BuiltSlice& assigned);
   void drop_unbound(SliceId slice);
   void ask_for_overdue();
-  void set_due(Work& work);
+  void set_due(assembly::BuiltSlice& slice);
 
   // Samples for who asked
-  void sample_raw(const Work& work);
-  void sample_accepted(const Work& work, StoreEpoch epoch);
-  void sample(const Work& work, StoreEpoch epoch, bool undecided);
+  void sample_raw(const assembly::BuiltSlice& slice);
+  void sample_accepted(const assembly::BuiltSlice& slice, StoreEpoch epoch);
+  void sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, bool undecided);
   void report_taps(v1::Report& report) const;
 
   // A slice's way
   void open_assigned();
-  void block(assembly::Assignment assignment);
-  void open(assembly::Assignment assignment);
-  Work& open_slice(assembly::Assignment assignment);
+  void block(assembly::BuiltSlice& slice);
+  void open(assembly::BuiltSlice& slice);
   void filter_completed();
+  void enter_filter(assembly::BuiltSlice& slice);
   void submit_jobs();
-  void hand_over(std::size_t jobs_max);
+  [[nodiscard]] static filter_host::Job job_of(assembly::BuiltSlice& slice);
+  void hand_over();
   void isolate();
   void tell_filtering();
   void tell_long_in_filter();
   void take_results();
-  void act_on(Work& work, filter_host::FilterResult& result);
-  void need_more(Work& work, filter_host::FilterResult& result);
-  void accept_unfiltered(Work& work, storage::DecisionKind why);
-  void decide(Work& work, v1::Verdict verdict, const char* failure = "");
+  void act_on(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void need_more(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void decide(assembly::BuiltSlice& slice, const assembly::Decision& decision);
   void report_decisions();
-  void ship(Work& work, StoreEpoch epoch, NodeIndex writer);
-  void on_stored(SliceId slice, Attempt attempt, StoreEpoch epoch) override;
-  void on_refused(SliceId slice, Attempt attempt, storage::StoreResult reason) override;
-  void give_up(Work& work);
-  void take_back_held();
+  void report_decision(assembly::BuiltSlice& slice, v1::Decide& decide);
+  void ship(assembly::BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer);
+  void on_stored(assembly::BuiltSlice& slice) override;
+  void on_refused(assembly::BuiltSlice& slice, storage::StoreResult reason) override;
+  void give_up(assembly::BuiltSlice& slice);
+  void release_unreferenced();
   void abandon_all(bool stored_too);
   void watch_filter();
-  static void destroy_state(assembly::Slice& slice);
-  void release(Work& work);
-  [[nodiscard]] std::shared_ptr<const Selection> first_selection(const assembly::Slice& slice) const;
-  static Work& work_of(const assembly::Slice& slice);
+  static void destroy_state(assembly::BuiltSlice& slice);
+  void release(assembly::BuiltSlice& slice);
+  [[nodiscard]] std::shared_ptr<const assembly::Selection> first_selection(
+      const assembly::BuiltSlice& slice) const;
   void tick_links();
   void tell_partial_frames();
   void take_timing(messages::Peer& peer, const wire::FrameHeader& header);
-  void arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes);
+  void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
+               std::uint64_t header_bytes = 0);
   void write_trace() const;
   [[nodiscard]] std::string state() const;
+  [[nodiscard]] std::size_t slices_in_flight() const;
   void send_requests();
   void load_filter();
 
@@ -171,30 +173,24 @@ class DcmNode final : public node::Node,
   node::SupervisorClient supervisor_;
   MemoryRegion memory_;
   BufferPool pool_;
+  assembly::SliceTable slices_;
   std::unique_ptr<assembly::Assembler> assembler_;
   std::unique_ptr<Collector> collector_;
-  HeldWork held_;
   std::unique_ptr<Outlet> outlet_;
   std::unique_ptr<Pushing> pushing_;  // null in pull running
   std::shared_ptr<const filter_host::FilterPlugin> plugin_;
   std::unique_ptr<filter_host::ProcessingUnits> units_;
   std::vector<Readout> readouts_;
   std::vector<std::uint32_t> receiving_;  // readouts that have begun a frame since the last pass, or before
-  std::shared_ptr<const Selection> first_selection_;
-  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const Selection>> type_selections_;
+  std::shared_ptr<const assembly::Selection> first_selection_;
+  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const assembly::Selection>> type_selections_;
 
-  std::map<SliceId, assembly::Assignment> blocked_;  // assigned, while an earlier attempt is open here
-  std::deque<assembly::Assignment> assigned_;  // bounded by the credits; waits for room in the assembler
-  std::vector<std::unique_ptr<Work>> work_;    // all there are
-  std::vector<Work*> spare_work_;
-  std::vector<assembly::Slice*> completed_;
-  std::vector<filter_host::Job> jobs_;  // not yet taken by the processing units
+  std::vector<assembly::BuiltSlice*> completed_;  // of this pass
+  std::vector<filter_host::Job> jobs_;            // likewise
   Isolation isolation_;
   std::vector<filter_host::OldestJob> running_;
   std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // the supervisor knows
   std::vector<filter_host::FilterResult*> results_;
-  std::deque<Work*> decided_;         // not yet reported
-  std::uint64_t accepted_bytes_ = 0;  // reported accepts that wait for their writer
   DcmCounts counts_;
   metrics::Histogram latency_;           // first request sent, or first fragment begun, to last fragment, us
   metrics::Histogram build_latency_;     // assignment, or last slot, to last fragment, us
@@ -207,12 +203,11 @@ class DcmNode final : public node::Node,
   TimeNs ticked_ns_ = 0;  // the links to the readouts
   TimeNs reach_looked_ns_ = 0;
   TimeNs joined_ns_ = 0;
-  v1::Control told_reach_;           // the last that the supervisor was told
-  std::uint64_t stalled_token_ = 0;  // the job that was last seen to stall
+  v1::Control told_reach_;                              // the last that the supervisor was told
+  std::optional<std::pair<SliceId, Attempt>> stalled_;  // with the filter; the last one that was seen
   bool run_begun_ = false;
   bool ending_ = false;
   bool units_stopped_ = false;
-  bool accepts_held_back_ = false;  // decisions, until writers have taken some
   TimeNs end_deadline_ns_ = 0;
   bool signalled_ = false;
   bool reach_told_ = false;

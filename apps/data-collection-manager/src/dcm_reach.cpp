@@ -67,14 +67,12 @@ Expected<void, wire::WireError> DcmNode::take_verdict(const v1::ReachVerdict& ve
 }
 
 void DcmNode::hand_back_stranded() {
-  for (assembly::Slice* slice : collector_->take_stranded()) {
-    Work& work = work_of(*slice);
+  for (assembly::BuiltSlice* slice : collector_->take_stranded()) {
     // One that is not assigned has nobody to be given back to.
-    if (work.unbound) continue;
+    if (slice->awaits_assignment) continue;
     collector_->forget(*slice);
-    assembler_->withdraw(*slice);
     ++counts_.handed_back;
-    decide(work, v1::VERDICT_FAILED, "unreachable");
+    decide(*slice, assembly::Decision::fail("unreachable"));
   }
 }
 

@@ -49,11 +49,13 @@ void DcmNode::tell_partial_frames() {
   });
 }
 
-void DcmNode::arrived(std::uint32_t readout, const assembly::Slice* slice, std::uint64_t bytes) {
-  if (slice != nullptr) counts_.arrived_bytes += bytes;
-  if (trace_.on() && slice != nullptr && bytes > 0) {
+// A frame's header counts for the readout's window, when the frame is whole, and not as bytes of fragments.
+void DcmNode::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
+                      std::uint64_t header_bytes) {
+  const std::uint64_t bytes = payload_bytes + header_bytes;
+  if (slice != nullptr) counts_.arrived_bytes += payload_bytes;
+  if (trace_.on() && slice != nullptr && bytes > 0)
     trace_.arrived(*slice, readout, bytes, environment_.clock.now_ns());
-  }
   collector_->arrived(readout, slice, bytes, now_ns_);
 }
 
@@ -109,10 +111,8 @@ Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wi
   // The clock is read where it shows: at a slice's last fragment.
   const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
   const auto readout = static_cast<std::uint32_t>(peer.tag);
-  const std::uint64_t frame_bytes = header.length + wire::kHeaderBytes;
   const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
-  arrived(readout, reception.slice, frame_bytes - told);
-  if (reception.slice != nullptr) counts_.arrived_bytes -= wire::kHeaderBytes;
+  arrived(readout, reception.slice, header.length - told, wire::kHeaderBytes);
   collector_->answered(readout, reception, header, now_ns_);
   (void)assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
   return {};

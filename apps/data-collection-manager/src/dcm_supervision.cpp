@@ -1,7 +1,6 @@
 // The DCM's side of its conversation with the supervisor.
 #include "dcm_node.hpp"
 #include <weir/assignment/reasons.hpp>
-#include <weir/assignment/types.hpp>
 #include <weir/node/absences.hpp>
 #include <weir/node/report.hpp>
 
@@ -14,6 +13,9 @@
 
 namespace weir::dcm {
 namespace {
+
+using assembly::BuiltSlice;
+using assembly::SliceState;
 
 constexpr DurationNs kEndPatience = 2 * kSecond;
 // Most credits are with the filter; nearly all of the memory is in use.
@@ -119,27 +121,27 @@ Expected<void, wire::WireError> DcmNode::take_assignments(const v1::Assign& assi
   if (!fits(assign.attempt(), rows) || !fits(assign.time_ns(), rows) || !fits(assign.type(), rows)) {
     return bad_payload();
   }
-  const std::size_t first = assigned_.size();
+  std::vector<assembly::Assignment> assigned(static_cast<std::size_t>(rows));
   for (int i = 0; i < rows; ++i) {
-    assembly::Assignment one;
+    assembly::Assignment& one = assigned[static_cast<std::size_t>(i)];
     one.slice = SliceId(assign.slice(i));
     one.attempt = Attempt(static_cast<std::uint16_t>(at_or_zero(assign.attempt(), i)));
     one.time = at_or_zero(assign.time_ns(), i);
     one.duration = assign.duration_ns();
     one.type = TriggerType(at_or_zero(assign.type(), i));
-    assigned_.push_back(std::move(one));
   }
   for (const std::uint32_t index : assign.unfiltered()) {
-    if (index < static_cast<std::uint32_t>(rows)) assigned_[first + index].unfiltered = true;
+    if (index < static_cast<std::uint32_t>(rows)) assigned[index].unfiltered = true;
   }
   for (const std::uint32_t index : assign.suspect()) {
-    if (index < static_cast<std::uint32_t>(rows)) assigned_[first + index].suspect = true;
+    if (index < static_cast<std::uint32_t>(rows)) assigned[index].suspect = true;
   }
   for (const v1::Assign::Payload& payload : assign.payload()) {
     if (payload.index() >= static_cast<std::uint32_t>(rows)) continue;
     const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());
-    assigned_[first + payload.index()].payload.assign(bytes, bytes + payload.bytes().size());
+    assigned[payload.index()].payload.assign(bytes, bytes + payload.bytes().size());
   }
+  for (assembly::Assignment& one : assigned) slices_.assign(std::move(one));
   counts_.assigned += static_cast<std::uint64_t>(rows);
   return {};
 }
@@ -150,7 +152,7 @@ Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& c
       !fits(confirmations.epoch(), rows) || !fits(confirmations.writer(), rows)) {
     return bad_payload();
   }
-  take_back_held();  // of these nothing is known any more
+  release_unreferenced();  // of these nothing is known any more
   v1::Control answer;
   v1::Decide& forgotten = *answer.mutable_decide();
   const auto say_lost = [&](std::uint64_t slice, Attempt attempt) {
@@ -163,20 +165,15 @@ Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& c
   };
   for (int i = 0; i < rows; ++i) {
     const Attempt attempt(static_cast<std::uint16_t>(at_or_zero(confirmations.attempt(), i)));
-    assembly::Slice* slice = assembler_->find(SliceId(confirmations.slice(i)), attempt);
-    if (slice != nullptr && work_of(*slice).given_up) slice = nullptr;
+    BuiltSlice* slice = slices_.find(SliceId(confirmations.slice(i)), attempt);
+    if (slice != nullptr && slice->state() == SliceState::given_up) slice = nullptr;
     // A writer acknowledged it here and died before it told the supervisor: it has to be built anew.
     if (slice == nullptr && at_or_zero(confirmations.code(), i) == v1::CONFIRMATION_STORE) {
       say_lost(confirmations.slice(i), attempt);
       continue;
     }
-    // A confirmation of something that is not decided here is stale.
-    if (slice == nullptr ||
-        (slice->phase != assembly::Phase::decided && slice->phase != assembly::Phase::storing)) {
-      continue;
-    }
-    Work& work = work_of(*slice);
-    if (!work.decided) continue;
+    // A confirmation of something that was not reported from here is stale.
+    if (slice == nullptr || !assembly::is_reported(slice->state())) continue;
     const auto code = static_cast<v1::Confirmation>(at_or_zero(confirmations.code(), i));
     const StoreEpoch epoch(static_cast<std::uint16_t>(at_or_zero(confirmations.epoch(), i)));
     const NodeIndex writer(static_cast<std::uint16_t>(at_or_zero(confirmations.writer(), i)));
@@ -186,29 +183,13 @@ Expected<void, wire::WireError> DcmNode::take_confirmations(const v1::Confirm& c
                     writer.value);
       ++counts_.refused;
       say_lost(confirmations.slice(i), attempt);
-      give_up(work);
+      give_up(*slice);
       continue;
     }
-    confirm(work, code, epoch, writer);
+    confirm(*slice, code, epoch, writer);
   }
   if (forgotten.slice_size() > 0) supervisor_.send(answer);
   return {};
-}
-
-// What it was built of may be sound all the same: the supervisor has it built again, as often as makes sense.
-void DcmNode::on_refused(SliceId id, Attempt attempt, storage::StoreResult reason) {
-  spdlog::debug("record refused by its writer slice={} attempt={} reason={}", id.value, attempt.value,
-                storage::name(reason));
-  outlet_->drop(id);
-  if (assembly::Slice* slice = assembler_->find(id, attempt); slice != nullptr) give_up(work_of(*slice));
-  if (!supervisor_.ready()) return;  // it has all slices of this DCM built anew
-  v1::Control message;
-  v1::Decide& decide = *message.mutable_decide();
-  decide.add_slice(id.value);
-  decide.add_attempt(attempt.value);
-  decide.add_verdict(v1::VERDICT_FAILED);
-  decide.add_failures()->set_reason(std::string(assignment::name(assignment::DiscardReason::writer_refused)));
-  supervisor_.send(message);
 }
 
 void DcmNode::on_supervisor_ready() {
@@ -242,9 +223,13 @@ void DcmNode::write_trace() const {
   if (trace_.left_out() > 0) spdlog::warn("trace is full file={} left_out={}", path, trace_.left_out());
 }
 
+std::size_t DcmNode::slices_in_flight() const {
+  return slices_.open_count() + slices_.in(SliceState::assigned).size() +
+         slices_.in(SliceState::blocked).size();
+}
+
 bool DcmNode::run_ended() const {
-  const bool at_rest =
-      assembler_->open_count() == 0 && assigned_.empty() && blocked_.empty() && units_->in_flight() == 0;
+  const bool at_rest = slices_in_flight() == 0 && units_->in_flight() == 0;
   return ending_ && (at_rest || now_ns_ >= end_deadline_ns_);
 }
 
@@ -260,11 +245,12 @@ std::string DcmNode::state() const {
   using assignment::Reason;
   if (ending_) return "ending";
   if (!run_begun_) return "ready";
-  const std::size_t with_filter = jobs_.size() + isolation_.waiting() + units_->in_flight();
+  const std::size_t with_filter =
+      slices_.in(SliceState::queued).size() + slices_.in(SliceState::suspect).size() + units_->in_flight();
   const bool filter_waits = with_filter > setup_.farm.dcm().processing_units() &&
                             kMostParts * with_filter >= kMost * setup_.identity.credits;
   Reason reason = Reason::none;
-  if (accepts_held_back_) {
+  if (!slices_.in(SliceState::held_back).empty()) {
     reason = Reason::writer_too_slow;
   } else if (filter_waits) {
     reason = Reason::filter_too_slow;
@@ -298,11 +284,9 @@ v1::Report DcmNode::make_report(bool final) {
   }
   counters["dcm.handed_back"] = counts_.handed_back;
   counters["fragments.cancelled"] = fragments.cancelled;
-  if (final) {
-    assembler_->for_each_open([&](const assembly::Slice& slice) {
-      if (slice.phase == assembly::Phase::storing) ++counters["dcm.unheard"];
-    });
-  }
+  const std::size_t unheard =
+      slices_.in(SliceState::storing).size() + slices_.in(SliceState::given_up).size();
+  if (final && unheard > 0) counters["dcm.unheard"] = unheard;
   counters["fragments.requested"] = fragments.requested;
   counters["fragments.received"] = fragments.received;
   counters["fragments.truncated"] = fragments.truncated;
@@ -329,8 +313,7 @@ v1::Report DcmNode::make_report(bool final) {
   for (const auto& [name, value] : units_->metrics().counters) counters["filter." + name] = value;
   counters["shaper.overdrawn"] = collector_->overdrawn();
   auto& gauges = *report.mutable_gauges();
-  gauges["slices_in_flight"] =
-      static_cast<double>(assembler_->open_count() + assigned_.size() + blocked_.size());
+  gauges["slices_in_flight"] = static_cast<double>(slices_in_flight());
   gauges["buffer_bytes_used"] = static_cast<double>(pool_.bytes_used());
   const shaping::Shaper& shaper = collector_->shaper();
   gauges["shaper.window"] = static_cast<double>(shaper.window());
@@ -339,7 +322,7 @@ v1::Report DcmNode::make_report(bool final) {
   spdlog::debug("shaper window={} outstanding={} base_us={} piece_bytes={} received_bytes={} now_ns={}",
                 shaper.window(), shaper.outstanding(), shaper.base_ns() / kMicrosecond, shaper.piece_bytes(),
                 counts_.arrived_bytes, now_ns_);
-  gauges["shipments_waiting"] = static_cast<double>(outlet_->waiting());
+  gauges["shipments_waiting"] = static_cast<double>(slices_.in(SliceState::storing).size());
   node::add_sum(report, "rejected", counts_.rejected);
   node::add_sum(report, "stored", counts_.stored);
   node::add_sum(report, "discarded", counts_.discarded);

@@ -9,12 +9,15 @@ namespace weir::dcm {
 
 void DcmNode::isolate() {
   while (true) {
-    const Isolation::Step step = isolation_.step(now_ns_, units_->in_flight());
+    const Isolation::Step step =
+        isolation_.step(now_ns_, units_->in_flight(), slices_.first_in(assembly::SliceState::suspect));
     if (step.tell) tell_filtering();
     if (!step.job) return;
-    reinterpret_cast<Work*>(step.job->token)->waits_alone = false;
-    jobs_.insert(jobs_.begin(), *step.job);
-    hand_over(1);
+    slices_.change(*step.job, assembly::SliceState::queued);
+    const filter_host::Job job[] = {job_of(*step.job)};
+    if (units_->submit(job) == 0) continue;  // goes with the others
+    slices_.change(*step.job, assembly::SliceState::filtering);
+    ++counts_.steps;
   }
 }
 
@@ -27,7 +30,7 @@ void DcmNode::tell_filtering() {
     filtering.add_attempt(attempt.value);
   }
   if (isolation_.alone()) {
-    const assembly::Slice& suspect = *reinterpret_cast<const Work*>(isolation_.suspect()->token)->slice;
+    const assembly::BuiltSlice& suspect = *isolation_.suspect();
     filtering.set_alone(suspect.id().value);
     filtering.set_alone_attempt(suspect.attempt().value);
   }
@@ -42,9 +45,10 @@ void DcmNode::tell_long_in_filter() {
   std::vector<std::pair<SliceId, Attempt>> found;
   const TimeNs before = environment_.clock.now_ns() - setup_.farm.supervisor().lease_ms() * kMillisecond / 2;
   for (const filter_host::OldestJob& job : running_) {
-    const Work& work = *reinterpret_cast<const Work*>(job.token);
-    if (job.start_ns <= before && !work.abandoned)
-      found.emplace_back(work.slice->id(), work.slice->attempt());
+    // What is not `filtering` any more is here by now, and the unit about to take its next job.
+    const assembly::BuiltSlice& slice = slices_.in_slot(job.token);
+    if (job.start_ns <= before && slice.state() == assembly::SliceState::filtering)
+      found.emplace_back(slice.id(), slice.attempt());
   }
   if (found == long_in_filter_) return;
   long_in_filter_ = std::move(found);

@@ -24,24 +24,24 @@ void DcmNode::on_tap(const v1::TapWish& wish) {
 }
 
 // As complete as it gets; its filter has not seen it.
-void DcmNode::sample_raw(const Work& work) {
+void DcmNode::sample_raw(const assembly::BuiltSlice& slice) {
   due_taps_.clear();
   sampler_.due_raw(due_taps_);
-  if (!due_taps_.empty()) sample(work, StoreEpoch(), true);
+  if (!due_taps_.empty()) sample(slice, StoreEpoch(), true);
 }
 
-void DcmNode::sample_accepted(const Work& work, StoreEpoch epoch) {
+void DcmNode::sample_accepted(const assembly::BuiltSlice& slice, StoreEpoch epoch) {
   due_taps_.clear();
-  sampler_.due_accepted(streams_of(work), due_taps_);
-  if (!due_taps_.empty()) sample(work, epoch, false);
+  sampler_.due_accepted(streams_of(slice), due_taps_);
+  if (!due_taps_.empty()) sample(slice, epoch, false);
 }
 
-void DcmNode::sample(const Work& work, StoreEpoch epoch, bool undecided) {
+void DcmNode::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, bool undecided) {
   RecordContext context{setup_.run, setup_.self.index, setup_.farm.run().checksums(), undecided, {}};
   for (tap::Tap* tap : due_taps_) {
     if (!sampler_.may_make(*tap, now_ns_)) continue;
     context.only = tap->wish.sources;
-    const Record record = make_record(work, epoch, context);
+    const Record record = make_record(slice, epoch, context);
     const std::uint64_t bytes = tap::kSampleHeadLength + record.bytes;
     if (!sampler_.may_send(*tap, bytes)) continue;
     sample_.clear();

@@ -1,5 +1,7 @@
 #include "isolation.hpp"
 
+#include <weir/base/assert.hpp>
+
 namespace weir::dcm {
 
 void Isolation::enter(Phase phase, TimeNs now_ns) {
@@ -7,44 +9,43 @@ void Isolation::enter(Phase phase, TimeNs now_ns) {
   since_ns_ = now_ns;
 }
 
-void Isolation::returned(std::uint64_t token) {
-  if (current_ && current_->token == token) returned_ = true;
+void Isolation::returned(const assembly::BuiltSlice& slice) {
+  if (current_ == &slice) returned_ = true;
 }
 
 void Isolation::clear() {
-  waiting_.clear();
-  current_.reset();
+  current_ = nullptr;
   phase_ = Phase::open;
 }
 
-Isolation::Step Isolation::step(TimeNs now_ns, std::size_t with_units) {
+Isolation::Step Isolation::step(TimeNs now_ns, std::size_t with_units, assembly::BuiltSlice* waiting) {
   const bool patient = now_ns - since_ns_ < patience_ns_;
   switch (phase_) {
     case Phase::open:
-      if (waiting_.empty()) return {};
+      if (waiting == nullptr) return {};
       enter(Phase::draining, now_ns);
-      return step(now_ns, with_units);
+      return step(now_ns, with_units, waiting);
     case Phase::draining:
       if (with_units > 0 && patient) return {};
-      current_ = waiting_.front();
-      waiting_.pop_front();
+      WEIR_ASSERT(waiting != nullptr);  // else clear() was called
+      current_ = waiting;
       alone_ = with_units == 0;
       returned_ = false;
       enter(Phase::telling, now_ns);
-      return {true, std::nullopt};
+      return {true, nullptr};
     case Phase::telling:
       if (answered_ != told_) return {};
       enter(Phase::alone, now_ns);
       return {false, current_};
     case Phase::alone:
       if (!returned_ && patient) return {};
-      current_.reset();
+      current_ = nullptr;
       enter(Phase::lifting, now_ns);
-      return {true, std::nullopt};
+      return {true, nullptr};
     case Phase::lifting:
       if (answered_ != told_) return {};
       enter(Phase::open, now_ns);
-      return step(now_ns, with_units);
+      return step(now_ns, with_units, waiting);
   }
   return {};
 }

@@ -12,6 +12,9 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuiltSlice;
+using assembly::SliceState;
+
 // Small records share an ask: a writer grants an ask as a whole.
 constexpr std::uint64_t kAskBytes = 1U << 20;
 // A longer record goes in pieces, so that its length has no limit that a frame's has.
@@ -21,8 +24,13 @@ constexpr std::uint64_t kPieceBytes = 4U << 20;
 
 Outlet::Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits,
                messages::PeerCounters& counters, DurationNs retry_ns, DurationNs silence_ns,
-               std::size_t writers, OutletEvents& events)
-    : self_(self), limits_(limits), counters_(counters), retry_ns_(retry_ns), events_(events) {
+               std::size_t writers, assembly::SliceTable& slices, OutletEvents& events)
+    : self_(self),
+      limits_(limits),
+      counters_(counters),
+      retry_ns_(retry_ns),
+      slices_(slices),
+      events_(events) {
   for (std::size_t i = 0; i < writers; ++i) writers_.push_back(std::make_unique<Writer>(silence_ns));
 }
 
@@ -39,13 +47,11 @@ void Outlet::set_writer(NodeIndex index, const ports::Endpoint& at) {
   to.link->expect(Role::writer, index);
 }
 
-void Outlet::ship(Shipment shipment) {
-  drop(shipment.slice);
-  Writer& to = writer(shipment.writer);
-  to.queue.push_back(shipment.slice);
-  want(to, shipment.bytes);
-  const SliceId slice = shipment.slice;
-  shipments_.emplace(slice, std::move(shipment));
+void Outlet::ship(BuiltSlice& slice) {
+  drop(slice);
+  Writer& to = writer(slice.shipment.writer);
+  to.queue.push_back(slice);
+  want(to, slice.shipment.bytes);
 }
 
 void Outlet::want(Writer& to, std::uint64_t bytes) {
@@ -57,15 +63,6 @@ void Outlet::want(Writer& to, std::uint64_t bytes) {
   } else {
     to.asks.push_back(to.wanted_total);
   }
-}
-
-void Outlet::drop(SliceId slice) {
-  const auto found = shipments_.find(slice);
-  if (found == shipments_.end()) return;
-  Writer& from = writer(found->second.writer);
-  const auto queued = std::find(from.queue.begin(), from.queue.end(), slice);
-  if (queued != from.queue.end()) from.queue.erase(queued);
-  shipments_.erase(found);
 }
 
 void Outlet::tick(ports::Network& network, TimeNs now_ns) {
@@ -94,12 +91,12 @@ void Outlet::look(TimeNs now_ns, bool ending, const std::function<void(std::uint
 
 void Outlet::send_granted(Writer& to) {
   while (!to.queue.empty()) {
-    Shipment& shipment = shipments_.at(to.queue.front());
-    if (to.sent_total + shipment.bytes > to.granted_total) break;
-    to.sent_total += shipment.bytes;
-    shipment.number = ++to.sent;
+    BuiltSlice& slice = to.queue.front();
+    if (to.sent_total + slice.shipment.bytes > to.granted_total) break;
+    to.sent_total += slice.shipment.bytes;
+    slice.shipment.number = ++to.sent;
     to.queue.pop_front();
-    send_record(to.link->peer(), shipment);
+    send_record(to.link->peer(), slice);
   }
   // The next record's own ask is not granted yet: what is left was granted for records that are not sent any
   // more, and others wait for it.
@@ -120,19 +117,19 @@ void Outlet::send_asks(Writer& to) {
 }
 
 void Outlet::offer_again(Writer& to) {
-  while (!to.later.empty() && to.later.front().due_ns <= now_ns_) {
-    const Later later = to.later.front();
+  while (!to.later.empty() && to.later.front().shipment.due_ns <= now_ns_) {
+    BuiltSlice& slice = to.later.front();
     to.later.pop_front();
-    const auto found = shipments_.find(later.slice);
-    if (found == shipments_.end() || found->second.number != later.number) continue;
-    found->second.number = 0;
-    to.queue.push_back(later.slice);
-    want(to, found->second.bytes);
+    slice.shipment.number = 0;
+    to.queue.push_back(slice);
+    want(to, slice.shipment.bytes);
   }
 }
 
-void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) const {
+void Outlet::send_record(messages::Peer& peer, BuiltSlice& slice) const {
   ports::Stream& stream = peer.stream();
+  const assembly::Shipment& shipment = slice.shipment;
+  const std::shared_ptr<const void> memory = slice.memory.share();
   const std::uint64_t piece_bytes = std::min<std::uint64_t>(kPieceBytes, limits_.frame_bytes_max);
   const bool whole = shipment.bytes <= piece_bytes;
   std::uint64_t offset = 0;    // in the record
@@ -146,7 +143,7 @@ void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) const {
             whole ? wire::RecordPiece{} : wire::RecordPiece{shipment.bytes, offset};
         const Bytes head = stream.reserve(wire::kHeaderBytes);
         wire::encode_header(
-            wire::data_header(shipment.slice, shipment.attempt, static_cast<std::uint32_t>(in_piece), piece),
+            wire::data_header(slice.id(), slice.attempt(), static_cast<std::uint32_t>(in_piece), piece),
             head.first<wire::kHeaderBytes>());
       }
       const ConstBytes some = part.first(std::min<std::uint64_t>(part.size(), in_piece));
@@ -158,7 +155,7 @@ void Outlet::send_record(messages::Peer& peer, const Shipment& shipment) const {
   };
   cut(shipment.meta, [&](ConstBytes bytes) { stream.append(bytes); });
   for (const ConstBytes payload : shipment.payloads)
-    cut(payload, [&](ConstBytes bytes) { stream.append_reference(bytes, shipment.owner); });
+    cut(payload, [&](ConstBytes bytes) { stream.append_reference(bytes, memory); });
 }
 
 void Outlet::on_ready(messages::Peer& peer) {
@@ -174,13 +171,13 @@ void Outlet::requeue(Writer& to, std::size_t index) {
   to.later.clear();
   to.wanted_total = to.granted_total = to.sent_total = to.returned_total = to.told_returned = to.sent = 0;
   if (planted(Planted::forget_shipment)) return;
-  for (auto& [slice, shipment] : shipments_) {
-    if (shipment.writer.value != index) continue;
-    shipment.number = 0;
+  slices_.for_each_in(SliceState::storing, [&](BuiltSlice& slice) {
+    if (slice.shipment.writer.value != index) return;
+    slice.shipment.number = 0;
     to.queue.push_back(slice);
-  }
-  std::sort(to.queue.begin(), to.queue.end());
-  for (const SliceId slice : to.queue) want(to, shipments_.at(slice).bytes);
+  });
+  to.queue.sort([](const BuiltSlice& a, const BuiltSlice& b) { return a.id() < b.id(); });
+  for (const BuiltSlice& slice : to.queue) want(to, slice.shipment.bytes);
 }
 
 void Outlet::on_gone(messages::Peer& peer, std::string_view why) {
@@ -203,13 +200,11 @@ Expected<void, wire::WireError> Outlet::on_frame(messages::Peer&, const wire::Fr
   const auto entries = wire::parse_slice_entries(payload);
   if (!entries) return Unexpected<wire::WireError>(entries.error());
   for (const wire::SliceEntry& entry : *entries) {
-    const auto found = shipments_.find(entry.slice);
-    if (found == shipments_.end() || found->second.attempt != entry.attempt ||
-        found->second.epoch != entry.epoch) {
+    BuiltSlice* slice = slices_.find(entry.slice, entry.attempt);
+    if (slice == nullptr || slice->state() != SliceState::storing || slice->shipment.epoch != entry.epoch)
       continue;  // an earlier copy
-    }
-    drop(entry.slice);
-    events_.on_stored(entry.slice, entry.attempt, entry.epoch);
+    drop(*slice);
+    events_.on_stored(*slice);
   }
   return {};
 }
@@ -228,18 +223,19 @@ Expected<void, wire::WireError> Outlet::on_control(messages::Peer& peer, const v
 // Looks through all shipments: refusals are rare, and a table of numbers would cost every record.
 void Outlet::take_refusal(Writer& from, std::size_t index, const v1::Refused& refused) {
   for (const v1::Refused::One& one : refused.records()) {
-    const auto found = std::find_if(shipments_.begin(), shipments_.end(), [&](const auto& entry) {
-      return entry.second.writer.value == index && entry.second.number != 0 &&
-             entry.second.number == one.record();
+    BuiltSlice* slice = slices_.find_in(SliceState::storing, [&](const BuiltSlice& sent) {
+      return sent.shipment.writer.value == index && sent.shipment.number != 0 &&
+             sent.shipment.number == one.record();
     });
-    if (found == shipments_.end()) continue;  // given to another writer since, or given up
+    if (slice == nullptr) continue;  // given to another writer since, or given up
     const storage::StoreResult reason = storage::store_result(one.reason());
     ++refused_[static_cast<std::size_t>(reason)];
-    if (one.again()) {
-      from.later.push_back({found->first, one.record(), now_ns_ + retry_ns_});
-      continue;
+    if (!one.again()) {
+      events_.on_refused(*slice, reason);
+    } else if (!slice->is_in_line()) {
+      slice->shipment.due_ns = now_ns_ + retry_ns_;
+      from.later.push_back(*slice);
     }
-    events_.on_refused(found->first, found->second.attempt, reason);
   }
 }
 

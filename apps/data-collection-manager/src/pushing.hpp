@@ -1,12 +1,10 @@
 #pragma once
 
 #include <weir/assembly/push_window.hpp>
-#include <weir/assembly/slice.hpp>
 #include <weir/assignment/destinations.hpp>
 #include <weir/node/push.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace weir::dcm {
 
@@ -27,13 +25,12 @@ struct Pushing {
   std::uint32_t unbound_max;
   assignment::DestinationTable destinations;
   assembly::PushWindow window;
-  std::uint32_t unbound = 0;            // slices that wait for their assignment
-  std::vector<assembly::Slice*> bound;  // whose assignment came when they were complete
-  std::uint64_t opened_early = 0;       // slices opened by a fragment
-  std::uint64_t never_assigned = 0;     // of these
-  std::uint64_t pushed_out = 0;         // slices
-  std::uint64_t asked_for = 0;          // slices of which something was asked for when its time had come
-  std::uint64_t no_memory = 0;          // fragments thrown away, to be asked for later
+  std::uint32_t unbound = 0;         // slices that wait for their assignment
+  std::uint64_t opened_early = 0;    // slices opened by a fragment
+  std::uint64_t never_assigned = 0;  // of these
+  std::uint64_t pushed_out = 0;      // slices
+  std::uint64_t asked_for = 0;       // slices of which something was asked for when its time had come
+  std::uint64_t no_memory = 0;       // fragments thrown away, to be asked for later
 };
 
 }  // namespace weir::dcm

@@ -24,7 +24,7 @@ class CollectorFarm {
                 std::uint64_t window_fragments, std::size_t in_flight)
       : memory_(64U << 20),
         pool_(memory_),
-        assembler_(without_checksums(), sources(readouts), pool_),
+        assembler_(without_checksums(), sources(readouts), pool_, slices_),
         in_flight_(in_flight),
         waiting_(readouts) {
     shaping::ShaperSettings shaping;
@@ -38,7 +38,7 @@ class CollectorFarm {
     settings.memory_bytes = pool_.bytes_total();
     auto made = shaping::make_shaper(shaper, shaping);
     WEIR_ASSERT(made.has_value());
-    collector_.emplace(settings, assembler_, pool_, std::move(*made));
+    collector_.emplace(settings, assembler_, slices_, pool_, std::move(*made));
     for (std::uint32_t readout = 0; readout < readouts; ++readout) collector_->readout_up(readout, kStart);
   }
 
@@ -46,12 +46,12 @@ class CollectorFarm {
   // how many.
   std::size_t pass(std::size_t answers) {
     now_ns_ += kMillisecond / 10;
-    while (assembler_.open_count() < in_flight_) open();
+    while (slices_.open_count() < in_flight_) open();
     for (std::size_t n = 0; n < answers && unanswered_ > 0; ++n) answer_somebody();
     collector_->pass(now_ns_);
-    std::vector<assembly::Slice*> whole;
+    std::vector<assembly::BuiltSlice*> whole;
     assembler_.take_completed(whole);
-    for (assembly::Slice* slice : whole) {
+    for (assembly::BuiltSlice* slice : whole) {
       collector_->forget(*slice);
       assembler_.release(*slice);
     }
@@ -80,9 +80,9 @@ class CollectorFarm {
   void open() {
     assembly::Assignment assignment;
     assignment.slice = SliceId(next_slice_++);
-    const auto slice = assembler_.open(std::move(assignment), now_ns_);
-    WEIR_ASSERT(slice.has_value());
-    collector_->collect(**slice, collector_->everything());
+    assembly::BuiltSlice& slice = slices_.assign(std::move(assignment));
+    WEIR_ASSERT(assembler_.open(slice, now_ns_).has_value());
+    collector_->collect(slice, collector_->everything());
   }
   void take_requests() {
     for (const std::uint32_t readout : collector_->to_send()) {
@@ -128,6 +128,7 @@ class CollectorFarm {
 
   std::vector<std::byte> memory_;
   BufferPool pool_;
+  assembly::SliceTable slices_;
   assembly::Assembler assembler_;
   std::size_t in_flight_;
   std::optional<Collector> collector_;

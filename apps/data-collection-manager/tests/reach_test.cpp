@@ -11,7 +11,7 @@
 namespace weir::dcm {
 namespace {
 
-using assembly::Slice;
+using assembly::BuiltSlice;
 
 constexpr DurationNs kSilence = 300 * kMillisecond;
 constexpr DurationNs kLook = 10 * kMillisecond;
@@ -28,25 +28,26 @@ int look_on(Pulse& pulse, TimeNs& now, DurationNs for_ns, std::uint64_t bytes, D
 
 // Two readouts of one source each; both are up.
 struct Two {
-  Two() : memory(1U << 20), pool(memory), assembler({}, {{SourceId(1), 0}, {SourceId(2), 1}}, pool) {
+  Two() : memory(1U << 20), pool(memory), assembler({}, {{SourceId(1), 0}, {SourceId(2), 1}}, pool, slices) {
     CollectorSettings settings;
     settings.readouts = 2;
     settings.memory_bytes = pool.bytes_total();
     shaping::ShaperSettings shaping;
     shaping.readouts = 2;
-    collector.emplace(settings, assembler, pool, shaping::make_shaper("none", shaping).value());
+    collector.emplace(settings, assembler, slices, pool, shaping::make_shaper("none", shaping).value());
     for (const std::uint32_t readout : {0U, 1U}) collector->readout_up(readout, now);
   }
-  Slice& open(std::uint64_t id) {
+  BuiltSlice& open(std::uint64_t id) {
     assembly::Assignment assignment;
     assignment.slice = SliceId(id);
-    Slice& slice = **assembler.open(std::move(assignment), now);
+    BuiltSlice& slice = slices.assign(std::move(assignment));
+    REQUIRE(assembler.open(slice, now).has_value());
     collector->collect(slice, collector->everything());
     return slice;
   }
   void pass(DurationNs after = kMillisecond) { collector->pass(now += after); }
   // Both of a slice's fragments are asked for; that of readout 0 is here.
-  void answer_first(const Slice& slice) {
+  void answer_first(const BuiltSlice& slice) {
     wire::FrameHeader header;
     header.type = wire::FrameType::fragment;
     header.slice = slice.id();
@@ -66,6 +67,7 @@ struct Two {
   TimeNs now = kSecond;
   std::vector<std::byte> memory;
   BufferPool pool;
+  assembly::SliceTable slices;
   assembly::Assembler assembler;
   std::optional<Collector> collector;
 };
@@ -128,20 +130,20 @@ TEST_CASE("without a verdict a slice waits for a lost readout, and for no longer
 
 TEST_CASE("the fragments of a lost readout are missing when the farm says so, until it is back") {
   Two farm;
-  Slice& first = farm.open(1);
+  BuiltSlice& first = farm.open(1);
   farm.pass();
   farm.lose(1);
   farm.collector->set_verdict({false, true}, false);
   farm.pass();
   CHECK(farm.missing(MissingReason::source_down) == 1);
   farm.answer_first(first);
-  Slice& second = farm.open(2);
+  BuiltSlice& second = farm.open(2);
   farm.pass();
   CHECK(farm.missing(MissingReason::source_down) == 2);
   farm.answer_first(second);
   farm.collector->readout_up(1, farm.now);
   farm.collector->set_lost(1, false);
-  Slice& third = farm.open(3);
+  BuiltSlice& third = farm.open(3);
   farm.pass();
   CHECK(farm.missing(MissingReason::source_down) == 2);
   CHECK(third.outstanding == 2);
@@ -149,7 +151,7 @@ TEST_CASE("the fragments of a lost readout are missing when the farm says so, un
 
 TEST_CASE("what is missing for the farm is not missing for a DCM that reaches it") {
   Two farm;
-  Slice& slice = farm.open(1);
+  BuiltSlice& slice = farm.open(1);
   farm.collector->set_verdict({true, true}, false);
   farm.pass();
   CHECK(slice.outstanding == 2);
@@ -159,16 +161,16 @@ TEST_CASE("what is missing for the farm is not missing for a DCM that reaches it
 TEST_CASE(
     "a DCM that is cut off gives back what waits for the lost readout, begun or not, and nothing else") {
   Two farm;
-  Slice& waits = farm.open(1);
+  BuiltSlice& waits = farm.open(1);
   farm.pass();
   farm.answer_first(waits);
   farm.lose(1);
-  Slice& fresh = farm.open(2);
+  BuiltSlice& fresh = farm.open(2);
   CHECK(farm.collector->take_stranded().empty());
   farm.collector->set_verdict({false, false}, true);
-  const std::vector<Slice*> stranded = farm.collector->take_stranded();
-  CHECK(stranded == std::vector<Slice*>{&waits, &fresh});
-  for (Slice* slice : stranded) {
+  const std::vector<BuiltSlice*> stranded = farm.collector->take_stranded();
+  CHECK(stranded == std::vector<BuiltSlice*>{&waits, &fresh});
+  for (BuiltSlice* slice : stranded) {
     farm.collector->forget(*slice);
     farm.assembler.withdraw(*slice);
     farm.assembler.release(*slice);

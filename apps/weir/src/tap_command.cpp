@@ -64,7 +64,7 @@ void print_slice(const tap_client::SampledSlice& slice, bool json) {
         "\"complete\":{},\"fragments\":{},\"missing\":{},\"bytes\":{},\"decision\":\"{}\",\"sequence\":{}}}"
         "\n",
         head.slice.value, head.run.value, head.attempt.value, head.trigger_time, slice.stream, slice.dcm,
-        complete, facts.fragments, facts.missing, slice.record.payload_bytes(), storage::name(head.decision),
+        complete, facts.fragments, facts.missing, slice.record.payload_bytes(), name(head.decision),
         slice.head.sequence);
   } else {
     fmt::print("{:>12}  {}  {:<8}  {:<8}  {:<10}  {:>5} fragments  {:>9}{}\n", head.slice.value,

@@ -10,8 +10,6 @@ namespace {
 
 using State = FragmentProgress::State;
 
-constexpr std::size_t kSpareSlicesMax = 4096;
-
 std::uint8_t raw(FragmentStatus status) { return static_cast<std::uint8_t>(status); }
 
 template <class T>
@@ -22,12 +20,17 @@ void prefetch(const T* object, std::size_t bytes) {
 }
 
 // What it would have taken to hold all of it.
-std::size_t bytes_wanted(const Slice& slice) { return slice.payload_bytes + slice.refused_bytes; }
+std::size_t bytes_wanted(const BuiltSlice& slice) { return slice.payload_bytes + slice.refused_bytes; }
 
 }  // namespace
 
-Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources, BufferPool& pool)
-    : settings_(settings), sources_(std::move(sources)), blank_table_(sources_.size()), pool_(pool) {
+Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources, BufferPool& pool,
+                     SliceTable& slices)
+    : settings_(settings),
+      sources_(std::move(sources)),
+      blank_table_(sources_.size()),
+      pool_(pool),
+      slices_(slices) {
   for (SourceIndex i = 0; i < sources_.size(); ++i) {
     WEIR_ASSERT(i == 0 || sources_[i - 1].id < sources_[i].id);
     index_.emplace(sources_[i].id, i);
@@ -42,8 +45,11 @@ Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources,
 }
 
 Assembler::~Assembler() {
-  for (auto& entry : slices_) entry.second->memory.release(pool_);
-  for (auto& slice : draining_) slice->memory.release(pool_);
+  const auto give_back = [this](BuiltSlice& slice) {
+    if (!slice.memory.is_shared()) slice.memory.release(pool_);
+  };
+  slices_.for_each_open(give_back);
+  slices_.for_each_in(SliceState::released, give_back);
 }
 
 std::optional<SourceIndex> Assembler::index_of(SourceId source) const {
@@ -55,82 +61,43 @@ std::optional<SourceIndex> Assembler::index_of(SourceId source) const {
   return found->second;
 }
 
-Slice* Assembler::find(SliceId slice, Attempt attempt) {
-  const auto found = slices_.find(slice);
-  if (found == slices_.end() || found->second->attempt() != attempt) return nullptr;
-  return found->second.get();
-}
-
 // A readout answers in the order in which it was asked, which is that of opening: its next fragment is of the
 // same slice or of the one behind. What that one takes from memory for this readout is asked for ahead: with
 // thousands of slices in flight nothing of it is in the cache.
-Slice* Assembler::find_next(SourceIndex source, SliceId id, Attempt attempt) {
-  const auto wanted = [&](const Slice* slice) {
-    return slice != nullptr && slice->id() == id && slice->attempt() == attempt;
-  };
+BuiltSlice* Assembler::find_next(SourceIndex source, SliceId id, Attempt attempt) {
+  const auto wanted = [&](const BuiltSlice& slice) { return slice.id() == id && slice.attempt() == attempt; };
   const std::uint32_t readout = sources_[source].readout;
-  Slice*& place = places_[readout];
-  if (wanted(place)) return place;
-  Slice* slice = place != nullptr && wanted(place->newer) ? place->newer : find(id, attempt);
+  BuiltSlice*& place = places_[readout];
+  BuiltSlice* slice = place;
+  if (slice != nullptr) {
+    if (wanted(*slice)) return slice;
+    slice = slices_.opened_after(*slice);
+  }
+  if (slice == nullptr || !wanted(*slice)) slice = slices_.find(id, attempt);
   if (slice == nullptr) return nullptr;
   place = slice;
-  if (const Slice* next = slice->newer; next != nullptr) {
+  if (BuiltSlice* next = slices_.opened_after(*slice); next != nullptr) {
     // A readout's sources follow each other, mostly.
     const std::size_t count = std::min<std::size_t>(sources_of_[readout], next->table.size() - source);
     prefetch(&next->progress[source], count * sizeof(FragmentProgress));
     prefetch(&next->table[source], count * sizeof(weir_filter_fragment));
-    if (next->newer != nullptr) prefetch(next->newer, sizeof(Slice));
+    if (const BuiltSlice* after = slices_.opened_after(*next); after != nullptr)
+      prefetch(after, BuiltSlice::kHotBytes);
   }
   return slice;
 }
 
-void Assembler::link(Slice& slice) {
-  slice.older = newest_;
-  slice.newer = nullptr;
-  (newest_ != nullptr ? newest_->newer : oldest_) = &slice;
-  newest_ = &slice;
-}
-
-void Assembler::unlink(Slice& slice) {
-  for (Slice*& place : places_) {
-    if (place == &slice) place = slice.newer;
-  }
-  if (slice.newer != nullptr) slice.newer->older = slice.older;
-  if (slice.older != nullptr) slice.older->newer = slice.newer;
-  if (newest_ == &slice) newest_ = slice.older;
-  if (oldest_ == &slice) oldest_ = slice.newer;
-}
-
-Expected<Slice*, OpenError> Assembler::open(Assignment assignment, TimeNs now_ns) {
+Expected<void, OpenError> Assembler::open(BuiltSlice& slice, TimeNs now_ns) {
   if (full()) return Unexpected<OpenError>(OpenError::full);
-  const auto [entry, is_new] = slices_.try_emplace(assignment.slice);
-  if (!is_new) return Unexpected<OpenError>(OpenError::duplicate);
-  if (spare_.empty()) {
-    entry->second = std::make_unique<Slice>();
-  } else {
-    entry->second = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  Slice& slice = *entry->second;
-  slice.assignment = std::move(assignment);
-  slice.phase = Phase::collecting;
-  slice.step = slice.outstanding = slice.receiving = slice.flawed = 0;
+  if (!slices_.open(slice)) return Unexpected<OpenError>(OpenError::duplicate);
   slice.assigned_ns = now_ns;
-  slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns = 0;
-  slice.payload_bytes = slice.refused_bytes = 0;
-  slice.state = {};
-  slice.tag = 0;
-  slice.gathering = nullptr;
-  slice.starting = false;
   slice.table = blank_table_;
   slice.progress.assign(sources_.size(), FragmentProgress{});
   if (settings_.order == ReleaseOrder::by_id) unreleased_.insert(slice.id());
-  link(slice);
-  return &slice;
+  return {};
 }
 
-std::uint32_t Assembler::want(Slice& slice, std::span<const SourceIndex> sources) {
-  WEIR_ASSERT(slice.phase == Phase::collecting);
+std::uint32_t Assembler::want(BuiltSlice& slice, std::span<const SourceIndex> sources) {
   std::uint32_t fresh = 0;
   for (const SourceIndex source : sources) {
     FragmentProgress& progress = slice.progress[source];
@@ -141,16 +108,20 @@ std::uint32_t Assembler::want(Slice& slice, std::span<const SourceIndex> sources
   return wanted(slice, fresh);
 }
 
-std::uint32_t Assembler::wanted(Slice& slice, std::uint32_t fresh) {
-  if (slice.outstanding == 0 && fresh > 0) ++collecting_;
+std::uint32_t Assembler::wanted(BuiltSlice& slice, std::uint32_t fresh) {
+  const bool begins = slice.state() == SliceState::waiting_for_memory;
+  WEIR_ASSERT(begins || slice.state() == SliceState::collecting);
   slice.outstanding += fresh;
   counters_.requested += fresh;
-  if (slice.outstanding == 0) completed(slice);  // nothing to wait for
+  if (slice.outstanding == 0) {
+    completed(slice);  // nothing to wait for
+  } else if (begins) {
+    slices_.change(slice, SliceState::collecting);
+  }
   return fresh;
 }
 
-std::uint32_t Assembler::want_all(Slice& slice) {
-  WEIR_ASSERT(slice.phase == Phase::collecting);
+std::uint32_t Assembler::want_all(BuiltSlice& slice) {
   std::uint32_t fresh = 0;
   for (FragmentProgress& progress : slice.progress) {
     if (progress.state != State::idle) continue;
@@ -160,14 +131,14 @@ std::uint32_t Assembler::want_all(Slice& slice) {
   return wanted(slice, fresh);
 }
 
-void Assembler::requested(Slice& slice, TimeNs now_ns) {
+void Assembler::requested(BuiltSlice& slice, TimeNs now_ns) {
   if (slice.first_request_ns == 0) slice.first_request_ns = now_ns;
   if (slice.deadline_ns != 0) return;
   slice.deadline_ns = now_ns + settings_.deadline_ns;
   earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
 }
 
-void Assembler::expect(Slice& slice, TimeNs deadline_ns) {
+void Assembler::expect(BuiltSlice& slice, TimeNs deadline_ns) {
   slice.deadline_ns = deadline_ns;
   earliest_deadline_ns_ = std::min(earliest_deadline_ns_, deadline_ns);
 }
@@ -180,8 +151,8 @@ Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readou
     ++counters_.unknown;
     return {};
   }
-  Slice* slice = find_next(*source, header.slice, header.attempt);
-  if (slice == nullptr || slice->phase == Phase::released) {
+  BuiltSlice* slice = find_next(*source, header.slice, header.attempt);
+  if (slice == nullptr) {
     ++counters_.late;
     return {};
   }
@@ -200,14 +171,14 @@ Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readou
   }
   const bool given_up = slice->table[*source].status == raw(FragmentStatus::missing);
   if (planted(Planted::accept_late) && given_up && header.status != FragmentStatus::missing) {
-    if (slice->outstanding++ == 0) ++collecting_;
+    ++slice->outstanding;
     return place(*slice, *source, header);
   }
   ++(given_up ? counters_.late : counters_.duplicate);
   return {};
 }
 
-Reception Assembler::place(Slice& slice, SourceIndex source, const wire::FrameHeader& header) {
+Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header) {
   FragmentProgress& progress = slice.progress[source];
   weir_filter_fragment& entry = slice.table[source];
   if (header.status != FragmentStatus::missing) {
@@ -237,7 +208,7 @@ Reception Assembler::place(Slice& slice, SourceIndex source, const wire::FrameHe
   return {&slice, source, progress.target == nullptr ? nullptr : progress.target + header.offset};
 }
 
-Reception Assembler::refuse(Slice& slice, SourceIndex source, MissingReason reason) {
+Reception Assembler::refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason) {
   mark_missing(slice, source, reason);
   fragment_done(slice, source, slice.last_fragment_ns);
   return {};
@@ -245,12 +216,13 @@ Reception Assembler::refuse(Slice& slice, SourceIndex source, MissingReason reas
 
 bool Assembler::finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns) {
   if (reception.slice == nullptr) return false;
-  Slice& slice = *reception.slice;
+  BuiltSlice& slice = *reception.slice;
   FragmentProgress& progress = slice.progress[reception.source];
   --slice.receiving;
-  if (slice.phase == Phase::released || progress.state == State::done) {  // given up meanwhile
+  const bool released = slice.state() == SliceState::released;
+  if (released || progress.state == State::done) {  // given up meanwhile
     ++counters_.late;
-    if (slice.phase == Phase::released && slice.receiving == 0) free_slice(slice);
+    if (released && slice.receiving == 0) free_memory(slice);
     return false;
   }
   progress.state = State::requested;
@@ -271,7 +243,7 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
   return false;
 }
 
-void Assembler::complete_fragment(Slice& slice, SourceIndex source, const wire::FrameHeader& header,
+void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header,
                                   TimeNs now_ns) {
   FragmentProgress& progress = slice.progress[source];
   weir_filter_fragment& entry = slice.table[source];
@@ -306,7 +278,7 @@ void Assembler::complete_fragment(Slice& slice, SourceIndex source, const wire::
   fragment_done(slice, source, now_ns);
 }
 
-void Assembler::mark_missing(Slice& slice, SourceIndex source, MissingReason reason) {
+void Assembler::mark_missing(BuiltSlice& slice, SourceIndex source, MissingReason reason) {
   weir_filter_fragment& entry = slice.table[source];
   if (!planted(Planted::forget_missing)) entry.status = raw(FragmentStatus::missing);
   entry.missing_reason = static_cast<std::uint8_t>(reason);
@@ -316,13 +288,11 @@ void Assembler::mark_missing(Slice& slice, SourceIndex source, MissingReason rea
   if (reason != MissingReason::removed) ++slice.flawed;
 }
 
-void Assembler::fragment_done(Slice& slice, SourceIndex source, TimeNs now_ns) {
+void Assembler::fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_ns) {
   slice.progress[source].state = State::done;
   slice.last_fragment_ns = now_ns;
   --slice.outstanding;
-  if (slice.outstanding > 0) return;
-  --collecting_;
-  completed(slice);
+  if (slice.outstanding == 0) completed(slice);
 }
 
 void Assembler::part(const Reception& reception, ConstBytes bytes) {
@@ -334,7 +304,7 @@ void Assembler::part(const Reception& reception, ConstBytes bytes) {
 
 void Assembler::abandon(const Reception& reception) {
   if (reception.slice == nullptr) return;
-  Slice& slice = *reception.slice;
+  BuiltSlice& slice = *reception.slice;
   --slice.receiving;
   FragmentProgress& progress = slice.progress[reception.source];
   // Asked for once more, from the start, when the connection is back.
@@ -342,11 +312,11 @@ void Assembler::abandon(const Reception& reception) {
     progress.state = State::requested;
     progress.start_again();
   }
-  if (slice.phase == Phase::released && slice.receiving == 0) free_slice(slice);
+  if (slice.state() == SliceState::released && slice.receiving == 0) free_memory(slice);
 }
 
-void Assembler::give_up(Slice& slice, MissingReason reason, TimeNs now_ns) {
-  if (slice.phase != Phase::collecting) return;
+void Assembler::give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns) {
+  if (slice.state() != SliceState::collecting) return;
   for (SourceIndex i = 0; i < slice.progress.size() && slice.outstanding > 0; ++i) {
     const State state = slice.progress[i].state;
     if (state != State::requested && state != State::receiving) continue;
@@ -355,12 +325,8 @@ void Assembler::give_up(Slice& slice, MissingReason reason, TimeNs now_ns) {
   }
 }
 
-void Assembler::withdraw(Slice& slice) {
-  WEIR_ASSERT(slice.phase == Phase::collecting);
-  if (slice.outstanding > 0) {
-    expired_.push_back(&slice);
-    --collecting_;
-  }
+void Assembler::withdraw(BuiltSlice& slice) {
+  if (slice.outstanding > 0) expired_.push_back(&slice);
   for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
     const State state = slice.progress[i].state;
     if (state != State::requested && state != State::receiving) continue;
@@ -369,17 +335,16 @@ void Assembler::withdraw(Slice& slice) {
     ++counters_.cancelled;
   }
   slice.outstanding = 0;
-  slice.phase = Phase::decided;
-  ++leaving_;
+  slices_.change(slice, SliceState::decided);
   if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
 }
 
 void Assembler::readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
-  for_each_open([&](Slice& slice) { readout_lost(slice, readout, reason, now_ns); });
+  slices_.for_each_open([&](BuiltSlice& slice) { readout_lost(slice, readout, reason, now_ns); });
 }
 
-void Assembler::readout_lost(Slice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
-  if (slice.phase != Phase::collecting) return;
+void Assembler::readout_lost(BuiltSlice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
+  if (slice.state() != SliceState::collecting) return;
   for (SourceIndex i = 0; i < sources_.size() && slice.outstanding > 0; ++i) {
     const State state = slice.progress[i].state;
     if (sources_[i].readout != readout || (state != State::requested && state != State::receiving)) continue;
@@ -388,9 +353,9 @@ void Assembler::readout_lost(Slice& slice, std::uint32_t readout, MissingReason 
   }
 }
 
-void Assembler::readouts_lost(Slice& slice, const std::vector<bool>& lost, MissingReason reason,
+void Assembler::readouts_lost(BuiltSlice& slice, const std::vector<bool>& lost, MissingReason reason,
                               TimeNs now_ns) {
-  if (slice.phase != Phase::collecting) return;
+  if (slice.state() != SliceState::collecting) return;
   for (SourceIndex i = 0; i < sources_.size() && slice.outstanding > 0; ++i) {
     const State state = slice.progress[i].state;
     if (!lost[sources_[i].readout] || (state != State::requested && state != State::receiving)) continue;
@@ -402,8 +367,8 @@ void Assembler::readouts_lost(Slice& slice, const std::vector<bool>& lost, Missi
 void Assembler::expire(TimeNs now_ns) {
   if (now_ns < earliest_deadline_ns_) return;
   earliest_deadline_ns_ = kNever;
-  for_each_open([&](Slice& slice) {
-    if (slice.phase != Phase::collecting || slice.deadline_ns == 0) return;
+  slices_.for_each_open([&](BuiltSlice& slice) {
+    if (slice.state() != SliceState::collecting || slice.deadline_ns == 0) return;
     if (now_ns < slice.deadline_ns) {
       earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
       return;
@@ -413,53 +378,48 @@ void Assembler::expire(TimeNs now_ns) {
   });
 }
 
-std::vector<Slice*> Assembler::take_expired() { return std::exchange(expired_, {}); }
+std::vector<BuiltSlice*> Assembler::take_expired() { return std::exchange(expired_, {}); }
 
-void Assembler::completed(Slice& slice) {
-  slice.phase = Phase::waiting;
+void Assembler::completed(BuiltSlice& slice) {
+  slices_.change(slice, SliceState::complete);
   slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes_wanted(slice));
   knows_sizes_ = true;
-  completed_.push_back(&slice);
 }
 
-void Assembler::take_completed(std::vector<Slice*>& out) {
-  if (settings_.order == ReleaseOrder::by_id) {
-    std::sort(completed_.begin(), completed_.end(), [](auto* a, auto* b) { return a->id() < b->id(); });
-    std::vector<Slice*> held_back;
-    for (Slice* slice : completed_) {
-      const bool first_step = slice->step == 0;
-      if (first_step && *unreleased_.begin() != slice->id()) {
-        held_back.push_back(slice);
-        continue;
-      }
-      if (first_step) unreleased_.erase(unreleased_.begin());
-      hand_out(*slice, out);
-    }
-    completed_ = std::move(held_back);
-    return;
-  }
-  for (Slice* slice : completed_) {
+void Assembler::take_completed(std::vector<BuiltSlice*>& out) {
+  if (slices_.in(SliceState::complete).empty()) return;
+  if (settings_.order == ReleaseOrder::by_id) return hand_out_by_id(out);
+  while (BuiltSlice* slice = slices_.first_in(SliceState::complete)) hand_out(*slice, out);
+}
+
+void Assembler::hand_out_by_id(std::vector<BuiltSlice*>& out) {
+  std::vector<BuiltSlice*> sorted;
+  slices_.for_each_in(SliceState::complete, [&](BuiltSlice& slice) { sorted.push_back(&slice); });
+  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->id() < b->id(); });
+  for (BuiltSlice* slice : sorted) {
+    if (slice->step == 0 && *unreleased_.begin() != slice->id()) continue;
+    if (slice->step == 0) unreleased_.erase(unreleased_.begin());
     hand_out(*slice, out);
   }
-  completed_.clear();
 }
 
-void Assembler::hand_out(Slice& slice, std::vector<Slice*>& out) {
-  slice.phase = Phase::filtering;
-  ++leaving_;
+void Assembler::hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out) {
+  slices_.change(slice, SliceState::queued);
   out.push_back(&slice);
 }
 
-void Assembler::next_step(Slice& slice) {
-  WEIR_ASSERT(slice.phase == Phase::filtering);
-  --leaving_;
+void Assembler::next_step(BuiltSlice& slice) {
   ++slice.step;
-  slice.phase = Phase::collecting;
   slice.deadline_ns = 0;
+  slices_.change(slice, SliceState::waiting_for_memory);
 }
 
-void Assembler::release(Slice& slice) {
-  WEIR_ASSERT(slice.state.data == nullptr);
+std::size_t Assembler::leaving() const {
+  return slices_.open_count() - collecting() - slices_.in(SliceState::waiting_for_memory).size() -
+         slices_.in(SliceState::complete).size();
+}
+
+void Assembler::release(BuiltSlice& slice) {
   if (slice.outstanding > 0) {
     // Whoever releases a slice that is not complete has given up the rest.
     for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
@@ -468,10 +428,7 @@ void Assembler::release(Slice& slice) {
         mark_missing(slice, i, MissingReason::dropped);
     }
     slice.outstanding = 0;
-    --collecting_;
   }
-  if (slice.phase > Phase::waiting) --leaving_;
-  if (slice.phase == Phase::waiting) std::erase(completed_, &slice);
   std::erase(expired_, &slice);
   for (RangeWanted& wanted : ranges_wanted_) {
     if (wanted.slice == &slice) wanted.slice = nullptr;
@@ -480,27 +437,16 @@ void Assembler::release(Slice& slice) {
   slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes_wanted(slice));
   // Follows downward slowly: one large slice is not remembered for ever.
   slice_bytes_expected_ -= (slice_bytes_expected_ - bytes_wanted(slice)) / 64;
-  unlink(slice);
-  const auto entry = slices_.find(slice.id());
-  WEIR_ASSERT(entry != slices_.end() && entry->second.get() == &slice);
-  std::unique_ptr<Slice> owned = std::move(entry->second);
-  slices_.erase(entry);
-  slice.phase = Phase::released;
-  if (slice.receiving > 0) {
-    draining_.push_back(std::move(owned));
-    return;
+  for (BuiltSlice*& place : places_) {
+    if (place == &slice) place = slices_.opened_after(slice);
   }
-  if (!planted(Planted::never_release) || slice.id().value % 8 != 3) slice.memory.release(pool_);
-  if (spare_.size() < kSpareSlicesMax) spare_.push_back(std::move(owned));
+  slices_.close(slice);
+  if (slice.receiving == 0) free_memory(slice);
 }
 
-void Assembler::free_slice(Slice& slice) {
-  slice.memory.release(pool_);
-  const auto entry = std::find_if(draining_.begin(), draining_.end(),
-                                  [&](const auto& owned) { return owned.get() == &slice; });
-  WEIR_ASSERT(entry != draining_.end());
-  if (spare_.size() < kSpareSlicesMax) spare_.push_back(std::move(*entry));
-  draining_.erase(entry);
+void Assembler::free_memory(BuiltSlice& slice) {
+  if (!planted(Planted::never_release) || slice.id().value % 8 != 3) slice.memory.release(pool_);
+  slices_.change(slice, SliceState::spare);
 }
 
 }  // namespace weir::assembly

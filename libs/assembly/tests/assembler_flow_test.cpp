@@ -6,7 +6,7 @@ namespace {
 
 using Ids = std::vector<std::uint64_t>;
 
-void complete(Fixture& f, Slice& slice) {
+void complete(Fixture& f, BuiltSlice& slice) {
   for (SourceIndex i = 0; i < f.assembler.sources().size(); ++i) f.deliver_ok(slice, i, 20);
 }
 
@@ -14,9 +14,9 @@ void complete(Fixture& f, Slice& slice) {
 
 TEST_CASE("slices leave in the order in which they are completed") {
   Fixture f;
-  Slice& a = f.open_all(1);
-  Slice& b = f.open_all(2);
-  Slice& c = f.open_all(3);
+  BuiltSlice& a = f.open_all(1);
+  BuiltSlice& b = f.open_all(2);
+  BuiltSlice& c = f.open_all(3);
   complete(f, c);
   complete(f, a);
   CHECK(f.completed_ids() == Ids{3, 1});
@@ -28,12 +28,12 @@ TEST_CASE("in id order a slice waits for the smaller ones that are open, and eac
   AssemblySettings settings;
   settings.order = ReleaseOrder::by_id;
   Fixture f(settings);
-  Slice& c = f.open_all(3);
-  Slice& a = f.open_all(1);
-  Slice& b = f.open_all(2);
+  BuiltSlice& c = f.open_all(3);
+  BuiltSlice& a = f.open_all(1);
+  BuiltSlice& b = f.open_all(2);
   complete(f, c);
   CHECK(f.completed_ids().empty());
-  CHECK(c.phase == Phase::waiting);
+  CHECK(c.state() == SliceState::complete);
   complete(f, a);
   CHECK(f.completed_ids() == Ids{1});
 
@@ -57,13 +57,13 @@ TEST_CASE("in id order a later step leaves as it is completed") {
   AssemblySettings settings;
   settings.order = ReleaseOrder::by_id;
   Fixture f(settings);
-  Slice& a = f.open(1);
+  BuiltSlice& a = f.open(1);
   const SourceIndex first[] = {0};
   f.assembler.want(a, first);
   f.deliver_ok(a, 0, 20);
   CHECK(f.completed_ids() == Ids{1});
   f.open_all(0);  // smaller, and never completed
-  f.assembler.next_step(a);
+  f.next_step(a);
   f.assembler.want_all(a);
   f.deliver_ok(a, 1, 20);
   f.deliver_ok(a, 2, 20);
@@ -74,7 +74,7 @@ TEST_CASE("a filter that needs more gets what it has not asked for yet, and keep
   AssemblySettings settings;
   settings.deadline_ns = 1000;
   Fixture f(settings);
-  Slice& slice = f.open(4, 0, 10);
+  BuiltSlice& slice = f.open(4, 0, 10);
   const SourceIndex first[] = {1};
   CHECK(f.assembler.want(slice, first) == 1);
   f.assembler.requested(slice, 10);
@@ -82,9 +82,9 @@ TEST_CASE("a filter that needs more gets what it has not asked for yet, and keep
   CHECK(f.completed_ids() == Ids{4});
   const void* data = slice.table[1].data;
 
-  f.assembler.next_step(slice);
+  f.next_step(slice);
   CHECK(slice.step == 1);
-  CHECK(slice.phase == Phase::collecting);
+  CHECK(slice.state() == SliceState::waiting_for_memory);
   CHECK(f.assembler.want_all(slice) == 2);
   f.assembler.requested(slice, 5000);
   CHECK(slice.first_request_ns == 10);
@@ -92,13 +92,13 @@ TEST_CASE("a filter that needs more gets what it has not asked for yet, and keep
   CHECK_FALSE(f.deliver_ok(slice, 1, 40));
   f.deliver_ok(slice, 0, 40);
   f.assembler.expire(5999);
-  CHECK(slice.phase == Phase::collecting);
+  CHECK(slice.state() == SliceState::collecting);
   f.deliver_ok(slice, 2, 40);
   CHECK(f.completed_ids() == Ids{4});
   CHECK(slice.table[1].data == data);
   for (SourceIndex i = 0; i < 3; ++i) CHECK(holds_content(slice, i));
 
-  f.assembler.next_step(slice);
+  f.next_step(slice);
   CHECK(f.assembler.want(slice, first) == 0);
   CHECK(f.completed_ids() == Ids{4});
   CHECK(slice.step == 2);
@@ -111,14 +111,14 @@ TEST_CASE("a slice is completed without what its deadline found missing, which i
   AssemblySettings settings;
   settings.deadline_ns = 1000;
   Fixture f(settings);
-  Slice& old = f.open_all(1, 0, 0);
-  Slice& young = f.open_all(2, 0, 500);
+  BuiltSlice& old = f.open_all(1, 0, 0);
+  BuiltSlice& young = f.open_all(2, 0, 500);
   f.open(3);  // never requested: no deadline
   f.deliver_ok(old, 0, 20, 10);
   f.assembler.expire(999);
   CHECK(f.assembler.take_expired().empty());
   f.assembler.expire(1000);
-  CHECK(f.assembler.take_expired() == std::vector<Slice*>{&old});
+  CHECK(f.assembler.take_expired() == std::vector<BuiltSlice*>{&old});
   CHECK(f.assembler.take_expired().empty());
   CHECK(f.completed_ids() == Ids{1});
   CHECK(old.flawed == 2);
@@ -127,7 +127,7 @@ TEST_CASE("a slice is completed without what its deadline found missing, which i
   CHECK(f.counters().late == 1);
 
   f.assembler.expire(1499);
-  CHECK(young.phase == Phase::collecting);
+  CHECK(young.state() == SliceState::collecting);
   f.assembler.expire(1500);
   CHECK(f.completed_ids() == Ids{2});
   f.assembler.release(old);
@@ -137,9 +137,9 @@ TEST_CASE("a slice is completed without what its deadline found missing, which i
 
 TEST_CASE("a lost readout costs its own fragments, in every slice that waits for them") {
   Fixture f;
-  Slice& a = f.open_all(1);
-  Slice& b = f.open_all(2);
-  Slice& c = f.open_all(3);
+  BuiltSlice& a = f.open_all(1);
+  BuiltSlice& b = f.open_all(2);
+  BuiltSlice& c = f.open_all(3);
   f.deliver_ok(a, 2, 20);
   f.deliver_ok(b, 0, 20);
   f.deliver_ok(b, 1, 20);
@@ -155,7 +155,7 @@ TEST_CASE("a lost readout costs its own fragments, in every slice that waits for
 
 TEST_CASE("a fragment that is given up while it is received stays missing, and its bytes do no harm") {
   Fixture f;
-  Slice& slice = f.open_all(1);
+  BuiltSlice& slice = f.open_all(1);
   const auto bytes = content(SliceId(1), SourceId(10), 500);
   const auto header = whole_header(SliceId(1), Attempt(0), SourceId(10), bytes);
   const Reception reception = f.assembler.begin(header, 0);
@@ -178,17 +178,17 @@ TEST_CASE("a fragment that is given up while it is received stays missing, and i
 TEST_CASE(
     "a slice that is released while a fragment is received keeps that memory until the reception ends") {
   Fixture f({}, Fixture::three_sources(), 2 * BufferPool::kBlockMin);
-  Slice& slice = f.open_all(1);
+  BuiltSlice& slice = f.open_all(1);
   const auto bytes = content(SliceId(1), SourceId(10), 4000);
   const auto header = whole_header(SliceId(1), Attempt(0), SourceId(10), bytes);
   const Reception reception = f.assembler.begin(header, 0);
   f.assembler.release(slice);
   CHECK(f.missing(MissingReason::dropped) == 3);
   CHECK(f.pool.bytes_used() == BufferPool::kBlockMin);
-  CHECK(f.assembler.open_count() == 0);
+  CHECK(f.slices.open_count() == 0);
 
   // The same id again: other memory, and another slice.
-  Slice& again = f.open_all(1);
+  BuiltSlice& again = f.open_all(1);
   CHECK(&again != &slice);
   CHECK(f.deliver_ok(again, 0, 4000));
   std::memset(reception.target, 0xee, header.length);
@@ -205,7 +205,7 @@ TEST_CASE("a fragment whose connection broke is received from its start when it 
   AssemblySettings settings;
   settings.range_bytes = 100;
   Fixture f(settings);
-  Slice& slice = f.open_all(1);
+  BuiltSlice& slice = f.open_all(1);
   const auto bytes = content(SliceId(1), SourceId(10), 150);
   const auto first = range_header(SliceId(1), Attempt(0), SourceId(10), bytes, 0, 100);
   const auto second = range_header(SliceId(1), Attempt(0), SourceId(10), bytes, 100, 100);
@@ -222,7 +222,7 @@ TEST_CASE("a released slice leaves no wish for a range behind") {
   AssemblySettings settings;
   settings.range_bytes = 10;
   Fixture f(settings);
-  Slice& slice = f.open_all(1);
+  BuiltSlice& slice = f.open_all(1);
   const auto bytes = content(SliceId(1), SourceId(10), 50);
   f.deliver(range_header(SliceId(1), Attempt(0), SourceId(10), bytes, 0, 10), bytes, 0);
   CHECK(f.assembler.ranges_wanted().size() == 1);

@@ -87,6 +87,7 @@ class RandomFarm {
         break;
     }
     take_completed();
+    if (random_.one_in(16)) CHECK(f_.slices.broken_invariant() == "");
   }
 
   void finish() {
@@ -101,7 +102,9 @@ class RandomFarm {
 
   void check_at_the_end() {
     const FragmentCounters& n = f_.counters();
-    CHECK(f_.assembler.open_count() == 0);
+    CHECK(f_.slices.open_count() == 0);
+    CHECK(f_.slices.broken_invariant() == "");
+    CHECK(f_.assembler.is_empty());
     CHECK(f_.pool.bytes_used() == 0);
     CHECK(n.requested == wanted_);
     CHECK(n.requested == n.received + f_.missing_all());
@@ -125,14 +128,14 @@ class RandomFarm {
   }
   static bool has_it(SliceId slice, SourceIndex source) { return mix64(slice.value * 31 + source) % 12 != 0; }
 
-  void ask(Slice& slice, SourceIndex source, std::uint32_t offset, std::uint32_t length) {
+  void ask(BuiltSlice& slice, SourceIndex source, std::uint32_t offset, std::uint32_t length) {
     const Answer answer{slice.id(), slice.attempt(), source, offset, length};
     Connection& connection = connections_[f_.assembler.sources()[source].readout];
     connection.answers.push_back(answer);
     if (random_.one_in(30)) connection.answers.push_back(answer);  // sent twice
   }
 
-  void want(Slice& slice) {
+  void want(BuiltSlice& slice) {
     std::vector<SourceIndex> fresh;
     for (SourceIndex i = 0; i < kSources; ++i) {
       if (slice.progress[i].state == FragmentProgress::State::idle && random_.below(3) != 0)
@@ -149,7 +152,7 @@ class RandomFarm {
     if (f_.assembler.full()) return;
     const std::uint64_t id = random_.one_in(8) && next_id_ > 0 ? random_.below(next_id_) : next_id_++;
     if (open_.count(id) != 0) return;
-    Slice& slice = f_.open(id, attempts_[id]++, now_);
+    BuiltSlice& slice = f_.open(id, attempts_[id]++, now_);
     open_[id] = &slice;
     not_handed_out_.insert(id);
     want(slice);
@@ -237,30 +240,31 @@ class RandomFarm {
 
   void expire() {
     f_.assembler.expire(now_);
-    for (const Slice* slice : f_.assembler.take_expired()) {
+    for (const BuiltSlice* slice : f_.assembler.take_expired()) {
       CHECK(slice->outstanding == 0);
       CHECK(now_ >= slice->deadline_ns);
     }
     for (const auto& [id, slice] : open_) {
-      if (slice->phase == Phase::collecting && slice->deadline_ns != 0) CHECK(now_ < slice->deadline_ns);
+      if (slice->state() == SliceState::collecting && slice->deadline_ns != 0)
+        CHECK(now_ < slice->deadline_ns);
     }
   }
 
   void take_completed() {
-    for (Slice* slice : f_.completed()) {
+    for (BuiltSlice* slice : f_.completed()) {
       ++handed_out_;
       if (slice->step == 0) {
         if (settings_.order == ReleaseOrder::by_id) CHECK(slice->id().value == *not_handed_out_.begin());
         CHECK(not_handed_out_.erase(slice->id().value) == 1);
       }
-      CHECK(slice->phase == Phase::filtering);
+      CHECK(slice->state() == SliceState::queued);
       CHECK(slice->outstanding == 0);
       check_table(*slice);
       filtering_.push_back(slice);
     }
   }
 
-  static void check_table(const Slice& slice) {
+  static void check_table(const BuiltSlice& slice) {
     std::size_t bytes = 0;
     std::uint32_t flawed = 0;
     for (SourceIndex i = 0; i < kSources; ++i) {
@@ -282,30 +286,30 @@ class RandomFarm {
   void filter_one() {
     if (filtering_.empty()) return;
     const std::size_t at = random_.below(filtering_.size());
-    Slice* slice = filtering_[at];
+    BuiltSlice* slice = filtering_[at];
     filtering_.erase(filtering_.begin() + static_cast<std::ptrdiff_t>(at));
     check_table(*slice);  // untouched while the filter had it
     if (random_.one_in(3)) {
-      f_.assembler.next_step(*slice);
+      f_.next_step(*slice);
       want(*slice);
     } else if (random_.one_in(2)) {
-      slice->phase = Phase::decided;
+      f_.slices.change(*slice, SliceState::decided);
     } else {
       release(slice);
     }
   }
 
-  Slice* any_open() {
+  BuiltSlice* any_open() {
     if (open_.empty()) return nullptr;
     return std::next(open_.begin(), static_cast<std::ptrdiff_t>(random_.below(open_.size())))->second;
   }
   void release_one() {
-    if (Slice* slice = any_open()) release(slice);
+    if (BuiltSlice* slice = any_open()) release(slice);
   }
   void give_up_one() {
-    if (Slice* slice = any_open()) f_.assembler.give_up(*slice, MissingReason::overflow, now_);
+    if (BuiltSlice* slice = any_open()) f_.assembler.give_up(*slice, MissingReason::overflow, now_);
   }
-  void release(Slice* slice) {
+  void release(BuiltSlice* slice) {
     std::erase(filtering_, slice);
     not_handed_out_.erase(slice->id().value);
     open_.erase(slice->id().value);
@@ -316,10 +320,10 @@ class RandomFarm {
   AssemblySettings settings_;
   Fixture f_;
   std::array<Connection, kReadouts> connections_;
-  std::map<std::uint64_t, Slice*> open_;
+  std::map<std::uint64_t, BuiltSlice*> open_;
   std::map<std::uint64_t, std::uint16_t> attempts_;
   std::set<std::uint64_t> not_handed_out_;
-  std::vector<Slice*> filtering_;
+  std::vector<BuiltSlice*> filtering_;
   std::uint64_t next_id_ = 0;
   std::uint64_t wanted_ = 0;
   std::uint64_t frames_ = 0;

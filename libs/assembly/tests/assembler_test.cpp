@@ -4,10 +4,10 @@
 namespace weir::assembly {
 namespace {
 
-FragmentStatus status(const Slice& slice, SourceIndex source) {
+FragmentStatus status(const BuiltSlice& slice, SourceIndex source) {
   return static_cast<FragmentStatus>(slice.table[source].status);
 }
-MissingReason reason(const Slice& slice, SourceIndex source) {
+MissingReason reason(const BuiltSlice& slice, SourceIndex source) {
   return static_cast<MissingReason>(slice.table[source].missing_reason);
 }
 
@@ -16,7 +16,7 @@ MissingReason reason(const Slice& slice, SourceIndex source) {
 TEST_CASE(
     "a slice is complete when its last fragment is here, and holds each fragment's bytes aligned to 8") {
   Fixture f;
-  Slice& slice = f.open_all(7, 0, 100);
+  BuiltSlice& slice = f.open_all(7, 0, 100);
   CHECK(f.deliver_ok(slice, 0, 13, 110));
   CHECK(f.deliver_ok(slice, 2, 100, 120));
   CHECK(f.completed().empty());
@@ -25,7 +25,7 @@ TEST_CASE(
   const auto done = f.completed();
   REQUIRE(done.size() == 1);
   CHECK(done[0] == &slice);
-  CHECK(slice.phase == Phase::filtering);
+  CHECK(slice.state() == SliceState::queued);
   CHECK(slice.flawed == 0);
   CHECK(slice.payload_bytes == 113);
   CHECK(slice.first_request_ns == 100);
@@ -42,12 +42,12 @@ TEST_CASE(
 
   f.assembler.release(slice);
   CHECK(f.pool.bytes_used() == 0);
-  CHECK(f.assembler.find(SliceId(7), Attempt(0)) == nullptr);
+  CHECK(f.slices.find(SliceId(7), Attempt(0)) == nullptr);
 }
 
 TEST_CASE("a slice of which nothing is wanted is complete at once") {
   Fixture f;
-  Slice& slice = f.open(1);
+  BuiltSlice& slice = f.open(1);
   CHECK(f.assembler.want(slice, {}) == 0);
   CHECK(f.completed_ids() == std::vector<std::uint64_t>{1});
   CHECK(status(slice, 0) == FragmentStatus::not_requested);
@@ -57,17 +57,19 @@ TEST_CASE("no more than slices_max are open, and an id is open once") {
   AssemblySettings settings;
   settings.slices_max = 2;
   Fixture f(settings);
-  Slice& first = f.open(1);
-  Assignment again;
-  again.slice = SliceId(1);
-  again.attempt = Attempt(1);
+  BuiltSlice& first = f.open(1);
+  Assignment second;
+  second.slice = SliceId(1);
+  second.attempt = Attempt(1);
+  BuiltSlice& again = f.slices.assign(std::move(second));
   CHECK(f.assembler.open(again, 0).error() == OpenError::duplicate);
   f.open(2);
   CHECK(f.assembler.full());
-  Assignment third;
-  third.slice = SliceId(3);
+  Assignment other;
+  other.slice = SliceId(3);
+  BuiltSlice& third = f.slices.assign(std::move(other));
   CHECK(f.assembler.open(third, 0).error() == OpenError::full);
-  CHECK(f.assembler.open_count() == 2);
+  CHECK(f.slices.open_count() == 2);
 
   f.assembler.release(first);
   CHECK(f.assembler.open(again, 0).has_value());
@@ -75,7 +77,7 @@ TEST_CASE("no more than slices_max are open, and an id is open once") {
 
 TEST_CASE("a fragment of an attempt that is not open is late, and thrown away") {
   Fixture f;
-  Slice& slice = f.open_all(5, 1);
+  BuiltSlice& slice = f.open_all(5, 1);
   const auto bytes = content(SliceId(5), SourceId(10), 50);
   CHECK_FALSE(f.deliver(whole_header(SliceId(5), Attempt(0), SourceId(10), bytes), bytes, 0));
   CHECK_FALSE(f.deliver(whole_header(SliceId(6), Attempt(0), SourceId(10), bytes), bytes, 0));
@@ -85,7 +87,7 @@ TEST_CASE("a fragment of an attempt that is not open is late, and thrown away") 
 
 TEST_CASE("a second copy of a fragment is a duplicate, also while the first is being received") {
   Fixture f;
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   const auto bytes = content(SliceId(5), SourceId(10), 50);
   const auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), bytes);
   const Reception first = f.assembler.begin(header, 0);
@@ -101,7 +103,7 @@ TEST_CASE("a second copy of a fragment is a duplicate, also while the first is b
 
 TEST_CASE("a fragment that nobody asked for, of no source, or from another's readout is unknown") {
   Fixture f;
-  Slice& slice = f.open(5);
+  BuiltSlice& slice = f.open(5);
   const SourceIndex wanted[] = {0};
   CHECK(f.assembler.want(slice, wanted) == 1);
   CHECK_FALSE(f.deliver_ok(slice, 1, 50));
@@ -115,7 +117,7 @@ TEST_CASE("a fragment that nobody asked for, of no source, or from another's rea
 
 TEST_CASE("a readout's reason for a missing fragment stands in the slice and in the counters") {
   Fixture f;
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   CHECK(f.deliver_missing(slice, 0, MissingReason::restarted));
   CHECK(f.deliver_missing(slice, 1, MissingReason::not_produced));
   CHECK(f.deliver_missing(slice, 2, MissingReason::not_produced));
@@ -133,7 +135,7 @@ TEST_CASE("a fragment beyond the configured limit is missing as too_large, and c
   AssemblySettings settings;
   settings.fragment_bytes_max = 100;
   Fixture f(settings);
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   CHECK_FALSE(f.deliver_ok(slice, 0, 101));
   CHECK(f.deliver_ok(slice, 1, 100));
   CHECK(reason(slice, 0) == MissingReason::too_large);
@@ -144,7 +146,7 @@ TEST_CASE("a fragment beyond the configured limit is missing as too_large, and c
 
 TEST_CASE("a fragment that the pool has no room for is missing as no_buffer, and the slice still completes") {
   Fixture f({}, Fixture::three_sources(), 2 * BufferPool::kBlockMin);
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   CHECK(f.deliver_ok(slice, 0, 8192));
   CHECK_FALSE(f.deliver_ok(slice, 1, 1));
   CHECK(f.deliver_ok(slice, 2, 0));
@@ -157,7 +159,7 @@ TEST_CASE("a fragment that the pool has no room for is missing as no_buffer, and
 
 TEST_CASE("a fragment whose checksum does not match is asked for once more, and then kept as corrupt") {
   Fixture f;
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   auto bytes = content(SliceId(5), SourceId(10), 50);
   const auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), bytes);
   auto damaged = bytes;
@@ -196,7 +198,7 @@ TEST_CASE("without checksums a fragment is taken as it comes") {
   AssemblySettings settings;
   settings.checksums = false;
   Fixture f(settings);
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   const auto bytes = content(SliceId(5), SourceId(10), 50);
   auto header = whole_header(SliceId(5), Attempt(0), SourceId(10), bytes);
   header.crc = 0;
@@ -206,7 +208,7 @@ TEST_CASE("without checksums a fragment is taken as it comes") {
 
 TEST_CASE("what its source calls truncated, suppressed or corrupt is received under that name") {
   Fixture f;
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   const FragmentStatus said[] = {FragmentStatus::truncated, FragmentStatus::suppressed,
                                  FragmentStatus::corrupt};
   for (SourceIndex i = 0; i < 3; ++i) {
@@ -230,7 +232,7 @@ TEST_CASE("a fragment longer than a range is asked for range by range, and is on
   AssemblySettings settings;
   settings.range_bytes = 100;
   Fixture f(settings);
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   const auto bytes = content(SliceId(5), SourceId(10), 250);
   std::uint32_t offset = 0;
   for (const std::uint32_t next : {100U, 200U}) {
@@ -253,7 +255,7 @@ TEST_CASE("a range that does not go on where the last one ended is unknown and c
   AssemblySettings settings;
   settings.range_bytes = 100;
   Fixture f(settings);
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   const auto bytes = content(SliceId(5), SourceId(10), 300);
   const auto range = [&](std::uint32_t offset) {
     return range_header(SliceId(5), Attempt(0), SourceId(10), bytes, offset, 100);
@@ -273,7 +275,7 @@ TEST_CASE("ranges that overlap, as what was pushed and what was asked for may, m
   AssemblySettings settings;
   settings.range_bytes = 100;
   Fixture f(settings);
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   const auto bytes = content(SliceId(5), SourceId(10), 300);
   const auto range = [&](std::uint32_t offset, std::uint32_t length) {
     return range_header(SliceId(5), Attempt(0), SourceId(10), bytes, offset, length);
@@ -292,7 +294,7 @@ TEST_CASE(
     "a fragment that names a larger total when it is asked for again is unknown, and nothing is "
     "overwritten") {
   Fixture f;
-  Slice& slice = f.open_all(5);
+  BuiltSlice& slice = f.open_all(5);
   const auto small = content(SliceId(5), SourceId(10), 16);
   const auto large = content(SliceId(5), SourceId(10), 3000);
   const auto neighbour = content(SliceId(5), SourceId(20), 64);
@@ -327,16 +329,17 @@ TEST_CASE("an empty range of a fragment that is not empty is unknown: it would b
 
 TEST_CASE("slices expect as much memory as recent ones took, and an assembler that goes gives all back") {
   Fixture f;
-  Slice& first = f.open_all(1);
+  BuiltSlice& first = f.open_all(1);
   for (SourceIndex i = 0; i < 3; ++i) CHECK(f.deliver_ok(first, i, 6000));
   CHECK(f.assembler.slice_bytes_expected() == 18000);
   f.assembler.release(first);
 
   BufferPool pool(f.memory);
   {
-    Assembler other({}, Fixture::three_sources(), pool);
-    Assignment assignment;
-    Slice& slice = **other.open(assignment, 0);
+    SliceTable slices;
+    Assembler other({}, Fixture::three_sources(), pool, slices);
+    BuiltSlice& slice = slices.assign({});
+    REQUIRE(other.open(slice, 0).has_value());
     other.want_all(slice);
     const auto bytes = content(SliceId(0), SourceId(10), 5000);
     CHECK(other.begin(whole_header(SliceId(0), Attempt(0), SourceId(10), bytes), 0).target != nullptr);
@@ -344,7 +347,7 @@ TEST_CASE("slices expect as much memory as recent ones took, and an assembler th
   }
   CHECK(pool.bytes_used() == 0);
 
-  Slice& second = f.open_all(2);
+  BuiltSlice& second = f.open_all(2);
   CHECK(f.deliver_ok(second, 0, 1));
   CHECK(second.memory.bytes() == 32768);  // one block for all that is expected
 }

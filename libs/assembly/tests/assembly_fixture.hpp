@@ -50,23 +50,23 @@ class Fixture {
 
   explicit Fixture(AssemblySettings settings = {}, std::vector<SourceInfo> sources = three_sources(),
                    std::size_t pool_bytes = kPoolBytes)
-      : memory(pool_bytes), pool(memory), assembler(settings, std::move(sources), pool) {}
+      : memory(pool_bytes), pool(memory), assembler(settings, std::move(sources), pool, slices) {}
 
   // Sources 10 and 20 at readout 0, source 30 at readout 1.
   static std::vector<SourceInfo> three_sources() {
     return {{SourceId(10), 0}, {SourceId(20), 0}, {SourceId(30), 1}};
   }
 
-  Slice& open(std::uint64_t id, std::uint16_t attempt = 0, TimeNs now_ns = 0) {
+  BuiltSlice& open(std::uint64_t id, std::uint16_t attempt = 0, TimeNs now_ns = 0) {
     Assignment assignment;
     assignment.slice = SliceId(id);
     assignment.attempt = Attempt(attempt);
-    auto slice = assembler.open(std::move(assignment), now_ns);
-    WEIR_ASSERT(slice.has_value());
-    return **slice;
+    BuiltSlice& slice = slices.assign(std::move(assignment));
+    WEIR_ASSERT(assembler.open(slice, now_ns).has_value());
+    return slice;
   }
-  Slice& open_all(std::uint64_t id, std::uint16_t attempt = 0, TimeNs now_ns = 0) {
-    Slice& slice = open(id, attempt, now_ns);
+  BuiltSlice& open_all(std::uint64_t id, std::uint16_t attempt = 0, TimeNs now_ns = 0) {
+    BuiltSlice& slice = open(id, attempt, now_ns);
     assembler.want_all(slice);
     assembler.requested(slice, now_ns);
     return slice;
@@ -88,24 +88,30 @@ class Fixture {
     assembler.finish(reception, header, now_ns);
     return reception.slice != nullptr;
   }
-  bool deliver_ok(const Slice& slice, SourceIndex source, std::size_t size, TimeNs now_ns = 0) {
+  bool deliver_ok(const BuiltSlice& slice, SourceIndex source, std::size_t size, TimeNs now_ns = 0) {
     const SourceInfo& info = assembler.sources()[source];
     const auto bytes = content(slice.id(), info.id, size);
     return deliver(whole_header(slice.id(), slice.attempt(), info.id, bytes), bytes, info.readout, now_ns);
   }
-  bool deliver_missing(const Slice& slice, SourceIndex source, MissingReason reason) {
+  bool deliver_missing(const BuiltSlice& slice, SourceIndex source, MissingReason reason) {
     const SourceInfo& info = assembler.sources()[source];
     return deliver(wire::missing_fragment(slice.id(), slice.attempt(), info.id, reason), {}, info.readout);
   }
 
-  std::vector<Slice*> completed() {
-    std::vector<Slice*> out;
+  // Of a slice that was handed out: its filter needs more.
+  void next_step(BuiltSlice& slice) {
+    slices.change(slice, SliceState::filtering);
+    assembler.next_step(slice);
+  }
+
+  std::vector<BuiltSlice*> completed() {
+    std::vector<BuiltSlice*> out;
     assembler.take_completed(out);
     return out;
   }
   std::vector<std::uint64_t> completed_ids() {
     std::vector<std::uint64_t> ids;
-    for (const Slice* slice : completed()) ids.push_back(slice->id().value);
+    for (const BuiltSlice* slice : completed()) ids.push_back(slice->id().value);
     return ids;
   }
   [[nodiscard]] std::uint64_t missing(MissingReason reason) const {
@@ -120,11 +126,12 @@ class Fixture {
 
   std::vector<std::byte> memory;
   BufferPool pool;
+  SliceTable slices;
   Assembler assembler;
 };
 
 // Exactly the bytes of content(), where the table says they are.
-inline bool holds_content(const Slice& slice, SourceIndex source) {
+inline bool holds_content(const BuiltSlice& slice, SourceIndex source) {
   const weir_filter_fragment& entry = slice.table[source];
   const auto expected = content(slice.id(), SourceId(entry.source), entry.total);
   return entry.length == entry.total &&

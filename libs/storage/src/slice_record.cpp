@@ -96,13 +96,6 @@ FragmentRecord load_fragment(const std::byte* line) {
 
 }  // namespace
 
-std::string_view name(DecisionKind kind) {
-  constexpr std::string_view kNames[] = {"filter",     "prescale", "no_filter",
-                                         "incomplete", "poison",   "undecided"};
-  const auto index = static_cast<std::size_t>(kind);
-  return index < std::size(kNames) ? kNames[index] : "unknown";
-}
-
 std::uint32_t slice_meta_length(const SliceRecord& record) {
   return static_cast<std::uint32_t>(meta_length_of(record));
 }

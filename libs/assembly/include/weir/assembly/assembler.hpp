@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/assembly/slice.hpp>
+#include <weir/assembly/slice_table.hpp>
 #include <weir/base/expected.hpp>
 #include <weir/wire/frame.hpp>
 
@@ -56,7 +56,7 @@ struct SourceInfo {
 
 // The rest of a fragment, to be asked for (ranges), or all of it once more (checksum).
 struct RangeWanted {
-  Slice* slice = nullptr;  // empty: released meanwhile, nobody wants it any more
+  BuiltSlice* slice = nullptr;  // empty: released meanwhile, nobody wants it any more
   SourceIndex source = 0;
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
@@ -64,7 +64,7 @@ struct RangeWanted {
 
 // Where a fragment frame's payload goes. `slice` is empty for those that are counted and thrown away.
 struct Reception {
-  Slice* slice = nullptr;
+  BuiltSlice* slice = nullptr;
   SourceIndex source = 0;
   std::byte* target = nullptr;
 };
@@ -74,22 +74,23 @@ struct Reception {
 // that are as complete as they get are handed out by take_completed(). One thread.
 class Assembler {
  public:
-  // `sources` sorted by id. `pool` outlives the assembler.
-  Assembler(AssemblySettings settings, std::vector<SourceInfo> sources, BufferPool& pool);
-  // Open slices give their memory back. No reception is under way any more.
+  // `sources` sorted by id. `pool` and `slices` outlive the assembler.
+  Assembler(AssemblySettings settings, std::vector<SourceInfo> sources, BufferPool& pool, SliceTable& slices);
+  // Open slices give their memory back, but for what is shared. No reception is under way any more.
   ~Assembler();
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;
 
-  [[nodiscard]] Expected<Slice*, OpenError> open(Assignment assignment, TimeNs now_ns);
+  // A slice that is assigned; it is found under its id from now on.
+  [[nodiscard]] Expected<void, OpenError> open(BuiltSlice& slice, TimeNs now_ns);
   // Marks sources as asked for in this step; those already asked for are left alone. Returns how many are
   // new.
-  std::uint32_t want(Slice& slice, std::span<const SourceIndex> sources);
-  std::uint32_t want_all(Slice& slice);
+  std::uint32_t want(BuiltSlice& slice, std::span<const SourceIndex> sources);
+  std::uint32_t want_all(BuiltSlice& slice);
   // The step's requests go out now: its deadline runs from here.
-  void requested(Slice& slice, TimeNs now_ns);
+  void requested(BuiltSlice& slice, TimeNs now_ns);
   // The step's fragments come without being asked for, until then.
-  void expect(Slice& slice, TimeNs deadline_ns);
+  void expect(BuiltSlice& slice, TimeNs deadline_ns);
 
   [[nodiscard]] Reception begin(const wire::FrameHeader& header, std::uint32_t readout);
   // True: this was a range, and the next one is under way (FragmentProgress::asked) or is to be asked for
@@ -101,36 +102,36 @@ class Assembler {
 
   // Gives up what is outstanding: of one readout, of slices past their deadline, of one slice.
   void readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns);
-  void readout_lost(Slice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns);
+  void readout_lost(BuiltSlice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns);
   // Of one slice, of all the readouts that are marked in `lost`.
-  void readouts_lost(Slice& slice, const std::vector<bool>& lost, MissingReason reason, TimeNs now_ns);
+  void readouts_lost(BuiltSlice& slice, const std::vector<bool>& lost, MissingReason reason, TimeNs now_ns);
   void expire(TimeNs now_ns);
-  void give_up(Slice& slice, MissingReason reason, TimeNs now_ns);
+  void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
   // Nobody wants it here any more, though it may be had elsewhere: what is outstanding is neither received
-  // nor missing, but cancelled. The slice is not handed out: its phase is `decided`, until its owner releases
-  // it.
-  void withdraw(Slice& slice);
-  // Ids of (slice, attempt) whose remaining fragments nobody waits for any more, since the last call.
-  [[nodiscard]] std::vector<Slice*> take_expired();
+  // nor missing, but cancelled. The slice is not handed out: it is `decided`. The filter's state must be
+  // gone.
+  void withdraw(BuiltSlice& slice);
+  // Those whose remaining fragments nobody waits for any more, since the last call.
+  [[nodiscard]] std::vector<BuiltSlice*> take_expired();
 
-  // In release order. The slice's phase is `filtering` then.
-  void take_completed(std::vector<Slice*>& out);
+  // In release order. They are `queued` then.
+  void take_completed(std::vector<BuiltSlice*>& out);
   [[nodiscard]] std::vector<RangeWanted>& ranges_wanted() { return ranges_wanted_; }
 
-  // Back to collecting, for another step: want() and requested() follow.
-  void next_step(Slice& slice);
-  // The slice has left: memory and identity are free. The pointer is dead. The filter's state must be gone.
-  void release(Slice& slice);
+  // Back to waiting for memory, for another step: want() and requested() follow.
+  void next_step(BuiltSlice& slice);
+  // The slice has left: memory and identity are free, and the object is for another slice. Nothing that was
+  // made of it may be left: the filter's state and result, what is gathered for it, its shipment.
+  void release(BuiltSlice& slice);
 
-  [[nodiscard]] Slice* find(SliceId slice, Attempt attempt);
-  [[nodiscard]] std::size_t open_count() const { return slices_.size(); }
   // Slices with fragments outstanding; slices that are further, and give their memory back in the end.
-  [[nodiscard]] std::size_t collecting() const { return collecting_; }
-  [[nodiscard]] std::size_t leaving() const { return leaving_; }
+  [[nodiscard]] std::size_t collecting() const { return slices_.in(SliceState::collecting).size(); }
+  [[nodiscard]] std::size_t leaving() const;
   // No slice is open, and none is left that a fragment is still being received into.
-  [[nodiscard]] bool is_empty() const { return slices_.empty() && draining_.empty(); }
-  [[nodiscard]] bool is_open(SliceId slice) const { return slices_.contains(slice); }  // whatever attempt
-  [[nodiscard]] bool full() const { return slices_.size() >= settings_.slices_max; }
+  [[nodiscard]] bool is_empty() const {
+    return slices_.open_count() == 0 && slices_.in(SliceState::released).empty();
+  }
+  [[nodiscard]] bool full() const { return slices_.open_count() >= settings_.slices_max; }
   [[nodiscard]] const std::vector<SourceInfo>& sources() const { return sources_; }
   [[nodiscard]] std::optional<SourceIndex> index_of(SourceId source) const;
   [[nodiscard]] const FragmentCounters& counters() const { return counters_; }
@@ -138,25 +139,20 @@ class Assembler {
   [[nodiscard]] std::size_t slice_bytes_expected() const { return slice_bytes_expected_; }
   // Some slice was as complete as it gets: slice_bytes_expected() means something.
   [[nodiscard]] bool knows_sizes() const { return knows_sizes_; }
-  // In the order of opening: what a farm does shall not depend on how a table of hashes is made.
-  template <class Visit>
-  void for_each_open(Visit visit) {
-    for (Slice* slice = oldest_; slice != nullptr; slice = slice->newer) visit(*slice);
-  }
 
  private:
-  Reception place(Slice& slice, SourceIndex source, const wire::FrameHeader& header);
-  Reception refuse(Slice& slice, SourceIndex source, MissingReason reason);
-  void complete_fragment(Slice& slice, SourceIndex source, const wire::FrameHeader& header, TimeNs now_ns);
-  [[nodiscard]] Slice* find_next(SourceIndex source, SliceId id, Attempt attempt);
-  std::uint32_t wanted(Slice& slice, std::uint32_t fresh);
-  void hand_out(Slice& slice, std::vector<Slice*>& out);
-  void link(Slice& slice);
-  void unlink(Slice& slice);
-  void mark_missing(Slice& slice, SourceIndex source, MissingReason reason);
-  void fragment_done(Slice& slice, SourceIndex source, TimeNs now_ns);
-  void completed(Slice& slice);
-  void free_slice(Slice& slice);
+  Reception place(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header);
+  Reception refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason);
+  void complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header,
+                         TimeNs now_ns);
+  [[nodiscard]] BuiltSlice* find_next(SourceIndex source, SliceId id, Attempt attempt);
+  std::uint32_t wanted(BuiltSlice& slice, std::uint32_t fresh);
+  void hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out);
+  void hand_out_by_id(std::vector<BuiltSlice*>& out);
+  void mark_missing(BuiltSlice& slice, SourceIndex source, MissingReason reason);
+  void fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_ns);
+  void completed(BuiltSlice& slice);
+  void free_memory(BuiltSlice& slice);
 
   static constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
 
@@ -165,20 +161,13 @@ class Assembler {
   boost::unordered_flat_map<SourceId, SourceIndex, std::hash<SourceId>> index_;
   std::vector<weir_filter_fragment> blank_table_;
   BufferPool& pool_;
-  boost::unordered_flat_map<SliceId, std::unique_ptr<Slice>, std::hash<SliceId>> slices_;
-  std::vector<std::unique_ptr<Slice>> spare_;
-  std::vector<std::unique_ptr<Slice>> draining_;  // released while a fragment was being received
-  std::set<SliceId> unreleased_;                  // ReleaseOrder::by_id: not yet handed out
-  Slice* oldest_ = nullptr;
-  Slice* newest_ = nullptr;
-  std::vector<Slice*> places_;  // by readout: the slice that its last fragment was of, or the next one
+  SliceTable& slices_;
+  std::set<SliceId> unreleased_;     // ReleaseOrder::by_id: not yet handed out
+  std::vector<BuiltSlice*> places_;  // by readout: the slice that its last fragment was of, or the next one
   std::vector<std::uint32_t> sources_of_;  // by readout: how many
-  std::vector<Slice*> completed_;
-  std::vector<Slice*> expired_;
+  std::vector<BuiltSlice*> expired_;
   std::vector<RangeWanted> ranges_wanted_;
   FragmentCounters counters_;
-  std::size_t collecting_ = 0;
-  std::size_t leaving_ = 0;
   std::size_t slice_bytes_expected_ = 0;
   bool knows_sizes_ = false;
   TimeNs earliest_deadline_ns_ = kNever;  // of the slices that collect, or before it

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/bytes.hpp>
+#include <weir/base/decision_kind.hpp>
 #include <weir/base/expected.hpp>
 #include <weir/base/fragment_status.hpp>
 #include <weir/base/ids.hpp>
@@ -17,16 +18,7 @@
 // A slice as a DCM sends it and as it stands in a run file, byte by byte the same. FORMAT.md, "Slice record".
 namespace weir::storage {
 
-// Why the slice is kept. The numbers stand in files: never reuse one.
-enum class DecisionKind : std::uint8_t {
-  filter = 0,      // the filter accepted it
-  prescale = 1,    // the filter would have rejected it; one in `prescale` is kept
-  no_filter = 2,   // no filter is configured
-  incomplete = 3,  // incomplete slices bypass the filter by configuration
-  poison = 4,      // it killed or stalled its filter too often
-  undecided = 5,   // a sample, taken before its filter decided: in files that a tap wrote
-};
-[[nodiscard]] std::string_view name(DecisionKind kind);
+using weir::DecisionKind;
 
 namespace slice_flag {
 constexpr std::uint16_t incomplete = 1U << 0;  // a requested fragment is not there as it should be

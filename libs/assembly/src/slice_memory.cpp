@@ -1,4 +1,5 @@
-#include <weir/assembly/slice.hpp>
+#include <weir/assembly/slice_memory.hpp>
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 
@@ -22,11 +23,17 @@ std::byte* SliceMemory::allocate(BufferPool& pool, std::size_t size, std::size_t
 }
 
 void SliceMemory::release(BufferPool& pool) {
+  WEIR_ASSERT(!is_shared());
   for (const BufferBlock& block : blocks_) pool.release(block);
   blocks_.clear();
   next_ = nullptr;
   room_ = 0;
   bytes_ = 0;
+}
+
+std::shared_ptr<const void> SliceMemory::share() {
+  if (!shared_) shared_ = std::make_shared<const Shared>();
+  return shared_;
 }
 
 }  // namespace weir::assembly

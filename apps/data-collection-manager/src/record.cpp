@@ -1,6 +1,8 @@
-#include "work.hpp"
+#include "record.hpp"
 
 #include <weir/base/crc32c.hpp>
+#include <weir/filter_host/job.hpp>
+#include <weir/storage/slice_record.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <algorithm>
@@ -9,13 +11,21 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuiltSlice;
+
 // More than any line of a record's tables takes.
 constexpr std::uint64_t kTableLineBytesMax = 64;
 constexpr std::uint64_t kHeadBytesMax = 512;
 
-bool kept(const Work& work, std::uint32_t source) {
-  if (work.unfiltered || work.result == nullptr) return true;
-  switch (work.result->keep) {
+// Null: no filter has decided on it, and it goes to the debug stream, whole.
+const filter_host::FilterResult* result_of(const BuiltSlice& slice) {
+  return slice.decision.by == DecisionKind::filter ? slice.result : nullptr;
+}
+
+bool kept(const BuiltSlice& slice, std::uint32_t source) {
+  const filter_host::FilterResult* result = result_of(slice);
+  if (result == nullptr) return true;
+  switch (result->keep) {
     case filter_host::Keep::all:
       return true;
     case filter_host::Keep::none:
@@ -23,7 +33,7 @@ bool kept(const Work& work, std::uint32_t source) {
     case filter_host::Keep::listed:
       break;
   }
-  return std::binary_search(work.result->keep_sources.begin(), work.result->keep_sources.end(), source);
+  return std::binary_search(result->keep_sources.begin(), result->keep_sources.end(), source);
 }
 
 storage::FragmentRecord line(const weir_filter_fragment& fragment, bool keep, bool checksums) {
@@ -44,20 +54,21 @@ storage::FragmentRecord line(const weir_filter_fragment& fragment, bool keep, bo
 
 }  // namespace
 
-std::uint64_t streams_of(const Work& work) {
-  return work.unfiltered || work.result == nullptr ? WEIR_STREAM_DEBUG : work.result->streams;
+std::uint64_t streams_of(const BuiltSlice& slice) {
+  const filter_host::FilterResult* result = result_of(slice);
+  return result == nullptr ? WEIR_STREAM_DEBUG : result->streams;
 }
 
-Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& context) {
-  const assembly::Slice& slice = *work.slice;
-  const filter_host::FilterResult* result = work.unfiltered || context.undecided ? nullptr : work.result;
+Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContext& context) {
+  const bool unfiltered = slice.decision.by != DecisionKind::filter || context.undecided;
+  const filter_host::FilterResult* result = context.undecided ? nullptr : result_of(slice);
   Record out;
   std::vector<storage::FragmentRecord> fragments;
   fragments.reserve(slice.table.size());
   for (const weir_filter_fragment& fragment : slice.table) {
     const bool wanted =
         context.only.empty() || std::binary_search(context.only.begin(), context.only.end(), fragment.source);
-    const bool keep = wanted && (context.undecided || kept(work, fragment.source));
+    const bool keep = wanted && (context.undecided || kept(slice, fragment.source));
     storage::FragmentRecord record = line(fragment, keep, context.checksums);
     if (record.status == FragmentStatus::corrupt && record.kept) {
       record.stored_crc32c =
@@ -84,16 +95,15 @@ Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& cont
   head.duration = slice.assignment.duration;
   head.trigger_type = slice.assignment.type;
   head.collector = context.collector;
-  head.stream_mask = streams_of(work);
-  head.decision = work.decision;
+  head.stream_mask = streams_of(slice);
+  head.decision = slice.decision.by;
   head.prescale = result != nullptr ? std::max(1U, result->prescale) : 1;
   if (slice.flawed > 0) head.flags |= storage::slice_flag::incomplete;
-  if (work.unfiltered) head.flags |= storage::slice_flag::unfiltered;
-  if (work.decision == storage::DecisionKind::poison) head.flags |= storage::slice_flag::poison;
+  if (unfiltered) head.flags |= storage::slice_flag::unfiltered;
+  if (slice.decision.by == DecisionKind::poison) head.flags |= storage::slice_flag::poison;
   if (context.undecided) {
     head.stream_mask = 0;
-    head.decision = storage::DecisionKind::undecided;
-    head.flags |= storage::slice_flag::unfiltered;
+    head.decision = DecisionKind::undecided;
   }
   record.trigger_payload = slice.assignment.payload;
   if (result != nullptr) record.filter_result = result->filter_result;
@@ -104,17 +114,16 @@ Record make_record(const Work& work, StoreEpoch epoch, const RecordContext& cont
   return out;
 }
 
-bool fits_a_record(const Work& work) {
-  const assembly::Slice& slice = *work.slice;
+bool fits_a_record(const BuiltSlice& slice) {
   std::uint64_t meta =
       kHeadBytesMax + slice.assignment.payload.size() + kTableLineBytesMax * slice.table.size();
-  if (!work.unfiltered && work.result != nullptr) {
-    meta += work.result->event_bytes.size() + work.result->filter_result.size() +
-            kTableLineBytesMax * work.result->events.size();
+  if (const filter_host::FilterResult* result = result_of(slice); result != nullptr) {
+    meta += result->event_bytes.size() + result->filter_result.size() +
+            kTableLineBytesMax * result->events.size();
   }
   std::uint64_t bytes = meta;
   for (const weir_filter_fragment& fragment : slice.table) {
-    if (kept(work, fragment.source)) bytes += fragment.length;
+    if (kept(slice, fragment.source)) bytes += fragment.length;
   }
   return meta <= std::numeric_limits<std::uint32_t>::max() && bytes <= wire::kRecordBytesMax;
 }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <weir/assembly/built_slice.hpp>
+
+#include <span>
+#include <vector>
+
+namespace weir::dcm {
+
+// The record's meta part and its payloads, for an accepted slice under this epoch.
+struct Record {
+  std::vector<std::byte> meta;
+  std::vector<ConstBytes> payloads;
+  std::uint64_t bytes = 0;
+};
+struct RecordContext {
+  RunNumber run;
+  NodeIndex collector;
+  bool checksums = true;
+  bool undecided = false;                 // the filter has not seen it
+  std::span<const std::uint32_t> only{};  // sources whose bytes are wanted, sorted; empty: all
+};
+// Of an accepted slice.
+[[nodiscard]] std::uint64_t streams_of(const assembly::BuiltSlice& slice);
+[[nodiscard]] Record make_record(const assembly::BuiltSlice& slice, StoreEpoch epoch,
+                                 const RecordContext& context);
+// A record has a longest length, and so has what is in it besides the fragments' bytes.
+[[nodiscard]] bool fits_a_record(const assembly::BuiltSlice& slice);
+
+}  // namespace weir::dcm

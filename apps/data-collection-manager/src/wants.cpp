@@ -1,0 +1,51 @@
+#include "wants.hpp"
+
+namespace weir::dcm {
+namespace {
+
+using assembly::BuiltSlice;
+
+assembly::Gathering::Part& part_of(BuiltSlice& slice, std::uint32_t readout) {
+  return slice.gathering.parts[readout];
+}
+
+}  // namespace
+
+void Wants::add(BuiltSlice& slice, std::uint32_t readout) {
+  assembly::Gathering::Part& part = part_of(slice, readout);
+  if (part.wanted) return;
+  part.wanted = true;
+  ++size_;
+  List& list = lists_[readout];
+  const std::uint64_t order = slice.gathering.order;
+  BuiltSlice* newer = nullptr;
+  if (list.newest != nullptr && list.newest->gathering.order > order) {
+    newer = list.oldest;
+    while (newer->gathering.order < order) newer = part_of(*newer, readout).newer;
+  }
+  BuiltSlice* const older = newer == nullptr ? list.newest : part_of(*newer, readout).older;
+  part.newer = newer;
+  part.older = older;
+  (newer == nullptr ? list.newest : part_of(*newer, readout).older) = &slice;
+  (older == nullptr ? list.oldest : part_of(*older, readout).newer) = &slice;
+  // What follows a new one is new, too, or it is looked at once more.
+  if (list.next == newer) list.next = &slice;
+}
+
+void Wants::remove(BuiltSlice& slice, std::uint32_t readout) {
+  assembly::Gathering::Part& part = part_of(slice, readout);
+  if (!part.wanted) return;
+  part.wanted = false;
+  --size_;
+  List& list = lists_[readout];
+  if (list.next == &slice) list.next = part.newer;
+  (part.newer == nullptr ? list.newest : part_of(*part.newer, readout).older) = part.older;
+  (part.older == nullptr ? list.oldest : part_of(*part.older, readout).newer) = part.newer;
+  part.older = part.newer = nullptr;
+}
+
+void Wants::remove_all_of(std::uint32_t readout) {
+  while (BuiltSlice* slice = lists_[readout].oldest) remove(*slice, readout);
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <weir/assembly/gathering.hpp>
+#include <weir/assembly/slice_memory.hpp>
+#include <weir/assembly/slice_state.hpp>
+#include <weir/base/bytes.hpp>
+#include <weir/base/decision_kind.hpp>
+#include <weir/base/fragment_status.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/weir_filter.h>
+
+#include <boost/intrusive/list_hook.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace weir::filter_host {
+struct FilterResult;
+}  // namespace weir::filter_host
+
+namespace weir::assembly {
+
+struct Assignment {
+  SliceId slice;
+  Attempt attempt;
+  UtcNs time = 0;
+  DurationNs duration = 0;
+  TriggerType type;
+  bool unfiltered = false;  // poison: accept to the debug stream unseen
+  bool suspect = false;     // of a DCM's death: goes through the filter alone
+  std::vector<std::byte> payload;
+};
+
+// How far one source's part has come. The part itself is the entry of the same index in BuiltSlice::table.
+struct FragmentProgress {
+  enum class State : std::uint8_t { idle, requested, receiving, done };
+  State state = State::idle;
+  bool asked_again = false;  // after a checksum that did not match
+  std::byte* target = nullptr;
+  std::uint32_t have = 0;    // bytes from the front
+  std::uint32_t asked = 0;   // bytes from the front that are asked for, or will be, by whoever keeps count
+  std::uint32_t summed = 0;  // of these, bytes that `crc` is over
+  std::uint32_t crc = 0;
+  bool overlapped = false;  // some bytes came twice: `crc` is over nothing that helps
+
+  void start_again() {
+    have = asked = summed = crc = 0;
+    overlapped = false;
+  }
+};
+
+// What was decided about a slice.
+struct Decision {
+  bool accepted = false;
+  std::string_view failure;  // why it was not built after all; empty: it was
+  DecisionKind by = DecisionKind::filter;
+
+  static Decision accept(DecisionKind by) { return {true, {}, by}; }
+  static Decision reject() { return {}; }
+  static Decision fail(std::string_view why) { return {false, why, DecisionKind::filter}; }
+};
+
+// Its record on the way to a writer. The payloads lie in the slice's memory.
+struct Shipment {
+  StoreEpoch epoch;
+  NodeIndex writer;
+  std::vector<std::byte> meta;
+  std::vector<ConstBytes> payloads;
+  std::uint64_t bytes = 0;   // of the record
+  std::uint64_t number = 0;  // its place among the records that were sent over the connection; 0: not sent
+  TimeNs due_ns = 0;         // the writer had no room for it: when it is offered again
+};
+
+struct InState;
+struct InOrder;
+struct AtWriter;
+using StateHook = boost::intrusive::list_base_hook<boost::intrusive::tag<InState>>;
+using OrderHook = boost::intrusive::list_base_hook<boost::intrusive::tag<InOrder>>;
+using WriterHook =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<AtWriter>,
+                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+// One slice of one attempt in one collector, from its assignment until nothing of it is left: the same object
+// for whoever opens, collects, filters and ships it. SliceTable owns it and says in which state it is; it
+// stays where it is.
+struct BuiltSlice : StateHook, OrderHook, WriterHook {
+  // What is touched for every fragment stands in so many bytes at the front; Gathering's parts are its last.
+  static constexpr std::size_t kHotBytes = 320;
+
+  explicit BuiltSlice(std::uint64_t slot_) : slot(slot_) {}
+
+  [[nodiscard]] SliceId id() const { return assignment.slice; }
+  [[nodiscard]] Attempt attempt() const { return assignment.attempt; }
+  [[nodiscard]] SliceState state() const { return state_; }
+  // In a list of whoever ships it.
+  [[nodiscard]] bool is_in_line() const { return WriterHook::is_linked(); }
+  void leave_line() { WriterHook::unlink(); }
+
+  Assignment assignment;
+
+ private:
+  friend class SliceTable;
+  SliceState state_ = SliceState::spare;
+
+ public:
+  std::uint32_t step = 0;
+  std::uint32_t outstanding = 0;  // fragments requested and not done
+  std::uint32_t receiving = 0;    // fragments that a connection is writing into
+  std::uint32_t flawed = 0;       // fragments missing, truncated or corrupt
+  std::vector<weir_filter_fragment> table;
+  std::vector<FragmentProgress> progress;
+  SliceMemory memory;
+  std::size_t payload_bytes = 0;  // of all fragments that are here
+  TimeNs last_fragment_ns = 0;
+  Gathering gathering;
+
+  std::size_t refused_bytes = 0;  // of fragments that found no memory
+  TimeNs assigned_ns = 0;
+  TimeNs first_request_ns = 0;
+  TimeNs deadline_ns = 0;
+
+  // Push running: readouts send it on their own.
+  bool pushed = false;
+  bool awaits_assignment = false;  // a fragment has opened it
+  TimeNs due_ns = 0;               // when the last readout's slot begins
+
+  weir_filter_slice view{};
+  weir_filter_state filter_state{};             // the filter's, between steps
+  filter_host::FilterResult* result = nullptr;  // of the step that accepted it; the processing units' own
+  Decision decision;
+  Shipment shipment;
+
+  const std::uint64_t slot;  // SliceTable::in_slot()
+};
+
+}  // namespace weir::assembly

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace weir::assembly {
+
+struct BuiltSlice;
+
+// A source's place in the run's table of sources, sorted by id. A slice's own tables have the same order.
+using SourceIndex = std::uint32_t;
+
+// A set of sources, cut by readout; made once and shared by the slices that ask for it.
+struct Selection {
+  bool all = false;
+  std::vector<SourceIndex> sources;
+  std::vector<std::vector<SourceId>> by_readout;
+};
+
+// What one slice still wants of the readouts, and what they owe it: a part of BuiltSlice.
+struct Gathering {
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // One readout's part in it.
+  struct Part {
+    std::uint32_t next = 0;    // of the selection's sources of this readout, the first that was not asked for
+    std::uint32_t offset = 0;  // of that source's fragment, the first byte that was not asked for
+    bool again = false;        // some were asked for before: those that are here are left out
+    bool wanted = false;       // something is to be asked for: the slice is in the readout's list of wants
+    std::uint32_t owed_fragments = 0;
+    std::uint64_t owed_bytes = 0;       // charged to the shaper and not given back
+    std::uint32_t first_range = kNone;  // rests of fragments, asked for first of all: of Gathering::ranges
+    std::uint32_t last_range = kNone;
+    std::uint64_t range_bytes = 0;  // of them
+    BuiltSlice* older = nullptr;    // in that list
+    BuiltSlice* newer = nullptr;
+  };
+  // Bytes of one fragment.
+  struct Range {
+    SourceIndex source = 0;
+    std::uint32_t offset = 0;
+    std::uint32_t length = 0;
+    std::uint32_t next = kNone;  // of the same readout
+  };
+
+  // Something of it is, or was, to be asked for.
+  [[nodiscard]] bool has_begun() const { return selection != nullptr; }
+  void begin(std::uint32_t readouts, std::shared_ptr<const Selection> asked, std::uint64_t place);
+  void end();
+  void clear_ranges();
+  void add_range(std::uint32_t readout, const Range& range);
+  void drop_first_range(std::uint32_t readout);
+
+  std::vector<Part> parts;                     // by readout
+  std::shared_ptr<const Selection> selection;  // of this step
+  std::shared_ptr<const Selection> next;       // of the step that is to begin, when there is memory
+  std::uint64_t order = 0;                     // in which slices begin their steps
+  std::vector<Range> ranges;
+  std::uint32_t ranges_left = 0;
+};
+
+}  // namespace weir::assembly

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+// The states of a slice in a collector, as one table: from its assignment to the moment when nothing of it is
+// left. A slice is in one state at a time, and SliceTable is who changes it.
+namespace weir::assembly {
+
+enum class SliceState : std::uint8_t {
+  spare,     // no slice: the object waits for its next one
+  assigned,  // waits for room among the open ones
+  blocked,   // assigned, while an earlier attempt of it is open here
+  // Open, which is: known under its id, with a table of fragments.
+  waiting_for_memory,  // its fragments are asked for when there is memory for them
+  collecting,          // fragments are outstanding
+  complete,            // as complete as it gets; for its turn in id order
+  queued,              // handed out; waits for the processing units
+  unassigned,          // pushed and complete; the supervisor has not assigned it yet
+  suspect,             // complete; waits to be alone with the processing units
+  filtering,           // with the processing units
+  abandoned,           // likewise, and nobody wants what comes of it
+  decided,             // the supervisor is to be told
+  held_back,           // accepted; the decision waits until writers have taken some
+  reported,            // waits for the confirmation
+  storing,             // confirmed, on its way to a writer
+  stored,              // on disk; a connection may refer to its memory
+  given_up,            // nobody wants it; a connection may refer to its memory
+  // Not open any more.
+  released,  // a fragment is still being received into its memory
+};
+constexpr std::size_t kSliceStates = 18;
+
+struct SliceTransition {
+  SliceState from;
+  SliceState to;
+};
+
+// Every transition that there is.
+inline constexpr SliceTransition kSliceTransitions[] = {
+    {SliceState::spare, SliceState::assigned},
+    {SliceState::assigned, SliceState::blocked},
+    {SliceState::assigned, SliceState::waiting_for_memory},
+    {SliceState::assigned, SliceState::spare},  // the slice is here already, or the supervisor gone
+    {SliceState::blocked, SliceState::waiting_for_memory},
+    {SliceState::blocked, SliceState::spare},  // a later attempt waits, or the supervisor is gone
+    {SliceState::waiting_for_memory, SliceState::collecting},
+    {SliceState::waiting_for_memory, SliceState::complete},  // nothing of it is asked for
+    {SliceState::waiting_for_memory, SliceState::decided},   // given back
+    {SliceState::waiting_for_memory, SliceState::released},
+    {SliceState::collecting, SliceState::complete},
+    {SliceState::collecting, SliceState::decided},  // given back
+    {SliceState::collecting, SliceState::released},
+    {SliceState::complete, SliceState::queued},
+    {SliceState::complete, SliceState::released},
+    {SliceState::queued, SliceState::filtering},
+    {SliceState::queued, SliceState::unassigned},
+    {SliceState::queued, SliceState::suspect},
+    {SliceState::queued, SliceState::decided},  // accepted without the filter
+    {SliceState::queued, SliceState::released},
+    {SliceState::unassigned, SliceState::queued},
+    {SliceState::unassigned, SliceState::released},
+    {SliceState::suspect, SliceState::queued},
+    {SliceState::suspect, SliceState::released},
+    {SliceState::filtering, SliceState::waiting_for_memory},  // the filter needs more
+    {SliceState::filtering, SliceState::decided},
+    {SliceState::filtering, SliceState::abandoned},
+    {SliceState::abandoned, SliceState::released},
+    {SliceState::decided, SliceState::held_back},
+    {SliceState::decided, SliceState::reported},
+    {SliceState::decided, SliceState::released},
+    {SliceState::held_back, SliceState::reported},
+    {SliceState::held_back, SliceState::released},
+    {SliceState::reported, SliceState::storing},
+    {SliceState::reported, SliceState::released},
+    {SliceState::storing, SliceState::storing},  // confirmed again, for another writer
+    {SliceState::storing, SliceState::stored},
+    {SliceState::storing, SliceState::given_up},
+    {SliceState::stored, SliceState::storing},  // likewise
+    {SliceState::stored, SliceState::given_up},
+    {SliceState::stored, SliceState::released},
+    {SliceState::given_up, SliceState::released},
+    {SliceState::released, SliceState::spare},
+};
+
+namespace detail {
+// By state: a bit for each one that may follow.
+inline constexpr auto kSliceFollowers = [] {
+  std::array<std::uint32_t, kSliceStates> followers{};
+  for (const SliceTransition& one : kSliceTransitions)
+    followers[static_cast<std::size_t>(one.from)] |= 1U << static_cast<unsigned>(one.to);
+  return followers;
+}();
+}  // namespace detail
+
+[[nodiscard]] constexpr bool may_follow(SliceState from, SliceState to) {
+  return (detail::kSliceFollowers[static_cast<std::size_t>(from)] >> static_cast<unsigned>(to) & 1U) != 0;
+}
+
+[[nodiscard]] constexpr bool is_open(SliceState state) {
+  return state >= SliceState::waiting_for_memory && state <= SliceState::given_up;
+}
+// Its decision was sent to the supervisor.
+[[nodiscard]] constexpr bool is_reported(SliceState state) {
+  return state >= SliceState::reported && state <= SliceState::given_up;
+}
+[[nodiscard]] constexpr bool is_with_filter(SliceState state) {
+  return state == SliceState::filtering || state == SliceState::abandoned;
+}
+
+// "spare", "assigned", …
+[[nodiscard]] std::string_view name(SliceState state);
+
+}  // namespace weir::assembly

@@ -1,0 +1,140 @@
+#include <weir/assembly/slice_table.hpp>
+#include <weir/base/assert.hpp>
+
+#include <utility>
+
+namespace weir::assembly {
+namespace {
+
+using enum SliceState;
+
+// What must hold of a slice that comes to this state.
+void assert_ready_for(const BuiltSlice& slice, SliceState to) {
+  switch (to) {
+    case collecting:
+      WEIR_ASSERT(slice.outstanding > 0);
+      return;
+    case waiting_for_memory:
+      WEIR_ASSERT(slice.OrderHook::is_linked());  // from assigned and blocked: by open()
+      [[fallthrough]];
+    case complete:
+    case queued:
+    case unassigned:
+    case suspect:
+    case filtering:
+      WEIR_ASSERT(slice.outstanding == 0 && slice.result == nullptr);
+      return;
+    case decided:
+      WEIR_ASSERT(slice.outstanding == 0 && slice.filter_state.data == nullptr);
+      return;
+    case held_back:
+      WEIR_ASSERT(slice.decision.accepted);
+      return;
+    case storing:
+      WEIR_ASSERT(slice.shipment.bytes > 0 && slice.shipment.number == 0);
+      return;
+    case stored:
+    case given_up:
+      WEIR_ASSERT(!slice.is_in_line());
+      return;
+    case released:
+      WEIR_ASSERT(!slice.OrderHook::is_linked());  // by close()
+      WEIR_ASSERT(slice.outstanding == 0 && slice.result == nullptr && slice.filter_state.data == nullptr);
+      WEIR_ASSERT(!slice.is_in_line() && !slice.memory.is_shared() && !slice.gathering.has_begun());
+      return;
+    case spare:
+      WEIR_ASSERT(slice.receiving == 0);
+      return;
+    case assigned:
+    case blocked:
+    case abandoned:
+    case reported:
+      return;
+  }
+}
+
+}  // namespace
+
+SliceTable::~SliceTable() {
+  for (List& list : lists_) list.clear();
+  order_.clear();
+}
+
+BuiltSlice& SliceTable::assign(Assignment assignment) {
+  List& spares = list_of(spare);
+  if (spares.empty()) {
+    all_.push_back(std::make_unique<BuiltSlice>(all_.size()));
+    spares.push_back(*all_.back());
+  }
+  BuiltSlice& slice = spares.back();  // the last one that was used: its memory is in the cache
+  slice.assignment = std::move(assignment);
+  slice.step = slice.flawed = 0;
+  slice.assigned_ns = slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns = 0;
+  slice.payload_bytes = slice.refused_bytes = 0;
+  slice.pushed = slice.awaits_assignment = false;
+  slice.due_ns = 0;
+  slice.decision = {};
+  change(slice, assigned);
+  return slice;
+}
+
+bool SliceTable::open(BuiltSlice& slice) {
+  if (!by_id_.try_emplace(slice.id(), &slice).second) return false;
+  order_.push_back(slice);
+  change(slice, waiting_for_memory);
+  return true;
+}
+
+void SliceTable::close(BuiltSlice& slice) {
+  const auto entry = by_id_.find(slice.id());
+  WEIR_ASSERT(entry != by_id_.end() && entry->second == &slice);
+  by_id_.erase(entry);
+  order_.erase(order_.iterator_to(slice));
+  change(slice, released);
+}
+
+void SliceTable::change(BuiltSlice& slice, SliceState to) {
+  const SliceState from = slice.state_;
+  WEIR_ASSERT(may_follow(from, to));
+  assert_ready_for(slice, to);
+  List& old = list_of(from);
+  list_of(to).splice(list_of(to).end(), old, old.iterator_to(slice));
+  slice.state_ = to;
+  if (slice.decision.accepted && is_reported(from) != is_reported(to)) {
+    const std::uint64_t bytes = slice.memory.bytes();
+    accepted_bytes_ = is_reported(to) ? accepted_bytes_ + bytes : accepted_bytes_ - bytes;
+  }
+}
+
+BuiltSlice* SliceTable::find(SliceId slice, Attempt attempt) const {
+  const auto found = by_id_.find(slice);
+  if (found == by_id_.end() || found->second->attempt() != attempt) return nullptr;
+  return found->second;
+}
+
+BuiltSlice& SliceTable::in_slot(std::uint64_t slot) const {
+  WEIR_ASSERT(slot < all_.size());
+  return *all_[slot];
+}
+
+std::string SliceTable::broken_invariant() const {
+  std::uint64_t bytes = 0;
+  std::size_t open = 0;
+  std::size_t listed = 0;
+  for (std::size_t i = 0; i < kSliceStates; ++i) {
+    for (const BuiltSlice& slice : lists_[i]) {
+      ++listed;
+      if (slice.state() != static_cast<SliceState>(i)) return "a slice is in the list of another state";
+      const bool found = find(slice.id(), slice.attempt()) == &slice;
+      if (found != assembly::is_open(slice.state())) return "what is open is not what is known by its id";
+      open += found ? 1 : 0;
+      bytes += slice.decision.accepted && is_reported(slice.state()) ? slice.memory.bytes() : 0;
+    }
+  }
+  if (listed != all_.size()) return "a slice is in no state's list";
+  if (open != by_id_.size() || open != order_.size()) return "what is open is not what is in order";
+  if (bytes != accepted_bytes_) return "bytes that wait for a writer do not add up";
+  return {};
+}
+
+}  // namespace weir::assembly

@@ -1,0 +1,96 @@
+#include "weir_catch.hpp"
+#include <weir/assembly/slice_state.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace weir::assembly;
+using enum SliceState;
+
+namespace {
+
+std::vector<SliceState> all_states() {
+  std::vector<SliceState> states;
+  for (std::size_t i = 0; i < kSliceStates; ++i) states.push_back(static_cast<SliceState>(i));
+  return states;
+}
+
+// Where transitions lead from `from`, none of them through `without`.
+std::set<SliceState> reached(SliceState from, const std::set<SliceState>& without = {}) {
+  std::set<SliceState> found;
+  std::vector<SliceState> next{from};
+  while (!next.empty()) {
+    const SliceState here = next.back();
+    next.pop_back();
+    for (const SliceState to : all_states()) {
+      if (may_follow(here, to) && !without.contains(to) && found.insert(to).second) next.push_back(to);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the table has each transition once, and what it does not have may not happen") {
+  std::set<std::pair<SliceState, SliceState>> seen;
+  for (const SliceTransition& one : kSliceTransitions) {
+    CHECK(seen.insert({one.from, one.to}).second);
+    CHECK(may_follow(one.from, one.to));
+  }
+  for (const SliceState from : all_states()) {
+    for (const SliceState to : all_states()) {
+      CAPTURE(name(from), name(to));
+      CHECK(may_follow(from, to) == seen.contains({from, to}));
+    }
+  }
+}
+
+TEST_CASE("every state of a slice has a name of its own") {
+  std::set<std::string_view> names;
+  for (const SliceState state : all_states()) CHECK(names.insert(name(state)).second);
+  CHECK(name(waiting_for_memory) == "waiting_for_memory");
+  CHECK(name(released) == "released");
+}
+
+TEST_CASE("a slice begins with its assignment, ends as a spare one, and gets to and out of every state") {
+  for (const SliceState to : all_states()) CHECK(may_follow(spare, to) == (to == assigned));
+  CHECK(reached(spare).size() == kSliceStates);
+  for (const SliceState from : all_states()) {
+    CAPTURE(name(from));
+    CHECK(reached(from).contains(spare));
+  }
+}
+
+TEST_CASE("an open slice leaves by being released, and no other way leads to where it is not open") {
+  for (const SliceTransition& one : kSliceTransitions) {
+    CAPTURE(name(one.from), name(one.to));
+    if (is_open(one.from) && !is_open(one.to)) CHECK(one.to == released);
+    if (!is_open(one.from) && is_open(one.to)) CHECK(one.to == waiting_for_memory);
+  }
+  CHECK(reached(released, {spare}).empty());
+}
+
+TEST_CASE("what the processing units have is released only when they have given it back") {
+  CHECK_FALSE(may_follow(filtering, released));
+  for (const SliceState to : all_states()) CHECK(may_follow(abandoned, to) == (to == released));
+}
+
+TEST_CASE("only what is reported is stored, and nothing is decided once it was reported") {
+  CHECK_FALSE(reached(assigned, {reported, spare}).contains(storing));
+  const std::set<SliceState> after = reached(reported, {spare});
+  for (const SliceState state : after) {
+    CAPTURE(name(state));
+    CHECK((is_reported(state) || state == released));
+  }
+}
+
+TEST_CASE("what a writer may be sent waits for its connections before it is released") {
+  // A connection may refer to its memory: whether one does is looked at in `stored` and `given_up`.
+  CHECK_FALSE(may_follow(storing, released));
+  CHECK(may_follow(stored, released));
+  CHECK(may_follow(given_up, released));
+  for (const SliceState to : all_states()) CHECK(may_follow(given_up, to) == (to == released));
+}

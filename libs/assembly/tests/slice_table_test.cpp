@@ -1,0 +1,235 @@
+#include "weir_catch.hpp"
+#include <weir/assembly/slice_table.hpp>
+#include <weir/base/hash.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace weir::assembly {
+namespace {
+
+using enum SliceState;
+
+constexpr std::size_t kPoolBytes = 1U << 20;
+
+Assignment assignment(std::uint64_t id, std::uint16_t attempt = 0) {
+  Assignment made;
+  made.slice = SliceId(id);
+  made.attempt = Attempt(attempt);
+  return made;
+}
+
+// Brings a slice to a state, and makes it what that state wants.
+class Walker {
+ public:
+  Walker() : memory_(kPoolBytes), pool_(memory_) {}
+
+  void go(BuiltSlice& slice, SliceState to) {
+    if (to == waiting_for_memory && !is_open(slice.state())) {
+      REQUIRE(table.open(slice));
+      return;
+    }
+    if (to == collecting) slice.outstanding = 1;
+    if (to != collecting) slice.outstanding = 0;
+    if (to == decided) slice.decision.accepted = !slice.decision.accepted;
+    if (to == held_back) slice.decision.accepted = true;
+    if (to == storing) slice.shipment.bytes = 1;
+    if (to == complete && slice.memory.bytes() == 0) REQUIRE(slice.memory.allocate(pool_, 100, 0) != nullptr);
+    if (to == released) {
+      table.close(slice);
+      slice.memory.release(pool_);
+    } else {
+      table.change(slice, to);
+    }
+  }
+  void go(BuiltSlice& slice, std::initializer_list<SliceState> way) {
+    for (const SliceState to : way) go(slice, to);
+  }
+  BuiltSlice& reported_slice(std::uint64_t id, bool accepted) {
+    BuiltSlice& slice = table.assign(assignment(id));
+    go(slice, {waiting_for_memory, collecting, complete, queued, filtering, decided});
+    slice.decision.accepted = accepted;
+    go(slice, reported);
+    return slice;
+  }
+  [[nodiscard]] std::uint64_t bytes_used() const { return pool_.bytes_used(); }
+
+  SliceTable table;
+
+ private:
+  std::vector<std::byte> memory_;
+  BufferPool pool_;
+};
+
+// Whether the process ends by WEIR_ASSERT.
+template <class Action>
+bool ends_the_process(Action action) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    (void)::freopen("/dev/null", "w", stderr);
+    std::signal(SIGABRT, SIG_DFL);
+    action();
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+}  // namespace
+
+TEST_CASE("a slice is in the list of its state, the last one that came to it at the end") {
+  Walker walker;
+  SliceTable& table = walker.table;
+  BuiltSlice& first = table.assign(assignment(1));
+  BuiltSlice& second = table.assign(assignment(2));
+  CHECK(table.first_in(assigned) == &first);
+  CHECK(table.first_in(waiting_for_memory) == nullptr);
+  walker.go(second, waiting_for_memory);
+  walker.go(first, waiting_for_memory);
+  CHECK(table.in(assigned).empty());
+  CHECK(table.in(waiting_for_memory).size() == 2);
+  CHECK(table.first_in(waiting_for_memory) == &second);
+  CHECK(table.opened_after(second) == &first);
+  CHECK(table.opened_after(first) == nullptr);
+  CHECK(table.broken_invariant() == "");
+}
+
+TEST_CASE("a slice is found under its id and attempt while it is open, and one attempt of it is") {
+  Walker walker;
+  SliceTable& table = walker.table;
+  BuiltSlice& first = table.assign(assignment(7, 0));
+  CHECK(table.find(SliceId(7), Attempt(0)) == nullptr);
+  REQUIRE(table.open(first));
+  CHECK(table.find(SliceId(7), Attempt(0)) == &first);
+  CHECK(table.find(SliceId(7), Attempt(1)) == nullptr);
+  BuiltSlice& second = table.assign(assignment(7, 1));
+  CHECK_FALSE(table.open(second));
+  CHECK(second.state() == assigned);
+  walker.go(second, blocked);
+  walker.go(first, released);
+  CHECK_FALSE(table.is_open(SliceId(7)));
+  CHECK(table.open(second));
+  CHECK(table.find(SliceId(7), Attempt(1)) == &second);
+  CHECK(table.broken_invariant() == "");
+}
+
+TEST_CASE("a slice's object is used again, at the same place, and remembers nothing of its last slice") {
+  Walker walker;
+  BuiltSlice& slice = walker.reported_slice(1, true);
+  slice.step = 3;
+  slice.flawed = 2;
+  slice.pushed = slice.awaits_assignment = true;
+  const std::uint64_t slot = slice.slot;
+  walker.go(slice, {released, spare});
+  BuiltSlice& next = walker.table.assign(assignment(2));
+  CHECK(&next == &slice);
+  CHECK(&walker.table.in_slot(slot) == &next);
+  CHECK(next.id() == SliceId(2));
+  CHECK(next.step == 0);
+  CHECK(next.flawed == 0);
+  CHECK_FALSE(next.pushed);
+  CHECK_FALSE(next.awaits_assignment);
+  CHECK_FALSE(next.decision.accepted);
+}
+
+TEST_CASE(
+    "an accepted slice's memory waits for its writer from the report to the release, others' does not") {
+  Walker walker;
+  SliceTable& table = walker.table;
+  BuiltSlice& rejected = walker.reported_slice(1, false);
+  CHECK(table.accepted_bytes() == 0);
+  BuiltSlice& accepted = walker.reported_slice(2, true);
+  const std::uint64_t bytes = accepted.memory.bytes();
+  REQUIRE(bytes > 0);
+  for (const SliceState state : {storing, storing, stored, storing, given_up}) {
+    walker.go(accepted, state);
+    CHECK(table.accepted_bytes() == bytes);
+  }
+  walker.go(accepted, released);
+  CHECK(table.accepted_bytes() == 0);
+  walker.go(rejected, {storing, stored, released});
+  CHECK(table.accepted_bytes() == 0);
+}
+
+TEST_CASE("whatever way slices go, each is in one list, and everything adds up") {
+  Walker walker;
+  SliceTable& table = walker.table;
+  std::vector<BuiltSlice*> slices;
+  std::map<SliceState, int> seen;
+  std::uint64_t dice = GENERATE(range(1, 9));
+  const auto below = [&](std::size_t limit) { return (dice = mix64(dice)) % limit; };
+  for (std::uint64_t i = 0; i < 20; ++i) slices.push_back(&table.assign(assignment(i)));
+  std::uint64_t next_id = 100;
+  for (int i = 0; i < 5000; ++i) {
+    BuiltSlice& slice = *slices[below(slices.size())];
+    std::vector<SliceState> ways;
+    for (const SliceTransition& one : kSliceTransitions) {
+      if (one.from == slice.state()) ways.push_back(one.to);
+    }
+    const SliceState to = ways[below(ways.size())];
+    ++seen[to];
+    if (to == assigned) {
+      table.assign(assignment(next_id++));  // the last spare one, perhaps another
+    } else {
+      walker.go(slice, to);
+    }
+    if (i % 10 == 0) REQUIRE(table.broken_invariant() == "");
+  }
+  CHECK(seen.size() == kSliceStates);
+}
+
+TEST_CASE(
+    "what the table of transitions does not have ends the process, and so does a slice that is not ready") {
+  Walker walker;
+  SliceTable& table = walker.table;
+  BuiltSlice& reported_one = walker.reported_slice(1, true);
+  walker.go(reported_one, storing);
+  CHECK(ends_the_process([&] { table.close(reported_one); }));
+  walker.go(reported_one, given_up);
+  CHECK(ends_the_process([&] { walker.go(reported_one, storing); }));
+  BuiltSlice& open_one = table.assign(assignment(2));
+  CHECK(ends_the_process([&] { table.change(open_one, waiting_for_memory); }));  // not by open()
+  walker.go(open_one, waiting_for_memory);
+  CHECK(ends_the_process([&] { table.change(open_one, released); }));    // not by close()
+  CHECK(ends_the_process([&] { table.change(open_one, collecting); }));  // nothing is outstanding
+  CHECK_FALSE(ends_the_process([&] { walker.go(open_one, collecting); }));
+}
+
+TEST_CASE("memory that a connection refers to is not released") {
+  Walker walker;
+  BuiltSlice& slice = walker.reported_slice(1, true);
+  walker.go(slice, storing);
+  std::shared_ptr<const void> hold = slice.memory.share();
+  const std::shared_ptr<const void> another = slice.memory.share();
+  walker.go(slice, stored);
+  CHECK(slice.memory.is_shared());
+  CHECK(ends_the_process([&] { walker.go(slice, released); }));
+}
+
+TEST_CASE("memory is shared for as long as one who refers to it is left, and again with the next slice") {
+  Walker walker;
+  for (int i = 0; i < 2; ++i) {
+    BuiltSlice& slice = walker.reported_slice(1, true);
+    walker.go(slice, storing);
+    CHECK_FALSE(slice.memory.is_shared());
+    std::shared_ptr<const void> one = slice.memory.share();
+    std::shared_ptr<const void> other = slice.memory.share();
+    walker.go(slice, stored);
+    one.reset();
+    CHECK(slice.memory.is_shared());
+    other.reset();
+    CHECK_FALSE(slice.memory.is_shared());
+    walker.go(slice, {released, spare});
+    CHECK(walker.bytes_used() == 0);
+  }
+}
+
+}  // namespace weir::assembly
