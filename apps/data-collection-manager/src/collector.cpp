@@ -30,6 +30,7 @@ Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler,
       slices_(slices),
       pool_(pool),
       shaper_(std::move(shaper)),
+      learns_(shaper_->learns()),
       flows_(settings.readouts),
       expected_(assembler.sources().size()),
       wants_(settings.readouts),
@@ -250,6 +251,7 @@ void Collector::readout_down(std::uint32_t readout) {
   flow.owed = flow.late_fragments = flow.late_bytes = 0;
   flow.frames.clear();
   flow.requests = {};
+  flow.progress = {.told = flow.progress.told};
   slices_.for_each_open([&](BuiltSlice& slice) {
     if (!slice.gathering.has_begun()) return;
     slice.gathering.parts[readout].owed_fragments = 0;
@@ -267,11 +269,33 @@ void Collector::arrived(std::uint32_t readout, BuiltSlice* slice, std::uint64_t 
   flow.owed -= std::min(flow.owed, back);
   touch(readout);
   if (back > 0) moved_ns_ = now_ns;
-  shaper_->arrived(readout, back, now_ns);
+  progress_of(readout).bytes += back;
+}
+
+Collector::Progress& Collector::progress_of(std::uint32_t readout) {
+  Progress& progress = flows_[readout].progress;
+  if (std::exchange(progress.told, false)) progressed_.push_back(readout);
+  return progress;
+}
+
+void Collector::note_answer(std::uint32_t readout, std::uint64_t rest) {
+  Progress& progress = progress_of(readout);
+  ++progress.fragments;
+  progress.rest += rest;
+}
+
+// Of many small fragments a shaper needs the sum alone; what it grants then is asked for in this pass anyway.
+void Collector::tell_progress(TimeNs now_ns) {
+  for (const std::uint32_t readout : progressed_) {
+    const Progress progress = std::exchange(flows_[readout].progress, {});
+    if (progress.bytes > 0) shaper_->arrived(readout, progress.bytes, now_ns);
+    if (progress.fragments > 0) shaper_->answered(readout, progress.fragments, progress.rest, now_ns);
+  }
+  progressed_.clear();
 }
 
 void Collector::answered(std::uint32_t readout, const assembly::Reception& reception,
-                         const wire::FrameHeader& header, TimeNs now_ns) {
+                         const wire::FrameHeader& header) {
   Flow& flow = flows_[readout];
   touch(readout);
   // Also what the assembler did not take may be an answer to what an open slice asked.
@@ -283,34 +307,38 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
     const std::uint64_t back = flow.late_bytes / flow.late_fragments--;
     flow.late_bytes -= back;
     flow.owed -= std::min(flow.owed, back);
-    return shaper_->answered(readout, 1, back, now_ns);
+    return note_answer(readout, back);
   }
   if (reception.slice != nullptr && header.status != FragmentStatus::missing)
     learn_size(reception.source, readout, header.total);
   Gathering::Part& part = slice->gathering.parts[readout];
   std::uint64_t back = 0;
   if (--part.owed_fragments == 0) back = std::exchange(part.owed_bytes, 0);
-  if (shaper_->learns()) find_question(readout, header);
+  if (learns_) find_question(readout, header);
   flow.owed -= std::min(flow.owed, back);
-  shaper_->answered(readout, 1, back, now_ns);
+  note_answer(readout, back);
 }
 
 // Answers come in the order of the requests, but for those that wait for a slice that is not there yet.
 void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& header) {
   auto& questions = flows_[readout].questions;
-  const auto end =
-      questions.size() > kQuestionsSearched ? questions.begin() + kQuestionsSearched : questions.end();
+  if (questions.empty()) return;
   // An answer without bytes does not tell where they would have been.
-  const bool empty = header.length == 0;
-  const auto found = std::find_if(questions.begin(), end, [&](const Question& question) {
-    return question.slice == header.slice && (empty || question.offset == header.offset);
-  });
-  if (found == questions.end()) return;
-  // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
-  if (found == end) return questions.pop_front();
+  const auto is_meant = [&header](const Question& question) {
+    return question.slice == header.slice && (header.length == 0 || question.offset == header.offset);
+  };
+  auto found = questions.begin();
+  if (!is_meant(*found)) {
+    const auto searched = std::min<std::ptrdiff_t>(std::ssize(questions), kQuestionsSearched);
+    found = std::find_if(found + 1, questions.begin() + searched, is_meant);
+    if (found == questions.end()) return;
+    // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
+    if (found == questions.begin() + searched) return questions.pop_front();
+  }
   found->bytes += wire::kHeaderBytes + header.length;
   if (--found->fragments > 0) return;
   flows_[readout].answered = *found;
+  if (found == questions.begin()) return questions.pop_front();
   questions.erase(found);
 }
 
@@ -342,6 +370,7 @@ void Collector::pass(TimeNs now_ns) {
   give_up_readouts(now_ns);
   assembler_.expire(now_ns);
   cancel_expired();
+  tell_progress(now_ns);
   for (const Reply& reply : replies_) {
     const DurationNs time_ns = std::max<DurationNs>(1, now_ns - reply.asked_ns);
     const DurationNs host_ns = reply.held_ns + std::max<DurationNs>(0, now_ns - reply.arrived_ns);
@@ -353,7 +382,7 @@ void Collector::pass(TimeNs now_ns) {
   queue_ranges();
   start_slices(now_ns);
   issue(now_ns);
-  if (!shaper_->learns()) return;
+  if (!learns_) return;
   shaper_->set_slice_bytes(assembler_.slice_bytes_expected());
   shaper_->end_of_pass(!wants_.empty(), now_ns);
 }

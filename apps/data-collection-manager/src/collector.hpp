@@ -73,8 +73,7 @@ class Collector {
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t bytes, TimeNs now_ns);
   // A frame with a fragment, or a range of one, or the word that there is none, is here. `reception` as the
   // assembler gave it for this frame.
-  void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header,
-                TimeNs now_ns);
+  void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header);
   // What the readout says of the request that it answered last, and when that came to this host.
   void timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns);
   // It is not known after all when that came.
@@ -107,6 +106,13 @@ class Collector {
     TimeNs arrived_ns = 0;
     DurationNs held_ns = 0;  // by the readout
   };
+  // What a readout has sent, which the shaper is told once in a pass.
+  struct Progress {
+    std::uint64_t bytes = 0;      // of what it was asked for
+    std::uint32_t fragments = 0;  // answered
+    std::uint64_t rest = 0;       // bytes that will not come any more, of those
+    bool told = true;             // else in progressed_
+  };
   struct Flow {
     wire::RequestWriter requests;
     std::vector<std::byte> frames;
@@ -118,6 +124,7 @@ class Collector {
     bool full = false;               // in this pass: the shaper lets nothing more go to it
     bool touched = false;            // in touched_
     bool sends = false;              // in to_send_
+    Progress progress;               // since the last pass
     std::uint64_t owed = 0;          // bytes
     std::deque<Question> questions;  // oldest first; kQuestionsMax at most, the oldest are forgotten
     Question answered;               // the last one
@@ -150,6 +157,9 @@ class Collector {
   void start_deadlines(std::uint64_t order, TimeNs now_ns);
   // What decides about this readout's turn may have changed; looked at when requests are next made.
   void touch(std::uint32_t readout);
+  Progress& progress_of(std::uint32_t readout);
+  void note_answer(std::uint32_t readout, std::uint64_t rest);
+  void tell_progress(TimeNs now_ns);
   void refresh(std::uint32_t readout);
   [[nodiscard]] std::uint64_t bytes_left(const assembly::Gathering& gathering, std::uint32_t readout) const;
   // The next request to this readout; empty when nothing is wanted of it any more.
@@ -179,15 +189,17 @@ class Collector {
   assembly::SliceTable& slices_;
   BufferPool& pool_;
   std::unique_ptr<shaping::Shaper> shaper_;
+  const bool learns_;  // the shaper does
   std::shared_ptr<const assembly::Selection> everything_;
   std::vector<Flow> flows_;
   assignment::AbsenceTable absences_;
   std::vector<shaping::ExpectedSize> expected_;  // of each source's fragment
   Wants wants_;
-  shaping::ReadoutChoice choice_;       // of those that are up, not full, and wanted
-  std::vector<std::uint32_t> touched_;  // refreshed before the next choice
-  std::vector<std::uint32_t> full_;     // of this pass
-  std::vector<std::uint32_t> down_;     // readouts that are not up
+  shaping::ReadoutChoice choice_;          // of those that are up, not full, and wanted
+  std::vector<std::uint32_t> progressed_;  // readouts
+  std::vector<std::uint32_t> touched_;     // refreshed before the next choice
+  std::vector<std::uint32_t> full_;        // of this pass
+  std::vector<std::uint32_t> down_;        // readouts that are not up
   std::vector<std::uint32_t> to_send_;
   std::uint64_t started_ = 0;
   std::uint64_t steps_ = 0;

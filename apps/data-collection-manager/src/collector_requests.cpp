@@ -207,7 +207,7 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
     part.next = piece.end;
     part.offset = piece.end_offset;
   }
-  if (shaper_->learns()) {
+  if (learns_) {
     if (flow.questions.size() >= kQuestionsMax) flow.questions.pop_front();
     flow.questions.push_back({slice.id(), piece.offset, piece.fragments, now_ns, flow.owed, 0});
   }

@@ -113,7 +113,7 @@ Expected<void, wire::WireError> DcmNode::on_frame(messages::Peer& peer, const wi
   const auto readout = static_cast<std::uint32_t>(peer.tag);
   const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
   arrived(readout, reception.slice, header.length - told, wire::kHeaderBytes);
-  collector_->answered(readout, reception, header, now_ns_);
+  collector_->answered(readout, reception, header);
   (void)assembler_->finish(reception, header, completes ? environment_.clock.now_ns() : now_ns_);
   return {};
 }

@@ -26,6 +26,39 @@ double steps_per_fragment(const Case& what, std::uint32_t readouts, std::size_t 
   return static_cast<double>(farm.collector().steps() - before) / static_cast<double>(slices * readouts);
 }
 
+// Grants everything, and counts what it is told.
+class TellTale final : public shaping::Shaper {
+ public:
+  struct Told {
+    std::uint64_t calls = 0;
+    std::uint64_t fragments = 0;
+    std::uint64_t bytes = 0;  // that came, and that will not come any more
+  };
+  explicit TellTale(Told& told) : told_(told) {}
+
+  shaping::Credit try_take(const shaping::Demand& demand, TimeNs now_ns) override {
+    take(demand, now_ns);
+    return shaping::Credit::granted;
+  }
+  void take(const shaping::Demand& demand, TimeNs) override { taken_ += demand.bytes; }
+  void arrived(std::uint32_t, std::uint64_t bytes, TimeNs) override {
+    ++told_.calls;
+    told_.bytes += bytes;
+  }
+  void answered(std::uint32_t, std::uint32_t fragments, std::uint64_t bytes, TimeNs) override {
+    ++told_.calls;
+    told_.fragments += fragments;
+    told_.bytes += bytes;
+  }
+  void readout_lost(std::uint32_t) override {}
+  [[nodiscard]] std::uint64_t outstanding() const override { return taken_ - told_.bytes; }
+  [[nodiscard]] std::uint64_t window() const override { return 0; }
+
+ private:
+  Told& told_;
+  std::uint64_t taken_ = 0;
+};
+
 constexpr Case kCases[] = {
     {"none", 1, 16}, {"byte-credits", 24, 4}, {"byte-credits", 0, 1}, {"fragment-credits", 8, 2}};
 
@@ -49,6 +82,21 @@ TEST_CASE("a fragment costs the collector the same however many slices are in fl
     CAPTURE(what.shaper, what.window);
     CHECK(steps_per_fragment(what, 16, 256) <= 1.5 * few);
   }
+}
+
+TEST_CASE("a shaper is told once in a pass what a readout has sent, however many fragments that are") {
+  constexpr std::uint32_t kReadouts = 4;
+  TellTale::Told told;
+  CollectorFarm farm(std::make_unique<TellTale>(told), shaping::ReadoutOrder::least_loaded, kReadouts, 256);
+  for (std::uint64_t pass = 1; pass <= 1000; ++pass) {
+    const std::size_t asked = farm.unanswered();
+    const std::uint64_t fragments = told.fragments;
+    const std::uint64_t calls = told.calls;
+    (void)farm.pass(100);
+    REQUIRE(told.fragments == fragments + std::min<std::size_t>(asked, 100));
+    REQUIRE(told.calls <= calls + 2 * kReadouts);
+  }
+  CHECK(told.fragments > 90'000);
 }
 
 TEST_CASE("a window that is full of what does not come is overdrawn now and then, and otherwise not") {

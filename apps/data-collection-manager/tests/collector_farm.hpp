@@ -22,23 +22,20 @@ class CollectorFarm {
 
   CollectorFarm(const std::string& shaper, shaping::ReadoutOrder order, std::uint32_t readouts,
                 std::uint64_t window_fragments, std::size_t in_flight)
+      : CollectorFarm(made(shaper, readouts, window_fragments), order, readouts, in_flight) {}
+  CollectorFarm(std::unique_ptr<shaping::Shaper> shaper, shaping::ReadoutOrder order, std::uint32_t readouts,
+                std::size_t in_flight)
       : memory_(64U << 20),
         pool_(memory_),
         assembler_(without_checksums(), sources(readouts), pool_, slices_),
         in_flight_(in_flight),
         waiting_(readouts) {
-    shaping::ShaperSettings shaping;
-    shaping.readouts = readouts;
-    shaping.window_fragments = static_cast<std::uint32_t>(window_fragments);
-    shaping.window_bytes = window_fragments * (kBytes + wire::kHeaderBytes);
     CollectorSettings settings;
     settings.readouts = readouts;
     settings.order = order;
     settings.first_readout = readouts / 3;
     settings.memory_bytes = pool_.bytes_total();
-    auto made = shaping::make_shaper(shaper, shaping);
-    WEIR_ASSERT(made.has_value());
-    collector_.emplace(settings, assembler_, slices_, pool_, std::move(*made));
+    collector_.emplace(settings, assembler_, slices_, pool_, std::move(shaper));
     for (std::uint32_t readout = 0; readout < readouts; ++readout) collector_->readout_up(readout, kStart);
   }
 
@@ -66,6 +63,16 @@ class CollectorFarm {
   static constexpr TimeNs kStart = kSecond;
   static constexpr std::uint32_t kBytes = 64;
 
+  static std::unique_ptr<shaping::Shaper> made(const std::string& shaper, std::uint32_t readouts,
+                                               std::uint64_t window_fragments) {
+    shaping::ShaperSettings settings;
+    settings.readouts = readouts;
+    settings.window_fragments = static_cast<std::uint32_t>(window_fragments);
+    settings.window_bytes = window_fragments * (kBytes + wire::kHeaderBytes);
+    auto made = shaping::make_shaper(shaper, settings);
+    WEIR_ASSERT(made.has_value());
+    return std::move(*made);
+  }
   static assembly::AssemblySettings without_checksums() {
     assembly::AssemblySettings settings;
     settings.checksums = false;
@@ -122,7 +129,7 @@ class CollectorFarm {
     header.length = header.total = kBytes;
     const assembly::Reception reception = assembler_.begin(header, readout);
     collector_->arrived(readout, reception.slice, kBytes + wire::kHeaderBytes, now_ns_);
-    collector_->answered(readout, reception, header, now_ns_);
+    collector_->answered(readout, reception, header);
     (void)assembler_.finish(reception, header, now_ns_);
   }
 

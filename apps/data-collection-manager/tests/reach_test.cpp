@@ -53,7 +53,7 @@ struct Two {
     header.slice = slice.id();
     header.source = SourceId(1);
     const assembly::Reception reception = assembler.begin(header, 0);
-    collector->answered(0, reception, header, now);
+    collector->answered(0, reception, header);
     (void)assembler.finish(reception, header, now);
   }
   void lose(std::uint32_t readout) {
