@@ -110,7 +110,7 @@ TEST_CASE("adaptive tries whether a loss was worth its window") {
     network.seed = seed;
     goodput += Model(network, {"adaptive", 0}).run().goodput / 8;
   }
-  CHECK(goodput > 0.85);
+  CHECK(goodput > 0.82);
 }
 
 }  // namespace weir::shaper_model

@@ -64,6 +64,7 @@ constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start m
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
 constexpr double kFarGain = 1.25;            // of what it holds, while no queue stands
 constexpr std::uint32_t kFarResponses = 4;
+constexpr DurationNs kPauses = 8 * kMillisecond;     // who keeps an answer for longer pauses, and is not busy
 constexpr double kHostShare = 64;                    // responses that tell of the hosts
 constexpr double kLentMax = 1;                       // of the window, to the others while readouts are silent
 constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
@@ -230,8 +231,8 @@ void Adaptive::readout_lost(std::uint32_t readout) {
 void Adaptive::response(const Response& response, TimeNs now_ns) {
   const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
   if (foreign_.probes(now_ns - response.time_ns)) foreign_.note_answer(waited_behind(response, time_ns));
-  if (phase_ == Phase::drain && drains_.pairs()) {
-    shortest_.note_of_pair(response.readout, time_ns, response.owed);
+  if (phase_ == Phase::drain && drains_.pairs() && ways_.on_line(response.readout) == 0) {
+    shortest_.note_of_pair(time_ns, response.owed);
   } else {
     shortest_.note(time_ns, response.owed);
   }
@@ -240,7 +241,8 @@ void Adaptive::response(const Response& response, TimeNs now_ns) {
   epoch_.times_us10[at] = static_cast<std::uint32_t>(std::min<DurationNs>(waited_ns / 100, UINT32_MAX));
   ++epoch_.responses;
   if (phase_ == Phase::start_up && far()) move_to(std::max(target_, kFarFirst * ways_.readouts()));
-  host_ns_ += (static_cast<double>(response.host_ns) - host_ns_) / kHostShare;
+  const DurationNs host_ns = std::min(response.host_ns, kPauses);
+  host_ns_ += (static_cast<double>(host_ns) - host_ns_) / kHostShare;
   uplink_ns_ += (shortest_.longer_ns(response.bytes) - uplink_ns_) / kHostShare;
   ways_.responded(response.readout, response.time_ns, time_ns);
 }
@@ -282,7 +284,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
     // Of a far readout's pair the line takes most of the time.
-    const bool no_wait = shortest_.saw_pair() || ways_.on_line(drains_.pair_readout()) > 0;
+    const bool no_wait = shortest_.saw_pairs() || ways_.on_line(drains_.pair_readout()) > 0;
     if (drains_.over(now_ns, no_wait)) end_drain(now_ns);
     return;
   }

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace weir::shaping {
+namespace {
+
+constexpr std::uint64_t kLeastMore = 4000;  // bytes: of fewer, what the hosts take decides
+
+}  // namespace
 
 void ShortestTimes::note(DurationNs time_ns, std::uint64_t owed) {
   if (time_ns < late_.time_ns) late_ = {time_ns, owed};
@@ -12,15 +17,14 @@ void ShortestTimes::note(DurationNs time_ns, std::uint64_t owed) {
   owed_ = owed;
 }
 
-// Both were asked for at once: what the second one takes longer, its readout's uplink takes for its bytes.
-// Another readout's shortest time would count the length of its line as its uplink's pace.
-void ShortestTimes::note_of_pair(std::uint32_t readout, DurationNs time_ns, std::uint64_t owed) {
+// Not the time between two answers of a pair: who reads both at once sees none, and the least of some pairs
+// would be that.
+void ShortestTimes::note_of_pair(DurationNs time_ns, std::uint64_t owed) {
   note(time_ns, owed);
-  const Shortest first = std::exchange(first_of_pair_, {time_ns, owed});
-  const bool same = std::exchange(pair_readout_, readout) == readout;
-  if (!same || owed <= first.owed || time_ns < first.time_ns) return;
-  const double more = static_cast<double>(owed - first.owed);
-  late_slope_ = std::min(late_slope_, static_cast<double>(time_ns - first.time_ns) / more);
+  const std::uint64_t more = owed - std::min(owed, owed_);
+  if (more < kLeastMore || 2 * more <= owed_) return;
+  late_slope_ = std::min(late_slope_, static_cast<double>(time_ns - ns_) / static_cast<double>(more));
+  ++late_pairs_;
 }
 
 void ShortestTimes::end_drain() {
@@ -32,9 +36,9 @@ void ShortestTimes::end_drain() {
     ns_ = least->time_ns;
     owed_ = least->owed;
   }
-  first_of_pair_ = {};
-  if (late_slope_ == kNone) return;
-  slopes_[slopes_seen_++ % kSlopes] = std::exchange(late_slope_, kNone);
+  const double slope = std::exchange(late_slope_, kNone);
+  if (std::exchange(late_pairs_, 0) < kPairs) return;
+  slopes_[slopes_seen_++ % kSlopes] = slope;
   const auto end = slopes_.begin() + static_cast<std::ptrdiff_t>(std::min(slopes_seen_, kSlopes));
   slope_ = *std::min_element(slopes_.begin(), end);
 }

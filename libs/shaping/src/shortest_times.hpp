@@ -17,16 +17,17 @@ class ShortestTimes {
  public:
   // A response took so long in the network when its readout owed so many bytes, itself included.
   void note(DurationNs time_ns, std::uint64_t owed);
-  // Likewise, in a drain that asks one readout for two pieces at a time.
-  void note_of_pair(std::uint32_t readout, DurationNs time_ns, std::uint64_t owed);
+  // Likewise, in a drain that asks one readout for two pieces at a time, over a way that is not longer than
+  // others': what a longer line takes is not its uplink's pace.
+  void note_of_pair(DurationNs time_ns, std::uint64_t owed);
   void end_drain();
   // What was measured is another network's.
   void forget();
 
   [[nodiscard]] DurationNs ns() const { return ns_; }  // 0: not known
   [[nodiscard]] std::uint64_t owed() const { return owed_; }
-  // A pair was seen since the last drain.
-  [[nodiscard]] bool saw_pair() const { return late_slope_ != kNone; }
+  // As many pairs were seen since the last drain as it takes: one may be of a readout that pauses.
+  [[nodiscard]] bool saw_pairs() const { return late_pairs_ >= kPairs; }
   // So much longer than the shortest one takes what is owed beyond it.
   [[nodiscard]] double longer_ns(std::uint64_t owed) const {
     return owed > owed_ ? slope_ * static_cast<double>(owed - owed_) : 0;
@@ -39,6 +40,7 @@ class ShortestTimes {
   };
   static constexpr std::size_t kDrains = 8;
   static constexpr std::size_t kSlopes = 4;
+  static constexpr int kPairs = 2;
   static constexpr double kNone = std::numeric_limits<double>::infinity();
 
   DurationNs ns_ = 0;
@@ -46,8 +48,7 @@ class ShortestTimes {
   double slope_ = 0;  // ns per byte
   Shortest late_;     // since the last drain
   double late_slope_ = kNone;
-  Shortest first_of_pair_;
-  std::uint32_t pair_readout_ = 0;
+  int late_pairs_ = 0;
   std::array<Shortest, kDrains> drains_{};
   std::size_t drains_seen_ = 0;
   std::array<double, kSlopes> slopes_{};

@@ -21,12 +21,12 @@ TEST_CASE("what a readout's own uplink takes is told from what others queue") {
   times.note(takes(kPiece, 90'000), kPiece);
   times.note(takes(2 * kPiece, 90'000), 2 * kPiece);
   CHECK(times.longer_ns(2 * kPiece) == 0);  // a queue as well: nothing was measured yet
-  CHECK_FALSE(times.saw_pair());
-  times.note_of_pair(3, takes(kPiece, 50'000), kPiece);  // the drain has not emptied it yet
-  times.note_of_pair(3, takes(2 * kPiece, 50'000), 2 * kPiece);
-  times.note_of_pair(3, takes(kPiece, 0), kPiece);
-  times.note_of_pair(3, takes(2 * kPiece, 0), 2 * kPiece);
-  CHECK(times.saw_pair());
+  CHECK_FALSE(times.saw_pairs());
+  times.note_of_pair(takes(kPiece, 0), kPiece);
+  times.note_of_pair(takes(2 * kPiece, 50'000), 2 * kPiece);  // the drain had not emptied it yet
+  CHECK_FALSE(times.saw_pairs());
+  times.note_of_pair(takes(2 * kPiece, 0), 2 * kPiece);
+  CHECK(times.saw_pairs());
   times.end_drain();
   CHECK(times.ns() == takes(kPiece, 0));
   CHECK(times.owed() == kPiece);
@@ -34,18 +34,29 @@ TEST_CASE("what a readout's own uplink takes is told from what others queue") {
   CHECK(times.longer_ns(5 * kPiece) == Approx(40.0 * 4 * kPiece));
 }
 
-TEST_CASE("a far readout's line is not its uplink's pace") {
-  constexpr DurationNs kLine = 20 * kMillisecond;
+TEST_CASE(
+    "an uplink's pace is not told from answers of nearly the same length, nor from two that are read at "
+    "once") {
+  ShortestTimes times;
+  times.note(takes(100, 0), 100);
+  times.note_of_pair(takes(4000, 0), 4000);
+  times.note_of_pair(takes(4000, 0), 4000);
+  CHECK_FALSE(times.saw_pairs());
+  times.note_of_pair(takes(2 * kPiece, 0), kPiece);  // with the second one
+  times.note_of_pair(takes(2 * kPiece, 0), 2 * kPiece);
+  times.end_drain();
+  CHECK(times.longer_ns(kPiece + 100) == Approx(40.0 * kPiece).epsilon(0.01));
+}
+
+TEST_CASE("one pair alone tells nothing: its readout may have paused") {
   ShortestTimes times;
   times.note(takes(kPiece, 0), kPiece);
-  times.note_of_pair(1, takes(kPiece, 0), kPiece);
-  times.note_of_pair(2, kLine + takes(2 * kPiece, 0), 2 * kPiece);  // another one's: no pair
-  CHECK_FALSE(times.saw_pair());
-  times.note_of_pair(2, kLine + takes(kPiece, 0), kPiece);
-  times.note_of_pair(2, kLine + takes(2 * kPiece, 0), 2 * kPiece);
+  times.note_of_pair(takes(2 * kPiece, 0) + 10 * kMillisecond, 2 * kPiece);
   times.end_drain();
-  CHECK(times.ns() == takes(kPiece, 0));
-  CHECK(times.longer_ns(3 * kPiece) == Approx(40.0 * 2 * kPiece));
+  CHECK(times.longer_ns(3 * kPiece) == 0);
+  times.note_of_pair(takes(2 * kPiece, 0), 2 * kPiece);  // in another drain
+  times.end_drain();
+  CHECK(times.longer_ns(3 * kPiece) == 0);
 }
 
 TEST_CASE("the shortest time of late is forgotten after eight drains") {
