@@ -123,6 +123,21 @@ class SupervisedDcm {
   TalkerDoor door_;
 };
 
+constexpr char kAccepted[] = "VERDICT_ACCEPT_INCOMPLETE";
+constexpr char kLost[] = "VERDICT_FAILED lost";
+
+// A writer behind the door, and a slice that the DCM was told to store there.
+Talker& with_slice_to_store(SupervisedDcm& dcm, TalkerDoor& door) {
+  dcm.introduce_writer(19'500);
+  REQUIRE(door.talkers().size() == 1);
+  Talker& writer = *door.talkers().front();
+  greet(writer, v1::ROLE_WRITER, "writer-0");
+  dcm.assign(5, 0);
+  REQUIRE(dcm.decision(5, 0) == kAccepted);
+  dcm.confirm(5, 0, v1::CONFIRMATION_STORE);
+  return writer;
+}
+
 // What the DCM last asked its writer for.
 v1::Space last_space(Talker& writer) {
   v1::Space space;
@@ -136,9 +151,6 @@ v1::Space last_space(Talker& writer) {
   }
   return space;
 }
-
-constexpr char kAccepted[] = "VERDICT_ACCEPT_INCOMPLETE";
-constexpr char kLost[] = "VERDICT_FAILED lost";
 
 }  // namespace
 
@@ -200,13 +212,7 @@ TEST_CASE("whatever one message says of a slice in a row, it is released once") 
 TEST_CASE("what a DCM was granted for a slice that is taken from it, it gives back") {
   SupervisedDcm dcm;
   TalkerDoor door(dcm.rig().network(), 19'500);
-  dcm.introduce_writer(19'500);
-  REQUIRE(door.talkers().size() == 1);
-  Talker& writer = *door.talkers().front();
-  greet(writer, v1::ROLE_WRITER, "writer-0");
-  dcm.assign(5, 0);
-  REQUIRE(dcm.decision(5, 0) == kAccepted);
-  dcm.confirm(5, 0, v1::CONFIRMATION_STORE);
+  Talker& writer = with_slice_to_store(dcm, door);
   const v1::Space asked = last_space(writer);
   REQUIRE(asked.wanted_total() > 0);
   CHECK(asked.returned_total() == 0);
@@ -250,13 +256,7 @@ TEST_CASE("a DCM that was told to end and loses its supervisor accounts for what
   CAPTURE(says);
   SupervisedDcm dcm;
   TalkerDoor door(dcm.rig().network(), 19'500);
-  dcm.introduce_writer(19'500);
-  REQUIRE(door.talkers().size() == 1);
-  Talker& writer = *door.talkers().front();
-  greet(writer, v1::ROLE_WRITER, "writer-0");
-  dcm.assign(5, 0);
-  REQUIRE(dcm.decision(5, 0) == kAccepted);
-  dcm.confirm(5, 0, v1::CONFIRMATION_STORE);
+  Talker& writer = with_slice_to_store(dcm, door);
   v1::Control grant;
   grant.mutable_grant()->set_granted_total(last_space(writer).wanted_total());
   writer.say(grant);

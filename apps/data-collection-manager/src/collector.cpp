@@ -208,8 +208,8 @@ void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
     flow.given_up = flow.missing = false;
   }
   absences_ = std::move(absences);
-  std::vector<BuiltSlice*>
-      open;  // what completes leaves the order of the open ones alone, but for their state
+  // What completes meanwhile changes its state, and not the order of the open slices.
+  std::vector<BuiltSlice*> open;
   slices_.for_each_open([&](BuiltSlice& slice) { open.push_back(&slice); });
   for (BuiltSlice* slice : open) mark_absent(*slice, now_ns);
 }
@@ -284,7 +284,7 @@ void Collector::note_answer(std::uint32_t readout, std::uint64_t rest) {
   progress.rest += rest;
 }
 
-// Of many small fragments a shaper needs the sum alone; what it grants then is asked for in this pass anyway.
+// A shaper needs the sum of many small fragments, and not each: nothing is requested before this pass does.
 void Collector::tell_progress(TimeNs now_ns) {
   for (const std::uint32_t readout : progressed_) {
     const Progress progress = std::exchange(flows_[readout].progress, {});

@@ -75,8 +75,7 @@ void DcmNode::give_up(BuiltSlice& slice) {
   slices_.change(slice, SliceState::given_up);
 }
 
-// Looked at now and then, and not told by the connections: who lets go of memory may be in the midst of
-// anything.
+// Each pass looks; connections do not call back, for they may let go of memory in the middle of anything.
 void DcmNode::release_unreferenced() {
   const auto release_if = [this](BuiltSlice& slice) {
     if (!slice.memory.is_shared()) release(slice);

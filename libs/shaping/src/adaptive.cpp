@@ -64,20 +64,13 @@ constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start m
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
 constexpr double kFarGain = 1.25;            // of what it holds, while no queue stands
 constexpr std::uint32_t kFarResponses = 4;
-constexpr DurationNs kPauses = 8 * kMillisecond;     // who keeps an answer for longer pauses, and is not busy
+constexpr DurationNs kBusyMost = 8 * kMillisecond;   // a host that takes longer has paused, and is not busy
 constexpr double kHostShare = 64;                    // responses that tell of the hosts
 constexpr double kLentMax = 1;                       // of the window, to the others while readouts are silent
 constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
 constexpr double kBackOff = 0.7;
-// Segments that were sent once more, within a look or a round trip: a port that overflows loses many. A line
-// that damages one in ten thousand does not, and a smaller window would be no help there.
-constexpr double kLostMin = 4;
-constexpr double kLostShare = 0.005;
-constexpr double kLostMuch = 0.05;                   // where a smaller window costs more
 constexpr DurationNs kTimeout = 150 * kMillisecond;  // without a byte, and then sent once more: TCP's timeout
-constexpr DurationNs kWorthFirst = 2 * kSecond;
-constexpr DurationNs kWorthMost = 64 * kSecond;
-constexpr double kForget = 0.01;     // of the ceiling, in a second
+constexpr double kForget = 0.01;                     // of the ceiling, in a second
 constexpr double kForgetBusy = 0.3;  // where hosts want more: a few losses cost less than what they idle
 
 constexpr std::uint32_t kContendedResponses = 16;
@@ -93,7 +86,6 @@ Adaptive::Adaptive(const ShaperSettings& settings)
       target_(kFirstWindow),
       enough_(kEnoughMin),
       ceiling_(kWindowMax),
-      worth_ns_(kWorthFirst),
       ways_(settings.readouts) {}
 
 std::uint64_t Adaptive::piece_bytes() const {
@@ -116,19 +108,13 @@ bool Adaptive::contended() const { return only_dcm_ && foreign_.there(); }
 
 void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) {
   const bool timeout = ways_.take_gap(readout, now_ns) > kTimeout + shortest_.ns();
-  const DurationNs within = std::max(kLookEvery, 2 * shortest_.ns());
-  if (now_ns - losses_since_ns_ > within) {
-    losses_since_ns_ = now_ns;
-    losses_ = 0;
-  }
-  losses_ += static_cast<double>(segments);
-  const double came = rate_ * static_cast<double>(within) / kSegment;
   if (timeout) {
-    worth_until_ns_ = 0;
+    losses_.tolerate_no_more();
     trial_.stop();
   }
-  const bool worth = now_ns < worth_until_ns_;
-  if (losses_ < std::max(kLostMin, (worth ? kLostMuch : kLostShare) * came)) return;
+  const DurationNs within_ns = std::max(kLookEvery, 2 * shortest_.ns());
+  const double came = rate_ * static_cast<double>(within_ns) / kSegment;
+  if (!losses_.note(static_cast<double>(segments), came, within_ns, now_ns)) return;
   if (!timeout) begin_trial(now_ns);
   lost(now_ns);
 }
@@ -145,8 +131,7 @@ void Adaptive::try_smaller(TimeNs now_ns) {
   if (!trial_.note(epoch_.bytes, epoch_.limited_ns, 4 * shortest_.ns(), now_ns)) return;
   backed_off_ns_ = -kSecond;
   if (!trial_.worth()) return;
-  worth_ns_ = std::min(2 * worth_ns_, kWorthMost);
-  worth_until_ns_ = now_ns + worth_ns_;
+  losses_.tolerate(now_ns);
   ceiling_ = kWindowMax;
   move_to(std::max(target_, trial_.window()));
 }
@@ -241,7 +226,7 @@ void Adaptive::response(const Response& response, TimeNs now_ns) {
   epoch_.times_us10[at] = static_cast<std::uint32_t>(std::min<DurationNs>(waited_ns / 100, UINT32_MAX));
   ++epoch_.responses;
   if (phase_ == Phase::start_up && far()) move_to(std::max(target_, kFarFirst * ways_.readouts()));
-  const DurationNs host_ns = std::min(response.host_ns, kPauses);
+  const DurationNs host_ns = std::min(response.host_ns, kBusyMost);
   host_ns_ += (static_cast<double>(host_ns) - host_ns_) / kHostShare;
   uplink_ns_ += (shortest_.longer_ns(response.bytes) - uplink_ns_) / kHostShare;
   ways_.responded(response.readout, response.time_ns, time_ns);
@@ -283,9 +268,9 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
-    // Of a far readout's pair the line takes most of the time.
-    const bool no_wait = shortest_.saw_pairs() || ways_.on_line(drains_.pair_readout()) > 0;
-    if (drains_.over(now_ns, no_wait)) end_drain(now_ns);
+    // Most of what a far readout's pair takes is its line.
+    const bool wants_pairs = !shortest_.saw_pairs() && ways_.on_line(drains_.pair_readout()) == 0;
+    if (drains_.over(now_ns, wants_pairs)) end_drain(now_ns);
     return;
   }
   if (now_ns >= refill_ns_) {

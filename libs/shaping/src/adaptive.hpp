@@ -5,6 +5,7 @@
 #include "foreign_traffic.hpp"
 #include "line_rate.hpp"
 #include "loss_trial.hpp"
+#include "losses.hpp"
 #include "recent_rates.hpp"
 #include "shortest_times.hpp"
 #include "ways.hpp"
@@ -69,6 +70,7 @@ class Adaptive final : public ByteWindow {
   void enter_drain();
   void end_drain(TimeNs now_ns);
   void move_to(double window);
+  [[nodiscard]] DurationNs base() const;  // the port's: of all that share it
 
   const bool only_dcm_;  // of the farm: what else fills the buffer is foreign
   Phase phase_ = Phase::start_up;
@@ -77,16 +79,13 @@ class Adaptive final : public ByteWindow {
   double ceiling_;  // a window that lost data, less a part
   PortShare share_;
 
+  Losses losses_;
   LossTrial trial_;
-  DurationNs worth_ns_;  // for so long losses that cost less than a smaller window are taken
-  TimeNs worth_until_ns_ = 0;
 
   Epoch epoch_;
   bool was_wanting_ = false;
   TimeNs pass_ns_ = 0;
   std::uint64_t pass_bytes_ = 0;
-
-  [[nodiscard]] DurationNs base() const;  // the port's: of all that share it
 
   DurationNs usual_ns_ = 0;  // of the network, in the last epoch
   ShortestTimes shortest_;
@@ -105,8 +104,6 @@ class Adaptive final : public ByteWindow {
 
   double rate_ = 0;  // of the last epoch
   ForeignTraffic foreign_;
-  double losses_ = 0;  // segments sent once more, of late
-  TimeNs losses_since_ns_ = 0;
   double up_ = 0;  // last step of growth, as a part of the window; 0: the next one is the first
 
   Ways ways_;

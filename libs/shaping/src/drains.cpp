@@ -42,8 +42,8 @@ Credit Drains::ask(std::uint32_t readout, std::uint64_t taken) {
   return Credit::granted;
 }
 
-bool Drains::over(TimeNs now_ns, bool saw_pair) const {
-  return now_ns >= until_ns_ + (pairs_ && !saw_pair ? kPairMax : 0);
+bool Drains::over(TimeNs now_ns, bool wants_pairs) const {
+  return now_ns >= until_ns_ + (pairs_ && wants_pairs ? kPairMax : 0);
 }
 
 void Drains::end(TimeNs now_ns) {

@@ -7,9 +7,10 @@
 
 namespace weir::shaping {
 
-// When next to nothing is asked for, for a moment, so that queues empty and the shortest response time shows:
-// at first 100 ms after the start, then at doubling pauses. Every second drain asks one readout at a time for
-// two pieces at once, whose difference is its uplink's pace. Pure.
+// A drain: for a moment next to nothing is requested, queues empty, and the shortest response time shows. The
+// first one is due 100 ms after the start, the others at doubling intervals. Every second drain requests two
+// pieces at once of one readout at a time: the second one has to wait for the first on the readout's uplink,
+// which shows its pace. Pure.
 class Drains {
  public:
   // The first one, from the end of the first epoch on; later calls change nothing. `far`: all readouts are.
@@ -22,12 +23,12 @@ class Drains {
   void begin(TimeNs now_ns, DurationNs base_ns, bool far);
   // One that is for foreign traffic: so long, without pairs.
   void begin_probe(TimeNs now_ns, DurationNs base_ns, bool far, DurationNs length_ns);
-  // In a drain with pairs: may this readout be asked while so many bytes are taken?
+  // In a drain with pairs: whether this readout may be asked while so many bytes are outstanding.
   [[nodiscard]] Credit ask(std::uint32_t readout, std::uint64_t taken);
   [[nodiscard]] bool pairs() const { return pairs_; }
   [[nodiscard]] std::uint32_t pair_readout() const { return pair_readout_; }
-  // `saw_pair`: there is no need to wait for one, which takes longer than a drain where the uplink is slow.
-  [[nodiscard]] bool over(TimeNs now_ns, bool saw_pair) const;
+  // `wants_pairs`: it goes on for a while until there are some, which take longer where uplinks are slow.
+  [[nodiscard]] bool over(TimeNs now_ns, bool wants_pairs) const;
   void end(TimeNs now_ns);
 
  private:

@@ -17,8 +17,8 @@ void ShortestTimes::note(DurationNs time_ns, std::uint64_t owed) {
   owed_ = owed;
 }
 
-// Not the time between two answers of a pair: who reads both at once sees none, and the least of some pairs
-// would be that.
+// Compared with the shortest response, and not with the other answer of the pair: if both are read in one
+// pass there is no time between them, and the smallest value of some pairs counts.
 void ShortestTimes::note_of_pair(DurationNs time_ns, std::uint64_t owed) {
   note(time_ns, owed);
   const std::uint64_t more = owed - std::min(owed, owed_);

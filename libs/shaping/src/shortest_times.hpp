@@ -17,8 +17,8 @@ class ShortestTimes {
  public:
   // A response took so long in the network when its readout owed so many bytes, itself included.
   void note(DurationNs time_ns, std::uint64_t owed);
-  // Likewise, in a drain that asks one readout for two pieces at a time, over a way that is not longer than
-  // others': what a longer line takes is not its uplink's pace.
+  // The same, in a drain that requests pairs, of a readout that is not farther than others: what a longer
+  // line takes is not the pace of an uplink.
   void note_of_pair(DurationNs time_ns, std::uint64_t owed);
   void end_drain();
   // What was measured is another network's.

@@ -33,20 +33,20 @@ TEST_CASE(
     "fifty") {
   Drains drains;
   drains.begin(0, kBase, false);
-  CHECK_FALSE(drains.over(kMillisecond - 1, true));
-  CHECK(drains.over(kMillisecond, true));
+  CHECK_FALSE(drains.over(kMillisecond - 1, false));
+  CHECK(drains.over(kMillisecond, false));
   drains.end(0);
   drains.begin(0, kMillisecond, false);
-  CHECK_FALSE(drains.over(4 * kMillisecond - 1, true));
-  CHECK(drains.over(4 * kMillisecond, true));
+  CHECK_FALSE(drains.over(4 * kMillisecond - 1, false));
+  CHECK(drains.over(4 * kMillisecond, false));
 
   Drains far;
   far.plan(0, kFarBase, true);
   CHECK_FALSE(far.due(100 * kFarBase - 1));
   far.begin(0, kFarBase, true);
   CHECK_FALSE(far.pairs());
-  CHECK_FALSE(far.over(3 * kFarBase / 2 - 1, false));
-  CHECK(far.over(3 * kFarBase / 2, false));
+  CHECK_FALSE(far.over(3 * kFarBase / 2 - 1, true));
+  CHECK(far.over(3 * kFarBase / 2, true));
   far.end(0);
   CHECK_FALSE(far.due(150 * kFarBase - 1));
 }
@@ -63,20 +63,20 @@ TEST_CASE("every second drain asks one readout after the other for two pieces at
   CHECK(drains.ask(4, 1000) == Credit::full);  // until both are there
   CHECK(drains.ask(4, 0) == Credit::granted);
   // Without a pair it waits for one, in vain for so long at most.
-  CHECK_FALSE(drains.over(12 * kMillisecond, false));
-  CHECK(drains.over(13 * kMillisecond, false));
+  CHECK_FALSE(drains.over(12 * kMillisecond, true));
+  CHECK(drains.over(13 * kMillisecond, true));
   drains.end(0);
   drains.begin(0, kBase, false);
   CHECK_FALSE(drains.pairs());
-  CHECK(drains.over(kMillisecond, false));
+  CHECK(drains.over(kMillisecond, true));
 }
 
 TEST_CASE("a probe of foreign traffic has no pairs, and its own length") {
   Drains drains;
   drains.begin_probe(0, kBase, false, 30 * kMillisecond);
   CHECK_FALSE(drains.pairs());
-  CHECK_FALSE(drains.over(30 * kMillisecond - 1, false));
-  CHECK(drains.over(30 * kMillisecond, false));
+  CHECK_FALSE(drains.over(30 * kMillisecond - 1, true));
+  CHECK(drains.over(30 * kMillisecond, true));
 }
 
 }  // namespace weir::shaping

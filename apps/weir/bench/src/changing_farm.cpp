@@ -1,6 +1,6 @@
 // A farm of processes under run control, DCMs of which come and go.
-#include "folder.hpp"
 #include "output.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/base/time.hpp>
 #include <weir/bench/changing_farm.hpp>
 #include <weir/bus/client.hpp>
@@ -256,10 +256,10 @@ class ChangingFarm {
 
 int run_changing_farm(const ChangingFarmOptions& options, std::FILE* out, std::FILE* err) {
   if (!options.out.empty() && !make_folder(options.out, err)) return 1;
-  const Folder folder;
+  const ScratchFolder folder;
   ChangingFarmResult result;
   try {
-    result = ChangingFarm(options, folder.path()).measure();
+    result = ChangingFarm(options, folder.path().string()).measure();
   } catch (const std::exception& error) {
     fmt::print(err, "weir bench: {}\n", error.what());
     return 1;

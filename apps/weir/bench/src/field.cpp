@@ -1,7 +1,7 @@
 // The field bench: measuring, and writing down.
-#include "folder.hpp"
 #include "lab_farm.hpp"
 #include "output.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/bench/field.hpp>
 
 #include <fmt/format.h>
@@ -68,13 +68,13 @@ int write_out(const std::vector<FieldResult>& results, const FieldOptions& optio
 
 int run_field(const FieldOptions& options, std::FILE* out, std::FILE* err) {
   if (!options.out.empty() && !make_folder(options.out, err)) return 1;
-  const Folder folder;
+  const ScratchFolder folder;
   std::vector<FieldResult> results;
   bool failed = false;
   for (const auto& points : expand(options)) {
     std::vector<FieldResult> group;
     for (const FieldPoint& point : points) group.push_back({point, {}});
-    const bool go_on = measure_group(group, options, folder.path(), err, failed);
+    const bool go_on = measure_group(group, options, folder.path().string(), err, failed);
     for (FieldResult& result : group) {
       if (result.runs.empty()) continue;
       tell(result, options, out, err);

@@ -1,4 +1,4 @@
-#include "folder.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/bench/ceiling.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/run/json.hpp>
@@ -151,14 +151,14 @@ Expected<Rate, std::string> measure_yardstick(const std::string& program, const 
 }
 
 int run_loopback(const LoopbackOptions& options, std::FILE* out, std::FILE* err) {
-  const Folder folder;
+  const ScratchFolder folder;
   for (const std::uint32_t bytes : options.fragment_bytes) {
     for (const std::uint32_t dcms : options.dcms) {
       for (const std::string& checksums : options.checksums) {
         const LoopbackPoint point{options.readouts, options.sources, dcms, bytes, checksums == "on"};
         std::vector<Round> rounds;
         for (std::uint32_t i = 0; i < options.rounds; ++i) {
-          const auto round = measure_round(point, options, folder.path(), i);
+          const auto round = measure_round(point, options, folder.path().string(), i);
           if (!round) {
             fmt::print(err, "weir bench: {}: {}\n", describe(point), round.error());
             return 1;

@@ -1,7 +1,7 @@
 // A sweep over farms in virtual networks: measuring, and writing down.
-#include "folder.hpp"
 #include "lab_farm.hpp"
 #include "output.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/bench/figures.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/config/farm_file.hpp>
@@ -92,11 +92,11 @@ Expected<NetworkResult, std::string> measure_rounds(const NetworkPoint& point, c
 
 int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
   if (!options.out.empty() && !make_folder(options.out, err)) return 1;
-  const Folder folder;
+  const ScratchFolder folder;
   std::vector<NetworkResult> results;
   bool failed = false;
   for (const NetworkPoint& point : expand(options)) {
-    auto measured = measure_rounds(point, options, folder.path());
+    auto measured = measure_rounds(point, options, folder.path().string());
     if (!measured) {
       // A sweep takes long: what fails costs its point, a signal those that would follow.
       failed = true;
