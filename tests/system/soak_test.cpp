@@ -1,25 +1,23 @@
-// Processes of a farm are killed, or stand still, at random moments. WEIR_SOAK_FAULTS (16), WEIR_SOAK_SEED
-// (1) and WEIR_SOAK_STILL_S (2) in the environment make it longer: docs/reliability.md has figures.
-#include "farm_run.hpp"
-#include "stored_run.hpp"
+// Processes of a farm are killed, or stand still, at random moments: while it runs (WEIR_SOAK_FAULTS, 16),
+// and while it drains (WEIR_SOAK_ENDINGS, 2); disks fill up and writers die on them (WEIR_SOAK_DISKS, 3);
+// filters crash, hang and lie (WEIR_SOAK_FILTERED, 1000 slices). WEIR_SOAK_SEED (1) and WEIR_SOAK_STILL_S (2)
+// are for all of them.
+#include "soak.hpp"
+
+#include "plugins/misbehaviour.hpp"
+#include "small_disk.hpp"
 #include "weir_catch.hpp"
 
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <random>
 
 namespace {
 
 using namespace weir;
 using namespace weir::system_test;
+using test::SmallDisk;
 
 constexpr int kFaultsARun = 20;
-
-int from_environment(const char* name, int otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
+constexpr int kFillsARun = 5;
 
 // `fast`: as many slices as there is room for, stored without their raw data; otherwise 2000 a second with
 // all.
@@ -36,6 +34,11 @@ std::string farm_text(bool fast) {
                : "trigger: {mode: rate, rate_hz: 2000}\nfilter: {plugin: verify}\n");
 }
 
+constexpr const char* kNames[] = {"supervisor", "readout-0", "readout-1", "dcm-0", "dcm-1",
+                                  "dcm-2",      "writer-0",  "writer-1",  "dcm-0", "writer-0"};
+
+Random random_from_environment() { return Random(from_environment("WEIR_SOAK_SEED", 1)); }
+
 struct Still {
   pid_t pid = 0;
   std::chrono::steady_clock::time_point until;
@@ -43,20 +46,18 @@ struct Still {
 
 class Tormentor {
  public:
-  Tormentor(FarmRun& run, std::mt19937_64& random) : run_(run), random_(random) {}
+  Tormentor(FarmRun& run, Random& random) : run_(run), random_(random) {}
 
   void hurt_one() {
     const auto never = [this] {
       wake_those_due(false);
       return false;
     };
-    (void)wait_until(never, Seconds(0.1 + static_cast<double>(random_() % 700) / 1000));
-    constexpr const char* kNames[] = {"supervisor", "readout-0", "readout-1", "dcm-0", "dcm-1",
-                                      "dcm-2",      "writer-0",  "writer-1",  "dcm-0", "writer-0"};
-    const std::string name = kNames[random_() % std::size(kNames)];
+    (void)wait_until(never, random_.between(0.1, 0.8));
+    const std::string name = random_.one_of(kNames);
     const pid_t pid = run_.pid_of(name);
     if (pid == 0) return;  // is being started again
-    const bool stop = random_() % 10 < 3;
+    const bool stop = random_.below(10) < 3;
     if (::kill(pid, stop ? SIGSTOP : SIGKILL) != 0) return;
     if (stop) {
       const Seconds still(from_environment("WEIR_SOAK_STILL_S", 2));
@@ -82,56 +83,15 @@ class Tormentor {
 
  private:
   FarmRun& run_;
-  std::mt19937_64& random_;
+  Random& random_;
   std::vector<Still> still_;
 };
-
-// Every file is sound, those that were not closed once they are recovered.
-void check_files(const TemporaryFolder& folder, const std::string& out) {
-  for (const auto& entry : std::filesystem::directory_iterator(out)) {
-    std::string path = entry.path().string();
-    if (path.ends_with(".part")) {
-      const std::string whole = path.substr(0, path.size() - 5) + ".recovered";
-      const CommandEnd recovered = run_command(folder, "weir", {"file", "recover", path, "--out", whole});
-      INFO(recovered.out << recovered.err);
-      CHECK(recovered.status == 0);
-      path = whole;
-    } else if (!path.ends_with(".weir")) {
-      continue;
-    }
-    const CommandEnd verified = run_command(folder, "weir", {"file", "verify", path});
-    INFO(path << "\n" << verified.out << verified.err);
-    CHECK(verified.status == 0);
-    if (path.ends_with(".recovered")) std::filesystem::remove(path);
-  }
-}
-
-void check_end(const TemporaryFolder& folder, const FarmEnd& end, const std::string& out, bool fast,
-               const Tormentor& tormentor) {
-  CHECK_BALANCED(end, 3);
-  INFO(describe(end));
-  CHECK(end.summary.count_all("discarded") == 0);
-  CHECK(end.summary.count("rejected") == 0);
-  CHECK(end.summary.count("filter.verify_mismatch") == 0);
-  const std::uint64_t stored = end.summary.count("stored");
-  CHECK(stored > 0);
-  CHECK(end.summary.count("triggered") == stored);
-  {
-    const StoredRun run(out);
-    CHECK(run.ids().size() == stored);
-    const DummyCheck check = check_dummy_data(run);
-    CHECK(check.wrong == "");
-    CHECK(check.slices == stored);
-    if (tormentor.readouts_hurt == 0 && !fast) CHECK(check.missing == 0);
-  }
-  check_files(folder, out);
-}
 
 }  // namespace
 
 TEST_CASE("whoever is killed or stands still at random, no slice is lost, doubled or wrong") {
   const int faults = from_environment("WEIR_SOAK_FAULTS", 16);
-  std::mt19937_64 random(static_cast<std::uint64_t>(from_environment("WEIR_SOAK_SEED", 1)));
+  Random random = random_from_environment();
   int kills = 0;
   int stops = 0;
   std::uint64_t slices = 0;
@@ -148,7 +108,10 @@ TEST_CASE("whoever is killed or stands still at random, no slice is lost, double
     tormentor.wake_those_due(true);
     run.process().send_signal(SIGINT);
     const FarmEnd end = run.finish(Seconds(180));
-    check_end(folder, end, run.out(), fast, tormentor);
+    CHECK(end.status == 3);
+    CHECK(end.summary.count("filter.verify_mismatch") == 0);
+    const DummyCheck check = check_all_stored(folder, end, run.out());
+    if (tormentor.readouts_hurt == 0 && !fast) CHECK(check.missing == 0);
     kills += tormentor.kills;
     stops += tormentor.stops;
     slices += end.summary.count("stored");
@@ -156,4 +119,103 @@ TEST_CASE("whoever is killed or stands still at random, no slice is lost, double
                 static_cast<unsigned long long>(slices));
     std::fflush(stdout);
   }
+}
+
+TEST_CASE("whoever is killed at random while the run drains, no slice is lost, doubled or wrong") {
+  const int endings = from_environment("WEIR_SOAK_ENDINGS", 2);
+  Random random = random_from_environment();
+  int hurt = 0;
+  for (int round = 0; round < endings; ++round) {
+    const bool fast = round % 2 == 0;
+    CAPTURE(round, fast);
+    const TemporaryFolder folder;
+    // Writers that sync seldom make the drain long enough to be hit.
+    FarmRun run(folder, folder.write("farm.yaml", farm_text(fast)), {"--set", "writer.sync_interval_ms=300"});
+    REQUIRE(run.wait_for_data(200'000));
+    run.process().send_signal(SIGINT);
+    int kills = 0;
+    for (std::size_t i = 1 + random.below(3); i > 0; --i) {
+      (void)wait_until([] { return false; }, random.between(0, 0.15));
+      const pid_t pid = run.pid_of(random.one_of(kNames));
+      if (pid != 0 && ::kill(pid, SIGKILL) == 0) ++kills;
+    }
+    const FarmEnd end = run.finish(Seconds(180));
+    // A process that had said all it had to say is missed by nobody.
+    CHECK((end.status == 3 || end.status == 0));
+    if (kills == 0) CHECK(end.status == 0);
+    (void)check_all_stored(folder, end, run.out());
+    hurt += end.status == 3 ? 1 : 0;
+    std::printf("soak: %d endings, %d of them with a fault, status %d after %d kill(s), %llu slices stored\n",
+                round + 1, hurt, end.status, kills,
+                static_cast<unsigned long long>(end.summary.count("stored")));
+    std::fflush(stdout);
+  }
+}
+
+TEST_CASE("whoever is killed while disks fill up, no slice is lost, doubled or wrong") {
+  const int fills = from_environment("WEIR_SOAK_DISKS", 3);
+  Random random = random_from_environment();
+  for (int done = 0; done < fills;) {
+    const TemporaryFolder folder;
+    const SmallDisk disk(folder / "out", 1024);
+    if (!disk.mounted()) return;
+    FarmRun run(folder, folder.write("farm.yaml", farm_text(true)), {});
+    REQUIRE(run.wait_for_data(20'000));
+    int kills = 0;
+    for (int i = 0; i < kFillsARun && done < fills; ++i, ++done) {
+      (void)wait_until([] { return false; }, random.between(0.1, 1));
+      disk.fill_up();
+      constexpr const char* kVictims[] = {"writer-0", "writer-1", "supervisor", "dcm-0"};
+      for (std::size_t left = random.below(3); left > 0; --left) {
+        (void)wait_until([] { return false; }, random.between(0, 1));
+        const pid_t pid = run.pid_of(random.one_of(kVictims));
+        if (pid != 0 && ::kill(pid, SIGKILL) == 0) ++kills;
+      }
+      (void)wait_until([] { return false; }, random.between(0.2, 3));
+      disk.make_room();
+    }
+    run.process().send_signal(SIGINT);
+    const FarmEnd end = run.finish(Seconds(180));
+    INFO(describe(end));
+    // Slices that a writer did not acknowledge in time are given to another: a fault, too.
+    CHECK((end.status == 3 || (end.status == 0 && kills == 0)));
+    (void)check_all_stored(folder, end, run.out());
+    std::printf("soak: %d full disks, %d killed meanwhile, %llu slices stored\n", done, kills,
+                static_cast<unsigned long long>(end.summary.count("stored")));
+    std::fflush(stdout);
+  }
+}
+
+TEST_CASE("whatever a filter does to its process, slices that it does nothing to are filtered and stored") {
+  const int slices = from_environment("WEIR_SOAK_FILTERED", 1000);
+  const int seed = from_environment("WEIR_SOAK_SEED", 1);
+  const TemporaryFolder folder;
+  const std::string farm = folder.write("farm.yaml", farm_text(false));
+  FarmRun run(folder, farm,
+              {"--slices", std::to_string(slices), "--set",
+               std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/misbehaves.so", "--set",
+               "filter.parameters.seed=" + std::to_string(seed), "--set", "dcm.processing_units=2"});
+  const FarmEnd end = run.finish(Seconds(60 + slices / 5));
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("triggered") == static_cast<std::uint64_t>(slices));
+  CHECK(end.summary.count("rejected") == 0);
+  CHECK(end.summary.count_all("discarded") == 0);
+  std::uint64_t stored = 0;
+  std::uint64_t poison = 0;
+  StoredRun(run.out()).for_each_slice([&](const storage::SliceRecordView& slice) {
+    const std::uint64_t id = slice.head().slice.value;
+    const Misbehaviour what = misbehaviour_of(id, static_cast<std::uint64_t>(seed));
+    CAPTURE(id, static_cast<int>(what));
+    if (slice.head().decision == DecisionKind::poison) {
+      CHECK(kills_or_hangs(what));
+      ++poison;
+    } else {
+      CHECK(!kills_every_time(what));
+      CHECK(slice.head().decision == (is_error(what) ? DecisionKind::no_filter : DecisionKind::filter));
+    }
+    ++stored;
+  });
+  CHECK(stored == end.summary.count("stored"));
+  std::printf("soak: %llu slices stored, %llu of them as poison\n", static_cast<unsigned long long>(stored),
+              static_cast<unsigned long long>(poison));
 }

@@ -11,7 +11,7 @@ namespace weir {
 enum class DecisionKind : std::uint8_t {
   filter = 0,      // the filter accepted it
   prescale = 1,    // the filter would have rejected it; one in `prescale` is kept
-  no_filter = 2,   // no filter is configured
+  no_filter = 2,   // no filter is configured, or it failed
   incomplete = 3,  // incomplete slices bypass the filter by configuration
   poison = 4,      // it killed or stalled its filter too often
   undecided = 5,   // a sample, taken before its filter decided: in files that a tap wrote

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "farm_run.hpp"
+#include "stored_run.hpp"
+
+#include <csignal>
+#include <random>
+#include <string>
+#include <vector>
+
+// What attacks at random on a farm of real processes have in common. How many, and from which seed, is in the
+// environment: docs/reliability.md has the names and figures.
+namespace weir::system_test {
+
+[[nodiscard]] int from_environment(const char* name, int otherwise);
+
+class Random {
+ public:
+  explicit Random(int seed) : engine_(static_cast<std::uint64_t>(seed)) {}
+  [[nodiscard]] std::size_t below(std::size_t end) { return engine_() % end; }
+  [[nodiscard]] Seconds between(double low_s, double high_s) {
+    return Seconds(low_s + (high_s - low_s) * static_cast<double>(engine_() >> 11) * 0x1.0p-53);
+  }
+  template <class Range>
+  [[nodiscard]] const auto& one_of(const Range& range) {
+    return range[below(std::size(range))];
+  }
+
+ private:
+  std::mt19937_64 engine_;  // the same on every platform
+};
+
+// The ledger balances, each slice that was triggered is stored, once, with the bytes that its sources made,
+// and every file is sound, if need be once it is recovered. What is missing of slices is in the answer.
+DummyCheck check_all_stored(const TemporaryFolder& folder, const FarmEnd& end, const std::string& out);
+
+}  // namespace weir::system_test
