@@ -143,7 +143,8 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   const std::string& control = line.control.empty() ? setup.farm.control().listen() : line.control;
   const auto metrics = make_metrics_export(setup);
   if (const std::string where = exposed_at(setup); !where.empty())
-    spdlog::warn("open to strangers at={}: there is no security.key_file", where);
+    spdlog::warn("unprotected at={}: without security.key_file every process that reaches it may connect",
+                 where);
   try {
     if (!line.alone && !control.empty()) {
       return run_under_control(line, role, make, setup, control, metrics.get());

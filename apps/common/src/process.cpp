@@ -11,7 +11,7 @@ namespace weir::node {
 namespace {
 
 constexpr int kSignalBase = 128;
-constexpr std::size_t kOwn = 32;        // descriptors of a process that talks to nobody
+constexpr std::size_t kOwn = 32;        // descriptors of a process without connections
 constexpr std::size_t kPerProcess = 2;  // a connection, and another one while the first is lost
 
 }  // namespace

@@ -5,8 +5,8 @@
 namespace weir::node {
 
 void RefusalLog::note(const messages::Peer& peer, std::string_view why, TimeNs now_ns) {
-  if (const auto unsaid = limit_.ask(now_ns))
-    spdlog::warn("refused peer={} reason=\"{}\" unsaid={}", peer.stream().peer(), why, *unsaid);
+  if (const auto left_out = limit_.ask(now_ns))
+    spdlog::warn("refused peer={} reason=\"{}\" left_out={}", peer.stream().peer(), why, *left_out);
 }
 
 }  // namespace weir::node

@@ -135,7 +135,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   if (!setup.self.listen.empty()) setup.listen = parse_endpoint(setup.self.listen);
   setup.run = RunNumber(farm.run().number());
   setup.limits.frame_bytes_max = static_cast<std::uint32_t>(farm.network().frame_bytes_max());
-  // Everyone, some of them twice while a lost connection is noticed, and a few who look.
+  // All nodes, some of them twice until a lost connection is noticed, and a few that only watch.
   setup.limits.connections_max = 2 * plan.nodes.size() + 64;
   setup.limits.authenticator = make_authenticator(farm);
   setup.limits.hello_timeout_ns = farm.network().hello_timeout_ms() * kMillisecond;

@@ -29,7 +29,7 @@ TimeNs now_ns() {
 
 std::string script_of(const std::string& command) { return command + " \"$@\""; }
 
-// How a child begins: as if nobody had changed signals, and with no descriptor but the first three.
+// How a child begins: with the default signal handlers, and with no descriptor but the first three.
 class Beginning {
  public:
   Beginning() {

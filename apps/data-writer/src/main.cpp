@@ -18,8 +18,8 @@ void run_on_close(weir::writer::CloseCommands& commands, const weir::v1::WriterS
                settings.on_close_max());
 }
 
-// Nobody writes beside the data of another run of this number. (A process that is not told whose run it is
-// has its supervisor to refuse that.)
+// A writer does not write beside the data of another run of this number. (For a process that is not told the
+// run's id, its supervisor refuses that.)
 void hold_run(const weir::node::Setup& setup, bool has_earlier_files) {
   if (setup.claim == 0) return;
   const std::string& out = setup.farm.run().out();

@@ -167,8 +167,8 @@ void WriterNode::tell_throttle() {
   if (message) supervisor_.send(*message);
 }
 
-// Who comes back while the others end has copies of which it must hear first: what is listed as live in the
-// last report and the last file has to be.
+// A writer that reconnects during shutdown must first learn which of its copies are dead: its last report and
+// its last file may list as live only what is.
 void WriterNode::on_end_run() {
   ending_ = true;
   end_deadline_ns_ = now_ns_ + kEndPatience;
@@ -316,7 +316,7 @@ wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHea
   if (header.type != wire::FrameType::data || header.length == 0) return {};
   Connection& connection = connection_of(peer);
   if (connection.record_bytes == 0) {
-    if (!begin_record(connection, header)) return {};  // nobody may fill the memory unasked
+    if (!begin_record(connection, header)) return {};  // memory is filled with a grant alone
   } else {
     const wire::RecordPiece next{connection.record_bytes, connection.record_here};
     const bool fits = wire::record_piece(header) == next && header.slice == connection.slice &&

@@ -38,7 +38,7 @@ class WriterNode final : public node::Node,
     messages::Peer* peer = nullptr;
     storage::PeerId id;
     std::shared_ptr<std::byte[]> record;  // the one that is being received, unless there is no memory for it
-    std::uint64_t record_bytes = 0;       // it has so many; 0: none is being received
+    std::uint64_t record_bytes = 0;       // its length; 0: none is being received
     std::uint64_t record_here = 0;        // in the pieces that are complete
     SliceId slice;
     Attempt attempt;
@@ -112,7 +112,7 @@ class WriterNode final : public node::Node,
   std::string blocked_detail_;
   storage::DiskWatch disk_watch_;
   TimeNs close_until_ns_ = 0;      // the run is over: so long the disk may refuse
-  std::size_t disturbances_ = 0;   // of run files by somebody else
+  std::size_t disturbances_ = 0;   // of run files, by others
   std::string disturbances_text_;  // the first of them
   std::string unclosed_;           // why a file stays a .part
   node::ThrottleTeller throttle_;

@@ -38,7 +38,7 @@ class PushSender {
   // The answer to a probe.
   void is_there(SliceId slice, SourceId source, const source::Fragment& fragment);
   void asked_for(SliceId slice, SourceId source);
-  void not_wanted(SliceId slice);  // whoever was to have it: not any more
+  void not_wanted(SliceId slice);  // by its destination, any more
   void settled(SliceId slice);
   void end_run();
 
@@ -48,8 +48,8 @@ class PushSender {
   [[nodiscard]] TimeNs wake_at_ns() const { return barrel_.wake_at_ns(); }
   [[nodiscard]] SourceId source(std::uint32_t place) const { return sources_[place]; }
 
-  // The fragment as everybody is shown it: cut, suppressed or dropped ones are so for all. What it refers to
-  // is `fragment`'s.
+  // The fragment as all receivers see it: one that was cut, suppressed or dropped is so for all of them. What
+  // it refers to is `fragment`'s.
   [[nodiscard]] source::Fragment shown(SliceId slice, SourceId source,
                                        const source::Fragment& fragment) const;
 

@@ -13,7 +13,7 @@ namespace {
 
 // Work per pass on slices to be made, so that requests are not kept waiting by a burst of announcements.
 constexpr std::size_t kSlicesPerPass = 1024;
-// Connections of one DCM: the one it has, and those that it lost and that nobody has noticed yet.
+// Connections of one DCM: the one it has, and lost ones that this side has not noticed yet.
 constexpr std::ptrdiff_t kConnectionsOfDcmMax = 4;
 // Shares of a buffer's limit.
 constexpr double kStopAt = 0.95;
@@ -147,7 +147,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   run_begun_ = true;
   buffer_.begin_run(RunNumber(begin.run()));
   buffer_.tick(now_ns_, *this);  // from when on it waits for what is announced
-  // Slices from before this process took part: nobody can have their data.
+  // Slices from before this process took part: their data are nowhere.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));
   spdlog::info("run begins first_slice={}", begin.first_slice());

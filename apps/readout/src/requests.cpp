@@ -55,7 +55,7 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, cons
     const auto view = wire::RequestView::parse(payload);
     if (!view) return Unexpected<wire::WireError>(view.error());
     for (std::size_t set = 0; set < view->set_count(); ++set) {
-      // A frame of some 100 kB could ask for so many fragments else that their answers fill any memory.
+      // Without this a frame of some 100 kB could request so many fragments that the answers fill any memory.
       if (view->source_count(static_cast<std::uint16_t>(set)) > setup_.self.sources.size() + kStrayIdsMax)
         return Unexpected<wire::WireError>(wire::WireError::bad_payload);
     }

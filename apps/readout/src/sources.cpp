@@ -89,7 +89,7 @@ TruthRecorder::TruthRecorder(const node::Setup& setup) {
                                                          : fs::path(farm.hits().truth_file());
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
-  file_.reset(std::fopen(path.c_str(), "ae"));  // closed in whoever is started
+  file_.reset(std::fopen(path.c_str(), "ae"));  // closed in child processes
   if (!file_) throw std::runtime_error("hits.truth_file: cannot write '" + path.string() + "'");
   detector_ = std::make_unique<source::Detector>(hits_settings(farm));
 }

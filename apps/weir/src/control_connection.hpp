@@ -8,7 +8,7 @@
 
 namespace weir::commands {
 
-// Where run control is, and who asks: what `weir ctl` and `weir tap` take alike.
+// Where run control is, and with which key it is asked: the options that `weir ctl` and `weir tap` share.
 struct ConnectionOptions {
   std::string farm_file;
   std::string connect;

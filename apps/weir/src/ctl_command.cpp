@@ -38,7 +38,7 @@ class Ctl {
   explicit Ctl(const CtlOptions& options)
       : options_(options), at_(control_connection(options.connection).client), client_(at_, {}) {}
 
-  // Throws when nobody answers in time.
+  // Throws when no answer comes in time.
   v1::Reply ask(v1::Request request) {
     request.set_id(++last_id_);
     v1::BusMessage message;
@@ -56,7 +56,7 @@ class Ctl {
                     at_.host, at_.port, options_.timeout_s));
   }
 
-  // Until the next look; nobody says anything unasked.
+  // Until the next request; nothing comes without one.
   void pause() { (void)client_.wait(kLook); }
 
   v1::FarmView status() {
@@ -151,7 +151,7 @@ int carry_out(const CtlOptions& options) {
     return kRefused;
   }
   bool good = true;
-  // Nobody is there to tell of the end of such a farm.
+  // There is no process left that could tell of the end of such a farm.
   const bool last = view.one_run() && request.command() == "stop";
   if (last && !options.json) fmt::print(stderr, "the farm ends with this run: `weir run` has its summary\n");
   if (is_transition(request.command()) && !options.no_wait && !last) {

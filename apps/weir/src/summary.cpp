@@ -23,7 +23,7 @@ void add_fragments(const v1::Report& report, Summary& summary) {
   }
 }
 
-// The supervisor's sums over everyone, so that no two views of a farm differ.
+// The supervisor's sums over all processes, so that no two views of a farm differ.
 void take_totals(const v1::Report& supervisor, Summary& summary) {
   const node::FragmentTotals totals = node::totals_of(supervisor);
   summary.fragments["requested"] = totals.requested;

@@ -105,7 +105,7 @@ void add_fragments(const Summary& summary, Page& page) {
 void add_theory(const Summary& summary, Page& page) {
   const Theory& theory = summary.theory;
   if (theory.goodput_bytes_per_s <= 0) return;
-  page.line("theory", "{:.1f} % of {}/s (full frames; {}/s after the thesis){}",
+  page.line("theory", "{:.1f} % of {}/s (full frames; {}/s by the formula of Jereczek 2017){}",
             kPercent * share_of_theory(summary), bytes_text(theory.goodput_bytes_per_s),
             bytes_text(theory.thesis_goodput_bytes_per_s),
             theory.serialisation_us > 0

@@ -421,7 +421,7 @@ std::size_t Assembler::leaving() const {
 
 void Assembler::release(BuiltSlice& slice) {
   if (slice.outstanding > 0) {
-    // Whoever releases a slice that is not complete has given up the rest.
+    // A slice that is released before it is complete has had its rest given up.
     for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
       const State state = slice.progress[i].state;
       if (state == State::requested || state == State::receiving)

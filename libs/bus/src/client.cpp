@@ -29,7 +29,8 @@ struct Client::Core {
       set_limits(*socket, settings.queue_max, settings.message_bytes_max);
       set_client_keys(*socket, settings.keys);
     }
-    // What cannot leave now is kept here, where it is bounded and counted, not in a socket to nobody.
+    // What cannot leave now is kept here, where it is bounded and counted, and not in a socket without a
+    // peer.
     commands.set(zmq::sockopt::immediate, 1);
     commands.connect(address(settings.host, settings.port));
     thread = std::thread([this] { run(); });
@@ -133,11 +134,11 @@ struct Client::Core {
       publisher.connect(address(settings.host, port));
       connected_port = port;
     }
-    // PUB never blocks: who is slow loses its own, at the hub.
+    // PUB never blocks: a slow subscriber loses its own messages, at the hub.
     for (zmq::message_t& message : published) publisher.send(message, zmq::send_flags::dontwait);
   }
 
-  // Rounded up, so that nobody wakes too early for it.
+  // Rounded up, so that the wait does not end too early.
   static std::chrono::milliseconds until(Clock::time_point at) {
     return std::chrono::ceil<std::chrono::milliseconds>(at - Clock::now());
   }

@@ -48,7 +48,7 @@ struct Hub::Core {
       set_limits(*socket, queue_max, settings.message_bytes_max);
       set_server_keys(*socket, settings.keys);
     }
-    // To whom is gone, nothing is sent, and that is known.
+    // Nothing is sent to a client that is gone, and the caller learns it.
     commands.set(zmq::sockopt::router_mandatory, 1);
     // A client that comes again takes its own place.
     commands.set(zmq::sockopt::router_handover, 1);
@@ -79,7 +79,8 @@ struct Hub::Core {
     monitors[place].connect(at);
   }
 
-  // They wait for nobody, and are only counted; but not too many, for ZeroMQ's thread would wait.
+  // No process waits for them, they are only counted; but not too many at once, for ZeroMQ's thread would
+  // wait.
   void take_events() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_events) return;
@@ -151,7 +152,7 @@ struct Hub::Core {
     ++(sent ? counters.published : counters.dropped);
   }
 
-  // Publishers send only what somebody asked for.
+  // Publishers send only what a listener asked for.
   void forward_subscriptions() {
     for (int i = 0; i < kTurnMax; ++i) {
       zmq::message_t wish;

@@ -13,7 +13,7 @@
 
 namespace weir::bus {
 
-// The domain that the hub's admission looks after; ZeroMQ asks nobody about sockets without one.
+// The domain that the hub's admission looks after; sockets without one are not asked about.
 inline constexpr const char* kZapDomain = "weir";
 
 void set_limits(zmq::socket_t& socket, int queue_max, std::size_t message_bytes_max);

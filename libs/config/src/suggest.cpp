@@ -6,7 +6,7 @@
 namespace weir::config {
 namespace {
 
-constexpr std::size_t kWordMax = 64;  // longer ones are nobody's slip of the pen
+constexpr std::size_t kWordMax = 64;  // longer ones are no slip of the pen
 
 // Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -17,7 +17,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 void write_value(YAML::Emitter& out, const FieldDescriptor& field, const FieldValue& value) {
-  // A text is always quoted: "5", "null" and "[a]" stay texts whoever reads the file.
+  // A text is always quoted: "5", "null" and "[a]" stay texts for every reader of the file.
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) out << YAML::DoubleQuoted;
   out << print_value(field, value);
 }

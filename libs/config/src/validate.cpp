@@ -73,7 +73,7 @@ class Validator {
     add(Severity::warning, ProblemKind::inconsistent, key, std::move(what));
   }
 
-  // Who listens where strangers get, without a key.
+  // Nodes that listen on an address which strangers reach, without a key.
   void check_exposure(const FarmPlan& plan) {
     if (!farm_.security().key_file().empty()) return;
     if (farm_.security().tls())

@@ -163,7 +163,7 @@ void FarmMachine::left(std::size_t member, TimeNs now, Actions& out) {
   if (!off_) out.events.push_back({Level::warning, one.plan.name + " is gone"});
 }
 
-// One that lives is lost, as far as anybody can tell.
+// One that was alive counts as lost: nothing tells otherwise.
 void FarmMachine::count_loss(Member& member, TimeNs now) {
   if (goal_ != State::running || member.excluded || !member.told.in_run()) return;
   ++member.losses;
@@ -212,16 +212,17 @@ void FarmMachine::watch_orders(TimeNs now, Actions& out) {
 // A run that is on, without an operator's doing.
 void FarmMachine::watch_run(TimeNs now, Actions& out) {
   if (goal_ != State::running) return;
-  const Member& mind = supervisor();
-  if (mind.live && mind.told.state == State::error)
-    return fail(mind.plan.name + ": " + mind.told.reason, out);
+  const Member& leader = supervisor();
+  if (leader.live && leader.told.state == State::error)
+    return fail(leader.plan.name + ": " + leader.told.reason, out);
   if (state_ == State::running || state_ == State::paused) {
-    if (!under_way_ && mind.live && mind.told.run == run_ && mind.told.begun) state_ = mind.told.state;
+    if (!under_way_ && leader.live && leader.told.run == run_ && leader.told.begun)
+      state_ = leader.told.state;
     for (const Member& member : members_) {
       if (member.plan.duty != Duty::essential || member.live) continue;
       if (now - member.gone_ns < deadlines_.return_ns) continue;
       const std::string why = member.plan.name + " is essential and did not come back";
-      if (&member == &mind) return fail(why, out);
+      if (&member == &leader) return fail(why, out);
       out.events.push_back({Level::error, why + ": the run is stopped"});
       stop_reason_ = why;
       begin(Command::stop, State::ready, deadlines_.stop_ns, now);
@@ -232,12 +233,12 @@ void FarmMachine::watch_run(TimeNs now, Actions& out) {
 
 // The supervisor has ended the run: because it was asked to, or on its own.
 void FarmMachine::close_run(TimeNs now, Actions& out) {
-  const Member& mind = supervisor();
-  if (!run_open_ || !mind.live || mind.told.run != run_ || !mind.told.ended) return;
+  const Member& leader = supervisor();
+  if (!run_open_ || !leader.live || leader.told.run != run_ || !leader.told.ended) return;
   run_open_ = false;
   out.run_over = true;
   if (under_way_ == Command::start) {
-    out.events.push_back({Level::error, "the run ended before it began: " + mind.told.reason});
+    out.events.push_back({Level::error, "the run ended before it began: " + leader.told.reason});
   }
   if (goal_ == State::running || under_way_ == Command::stop) {
     begin(Command::stop, State::ready, deadlines_.order_ns, now);
@@ -249,7 +250,7 @@ void FarmMachine::begin(Command command, State goal, DurationNs limit, TimeNs no
   goal_ = goal;
   until_ns_ = now + limit;
   resetting_ = false;
-  // What an operator wants now is asked of everyone who is there.
+  // What an operator wants now is asked of all members that are there.
   for (Member& member : members_) {
     member.inactive = member.inactive && !member.live;
     if (command == Command::reset) member.order.reset();
@@ -280,7 +281,7 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
   const std::string blocking = names_of_late(true);
   out.events.push_back({Level::warning, std::string(name(command)) + " was held up by " + late});
   if (command == Command::stop && !resetting_) {
-    // Whoever has not ended its part of the run by now is made to, and led to `ready` again.
+    // A member that has not ended its part of the run by now is made to, and led to `ready` again.
     resetting_ = true;
     if (run_open_) out.events.push_back({Level::error, "the run ends without its supervisor's account"});
     run_open_ = false;

@@ -17,7 +17,7 @@ bool FarmMachine::waited_for(const Member& member) const {
   if (member.inactive) return false;
   // Only a reset leads it on.
   if (member.live && member.told.state == State::error && goal_ != State::idle) return false;
-  // At `init` the farm gathers; later on who is away is not waited for.
+  // At `init` the farm gathers; later on nothing waits for a member that is away.
   return member.live || under_way_ == Command::init;
 }
 
@@ -46,8 +46,8 @@ bool FarmMachine::arrived(const Member& member) const {
 }
 
 bool FarmMachine::run_has_supervisor() const {
-  const Member& mind = supervisor();
-  return mind.live && mind.told.run == run_ && !mind.told.ended && mind.told.in_run();
+  const Member& leader = supervisor();
+  return leader.live && leader.told.run == run_ && !leader.told.ended && leader.told.in_run();
 }
 
 // The next command on this member's way to the goal.
@@ -73,17 +73,17 @@ std::optional<Command> FarmMachine::next_step(const Member& member) const {
   }
   if (told.state == State::idle) return Command::init;
   if (told.state == State::standby) return Command::configure;
-  const bool mind = &member == &supervisor();
+  const bool is_supervisor = &member == &supervisor();
   if (told.in_run()) {
     // Of another run, from before run control came back.
     if (told.run != run_) return Command::reset;
     // The others end their part when the supervisor says that the run is over.
-    return mind && under_way_ == Command::stop ? std::optional(Command::stop) : std::nullopt;
+    return is_supervisor && under_way_ == Command::stop ? std::optional(Command::stop) : std::nullopt;
   }
   if (told.epoch != epoch_) return Command::configure;
-  // A run that is to stop goes on until it has: who comes back is needed in it.
+  // A run that is to stop goes on until it has stopped: a member that comes back is needed in it.
   if (!run_open_ || (told.run == run_ && told.ended && !member.again)) return std::nullopt;
-  return mind || run_has_supervisor() ? std::optional(Command::start) : std::nullopt;
+  return is_supervisor || run_has_supervisor() ? std::optional(Command::start) : std::nullopt;
 }
 
 void FarmMachine::give(std::size_t index, Command command, TimeNs now, Actions& out) {
@@ -167,7 +167,7 @@ void FarmMachine::recall(const Remembered& remembered, TimeNs now) {
   goal_ = remembered.goal;
   state_ = goal_;
   if (goal_ == State::error) reason_ = "it was before run control was started again";
-  // Everyone has the time to be heard of that a process has to come back.
+  // Each member has as long to be heard of as a process has to come back.
   for (Member& member : members_) member.gone_ns = now;
 }
 

@@ -136,12 +136,12 @@ void roles_away(const HealthView& view, Findings& out) {
   }
 }
 
-// Data stop until somebody comes.
+// Data stop until a person acts.
 bool stops_data(std::string_view reason) {
   return reason.starts_with("WRITER_DISK_") || reason == "SUPERVISOR_JOURNAL_FULL";
 }
 
-// A cause that several processes name is told once, with everybody who is it.
+// A cause that several processes name is told once, with all processes that are its origin.
 void held_up(const HealthView& view, Findings& out) {
   const Picked holding = pick(view, [](const Process& one) {
     return one.live && in_run(one) && !one.held.empty() && one.held_by != "RUN_PAUSED";

@@ -15,7 +15,7 @@ bool is_of(const RulesView::Process& process, const std::vector<std::string>& of
          });
 }
 
-// "blocked: WRITER_DISK_FULL writer-0": the word behind the colon, and who is behind it.
+// "blocked: WRITER_DISK_FULL writer-0": the word behind the colon, and the process behind that.
 struct Said {
   std::string_view reason;
   std::string_view node;

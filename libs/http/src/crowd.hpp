@@ -10,14 +10,14 @@ namespace weir::http {
 
 // What a connection is at.
 enum class Doing : std::uint8_t {
-  silent,    // no whole request yet: nobody knows who it is
+  silent,    // no whole request yet: it may be anybody
   idle,      // between two requests
   busy,      // in the middle of a further request, or of an answer
   listening  // to a stream
 };
 
-// Who is connected, and who of them makes room for a new connection, so that strangers who hold many cost
-// each other theirs. One thread.
+// The connections that there are, and which of them makes room for a new one, so that strangers that hold
+// many take them from each other. One thread.
 class Crowd {
  public:
   using Id = std::uint64_t;
@@ -28,9 +28,9 @@ class Crowd {
   [[nodiscard]] std::size_t size() const { return all_.size(); }
 
   // The one that has been silent for longest, while the silent are half of those that do not listen or more,
-  // or there is nobody else; else who has been idle for longest, then who has been busy for longest. The
-  // silent keep a half, so that they have some time to say something whoever else holds connections. Nothing:
-  // all listen.
+  // or there are no others; else the one that has been idle for longest, then the one that has been busy for
+  // longest. The silent keep a half, so that a new client has time for its request even when others hold all
+  // connections that they can get. Nothing: all listen.
   [[nodiscard]] std::optional<Id> makes_room() const;
   // For a new listener at `peer`: the oldest listener of the address that has most, if that has more than
   // `peer`.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kRefusalsMax = 32;  // connections beyond the limit that are told so, at a time
 constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
 
-// Asio does not ask the kernel for it, and whoever a process starts would keep its connections open.
+// Asio does not ask the kernel for it, and a process' children would keep its connections open.
 void close_at_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 // A client of IPv4 at a socket of IPv6 has its own address.

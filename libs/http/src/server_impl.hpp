@@ -50,7 +50,7 @@ class Server::Impl {
   void admit(Admission admission) { admission_ = std::move(admission); }  // before start()
   void accept();
   void make_room();
-  void close(Crowd::Id id);  // for somebody else
+  void close(Crowd::Id id);  // to make room for another
   void enter(tcp::socket socket);
   void live();
   void hand_out(const std::string* path, const Piece& piece);

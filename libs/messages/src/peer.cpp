@@ -154,7 +154,8 @@ void Peer::send(const v1::Control& message) {
 }
 
 void Peer::send_in_frames(const v1::Control& message, std::size_t size) {
-  // Nobody would take it. The connection ends in the next pass, not inside the sender's loop over its peers.
+  // The peer would not accept it. The connection ends in the next pass, not inside the sender's loop over its
+  // peers.
   if (size > wire::kControlMessageMax) {
     unsendable_ = true;
     return;
@@ -269,7 +270,7 @@ Expected<void, wire::WireError> Peer::on_control(const wire::FrameHeader& header
   v1::Control message;
   if (!parse(message, payload)) return bad;
   if (message.has_alive()) {
-    // What waits to be sent is an answer, too; and who asks and reads nothing is answered no more.
+    // What waits to be sent is an answer, too; and a peer that asks without reading gets no more answers.
     if (!message.alive().answer() && unsent_bytes() == 0) say_alive(true);
     return {};
   }
@@ -376,7 +377,7 @@ Expected<void, wire::WireError> Peer::on_proof(ConstBytes payload) {
     refuse(reason, counters_.refused_auth);
     return {};
   }
-  // Not earlier: who cannot prove anything learns nothing of who is here.
+  // Not earlier: a peer without a key learns nothing about this process.
   if (const std::string reason = handler_.check_hello(info_); !reason.empty()) {
     refuse(reason, counters_.refused_hello);
     return {};
@@ -419,8 +420,8 @@ Expected<ports::Endpoint, std::string> Door::open(ports::Network& network, const
 ports::StreamHandler* Door::on_accept(std::unique_ptr<ports::Stream> stream) {
   if (peers_.size() >= limits_.connections_max) {
     ++counters_.refused_full;
-    // Who belongs here has said so long before others are through: strangers cannot keep a node out by
-    // waiting.
+    // A node of the farm is ready long before the others time out: strangers that merely wait cannot keep it
+    // out.
     const auto oldest = std::find_if(peers_.begin(), peers_.end(),
                                      [](const auto& peer) { return !peer->ready() && !peer->gone(); });
     if (oldest == peers_.end()) return nullptr;

@@ -10,15 +10,15 @@
 
 namespace weir::page {
 
-// Lets through who knows the operator's token, whoever else guesses from the same address: a browser's
-// requests are not only its operator's. Wrong tokens are counted by address, and beyond a number in a minute
-// answered so for the rest of the minute. That a token cannot be guessed is its length's matter. One thread;
-// time comes in.
+// Lets requests with the operator's token through, also while others guess from the same address: not every
+// request of a browser is its operator's. Wrong tokens are counted by address; beyond a number in a minute
+// all wrong ones are answered with that for the rest of the minute. That a token cannot be guessed is its
+// length's matter. One thread; time comes in.
 class Gate {
  public:
   enum class Answer : std::uint8_t {
     open,
-    no_token_set,  // nobody can command
+    no_token_set,  // no commands are taken
     unauthorised,  // no token, or a wrong one
     rate_limited
   };

@@ -43,7 +43,8 @@ std::string content_type(std::string_view name) {
   return "image/svg+xml";
 }
 
-// The page loads nothing from elsewhere, is in nobody's frame, and runs no script that stands in its text.
+// The page loads nothing from elsewhere, is shown in no other page's frame, and runs no script that stands in
+// its text.
 http::Response asset_response(const Asset& asset) {
   http::Response response{200, content_type(asset.name), std::string(asset.bytes), {}};
   response.headers.emplace_back("Content-Security-Policy",
@@ -136,7 +137,7 @@ class Page::Impl {
   }
   std::optional<http::Response> admit(const http::Request& request);
   http::Response find_logs(const http::Request& request);
-  // Nothing: who asks knows the token.
+  // Nothing: the token was right.
   std::optional<http::Response> refusal(const http::Request& request);
   http::Response command(const http::Request& request);
   http::Response own_metrics() const;
@@ -151,7 +152,7 @@ class Page::Impl {
   http::Server server_;  // last: its thread uses all of the above
 };
 
-// Metrics are for whoever scrapes them, by whatever name: there are numbers alone.
+// Metrics are numbers alone: any client may read them, by any host name.
 std::optional<http::Response> Page::Impl::admit(const http::Request& request) {
   if (request.path == kMetrics) return std::nullopt;
   constexpr unsigned kForbidden = 403;

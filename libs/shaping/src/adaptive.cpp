@@ -256,9 +256,9 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   if (far()) line_.note(pass_bytes_, pass_ns_, now_ns);
   if (was_wanting_ && phase_ == Phase::start_up) grow_line();
   was_wanting_ = wanting;
-  // Who has not looked for long does not know who was silent.
+  // A DCM that has not looked for long does not know which readouts were silent.
   const bool looked_away = now_ns - std::exchange(pass_ns_, now_ns) > kLookEvery;
-  // Without waiting for the epoch's end: who is silent may hold the whole window.
+  // Without waiting for the epoch's end: a silent readout may hold the whole window.
   if (now_ns - looked_ns_ >= kLookEvery / 4) {
     const double seconds = static_cast<double>(now_ns - std::exchange(looked_ns_, now_ns)) / kSecond;
     const bool busy = best_of_late() * kHostTimes * host_ns_ > ceiling_;
@@ -421,7 +421,7 @@ double Adaptive::wanted_by_hosts() const {
   return std::max(enough_, best_of_late() * time_ns);
 }
 
-// Queues that come and go: of hosts that do much at once, or of many who meet.
+// Queues that come and go: of hosts that send in bursts, or of many readouts that send at once.
 void Adaptive::follow_hosts() {
   up_ = 0;
   const double wanted = wanted_by_hosts();

@@ -198,7 +198,7 @@ bool Barrel::begin(TimeNs now_ns, std::span<const PushLink> links) {
   return true;
 }
 
-// In the slot of a collector what is left for it; when nobody's slot is on, the oldest.
+// In the slot of a collector what is left for it; in no collector's slot, the oldest.
 bool Barrel::begin_rest(TimeNs now_ns, std::span<const PushLink> links) {
   const bool in_slot = now_ns < slot_end_ns_;
   for (auto at = rests_.begin(); at != rests_.end();) {

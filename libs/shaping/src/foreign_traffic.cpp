@@ -8,7 +8,7 @@ namespace weir::shaping {
 namespace {
 
 constexpr double kLow = 0.46;     // of the port's own rate: below a fair half of it
-constexpr double kGone = 0.85;    // beyond, nobody fills the buffer any more
+constexpr double kGone = 0.85;    // beyond, the buffer is not filled by others any more
 constexpr int kLowEpochs = 2;     // one after another
 constexpr double kFilled = 17e3;  // bytes in the port's buffer that are not this collector's
 constexpr DurationNs kLostLate = kSecond;
@@ -59,7 +59,7 @@ void ForeignTraffic::note_answer(double waited_bytes) {
   least_waited_ = std::min(least_waited_, waited_bytes);
 }
 
-// No answer in all that time: there is somebody.
+// No answer in all that time: there is foreign traffic.
 void ForeignTraffic::end_probe(TimeNs now_ns) {
   if (!std::exchange(probing_, false)) return;
   probe_ns_ = now_ns;

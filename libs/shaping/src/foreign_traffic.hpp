@@ -33,7 +33,7 @@ class ForeignTraffic {
   void begin_probe(TimeNs now_ns);
   // Whether the answer to a request of that time counts.
   [[nodiscard]] bool probes(TimeNs requested_ns) const { return probing_ && requested_ns >= probe_begun_ns_; }
-  // An answer that counts waited behind so many bytes.
+  // An answer that counts waited behind this many bytes.
   void note_answer(double waited_bytes);
   void end_probe(TimeNs now_ns);
   void cancel_probe() { probing_ = false; }

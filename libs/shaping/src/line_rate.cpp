@@ -13,7 +13,7 @@ constexpr double kFade = 0.99;
 
 void LineRate::note(std::uint64_t bytes, TimeNs before_ns, TimeNs now_ns) {
   bytes_ += bytes;
-  // When in a pause these bytes came, nobody knows.
+  // These bytes came at some moment of a pause; which one is not known.
   if (now_ns - before_ns > kPause) {
     since_ns_ = now_ns;
     bytes_ = 0;

@@ -14,7 +14,7 @@ class RecentRates {
   // At what rate the port is full: a high quantile, not the highest one: after an idle moment a port may send
   // faster than it can for long. 0: nothing was seen.
   [[nodiscard]] double full() const;
-  // The highest of so many epochs.
+  // The highest of the last `epochs`.
   [[nodiscard]] double best_of(std::size_t epochs) const;
 
   static constexpr std::size_t kEpochs = 32;

@@ -15,7 +15,7 @@ namespace weir::shaping {
 // queue that others hold. Pure.
 class ShortestTimes {
  public:
-  // A response took so long in the network when its readout owed so many bytes, itself included.
+  // A response took `time_ns` in the network while its readout owed `owed` bytes, itself included.
   void note(DurationNs time_ns, std::uint64_t owed);
   // The same, in a drain that requests pairs, of a readout that is not farther than others: what a longer
   // line takes is not the pace of an uplink.

@@ -19,7 +19,7 @@ class Ways {
  public:
   explicit Ways(std::uint32_t readouts) : ways_(readouts) {}
 
-  // The readout owes so many bytes from now on.
+  // The readout owes this many bytes from now on.
   void owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
   // So many bytes came of it; owes() follows.
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
@@ -33,7 +33,7 @@ class Ways {
 
   // What each line holds beyond the nearest readout's, whose shortest response time is base_ns.
   void measure(DurationNs base_ns, double rate, TimeNs now_ns);
-  // Who owes bytes and has sent none for long is silent.
+  // A readout that owes bytes and has sent none for long is silent.
   void look(TimeNs now_ns);
 
   // Bytes that are owed and in no queue of the port; of those that silent readouts hold, `silent_max` at

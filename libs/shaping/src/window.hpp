@@ -27,7 +27,7 @@ class Accounts {
   }
   void answered(std::uint32_t readout, std::uint32_t fragments) {
     Flow& flow = flows_[readout];
-    if (flow.fragments == 0) return;  // an answer that nobody asked for
+    if (flow.fragments == 0) return;  // an answer that was not requested
     flow.fragments -= fragments < flow.fragments ? fragments : flow.fragments;
     if (flow.fragments == 0) close(flow);
   }

@@ -26,7 +26,7 @@ class Outgoing {
   void append_reference(ConstBytes bytes, std::shared_ptr<const void> owner);
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::vector<std::byte> take(std::size_t size);
-  // Owners are let go one by one, and may append to other streams.
+  // Owners are released one by one, and may append to other streams.
   void clear();
 
  private:

@@ -39,7 +39,7 @@ void FragmentBuffer::forget(std::uint32_t connection) {
 }
 
 void FragmentBuffer::cancel(std::uint32_t connection, SliceId slice, Attempt attempt, AnswerSink& sink) {
-  // Each is answered, for whoever asked counts the answers that are still to come.
+  // Each is answered, for the DCM counts the answers that are still to come.
   const auto give_up = [&](const RequestedFragment& request) {
     if (request.connection != connection || request.attempt != attempt) return false;
     answer_missing(request, MissingReason::deadline, sink);

@@ -146,7 +146,7 @@ bool HitsGroup::append_hits(SourceId source, RunNumber run, const Trigger& trigg
   boost::random::exponential_distribution<double> gap;
   const auto channel = static_cast<std::uint8_t>(detector_.place(source).module);
   constexpr std::size_t kHitMax = waveform_hit_bytes(kWaveformChannelsMax);
-  constexpr std::size_t kHitsAhead = 64;  // room is looked after once per so many hits
+  constexpr std::size_t kHitsAhead = 64;  // how often there is room is checked, in hits
 
   bytes_.resize(bytes_.capacity());
   std::size_t used = 0;

@@ -49,7 +49,7 @@ class OpenFile {
   [[nodiscard]] int rename_to(const std::string& final_path) const;
   static std::size_t skip(std::vector<ConstBytes>& pieces, std::size_t first, std::size_t written);
   DiskOutcome keep(DiskOutcome outcome);
-  // Nobody else has cut, removed or replaced it.
+  // It was not cut, removed or replaced from outside.
   [[nodiscard]] DiskOutcome check() const;
   [[nodiscard]] DiskOutcome copy_back(std::uint64_t size);
   [[nodiscard]] int copy_to(int copy, std::uint64_t size) const;

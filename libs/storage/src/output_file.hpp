@@ -18,17 +18,17 @@ struct OutputCounters {
   std::uint64_t appends = 0;
   std::uint64_t syncs = 0;
   std::uint64_t retries = 0;
-  std::uint64_t restored = 0;  // files that somebody else had changed, as far as that goes
+  std::uint64_t restored = 0;  // files that were changed from outside, as far as they can be
   std::uint64_t bytes_durable = 0;
 };
 
 // One growing run file: gathers records into segments, appends them, and keeps each segment until it is on
 // disk, so that after an error the file is cut to what is on disk and written again from there. (After a
-// failed sync nobody knows which of the unsynced pages are on disk: all of them are written again.)
+// failed sync it is not known which of the unsynced pages are on disk: all of them are written again.)
 class OutputFile {
  public:
   struct Settings {
-    std::size_t chunk_bytes;          // a segment is appended when it has so many
+    std::size_t chunk_bytes;          // a segment is appended when it has this size
     std::size_t reference_bytes_min;  // bodies from here on are referred to, smaller ones copied
   };
   struct Outcome {
@@ -60,8 +60,8 @@ class OutputFile {
   void finish();
   // The answer to the oldest operation under way.
   Outcome on_event(const ports::DiskEvent& event);
-  // After a failure, once idle(): cuts the file and writes again what is not on disk. Where somebody else has
-  // changed it the path names it again; see damaged().
+  // After a failure, once idle(): cuts the file and writes again what is not on disk. Where it was changed
+  // from outside the path names it again; see damaged().
   void retry();
 
   [[nodiscard]] ports::FileId id() const { return id_; }
@@ -138,7 +138,7 @@ class OutputFile {
   bool finishing_ = false;
   bool publish_under_way_ = false;
   bool failed_ = false;
-  bool changed_ = false;  // by somebody else, and not restored yet
+  bool changed_ = false;  // from outside, and not restored yet
   bool damaged_ = false;
   bool recovering_ = false;
   std::uint64_t recovery_end_ = 0;

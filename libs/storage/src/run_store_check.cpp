@@ -36,7 +36,7 @@ bool contains(const std::vector<CopyKey>& copies, const CopyKey& key) {
 
 }  // namespace
 
-// Place and head of a record say that it is this file's and nobody has cut what is before it. The last one is
+// Place and head of a record show that it is this file's, and that nothing before it was cut. The last one is
 // among those that are read.
 void RunStore::note_reads(File& file) const {
   file.read_back.push_back({0, file.output.head_end()});

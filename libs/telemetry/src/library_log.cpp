@@ -32,23 +32,23 @@ TimeNs now_ns() {
 class LibraryLog {
  public:
   void say(spdlog::level::level_enum level, std::string_view library, std::string_view text) {
-    std::uint64_t unsaid = 0;
+    std::uint64_t left_out = 0;
     {
       const std::lock_guard lock(mutex_);
-      unsaid_inside_ += inside > 0 ? 1 : 0;
+      left_out_inside_ += inside > 0 ? 1 : 0;
       if (inside > 0) return;
       const auto more = limit_.ask(now_ns());
       if (!more && level != spdlog::level::critical) return;
-      unsaid = more.value_or(0) + std::exchange(unsaid_inside_, 0);
+      left_out = more.value_or(0) + std::exchange(left_out_inside_, 0);
     }
-    spdlog::log(level, "library name={} unsaid={} text=\"{}\"", library, unsaid,
+    spdlog::log(level, "library name={} left_out={} text=\"{}\"", library, left_out,
                 clean_quoted(text, kTextBytesMax));
   }
 
  private:
   std::mutex mutex_;
   LineLimit limit_;
-  std::uint64_t unsaid_inside_ = 0;
+  std::uint64_t left_out_inside_ = 0;
 };
 
 LibraryLog& library_log() {

@@ -15,8 +15,8 @@ constexpr MetricEntry counts(std::string_view key, std::string_view name, std::s
   return {From::counter, key, Kind::counter, name, label, scale, of, true, help};
 }
 // One that not every run has.
-constexpr MetricEntry seldom(std::string_view key, std::string_view name, std::string_view of,
-                             std::string_view help, double scale = 1) {
+constexpr MetricEntry rare(std::string_view key, std::string_view name, std::string_view of,
+                           std::string_view help, double scale = 1) {
   return {From::counter, key, Kind::counter, name, {}, scale, of, true, help};
 }
 constexpr MetricEntry level(std::string_view key, std::string_view name, std::string_view of,
@@ -63,10 +63,10 @@ constexpr MetricEntry kTable[] = {
     counts("throttled_ms.", "weir_throttled_seconds_total", "reason", kSupervisor,
            "Livetime that was lost, by cause; the share of the time where some triggers were accepted.",
            kMilli),
-    seldom("lost_livetime_ms", "weir_lost_livetime_seconds_total", "supervisor, once any was lost",
-           "Livetime that was lost, by whatever it was.", kMilli),
-    seldom("paused_ms", "weir_paused_seconds_total", "supervisor, once paused",
-           "Time in which the run was paused.", kMilli),
+    rare("lost_livetime_ms", "weir_lost_livetime_seconds_total", "supervisor, once any was lost",
+         "Livetime that was lost, by whatever it was.", kMilli),
+    rare("paused_ms", "weir_paused_seconds_total", "supervisor, once paused",
+         "Time in which the run was paused.", kMilli),
     count("farm.fragments.requested", "weir_farm_fragments_requested_total", kSupervisor,
           "Fragments asked for by all DCMs of the run, lost ones included as they last reported."),
     count("farm.fragments.received", "weir_farm_fragments_received_total", kSupervisor,
@@ -106,7 +106,7 @@ constexpr MetricEntry kTable[] = {
     count("supervisor.acks_unknown", "weir_supervisor_acks_unknown_total", kSupervisor,
           "Acknowledgements of slices that nobody remembers."),
     level("slices_pending", "weir_slices_pending", kSupervisor, "Slices that wait for a DCM."),
-    // Everyone's slices and memory
+    // Slices and memory of all roles
     level("slices_in_flight", "weir_slices_in_flight", kAll,
           "Slices that this process has: unsettled (supervisor, writer), held (readout), being built, "
           "filtered or shipped (DCM)."),
@@ -190,8 +190,8 @@ constexpr MetricEntry kTable[] = {
     count("dcm.refused", "weir_dcm_refused_total", kDcm, "Decisions that came too late."),
     counts("dcm.records_refused.", "weir_dcm_records_refused_total", "reason", kDcm,
            "Records that a writer did not take, by reason; those offered again included."),
-    seldom("dcm.unheard", "weir_dcm_unheard_total", "DCM, at a run's end",
-           "Slices sent to a writer whose last words were not heard."),
+    rare("dcm.unheard", "weir_dcm_unheard_total", "DCM, at a run's end",
+         "Slices sent to a writer whose last words were not heard."),
     count("fragments.requested", "weir_fragments_requested_total", kDcm,
           "Fragments asked for, or expected in push running."),
     count("fragments.received", "weir_fragments_received_total", kDcm,
@@ -224,14 +224,14 @@ constexpr MetricEntry kTable[] = {
           "Slices of which something had to be asked for."),
     count("push.no_memory", "weir_push_no_memory_total", kPushDcm,
           "Pushed fragments thrown away for want of memory, to be asked for."),
-    seldom("tap.samples", "weir_tap_samples_total", kTapDcm, "Samples of slices given out."),
-    seldom("tap.bytes", "weir_tap_bytes_total", kTapDcm, "Their bytes."),
+    rare("tap.samples", "weir_tap_samples_total", kTapDcm, "Samples of slices given out."),
+    rare("tap.bytes", "weir_tap_bytes_total", kTapDcm, "Their bytes."),
     counts("tap.dropped.", "weir_tap_dropped_total", "reason", kTapDcm,
            "Samples not given out, by reason: rate, too_large, bus."),
-    seldom("tap.refused", "weir_tap_refused_total", kTapDcm, "Wishes beyond tap.taps_max."),
+    rare("tap.refused", "weir_tap_refused_total", kTapDcm, "Wishes beyond tap.taps_max."),
     counts("filter.", "weir_filter_total", "counter", kDcm, "The filter's own counters, by name."),
-    seldom("shaper.overdrawn", "weir_shaper_overdrawn_total", kDcm,
-           "Requests beyond a full window, because nothing had come for 0.5 s of what it was full of."),
+    rare("shaper.overdrawn", "weir_shaper_overdrawn_total", kDcm,
+         "Requests beyond a full window, because nothing had come for 0.5 s of what it was full of."),
     level("shaper.window", "weir_shaper_window", kDcm,
           "What may be outstanding: bytes, or fragments with the shaper fragment-credits."),
     level("shaper.outstanding", "weir_shaper_outstanding", kDcm, "What is outstanding."),

@@ -80,7 +80,7 @@ TEST_CASE("what Protocol Buffers prints goes through the log, a few lines, and s
       const auto object = boost::json::parse(line).as_object();
       CHECK(object.at("level") == "error");
       CHECK_THAT(std::string(object.at("message").as_string().c_str()),
-                 ContainsSubstring("library name=protobuf unsaid=0"));
+                 ContainsSubstring("library name=protobuf left_out=0"));
     }
   }
 }

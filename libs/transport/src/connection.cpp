@@ -20,12 +20,12 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-// One connection may not keep the others waiting: so many receives, then their turn.
+// One connection may not keep the others waiting: after this many receives it is their turn.
 constexpr int kReceivesPerTurn = 8;
 constexpr std::size_t kSendListMax = 1024;  // IOV_MAX on Linux
 
-// A port that nobody listens on can be given to the very socket that looks for it, and TCP then connects it
-// to itself.
+// The kernel can give a port without a listener to the very socket that connects to it, and TCP then connects
+// the socket to itself.
 bool connected_to_itself(const tcp::socket& socket) {
   error_code error;
   const tcp::endpoint local = socket.local_endpoint(error);
@@ -216,7 +216,7 @@ std::uint64_t Connection::retransmitted() const { return open_ && !ended_ ? retr
 
 Outbox& Connection::outbox_for_append() {
   if (ended_) {
-    outbox_.clear();  // nobody will send it
+    outbox_.clear();  // it will not be sent
   } else if (!dirty_) {
     dirty_ = true;
     core_->dirty.push_back(shared_from_this());

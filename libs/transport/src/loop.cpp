@@ -19,7 +19,8 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-// A pass ends after so many handlers or received bytes: what they caused is not to wait for all that arrives.
+// A pass ends after this many handlers or received bytes: what they caused must not wait for all that
+// arrives.
 constexpr int kHandlersPerPass = 256;
 constexpr std::size_t kBytesPerPass = 8U << 20;
 constexpr int kKeepAliveIdleS = 10;
@@ -33,8 +34,8 @@ TimeNs read_clock(clockid_t clock) {
   return t.tv_sec * kSecond + t.tv_nsec;
 }
 
-// Whoever a plugin or writer.on_close starts would keep a connection open after this process' death. Asio
-// does not ask the kernel for it.
+// A child that a plugin or writer.on_close starts would keep a connection open after this process' death.
+// Asio does not ask the kernel to close it.
 bool close_at_exec(int fd) { return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
 class TcpStream final : public ports::Stream {

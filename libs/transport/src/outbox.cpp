@@ -18,7 +18,7 @@ Bytes Outbox::reserve(std::size_t size) {
     return room;
   }
   if (was_empty || !chunk_ || chunk_used_ + size > kChunkBytes) {
-    // Nobody else holds the chunk: everything in it has left.
+    // No other reference to the chunk is left: all of it has been sent.
     if (!chunk_ || chunk_.use_count() > 1) chunk_.reset(new std::byte[kChunkBytes]);
     chunk_used_ = 0;
   }

@@ -106,7 +106,7 @@ std::unique_ptr<TlsSession> TlsContext::open(int socket, bool connecting) {
   }
   if (connecting) {
     ::SSL_set_connect_state(session);
-    // Nobody has a certificate here: who comes with one in place of the key is not the farm's.
+    // Nobody has a certificate here: a peer that offers one in place of the key is not of the farm.
     ::SSL_set_verify(session, SSL_VERIFY_PEER, nullptr);
   } else {
     ::SSL_set_accept_state(session);
@@ -155,7 +155,7 @@ TlsSession::Step TlsSession::handshake() {
   if (!pushed) return Step::wants_write;
   if (result != 1) return Step::wants_read;
   may_have_more_ = true;  // what came with the last message of the handshake
-  // Only who has the key gets here; it is looked at all the same.
+  // Only a peer with the key gets here; it is checked all the same.
   return ::SSL_session_reused(session_) == 1 ? Step::done : Step::failed;
 }
 
@@ -163,7 +163,7 @@ ssize_t TlsSession::failed(int result) {
   const int why = ::SSL_get_error(session_, result);
   (void)push();  // an alert that tells the other side
   if (why == SSL_ERROR_ZERO_RETURN) return 0;
-  // Else a record that was altered, an end that nobody announced, or the connection itself.
+  // Else an altered record, an end without notice, or the connection itself.
   broken_ = why != SSL_ERROR_WANT_READ;
   errno = broken_ ? ECONNRESET : EAGAIN;
   return -1;

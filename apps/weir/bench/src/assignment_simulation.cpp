@@ -1,5 +1,5 @@
-// Triggers, queues and processors on simulated time; who gets a slice is the supervisor's own machine's
-// matter.
+// Triggers, queues and processors on simulated time; the supervisor's own machine decides which DCM gets a
+// slice.
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/hash.hpp>
 #include <weir/bench/assignment.hpp>
@@ -70,7 +70,7 @@ class Simulation {
   static assignment::SupervisorSettings machine_settings(const AssignmentCase& one) {
     assignment::SupervisorSettings settings;
     settings.dcms = one.destinations.size();
-    settings.lease_ns = 3600 * kSecond;  // nobody dies here
+    settings.lease_ns = 3600 * kSecond;  // no DCM dies here
     return settings;
   }
   static std::unique_ptr<assignment::TriggerSource> triggers() {
@@ -103,7 +103,7 @@ class Simulation {
     }
   }
 
-  // A slice takes as long for whoever is given it: all policies have the same slices.
+  // A slice takes the same time on every processor: all policies have the same slices.
   DurationNs slice_ns(std::size_t place, SliceId slice) const {
     double factor = 1;
     for (const Slowdown& slowdown : case_.slowdowns) {

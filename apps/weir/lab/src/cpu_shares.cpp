@@ -89,7 +89,7 @@ void wait_for_an_end(const GroupFiles& group) {
 }
 
 // In the new process: waits for the other end of the pipe to be closed, then removes the folders as soon as
-// nobody is inside. Only calls that are safe after fork().
+// no process is inside. Only calls that are safe after fork().
 [[noreturn]] void remove_later(int pipe, const std::vector<GroupFiles>& groups) {
   ::setpgid(0, 0);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);

@@ -15,8 +15,8 @@ using MakeNode = std::function<std::unique_ptr<Node>(const Setup& setup, transpo
 // status_of_signal() ended by a signal, 70 by a library that called exit().
 int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make);
 
-// Of a process that a signal has ended; 0: none has. A supervisor ends its run in order then; of the others
-// whoever looks after processes sees that the farm did not tell them to end.
+// The exit status of a process that a signal has ended; 0: no signal has. A supervisor then ends its run in
+// order; another process ends at once, and its launcher sees by the status that the farm did not ask for it.
 [[nodiscard]] int status_of_signal(Role role, int signal);
 
 }  // namespace weir::node

@@ -16,8 +16,8 @@ class TapWish;
 
 namespace weir::node {
 
-// Who is told what a node counts, beside the supervisor: exporters, the bus. Called on the loop's thread, at
-// the status interval and with the final report.
+// Receives a node's reports beside the supervisor: exporters, the bus. Called on the loop's thread, at the
+// status interval and with the final report.
 class ReportSink {
  public:
   virtual ~ReportSink() = default;
@@ -31,7 +31,7 @@ class SampleSink {
   virtual bool publish(std::string_view tag, ConstBytes sample) = 0;
 };
 
-// Who started a supervisor's node, and has to know where it is and what came of its run.
+// The process that started a supervisor's node: it has to learn where the node listens and how its run ended.
 class RunWatcher {
  public:
   virtual ~RunWatcher() = default;
@@ -52,7 +52,7 @@ class Node {
   virtual void on_signal(std::string_view signal_name) = 0;
   // What run control wants of the run that is on; the supervisor's node knows the kinds, others ignore it.
   virtual void on_command(const v1::Command& command) { (void)command; }
-  // Somebody wants samples of the run that is on, or does still; a DCM's node heeds it.
+  // A client wants samples of the run that is on, or renews its wish; a DCM's node acts on it.
   virtual void on_tap(const v1::TapWish& wish) { (void)wish; }
   // Supervisor: the run has begun, and is paused.
   [[nodiscard]] virtual bool begun() const { return true; }

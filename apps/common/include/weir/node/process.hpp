@@ -7,12 +7,12 @@
 namespace weir::node {
 
 // Ends this process with SIGTERM when its parent ends; at once, with the status of that signal, when `parent`
-// is not its parent any more. `parent` is best told by who started it: what the process finds may be who took
-// it over.
+// is not its parent any more. The parent itself had best pass its number on: getppid() may already name the
+// process that has adopted this one.
 void die_with_parent(pid_t parent);
 
-// Raises the limit of open files as far as it goes. A sentence when that is not enough for a process of a
-// farm of so many; else empty.
+// Raises the limit of open files as far as the system allows. A sentence when that is not enough for a
+// process of a farm of this size; else empty.
 [[nodiscard]] std::string allow_descriptors(std::size_t farm_processes);
 
 }  // namespace weir::node

@@ -19,7 +19,7 @@ struct PushTiming {
   bool barrel = false;
   DurationNs slot_ns = 0;       // `barrel`
   std::uint32_t group = 1;      // readouts of one delay
-  std::uint32_t held_back = 0;  // slots more for everyone, for the burst cut-off
+  std::uint32_t held_back = 0;  // slots by which all readouts wait longer, for the burst cut-off
 
   bool timed = true;  // triggers happen when they say; from files and from outside they may say anything
 
@@ -29,7 +29,7 @@ struct PushTiming {
   }
   // Slots that this readout waits.
   [[nodiscard]] std::uint32_t delay_slots(std::size_t readout) const;
-  // From the trigger's time until the last of so many readouts begins to send a slice of this length.
+  // From the trigger's time until the last of `readouts` begins to send a slice of this length.
   [[nodiscard]] DurationNs latest_ns(std::size_t readouts, DurationNs slice_ns) const;
 };
 [[nodiscard]] PushTiming push_timing(const v1::Farm& farm);

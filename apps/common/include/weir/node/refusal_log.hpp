@@ -8,8 +8,9 @@
 
 namespace weir::node {
 
-// Says who was not taken: a few lines in ten seconds, and in the next one how many were left out, so that a
-// stranger who knocks a thousand times a second fills no disk. The counters of peers have all of them.
+// Logs which peers were refused: a few lines in ten seconds, and in the next line how many were left out, so
+// that a stranger that connects a thousand times a second does not fill the disk. The counters of peers have
+// all of them.
 class RefusalLog {
  public:
   void note(const messages::Peer& peer, std::string_view why, TimeNs now_ns);

@@ -26,9 +26,9 @@ void add_sum(v1::Report& report, const std::string& name, const SliceSum& sum);
 [[nodiscard]] SliceSum sum_of(const v1::Report& report, const std::string& name);
 [[nodiscard]] std::uint64_t counter_of(const v1::Report& report, const std::string& name);
 
-// What a farm's DCMs and readouts count of fragments together. Whoever shows or keeps a total takes it from
-// here: the supervisor adds up what everyone reported last, the dead ones too, and its own report has the
-// sums as `farm.*`.
+// What a farm's DCMs and readouts together count of fragments. All totals that are shown or kept come from
+// here: the supervisor adds up the last reports of all processes, dead ones included, and its own report has
+// the sums as `farm.*`.
 struct FragmentTotals {
   std::uint64_t requested = 0;
   std::uint64_t received = 0;

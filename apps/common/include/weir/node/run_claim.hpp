@@ -7,18 +7,19 @@
 #include <optional>
 #include <string>
 
-// Whose run of a number it is. A folder holds one run of each number: who begins a run claims the number
-// there, by a file that can be made once (run-000001-claim.yaml; on a shared folder as far as its file system
+// Which run has a number. A folder holds one run of each number: a run that begins claims its number there,
+// by a file that can be made once (run-000001-claim.yaml; on a shared folder as far as its file system
 // lets one of several make a link). Its id goes to the run's processes, and no process works in a folder
 // whose run of that number is another's: neither goes on from its journal nor writes beside its data.
 namespace weir::node {
 
 [[nodiscard]] std::string claim_path(const std::string& folder, RunNumber run);
 
-// The id of whoever has claimed this run; empty: nobody has, 0: the file says nothing.
+// The id under which this run was claimed; empty: it was not claimed, 0: the file does not say.
 [[nodiscard]] std::optional<std::uint64_t> read_claim(const std::string& folder, RunNumber run);
 
-// True: claimed, by one alone of all who try. False: it is another's already. The error is a sentence.
+// True: claimed; of several processes that try at once, one succeeds. False: another has claimed it already.
+// The error is a sentence.
 [[nodiscard]] Expected<bool, std::string> claim_run(const std::string& folder, RunNumber run,
                                                     const std::string& farm, std::uint64_t id);
 

@@ -28,9 +28,9 @@ struct CloseCommand {
   std::uint32_t seconds_max = 1;
 };
 
-// Runs commands beside this process, so many at once, each for so long (coreutils' `timeout` ends it). They
-// inherit standard output and error, and nothing else that is open here. A thread of its own starts them and
-// sees their ends.
+// Runs commands beside this process: a limited number at once, each for a limited time (coreutils' `timeout`
+// ends it). They inherit standard output and error, and nothing else that is open here. A thread of its own
+// starts them and sees their ends.
 class CloseCommands {
  public:
   static constexpr std::size_t kWaitingMax = 10'000;

@@ -6,8 +6,7 @@
 
 namespace weir::run {
 
-// Where the live view goes: redrawn in place on a terminal, plain lines now and then, ever more seldom,
-// elsewhere.
+// Where the live view goes: redrawn in place on a terminal, plain lines at growing intervals elsewhere.
 class LiveScreen {
  public:
   // `quiet`: nothing is shown but what say() is given.

@@ -15,8 +15,8 @@ struct RestartSettings {
   DurationNs refill_ns = 60 * kSecond;  // after so long one of the restarts that were used can be used again
 };
 
-// The restarts of one process in a run: so many at once, and one more for each `refill_ns` that passes, for a
-// long run sees more deaths than a process that cannot live. Pure.
+// The restarts of one process in a run: a number at once, and one more for each `refill_ns` that passes. So a
+// long run may see many deaths, and a process that cannot live is given up soon. Pure.
 class Restarts {
  public:
   explicit Restarts(const RestartSettings& settings) : settings_(settings) {}

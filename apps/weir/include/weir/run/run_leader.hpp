@@ -36,7 +36,8 @@ class RunLeader {
   }
   // The farm was seen in its run.
   [[nodiscard]] bool led() const { return step_ == Step::led; }
-  // Why it is in its run no more, a sentence: somebody has reset it, or it is in error. Empty: it is.
+  // Why the farm is not in its run any more, a sentence: it was reset, or is in error. Empty: it is in its
+  // run.
   [[nodiscard]] const std::string& lost() const { return lost_; }
   // The farm is to be looked at now.
   void look_again() { next_look_ns_ = 0; }

@@ -56,7 +56,7 @@ struct SourceInfo {
 
 // The rest of a fragment, to be asked for (ranges), or all of it once more (checksum).
 struct RangeWanted {
-  BuiltSlice* slice = nullptr;  // empty: released meanwhile, nobody wants it any more
+  BuiltSlice* slice = nullptr;  // empty: released meanwhile, or given up
   SourceIndex source = 0;
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
@@ -107,11 +107,11 @@ class Assembler {
   void readouts_lost(BuiltSlice& slice, const std::vector<bool>& lost, MissingReason reason, TimeNs now_ns);
   void expire(TimeNs now_ns);
   void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
-  // Nobody wants it here any more, though it may be had elsewhere: what is outstanding is neither received
+  // This collector is not to build it any more, though another may: what is outstanding is neither received
   // nor missing, but cancelled. The slice is not handed out: it is `decided`. The filter's state must be
   // gone.
   void withdraw(BuiltSlice& slice);
-  // Those whose remaining fragments nobody waits for any more, since the last call.
+  // Those that wait for no more fragments, since the last call.
   [[nodiscard]] std::vector<BuiltSlice*> take_expired();
 
   // In release order. They are `queued` then.

@@ -40,7 +40,7 @@ struct FragmentProgress {
   bool asked_again = false;  // after a checksum that did not match
   std::byte* target = nullptr;
   std::uint32_t have = 0;    // bytes from the front
-  std::uint32_t asked = 0;   // bytes from the front that are asked for, or will be, by whoever keeps count
+  std::uint32_t asked = 0;   // bytes from the front that are requested, or about to be
   std::uint32_t summed = 0;  // of these, bytes that `crc` is over
   std::uint32_t crc = 0;
   bool overlapped = false;  // some bytes came twice: `crc` is over nothing that helps
@@ -83,10 +83,11 @@ using WriterHook =
                                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 // One slice of one attempt in one collector, from its assignment until nothing of it is left: the same object
-// for whoever opens, collects, filters and ships it. SliceTable owns it and says in which state it is; it
+// while it is opened, collected, filtered and shipped. SliceTable owns it and says in which state it is; it
 // stays where it is.
 struct BuiltSlice : StateHook, OrderHook, WriterHook {
-  // What is touched for every fragment stands in so many bytes at the front; Gathering's parts are its last.
+  // What every fragment touches stands in the first bytes of the object; Gathering's parts are the last of
+  // it.
   static constexpr std::size_t kHotBytes = 320;
 
   explicit BuiltSlice(std::uint64_t slot_) : slot(slot_) {}
@@ -94,7 +95,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   [[nodiscard]] SliceId id() const { return assignment.slice; }
   [[nodiscard]] Attempt attempt() const { return assignment.attempt; }
   [[nodiscard]] SliceState state() const { return state_; }
-  // In a list of whoever ships it.
+  // In a list of the part that ships it.
   [[nodiscard]] bool is_in_line() const { return WriterHook::is_linked(); }
   void leave_line() { WriterHook::unlink(); }
 

@@ -33,7 +33,7 @@ class PushWindow {
   void arrived(std::uint32_t readout, SliceId slice);
   void readout_lost(std::uint32_t readout) { newest_of_[readout].reset(); }
 
-  // A fragment of a slice that nobody knows here opens it, unless the slice, or a newer one, has left.
+  // A fragment of a slice that is not known here opens it, unless the slice, or a newer one, has left.
   [[nodiscard]] bool may_open(SliceId slice) const { return !newest_left_ || slice > *newest_left_; }
   [[nodiscard]] bool passed_by(std::uint32_t readout, SliceId slice) const {
     return newest_of_[readout] && *newest_of_[readout] > slice;

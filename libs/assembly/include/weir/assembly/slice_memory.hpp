@@ -18,8 +18,9 @@ class SliceMemory {
   void release(BufferPool& pool);
   [[nodiscard]] std::size_t bytes() const { return bytes_; }  // charged to the pool
 
-  // Whoever refers to the bytes without being asked to stop, as a connection's queue does, keeps a copy of
-  // this for as long. Nothing happens when the last one lets go: who releases the memory looks first.
+  // A part that refers to the bytes for as long as it likes, as a connection's queue does, keeps a copy of
+  // this meanwhile. Nothing happens when the last copy goes: the memory is released by a part that looks
+  // first.
   [[nodiscard]] std::shared_ptr<const void> share();
   [[nodiscard]] bool is_shared() const { return shared_.use_count() > 1; }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 // The states of a slice in a collector, as one table: from its assignment to the moment when nothing of it is
-// left. A slice is in one state at a time, and SliceTable is who changes it.
+// left. A slice is in one state at a time, and SliceTable alone changes it.
 namespace weir::assembly {
 
 enum class SliceState : std::uint8_t {
@@ -21,13 +21,13 @@ enum class SliceState : std::uint8_t {
   unassigned,          // pushed and complete; the supervisor has not assigned it yet
   suspect,             // complete; waits to be alone with the processing units
   filtering,           // with the processing units
-  abandoned,           // likewise, and nobody wants what comes of it
+  abandoned,           // likewise, and its result is not wanted
   decided,             // the supervisor is to be told
   held_back,           // accepted; the decision waits until writers have taken some
   reported,            // waits for the confirmation
   storing,             // confirmed, on its way to a writer
   stored,              // on disk; a connection may refer to its memory
-  given_up,            // nobody wants it; a connection may refer to its memory
+  given_up,            // not wanted; a connection may refer to its memory
   // Not open any more.
   released,  // a fragment is still being received into its memory
 };

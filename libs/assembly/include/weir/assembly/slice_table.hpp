@@ -16,7 +16,7 @@
 namespace weir::assembly {
 
 // All slices of a collector: a list for each state, the open ones under their id and in the order of opening.
-// The only one who changes a slice's state. Each change is one that the table of transitions has, and leaves
+// It alone changes a slice's state. Each change is one that the table of transitions has, and leaves
 // the slice as its new state wants it; else the process ends (WEIR_ASSERT). Slices' objects are used again,
 // and never given back: there are as many as there were slices at one time. One thread.
 class SliceTable {

@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// What a process is in a farm, or who talks to one. The numbers are those of messages (`Role` in
+// What a process is in a farm, or what connects to one. The numbers are those of messages (`Role` in
 // proto/weir/v1/control.proto) and of the journal: never reuse one.
 enum class Role : std::uint8_t {
   unknown = 0,

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-// Text that somebody else wrote: a stranger, a peer, a plugin. Whatever of it gets into a log line, a page,
-// JSON or a message goes through clean_text() first.
+// Text that comes from outside: from a stranger, a peer, a plugin. Before any of it gets into a log line, a
+// page, JSON or a message it goes through clean_text().
 namespace weir {
 
 // Bytes of the well-formed UTF-8 character (The Unicode Standard, table 3-7) that `text` begins with; 0:

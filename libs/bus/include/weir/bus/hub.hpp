@@ -22,7 +22,7 @@ struct HubSettings {
   std::uint16_t port = 0;  // of commands; 0: any. Publishing and subscribing are at ports of their own
   std::uint16_t publish_port = 0;  // these two: any other one, where that is taken; 0: any
   std::uint16_t subscribe_port = 0;
-  std::optional<security::CurveKeys> keys;  // run control's; empty: everyone may do everything
+  std::optional<security::CurveKeys> keys;  // run control's; empty: every client may do everything
   std::vector<security::AllowedClient> clients;
   std::size_t message_bytes_max = 16U << 20;  // a longer one ends its connection
   int queue_max = 10'000;                     // messages to one client; beyond, they are dropped, counted
@@ -43,7 +43,7 @@ struct HubCounters {
 struct Sender {
   std::string id;
   std::string address;                                    // of its host, as seen here; may be empty
-  security::BusRole role = security::BusRole::operator_;  // without keys: everyone is one
+  security::BusRole role = security::BusRole::operator_;  // without keys: every client is one
 };
 
 // Called inside poll().
@@ -56,7 +56,7 @@ class HubHandler {
 };
 
 // The bus' middle, in run control's process: commands with answers, and the dispatcher of what is published.
-// A publisher does not know who listens, and a listener names tags (ANTARES' ControlHost). Used from one
+// A publisher does not know its listeners, and a listener names tags (ANTARES' ControlHost). Used from one
 // thread.
 class Hub {
  public:

@@ -34,7 +34,7 @@ struct Problem {
 
 using Problems = std::vector<Problem>;
 
-// A file with more problems than this reports so many, and says so.
+// Of a file with more problems than this, these are reported, and that there are more.
 constexpr std::size_t kProblemsMax = 100;
 
 [[nodiscard]] bool has_errors(const Problems& problems);

@@ -56,7 +56,7 @@ struct Order {
   Command command = Command::init;
   RunNumber run;                    // start
   std::uint64_t epoch = 0;          // configure
-  std::vector<std::string> absent;  // start, to the supervisor: who is not waited for
+  std::vector<std::string> absent;  // start, to the supervisor: the nodes that it does not wait for
   std::string reason;               // stop
 };
 
@@ -100,7 +100,7 @@ struct Remembered {
   bool operator==(const Remembered&) const = default;
 };
 
-// Run control's mind: where the farm is to be, where each member is, and who has to be told what next. Each
+// Run control's decisions: where the farm is to be, where each member is, and what each is ordered next. Each
 // member is led to the goal step by step, so one that comes late, or comes back, takes the way of all others.
 // Pure: time comes in, orders go out. Members are named by their place in the plan; calls with others are
 // bugs (asserted).
@@ -130,7 +130,7 @@ class FarmMachine {
   // Where the farm is; during a transition, where it comes from.
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] std::optional<Command> under_way() const { return under_way_; }
-  [[nodiscard]] std::vector<std::string> waits_for() const;            // whom the transition waits for: names
+  [[nodiscard]] std::vector<std::string> waits_for() const;  // names of those that the transition waits for
   [[nodiscard]] const std::string& reason() const { return reason_; }  // of `error`
   [[nodiscard]] RunNumber run() const { return run_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }

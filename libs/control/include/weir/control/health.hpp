@@ -20,7 +20,7 @@ enum class Gravity : std::uint8_t {
   good,
   waiting,  // on its way, or where an operator wants it: nothing is wrong
   warning,  // it goes on, with less than it could, or something is lost
-  error     // it does not do what it is there for, or data are lost until somebody comes
+  error     // it does not do what it is there for, or data are lost until a person acts
 };
 [[nodiscard]] std::optional<Gravity> gravity_of(std::string_view name);
 [[nodiscard]] std::string_view name(Gravity gravity);  // "good", …
@@ -42,7 +42,7 @@ struct HealthView {
   State state = State::idle;
   std::string reason;                  // of State::error
   std::optional<Command> under_way;    // a transition,
-  std::vector<std::string> waits_for;  // and whom it waits for
+  std::vector<std::string> waits_for;  // and the members that it waits for
   RunNumber run;
   DurationNs up_ns = 0;   // since run control was started
   bool recalled = false;  // run control went on from what an earlier process had known
@@ -61,7 +61,8 @@ struct HealthView {
     DurationNs silent_ns = 0;  // since its last word; where `known`
     std::uint32_t losses = 0;  // times that it was lost in this run
     DurationNs since_loss_ns = 0;
-    // What it says holds it up, in a run: the word, the reason's name, what that means, and who is the cause.
+    // What it says holds it up, in a run: the word, the reason's name, what that means, and the process that
+    // causes it.
     std::string held;      // "blocked", "throttled"; empty: nothing
     std::string held_by;   // "WRITER_DISK_FULL"
     std::string sentence;  // empty: a reason that is not known

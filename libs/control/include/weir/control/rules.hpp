@@ -59,8 +59,8 @@ struct Firing {
 
 // What run control does without an operator: of each rule since when its condition holds, and when it fired
 // last. Conditions of the run (run_seconds, livetime_below, reasons) hold only while one is on and no
-// transition is under way, those of processes only where the farm is not idle; removed processes are nobody's
-// business. After a break, and with each new run, a condition begins to hold anew. Pure.
+// transition is under way, those of processes only where the farm is not idle; rules do not look at removed
+// processes. After a break, and with each new run, a condition begins to hold anew. Pure.
 class Rules {
  public:
   explicit Rules(std::vector<Rule> rules);

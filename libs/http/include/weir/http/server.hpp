@@ -37,7 +37,7 @@ struct Counters {
   std::uint64_t connections = 0;
   std::uint64_t accepted = 0;
   std::uint64_t refused_full = 0;
-  std::uint64_t made_room = 0;  // closed for somebody new
+  std::uint64_t made_room = 0;  // closed to make room for a new one
   std::uint64_t not_admitted = 0;
   std::uint64_t requests = 0;  // answered, whatever the status
   std::uint64_t malformed = 0;
@@ -81,7 +81,7 @@ class Server {
   // first, events as event_text() makes them; may be empty. Called on the server's thread.
   void stream(std::string path, std::function<std::string(const Request&)> greeting = {});
 
-  // Before start(). Without one, whoever asks is answered.
+  // Before start(). Without one, every request is answered.
   void admit(Admission admission);
   void start();
 

@@ -22,7 +22,7 @@ class Proof;
 
 namespace weir::messages {
 
-// Who a process is, as its hello tells.
+// What a process says of itself in its hello.
 struct PeerInfo {
   Role role = Role::unknown;
   std::string name;
@@ -40,11 +40,11 @@ struct PeerInfo {
 struct PeerLimits {
   std::uint32_t frame_bytes_max = 64U << 20;  // of fragment and data frames
   DurationNs hello_timeout_ns = 5 * kSecond;
-  // Per door. Beyond, who has waited longest without being ready makes room, else the new one is refused;
-  // counted.
+  // Per door. Beyond it the connection that has waited longest without being ready is closed for a new one;
+  // if all are ready, the new one is refused. Counted.
   std::size_t connections_max = 256;
-  // Empty: whoever says a good hello is taken. Else only who proves that he has a key of the farm, too, and
-  // this side proves it to him.
+  // Empty: every peer with a good hello is accepted. Else each side has to prove to the other that it has a
+  // key of the farm.
   std::shared_ptr<const ports::Authenticator> authenticator = nullptr;
 };
 
@@ -220,7 +220,7 @@ class Link {
   // Once per pass: connects when due, frees a peer that is gone.
   void tick(ports::Network& network, TimeNs now_ns);
   void redirect(ports::Endpoint to);
-  // Who is to be met there.
+  // The peer that is expected there.
   void expect(Role role, NodeIndex index) {
     expected_role_ = role;
     expected_index_ = index;

@@ -12,7 +12,7 @@ namespace weir::page {
 
 struct PageSettings {
   ports::Endpoint listen{"127.0.0.1", 0};
-  std::string token;  // the operator's; empty: nobody can command through the page
+  std::string token;  // the operator's; empty: the page takes no commands
   // Hosts that it is asked by besides loopback names, `listen` and the address a connection came to
   // (http::HostRule): a proxy's name, say.
   std::vector<std::string> names;
@@ -27,7 +27,7 @@ struct PageSettings {
 
 struct PageCounters {
   std::uint64_t commands_taken = 0;
-  std::uint64_t commands_refused = 0;  // by who takes them
+  std::uint64_t commands_refused = 0;  // by run control
   std::uint64_t commands_malformed = 0;
   std::uint64_t commands_unauthorised = 0;  // no token, or a wrong one
   std::uint64_t commands_rate_limited = 0;
@@ -35,8 +35,8 @@ struct PageCounters {
   std::uint64_t log_lines_dropped = 0;  // the oldest, to make room
 };
 
-// Takes a command of somebody who knows the token. Called on the page's thread; it must not wait for what the
-// command does: it says whether it is taken, and the next states show what becomes of it.
+// Takes a command that came with the operator's token. Called on the page's thread; it must not wait for what
+// the command does: it says whether it is taken, and the next states show what becomes of it.
 using CommandHandler = std::function<CommandAnswer(const Command&)>;
 
 // The farm's web page and the interface behind it, served in a thread of its own: the page at /, and, as

@@ -86,7 +86,7 @@ struct Command {
   control::Command kind = control::Command::init;  // never `off`
   std::map<std::string, std::string>
       parameters;    // start: run, slices, duration_s; configure: set (key=value lines)
-  std::string peer;  // address of who asked
+  std::string peer;  // address that asked
 };
 
 struct CommandAnswer {

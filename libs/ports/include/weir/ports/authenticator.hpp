@@ -35,7 +35,7 @@ enum class ProofVerdict : std::uint8_t { good, unknown_key, wrong };
 class Authenticator {
  public:
   virtual ~Authenticator() = default;
-  // Nobody can foresee it, and it does not come twice.
+  // It cannot be foreseen, and does not come twice.
   [[nodiscard]] virtual Nonce make_nonce() const = 0;
   [[nodiscard]] virtual Proof prove(ConnectionSide sayer, const Hellos& hellos) const = 0;
   [[nodiscard]] virtual ProofVerdict check(ConnectionSide sayer, const Hellos& hellos,

@@ -13,7 +13,7 @@ namespace weir::ports {
 
 using FileId = StrongId<struct FileIdTag, std::uint32_t>;  // chosen by the caller, unique per Disk
 
-// `changed`: the file is not as it was left here: somebody else has cut, removed or replaced it.
+// `changed`: the file is not as this process left it: it was cut, removed or replaced from outside.
 enum class DiskError : std::uint8_t { none, no_space, not_writable, exists, not_found, io, changed };
 
 [[nodiscard]] constexpr std::string_view name(DiskError error) {
@@ -77,8 +77,8 @@ class Disk {
   // After `changed`: the path names the file again, with all that is left of it, as long as the view says.
   // What took its place is moved aside. It is to be truncated next.
   virtual void restore(FileId file, std::uint64_t token) = 0;
-  // Reads the ranges of what is at `path`, whoever wrote it. That nothing is there is no error. `file` is for
-  // the event alone, here and in read().
+  // Reads the ranges of the file at `path`, whatever process wrote it. A file that is not there is no error.
+  // `file` is for the event alone, here and in read().
   virtual void look(FileId file, const std::string& path, std::vector<FileRange> ranges,
                     std::uint64_t token) = 0;
   // The whole file at `path`.

@@ -21,7 +21,7 @@ struct Endpoint {
 enum class CloseReason : std::uint8_t {
   peer_closed,     // orderly end
   reset,           // the connection broke
-  refused,         // nobody listens, or the host is not reachable
+  refused,         // nothing listens there, or the host is not reachable
   protocol_error,  // this side gave up on what it received
   local,           // this side closed it
   not_trusted,     // no TLS connection came about: the other side has no TLS, or not the key
@@ -64,7 +64,7 @@ struct StreamCounters {
 
 // One byte stream to a peer. Appended bytes leave at the end of the loop's pass, as many in one call as the
 // transport can take; order is kept. What was appended before the connection stands is sent when it does.
-// The queue of unsent bytes has no limit of its own: whoever appends looks at unsent_bytes() and holds back.
+// The queue of unsent bytes has no limit of its own: the caller looks at unsent_bytes() and holds back.
 class Stream {
  public:
   virtual ~Stream() = default;  // closes

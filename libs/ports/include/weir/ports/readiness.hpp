@@ -5,7 +5,7 @@
 
 namespace weir::ports {
 
-// A file descriptor that somebody else reads, waited on for reading. Destroying it ends the wait; the
+// A file descriptor that other code reads, waited on for reading. Destroying it ends the wait; the
 // descriptor stays open, and stays its owner's.
 class Watch {
  public:

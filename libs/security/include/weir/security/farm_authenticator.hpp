@@ -23,7 +23,7 @@ class FarmAuthenticator final : public ports::Authenticator {
   FarmKeys keys_;
 };
 
-// A secret for another purpose, from which nobody learns the farm key: HMAC-SHA256 over the purpose.
+// A secret for another purpose, which does not reveal the farm key: HMAC-SHA256 over the purpose.
 [[nodiscard]] std::array<std::byte, kFarmKeyBytes> derived_secret(const FarmKey& key,
                                                                   std::string_view purpose);
 

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-// The keys of a farm as plain data, and the files they lie in. docs/security.md says who holds which.
+// The keys of a farm as plain data, and the files they lie in. docs/security.md says which process holds
+// which.
 //
 // Files are text: blank lines and lines that begin with '#' say nothing; the first other line names format
 // and version. A file with a secret is refused when anybody but its owner may read it. Every error is a
@@ -35,7 +36,7 @@ struct FarmKeys {
   [[nodiscard]] const FarmKey* find(std::string_view name) const;
 };
 
-// What the bus asks of whoever connects, and what it lets him do.
+// What the bus asks of a client that connects, and what it lets the client do.
 enum class BusRole : std::uint8_t { control, node, observer, operator_ };
 [[nodiscard]] std::string_view name(BusRole role);  // "control", "node", "observer", "operator"
 
@@ -66,7 +67,7 @@ struct AllowedClient {
 
 [[nodiscard]] Expected<FarmKeys, std::string> read_farm_keys(const std::string& file);
 [[nodiscard]] Expected<CurveKeys, std::string> read_curve_keys(const std::string& file);
-// No secrets: anybody may read it, but nobody except its owner may write it.
+// No secrets: anybody may read it; its owner alone may write it.
 [[nodiscard]] Expected<std::vector<AllowedClient>, std::string> read_clients(const std::string& file);
 
 // A new file, never over an old one; mode 0600 where `secret`. The error is a sentence; empty: written.

@@ -25,7 +25,7 @@ enum class Overrun : std::uint8_t {
   drop,         // likewise: not sent at all
 };
 
-// What was decided of one fragment. It holds for whoever asks for it later, too.
+// What was decided of one fragment. It holds for a later request of it, too.
 enum class PushVerdict : std::uint8_t { whole, truncated, dropped, suppressed };
 
 // Why a fragment, or the rest of one, was not pushed: it stays in the readout, to be asked for.
@@ -93,7 +93,7 @@ struct BarrelCounters {
 };
 
 // A readout's sending side. It is told of slices as they are there, of its connections and of time, and says
-// which bytes go to whom; one slice is sent at a time under `barrel`. Pure; one thread.
+// which bytes go to which DCM; one slice is sent at a time under `barrel`. Pure; one thread.
 class Barrel {
  public:
   explicit Barrel(const BarrelSettings& settings);
@@ -109,7 +109,7 @@ class Barrel {
 
   // The collector asks for it itself: the rest of it is not pushed.
   void asked_for(SliceId slice, std::uint32_t source);
-  // Settled: nobody needs it.
+  // Settled: it is not needed any more.
   void forget(SliceId slice);
   void forget_all();
 

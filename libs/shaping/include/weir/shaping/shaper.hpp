@@ -90,7 +90,7 @@ class Shaper {
 
 struct ShaperSettings {
   std::uint32_t readouts = 0;
-  bool only_dcm = true;  // of the farm; `adaptive`: then nobody else of it fills a line's buffer
+  bool only_dcm = true;  // of the farm; `adaptive`: then no other DCM fills a line's buffer
   std::uint32_t window_fragments = 256;
   std::uint64_t window_bytes = 4U << 20;
   std::uint64_t range_bytes = 0;       // overrides piece_bytes(); 0: the shaper's own

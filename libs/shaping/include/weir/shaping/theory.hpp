@@ -26,9 +26,10 @@ constexpr std::uint32_t kFrameDataMin = 46;  // a shorter one is padded
 // `headers` bytes of the application's own along.
 [[nodiscard]] double stream_goodput(const EthernetLink& link, double payload, double headers);
 
-// Goodput after the thesis (Jereczek 2017, appendix A, A.1 to A.7): each response of `payload` bytes with a
-// protocol header of `header` bytes begins a frame of its own, segments hold 1460 bytes, every frame takes 78
-// bytes more on the wire. Responses that are gathered fill frames better, and so may come above it.
+// Goodput by the formula of the thesis (Jereczek 2017, appendix A, A.1 to A.7): each response of `payload`
+// bytes with a protocol header of `header` bytes begins a frame of its own, segments hold 1460 bytes, every
+// frame takes 78 bytes more on the wire. Responses that are gathered fill frames better, and so may come
+// above it.
 [[nodiscard]] double thesis_goodput(double bits_per_s, double payload, double header);
 
 // Time that `bytes` of payload take at `goodput` bytes per second.

@@ -76,7 +76,7 @@ class SimDisk final : public ports::Disk {
   // Faults.
   void slow(DurationNs each_ns, TimeNs until_ns);  // every operation takes so long
   void fail_next(ports::DiskError error) { fail_next_ = error; }
-  // Somebody removes the file, or cuts it to `size`, behind the process's back.
+  // The file is removed, or cut to `size`, behind the process's back.
   void remove(const std::string& path);
   void cut(const std::string& path, std::size_t size);
 

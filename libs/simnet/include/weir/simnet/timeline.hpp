@@ -37,7 +37,7 @@ class Timeline {
   std::vector<Event> heap_;
 };
 
-// What happened, as one number, and as text for who asks for it: two runs with the same hash were the same.
+// What happened, as one number, and as text on request: two runs with the same hash were the same.
 class Trace {
  public:
   using Sink =

@@ -65,9 +65,9 @@ class World {
   // What `from` sends to `to` stops for so long, and comes then; the connection stays.
   void silence(Host& from, Host& to, TimeNs until_ns);
   // Nothing passes between the two, either way, for so long: what is sent comes then, and so do connections
-  // that are begun meanwhile, unless whoever began them has given up.
+  // that are begun meanwhile, unless the one that began them has given up.
   void partition(Host& left, Host& right, TimeNs until_ns);
-  // Nobody can connect to it for so long.
+  // Nothing can connect to it for this long.
   void refuse(Host& host, TimeNs until_ns);
 
  private:
@@ -106,7 +106,7 @@ class Host final : public ports::Network, public ports::Clock {
   // A process begins here. `pass` is called after each batch of I/O and at least every idle_wait; `wake_at`
   // says when at the latest, by this host's clock.
   void boot(std::function<void(TimeNs now_ns)> pass, std::function<TimeNs()> wake_at);
-  // The process is gone: no handler is called any more. What refers to memory of its own is let go inside
+  // The process is gone: no handler is called any more. Whatever refers to its memory is dropped inside
   // this call: the owner destroys the process after it.
   void crash(Death death);
   // What a process has sent that is killed while it does: of some of its connections. Inside its pass, before

@@ -138,8 +138,9 @@ class FragmentBuffer {
   // are from before this process' start, and missing as restarted.
   void advance_watermark(SliceId watermark, AnswerSink& sink);
 
-  // Makes the fragments of up to `max_slices` announced slices as far as there is room, and answers who waits
-  // for them. Returns how many were made: less than max_slices means that there is nothing to do, or no room.
+  // Makes the fragments of up to `max_slices` announced slices as far as there is room, and answers the
+  // requests that wait for them. Returns how many were made: less than max_slices means that there is nothing
+  // to do, or no room.
   std::size_t make_some(std::size_t max_slices, AnswerSink& sink);
 
   // A fragment of a source that arrive()s; with status missing: it will not come, for its reason.
@@ -159,7 +160,7 @@ class FragmentBuffer {
   void cancel(std::uint32_t connection, SliceId slice, Attempt attempt, AnswerSink& sink);
 
   // The fate of these is settled, their fragments are no longer needed. A slice cleared before it was
-  // announced or made is not made; who waits for it is answered not_produced.
+  // announced or made is not made; requests that wait for it are answered not_produced.
   void clear(std::span<const SliceId> slices, AnswerSink& sink);
 
   // The slices that were announced and not cleared, appended, in no order. Costs a pass over all there is
@@ -181,7 +182,7 @@ class FragmentBuffer {
   struct Entry {
     Trigger trigger;
     State state = State::waiting;
-    bool owners = false;        // some fragment has an owner to let go
+    bool owners = false;        // some fragment has an owner to release
     std::uint32_t row = 0;      // of its fragments, when held
     std::uint32_t kept = 0;     // fragments that count as held
     std::uint32_t pending = 0;  // fragments that have not arrived, when held

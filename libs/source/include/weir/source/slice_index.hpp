@@ -15,7 +15,7 @@
 namespace weir::source {
 
 // Slice id -> small number. Ids that ascend densely, which is the rule, each find their own place in a table
-// by their low bits; whoever finds its place taken goes to a hash map. So any ids work, and the usual ones
+// by their low bits; one whose place is taken goes to a hash map. So any ids work, and the usual ones
 // cost one memory access. One thread.
 class SliceIndex {
  public:

@@ -23,7 +23,7 @@ struct FileCommand {
   std::vector<std::string> paths;
   bool json = false;                    // info, ls, verify, recover: one JSON object a line
   bool all = false;                     // ls, dump: dead copies too; dump: every byte of a fragment
-  std::uint64_t lines_max = 0;          // ls: so many slices a file; 0: every one
+  std::uint64_t lines_max = 0;          // ls: of each file; 0: all
   std::optional<std::uint64_t> slice;   // dump (needed), ls
   std::optional<std::uint32_t> source;  // dump: this fragment only
   std::optional<std::uint64_t> event;   // dump: this output event only

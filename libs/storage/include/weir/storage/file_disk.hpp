@@ -12,7 +12,7 @@
 namespace weir::storage {
 
 // ports::Disk on the file system, with one thread that does the system calls. Its queue has no limit of its
-// own: who asks for operations bounds the bytes that are under way. Files that were not published when the
+// own: the caller bounds the bytes that are under way. Files that were not published when the
 // disk is destroyed stay as they are.
 class FileDisk final : public ports::Disk {
  public:
@@ -37,7 +37,7 @@ class FileDisk final : public ports::Disk {
             std::uint64_t token) override;
   void read(ports::FileId file, const std::string& path, std::uint64_t token) override;
 
-  // In the loop's thread: hands over the events that there are. Owners of appended bytes are let go here,
+  // In the loop's thread: hands over the events that there are. Owners of appended bytes are released here,
   // too.
   void deliver(ports::DiskHandler& handler);
 

@@ -10,7 +10,7 @@ namespace weir::storage {
 
 // Makes the folder for run files, and what is missing above it, and puts its name on disk: without that a
 // loss of power could take the folder with all that was acknowledged in it. Folders above it that this
-// process may not open are left to who made them.
+// process may not open are left to their owners.
 [[nodiscard]] std::optional<Failure> make_folder(const std::string& path,
                                                  SystemCalls& calls = operating_system());
 

@@ -27,18 +27,18 @@ struct GrantCounters {
   std::uint64_t charged_max = 0;  // bytes, highest so far
 };
 
-// Who may send how many bytes to a writer whose buffer has a bound. Totals are cumulative, so that a repeated
-// message does no harm. One ask is one record, and is granted whole, so that two peers with half a
+// How many bytes each peer may send to a writer whose buffer has a bound. Totals are cumulative, so that a
+// repeated message does no harm. One ask is one record, and is granted whole, so that two peers with half a
 // grant each never wait for each other.
 //
 // The peer with the fewest bytes charged is next. It gets its ask when that fits into what is free, and is at
 // most kShareOfFree times what is free together with what it has (dynamic thresholds: Choudhury and Hahne,
 // 1998): one peer alone can use most of the buffer, and peers that hold grants without sending leave room for
-// the others. While the next peer's ask does not fit nobody else is served: small records do not starve a
+// the others. While the next peer's ask does not fit, no other is served: small records do not starve a
 // large one. A record larger than the bound is granted when nothing else is charged.
 //
-// What a peer was granted and has nothing to send for (the slice went to another writer) it gives back at
-// once: a grant that nobody uses would be room that nobody has.
+// A peer gives back at once what it was granted and has nothing to send for (the slice went to another
+// writer): an unused grant would keep room from the others.
 //
 // Charged: granted and not released. Invariant: charged <= bound, or charged is one oversize ask. One thread;
 // at most peers_max peers with asks_max asks each.
@@ -58,7 +58,7 @@ class GrantBook {
   // Bytes of a record arrived. False: more than granted.
   [[nodiscard]] bool received(PeerId peer, std::uint64_t bytes);
   // Of what it was granted the peer will not send `returned_total` bytes, cumulative. False: it does not hold
-  // so many, or the total went down.
+  // that many, or the total went down.
   [[nodiscard]] bool give_back(PeerId peer, std::uint64_t returned_total);
   // The record is on disk, or refused; also for a peer that is gone.
   void release(PeerId peer, std::uint64_t bytes);

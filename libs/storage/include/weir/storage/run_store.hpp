@@ -49,7 +49,7 @@ struct RunStoreConfig {
   std::size_t settled_max = 250'000;      // settled slices that it recognises besides, when they come again
   std::size_t dead_copies_max = 1'000'000;
   bool check_fragments = true;  // compare each fragment's checksum before storing it
-  bool files_leave = false;     // closed files are somebody's to move away (writer.on_close)
+  bool files_leave = false;     // closed files are moved away by others (writer.on_close)
 };
 
 // A file of an earlier life of this writer.
@@ -67,12 +67,12 @@ enum class StoreResult : std::uint8_t {
   bad_checksum,    // damaged on the way
   wrong_run,       //
   stale_epoch,     // a copy with a higher store epoch was confirmed
-  epoch_conflict,  // the same store epoch for another attempt: somebody is confused
+  epoch_conflict,  // the same store epoch for another attempt: an error of the sender
   queue_full,      // more than was granted
   unsettled_full,  // more slices unsettled than configured
   dead_list_full,  // more dead copies than configured
   not_open,        // not ready yet, closing, or failed
-  no_memory,       // said by who receives it: there is no memory for it
+  no_memory,       // said by the receiver: there is no memory for it
 };
 constexpr std::size_t kStoreResults = 12;
 [[nodiscard]] std::string_view name(StoreResult result);
@@ -103,7 +103,7 @@ struct ClosedFile {
   bool sound = true;  // false: a part is gone, and on_lost() has said what
 };
 
-// Copies that were on disk and are not any more: somebody has cut, removed or replaced their file.
+// Copies that were on disk and are not any more: their file was cut, removed or replaced from outside.
 struct LostCopies {
   std::string path;
   std::string why;
@@ -141,9 +141,9 @@ struct StoreCounters {
   std::uint64_t blocked = 0;  // times
   std::uint64_t files_closed = 0;
   std::uint64_t dead_copies = 0;
-  std::uint64_t files_restored = 0;  // that somebody else had changed
+  std::uint64_t files_restored = 0;  // that were changed from outside
   std::uint64_t files_compared = 0;  // with what the file system says, at the end of the run
-  std::uint64_t files_left = 0;      // of them, moved away by who may
+  std::uint64_t files_left = 0;      // of them, moved away by a person or a job that may
   std::uint64_t slices_lost = 0;     // live copies that were on disk
   std::array<std::uint64_t, kStoreResults> results{};  // by StoreResult
 };
@@ -185,7 +185,7 @@ class RunStore final : public ports::DiskHandler {
   // Copies of `slice` with this store epoch or a lower one do not count, here and when they come later.
   // False: there is no room to note it (dead_copies_max, unsettled_max).
   [[nodiscard]] bool mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch);
-  // Every slice of the run is settled: what has come and is not on disk was acknowledged to nobody, so it is
+  // Every slice of the run is settled: what has come and is not on disk was never acknowledged, so it is
   // no copy that counts. False: as with mark_dead().
   [[nodiscard]] bool mark_unsynced_dead();
   // A copy that an earlier life of this writer has on disk; before start(). It counts as stored. Beyond
@@ -206,7 +206,7 @@ class RunStore final : public ports::DiskHandler {
     const auto found = known_.find(slice);
     return found != known_.end() && found->second.copy;
   }
-  // Unsettled copies that are on disk, to be acknowledged to who may not have heard of them.
+  // Unsettled copies that are on disk, to be acknowledged to a supervisor that may not have heard of them.
   [[nodiscard]] std::vector<StoredSlice> unsettled_on_disk() const;
   // Whether a copy is here, on disk or on its way there, whose fate is not known: neither settled nor dead.
   // Costs a pass over what is remembered.
@@ -237,7 +237,7 @@ class RunStore final : public ports::DiskHandler {
     std::uint32_t sequence = 0;
     std::uint64_t bytes = 0;
     SliceSum live;
-    bool in_part = false;  // without an index: as an earlier life, or somebody, has left it
+    bool in_part = false;  // without an index: as an earlier life, or a hand from outside, has left it
     ports::FileView seen;  // when it was read back
   };
 

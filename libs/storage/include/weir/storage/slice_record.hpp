@@ -59,7 +59,7 @@ struct SliceHead {
   std::uint64_t stream_mask = 0;
   std::uint16_t flags = 0;  // slice_flag; bits not named there are kept and ignored
   DecisionKind decision = DecisionKind::filter;
-  std::uint32_t prescale = 1;  // one in so many of these is kept
+  std::uint32_t prescale = 1;  // one in `prescale` of these is kept
   bool operator==(const SliceHead&) const = default;
 };
 

@@ -14,7 +14,7 @@ namespace weir::storage {
 class SystemCalls {
  public:
   virtual ~SystemCalls() = default;
-  // A new file to write to at its end (O_APPEND: a file that somebody else cuts does not grow a hole), mode
+  // A new file to write to at its end (O_APPEND: a file that is cut from outside does not grow a hole), mode
   // 0644; EEXIST when there is one.
   virtual int create(const std::string& path) = 0;
   virtual int open_directory(const std::string& path) = 0;

@@ -8,7 +8,7 @@
 
 namespace weir::tap {
 
-// Who has a tap until when. Pure.
+// Which client has a tap, and until when. Pure.
 class Leases {
  public:
   explicit Leases(std::size_t most) : most_(most) {}

@@ -40,8 +40,8 @@ struct SamplerCounts {
   std::uint64_t refused = 0;      // wishes beyond taps_max
 };
 
-// Which slices of a DCM are sampled, for whom. Pure. The order for each slice: due(), then for each tap of
-// these may_make(), may_send(), and sent().
+// Which slices of a DCM are sampled, for which tap. Pure. The order for each slice: due(), then for each tap
+// of these may_make(), may_send(), and sent().
 class Sampler {
  public:
   // `seed`: numberings of two samplers differ when their seeds do.

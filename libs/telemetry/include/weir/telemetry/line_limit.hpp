@@ -22,17 +22,17 @@ class LineLimit {
       lines_ = 0;
     }
     if (lines_ == kLinesMax) {
-      ++unsaid_;
+      ++left_out_;
       return std::nullopt;
     }
     ++lines_;
-    return std::exchange(unsaid_, 0);
+    return std::exchange(left_out_, 0);
   }
 
  private:
   TimeNs interval_ends_ns_ = 0;
   std::uint64_t lines_ = 0;
-  std::uint64_t unsaid_ = 0;
+  std::uint64_t left_out_ = 0;
 };
 
 }  // namespace weir::telemetry

@@ -18,7 +18,7 @@ struct LogSettings {
   std::uint32_t run = 0;
 };
 
-// Also given to this, from `info` up, on the thread that logs; it must not log. Null: to nobody. The level
+// Also given to this, from `info` up, on the thread that logs; it must not log. Null: not. The level
 // and text are as in the line.
 using LogListener = std::function<void(UtcNs utc_ns, const std::string& level, const std::string& text)>;
 void on_log_line(LogListener listener);

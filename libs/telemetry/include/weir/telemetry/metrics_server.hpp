@@ -7,7 +7,7 @@
 
 namespace weir::telemetry {
 
-// Serves a node's latest report at GET /metrics, in a thread of its own: whoever reports pays one copy of the
+// Serves a node's latest report at GET /metrics, in a thread of its own: the node pays one copy of each
 // report, whether anybody asks or not.
 class MetricsServer {
  public:

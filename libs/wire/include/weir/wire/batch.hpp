@@ -35,7 +35,7 @@ struct RequestEntry {
   Attempt attempt;
   std::uint16_t source_set = kAllSources;  // index into the frame's source sets
   std::uint32_t offset = 0;                // first byte wanted of each fragment
-  std::uint32_t length = 0;                // at most so many bytes; 0: to the end
+  std::uint32_t length = 0;                // in bytes, at most; 0: to the end
   bool operator==(const RequestEntry&) const = default;
 };
 

@@ -51,7 +51,7 @@ class Disturbance {
   void begun(DurationNs ago_ns);
   // Often: makes the changes that are due, and says which.
   [[nodiscard]] std::vector<PortChange> pass(const LabPlan& plan, const Network& network);
-  // The run drains: nobody pauses any more.
+  // The run drains: no node is paused any more.
   void ends();
   // Ends the spinners; the CPU time that they took.
   [[nodiscard]] double stop_load() { return load_.stop(); }

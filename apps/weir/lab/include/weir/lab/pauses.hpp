@@ -47,7 +47,7 @@ class Pauses {
   void add_process(const std::string& host, pid_t pid);
   // The run began so long ago.
   void start(DurationNs ago_ns);
-  // Everyone goes on. Once and again.
+  // All nodes go on. May be called again.
   void stop();
   [[nodiscard]] std::vector<PauseReport> reports() const;
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-// A lab laid out: what there is, what it is called and who is where. Made from the lab file alone, or with a
-// farm. Pure.
+// A lab laid out: what there is, what it is called and which node is where. Made from the lab file alone, or
+// with a farm. Pure.
 namespace weir::lab {
 
 // Network namespaces, by number: the switches, the control network, then the hosts in order.

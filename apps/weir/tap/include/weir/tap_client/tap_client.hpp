@@ -16,7 +16,7 @@ namespace weir::tap_client {
 struct TapSettings {
   bus::ClientSettings control;         // run control; an observer's key is enough
   std::vector<std::string> streams;    // raw, accepted, default, debug
-  std::uint32_t every = 1;             // one in so many slices of each stream, at each DCM
+  std::uint32_t every = 1;             // one in `every` slices of each stream, at each DCM
   std::vector<std::uint32_t> sources;  // whose bytes are wanted; empty: all
   DurationNs answer_ns = 5 * kSecond;  // run control's time for an answer
   int queue_max = 1000;                // samples that wait here; beyond, they are lost, counted
