@@ -130,9 +130,8 @@ bool SupervisorMachine::has_work(NodeRef node, const SliceEntry& entry) const {
 
 // Copies that do not count, of slices that are not settled: the writer has to hear that first.
 bool SupervisorMachine::may_have_copies(NodeIndex writer) {
-  return std::any_of(given_up_.begin(), given_up_.end(), [&](const auto& copy) {
-    if (copy.second.writer != writer) return false;
-    const SliceEntry* entry = book_.find(copy.first);
+  return given_up_.any_of(writer, [this](SliceId slice) {
+    const SliceEntry* entry = book_.find(slice);
     return entry != nullptr && entry->live();
   });
 }

@@ -29,11 +29,11 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       reach_told_(settings.dcms),
       down_told_(settings.readouts),
       gate_(settings.gate),
-      next_slice_(settings.first_slice) {
+      next_slice_(settings.first_slice),
+      given_up_(settings.writers) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   WEIR_ASSERT(settings.attempts_max > 0);
   ledger_.stored_by.resize(settings.writers);
-  copies_given_up_.resize(settings.writers);
   parts_of(Role::readout).resize(settings.readouts);
   parts_of(Role::dcm).resize(settings.dcms);
   parts_of(Role::writer).resize(settings.writers);
@@ -287,25 +287,7 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
 // The copy of the last confirmation may be on disk, or get there, and does not count.
 void SupervisorMachine::give_up_copy(const SliceEntry& entry) {
   if (entry.state != SliceState::confirmed) return;
-  note_given_up({entry.slice, entry.copy_writer, entry.epoch});
-}
-
-void SupervisorMachine::note_given_up(const GivenUpCopy& copy) {
-  if (copy.writer.value < copies_given_up_.size()) {
-    ++copies_given_up_[copy.writer.value].all;
-    if (copy.orphan) ++copies_given_up_[copy.writer.value].orphans;
-  }
-  if (given_up_.size() < kGivenUpMax)
-    given_up_.emplace(copy.slice, GivenUp{copy.writer, copy.epoch, copy.orphan});
-}
-
-void SupervisorMachine::note_orphans(SliceId slice) {
-  const auto [first, last] = given_up_.equal_range(slice);
-  for (auto copy = first; copy != last; ++copy) {
-    if (std::exchange(copy->second.orphan, true) || copy->second.writer.value >= copies_given_up_.size())
-      continue;
-    ++copies_given_up_[copy->second.writer.value].orphans;
-  }
+  given_up_.add({entry.slice, entry.copy_writer, entry.epoch});
 }
 
 void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent) {
@@ -369,14 +351,7 @@ void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const Sto
     answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
   }
   ++ledger_.copies_taken;
-  const auto [first, last] = given_up_.equal_range(entry.slice);
-  const auto own = std::find_if(first, last, [&](const auto& copy) {
-    return copy.second.writer == writer && copy.second.epoch == ack.epoch;
-  });
-  if (own != last) {
-    given_up_.erase(own);
-    --copies_given_up_[writer.value].all;
-  }
+  given_up_.take_back(entry.slice, writer, ack.epoch);
   entry.attempt = ack.attempt;
   entry.writer = writer;
   settle(entry, Outcome::stored, DiscardReason::none, out);
@@ -388,10 +363,7 @@ void SupervisorMachine::late_copy(NodeIndex writer, const StoredAck& ack, const 
     // Settled so long ago that only copies that were given up are remembered: any other is the one that
     // counts.
     ++ledger_.acks_unknown;
-    const auto [first, last] = given_up_.equal_range(ack.slice);
-    const bool dead = std::any_of(first, last, [&](const auto& copy) {
-      return copy.second.writer == writer && copy.second.epoch == ack.epoch;
-    });
+    const bool dead = given_up_.has(ack.slice, writer, ack.epoch);
     out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, !dead});
     return;
   }
@@ -415,7 +387,7 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
       ledger_.discarded[static_cast<std::size_t>(reason)].add(entry.slice);
       break;
   }
-  if (outcome != Outcome::stored && entry.confirmations > 0) note_orphans(entry.slice);
+  if (outcome != Outcome::stored && entry.confirmations > 0) given_up_.orphan(entry.slice);
   progressed_ = true;
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
   const bool incomplete = outcome == Outcome::stored && entry.incomplete;

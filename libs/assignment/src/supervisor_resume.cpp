@@ -33,7 +33,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];
   source_->resume(ledger_.offered - foreign, {started_at_, begun_utc_});
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
-  for (const GivenUpCopy& copy : state.given_up) note_given_up(copy);
+  for (const GivenUpCopy& copy : state.given_up) given_up_.add(copy);
   for (const OpenSlice& open : state.open) resume_slice(open, out);
 }
 
@@ -100,8 +100,7 @@ RunState SupervisorMachine::state(TimeNs now) {
   });
   std::sort(state.open.begin(), state.open.end(),
             [](const OpenSlice& a, const OpenSlice& b) { return a.slice < b.slice; });
-  for (const auto& [slice, copy] : given_up_)
-    state.given_up.push_back({slice, copy.writer, copy.epoch, copy.orphan});
+  given_up_.append(state.given_up);
   return state;
 }
 

@@ -82,13 +82,7 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   for (const AbsenceRange& range : absences_.ranges())
     append(out, {number(range.readout), range.from.value, range.until.value});
 
-  Row given_up;
-  for (const auto& [slice, copy] : given_up_) {
-    given_up.push_back(slice.value << 32U | number(copy.writer) << 16U | copy.epoch.value);
-  }
-  std::sort(given_up.begin(), given_up.end());
-  out.push_back(given_up.size());
-  out.insert(out.end(), given_up.begin(), given_up.end());
+  given_up_.append_state(out);
 }
 
 }  // namespace weir::assignment

@@ -3,6 +3,7 @@
 #include <weir/assignment/absences.hpp>
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/destinations.hpp>
+#include <weir/assignment/given_up_copies.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/pending_list.hpp>
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -167,14 +167,9 @@ class SupervisorMachine {
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
   [[nodiscard]] std::span<const Fault> faults() const { return faults_; }
-  // Copies that this writer may have and that do not count: their confirmation was taken back. Among them,
-  // orphans: of slices that were not stored after all, so that no copy with a higher epoch tells a reader.
-  struct CopiesGivenUp {
-    std::uint64_t all = 0;
-    std::uint64_t orphans = 0;
-  };
-  [[nodiscard]] CopiesGivenUp copies_given_up(NodeIndex writer) const {
-    return copies_given_up_[writer.value];
+  // Copies that this writer may have and that do not count: their confirmation was taken back.
+  [[nodiscard]] const GivenUpCopies::Count& copies_given_up(NodeIndex writer) const {
+    return given_up_.of(writer);
   }
 
   // Recounts everything from the slices; the name of the first invariant that does not hold, empty when all
@@ -213,8 +208,6 @@ class SupervisorMachine {
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
   [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
   void give_up_copy(const SliceEntry& entry);
-  void note_given_up(const GivenUpCopy& copy);
-  void note_orphans(SliceId slice);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
   void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
 
@@ -306,16 +299,7 @@ class SupervisorMachine {
   TimeNs started_at_ = 0;
   UtcNs begun_utc_ = 0;  // of the run, whatever process began it
   TimeNs drain_deadline_ = 0;
-  struct GivenUp {
-    NodeIndex writer;
-    StoreEpoch epoch;
-    bool orphan = false;
-  };
-  // Copies whose confirmation was taken back, for the whole run: their writer may come back with them. What
-  // is forgotten beyond the bound counts as live when it comes.
-  static constexpr std::size_t kGivenUpMax = 1'000'000;
-  std::multimap<SliceId, GivenUp> given_up_;
-  std::vector<CopiesGivenUp> copies_given_up_;  // by writer; `all`: those beyond the bound, too
+  GivenUpCopies given_up_;
   std::uint32_t shape_number_ = 0;
   TimeNs next_look_ = INT64_MAX;  // at what those that drain still have
   DurationNs paused_before_ = 0;  // in pauses that are over
