@@ -12,7 +12,7 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   WEIR_ASSERT(dcm.value < settings_.dcms);
   if (dcms_.live(dcm)) dcm_left(dcm, now, out);
   dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
-  reach_.set_part(dcm, takes_part(Role::dcm, dcm));
+  reach_.set_part(dcm, parts_.takes_part(Role::dcm, dcm));
   if (!takes_slices(dcm)) dcms_.hold_back(dcm);
   policy_->joined(dcm);
   renew_destinations();
@@ -22,8 +22,9 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
 void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool reported) {
   if (!dcms_.live(dcm)) return;
   const Incarnation incarnation = dcms_.incarnation(dcm);
-  const bool cut_short = part({Role::dcm, dcm}) == Part::leaving && !reported;
-  const bool in_peace = leaves_in_peace({Role::dcm, dcm}) && !cut_short;
+  const Part part = parts_.of({Role::dcm, dcm});
+  const bool cut_short = (part == Part::leaving || part == Part::returning) && !reported;
+  const bool in_peace = parts_.left({Role::dcm, dcm}) && !cut_short;
   const FilterNote in_filter = dcms_.in_filter(dcm);
   out.drop(dcm);
   dcms_.leave(dcm);
@@ -47,14 +48,14 @@ void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnatio
   readout_left(readout, now);
   readouts_.join(readout, incarnation);
   reach_.readout_joined(readout, now);
-  if (takes_part(Role::readout, readout)) absences_.join(readout, next_slice_);
+  parts_.readout_joined(readout, next_slice_);
 }
 
 void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
   if (!readouts_.live(readout)) return;
   readouts_.leave(readout);
   throttles_.forget(Role::readout, readout);
-  const bool in_peace = leaves_in_peace({Role::readout, readout});
+  const bool in_peace = parts_.left({Role::readout, readout});
   if (started_ && !drained() && !in_peace) {
     note_fault(FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0);
   }
@@ -64,7 +65,7 @@ void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation,
   WEIR_ASSERT(writer.value < settings_.writers);
   writer_left(writer, now, out);
   writers_.join(writer, incarnation);
-  writers_.close(writer, !takes_part(Role::writer, writer));
+  writers_.close(writer, !parts_.takes_part(Role::writer, writer));
   reach_.writer_joined(writer, now);
   confirm_waiting(now, out);
 }
@@ -72,7 +73,7 @@ void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation,
 void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) {
   if (!writers_.live(writer)) return;
   const bool run_goes_on = started_ && !drained();
-  const bool in_peace = leaves_in_peace({Role::writer, writer});
+  const bool in_peace = parts_.left({Role::writer, writer});
   writers_.leave(writer);
   throttles_.forget(Role::writer, writer);
   collect([writer](const SliceEntry& entry) {

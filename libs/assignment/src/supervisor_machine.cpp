@@ -29,14 +29,12 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       reach_told_(settings.dcms),
       down_told_(settings.readouts),
       gate_(settings.gate),
+      parts_(settings.readouts, settings.dcms, settings.writers),
       next_slice_(settings.first_slice),
       given_up_(settings.writers) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   WEIR_ASSERT(settings.attempts_max > 0);
   ledger_.stored_by.resize(settings.writers);
-  parts_of(Role::readout).resize(settings.readouts);
-  parts_of(Role::dcm).resize(settings.dcms);
-  parts_of(Role::writer).resize(settings.writers);
 }
 
 void SupervisorMachine::start(const Now& now) {
@@ -62,7 +60,7 @@ void SupervisorMachine::tick(const Now& now, Actions& out) {
   if (reach_.is_due(now.mono)) judge_reach(now.mono, out);
   make_triggers(now, out);
   assign_pending(now.mono, out);
-  if (now.mono >= next_look_) look_at_drains(now.mono, out);
+  if (now.mono >= parts_.next_look()) look_at_drains(now.mono, out);
 }
 
 std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
@@ -78,7 +76,7 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
   }
   if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);
   if (stopping_ && book_.live() > 0) by(drain_deadline_);
-  if (next_look_ != INT64_MAX) by(next_look_);
+  if (parts_.next_look() != INT64_MAX) by(parts_.next_look());
   if (reach_.next_ns() != INT64_MAX) by(reach_.next_ns());
   return wakeup;
 }

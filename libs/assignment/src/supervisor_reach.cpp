@@ -12,7 +12,7 @@ void SupervisorMachine::reach(NodeIndex dcm, std::span<const NodeIndex> readouts
     ++ledger_.strangers;
     return;
   }
-  reach_.set_part(dcm, takes_part(Role::dcm, dcm));
+  reach_.set_part(dcm, parts_.takes_part(Role::dcm, dcm));
   reach_.report(dcm, readouts, writers, now);
 }
 

@@ -23,11 +23,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   started_at_ = now.mono - already;
   paused_ = state.shape.paused;
   paused_before_ = state.shape.paused_ns;
-  for (const NodeRef& node : state.shape.removed) {
-    auto& parts = parts_of(node.role);
-    if (node.node.value < parts.size()) parts[node.node.value].part = Part::out;
-  }
-  (void)absences_.replace(state.shape.absences);
+  parts_.restore(state.shape);
   begun_utc_ = state.begun_utc;
   // What somebody offered in vain to a closed run was none of the source's.
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];

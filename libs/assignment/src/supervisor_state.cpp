@@ -74,14 +74,7 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     out.push_back(writers_.live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);
   }
   append(out, {writers_.last(), throttles_.entries().size(), triggers_done_ ? 1U : 0U, paused_ ? 1U : 0U});
-  for (const auto& parts : parts_) {
-    for (const PartState& state : parts)
-      out.push_back(2U * static_cast<std::uint64_t>(state.part) + (state.returns ? 1U : 0U));
-  }
-  out.push_back(absences_.ranges().size());
-  for (const AbsenceRange& range : absences_.ranges())
-    append(out, {number(range.readout), range.from.value, range.until.value});
-
+  parts_.append_state(now, out);
   given_up_.append_state(out);
 }
 

@@ -21,7 +21,7 @@ void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string
 }
 
 bool SupervisorMachine::counts(const ThrottleBoard::Entry& entry) const {
-  return takes_part(entry.role, entry.node) && (entry.role != Role::writer || !writers_.has_room());
+  return parts_.takes_part(entry.role, entry.node) && (entry.role != Role::writer || !writers_.has_room());
 }
 
 bool SupervisorMachine::throttled() const {
@@ -36,7 +36,7 @@ const ThrottleBoard::Entry* SupervisorMachine::emptiest_writer() const {
   const ThrottleBoard::Entry* emptiest = nullptr;
   for (std::size_t i = 0; i < settings_.writers; ++i) {
     const NodeIndex writer(static_cast<std::uint16_t>(i));
-    if (!writers_.live(writer) || !takes_part(Role::writer, writer)) continue;
+    if (!writers_.live(writer) || !parts_.takes_part(Role::writer, writer)) continue;
     const auto entries = throttles_.entries();
     const auto own =
         std::find_if(entries.begin(), entries.end(), [writer](const ThrottleBoard::Entry& entry) {
@@ -58,7 +58,7 @@ void SupervisorMachine::renew_level() {
     fullest_ = {entry.reason, NodeRef{entry.role, entry.node}, 0};
   };
   for (const ThrottleBoard::Entry& entry : throttles_.entries()) {
-    if (entry.role != Role::writer && takes_part(entry.role, entry.node)) look(entry);
+    if (entry.role != Role::writer && parts_.takes_part(entry.role, entry.node)) look(entry);
   }
   if (const ThrottleBoard::Entry* writer = emptiest_writer()) look(*writer);
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <weir/assignment/absences.hpp>
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/destinations.hpp>
 #include <weir/assignment/given_up_copies.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
+#include <weir/assignment/part_table.hpp>
 #include <weir/assignment/pending_list.hpp>
 #include <weir/assignment/policy.hpp>
 #include <weir/assignment/reach_board.hpp>
@@ -15,7 +15,6 @@
 #include <weir/assignment/trigger_source.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -138,12 +137,12 @@ class SupervisorMachine {
   // It takes part again: at once when it still drains or idles; else its next process does, from when it
   // joins.
   void add(NodeRef node, TimeNs now, Actions& out);
-  [[nodiscard]] Part part(NodeRef node) const { return parts_of(node.role)[node.node.value].part; }
+  [[nodiscard]] Part part(NodeRef node) const { return parts_.of(node); }
   // Whoever is assigned a slice has to know the table as it is then.
-  [[nodiscard]] const AbsenceTable& absences() const { return absences_; }
+  [[nodiscard]] const AbsenceTable& absences() const { return parts_.absences(); }
   [[nodiscard]] FarmShape shape(TimeNs now) const;
   // Changes with all that shape() tells, but for the time.
-  [[nodiscard]] std::uint32_t shape_number() const { return shape_number_ + absences_.number(); }
+  [[nodiscard]] std::uint32_t shape_number() const { return pauses_number_ + parts_.number(); }
 
   // A trigger from outside; info.time 0 stands for now.
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
@@ -211,18 +210,9 @@ class SupervisorMachine {
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
   void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
 
-  struct PartState {
-    Part part = Part::in;
-    bool returns = false;  // when leaving: its next process takes part
-  };
-  [[nodiscard]] std::vector<PartState>& parts_of(Role role) { return parts_[place_of(role)]; }
-  [[nodiscard]] const std::vector<PartState>& parts_of(Role role) const { return parts_[place_of(role)]; }
-  [[nodiscard]] bool takes_part(Role role, NodeIndex node) const {
-    return parts_of(role)[node.value].part == Part::in;
-  }
   // Is given slices, as far as it has credits.
   [[nodiscard]] bool takes_slices(NodeIndex dcm) const {
-    return takes_part(Role::dcm, dcm) && !reach_.is_cut_off(dcm);
+    return parts_.takes_part(Role::dcm, dcm) && !reach_.is_cut_off(dcm);
   }
   void judge_reach(TimeNs now, Actions& out);
   void follow_verdict(NodeIndex dcm, TimeNs now, Actions& out);
@@ -234,11 +224,8 @@ class SupervisorMachine {
   [[nodiscard]] const ThrottleBoard::Entry* emptiest_writer() const;
   void renew_level();
   [[nodiscard]] double level() const;
-  [[nodiscard]] bool leaves_in_peace(NodeRef node);
   void take_in(NodeRef node, TimeNs now, Actions& out);
   void look_at_drains(TimeNs now, Actions& out);
-  [[nodiscard]] std::vector<NodeRef> draining() const;
-  [[nodiscard]] bool has_work(NodeRef node, const SliceEntry& entry) const;
   [[nodiscard]] bool may_have_copies(NodeIndex writer);
   [[nodiscard]] std::string_view broken_parts();
 
@@ -288,8 +275,7 @@ class SupervisorMachine {
   TriggerGate gate_;
   double board_level_ = 0;  // of the fullest that counts, as of the last tick
   std::optional<HoldUp> fullest_;
-  std::array<std::vector<PartState>, std::size(kNodeRoles)> parts_;  // by place_of() the role
-  AbsenceTable absences_;
+  PartTable parts_;
   SupervisorLedger ledger_;
   std::vector<Fault> faults_;  // at most kFaultsMax
   std::vector<SliceId> scratch_;
@@ -300,9 +286,8 @@ class SupervisorMachine {
   UtcNs begun_utc_ = 0;  // of the run, whatever process began it
   TimeNs drain_deadline_ = 0;
   GivenUpCopies given_up_;
-  std::uint32_t shape_number_ = 0;
-  TimeNs next_look_ = INT64_MAX;  // at what those that drain still have
-  DurationNs paused_before_ = 0;  // in pauses that are over
+  std::uint32_t pauses_number_ = 0;  // changes with each
+  DurationNs paused_before_ = 0;     // in pauses that are over
   TimeNs paused_since_ = 0;
   bool paused_ = false;
   bool progressed_ = false;       // a slice was settled since the last tick
