@@ -1,4 +1,4 @@
-// What run control makes of the farm: pauses, nodes that are taken out and come back.
+// What run control makes of the farm: nodes that are taken out and come back.
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/assert.hpp>
 
@@ -6,31 +6,13 @@
 
 namespace weir::assignment {
 
-void SupervisorMachine::pause(TimeNs now) {
-  if (paused_ || stopping_) return;
-  paused_ = true;
-  paused_since_ = now;
-  ++pauses_number_;
-}
-
-void SupervisorMachine::proceed(TimeNs now) {
-  if (!paused_) return;
-  paused_before_ = paused_ns(now);
-  paused_ = false;
-  ++pauses_number_;
-}
-
-DurationNs SupervisorMachine::paused_ns(TimeNs now) const {
-  return paused_before_ + (paused_ && started_ ? now - paused_since_ : 0);
-}
-
 bool SupervisorMachine::is_live(NodeRef node) const {
   if (node.role == Role::dcm) return dcms_.live(node.node);
   return (node.role == Role::readout ? readouts_ : writers_).live(node.node);
 }
 
 void SupervisorMachine::expect_later(NodeRef node) {
-  WEIR_ASSERT(!started_ && !is_live(node));
+  WEIR_ASSERT(!clock_.started() && !is_live(node));
   if (node.role == Role::readout) parts_.expect_later(node.node);
 }
 
@@ -83,8 +65,8 @@ FarmShape SupervisorMachine::shape(TimeNs now) const {
   FarmShape shape;
   shape.removed = parts_.removed();
   shape.absences = parts_.absences().ranges();
-  shape.paused = paused_;
-  shape.paused_ns = paused_ns(now);
+  shape.paused = clock_.paused();
+  shape.paused_ns = clock_.paused_ns(now);
   return shape;
 }
 

@@ -39,7 +39,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice)
     reopen_lost(*book_.find(*slice), in_filter, out);
   // Also when all is settled: what it was told of that, by writers too, may have been lost with it.
-  if (started_ && !in_peace) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
+  if (clock_.started() && !in_peace) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
   assignable_ = true;
 }
 
@@ -56,7 +56,7 @@ void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
   readouts_.leave(readout);
   throttles_.forget(Role::readout, readout);
   const bool in_peace = parts_.left({Role::readout, readout});
-  if (started_ && !drained() && !in_peace) {
+  if (goes_on() && !in_peace) {
     note_fault(FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0);
   }
 }
@@ -72,7 +72,7 @@ void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation,
 
 void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) {
   if (!writers_.live(writer)) return;
-  const bool run_goes_on = started_ && !drained();
+  const bool run_goes_on = goes_on();
   const bool in_peace = parts_.left({Role::writer, writer});
   writers_.leave(writer);
   throttles_.forget(Role::writer, writer);
@@ -138,8 +138,7 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
 }
 
 void SupervisorMachine::expire(TimeNs now, Actions& out) {
-  if (std::exchange(progressed_, false)) drain_deadline_ = now + settings_.drain_ns;
-  if (stopping_ && now >= drain_deadline_ && book_.live() > 0) discard_rest(out);
+  if (clock_.drained_too_long(now) && book_.live() > 0) discard_rest(out);
   if (now >= next_scan_) expire_leases(now, out);
 }
 

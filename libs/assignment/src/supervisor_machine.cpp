@@ -30,6 +30,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       down_told_(settings.readouts),
       gate_(settings.gate),
       parts_(settings.readouts, settings.dcms, settings.writers),
+      clock_(settings.duration_ns, settings.drain_ns),
       next_slice_(settings.first_slice),
       given_up_(settings.writers) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
@@ -38,20 +39,9 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
 }
 
 void SupervisorMachine::start(const Now& now) {
-  WEIR_ASSERT(!started_);
-  started_ = true;
-  started_at_ = paused_since_ = now.mono;
-  begun_utc_ = now.utc;
+  clock_.start(now);
   renew_destinations();
   source_->start(now);
-}
-
-void SupervisorMachine::request_stop(TimeNs now) {
-  if (stopping_) return;
-  proceed(now);
-  stopping_ = true;
-  triggers_done_ = true;
-  drain_deadline_ = now + settings_.drain_ns;
 }
 
 void SupervisorMachine::tick(const Now& now, Actions& out) {
@@ -66,16 +56,16 @@ void SupervisorMachine::tick(const Now& now, Actions& out) {
 std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
   std::optional<TimeNs> wakeup;
   const auto by = [&wakeup](TimeNs time) { wakeup = wakeup ? std::min(*wakeup, time) : time; };
-  if (started_ && !triggers_done_) {
-    const bool room = !paused_ && !throttled() && pending_.size() < settings_.pending_max &&
+  if (clock_.phase() == RunPhase::triggering) {
+    const bool room = !clock_.paused() && !throttled() && pending_.size() < settings_.pending_max &&
                       book_.live() < settings_.in_flight_max;
     const auto due = source_->next_due(now);
     const bool waits = source_->waits_for_room();
     if (due && (room || !waits)) by(waits ? std::max(*due, gate_.opens_at(level(), now.mono)) : *due);
-    if (settings_.duration_ns > 0 && !paused_) by(started_at_ + settings_.duration_ns + paused_ns(now.mono));
+    if (const TimeNs until = clock_.triggers_until(now.mono); until != INT64_MAX) by(until);
   }
   if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);
-  if (stopping_ && book_.live() > 0) by(drain_deadline_);
+  if (clock_.stopping() && book_.live() > 0) by(clock_.drains_until());
   if (parts_.next_look() != INT64_MAX) by(parts_.next_look());
   if (reach_.next_ns() != INT64_MAX) by(reach_.next_ns());
   return wakeup;
@@ -139,7 +129,7 @@ std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry, Time
 }
 
 void SupervisorMachine::renew_destinations() {
-  if (!settings_.push || !started_) return;
+  if (!settings_.push || !clock_.started()) return;
   std::vector<NodeIndex> live;
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
@@ -386,7 +376,7 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
       break;
   }
   if (outcome != Outcome::stored && entry.confirmations > 0) given_up_.orphan(entry.slice);
-  progressed_ = true;
+  clock_.slice_settled();
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
   const bool incomplete = outcome == Outcome::stored && entry.incomplete;
   out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, writer, outcome, reason, incomplete});

@@ -28,7 +28,7 @@ void SupervisorMachine::judge_reach(TimeNs now, Actions& out) {
     const bool was = down_told_[i];
     down_told_[i] = down;
     // A process that is gone was named when it left.
-    if (down && !was && started_ && !drained() && readouts_.live(readout))
+    if (down && !was && goes_on() && readouts_.live(readout))
       note_fault(FaultKind::down, Role::readout, readout, readouts_.incarnation(readout), now, 0);
   }
 }
@@ -57,7 +57,7 @@ void SupervisorMachine::name_losses(NodeIndex dcm, TimeNs now) {
   for (const NodeIndex readout : reach_.missing(dcm)) {
     if (!reach_.is_down(readout)) missing.push_back(readout);
   }
-  const bool names = started_ && !drained();
+  const bool names = goes_on();
   const auto note = [&](FaultKind kind, std::uint64_t slices, std::vector<NodeIndex> others) {
     if (names) note_fault(kind, Role::dcm, dcm, dcms_.incarnation(dcm), now, slices, std::move(others));
   };
@@ -98,7 +98,7 @@ void SupervisorMachine::leave_writers(NodeIndex dcm, TimeNs now, Actions& out) {
         confirm_elsewhere(*book_.find(slice), now, out);
       }
     }
-    if (started_ && !drained())
+    if (goes_on())
       note_fault(FaultKind::no_writer, Role::dcm, dcm, dcms_.incarnation(dcm), now, moved, {writer});
   }
 }

@@ -12,7 +12,7 @@ constexpr DurationNs kDcmsReturn = 2 * kSecond;  // for those that the process b
 }  // namespace
 
 void SupervisorMachine::resume(const RunState& state, DurationNs already, const Now& now, Actions& out) {
-  WEIR_ASSERT(!started_ && book_.live() == 0);
+  WEIR_ASSERT(!clock_.started() && book_.live() == 0);
   ledger_ = state.ledger;
   ledger_.stored_by.resize(settings_.writers);
   ++ledger_.restarts;
@@ -20,15 +20,12 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   resumed_below_ = next_slice_;
   start(now);
   reach_.wait_for_dcms(now.mono + kDcmsReturn);
-  started_at_ = now.mono - already;
-  paused_ = state.shape.paused;
-  paused_before_ = state.shape.paused_ns;
+  clock_.go_on(already, state.begun_utc, state.shape.paused, state.shape.paused_ns);
   parts_.restore(state.shape);
-  begun_utc_ = state.begun_utc;
   // What somebody offered in vain to a closed run was none of the source's.
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];
-  source_->resume(ledger_.offered - foreign, {started_at_, begun_utc_});
-  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
+  source_->resume(ledger_.offered - foreign, clock_.begun());
+  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
   for (const GivenUpCopy& copy : state.given_up) given_up_.add(copy);
   for (const OpenSlice& open : state.open) resume_slice(open, out);
 }
@@ -71,7 +68,7 @@ RunState SupervisorMachine::state(TimeNs now) {
   state.shape = shape(now);
   state.ledger = ledger();
   state.next_slice = next_slice_;
-  state.begun_utc = begun_utc_;
+  state.begun_utc = clock_.begun().utc;
   book_.for_each_live([&](const SliceEntry& entry) {
     OpenSlice& open = state.open.emplace_back();
     open.slice = entry.slice;

@@ -71,7 +71,7 @@ double SupervisorMachine::level() const {
 
 std::vector<HoldUp> SupervisorMachine::throttled_by() const {
   std::vector<HoldUp> held_up;
-  if (paused_) held_up.push_back({std::string(name(Reason::run_paused)), std::nullopt, 1});
+  if (clock_.paused()) held_up.push_back({std::string(name(Reason::run_paused)), std::nullopt, 1});
   for (const ThrottleBoard::Entry& entry : throttles_.entries()) {
     if (entry.on && counts(entry)) held_up.push_back({entry.reason, NodeRef{entry.role, entry.node}, 1});
   }

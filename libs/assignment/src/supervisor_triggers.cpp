@@ -13,27 +13,24 @@ constexpr std::size_t index_of(VetoReason reason) { return static_cast<std::size
 }  // namespace
 
 void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
-  if (!started_ || triggers_done_) return;
-  if (settings_.duration_ns > 0 && now.mono - started_at_ - paused_ns(now.mono) >= settings_.duration_ns) {
-    triggers_done_ = true;
-    return;
-  }
+  if (clock_.phase() != RunPhase::triggering) return;
+  if (clock_.triggered_long_enough(now.mono)) return clock_.end_triggers();
   const std::uint64_t skipped = source_->skip_overdue(now);
   ledger_.offered += skipped;
   ledger_.vetoed[index_of(VetoReason::stalled)] += skipped;
 
   TriggerOffer trigger;
-  for (std::uint32_t made = 0; made < kOffersPerTickMax && !triggers_done_; ++made) {
+  for (std::uint32_t made = 0; made < kOffersPerTickMax && !clock_.triggers_done(); ++made) {
     if (source_->waits_for_room() && !has_room(next_slice_, now.mono, out)) break;
     if (!source_->next(now, trigger)) break;
     // It would offer nothing else from now on.
-    if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) triggers_done_ = true;
+    if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) clock_.end_triggers();
   }
-  if (source_->exhausted()) triggers_done_ = true;
+  if (source_->exhausted()) clock_.end_triggers();
 }
 
 OfferResult SupervisorMachine::offer(const TriggerOffer& trigger, const Now& now, Actions& out) {
-  if (!started_ || !source_->open()) {
+  if (!clock_.started() || !source_->open()) {
     ++ledger_.offered;
     ++ledger_.vetoed[index_of(VetoReason::closed)];
     return {false, {}, VetoReason::closed};
@@ -41,7 +38,7 @@ OfferResult SupervisorMachine::offer(const TriggerOffer& trigger, const Now& now
   TriggerOffer stamped = trigger;
   if (stamped.info.time == 0) stamped.info.time = now.utc;
   const OfferResult result = admit(stamped, now.mono, out);
-  if (result.reason == VetoReason::bad_id && ids_used_up()) triggers_done_ = true;
+  if (result.reason == VetoReason::bad_id && ids_used_up()) clock_.end_triggers();
   return result;
 }
 
@@ -65,13 +62,13 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
                           static_cast<std::uint32_t>(trigger.payload.size())});
   out.payload.insert(out.payload.end(), trigger.payload.begin(), trigger.payload.end());
   if (settings_.push) assign_pending(now, out);  // takes the credit that the next trigger is judged by
-  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
+  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
   return {true, slice, VetoReason::none};
 }
 
 VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Actions& out) {
-  if (triggers_done_) return VetoReason::draining;
-  if (paused_) return VetoReason::paused;
+  if (clock_.triggers_done()) return VetoReason::draining;
+  if (clock_.paused()) return VetoReason::paused;
   if (throttled() || !gate_.is_open(level(), now)) return VetoReason::throttled;
   if (trigger.slice ? *trigger.slice > kSliceIdNamedMax : ids_used_up()) return VetoReason::bad_id;
   if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
@@ -84,7 +81,7 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
 }
 
 bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
-  if (paused_ || throttled() || book_.live() >= settings_.in_flight_max) return false;
+  if (clock_.paused() || throttled() || book_.live() >= settings_.in_flight_max) return false;
   if (source_->waits_for_room() && !gate_.is_open(level(), now)) return false;
   if (const auto pushed_to = destinations_.of(slice)) {
     const DcmView& dcm = dcms_.views()[pushed_to->value];

@@ -9,6 +9,7 @@
 #include <weir/assignment/pending_list.hpp>
 #include <weir/assignment/policy.hpp>
 #include <weir/assignment/reach_board.hpp>
+#include <weir/assignment/run_clock.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
 #include <weir/assignment/trigger_gate.hpp>
@@ -81,9 +82,9 @@ class SupervisorMachine {
   // These two cost a pass over the book.
   [[nodiscard]] RunState state(TimeNs now);
   [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, ascending
-  // No more triggers; what is in flight goes on for as long as a slice is settled every
+  // After start(). No more triggers; what is in flight goes on for as long as a slice is settled every
   // settings.drain_ns.
-  void request_stop(TimeNs now);
+  void request_stop(TimeNs now) { clock_.stop(now); }
   // Expires leases, makes triggers that are due, assigns.
   void tick(const Now& now, Actions& out);
   // When tick() has something to do, if nothing comes in before; none: never.
@@ -122,10 +123,10 @@ class SupervisorMachine {
   // `paused`. A source that waits for room (max, an unpaced file) is not asked. So offered = triggered +
   // vetoed stays true, and a paused run of the first kind shows what it missed. A pause does not count for
   // settings.duration_ns. A stop ends it.
-  void pause(TimeNs now);
-  void proceed(TimeNs now);
-  [[nodiscard]] bool paused() const { return paused_; }
-  [[nodiscard]] DurationNs paused_ns(TimeNs now) const;
+  void pause(TimeNs now) { clock_.pause(now); }
+  void proceed(TimeNs now) { clock_.proceed(now); }
+  [[nodiscard]] bool paused() const { return clock_.paused(); }
+  [[nodiscard]] DurationNs paused_ns(TimeNs now) const { return clock_.paused_ns(now); }
 
   // Before start(): this node need not be there when the run begins. Slices are without it until it joins.
   void expect_later(NodeRef node);
@@ -142,7 +143,7 @@ class SupervisorMachine {
   [[nodiscard]] const AbsenceTable& absences() const { return parts_.absences(); }
   [[nodiscard]] FarmShape shape(TimeNs now) const;
   // Changes with all that shape() tells, but for the time.
-  [[nodiscard]] std::uint32_t shape_number() const { return pauses_number_ + parts_.number(); }
+  [[nodiscard]] std::uint32_t shape_number() const { return clock_.number() + parts_.number(); }
 
   // A trigger from outside; info.time 0 stands for now.
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
@@ -151,11 +152,11 @@ class SupervisorMachine {
   void filtering(NodeIndex dcm, const FilterNote& note, TimeNs now);
 
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
-  [[nodiscard]] bool triggers_done() const { return triggers_done_; }
+  [[nodiscard]] bool triggers_done() const { return clock_.triggers_done(); }
   // No slice can follow: triggers are done with that.
   [[nodiscard]] bool ids_used_up() const { return next_slice_ > kSliceIdMax; }
   // Stopped, and every slice is settled.
-  [[nodiscard]] bool drained() const { return stopping_ && book_.live() == 0; }
+  [[nodiscard]] bool drained() const { return clock_.stopping() && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
   [[nodiscard]] std::size_t pending() const { return pending_.size() + suspects_.size(); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
@@ -219,6 +220,7 @@ class SupervisorMachine {
   void leave_writers(NodeIndex dcm, TimeNs now, Actions& out);
   void name_losses(NodeIndex dcm, TimeNs now);
   [[nodiscard]] bool is_live(NodeRef node) const;
+  [[nodiscard]] bool goes_on() const { return clock_.started() && !drained(); }  // the run
   [[nodiscard]] bool throttled() const;
   [[nodiscard]] bool counts(const ThrottleBoard::Entry& entry) const;
   [[nodiscard]] const ThrottleBoard::Entry* emptiest_writer() const;
@@ -276,26 +278,16 @@ class SupervisorMachine {
   double board_level_ = 0;  // of the fullest that counts, as of the last tick
   std::optional<HoldUp> fullest_;
   PartTable parts_;
+  RunClock clock_;
   SupervisorLedger ledger_;
   std::vector<Fault> faults_;  // at most kFaultsMax
   std::vector<SliceId> scratch_;
   std::vector<DcmView> views_;  // of DCMs as suspects are to see them
   SliceId next_slice_;
   SliceId resumed_below_;  // what another process of the supervisor may have triggered
-  TimeNs started_at_ = 0;
-  UtcNs begun_utc_ = 0;  // of the run, whatever process began it
-  TimeNs drain_deadline_ = 0;
   GivenUpCopies given_up_;
-  std::uint32_t pauses_number_ = 0;  // changes with each
-  DurationNs paused_before_ = 0;     // in pauses that are over
-  TimeNs paused_since_ = 0;
-  bool paused_ = false;
-  bool progressed_ = false;       // a slice was settled since the last tick
   TimeNs next_scan_ = INT64_MAX;  // no lease and no confirmation expires before
-  bool started_ = false;
-  bool stopping_ = false;
-  bool triggers_done_ = false;
-  bool assignable_ = false;  // assign_pending() might assign more than it did last time
+  bool assignable_ = false;       // assign_pending() might assign more than it did last time
 };
 
 // Fills scratch_ with the wanted unsettled slices, by ascending id: what follows may settle and insert, and
