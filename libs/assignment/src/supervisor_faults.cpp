@@ -31,7 +31,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
   reach_.forget(dcm);
   reach_told_[dcm.value] = {};
   renew_destinations();
-  throttles_.forget(Role::dcm, dcm);
+  pressure_.forget({Role::dcm, dcm});
   collect([dcm](const SliceEntry& entry) {
     return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
   });
@@ -54,7 +54,7 @@ void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnatio
 void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
   if (!readouts_.live(readout)) return;
   readouts_.leave(readout);
-  throttles_.forget(Role::readout, readout);
+  pressure_.forget({Role::readout, readout});
   const bool in_peace = parts_.left({Role::readout, readout});
   if (goes_on() && !in_peace) {
     note_fault(FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0);
@@ -75,7 +75,7 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
   const bool run_goes_on = goes_on();
   const bool in_peace = parts_.left({Role::writer, writer});
   writers_.leave(writer);
-  throttles_.forget(Role::writer, writer);
+  pressure_.forget({Role::writer, writer});
   collect([writer](const SliceEntry& entry) {
     return entry.state == SliceState::confirmed && entry.writer == writer;
   });

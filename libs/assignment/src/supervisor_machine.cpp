@@ -28,7 +28,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       reach_(settings.dcms, settings.readouts, settings.reach),
       reach_told_(settings.dcms),
       down_told_(settings.readouts),
-      gate_(settings.gate),
+      pressure_(settings.gate),
       parts_(settings.readouts, settings.dcms, settings.writers),
       clock_(settings.duration_ns, settings.drain_ns),
       next_slice_(settings.first_slice),
@@ -45,7 +45,7 @@ void SupervisorMachine::start(const Now& now) {
 }
 
 void SupervisorMachine::tick(const Now& now, Actions& out) {
-  renew_level();
+  pressure_.renew(parts_, writers_);
   expire(now.mono, out);
   if (reach_.is_due(now.mono)) judge_reach(now.mono, out);
   make_triggers(now, out);
@@ -61,7 +61,8 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
                       book_.live() < settings_.in_flight_max;
     const auto due = source_->next_due(now);
     const bool waits = source_->waits_for_room();
-    if (due && (room || !waits)) by(waits ? std::max(*due, gate_.opens_at(level(), now.mono)) : *due);
+    if (due && (room || !waits))
+      by(waits ? std::max(*due, pressure_.opens_at(pending_level(), now.mono)) : *due);
     if (const TimeNs until = clock_.triggers_until(now.mono); until != INT64_MAX) by(until);
   }
   if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);

@@ -73,7 +73,8 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   for (std::size_t i = 0; i < settings_.writers; ++i) {
     out.push_back(writers_.live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);
   }
-  append(out, {writers_.last(), throttles_.entries().size()});
+  out.push_back(writers_.last());
+  pressure_.append_state(now, out);
   clock_.append_state(now, out);
   parts_.append_state(now, out);
   given_up_.append_state(out);

@@ -1,6 +1,8 @@
+#include <weir/assignment/reasons.hpp>
 #include <weir/assignment/supervisor_machine.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::assignment {
 namespace {
@@ -69,7 +71,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
 VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Actions& out) {
   if (clock_.triggers_done()) return VetoReason::draining;
   if (clock_.paused()) return VetoReason::paused;
-  if (throttled() || !gate_.is_open(level(), now)) return VetoReason::throttled;
+  if (throttled() || !pressure_.is_open(pending_level(), now)) return VetoReason::throttled;
   if (trigger.slice ? *trigger.slice > kSliceIdNamedMax : ids_used_up()) return VetoReason::bad_id;
   if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
   if (book_.live() >= settings_.in_flight_max) return VetoReason::in_flight;
@@ -82,7 +84,7 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
 
 bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   if (clock_.paused() || throttled() || book_.live() >= settings_.in_flight_max) return false;
-  if (source_->waits_for_room() && !gate_.is_open(level(), now)) return false;
+  if (source_->waits_for_room() && !pressure_.is_open(pending_level(), now)) return false;
   if (const auto pushed_to = destinations_.of(slice)) {
     const DcmView& dcm = dcms_.views()[pushed_to->value];
     if (dcm.live && dcm.credits_free == 0 && takes_slices(*pushed_to)) return false;
@@ -92,6 +94,31 @@ bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   if (!assignable_) return false;
   assign_pending(now, out);
   return pending_.size() < settings_.pending_max;
+}
+
+void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string_view reason, double level) {
+  if (!is_live({role, node})) {
+    ++ledger_.strangers;
+    return;
+  }
+  pressure_.say({role, node}, on, level, reason);
+  if (role == Role::writer) writers_.set_full(node, on);
+  pressure_.renew(parts_, writers_);
+}
+
+double SupervisorMachine::pending_level() const {
+  if (source_->waits_for_room()) return 0;
+  return static_cast<double>(pending_.size()) / static_cast<double>(settings_.pending_max);
+}
+
+std::vector<HoldUp> SupervisorMachine::throttled_by() const {
+  std::vector<HoldUp> held_up;
+  if (clock_.paused()) held_up.push_back({std::string(name(Reason::run_paused)), std::nullopt, 1});
+  const std::vector<HoldUp> stopped = pressure_.stopped_by(parts_, writers_);
+  held_up.insert(held_up.end(), stopped.begin(), stopped.end());
+  if (!held_up.empty()) return held_up;
+  if (auto slowed = pressure_.slowed_by(pending_level())) held_up.push_back(std::move(*slowed));
+  return held_up;
 }
 
 }  // namespace weir::assignment

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/assignment/actions.hpp>
+#include <weir/assignment/back_pressure.hpp>
 #include <weir/assignment/destinations.hpp>
 #include <weir/assignment/given_up_copies.hpp>
 #include <weir/assignment/ledger.hpp>
@@ -12,7 +13,6 @@
 #include <weir/assignment/run_clock.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
-#include <weir/assignment/trigger_gate.hpp>
 #include <weir/assignment/trigger_source.hpp>
 
 #include <algorithm>
@@ -221,11 +221,9 @@ class SupervisorMachine {
   void name_losses(NodeIndex dcm, TimeNs now);
   [[nodiscard]] bool is_live(NodeRef node) const;
   [[nodiscard]] bool goes_on() const { return clock_.started() && !drained(); }  // the run
-  [[nodiscard]] bool throttled() const;
-  [[nodiscard]] bool counts(const ThrottleBoard::Entry& entry) const;
-  [[nodiscard]] const ThrottleBoard::Entry* emptiest_writer() const;
-  void renew_level();
-  [[nodiscard]] double level() const;
+  [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers_); }
+  // How full the list of slices is that wait for a DCM, as far as that is to hold up triggers.
+  [[nodiscard]] double pending_level() const;
   void take_in(NodeRef node, TimeNs now, Actions& out);
   void look_at_drains(TimeNs now, Actions& out);
   [[nodiscard]] bool may_have_copies(NodeIndex writer);
@@ -273,10 +271,7 @@ class SupervisorMachine {
   };
   std::vector<ReachTold> reach_told_;  // by DCM
   std::vector<bool> down_told_;        // by readout
-  ThrottleBoard throttles_;
-  TriggerGate gate_;
-  double board_level_ = 0;  // of the fullest that counts, as of the last tick
-  std::optional<HoldUp> fullest_;
+  BackPressure pressure_;
   PartTable parts_;
   RunClock clock_;
   SupervisorLedger ledger_;
