@@ -100,7 +100,7 @@ void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs 
     return;
   }
   dcms_.note_filter(dcm, note, now);
-  if (!note.for_long.empty()) wake_by(now + settings_.lease_ns / 2);
+  if (!note.for_long.empty()) leases_.noted(now);
 }
 
 // Of a DCM that has died.
@@ -139,38 +139,12 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
 
 void SupervisorMachine::expire(TimeNs now, Actions& out) {
   if (clock_.drained_too_long(now) && book_.live() > 0) discard_rest(out);
-  if (now >= next_scan_) expire_leases(now, out);
-}
-
-// A DCM that decides is at work, and what it has not decided yet waits for its turn.
-TimeNs SupervisorMachine::lease_begin(const SliceEntry& entry) const {
-  return std::max(entry.since, dcms_.decided_at(entry.dcm));
-}
-
-TimeNs SupervisorMachine::lease_end(const SliceEntry& entry) const {
-  // It is told when half of the time is over.
-  if (const auto noted = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}))
-    return *noted + settings_.lease_ns / 2;
-  return lease_begin(entry) + settings_.lease_ns + settings_.data_ns;
+  if (now >= leases_.next_look()) expire_leases(now, out);
 }
 
 void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
-  const DurationNs ack_ns = settings_.writer_ack_ns;
-  next_scan_ = INT64_MAX;
-  collect([&](const SliceEntry& entry) {
-    const bool leased = entry.state == SliceState::assigned && !entry.held;
-    const bool unacknowledged = entry.state == SliceState::confirmed && ack_ns > 0;
-    if (!leased && !unacknowledged) return false;
-    const TimeNs deadline = leased ? lease_end(entry) : entry.since + patience(entry);
-    if (deadline > now) {
-      wake_by(deadline);
-    } else if (unacknowledged && !writers_.has_other(entry.writer)) {
-      // There is nobody else to give the slice to: it goes on waiting.
-      wake_by(now + ack_ns);
-      return false;
-    }
-    return deadline <= now;
-  });
+  leases_.begin_look();
+  collect([&](const SliceEntry& entry) { return leases_.run_out(entry, dcms_, writers_, now); });
   std::vector<std::uint64_t> by_dcm(settings_.dcms, 0);
   std::vector<std::uint64_t> by_writer(settings_.writers, 0);
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
@@ -198,11 +172,6 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
     if (by_writer[i] == 0) continue;
     note_fault(FaultKind::stalled, Role::writer, writer, writers_.incarnation(writer), now, by_writer[i]);
   }
-}
-
-DurationNs SupervisorMachine::patience(const SliceEntry& entry) const {
-  constexpr int kDoublingsMax = 10;
-  return settings_.writer_ack_ns << std::clamp(entry.confirmations - 1, 0, kDoublingsMax);
 }
 
 // To a writer that is not the one that did not answer, as long as there is one.

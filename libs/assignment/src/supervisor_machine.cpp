@@ -31,6 +31,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       pressure_(settings.gate),
       parts_(settings.readouts, settings.dcms, settings.writers),
       clock_(settings.duration_ns, settings.drain_ns),
+      leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns}),
       next_slice_(settings.first_slice),
       given_up_(settings.writers) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
@@ -65,7 +66,7 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
       by(waits ? std::max(*due, pressure_.opens_at(pending_level(), now.mono)) : *due);
     if (const TimeNs until = clock_.triggers_until(now.mono); until != INT64_MAX) by(until);
   }
-  if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);
+  if (leases_.next_look() != INT64_MAX && book_.live() > 0) by(leases_.next_look());
   if (clock_.stopping() && book_.live() > 0) by(clock_.drains_until());
   if (parts_.next_look() != INT64_MAX) by(parts_.next_look());
   if (reach_.next_ns() != INT64_MAX) by(reach_.next_ns());
@@ -145,7 +146,7 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   entry.state = SliceState::assigned;
   entry.dcm = dcm;
   entry.since = now;
-  wake_by(now + settings_.lease_ns + settings_.data_ns);
+  leases_.assigned(now);
 
   Assignment assignment;
   assignment.slice = entry.slice;
@@ -298,7 +299,7 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
   entry.copy_attempt = entry.attempt;
   entry.copy_writer = entry.writer;
   entry.since = now;
-  if (settings_.writer_ack_ns > 0) wake_by(now + patience(entry));
+  leases_.confirmed(entry, now);
   out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
 }
 
@@ -388,7 +389,5 @@ const SupervisorLedger& SupervisorMachine::ledger() {
   ledger_.open = book_.live();
   return ledger_;
 }
-
-void SupervisorMachine::wake_by(TimeNs deadline) { next_scan_ = std::min(next_scan_, deadline); }
 
 }  // namespace weir::assignment

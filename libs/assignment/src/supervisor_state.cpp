@@ -34,15 +34,10 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
             [](const SliceEntry* a, const SliceEntry* b) { return a->slice < b->slice; });
   append(out, {next_slice_.value, resumed_below_.value, entries.size()});
   for (const SliceEntry* entry : entries) {
-    // What is past its time is as old as its time.
-    const bool waits = entry->state == SliceState::assigned || entry->state == SliceState::confirmed;
-    const bool leased = entry->state == SliceState::assigned;
-    const DurationNs oldest = leased ? settings_.lease_ns + settings_.data_ns : patience(*entry);
-    const TimeNs since = leased ? lease_begin(*entry) : entry->since;
-    append_entry(*entry, waits ? static_cast<std::uint64_t>(std::min(now - since, oldest)) : 0, out);
+    append_entry(*entry, static_cast<std::uint64_t>(leases_.age(*entry, dcms_, now)), out);
   }
-  const TimeNs scan_in = next_scan_ == INT64_MAX ? -1 : std::max<TimeNs>(0, next_scan_ - now);
-  append(out, {static_cast<std::uint64_t>(scan_in), assignable_ ? 1U : 0U});
+  leases_.append_state(now, out);
+  out.push_back(assignable_ ? 1U : 0U);
 
   out.push_back(pending_.size());
   for (std::size_t i = 0; i < pending_.size(); ++i) out.push_back(pending_.at(i).value);

@@ -4,6 +4,7 @@
 #include <weir/assignment/back_pressure.hpp>
 #include <weir/assignment/destinations.hpp>
 #include <weir/assignment/given_up_copies.hpp>
+#include <weir/assignment/lease_clock.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/part_table.hpp>
@@ -237,17 +238,12 @@ class SupervisorMachine {
   void reopen(SliceEntry& entry, Blame blame, Actions& out);
   void reopen_lost(SliceEntry& entry, const FilterNote& in_filter, Actions& out);
   void expire(TimeNs now, Actions& out);
-  [[nodiscard]] TimeNs lease_begin(const SliceEntry& entry) const;
-  [[nodiscard]] TimeNs lease_end(const SliceEntry& entry) const;
   void expire_leases(TimeNs now, Actions& out);
   void confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out);
   void discard_rest(Actions& out);
   void confirm_waiting(TimeNs now, Actions& out);
   template <class Wanted>
   void collect(Wanted wanted);
-  void wake_by(TimeNs deadline);
-  // Of a confirmed slice, for its acknowledgement.
-  [[nodiscard]] DurationNs patience(const SliceEntry& entry) const;
   void note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation, TimeNs now,
                   std::uint64_t slices, std::vector<NodeIndex> others = {});
 
@@ -274,6 +270,7 @@ class SupervisorMachine {
   BackPressure pressure_;
   PartTable parts_;
   RunClock clock_;
+  LeaseClock leases_;
   SupervisorLedger ledger_;
   std::vector<Fault> faults_;  // at most kFaultsMax
   std::vector<SliceId> scratch_;
@@ -281,8 +278,7 @@ class SupervisorMachine {
   SliceId next_slice_;
   SliceId resumed_below_;  // what another process of the supervisor may have triggered
   GivenUpCopies given_up_;
-  TimeNs next_scan_ = INT64_MAX;  // no lease and no confirmation expires before
-  bool assignable_ = false;       // assign_pending() might assign more than it did last time
+  bool assignable_ = false;  // assign_pending() might assign more than it did last time
 };
 
 // Fills scratch_ with the wanted unsettled slices, by ascending id: what follows may settle and insert, and
