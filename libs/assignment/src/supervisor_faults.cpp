@@ -29,7 +29,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
   out.drop(dcm);
   dcms_.leave(dcm);
   reach_.forget(dcm);
-  reach_told_[dcm.value] = {};
+  reach_news_.forget(dcm);
   renew_destinations();
   pressure_.forget({Role::dcm, dcm});
   collect([dcm](const SliceEntry& entry) {
@@ -39,7 +39,8 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice)
     reopen_lost(*book_.find(*slice), in_filter, out);
   // Also when all is settled: what it was told of that, by writers too, may have been lost with it.
-  if (clock_.started() && !in_peace) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
+  if (clock_.started() && !in_peace)
+    faults_.note({FaultKind::left, Role::dcm, dcm, incarnation, now, slices});
   assignable_ = true;
 }
 
@@ -57,7 +58,7 @@ void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
   pressure_.forget({Role::readout, readout});
   const bool in_peace = parts_.left({Role::readout, readout});
   if (goes_on() && !in_peace) {
-    note_fault(FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0);
+    faults_.note({FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0});
   }
 }
 
@@ -86,7 +87,7 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
     confirm_accept(*book_.find(slice), now, out);
   }
   if (run_goes_on && !in_peace)
-    note_fault(FaultKind::left, Role::writer, writer, writers_.incarnation(writer), now, slices);
+    faults_.note({FaultKind::left, Role::writer, writer, writers_.incarnation(writer), now, slices});
 }
 
 void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {
@@ -165,12 +166,13 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   }
   for (std::size_t i = 0; i < by_dcm.size(); ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
-    if (by_dcm[i] > 0) note_fault(FaultKind::stalled, Role::dcm, dcm, dcms_.incarnation(dcm), now, by_dcm[i]);
+    if (by_dcm[i] > 0)
+      faults_.note({FaultKind::stalled, Role::dcm, dcm, dcms_.incarnation(dcm), now, by_dcm[i]});
   }
   for (std::size_t i = 0; i < by_writer.size(); ++i) {
     const NodeIndex writer(static_cast<std::uint16_t>(i));
     if (by_writer[i] == 0) continue;
-    note_fault(FaultKind::stalled, Role::writer, writer, writers_.incarnation(writer), now, by_writer[i]);
+    faults_.note({FaultKind::stalled, Role::writer, writer, writers_.incarnation(writer), now, by_writer[i]});
   }
 }
 
@@ -193,12 +195,6 @@ void SupervisorMachine::discard_rest(Actions& out) {
     }
     settle(entry, Outcome::discarded, DiscardReason::drain_timeout, out);
   }
-}
-
-void SupervisorMachine::note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation,
-                                   TimeNs now, std::uint64_t slices, std::vector<NodeIndex> others) {
-  if (faults_.size() < kFaultsMax)
-    faults_.push_back({kind, role, node, incarnation, now, slices, std::move(others)});
 }
 
 std::string_view SupervisorMachine::broken_invariant() {

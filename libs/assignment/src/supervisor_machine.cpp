@@ -26,8 +26,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       readouts_(settings.readouts),
       writers_(settings.writers),
       reach_(settings.dcms, settings.readouts, settings.reach),
-      reach_told_(settings.dcms),
-      down_told_(settings.readouts),
+      reach_news_(settings.dcms, settings.readouts),
       pressure_(settings.gate),
       parts_(settings.readouts, settings.dcms, settings.writers),
       clock_(settings.duration_ns, settings.drain_ns),
@@ -261,7 +260,7 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
                            decision.reason == DiscardReason::lost;
   if (handed_back) {
     ++ledger_.handed_back;
-    ++reach_told_[dcm.value].handed_back;
+    reach_news_.handed_back(dcm);
   }
   answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled, out);
   if (another_try) {

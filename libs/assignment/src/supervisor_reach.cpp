@@ -22,21 +22,16 @@ void SupervisorMachine::judge_reach(TimeNs now, Actions& out) {
     if (dcms_.live(dcm)) follow_verdict(dcm, now, out);
   }
   if (reach_.changed().empty()) return;
-  for (std::size_t i = 0; i < settings_.readouts; ++i) {
-    const NodeIndex readout(static_cast<std::uint16_t>(i));
-    const bool down = reach_.is_down(readout);
-    const bool was = down_told_[i];
-    down_told_[i] = down;
+  for (const NodeIndex readout : reach_news_.take_readouts_down(reach_)) {
     // A process that is gone was named when it left.
-    if (down && !was && goes_on() && readouts_.live(readout))
-      note_fault(FaultKind::down, Role::readout, readout, readouts_.incarnation(readout), now, 0);
+    if (goes_on() && readouts_.live(readout))
+      faults_.note({FaultKind::down, Role::readout, readout, readouts_.incarnation(readout), now, 0});
   }
 }
 
 void SupervisorMachine::follow_verdict(NodeIndex dcm, TimeNs now, Actions& out) {
-  const bool cut_off = reach_.is_cut_off(dcm);
   if (std::find(out.judged.begin(), out.judged.end(), dcm) == out.judged.end()) out.judged.push_back(dcm);
-  if (cut_off != reach_told_[dcm.value].cut_off) {
+  if (reach_news_.changed(dcm, reach_)) {
     if (takes_slices(dcm)) {
       dcms_.let_go(dcm);
     } else {
@@ -45,48 +40,20 @@ void SupervisorMachine::follow_verdict(NodeIndex dcm, TimeNs now, Actions& out) 
     renew_destinations();
     assignable_ = true;
   }
-  name_losses(dcm, now);
+  for (ReachNews::News& news : reach_news_.take(dcm, reach_)) {
+    if (goes_on())
+      faults_.note(
+          {news.kind, Role::dcm, dcm, dcms_.incarnation(dcm), now, news.slices, std::move(news.readouts)});
+  }
   leave_writers(dcm, now, out);
-}
-
-// In words, once for each loss.
-void SupervisorMachine::name_losses(NodeIndex dcm, TimeNs now) {
-  ReachTold& told = reach_told_[dcm.value];
-  const bool cut_off = reach_.is_cut_off(dcm);
-  std::vector<NodeIndex> missing;
-  for (const NodeIndex readout : reach_.missing(dcm)) {
-    if (!reach_.is_down(readout)) missing.push_back(readout);
-  }
-  const bool names = goes_on();
-  const auto note = [&](FaultKind kind, std::uint64_t slices, std::vector<NodeIndex> others) {
-    if (names) note_fault(kind, Role::dcm, dcm, dcms_.incarnation(dcm), now, slices, std::move(others));
-  };
-  if (cut_off && !told.cut_off) {
-    const auto lacking = reach_.lacking(dcm);
-    note(FaultKind::cut_off, 0, {lacking.begin(), lacking.end()});
-    told.handed_back = 0;
-  }
-  if (!cut_off && told.cut_off) note(FaultKind::restored, told.handed_back, {});
-  const bool more = std::any_of(missing.begin(), missing.end(), [&](NodeIndex readout) {
-    return std::find(told.missing.begin(), told.missing.end(), readout) == told.missing.end();
-  });
-  if (more) note(FaultKind::marked, 0, missing);
-  told.cut_off = cut_off;
-  told.missing = std::move(missing);
 }
 
 // What is confirmed to a writer that this DCM has no way to is confirmed to another, as if it had not
 // answered.
 void SupervisorMachine::leave_writers(NodeIndex dcm, TimeNs now, Actions& out) {
   const auto lost = reach_.writers_lost(dcm);
-  std::vector<NodeIndex>& told = reach_told_[dcm.value].writers_lost;
-  std::vector<NodeIndex> fresh;
-  for (const NodeIndex writer : lost) {
-    const bool is_told = std::find(told.begin(), told.end(), writer) != told.end();
-    if (!is_told && writers_.live(writer)) fresh.push_back(writer);
-  }
-  told.assign(lost.begin(), lost.end());
-  for (const NodeIndex writer : fresh) {
+  for (const NodeIndex writer : reach_news_.take_writers_lost(dcm, reach_)) {
+    if (!writers_.live(writer)) continue;
     std::uint64_t moved = 0;
     if (writers_.has_other(writer, lost)) {
       collect([&](const SliceEntry& entry) {
@@ -99,7 +66,7 @@ void SupervisorMachine::leave_writers(NodeIndex dcm, TimeNs now, Actions& out) {
       }
     }
     if (goes_on())
-      note_fault(FaultKind::no_writer, Role::dcm, dcm, dcms_.incarnation(dcm), now, moved, {writer});
+      faults_.note({FaultKind::no_writer, Role::dcm, dcm, dcms_.incarnation(dcm), now, moved, {writer}});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/back_pressure.hpp>
 #include <weir/assignment/destinations.hpp>
+#include <weir/assignment/fault_list.hpp>
 #include <weir/assignment/given_up_copies.hpp>
 #include <weir/assignment/lease_clock.hpp>
 #include <weir/assignment/ledger.hpp>
@@ -11,6 +12,7 @@
 #include <weir/assignment/pending_list.hpp>
 #include <weir/assignment/policy.hpp>
 #include <weir/assignment/reach_board.hpp>
+#include <weir/assignment/reach_news.hpp>
 #include <weir/assignment/run_clock.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
@@ -167,7 +169,7 @@ class SupervisorMachine {
   [[nodiscard]] std::vector<HoldUp> throttled_by() const;
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
-  [[nodiscard]] std::span<const Fault> faults() const { return faults_; }
+  [[nodiscard]] std::span<const Fault> faults() const { return faults_.all(); }
   // Copies that this writer may have and that do not count: their confirmation was taken back.
   [[nodiscard]] const GivenUpCopies::Count& copies_given_up(NodeIndex writer) const {
     return given_up_.of(writer);
@@ -219,7 +221,6 @@ class SupervisorMachine {
   void judge_reach(TimeNs now, Actions& out);
   void follow_verdict(NodeIndex dcm, TimeNs now, Actions& out);
   void leave_writers(NodeIndex dcm, TimeNs now, Actions& out);
-  void name_losses(NodeIndex dcm, TimeNs now);
   [[nodiscard]] bool is_live(NodeRef node) const;
   [[nodiscard]] bool goes_on() const { return clock_.started() && !drained(); }  // the run
   [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers_); }
@@ -244,8 +245,6 @@ class SupervisorMachine {
   void confirm_waiting(TimeNs now, Actions& out);
   template <class Wanted>
   void collect(Wanted wanted);
-  void note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation, TimeNs now,
-                  std::uint64_t slices, std::vector<NodeIndex> others = {});
 
   SupervisorSettings settings_;
   std::shared_ptr<TriggerSource> source_;  // shared with twins alone
@@ -258,21 +257,13 @@ class SupervisorMachine {
   NodeTable readouts_;
   NodeTable writers_;
   ReachBoard reach_;
-  // What was last told of a DCM's connections.
-  struct ReachTold {
-    bool cut_off = false;
-    std::uint64_t handed_back = 0;  // since then
-    std::vector<NodeIndex> missing;
-    std::vector<NodeIndex> writers_lost;
-  };
-  std::vector<ReachTold> reach_told_;  // by DCM
-  std::vector<bool> down_told_;        // by readout
+  ReachNews reach_news_;
   BackPressure pressure_;
   PartTable parts_;
   RunClock clock_;
   LeaseClock leases_;
   SupervisorLedger ledger_;
-  std::vector<Fault> faults_;  // at most kFaultsMax
+  FaultList faults_;
   std::vector<SliceId> scratch_;
   std::vector<DcmView> views_;  // of DCMs as suspects are to see them
   SliceId next_slice_;
