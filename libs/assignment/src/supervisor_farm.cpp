@@ -36,7 +36,7 @@ void SupervisorMachine::add(NodeRef node, TimeNs now, Actions& out) {
   reach_.set_part(node.node, true);
   if (takes_slices(node.node)) dcms_.let_go(node.node);
   renew_destinations();
-  assignable_ = true;
+  waiting_.look_again();
 }
 
 // Copies that do not count, of slices that are not settled: the writer has to hear that first.

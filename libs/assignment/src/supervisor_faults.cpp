@@ -16,7 +16,7 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   if (!takes_slices(dcm)) dcms_.hold_back(dcm);
   policy_->joined(dcm);
   renew_destinations();
-  assignable_ = true;
+  waiting_.look_again();
 }
 
 void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool reported) {
@@ -41,7 +41,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
   // Also when all is settled: what it was told of that, by writers too, may have been lost with it.
   if (clock_.started() && !in_peace)
     faults_.note({FaultKind::left, Role::dcm, dcm, incarnation, now, slices});
-  assignable_ = true;
+  waiting_.look_again();
 }
 
 void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnation, TimeNs now) {
@@ -132,10 +132,8 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
-  // The oldest first: readouts have it, whatever else they have no room for.
-  list_of(entry).insert(entry.slice);
+  waiting_.put_back(entry.slice, entry.suspect);
   ++ledger_.reopened;
-  assignable_ = true;
 }
 
 void SupervisorMachine::expire(TimeNs now, Actions& out) {
@@ -183,8 +181,7 @@ void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions
 }
 
 void SupervisorMachine::discard_rest(Actions& out) {
-  pending_.clear();
-  suspects_.clear();
+  waiting_.clear();
   collect([](const SliceEntry&) { return true; });
   for (const SliceId slice : scratch_) {
     SliceEntry& entry = *book_.find(slice);
@@ -228,7 +225,7 @@ std::string_view SupervisorMachine::broken_invariant() {
   });
   if (!broken.empty()) return broken;
   if (live != book_.live()) return "the number of unsettled slices is wrong";
-  if (pending != pending_.size() || suspects_pending != suspects_.size())
+  if (pending != waiting_.pending() || suspects_pending != waiting_.suspects())
     return "the list of pending slices does not match the slices";
   std::uint64_t credits_free = 0;
   for (std::size_t i = 0; i < settings_.dcms; ++i) {

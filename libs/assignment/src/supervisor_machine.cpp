@@ -20,8 +20,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       source_(std::move(source)),
       policy_(std::move(policy)),
       book_(settings.in_flight_max, settings.remembered_slices),
-      pending_(settings.in_flight_max),
-      suspects_(settings.in_flight_max),
+      waiting_(settings.in_flight_max),
       dcms_(settings.dcms),
       readouts_(settings.readouts),
       writers_(settings.writers),
@@ -57,7 +56,7 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
   std::optional<TimeNs> wakeup;
   const auto by = [&wakeup](TimeNs time) { wakeup = wakeup ? std::min(*wakeup, time) : time; };
   if (clock_.phase() == RunPhase::triggering) {
-    const bool room = !clock_.paused() && !throttled() && pending_.size() < settings_.pending_max &&
+    const bool room = !clock_.paused() && !throttled() && waiting_.pending() < settings_.pending_max &&
                       book_.live() < settings_.in_flight_max;
     const auto due = source_->next_due(now);
     const bool waits = source_->waits_for_room();
@@ -75,50 +74,38 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
 void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
   assign_suspects(now, out);
   const auto any_credit = [this] { return dcms_.credits_free() > 0; };
-  assign_from(pending_, now, out, any_credit,
-              [this, now](const SliceEntry& entry) { return choose(entry, now); });
-  assignable_ = pending_.empty();
-}
-
-// To those that have none yet.
-void SupervisorMachine::assign_suspects(TimeNs now, Actions& out) {
-  if (suspects_.empty()) return;
-  views_.assign(dcms_.views().begin(), dcms_.views().end());
-  std::size_t places = 0;
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (dcms_.suspect(NodeIndex(static_cast<std::uint16_t>(i)))) views_[i].credits_free = 0;
-    places += views_[i].credits_free > 0 ? 1 : 0;
-  }
-  const auto any_place = [&places] { return places > 0; };
-  assign_from(suspects_, now, out, any_place, [&](const SliceEntry& entry) {
-    const auto dcm = policy_->choose(entry.slice, views_, now);
-    if (!dcm) return dcm;
-    views_[dcm->value].credits_free = 0;
-    --places;
-    return dcm;
+  waiting_.hand_out(any_credit, [&](SliceId slice) {
+    SliceEntry& entry = waiting(slice);
+    const auto dcm = choose(entry, now);
+    if (dcm) assign(entry, *dcm, now, out);
+    return dcm.has_value();
   });
 }
 
-template <class More, class Choose>
-void SupervisorMachine::assign_from(PendingList& list, TimeNs now, Actions& out, More more, Choose choose) {
-  // A policy may leave slices waiting for their own DCM; those behind them are looked at this far.
-  constexpr std::size_t kLookAhead = 256;
-  scratch_.clear();
-  while (more() && !list.empty() && scratch_.size() < kLookAhead) {
-    const SliceId slice = list.pop_front();
-    SliceEntry* entry = book_.find(slice);
-    WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
-    const auto dcm = choose(*entry);
-    if (!dcm) {
-      scratch_.push_back(slice);
-      continue;
-    }
-    assign(*entry, *dcm, now, out);
+// Before all others, one at a time to each DCM.
+void SupervisorMachine::assign_suspects(TimeNs now, Actions& out) {
+  if (waiting_.suspects() == 0) return;
+  std::vector<DcmView> views(dcms_.views().begin(), dcms_.views().end());
+  std::size_t places = 0;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (dcms_.suspect(NodeIndex(static_cast<std::uint16_t>(i)))) views[i].credits_free = 0;
+    places += views[i].credits_free > 0 ? 1 : 0;
   }
-  while (!scratch_.empty()) {
-    list.push_front(scratch_.back());
-    scratch_.pop_back();
-  }
+  const auto any_place = [&places] { return places > 0; };
+  waiting_.hand_out_suspects(any_place, [&](SliceId slice) {
+    const auto dcm = policy_->choose(slice, views, now);
+    if (!dcm) return false;
+    views[dcm->value].credits_free = 0;
+    --places;
+    assign(waiting(slice), *dcm, now, out);
+    return true;
+  });
+}
+
+SliceEntry& SupervisorMachine::waiting(SliceId slice) {
+  SliceEntry* entry = book_.find(slice);
+  WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
+  return *entry;
 }
 
 std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry, TimeNs now) {
@@ -176,7 +163,7 @@ void SupervisorMachine::decisions(NodeIndex dcm, std::span<const Decision> batch
     return;
   }
   for (const Decision& decision : batch) decide(dcm, decision, now, out);
-  assignable_ = true;
+  waiting_.look_again();
 }
 
 void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out) {
@@ -334,7 +321,7 @@ bool SupervisorMachine::wants_copy(const SliceEntry& entry, NodeIndex writer, co
 }
 
 void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out) {
-  if (entry.state == SliceState::pending) list_of(entry).erase(entry.slice);
+  if (entry.state == SliceState::pending) waiting_.erase(entry.slice, entry.suspect);
   if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
   if (entry.state == SliceState::waiting_writer) {
     answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);

@@ -38,7 +38,7 @@ void SupervisorMachine::follow_verdict(NodeIndex dcm, TimeNs now, Actions& out) 
       dcms_.hold_back(dcm);
     }
     renew_destinations();
-    assignable_ = true;
+    waiting_.look_again();
   }
   for (ReachNews::News& news : reach_news_.take(dcm, reach_)) {
     if (goes_on())

@@ -43,7 +43,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   entry->copy_writer = open.copy_writer;
   out.announce.push_back({open.slice, open.info, 0, 0});
   if (!open.assigned) {
-    list_of(*entry).push_back(open.slice);
+    waiting_.add(open.slice, open.suspect);
     return;
   }
   if (entry->attempt.value == UINT16_MAX) {
@@ -52,7 +52,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   }
   entry->attempt = entry->attempt.next();
   ++ledger_.reopened;
-  list_of(*entry).push_back(open.slice);
+  waiting_.add(open.slice, open.suspect);
 }
 
 std::vector<Announcement> SupervisorMachine::open_slices() {

@@ -37,12 +37,7 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     append_entry(*entry, static_cast<std::uint64_t>(leases_.age(*entry, dcms_, now)), out);
   }
   leases_.append_state(now, out);
-  out.push_back(assignable_ ? 1U : 0U);
-
-  out.push_back(pending_.size());
-  for (std::size_t i = 0; i < pending_.size(); ++i) out.push_back(pending_.at(i).value);
-  out.push_back(suspects_.size());
-  for (std::size_t i = 0; i < suspects_.size(); ++i) out.push_back(suspects_.at(i).value);
+  waiting_.append_state(out);
 
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));

@@ -59,7 +59,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
   }
   next_slice_ = std::max(next_slice_, slice.next());
   ledger_.triggered.add(slice);
-  pending_.push_back(slice);
+  waiting_.add(slice, false);
   out.announce.push_back({slice, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
                           static_cast<std::uint32_t>(trigger.payload.size())});
   out.payload.insert(out.payload.end(), trigger.payload.begin(), trigger.payload.end());
@@ -89,11 +89,11 @@ bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
     const DcmView& dcm = dcms_.views()[pushed_to->value];
     if (dcm.live && dcm.credits_free == 0 && takes_slices(*pushed_to)) return false;
   }
-  if (pending_.size() < settings_.pending_max) return true;
+  if (waiting_.pending() < settings_.pending_max) return true;
   // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.
-  if (!assignable_) return false;
+  if (waiting_.is_stuck()) return false;
   assign_pending(now, out);
-  return pending_.size() < settings_.pending_max;
+  return waiting_.pending() < settings_.pending_max;
 }
 
 void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string_view reason, double level) {
@@ -108,7 +108,7 @@ void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string
 
 double SupervisorMachine::pending_level() const {
   if (source_->waits_for_room()) return 0;
-  return static_cast<double>(pending_.size()) / static_cast<double>(settings_.pending_max);
+  return static_cast<double>(waiting_.pending()) / static_cast<double>(settings_.pending_max);
 }
 
 std::vector<HoldUp> SupervisorMachine::throttled_by() const {

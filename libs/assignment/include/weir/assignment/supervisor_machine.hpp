@@ -9,7 +9,6 @@
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/part_table.hpp>
-#include <weir/assignment/pending_list.hpp>
 #include <weir/assignment/policy.hpp>
 #include <weir/assignment/reach_board.hpp>
 #include <weir/assignment/reach_news.hpp>
@@ -17,6 +16,7 @@
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
 #include <weir/assignment/trigger_source.hpp>
+#include <weir/assignment/waiting_slices.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -161,7 +161,7 @@ class SupervisorMachine {
   // Stopped, and every slice is settled.
   [[nodiscard]] bool drained() const { return clock_.stopping() && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
-  [[nodiscard]] std::size_t pending() const { return pending_.size() + suspects_.size(); }
+  [[nodiscard]] std::size_t pending() const { return waiting_.pending() + waiting_.suspects(); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
   // Empty unless settings.push. Whoever is told of a slice has to know the table as it is then.
   [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
@@ -198,9 +198,7 @@ class SupervisorMachine {
   void renew_destinations();
   void assign_pending(TimeNs now, Actions& out);
   void assign_suspects(TimeNs now, Actions& out);
-  template <class More, class Choose>
-  void assign_from(PendingList& list, TimeNs now, Actions& out, More more, Choose choose);
-  [[nodiscard]] PendingList& list_of(const SliceEntry& entry) { return entry.suspect ? suspects_ : pending_; }
+  [[nodiscard]] SliceEntry& waiting(SliceId slice);
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
 
   void decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out);
@@ -250,8 +248,7 @@ class SupervisorMachine {
   std::shared_ptr<TriggerSource> source_;  // shared with twins alone
   std::shared_ptr<AssignmentPolicy> policy_;
   SliceBook book_;
-  PendingList pending_;
-  PendingList suspects_;  // likewise; they go one at a time to each DCM, and before all others
+  WaitingSlices waiting_;
   DcmTable dcms_;
   DestinationTable destinations_;
   NodeTable readouts_;
@@ -265,11 +262,9 @@ class SupervisorMachine {
   SupervisorLedger ledger_;
   FaultList faults_;
   std::vector<SliceId> scratch_;
-  std::vector<DcmView> views_;  // of DCMs as suspects are to see them
   SliceId next_slice_;
   SliceId resumed_below_;  // what another process of the supervisor may have triggered
   GivenUpCopies given_up_;
-  bool assignable_ = false;  // assign_pending() might assign more than it did last time
 };
 
 // Fills scratch_ with the wanted unsettled slices, by ascending id: what follows may settle and insert, and
