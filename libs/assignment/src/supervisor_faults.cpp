@@ -36,8 +36,10 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
     return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
   });
   const std::uint64_t slices = scratch_.size();
-  for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice)
-    reopen_lost(*book_.find(*slice), in_filter, out);
+  for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
+    SliceEntry& entry = *book_.find(*slice);
+    reopen(entry, blame_.of_death(entry, in_filter), out);
+  }
   // Also when all is settled: what it was told of that, by writers too, may have been lost with it.
   if (clock_.started() && !in_peace)
     faults_.note({FaultKind::left, Role::dcm, dcm, incarnation, now, slices});
@@ -104,29 +106,9 @@ void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs 
   if (!note.for_long.empty()) leases_.noted(now);
 }
 
-// Of a DCM that has died.
-void SupervisorMachine::reopen_lost(SliceEntry& entry, const FilterNote& in_filter, Actions& out) {
-  // Whatever it had decided did not kill it.
-  if (entry.state != SliceState::assigned || entry.held) return reopen(entry, Blame::nobody, out);
-  if (in_filter.alone) {
-    const bool blamed = in_filter.alone == Lease{entry.slice, entry.attempt};
-    // Then it was to blame for the first death, too.
-    if (blamed && entry.kills == 0) ++entry.kills;
-    return reopen(entry, blamed ? Blame::attempt : Blame::nobody, out);
-  }
-  if (entry.losses < UINT8_MAX) ++entry.losses;
-  reopen(entry, Blame::suspect, out);
-}
-
 void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
-  if (blame == Blame::attempt && entry.kills < UINT8_MAX) ++entry.kills;
-  const bool filtered = entry.kills < settings_.filtered_attempts_max;
-  entry.suspect = filtered && (entry.suspect || blame != Blame::nobody);
-  entry.held = false;
-  if (std::max(entry.kills, entry.losses) >= settings_.attempts_max || entry.attempt.value == UINT16_MAX) {
-    settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
-    return;
-  }
+  if (!blame_.try_again(entry, blame))
+    return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
   give_up_copy(entry);
   entry.attempt = entry.attempt.next();
   entry.state = SliceState::pending;
@@ -152,10 +134,8 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
       ++ledger_.leases_expired;
       ++by_dcm[entry.dcm.value];
       dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
-      // A slice that waits for data, memory or its turn has stalled nobody.
-      const bool stalled_filter = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}).has_value();
-      if (!stalled_filter && entry.losses < UINT8_MAX) ++entry.losses;
-      reopen(entry, stalled_filter ? Blame::attempt : Blame::nobody, out);
+      const bool in_filter_for_long = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}).has_value();
+      reopen(entry, blame_.of_expiry(entry, in_filter_for_long), out);
     } else {
       ++ledger_.reconfirmed;
       ++by_writer[entry.writer.value];

@@ -29,11 +29,11 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       pressure_(settings.gate),
       parts_(settings.readouts, settings.dcms, settings.writers),
       clock_(settings.duration_ns, settings.drain_ns),
+      blame_(settings.filtered_attempts_max, settings.attempts_max),
       leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns}),
       next_slice_(settings.first_slice),
       given_up_(settings.writers) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
-  WEIR_ASSERT(settings.attempts_max > 0);
   ledger_.stored_by.resize(settings.writers);
 }
 
@@ -138,7 +138,7 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   assignment.slice = entry.slice;
   assignment.info = entry.info;
   assignment.attempt = entry.attempt;
-  assignment.unfiltered = entry.kills >= settings_.filtered_attempts_max;
+  assignment.unfiltered = blame_.unfiltered(entry);
   assignment.suspect = entry.suspect;
   assignment.kills = entry.kills;
   assignment.losses = entry.losses;

@@ -2,6 +2,7 @@
 
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/back_pressure.hpp>
+#include <weir/assignment/blame.hpp>
 #include <weir/assignment/destinations.hpp>
 #include <weir/assignment/fault_list.hpp>
 #include <weir/assignment/given_up_copies.hpp>
@@ -229,13 +230,7 @@ class SupervisorMachine {
   [[nodiscard]] bool may_have_copies(NodeIndex writer);
   [[nodiscard]] std::string_view broken_parts();
 
-  enum class Blame : std::uint8_t {
-    nobody,
-    suspect,  // this attempt, or another of its DCM's
-    attempt
-  };
   void reopen(SliceEntry& entry, Blame blame, Actions& out);
-  void reopen_lost(SliceEntry& entry, const FilterNote& in_filter, Actions& out);
   void expire(TimeNs now, Actions& out);
   void expire_leases(TimeNs now, Actions& out);
   void confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out);
@@ -258,6 +253,7 @@ class SupervisorMachine {
   BackPressure pressure_;
   PartTable parts_;
   RunClock clock_;
+  BlameRule blame_;
   LeaseClock leases_;
   SupervisorLedger ledger_;
   FaultList faults_;
