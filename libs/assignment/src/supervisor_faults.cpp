@@ -32,7 +32,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
   reach_news_.forget(dcm);
   renew_destinations();
   pressure_.forget({Role::dcm, dcm});
-  collect([dcm](const SliceEntry& entry) {
+  book_.collect(scratch_, [dcm](const SliceEntry& entry) {
     return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
   });
   const std::uint64_t slices = scratch_.size();
@@ -51,7 +51,7 @@ void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnatio
   readout_left(readout, now);
   readouts_.join(readout, incarnation);
   reach_.readout_joined(readout, now);
-  parts_.readout_joined(readout, next_slice_);
+  parts_.readout_joined(readout, ids_.next());
 }
 
 void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
@@ -79,7 +79,7 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
   const bool in_peace = parts_.left({Role::writer, writer});
   writers_.leave(writer);
   pressure_.forget({Role::writer, writer});
-  collect([writer](const SliceEntry& entry) {
+  book_.collect(scratch_, [writer](const SliceEntry& entry) {
     return entry.state == SliceState::confirmed && entry.writer == writer;
   });
   const std::uint64_t slices = scratch_.size();
@@ -93,7 +93,7 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
 }
 
 void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {
-  collect([](const SliceEntry& entry) { return entry.state == SliceState::waiting_writer; });
+  book_.collect(scratch_, [](const SliceEntry& entry) { return entry.state == SliceState::waiting_writer; });
   for (const SliceId slice : scratch_) confirm_accept(*book_.find(slice), now, out);
 }
 
@@ -125,7 +125,8 @@ void SupervisorMachine::expire(TimeNs now, Actions& out) {
 
 void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   leases_.begin_look();
-  collect([&](const SliceEntry& entry) { return leases_.run_out(entry, dcms_, writers_, now); });
+  book_.collect(scratch_,
+                [&](const SliceEntry& entry) { return leases_.run_out(entry, dcms_, writers_, now); });
   std::vector<std::uint64_t> by_dcm(settings_.dcms, 0);
   std::vector<std::uint64_t> by_writer(settings_.writers, 0);
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
@@ -162,13 +163,13 @@ void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions
 
 void SupervisorMachine::discard_rest(Actions& out) {
   waiting_.clear();
-  collect([](const SliceEntry&) { return true; });
+  book_.collect(scratch_, [](const SliceEntry&) { return true; });
   for (const SliceId slice : scratch_) {
     SliceEntry& entry = *book_.find(slice);
     give_up_copy(entry);
     if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
     if (entry.state == SliceState::waiting_writer) {
-      answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+      out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
     }
     settle(entry, Outcome::discarded, DiscardReason::drain_timeout, out);
   }

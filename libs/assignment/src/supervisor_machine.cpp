@@ -31,7 +31,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       clock_(settings.duration_ns, settings.drain_ns),
       blame_(settings.filtered_attempts_max, settings.attempts_max),
       leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns}),
-      next_slice_(settings.first_slice),
+      ids_(settings.first_slice),
       given_up_(settings.writers) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   ledger_.stored_by.resize(settings.writers);
@@ -123,7 +123,7 @@ void SupervisorMachine::renew_destinations() {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
     if (dcms_.live(dcm) && takes_slices(dcm)) live.push_back(dcm);
   }
-  destinations_.change(next_slice_, std::move(live));
+  destinations_.change(ids_.next(), std::move(live));
 }
 
 void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out) {
@@ -185,7 +185,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
       return;
     }
     ++ledger_.decisions_refused;
-    answer(dcm, decision.slice, decision.attempt, Answer::refused, out);
+    out.answer(dcm, decision.slice, decision.attempt, Answer::refused);
     return;
   }
   if (entry->state != SliceState::assigned) {
@@ -204,13 +204,13 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
     case Verdict::held:
       return;
     case Verdict::reject:
-      answer(dcm, decision.slice, decision.attempt, Answer::settled, out);
+      out.answer(dcm, decision.slice, decision.attempt, Answer::settled);
       settle(*entry, Outcome::rejected, DiscardReason::none, out);
       return;
     case Verdict::accept:
       entry->incomplete = decision.incomplete;
       if (writers_.places() == 0) {
-        answer(dcm, decision.slice, decision.attempt, Answer::settled, out);
+        out.answer(dcm, decision.slice, decision.attempt, Answer::settled);
         settle(*entry, Outcome::discarded, DiscardReason::no_writer, out);
       } else {
         confirm_accept(*entry, now, out);
@@ -226,7 +226,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
 // slice.
 void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision, Actions& out) {
   if (decision.verdict == Verdict::failed) {
-    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+    out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
     if (decision.reason == DiscardReason::writer_refused) {
       ++ledger_.records_refused;
       ++entry.refusals;
@@ -249,7 +249,7 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
     ++ledger_.handed_back;
     reach_news_.handed_back(dcm);
   }
-  answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled, out);
+  out.answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled);
   if (another_try) {
     reopen(entry, decision.reason == DiscardReason::filter_failed ? Blame::attempt : Blame::nobody, out);
     return;
@@ -268,7 +268,7 @@ void SupervisorMachine::give_up_copy(const SliceEntry& entry) {
 
 void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent) {
   if (entry.confirmations == UINT16_MAX) {
-    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+    out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
     settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
     return;
   }
@@ -287,10 +287,6 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
   entry.since = now;
   leases_.confirmed(entry, now);
   out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
-}
-
-void SupervisorMachine::answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer, Actions& out) {
-  out.of(dcm).confirm.push_back({slice, attempt, {}, kNoNode, answer});
 }
 
 void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out) {
@@ -324,7 +320,7 @@ void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const Sto
   if (entry.state == SliceState::pending) waiting_.erase(entry.slice, entry.suspect);
   if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
   if (entry.state == SliceState::waiting_writer) {
-    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+    out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
   }
   ++ledger_.copies_taken;
   given_up_.take_back(entry.slice, writer, ack.epoch);

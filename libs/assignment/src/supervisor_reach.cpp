@@ -56,7 +56,7 @@ void SupervisorMachine::leave_writers(NodeIndex dcm, TimeNs now, Actions& out) {
     if (!writers_.live(writer)) continue;
     std::uint64_t moved = 0;
     if (writers_.has_other(writer, lost)) {
-      collect([&](const SliceEntry& entry) {
+      book_.collect(scratch_, [&](const SliceEntry& entry) {
         return entry.state == SliceState::confirmed && entry.dcm == dcm && entry.writer == writer;
       });
       moved = scratch_.size();

@@ -16,8 +16,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   ledger_ = state.ledger;
   ledger_.stored_by.resize(settings_.writers);
   ++ledger_.restarts;
-  next_slice_ = std::max(settings_.first_slice, state.next_slice);
-  resumed_below_ = next_slice_;
+  ids_.resume(state.next_slice);
   start(now);
   reach_.wait_for_dcms(now.mono + kDcmsReturn);
   clock_.go_on(already, state.begun_utc, state.shape.paused, state.shape.paused_ns);
@@ -67,7 +66,7 @@ RunState SupervisorMachine::state(TimeNs now) {
   RunState state;
   state.shape = shape(now);
   state.ledger = ledger();
-  state.next_slice = next_slice_;
+  state.next_slice = ids_.next();
   state.begun_utc = clock_.begun().utc;
   book_.for_each_live([&](const SliceEntry& entry) {
     OpenSlice& open = state.open.emplace_back();

@@ -32,7 +32,7 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   book_.for_each_known([&](const SliceEntry& entry) { entries.push_back(&entry); });
   std::sort(entries.begin(), entries.end(),
             [](const SliceEntry* a, const SliceEntry* b) { return a->slice < b->slice; });
-  append(out, {next_slice_.value, resumed_below_.value, entries.size()});
+  append(out, {ids_.next().value, ids_.given_before().value, entries.size()});
   for (const SliceEntry* entry : entries) {
     append_entry(*entry, static_cast<std::uint64_t>(leases_.age(*entry, dcms_, now)), out);
   }

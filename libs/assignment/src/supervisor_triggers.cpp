@@ -23,7 +23,7 @@ void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
 
   TriggerOffer trigger;
   for (std::uint32_t made = 0; made < kOffersPerTickMax && !clock_.triggers_done(); ++made) {
-    if (source_->waits_for_room() && !has_room(next_slice_, now.mono, out)) break;
+    if (source_->waits_for_room() && !has_room(ids_.next(), now.mono, out)) break;
     if (!source_->next(now, trigger)) break;
     // It would offer nothing else from now on.
     if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) clock_.end_triggers();
@@ -47,9 +47,9 @@ OfferResult SupervisorMachine::offer(const TriggerOffer& trigger, const Now& now
 OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Actions& out) {
   ++ledger_.offered;
   VetoReason reason = veto(trigger, now, out);
-  const SliceId slice = trigger.slice.value_or(next_slice_);
+  const SliceId slice = trigger.slice.value_or(ids_.next());
   // Which of the earlier ids were settled is not known any more after a restart.
-  if (reason == VetoReason::none && slice < resumed_below_) reason = VetoReason::duplicate_id;
+  if (reason == VetoReason::none && ids_.may_be_given(slice)) reason = VetoReason::duplicate_id;
   if (reason == VetoReason::none && book_.insert(slice, trigger.info, trigger.payload) == nullptr) {
     reason = VetoReason::duplicate_id;
   }
@@ -57,7 +57,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
     ++ledger_.vetoed[index_of(reason)];
     return {false, {}, reason};
   }
-  next_slice_ = std::max(next_slice_, slice.next());
+  ids_.give(slice);
   ledger_.triggered.add(slice);
   waiting_.add(slice, false);
   out.announce.push_back({slice, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
@@ -72,10 +72,10 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
   if (clock_.triggers_done()) return VetoReason::draining;
   if (clock_.paused()) return VetoReason::paused;
   if (throttled() || !pressure_.is_open(pending_level(), now)) return VetoReason::throttled;
-  if (trigger.slice ? *trigger.slice > kSliceIdNamedMax : ids_used_up()) return VetoReason::bad_id;
+  if (!ids_.is_good(trigger.slice)) return VetoReason::bad_id;
   if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
   if (book_.live() >= settings_.in_flight_max) return VetoReason::in_flight;
-  if (!has_room(trigger.slice.value_or(next_slice_), now, out)) return VetoReason::busy_pending;
+  if (!has_room(trigger.slice.value_or(ids_.next()), now, out)) return VetoReason::busy_pending;
   if (book_.payload_bytes() + trigger.payload.size() > settings_.payload_bytes_max) {
     return VetoReason::busy_pending;
   }

@@ -16,10 +16,10 @@
 #include <weir/assignment/run_clock.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
+#include <weir/assignment/slice_ids.hpp>
 #include <weir/assignment/trigger_source.hpp>
 #include <weir/assignment/waiting_slices.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -158,7 +158,7 @@ class SupervisorMachine {
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
   [[nodiscard]] bool triggers_done() const { return clock_.triggers_done(); }
   // No slice can follow: triggers are done with that.
-  [[nodiscard]] bool ids_used_up() const { return next_slice_ > kSliceIdMax; }
+  [[nodiscard]] bool ids_used_up() const { return ids_.used_up(); }
   // Stopped, and every slice is settled.
   [[nodiscard]] bool drained() const { return clock_.stopping() && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
@@ -206,7 +206,6 @@ class SupervisorMachine {
   void decide_again(SliceEntry& entry, const Decision& decision, Actions& out);
   void fail(SliceEntry& entry, const Decision& decision, Actions& out);
   void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent = kNoNode);
-  void answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer, Actions& out);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
   [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
   void give_up_copy(const SliceEntry& entry);
@@ -236,8 +235,6 @@ class SupervisorMachine {
   void confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out);
   void discard_rest(Actions& out);
   void confirm_waiting(TimeNs now, Actions& out);
-  template <class Wanted>
-  void collect(Wanted wanted);
 
   SupervisorSettings settings_;
   std::shared_ptr<TriggerSource> source_;  // shared with twins alone
@@ -258,20 +255,8 @@ class SupervisorMachine {
   SupervisorLedger ledger_;
   FaultList faults_;
   std::vector<SliceId> scratch_;
-  SliceId next_slice_;
-  SliceId resumed_below_;  // what another process of the supervisor may have triggered
+  SliceIds ids_;
   GivenUpCopies given_up_;
 };
-
-// Fills scratch_ with the wanted unsettled slices, by ascending id: what follows may settle and insert, and
-// the order does not depend on where the book keeps them.
-template <class Wanted>
-void SupervisorMachine::collect(Wanted wanted) {
-  scratch_.clear();
-  book_.for_each_live([&](const SliceEntry& entry) {
-    if (wanted(entry)) scratch_.push_back(entry.slice);
-  });
-  std::sort(scratch_.begin(), scratch_.end());
-}
 
 }  // namespace weir::assignment
