@@ -8,7 +8,7 @@ namespace weir::assignment {
 
 bool SupervisorMachine::is_live(NodeRef node) const {
   if (node.role == Role::dcm) return dcms_.live(node.node);
-  return (node.role == Role::readout ? readouts_ : writers_).live(node.node);
+  return (node.role == Role::readout ? readouts_ : writers()).live(node.node);
 }
 
 void SupervisorMachine::expect_later(NodeRef node) {
@@ -18,7 +18,7 @@ void SupervisorMachine::expect_later(NodeRef node) {
 
 void SupervisorMachine::remove(NodeRef node, TimeNs now) {
   if (!parts_.remove(node, is_live(node), ids_.next(), now)) return;
-  if (node.role == Role::writer) writers_.close(node.node, true);
+  if (node.role == Role::writer) writers().close(node.node, true);
   if (node.role != Role::dcm) return;
   if (dcms_.live(node.node)) dcms_.hold_back(node.node);
   reach_.set_part(node.node, false);
@@ -29,7 +29,7 @@ void SupervisorMachine::add(NodeRef node, TimeNs now, Actions& out) {
   const bool live = is_live(node);
   if (!parts_.add(node, live, ids_.next()) || !live) return;
   if (node.role == Role::writer) {
-    writers_.close(node.node, false);
+    writers().close(node.node, false);
     confirm_waiting(now, out);
   }
   if (node.role != Role::dcm) return;
@@ -41,7 +41,7 @@ void SupervisorMachine::add(NodeRef node, TimeNs now, Actions& out) {
 
 // Copies that do not count, of slices that are not settled: the writer has to hear that first.
 bool SupervisorMachine::may_have_copies(NodeIndex writer) {
-  return given_up_.any_of(writer, [this](SliceId slice) {
+  return confirmations_.given_up().any_of(writer, [this](SliceId slice) {
     const SliceEntry* entry = book_.find(slice);
     return entry != nullptr && entry->live();
   });

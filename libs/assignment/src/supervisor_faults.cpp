@@ -67,17 +67,17 @@ void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
 void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation, TimeNs now, Actions& out) {
   WEIR_ASSERT(writer.value < settings_.writers);
   writer_left(writer, now, out);
-  writers_.join(writer, incarnation);
-  writers_.close(writer, !parts_.takes_part(Role::writer, writer));
+  writers().join(writer, incarnation);
+  writers().close(writer, !parts_.takes_part(Role::writer, writer));
   reach_.writer_joined(writer, now);
   confirm_waiting(now, out);
 }
 
 void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) {
-  if (!writers_.live(writer)) return;
+  if (!writers().live(writer)) return;
   const bool run_goes_on = goes_on();
   const bool in_peace = parts_.left({Role::writer, writer});
-  writers_.leave(writer);
+  writers().leave(writer);
   pressure_.forget({Role::writer, writer});
   book_.collect(scratch_, [writer](const SliceEntry& entry) {
     return entry.state == SliceState::confirmed && entry.writer == writer;
@@ -85,11 +85,11 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
   const std::uint64_t slices = scratch_.size();
   for (const SliceId slice : scratch_) {
     ++ledger_.reconfirmed;
-    give_up_copy(*book_.find(slice));
+    confirmations_.give_up(*book_.find(slice));
     confirm_accept(*book_.find(slice), now, out);
   }
   if (run_goes_on && !in_peace)
-    faults_.note({FaultKind::left, Role::writer, writer, writers_.incarnation(writer), now, slices});
+    faults_.note({FaultKind::left, Role::writer, writer, writers().incarnation(writer), now, slices});
 }
 
 void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {
@@ -109,7 +109,7 @@ void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs 
 void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   if (!blame_.try_again(entry, blame))
     return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
-  give_up_copy(entry);
+  confirmations_.give_up(entry);
   entry.attempt = entry.attempt.next();
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
@@ -126,7 +126,7 @@ void SupervisorMachine::expire(TimeNs now, Actions& out) {
 void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   leases_.begin_look();
   book_.collect(scratch_,
-                [&](const SliceEntry& entry) { return leases_.run_out(entry, dcms_, writers_, now); });
+                [&](const SliceEntry& entry) { return leases_.run_out(entry, dcms_, writers(), now); });
   std::vector<std::uint64_t> by_dcm(settings_.dcms, 0);
   std::vector<std::uint64_t> by_writer(settings_.writers, 0);
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
@@ -151,13 +151,14 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   for (std::size_t i = 0; i < by_writer.size(); ++i) {
     const NodeIndex writer(static_cast<std::uint16_t>(i));
     if (by_writer[i] == 0) continue;
-    faults_.note({FaultKind::stalled, Role::writer, writer, writers_.incarnation(writer), now, by_writer[i]});
+    faults_.note(
+        {FaultKind::stalled, Role::writer, writer, writers().incarnation(writer), now, by_writer[i]});
   }
 }
 
 // To a writer that is not the one that did not answer, as long as there is one.
 void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out) {
-  give_up_copy(entry);
+  confirmations_.give_up(entry);
   confirm_accept(entry, now, out, entry.writer);
 }
 
@@ -166,7 +167,7 @@ void SupervisorMachine::discard_rest(Actions& out) {
   book_.collect(scratch_, [](const SliceEntry&) { return true; });
   for (const SliceId slice : scratch_) {
     SliceEntry& entry = *book_.find(slice);
-    give_up_copy(entry);
+    confirmations_.give_up(entry);
     if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
     if (entry.state == SliceState::waiting_writer) {
       out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
@@ -197,7 +198,7 @@ std::string_view SupervisorMachine::broken_invariant() {
         break;
       case SliceState::confirmed:
         if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
-        if (!writers_.live(entry.writer)) broken = "a slice is confirmed to a writer that is not there";
+        if (!writers().live(entry.writer)) broken = "a slice is confirmed to a writer that is not there";
         break;
       case SliceState::empty:
       case SliceState::settled:

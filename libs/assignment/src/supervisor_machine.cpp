@@ -23,7 +23,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       waiting_(settings.in_flight_max),
       dcms_(settings.dcms),
       readouts_(settings.readouts),
-      writers_(settings.writers),
+      confirmations_(settings.writers),
       reach_(settings.dcms, settings.readouts, settings.reach),
       reach_news_(settings.dcms, settings.readouts),
       pressure_(settings.gate),
@@ -31,8 +31,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       clock_(settings.duration_ns, settings.drain_ns),
       blame_(settings.filtered_attempts_max, settings.attempts_max),
       leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns}),
-      ids_(settings.first_slice),
-      given_up_(settings.writers) {
+      ids_(settings.first_slice) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   ledger_.stored_by.resize(settings.writers);
 }
@@ -44,7 +43,7 @@ void SupervisorMachine::start(const Now& now) {
 }
 
 void SupervisorMachine::tick(const Now& now, Actions& out) {
-  pressure_.renew(parts_, writers_);
+  pressure_.renew(parts_, writers());
   expire(now.mono, out);
   if (reach_.is_due(now.mono)) judge_reach(now.mono, out);
   make_triggers(now, out);
@@ -209,7 +208,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
       return;
     case Verdict::accept:
       entry->incomplete = decision.incomplete;
-      if (writers_.places() == 0) {
+      if (writers().places() == 0) {
         out.answer(dcm, decision.slice, decision.attempt, Answer::settled);
         settle(*entry, Outcome::discarded, DiscardReason::no_writer, out);
       } else {
@@ -232,7 +231,7 @@ void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision
       ++entry.refusals;
     }
     if (entry.refusals < kRefusalsMax) return reopen(entry, Blame::nobody, out);
-    give_up_copy(entry);
+    confirmations_.give_up(entry);
     return settle(entry, Outcome::discarded, DiscardReason::writer_refused, out);
   }
   ++ledger_.decisions_repeated;
@@ -260,89 +259,61 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
   settle(entry, Outcome::discarded, known ? decision.reason : DiscardReason::unspecified, out);
 }
 
-// The copy of the last confirmation may be on disk, or get there, and does not count.
-void SupervisorMachine::give_up_copy(const SliceEntry& entry) {
-  if (entry.state != SliceState::confirmed) return;
-  given_up_.add({entry.slice, entry.copy_writer, entry.epoch});
-}
-
 void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent) {
-  if (entry.confirmations == UINT16_MAX) {
-    out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
-    settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
-    return;
+  switch (confirmations_.confirm(entry, now, silent, reach_.writers_lost(entry.dcm))) {
+    case Confirmations::Result::no_writer:
+      return;
+    case Confirmations::Result::exhausted:
+      out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
+      return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
+    case Confirmations::Result::confirmed:
+      break;
   }
-  entry.writer = writers_.next(silent, reach_.writers_lost(entry.dcm));
-  if (entry.writer == kNoNode) {
-    entry.state = SliceState::waiting_writer;
-    return;
-  }
-  entry.state = SliceState::confirmed;
-  entry.epoch = StoreEpoch(entry.confirmations++);
-  if (planted(Planted::forget_epoch)) entry.epoch = StoreEpoch(0);
   if (planted(Planted::clear_early))
     out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Outcome::stored});
-  entry.copy_attempt = entry.attempt;
-  entry.copy_writer = entry.writer;
-  entry.since = now;
   leases_.confirmed(entry, now);
   out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
 }
 
 void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out) {
-  if (!writers_.live(writer)) {
+  if (!writers().live(writer)) {
     ++ledger_.strangers;
     return;
   }
   for (const StoredAck& ack : batch) {
     SliceEntry* entry = book_.find(ack.slice);
-    if (entry != nullptr && entry->state == SliceState::confirmed && entry->writer == writer &&
-        entry->attempt == ack.attempt && entry->epoch == ack.epoch) {
-      settle(*entry, Outcome::stored, DiscardReason::none, out);
-    } else if (entry != nullptr && wants_copy(*entry, writer, ack)) {
-      take_copy(*entry, writer, ack, out);
-    } else {
-      late_copy(writer, ack, entry, out);
+    const Copy copy = confirmations_.judge(entry, writer, ack);
+    switch (copy) {
+      case Copy::live:
+        settle(*entry, Outcome::stored, DiscardReason::none, out);
+        continue;
+      case Copy::late_live:
+        take_copy(*entry, writer, ack, out);
+        continue;
+      case Copy::repeated:
+        ++ledger_.acks_repeated;
+        break;
+      case Copy::dead:
+        ++ledger_.acks_dead;
+        break;
+      case Copy::old_live:
+      case Copy::old_dead:
+        ++ledger_.acks_unknown;
+        break;
     }
+    const bool live = copy == Copy::repeated || copy == Copy::old_live;
+    out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, live});
   }
-}
-
-// The copy of the last confirmation came after all, and no other was confirmed since: its DCM died after it
-// had sent it, or its writer died and came back.
-bool SupervisorMachine::wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack) {
-  if (entry.copy_writer != writer || entry.copy_attempt != ack.attempt || entry.epoch != ack.epoch)
-    return false;
-  if (entry.state == SliceState::waiting_writer) return entry.attempt == ack.attempt;
-  return entry.state == SliceState::pending || entry.state == SliceState::assigned;
 }
 
 void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out) {
   if (entry.state == SliceState::pending) waiting_.erase(entry.slice, entry.suspect);
   if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
-  if (entry.state == SliceState::waiting_writer) {
+  if (entry.state == SliceState::waiting_writer)
     out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
-  }
   ++ledger_.copies_taken;
-  given_up_.take_back(entry.slice, writer, ack.epoch);
-  entry.attempt = ack.attempt;
-  entry.writer = writer;
+  confirmations_.take(entry, writer, ack);
   settle(entry, Outcome::stored, DiscardReason::none, out);
-}
-
-void SupervisorMachine::late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry,
-                                  Actions& out) {
-  if (entry == nullptr) {
-    // Settled so long ago that only copies that were given up are remembered: any other is the one that
-    // counts.
-    ++ledger_.acks_unknown;
-    const bool dead = given_up_.has(ack.slice, writer, ack.epoch);
-    out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, !dead});
-    return;
-  }
-  const bool live = entry->state == SliceState::settled && entry->outcome == Outcome::stored &&
-                    entry->writer == writer && entry->attempt == ack.attempt && entry->epoch == ack.epoch;
-  ++(live ? ledger_.acks_repeated : ledger_.acks_dead);
-  out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, live});
 }
 
 void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out) {
@@ -359,7 +330,7 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
       ledger_.discarded[static_cast<std::size_t>(reason)].add(entry.slice);
       break;
   }
-  if (outcome != Outcome::stored && entry.confirmations > 0) given_up_.orphan(entry.slice);
+  if (outcome != Outcome::stored) confirmations_.not_stored(entry);
   clock_.slice_settled();
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
   const bool incomplete = outcome == Outcome::stored && entry.incomplete;

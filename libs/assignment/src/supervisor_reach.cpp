@@ -53,9 +53,9 @@ void SupervisorMachine::follow_verdict(NodeIndex dcm, TimeNs now, Actions& out) 
 void SupervisorMachine::leave_writers(NodeIndex dcm, TimeNs now, Actions& out) {
   const auto lost = reach_.writers_lost(dcm);
   for (const NodeIndex writer : reach_news_.take_writers_lost(dcm, reach_)) {
-    if (!writers_.live(writer)) continue;
+    if (!writers().live(writer)) continue;
     std::uint64_t moved = 0;
-    if (writers_.has_other(writer, lost)) {
+    if (writers().has_other(writer, lost)) {
       book_.collect(scratch_, [&](const SliceEntry& entry) {
         return entry.state == SliceState::confirmed && entry.dcm == dcm && entry.writer == writer;
       });

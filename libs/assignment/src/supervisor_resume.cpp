@@ -25,7 +25,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];
   source_->resume(ledger_.offered - foreign, clock_.begun());
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
-  for (const GivenUpCopy& copy : state.given_up) given_up_.add(copy);
+  for (const GivenUpCopy& copy : state.given_up) confirmations_.given_up().add(copy);
   for (const OpenSlice& open : state.open) resume_slice(open, out);
 }
 
@@ -92,7 +92,7 @@ RunState SupervisorMachine::state(TimeNs now) {
   });
   std::sort(state.open.begin(), state.open.end(),
             [](const OpenSlice& a, const OpenSlice& b) { return a.slice < b.slice; });
-  given_up_.append(state.given_up);
+  confirmations_.given_up().append(state.given_up);
   return state;
 }
 

@@ -61,13 +61,13 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     }
   }
   for (std::size_t i = 0; i < settings_.writers; ++i) {
-    out.push_back(writers_.live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);
+    out.push_back(writers().live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);
   }
-  out.push_back(writers_.last());
+  out.push_back(writers().last());
   pressure_.append_state(now, out);
   clock_.append_state(now, out);
   parts_.append_state(now, out);
-  given_up_.append_state(out);
+  confirmations_.given_up().append_state(out);
 }
 
 }  // namespace weir::assignment

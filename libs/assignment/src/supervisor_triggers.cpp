@@ -102,8 +102,8 @@ void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string
     return;
   }
   pressure_.say({role, node}, on, level, reason);
-  if (role == Role::writer) writers_.set_full(node, on);
-  pressure_.renew(parts_, writers_);
+  if (role == Role::writer) writers().set_full(node, on);
+  pressure_.renew(parts_, writers());
 }
 
 double SupervisorMachine::pending_level() const {
@@ -114,7 +114,7 @@ double SupervisorMachine::pending_level() const {
 std::vector<HoldUp> SupervisorMachine::throttled_by() const {
   std::vector<HoldUp> held_up;
   if (clock_.paused()) held_up.push_back({std::string(name(Reason::run_paused)), std::nullopt, 1});
-  const std::vector<HoldUp> stopped = pressure_.stopped_by(parts_, writers_);
+  const std::vector<HoldUp> stopped = pressure_.stopped_by(parts_, writers());
   held_up.insert(held_up.end(), stopped.begin(), stopped.end());
   if (!held_up.empty()) return held_up;
   if (auto slowed = pressure_.slowed_by(pending_level())) held_up.push_back(std::move(*slowed));

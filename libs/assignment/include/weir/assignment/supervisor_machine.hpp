@@ -3,9 +3,9 @@
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/back_pressure.hpp>
 #include <weir/assignment/blame.hpp>
+#include <weir/assignment/confirmations.hpp>
 #include <weir/assignment/destinations.hpp>
 #include <weir/assignment/fault_list.hpp>
-#include <weir/assignment/given_up_copies.hpp>
 #include <weir/assignment/lease_clock.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
@@ -173,7 +173,7 @@ class SupervisorMachine {
   [[nodiscard]] std::span<const Fault> faults() const { return faults_.all(); }
   // Copies that this writer may have and that do not count: their confirmation was taken back.
   [[nodiscard]] const GivenUpCopies::Count& copies_given_up(NodeIndex writer) const {
-    return given_up_.of(writer);
+    return confirmations_.given_up().of(writer);
   }
 
   // Recounts everything from the slices; the name of the first invariant that does not hold, empty when all
@@ -207,10 +207,7 @@ class SupervisorMachine {
   void fail(SliceEntry& entry, const Decision& decision, Actions& out);
   void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent = kNoNode);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
-  [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
-  void give_up_copy(const SliceEntry& entry);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
-  void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
 
   // Is given slices, as far as it has credits.
   [[nodiscard]] bool takes_slices(NodeIndex dcm) const {
@@ -219,9 +216,11 @@ class SupervisorMachine {
   void judge_reach(TimeNs now, Actions& out);
   void follow_verdict(NodeIndex dcm, TimeNs now, Actions& out);
   void leave_writers(NodeIndex dcm, TimeNs now, Actions& out);
+  [[nodiscard]] NodeTable& writers() { return confirmations_.writers(); }
+  [[nodiscard]] const NodeTable& writers() const { return confirmations_.writers(); }
   [[nodiscard]] bool is_live(NodeRef node) const;
   [[nodiscard]] bool goes_on() const { return clock_.started() && !drained(); }  // the run
-  [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers_); }
+  [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers()); }
   // How full the list of slices is that wait for a DCM, as far as that is to hold up triggers.
   [[nodiscard]] double pending_level() const;
   void take_in(NodeRef node, TimeNs now, Actions& out);
@@ -244,7 +243,7 @@ class SupervisorMachine {
   DcmTable dcms_;
   DestinationTable destinations_;
   NodeTable readouts_;
-  NodeTable writers_;
+  Confirmations confirmations_;
   ReachBoard reach_;
   ReachNews reach_news_;
   BackPressure pressure_;
@@ -256,7 +255,6 @@ class SupervisorMachine {
   FaultList faults_;
   std::vector<SliceId> scratch_;
   SliceIds ids_;
-  GivenUpCopies given_up_;
 };
 
 }  // namespace weir::assignment
