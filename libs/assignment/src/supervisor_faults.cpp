@@ -14,7 +14,7 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
   reach_.set_part(dcm, parts_.takes_part(Role::dcm, dcm));
   if (!takes_slices(dcm)) dcms_.hold_back(dcm);
-  policy_->joined(dcm);
+  placement_.policy().joined(dcm);
   renew_destinations();
   waiting_.look_again();
 }

@@ -18,10 +18,10 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
                                      std::unique_ptr<AssignmentPolicy> policy)
     : settings_(settings),
       source_(std::move(source)),
-      policy_(std::move(policy)),
       book_(settings.in_flight_max, settings.remembered_slices),
       waiting_(settings.in_flight_max),
       dcms_(settings.dcms),
+      placement_(std::move(policy), settings.push),
       readouts_(settings.readouts),
       confirmations_(settings.writers),
       reach_(settings.dcms, settings.readouts, settings.reach),
@@ -75,7 +75,7 @@ void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
   const auto any_credit = [this] { return dcms_.credits_free() > 0; };
   waiting_.hand_out(any_credit, [&](SliceId slice) {
     SliceEntry& entry = waiting(slice);
-    const auto dcm = choose(entry, now);
+    const auto dcm = placement_.choose(entry, dcms_, now);
     if (dcm) assign(entry, *dcm, now, out);
     return dcm.has_value();
   });
@@ -92,7 +92,7 @@ void SupervisorMachine::assign_suspects(TimeNs now, Actions& out) {
   }
   const auto any_place = [&places] { return places > 0; };
   waiting_.hand_out_suspects(any_place, [&](SliceId slice) {
-    const auto dcm = policy_->choose(slice, views, now);
+    const auto dcm = placement_.policy().choose(slice, views, now);
     if (!dcm) return false;
     views[dcm->value].credits_free = 0;
     --places;
@@ -105,24 +105,6 @@ SliceEntry& SupervisorMachine::waiting(SliceId slice) {
   SliceEntry* entry = book_.find(slice);
   WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
   return *entry;
-}
-
-std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry, TimeNs now) {
-  const auto pushed_to =
-      settings_.push && entry.attempt.value == 0 ? destinations_.of(entry.slice) : std::nullopt;
-  if (!pushed_to || !dcms_.live(*pushed_to) || !takes_slices(*pushed_to))
-    return policy_->choose(entry.slice, dcms_.views(), now);
-  return dcms_.views()[pushed_to->value].credits_free > 0 ? pushed_to : std::nullopt;
-}
-
-void SupervisorMachine::renew_destinations() {
-  if (!settings_.push || !clock_.started()) return;
-  std::vector<NodeIndex> live;
-  for (std::size_t i = 0; i < settings_.dcms; ++i) {
-    const NodeIndex dcm(static_cast<std::uint16_t>(i));
-    if (dcms_.live(dcm) && takes_slices(dcm)) live.push_back(dcm);
-  }
-  destinations_.change(ids_.next(), std::move(live));
 }
 
 void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out) {
@@ -196,7 +178,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   // What is handed back says nothing of how fast it is.
   const bool handed_back =
       decision.verdict == Verdict::failed && decision.reason == DiscardReason::unreachable;
-  if (!handed_back) policy_->decided(dcm, entry->before, now - entry->since, now);
+  if (!handed_back) placement_.policy().decided(dcm, entry->before, now - entry->since, now);
   // Whatever it did to its DCM before, this time it did not.
   if (decision.verdict != Verdict::failed) entry->suspect = false;
   switch (decision.verdict) {

@@ -67,6 +67,7 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   out.push_back(writers().last());
   pressure_.append_state(now, out);
   clock_.append_state(now, out);
+  placement_.append_state(out);
   parts_.append_state(now, out);
   confirmations_.given_up().append_state(out);
 }
@@ -109,6 +110,8 @@ std::string_view SupervisorMachine::broken_invariant() {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
     const DcmView& view = dcms_.views()[i];
     credits_free += view.credits_free;
+    if (view.live && view.closed == takes_slices(dcm))
+      return "a DCM is held back, or not, against what it may";
     if (dcms_.assigned(dcm) != assigned[i]) return "a DCM's count of leases does not match the slices";
     if (view.live &&
         view.credits != view.credits_free + dcms_.kept(dcm) + dcms_.assigned(dcm) + dcms_.revoked(dcm)) {

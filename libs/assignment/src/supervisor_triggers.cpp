@@ -85,10 +85,7 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
 bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   if (clock_.paused() || throttled() || book_.live() >= settings_.in_flight_max) return false;
   if (source_->waits_for_room() && !pressure_.is_open(pending_level(), now)) return false;
-  if (const auto pushed_to = destinations_.of(slice)) {
-    const DcmView& dcm = dcms_.views()[pushed_to->value];
-    if (dcm.live && dcm.credits_free == 0 && takes_slices(*pushed_to)) return false;
-  }
+  if (placement_.is_full(slice, dcms_)) return false;
   if (waiting_.pending() < settings_.pending_max) return true;
   // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.
   if (waiting_.is_stuck()) return false;

@@ -4,13 +4,12 @@
 #include <weir/assignment/back_pressure.hpp>
 #include <weir/assignment/blame.hpp>
 #include <weir/assignment/confirmations.hpp>
-#include <weir/assignment/destinations.hpp>
 #include <weir/assignment/fault_list.hpp>
 #include <weir/assignment/lease_clock.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/part_table.hpp>
-#include <weir/assignment/policy.hpp>
+#include <weir/assignment/placement.hpp>
 #include <weir/assignment/reach_board.hpp>
 #include <weir/assignment/reach_news.hpp>
 #include <weir/assignment/run_clock.hpp>
@@ -69,6 +68,9 @@ struct OfferResult {
 // The supervisor's mind: triggers, leases, confirmations, clears, and its side of the ledger. Pure: time
 // comes in, actions go out, one thread. Node indexes come from the farm file and are below the settings'
 // places (an assert); all else may be anything that a peer sends, and is answered or counted, never trusted.
+//
+// It is a facade: what it knows is in its parts, each of which keeps its own rules and is tested by itself.
+// The machine says what an input means for which of them, and in which order.
 //
 // A pass of the node: every input that arrived, then tick(), then the actions. Only tick() makes triggers and
 // assigns; the other inputs settle, answer and reopen.
@@ -165,7 +167,7 @@ class SupervisorMachine {
   [[nodiscard]] std::size_t pending() const { return waiting_.pending() + waiting_.suspects(); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
   // Empty unless settings.push. Whoever is told of a slice has to know the table as it is then.
-  [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
+  [[nodiscard]] const DestinationTable& destinations() const { return placement_.destinations(); }
   // What holds triggers up now: a pause, whoever asks for it, or else the fullest buffer.
   [[nodiscard]] std::vector<HoldUp> throttled_by() const;
   // `open` is brought up to date by the call.
@@ -184,7 +186,8 @@ class SupervisorMachine {
   // source and policy, which therefore keep no state of their own.
   [[nodiscard]] SupervisorMachine twin() const { return *this; }
   // Appends what decides what the machine does from now on, until request_stop(): equal rows, equal futures.
-  // Moments are told as how long ago they were. What it only counts is left out.
+  // Moments are told as how long ago they were. What it only counts is left out, and so is what DCMs said of
+  // whom they reach: no search has such a report.
   void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
 
  private:
@@ -195,8 +198,9 @@ class SupervisorMachine {
   OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] bool has_room(SliceId slice, TimeNs now, Actions& out);
-  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, TimeNs now);
-  void renew_destinations();
+  void renew_destinations() {
+    if (clock_.started()) placement_.renew(ids_.next(), dcms_);
+  }
   void assign_pending(TimeNs now, Actions& out);
   void assign_suspects(TimeNs now, Actions& out);
   [[nodiscard]] SliceEntry& waiting(SliceId slice);
@@ -223,7 +227,6 @@ class SupervisorMachine {
   [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers()); }
   // How full the list of slices is that wait for a DCM, as far as that is to hold up triggers.
   [[nodiscard]] double pending_level() const;
-  void take_in(NodeRef node, TimeNs now, Actions& out);
   void look_at_drains(TimeNs now, Actions& out);
   [[nodiscard]] bool may_have_copies(NodeIndex writer);
   [[nodiscard]] std::string_view broken_parts();
@@ -237,11 +240,10 @@ class SupervisorMachine {
 
   SupervisorSettings settings_;
   std::shared_ptr<TriggerSource> source_;  // shared with twins alone
-  std::shared_ptr<AssignmentPolicy> policy_;
   SliceBook book_;
   WaitingSlices waiting_;
   DcmTable dcms_;
-  DestinationTable destinations_;
+  Placement placement_;
   NodeTable readouts_;
   Confirmations confirmations_;
   ReachBoard reach_;
