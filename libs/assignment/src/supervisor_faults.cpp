@@ -107,9 +107,9 @@ void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs 
 }
 
 void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
+  confirmations_.give_up(entry);
   if (!blame_.try_again(entry, blame))
     return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
-  confirmations_.give_up(entry);
   entry.attempt = entry.attempt.next();
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;

@@ -136,6 +136,8 @@ TEST_CASE("phase, pause and what is left of the duration are in the state for se
   CHECK(state(clock, after(5)) == paused);  // its time stands still
   clock.proceed(after(5));
   CHECK(state(clock, after(5)) != paused);
+  clock.end_triggers();
+  CHECK(state(clock, after(5)) == state(clock, after(6)));  // its time does not count any more
   RunClock endless(0, kDrain);
   endless.start(kBegin);
   CHECK(state(endless, after(0)) == state(endless, after(kSecond)));
