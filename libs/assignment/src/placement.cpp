@@ -16,17 +16,6 @@ const DcmView* Placement::destination(SliceId slice, const DcmTable& dcms) const
   return dcm && dcms.views()[dcm->value].is_open() ? &dcms.views()[dcm->value] : nullptr;
 }
 
-std::optional<NodeIndex> Placement::choose(const SliceEntry& entry, const DcmTable& dcms, TimeNs now) {
-  const DcmView* pushed_to = entry.attempt.value == 0 ? destination(entry.slice, dcms) : nullptr;
-  if (pushed_to == nullptr) return policy_->choose(entry.slice, dcms.views(), now);
-  return pushed_to->credits_free > 0 ? destinations_.of(entry.slice) : std::nullopt;
-}
-
-bool Placement::is_full(SliceId slice, const DcmTable& dcms) const {
-  const DcmView* pushed_to = destination(slice, dcms);
-  return pushed_to != nullptr && pushed_to->credits_free == 0;
-}
-
 void Placement::append_state(std::vector<std::uint64_t>& out) const {
   out.push_back(destinations_.epochs().size());
   for (const DestinationEpoch& epoch : destinations_.epochs()) {

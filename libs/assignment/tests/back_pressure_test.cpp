@@ -41,6 +41,12 @@ struct Setup {
   }
 };
 
+std::vector<std::uint64_t> state(const Setup& setup, TimeNs now) {
+  std::vector<std::uint64_t> row;
+  setup.pressure.append_state(now, row);
+  return row;
+}
+
 }  // namespace
 
 TEST_CASE("a node that can take nothing more stops triggers until it says so, or is forgotten") {
@@ -114,14 +120,12 @@ TEST_CASE("a level that is none, or beyond its bounds, is brought to them") {
   CAPTURE(level);
   setup.say(kReadout, false, level);
   CHECK(setup.lost() == (level > 1 ? 1 : 0));
+  Setup bounded;
+  bounded.say(kReadout, false, level > 1 ? 1 : 0);
+  CHECK(state(setup, 0) == state(bounded, 0));
 }
 
 TEST_CASE("who says what, at which level, is in the state for searches, and in which order is not") {
-  const auto state = [](const Setup& setup, TimeNs now) {
-    std::vector<std::uint64_t> row;
-    setup.pressure.append_state(now, row);
-    return row;
-  };
   Setup one;
   Setup other;
   one.say(kReadout, true, 1);

@@ -119,6 +119,8 @@ TEST_CASE("of a slice that waits for a writer only this attempt's copy counts af
   const StoredAck first = setup.last();
   setup.confirmations.give_up(setup.entry);
   setup.entry.state = SliceState::waiting_writer;
+  setup.confirmations.give_up(setup.entry);  // it is not confirmed any more
+  CHECK(setup.confirmations.given_up().of(writer).all == 1);
   CHECK(setup.judge(writer, first) == Copy::late_live);
   setup.entry.attempt = Attempt(1);
   CHECK(setup.judge(writer, first) == Copy::dead);

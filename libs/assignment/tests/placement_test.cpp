@@ -88,4 +88,8 @@ TEST_CASE("where slices are pushed is in the state for searches") {
   setup.dcms.leave(kOther);
   setup.placement.renew(SliceId(20), setup.dcms);
   CHECK(state(setup) != before);
+  Setup other;
+  other.dcms.leave(kOne);
+  other.placement.renew(SliceId(20), other.dcms);
+  CHECK(state(other) != state(setup));
 }

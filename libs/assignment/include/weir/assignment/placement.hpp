@@ -22,9 +22,16 @@ class Placement {
   // The DCMs have changed: an epoch begins with slice `next`, where slices are pushed.
   void renew(SliceId next, const DcmTable& dcms);
   // None: the slice waits. Asked when a credit is free.
-  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, const DcmTable& dcms, TimeNs now);
+  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, const DcmTable& dcms, TimeNs now) {
+    const DcmView* pushed_to = push_ && entry.attempt.value == 0 ? destination(entry.slice, dcms) : nullptr;
+    if (pushed_to == nullptr) return policy_->choose(entry.slice, dcms.views(), now);
+    return pushed_to->credits_free > 0 ? destinations_.of(entry.slice) : std::nullopt;
+  }
   // Its destination has no credit free: it is not to be triggered, for its data would come all the same.
-  [[nodiscard]] bool is_full(SliceId slice, const DcmTable& dcms) const;
+  [[nodiscard]] bool is_full(SliceId slice, const DcmTable& dcms) const {
+    const DcmView* pushed_to = push_ ? destination(slice, dcms) : nullptr;
+    return pushed_to != nullptr && pushed_to->credits_free == 0;
+  }
 
   [[nodiscard]] AssignmentPolicy& policy() { return *policy_; }
   // Empty where slices are not pushed.
