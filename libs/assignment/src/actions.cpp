@@ -1,4 +1,5 @@
 #include <weir/assignment/actions.hpp>
+#include <weir/base/assert.hpp>
 
 namespace weir::assignment {
 
@@ -7,6 +8,11 @@ DcmActions& Actions::of(NodeIndex dcm) {
   DcmActions& actions = dcms[dcm.value];
   if (actions.assign.empty() && actions.confirm.empty()) touched.push_back(dcm);
   return actions;
+}
+
+void Actions::answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer) {
+  WEIR_ASSERT(answer != Answer::store);
+  of(dcm).confirm.push_back({slice, attempt, {}, kNoNode, answer});
 }
 
 void Actions::drop(NodeIndex dcm) {

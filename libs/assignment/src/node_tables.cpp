@@ -156,17 +156,4 @@ bool NodeTable::has_room() const {
                      [](const Node& node) { return node.live && !node.closed && !node.full; });
 }
 
-void ThrottleBoard::set(const Entry& entry) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) {
-    return one.role == entry.role && one.node == entry.node;
-  });
-  if (found != entries_.end()) {
-    on_ -= found->on ? 1 : 0;
-    entries_.erase(found);
-  }
-  if (!entry.on && !(entry.level > 0)) return;
-  on_ += entry.on ? 1 : 0;
-  entries_.push_back(entry);
-}
-
 }  // namespace weir::assignment

@@ -12,34 +12,38 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   WEIR_ASSERT(dcm.value < settings_.dcms);
   if (dcms_.live(dcm)) dcm_left(dcm, now, out);
   dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
-  reach_.set_part(dcm, takes_part(Role::dcm, dcm));
+  reach_.set_part(dcm, parts_.takes_part(Role::dcm, dcm));
   if (!takes_slices(dcm)) dcms_.hold_back(dcm);
-  policy_->joined(dcm);
+  placement_.policy().joined(dcm);
   renew_destinations();
-  assignable_ = true;
+  waiting_.look_again();
 }
 
 void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool reported) {
   if (!dcms_.live(dcm)) return;
   const Incarnation incarnation = dcms_.incarnation(dcm);
-  const bool cut_short = part({Role::dcm, dcm}) == Part::leaving && !reported;
-  const bool in_peace = leaves_in_peace({Role::dcm, dcm}) && !cut_short;
+  const Part part = parts_.of({Role::dcm, dcm});
+  const bool cut_short = (part == Part::leaving || part == Part::returning) && !reported;
+  const bool in_peace = parts_.left({Role::dcm, dcm}) && !cut_short;
   const FilterNote in_filter = dcms_.in_filter(dcm);
   out.drop(dcm);
   dcms_.leave(dcm);
   reach_.forget(dcm);
-  reach_told_[dcm.value] = {};
+  reach_news_.forget(dcm);
   renew_destinations();
-  throttles_.forget(Role::dcm, dcm);
-  collect([dcm](const SliceEntry& entry) {
+  pressure_.forget({Role::dcm, dcm});
+  book_.collect(scratch_, [dcm](const SliceEntry& entry) {
     return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
   });
   const std::uint64_t slices = scratch_.size();
-  for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice)
-    reopen_lost(*book_.find(*slice), in_filter, out);
+  for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
+    SliceEntry& entry = *book_.find(*slice);
+    reopen(entry, blame_.of_death(entry, in_filter), out);
+  }
   // Also when all is settled: what it was told of that, by writers too, may have been lost with it.
-  if (started_ && !in_peace) note_fault(FaultKind::left, Role::dcm, dcm, incarnation, now, slices);
-  assignable_ = true;
+  if (clock_.started() && !in_peace)
+    faults_.note({FaultKind::left, Role::dcm, dcm, incarnation, now, slices});
+  waiting_.look_again();
 }
 
 void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnation, TimeNs now) {
@@ -47,49 +51,49 @@ void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnatio
   readout_left(readout, now);
   readouts_.join(readout, incarnation);
   reach_.readout_joined(readout, now);
-  if (takes_part(Role::readout, readout)) absences_.join(readout, next_slice_);
+  parts_.readout_joined(readout, ids_.next());
 }
 
 void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
   if (!readouts_.live(readout)) return;
   readouts_.leave(readout);
-  throttles_.forget(Role::readout, readout);
-  const bool in_peace = leaves_in_peace({Role::readout, readout});
-  if (started_ && !drained() && !in_peace) {
-    note_fault(FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0);
+  pressure_.forget({Role::readout, readout});
+  const bool in_peace = parts_.left({Role::readout, readout});
+  if (goes_on() && !in_peace) {
+    faults_.note({FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0});
   }
 }
 
 void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation, TimeNs now, Actions& out) {
   WEIR_ASSERT(writer.value < settings_.writers);
   writer_left(writer, now, out);
-  writers_.join(writer, incarnation);
-  writers_.close(writer, !takes_part(Role::writer, writer));
+  writers().join(writer, incarnation);
+  writers().close(writer, !parts_.takes_part(Role::writer, writer));
   reach_.writer_joined(writer, now);
   confirm_waiting(now, out);
 }
 
 void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) {
-  if (!writers_.live(writer)) return;
-  const bool run_goes_on = started_ && !drained();
-  const bool in_peace = leaves_in_peace({Role::writer, writer});
-  writers_.leave(writer);
-  throttles_.forget(Role::writer, writer);
-  collect([writer](const SliceEntry& entry) {
+  if (!writers().live(writer)) return;
+  const bool run_goes_on = goes_on();
+  const bool in_peace = parts_.left({Role::writer, writer});
+  writers().leave(writer);
+  pressure_.forget({Role::writer, writer});
+  book_.collect(scratch_, [writer](const SliceEntry& entry) {
     return entry.state == SliceState::confirmed && entry.writer == writer;
   });
   const std::uint64_t slices = scratch_.size();
   for (const SliceId slice : scratch_) {
     ++ledger_.reconfirmed;
-    give_up_copy(*book_.find(slice));
+    confirmations_.give_up(*book_.find(slice));
     confirm_accept(*book_.find(slice), now, out);
   }
   if (run_goes_on && !in_peace)
-    note_fault(FaultKind::left, Role::writer, writer, writers_.incarnation(writer), now, slices);
+    faults_.note({FaultKind::left, Role::writer, writer, writers().incarnation(writer), now, slices});
 }
 
 void SupervisorMachine::confirm_waiting(TimeNs now, Actions& out) {
-  collect([](const SliceEntry& entry) { return entry.state == SliceState::waiting_writer; });
+  book_.collect(scratch_, [](const SliceEntry& entry) { return entry.state == SliceState::waiting_writer; });
   for (const SliceId slice : scratch_) confirm_accept(*book_.find(slice), now, out);
 }
 
@@ -99,78 +103,30 @@ void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs 
     return;
   }
   dcms_.note_filter(dcm, note, now);
-  if (!note.for_long.empty()) wake_by(now + settings_.lease_ns / 2);
-}
-
-// Of a DCM that has died.
-void SupervisorMachine::reopen_lost(SliceEntry& entry, const FilterNote& in_filter, Actions& out) {
-  // Whatever it had decided did not kill it.
-  if (entry.state != SliceState::assigned || entry.held) return reopen(entry, Blame::nobody, out);
-  if (in_filter.alone) {
-    const bool blamed = in_filter.alone == Lease{entry.slice, entry.attempt};
-    // Then it was to blame for the first death, too.
-    if (blamed && entry.kills == 0) ++entry.kills;
-    return reopen(entry, blamed ? Blame::attempt : Blame::nobody, out);
-  }
-  if (entry.losses < UINT8_MAX) ++entry.losses;
-  reopen(entry, Blame::suspect, out);
+  if (!note.for_long.empty()) leases_.noted(now);
 }
 
 void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
-  if (blame == Blame::attempt && entry.kills < UINT8_MAX) ++entry.kills;
-  const bool filtered = entry.kills < settings_.filtered_attempts_max;
-  entry.suspect = filtered && (entry.suspect || blame != Blame::nobody);
-  entry.held = false;
-  if (std::max(entry.kills, entry.losses) >= settings_.attempts_max || entry.attempt.value == UINT16_MAX) {
-    settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
-    return;
-  }
-  give_up_copy(entry);
+  confirmations_.give_up(entry);
+  if (!blame_.try_again(entry, blame))
+    return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
   entry.attempt = entry.attempt.next();
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
-  // The oldest first: readouts have it, whatever else they have no room for.
-  list_of(entry).insert(entry.slice);
+  waiting_.put_back(entry.slice, entry.suspect);
   ++ledger_.reopened;
-  assignable_ = true;
 }
 
 void SupervisorMachine::expire(TimeNs now, Actions& out) {
-  if (std::exchange(progressed_, false)) drain_deadline_ = now + settings_.drain_ns;
-  if (stopping_ && now >= drain_deadline_ && book_.live() > 0) discard_rest(out);
-  if (now >= next_scan_) expire_leases(now, out);
-}
-
-// A DCM that decides is at work, and what it has not decided yet waits for its turn.
-TimeNs SupervisorMachine::lease_begin(const SliceEntry& entry) const {
-  return std::max(entry.since, dcms_.decided_at(entry.dcm));
-}
-
-TimeNs SupervisorMachine::lease_end(const SliceEntry& entry) const {
-  // It is told when half of the time is over.
-  if (const auto noted = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}))
-    return *noted + settings_.lease_ns / 2;
-  return lease_begin(entry) + settings_.lease_ns + settings_.data_ns;
+  if (clock_.drained_too_long(now) && book_.live() > 0) discard_rest(out);
+  if (now >= leases_.next_look()) expire_leases(now, out);
 }
 
 void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
-  const DurationNs ack_ns = settings_.writer_ack_ns;
-  next_scan_ = INT64_MAX;
-  collect([&](const SliceEntry& entry) {
-    const bool leased = entry.state == SliceState::assigned && !entry.held;
-    const bool unacknowledged = entry.state == SliceState::confirmed && ack_ns > 0;
-    if (!leased && !unacknowledged) return false;
-    const TimeNs deadline = leased ? lease_end(entry) : entry.since + patience(entry);
-    if (deadline > now) {
-      wake_by(deadline);
-    } else if (unacknowledged && !writers_.has_other(entry.writer)) {
-      // There is nobody else to give the slice to: it goes on waiting.
-      wake_by(now + ack_ns);
-      return false;
-    }
-    return deadline <= now;
-  });
+  leases_.begin_look();
+  book_.collect(scratch_,
+                [&](const SliceEntry& entry) { return leases_.run_out(entry, dcms_, writers(), now); });
   std::vector<std::uint64_t> by_dcm(settings_.dcms, 0);
   std::vector<std::uint64_t> by_writer(settings_.writers, 0);
   for (auto slice = scratch_.rbegin(); slice != scratch_.rend(); ++slice) {
@@ -179,10 +135,8 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
       ++ledger_.leases_expired;
       ++by_dcm[entry.dcm.value];
       dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
-      // A slice that waits for data, memory or its turn has stalled nobody.
-      const bool stalled_filter = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}).has_value();
-      if (!stalled_filter && entry.losses < UINT8_MAX) ++entry.losses;
-      reopen(entry, stalled_filter ? Blame::attempt : Blame::nobody, out);
+      const bool in_filter_for_long = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}).has_value();
+      reopen(entry, blame_.of_expiry(entry, in_filter_for_long), out);
     } else {
       ++ledger_.reconfirmed;
       ++by_writer[entry.writer.value];
@@ -191,101 +145,35 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   }
   for (std::size_t i = 0; i < by_dcm.size(); ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
-    if (by_dcm[i] > 0) note_fault(FaultKind::stalled, Role::dcm, dcm, dcms_.incarnation(dcm), now, by_dcm[i]);
+    if (by_dcm[i] > 0)
+      faults_.note({FaultKind::stalled, Role::dcm, dcm, dcms_.incarnation(dcm), now, by_dcm[i]});
   }
   for (std::size_t i = 0; i < by_writer.size(); ++i) {
     const NodeIndex writer(static_cast<std::uint16_t>(i));
     if (by_writer[i] == 0) continue;
-    note_fault(FaultKind::stalled, Role::writer, writer, writers_.incarnation(writer), now, by_writer[i]);
+    faults_.note(
+        {FaultKind::stalled, Role::writer, writer, writers().incarnation(writer), now, by_writer[i]});
   }
-}
-
-DurationNs SupervisorMachine::patience(const SliceEntry& entry) const {
-  constexpr int kDoublingsMax = 10;
-  return settings_.writer_ack_ns << std::clamp(entry.confirmations - 1, 0, kDoublingsMax);
 }
 
 // To a writer that is not the one that did not answer, as long as there is one.
 void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out) {
-  give_up_copy(entry);
+  confirmations_.give_up(entry);
   confirm_accept(entry, now, out, entry.writer);
 }
 
 void SupervisorMachine::discard_rest(Actions& out) {
-  pending_.clear();
-  suspects_.clear();
-  collect([](const SliceEntry&) { return true; });
+  waiting_.clear();
+  book_.collect(scratch_, [](const SliceEntry&) { return true; });
   for (const SliceId slice : scratch_) {
     SliceEntry& entry = *book_.find(slice);
-    give_up_copy(entry);
+    confirmations_.give_up(entry);
     if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
     if (entry.state == SliceState::waiting_writer) {
-      answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+      out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
     }
     settle(entry, Outcome::discarded, DiscardReason::drain_timeout, out);
   }
-}
-
-void SupervisorMachine::note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation,
-                                   TimeNs now, std::uint64_t slices, std::vector<NodeIndex> others) {
-  if (faults_.size() < kFaultsMax)
-    faults_.push_back({kind, role, node, incarnation, now, slices, std::move(others)});
-}
-
-std::string_view SupervisorMachine::broken_invariant() {
-  std::vector<std::uint32_t> assigned(settings_.dcms, 0);
-  std::vector<std::uint32_t> suspects(settings_.dcms, 0);
-  std::size_t suspects_pending = 0;
-  std::size_t live = 0;
-  std::size_t pending = 0;
-  std::string_view broken;
-  book_.for_each_live([&](const SliceEntry& entry) {
-    ++live;
-    switch (entry.state) {
-      case SliceState::pending:
-        ++(entry.suspect ? suspects_pending : pending);
-        break;
-      case SliceState::assigned:
-        ++assigned[entry.dcm.value];
-        if (entry.suspect && ++suspects[entry.dcm.value] > 1) broken = "a DCM has two suspects";
-        [[fallthrough]];
-      case SliceState::waiting_writer:
-        if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
-        break;
-      case SliceState::confirmed:
-        if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
-        if (!writers_.live(entry.writer)) broken = "a slice is confirmed to a writer that is not there";
-        break;
-      case SliceState::empty:
-      case SliceState::settled:
-        break;
-    }
-  });
-  if (!broken.empty()) return broken;
-  if (live != book_.live()) return "the number of unsettled slices is wrong";
-  if (pending != pending_.size() || suspects_pending != suspects_.size())
-    return "the list of pending slices does not match the slices";
-  std::uint64_t credits_free = 0;
-  for (std::size_t i = 0; i < settings_.dcms; ++i) {
-    const NodeIndex dcm(static_cast<std::uint16_t>(i));
-    const DcmView& view = dcms_.views()[i];
-    credits_free += view.credits_free;
-    if (dcms_.assigned(dcm) != assigned[i]) return "a DCM's count of leases does not match the slices";
-    if (view.live &&
-        view.credits != view.credits_free + dcms_.kept(dcm) + dcms_.assigned(dcm) + dcms_.revoked(dcm)) {
-      return "credits are not conserved";
-    }
-  }
-  if (credits_free != dcms_.credits_free()) return "the sum of free credits is wrong";
-  SliceSum sum = ledger_.stored;
-  sum += ledger_.rejected;
-  sum += ledger_.discarded_total();
-  if (sum.count + live != ledger_.triggered.count) return "slices are not conserved";
-  if (live == 0 && !(sum == ledger_.triggered)) return "a slice was settled twice, and another never";
-  if (ledger_.offered != ledger_.triggered.count + ledger_.vetoed_total())
-    return "triggers are not conserved";
-  if (live > settings_.in_flight_max) return "more slices are in flight than may be";
-  return broken_parts();
 }
 
 }  // namespace weir::assignment

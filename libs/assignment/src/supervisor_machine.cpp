@@ -18,67 +18,54 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
                                      std::unique_ptr<AssignmentPolicy> policy)
     : settings_(settings),
       source_(std::move(source)),
-      policy_(std::move(policy)),
       book_(settings.in_flight_max, settings.remembered_slices),
-      pending_(settings.in_flight_max),
-      suspects_(settings.in_flight_max),
+      waiting_(settings.in_flight_max),
       dcms_(settings.dcms),
+      placement_(std::move(policy), settings.push),
       readouts_(settings.readouts),
-      writers_(settings.writers),
+      confirmations_(settings.writers),
       reach_(settings.dcms, settings.readouts, settings.reach),
-      reach_told_(settings.dcms),
-      down_told_(settings.readouts),
-      gate_(settings.gate),
-      next_slice_(settings.first_slice) {
+      reach_news_(settings.dcms, settings.readouts),
+      pressure_(settings.gate),
+      parts_(settings.readouts, settings.dcms, settings.writers),
+      clock_(settings.duration_ns, settings.drain_ns),
+      blame_(settings.filtered_attempts_max, settings.attempts_max),
+      leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns}),
+      ids_(settings.first_slice) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
-  WEIR_ASSERT(settings.attempts_max > 0);
   ledger_.stored_by.resize(settings.writers);
-  copies_given_up_.resize(settings.writers);
-  parts_of(Role::readout).resize(settings.readouts);
-  parts_of(Role::dcm).resize(settings.dcms);
-  parts_of(Role::writer).resize(settings.writers);
 }
 
 void SupervisorMachine::start(const Now& now) {
-  WEIR_ASSERT(!started_);
-  started_ = true;
-  started_at_ = paused_since_ = now.mono;
-  begun_utc_ = now.utc;
+  clock_.start(now);
   renew_destinations();
   source_->start(now);
 }
 
-void SupervisorMachine::request_stop(TimeNs now) {
-  if (stopping_) return;
-  proceed(now);
-  stopping_ = true;
-  triggers_done_ = true;
-  drain_deadline_ = now + settings_.drain_ns;
-}
-
 void SupervisorMachine::tick(const Now& now, Actions& out) {
-  renew_level();
+  pressure_.renew(parts_, writers());
   expire(now.mono, out);
   if (reach_.is_due(now.mono)) judge_reach(now.mono, out);
   make_triggers(now, out);
   assign_pending(now.mono, out);
-  if (now.mono >= next_look_) look_at_drains(now.mono, out);
+  if (now.mono >= parts_.next_look()) look_at_drains(now.mono, out);
 }
 
 std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
   std::optional<TimeNs> wakeup;
   const auto by = [&wakeup](TimeNs time) { wakeup = wakeup ? std::min(*wakeup, time) : time; };
-  if (started_ && !triggers_done_) {
-    const bool room = !paused_ && !throttled() && pending_.size() < settings_.pending_max &&
+  if (clock_.phase() == RunPhase::triggering) {
+    const bool room = !clock_.paused() && !throttled() && waiting_.pending() < settings_.pending_max &&
                       book_.live() < settings_.in_flight_max;
     const auto due = source_->next_due(now);
     const bool waits = source_->waits_for_room();
-    if (due && (room || !waits)) by(waits ? std::max(*due, gate_.opens_at(level(), now.mono)) : *due);
-    if (settings_.duration_ns > 0 && !paused_) by(started_at_ + settings_.duration_ns + paused_ns(now.mono));
+    if (due && (room || !waits))
+      by(waits ? std::max(*due, pressure_.opens_at(pending_level(), now.mono)) : *due);
+    if (const TimeNs until = clock_.triggers_until(now.mono); until != INT64_MAX) by(until);
   }
-  if (next_scan_ != INT64_MAX && book_.live() > 0) by(next_scan_);
-  if (stopping_ && book_.live() > 0) by(drain_deadline_);
-  if (next_look_ != INT64_MAX) by(next_look_);
+  if (leases_.next_look() != INT64_MAX && book_.live() > 0) by(leases_.next_look());
+  if (clock_.stopping() && book_.live() > 0) by(clock_.drains_until());
+  if (parts_.next_look() != INT64_MAX) by(parts_.next_look());
   if (reach_.next_ns() != INT64_MAX) by(reach_.next_ns());
   return wakeup;
 }
@@ -86,68 +73,38 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
 void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
   assign_suspects(now, out);
   const auto any_credit = [this] { return dcms_.credits_free() > 0; };
-  assign_from(pending_, now, out, any_credit,
-              [this, now](const SliceEntry& entry) { return choose(entry, now); });
-  assignable_ = pending_.empty();
-}
-
-// To those that have none yet.
-void SupervisorMachine::assign_suspects(TimeNs now, Actions& out) {
-  if (suspects_.empty()) return;
-  views_.assign(dcms_.views().begin(), dcms_.views().end());
-  std::size_t places = 0;
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    if (dcms_.suspect(NodeIndex(static_cast<std::uint16_t>(i)))) views_[i].credits_free = 0;
-    places += views_[i].credits_free > 0 ? 1 : 0;
-  }
-  const auto any_place = [&places] { return places > 0; };
-  assign_from(suspects_, now, out, any_place, [&](const SliceEntry& entry) {
-    const auto dcm = policy_->choose(entry.slice, views_, now);
-    if (!dcm) return dcm;
-    views_[dcm->value].credits_free = 0;
-    --places;
-    return dcm;
+  waiting_.hand_out(any_credit, [&](SliceId slice) {
+    SliceEntry& entry = waiting(slice);
+    const auto dcm = placement_.choose(entry, dcms_, now);
+    if (dcm) assign(entry, *dcm, now, out);
+    return dcm.has_value();
   });
 }
 
-template <class More, class Choose>
-void SupervisorMachine::assign_from(PendingList& list, TimeNs now, Actions& out, More more, Choose choose) {
-  // A policy may leave slices waiting for their own DCM; those behind them are looked at this far.
-  constexpr std::size_t kLookAhead = 256;
-  scratch_.clear();
-  while (more() && !list.empty() && scratch_.size() < kLookAhead) {
-    const SliceId slice = list.pop_front();
-    SliceEntry* entry = book_.find(slice);
-    WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
-    const auto dcm = choose(*entry);
-    if (!dcm) {
-      scratch_.push_back(slice);
-      continue;
-    }
-    assign(*entry, *dcm, now, out);
+// Before all others, one at a time to each DCM.
+void SupervisorMachine::assign_suspects(TimeNs now, Actions& out) {
+  if (waiting_.suspects() == 0) return;
+  std::vector<DcmView> views(dcms_.views().begin(), dcms_.views().end());
+  std::size_t places = 0;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (dcms_.suspect(NodeIndex(static_cast<std::uint16_t>(i)))) views[i].credits_free = 0;
+    places += views[i].credits_free > 0 ? 1 : 0;
   }
-  while (!scratch_.empty()) {
-    list.push_front(scratch_.back());
-    scratch_.pop_back();
-  }
+  const auto any_place = [&places] { return places > 0; };
+  waiting_.hand_out_suspects(any_place, [&](SliceId slice) {
+    const auto dcm = placement_.policy().choose(slice, views, now);
+    if (!dcm) return false;
+    views[dcm->value].credits_free = 0;
+    --places;
+    assign(waiting(slice), *dcm, now, out);
+    return true;
+  });
 }
 
-std::optional<NodeIndex> SupervisorMachine::choose(const SliceEntry& entry, TimeNs now) {
-  const auto pushed_to =
-      settings_.push && entry.attempt.value == 0 ? destinations_.of(entry.slice) : std::nullopt;
-  if (!pushed_to || !dcms_.live(*pushed_to) || !takes_slices(*pushed_to))
-    return policy_->choose(entry.slice, dcms_.views(), now);
-  return dcms_.views()[pushed_to->value].credits_free > 0 ? pushed_to : std::nullopt;
-}
-
-void SupervisorMachine::renew_destinations() {
-  if (!settings_.push || !started_) return;
-  std::vector<NodeIndex> live;
-  for (std::size_t i = 0; i < settings_.dcms; ++i) {
-    const NodeIndex dcm(static_cast<std::uint16_t>(i));
-    if (dcms_.live(dcm) && takes_slices(dcm)) live.push_back(dcm);
-  }
-  destinations_.change(next_slice_, std::move(live));
+SliceEntry& SupervisorMachine::waiting(SliceId slice) {
+  SliceEntry* entry = book_.find(slice);
+  WEIR_ASSERT(entry != nullptr && entry->state == SliceState::pending);
+  return *entry;
 }
 
 void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out) {
@@ -156,13 +113,13 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   entry.state = SliceState::assigned;
   entry.dcm = dcm;
   entry.since = now;
-  wake_by(now + settings_.lease_ns + settings_.data_ns);
+  leases_.assigned(now);
 
   Assignment assignment;
   assignment.slice = entry.slice;
   assignment.info = entry.info;
   assignment.attempt = entry.attempt;
-  assignment.unfiltered = entry.kills >= settings_.filtered_attempts_max;
+  assignment.unfiltered = blame_.unfiltered(entry);
   assignment.suspect = entry.suspect;
   assignment.kills = entry.kills;
   assignment.losses = entry.losses;
@@ -187,7 +144,7 @@ void SupervisorMachine::decisions(NodeIndex dcm, std::span<const Decision> batch
     return;
   }
   for (const Decision& decision : batch) decide(dcm, decision, now, out);
-  assignable_ = true;
+  waiting_.look_again();
 }
 
 void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out) {
@@ -209,7 +166,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
       return;
     }
     ++ledger_.decisions_refused;
-    answer(dcm, decision.slice, decision.attempt, Answer::refused, out);
+    out.answer(dcm, decision.slice, decision.attempt, Answer::refused);
     return;
   }
   if (entry->state != SliceState::assigned) {
@@ -221,20 +178,20 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   // What is handed back says nothing of how fast it is.
   const bool handed_back =
       decision.verdict == Verdict::failed && decision.reason == DiscardReason::unreachable;
-  if (!handed_back) policy_->decided(dcm, entry->before, now - entry->since, now);
+  if (!handed_back) placement_.policy().decided(dcm, entry->before, now - entry->since, now);
   // Whatever it did to its DCM before, this time it did not.
   if (decision.verdict != Verdict::failed) entry->suspect = false;
   switch (decision.verdict) {
     case Verdict::held:
       return;
     case Verdict::reject:
-      answer(dcm, decision.slice, decision.attempt, Answer::settled, out);
+      out.answer(dcm, decision.slice, decision.attempt, Answer::settled);
       settle(*entry, Outcome::rejected, DiscardReason::none, out);
       return;
     case Verdict::accept:
       entry->incomplete = decision.incomplete;
-      if (writers_.places() == 0) {
-        answer(dcm, decision.slice, decision.attempt, Answer::settled, out);
+      if (writers().places() == 0) {
+        out.answer(dcm, decision.slice, decision.attempt, Answer::settled);
         settle(*entry, Outcome::discarded, DiscardReason::no_writer, out);
       } else {
         confirm_accept(*entry, now, out);
@@ -250,13 +207,13 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
 // slice.
 void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision, Actions& out) {
   if (decision.verdict == Verdict::failed) {
-    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
+    out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
     if (decision.reason == DiscardReason::writer_refused) {
       ++ledger_.records_refused;
       ++entry.refusals;
     }
     if (entry.refusals < kRefusalsMax) return reopen(entry, Blame::nobody, out);
-    give_up_copy(entry);
+    confirmations_.give_up(entry);
     return settle(entry, Outcome::discarded, DiscardReason::writer_refused, out);
   }
   ++ledger_.decisions_repeated;
@@ -271,9 +228,9 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
                            decision.reason == DiscardReason::lost;
   if (handed_back) {
     ++ledger_.handed_back;
-    ++reach_told_[dcm.value].handed_back;
+    reach_news_.handed_back(dcm);
   }
-  answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled, out);
+  out.answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled);
   if (another_try) {
     reopen(entry, decision.reason == DiscardReason::filter_failed ? Blame::attempt : Blame::nobody, out);
     return;
@@ -284,121 +241,61 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
   settle(entry, Outcome::discarded, known ? decision.reason : DiscardReason::unspecified, out);
 }
 
-// The copy of the last confirmation may be on disk, or get there, and does not count.
-void SupervisorMachine::give_up_copy(const SliceEntry& entry) {
-  if (entry.state != SliceState::confirmed) return;
-  note_given_up({entry.slice, entry.copy_writer, entry.epoch});
-}
-
-void SupervisorMachine::note_given_up(const GivenUpCopy& copy) {
-  if (copy.writer.value < copies_given_up_.size()) {
-    ++copies_given_up_[copy.writer.value].all;
-    if (copy.orphan) ++copies_given_up_[copy.writer.value].orphans;
-  }
-  if (given_up_.size() < kGivenUpMax)
-    given_up_.emplace(copy.slice, GivenUp{copy.writer, copy.epoch, copy.orphan});
-}
-
-void SupervisorMachine::note_orphans(SliceId slice) {
-  const auto [first, last] = given_up_.equal_range(slice);
-  for (auto copy = first; copy != last; ++copy) {
-    if (std::exchange(copy->second.orphan, true) || copy->second.writer.value >= copies_given_up_.size())
-      continue;
-    ++copies_given_up_[copy->second.writer.value].orphans;
-  }
-}
-
 void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent) {
-  if (entry.confirmations == UINT16_MAX) {
-    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
-    settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
-    return;
+  switch (confirmations_.confirm(entry, now, silent, reach_.writers_lost(entry.dcm))) {
+    case Confirmations::Result::no_writer:
+      return;
+    case Confirmations::Result::exhausted:
+      out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
+      return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
+    case Confirmations::Result::confirmed:
+      break;
   }
-  entry.writer = writers_.next(silent, reach_.writers_lost(entry.dcm));
-  if (entry.writer == kNoNode) {
-    entry.state = SliceState::waiting_writer;
-    return;
-  }
-  entry.state = SliceState::confirmed;
-  entry.epoch = StoreEpoch(entry.confirmations++);
-  if (planted(Planted::forget_epoch)) entry.epoch = StoreEpoch(0);
   if (planted(Planted::clear_early))
     out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Outcome::stored});
-  entry.copy_attempt = entry.attempt;
-  entry.copy_writer = entry.writer;
-  entry.since = now;
-  if (settings_.writer_ack_ns > 0) wake_by(now + patience(entry));
+  leases_.confirmed(entry, now);
   out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
 }
 
-void SupervisorMachine::answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer, Actions& out) {
-  out.of(dcm).confirm.push_back({slice, attempt, {}, kNoNode, answer});
-}
-
 void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out) {
-  if (!writers_.live(writer)) {
+  if (!writers().live(writer)) {
     ++ledger_.strangers;
     return;
   }
   for (const StoredAck& ack : batch) {
     SliceEntry* entry = book_.find(ack.slice);
-    if (entry != nullptr && entry->state == SliceState::confirmed && entry->writer == writer &&
-        entry->attempt == ack.attempt && entry->epoch == ack.epoch) {
-      settle(*entry, Outcome::stored, DiscardReason::none, out);
-    } else if (entry != nullptr && wants_copy(*entry, writer, ack)) {
-      take_copy(*entry, writer, ack, out);
-    } else {
-      late_copy(writer, ack, entry, out);
+    const Copy copy = confirmations_.judge(entry, writer, ack);
+    switch (copy) {
+      case Copy::live:
+        settle(*entry, Outcome::stored, DiscardReason::none, out);
+        continue;
+      case Copy::late_live:
+        take_copy(*entry, writer, ack, out);
+        continue;
+      case Copy::repeated:
+        ++ledger_.acks_repeated;
+        break;
+      case Copy::dead:
+        ++ledger_.acks_dead;
+        break;
+      case Copy::old_live:
+      case Copy::old_dead:
+        ++ledger_.acks_unknown;
+        break;
     }
+    const bool live = copy == Copy::repeated || copy == Copy::old_live;
+    out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, live});
   }
-}
-
-// The copy of the last confirmation came after all, and no other was confirmed since: its DCM died after it
-// had sent it, or its writer died and came back.
-bool SupervisorMachine::wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack) {
-  if (entry.copy_writer != writer || entry.copy_attempt != ack.attempt || entry.epoch != ack.epoch)
-    return false;
-  if (entry.state == SliceState::waiting_writer) return entry.attempt == ack.attempt;
-  return entry.state == SliceState::pending || entry.state == SliceState::assigned;
 }
 
 void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out) {
-  if (entry.state == SliceState::pending) list_of(entry).erase(entry.slice);
+  if (entry.state == SliceState::pending) waiting_.erase(entry.slice, entry.suspect);
   if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
-  if (entry.state == SliceState::waiting_writer) {
-    answer(entry.dcm, entry.slice, entry.attempt, Answer::refused, out);
-  }
+  if (entry.state == SliceState::waiting_writer)
+    out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
   ++ledger_.copies_taken;
-  const auto [first, last] = given_up_.equal_range(entry.slice);
-  const auto own = std::find_if(first, last, [&](const auto& copy) {
-    return copy.second.writer == writer && copy.second.epoch == ack.epoch;
-  });
-  if (own != last) {
-    given_up_.erase(own);
-    --copies_given_up_[writer.value].all;
-  }
-  entry.attempt = ack.attempt;
-  entry.writer = writer;
+  confirmations_.take(entry, writer, ack);
   settle(entry, Outcome::stored, DiscardReason::none, out);
-}
-
-void SupervisorMachine::late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry,
-                                  Actions& out) {
-  if (entry == nullptr) {
-    // Settled so long ago that only copies that were given up are remembered: any other is the one that
-    // counts.
-    ++ledger_.acks_unknown;
-    const auto [first, last] = given_up_.equal_range(ack.slice);
-    const bool dead = std::any_of(first, last, [&](const auto& copy) {
-      return copy.second.writer == writer && copy.second.epoch == ack.epoch;
-    });
-    out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, !dead});
-    return;
-  }
-  const bool live = entry->state == SliceState::settled && entry->outcome == Outcome::stored &&
-                    entry->writer == writer && entry->attempt == ack.attempt && entry->epoch == ack.epoch;
-  ++(live ? ledger_.acks_repeated : ledger_.acks_dead);
-  out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, live});
 }
 
 void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out) {
@@ -415,8 +312,8 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
       ledger_.discarded[static_cast<std::size_t>(reason)].add(entry.slice);
       break;
   }
-  if (outcome != Outcome::stored && entry.confirmations > 0) note_orphans(entry.slice);
-  progressed_ = true;
+  if (outcome != Outcome::stored) confirmations_.not_stored(entry);
+  clock_.slice_settled();
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
   const bool incomplete = outcome == Outcome::stored && entry.incomplete;
   out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, writer, outcome, reason, incomplete});
@@ -427,7 +324,5 @@ const SupervisorLedger& SupervisorMachine::ledger() {
   ledger_.open = book_.live();
   return ledger_;
 }
-
-void SupervisorMachine::wake_by(TimeNs deadline) { next_scan_ = std::min(next_scan_, deadline); }
 
 }  // namespace weir::assignment

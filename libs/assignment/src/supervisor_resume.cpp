@@ -12,28 +12,20 @@ constexpr DurationNs kDcmsReturn = 2 * kSecond;  // for those that the process b
 }  // namespace
 
 void SupervisorMachine::resume(const RunState& state, DurationNs already, const Now& now, Actions& out) {
-  WEIR_ASSERT(!started_ && book_.live() == 0);
+  WEIR_ASSERT(!clock_.started() && book_.live() == 0);
   ledger_ = state.ledger;
   ledger_.stored_by.resize(settings_.writers);
   ++ledger_.restarts;
-  next_slice_ = std::max(settings_.first_slice, state.next_slice);
-  resumed_below_ = next_slice_;
+  ids_.resume(state.next_slice);
   start(now);
   reach_.wait_for_dcms(now.mono + kDcmsReturn);
-  started_at_ = now.mono - already;
-  paused_ = state.shape.paused;
-  paused_before_ = state.shape.paused_ns;
-  for (const NodeRef& node : state.shape.removed) {
-    auto& parts = parts_of(node.role);
-    if (node.node.value < parts.size()) parts[node.node.value].part = Part::out;
-  }
-  (void)absences_.replace(state.shape.absences);
-  begun_utc_ = state.begun_utc;
+  clock_.go_on(already, state.begun_utc, state.shape.paused, state.shape.paused_ns);
+  parts_.restore(state.shape);
   // What somebody offered in vain to a closed run was none of the source's.
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];
-  source_->resume(ledger_.offered - foreign, {started_at_, begun_utc_});
-  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
-  for (const GivenUpCopy& copy : state.given_up) note_given_up(copy);
+  source_->resume(ledger_.offered - foreign, clock_.begun());
+  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
+  for (const GivenUpCopy& copy : state.given_up) confirmations_.given_up().add(copy);
   for (const OpenSlice& open : state.open) resume_slice(open, out);
 }
 
@@ -50,7 +42,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   entry->copy_writer = open.copy_writer;
   out.announce.push_back({open.slice, open.info, 0, 0});
   if (!open.assigned) {
-    list_of(*entry).push_back(open.slice);
+    waiting_.add(open.slice, open.suspect);
     return;
   }
   if (entry->attempt.value == UINT16_MAX) {
@@ -59,7 +51,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   }
   entry->attempt = entry->attempt.next();
   ++ledger_.reopened;
-  list_of(*entry).push_back(open.slice);
+  waiting_.add(open.slice, open.suspect);
 }
 
 std::vector<Announcement> SupervisorMachine::open_slices() {
@@ -74,8 +66,8 @@ RunState SupervisorMachine::state(TimeNs now) {
   RunState state;
   state.shape = shape(now);
   state.ledger = ledger();
-  state.next_slice = next_slice_;
-  state.begun_utc = begun_utc_;
+  state.next_slice = ids_.next();
+  state.begun_utc = clock_.begun().utc;
   book_.for_each_live([&](const SliceEntry& entry) {
     OpenSlice& open = state.open.emplace_back();
     open.slice = entry.slice;
@@ -100,8 +92,7 @@ RunState SupervisorMachine::state(TimeNs now) {
   });
   std::sort(state.open.begin(), state.open.end(),
             [](const OpenSlice& a, const OpenSlice& b) { return a.slice < b.slice; });
-  for (const auto& [slice, copy] : given_up_)
-    state.given_up.push_back({slice, copy.writer, copy.epoch, copy.orphan});
+  confirmations_.given_up().append(state.given_up);
   return state;
 }
 

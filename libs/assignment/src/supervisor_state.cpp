@@ -1,3 +1,4 @@
+// What tests and searches see of the machine: all that decides what it does, and what always holds.
 #include <weir/assignment/supervisor_machine.hpp>
 
 #include <algorithm>
@@ -32,22 +33,12 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   book_.for_each_known([&](const SliceEntry& entry) { entries.push_back(&entry); });
   std::sort(entries.begin(), entries.end(),
             [](const SliceEntry* a, const SliceEntry* b) { return a->slice < b->slice; });
-  append(out, {next_slice_.value, resumed_below_.value, entries.size()});
+  append(out, {ids_.next().value, ids_.given_before().value, entries.size()});
   for (const SliceEntry* entry : entries) {
-    // What is past its time is as old as its time.
-    const bool waits = entry->state == SliceState::assigned || entry->state == SliceState::confirmed;
-    const bool leased = entry->state == SliceState::assigned;
-    const DurationNs oldest = leased ? settings_.lease_ns + settings_.data_ns : patience(*entry);
-    const TimeNs since = leased ? lease_begin(*entry) : entry->since;
-    append_entry(*entry, waits ? static_cast<std::uint64_t>(std::min(now - since, oldest)) : 0, out);
+    append_entry(*entry, static_cast<std::uint64_t>(leases_.age(*entry, dcms_, now)), out);
   }
-  const TimeNs scan_in = next_scan_ == INT64_MAX ? -1 : std::max<TimeNs>(0, next_scan_ - now);
-  append(out, {static_cast<std::uint64_t>(scan_in), assignable_ ? 1U : 0U});
-
-  out.push_back(pending_.size());
-  for (std::size_t i = 0; i < pending_.size(); ++i) out.push_back(pending_.at(i).value);
-  out.push_back(suspects_.size());
-  for (std::size_t i = 0; i < suspects_.size(); ++i) out.push_back(suspects_.at(i).value);
+  leases_.append_state(now, out);
+  waiting_.append_state(out);
 
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
@@ -71,24 +62,87 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     }
   }
   for (std::size_t i = 0; i < settings_.writers; ++i) {
-    out.push_back(writers_.live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);
+    out.push_back(writers().live(NodeIndex(static_cast<std::uint16_t>(i))) ? 1U : 0U);
   }
-  append(out, {writers_.last(), throttles_.entries().size(), triggers_done_ ? 1U : 0U, paused_ ? 1U : 0U});
-  for (const auto& parts : parts_) {
-    for (const PartState& state : parts)
-      out.push_back(2U * static_cast<std::uint64_t>(state.part) + (state.returns ? 1U : 0U));
-  }
-  out.push_back(absences_.ranges().size());
-  for (const AbsenceRange& range : absences_.ranges())
-    append(out, {number(range.readout), range.from.value, range.until.value});
+  out.push_back(writers().last());
+  pressure_.append_state(now, out);
+  clock_.append_state(now, out);
+  placement_.append_state(out);
+  parts_.append_state(now, out);
+  confirmations_.given_up().append_state(out);
+}
 
-  Row given_up;
-  for (const auto& [slice, copy] : given_up_) {
-    given_up.push_back(slice.value << 32U | number(copy.writer) << 16U | copy.epoch.value);
+std::string_view SupervisorMachine::broken_invariant() {
+  std::vector<std::uint32_t> assigned(settings_.dcms, 0);
+  std::vector<std::uint32_t> suspects(settings_.dcms, 0);
+  std::size_t suspects_pending = 0;
+  std::size_t live = 0;
+  std::size_t pending = 0;
+  std::string_view broken;
+  book_.for_each_live([&](const SliceEntry& entry) {
+    ++live;
+    switch (entry.state) {
+      case SliceState::pending:
+        ++(entry.suspect ? suspects_pending : pending);
+        break;
+      case SliceState::assigned:
+        ++assigned[entry.dcm.value];
+        if (entry.suspect && ++suspects[entry.dcm.value] > 1) broken = "a DCM has two suspects";
+        [[fallthrough]];
+      case SliceState::waiting_writer:
+        if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
+        break;
+      case SliceState::confirmed:
+        if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
+        if (!writers().live(entry.writer)) broken = "a slice is confirmed to a writer that is not there";
+        break;
+      case SliceState::empty:
+      case SliceState::settled:
+        break;
+    }
+  });
+  if (!broken.empty()) return broken;
+  if (live != book_.live()) return "the number of unsettled slices is wrong";
+  if (pending != waiting_.pending() || suspects_pending != waiting_.suspects())
+    return "the list of pending slices does not match the slices";
+  std::uint64_t credits_free = 0;
+  for (std::size_t i = 0; i < settings_.dcms; ++i) {
+    const NodeIndex dcm(static_cast<std::uint16_t>(i));
+    const DcmView& view = dcms_.views()[i];
+    credits_free += view.credits_free;
+    if (view.live && view.closed == takes_slices(dcm))
+      return "a DCM is held back, or not, against what it may";
+    if (dcms_.assigned(dcm) != assigned[i]) return "a DCM's count of leases does not match the slices";
+    if (view.live &&
+        view.credits != view.credits_free + dcms_.kept(dcm) + dcms_.assigned(dcm) + dcms_.revoked(dcm)) {
+      return "credits are not conserved";
+    }
   }
-  std::sort(given_up.begin(), given_up.end());
-  out.push_back(given_up.size());
-  out.insert(out.end(), given_up.begin(), given_up.end());
+  if (credits_free != dcms_.credits_free()) return "the sum of free credits is wrong";
+  SliceSum sum = ledger_.stored;
+  sum += ledger_.rejected;
+  sum += ledger_.discarded_total();
+  if (sum.count + live != ledger_.triggered.count) return "slices are not conserved";
+  if (live == 0 && !(sum == ledger_.triggered)) return "a slice was settled twice, and another never";
+  if (ledger_.offered != ledger_.triggered.count + ledger_.vetoed_total())
+    return "triggers are not conserved";
+  if (live > settings_.in_flight_max) return "more slices are in flight than may be";
+  return broken_parts();
+}
+
+std::string_view SupervisorMachine::broken_parts() {
+  std::string_view broken;
+  parts_.for_each([&](NodeRef node, Part part) {
+    // A readout that died while it drained had work to the last.
+    const bool gone = part == Part::out && node.role != Role::readout;
+    if (part != Part::leaving && part != Part::returning && !gone) return;
+    book_.for_each_live([&](const SliceEntry& entry) {
+      if (parts_.has_work(node, entry)) broken = "a node that was let go has a slice";
+    });
+    if (node.role == Role::dcm && dcms_.views()[node.node.value].credits_free > 0)
+      broken = "a DCM that was let go has credits";
+  });
+  return broken;
 }
 
 }  // namespace weir::assignment

@@ -1,6 +1,8 @@
+#include <weir/assignment/reasons.hpp>
 #include <weir/assignment/supervisor_machine.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::assignment {
 namespace {
@@ -13,27 +15,24 @@ constexpr std::size_t index_of(VetoReason reason) { return static_cast<std::size
 }  // namespace
 
 void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
-  if (!started_ || triggers_done_) return;
-  if (settings_.duration_ns > 0 && now.mono - started_at_ - paused_ns(now.mono) >= settings_.duration_ns) {
-    triggers_done_ = true;
-    return;
-  }
+  if (clock_.phase() != RunPhase::triggering) return;
+  if (clock_.triggered_long_enough(now.mono)) return clock_.end_triggers();
   const std::uint64_t skipped = source_->skip_overdue(now);
   ledger_.offered += skipped;
   ledger_.vetoed[index_of(VetoReason::stalled)] += skipped;
 
   TriggerOffer trigger;
-  for (std::uint32_t made = 0; made < kOffersPerTickMax && !triggers_done_; ++made) {
-    if (source_->waits_for_room() && !has_room(next_slice_, now.mono, out)) break;
+  for (std::uint32_t made = 0; made < kOffersPerTickMax && !clock_.triggers_done(); ++made) {
+    if (source_->waits_for_room() && !has_room(ids_.next(), now.mono, out)) break;
     if (!source_->next(now, trigger)) break;
     // It would offer nothing else from now on.
-    if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) triggers_done_ = true;
+    if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) clock_.end_triggers();
   }
-  if (source_->exhausted()) triggers_done_ = true;
+  if (source_->exhausted()) clock_.end_triggers();
 }
 
 OfferResult SupervisorMachine::offer(const TriggerOffer& trigger, const Now& now, Actions& out) {
-  if (!started_ || !source_->open()) {
+  if (!clock_.started() || !source_->open()) {
     ++ledger_.offered;
     ++ledger_.vetoed[index_of(VetoReason::closed)];
     return {false, {}, VetoReason::closed};
@@ -41,16 +40,16 @@ OfferResult SupervisorMachine::offer(const TriggerOffer& trigger, const Now& now
   TriggerOffer stamped = trigger;
   if (stamped.info.time == 0) stamped.info.time = now.utc;
   const OfferResult result = admit(stamped, now.mono, out);
-  if (result.reason == VetoReason::bad_id && ids_used_up()) triggers_done_ = true;
+  if (result.reason == VetoReason::bad_id && ids_used_up()) clock_.end_triggers();
   return result;
 }
 
 OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Actions& out) {
   ++ledger_.offered;
   VetoReason reason = veto(trigger, now, out);
-  const SliceId slice = trigger.slice.value_or(next_slice_);
+  const SliceId slice = trigger.slice.value_or(ids_.next());
   // Which of the earlier ids were settled is not known any more after a restart.
-  if (reason == VetoReason::none && slice < resumed_below_) reason = VetoReason::duplicate_id;
+  if (reason == VetoReason::none && ids_.may_be_given(slice)) reason = VetoReason::duplicate_id;
   if (reason == VetoReason::none && book_.insert(slice, trigger.info, trigger.payload) == nullptr) {
     reason = VetoReason::duplicate_id;
   }
@@ -58,25 +57,25 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
     ++ledger_.vetoed[index_of(reason)];
     return {false, {}, reason};
   }
-  next_slice_ = std::max(next_slice_, slice.next());
+  ids_.give(slice);
   ledger_.triggered.add(slice);
-  pending_.push_back(slice);
+  waiting_.add(slice, false);
   out.announce.push_back({slice, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
                           static_cast<std::uint32_t>(trigger.payload.size())});
   out.payload.insert(out.payload.end(), trigger.payload.begin(), trigger.payload.end());
   if (settings_.push) assign_pending(now, out);  // takes the credit that the next trigger is judged by
-  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) triggers_done_ = true;
+  if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
   return {true, slice, VetoReason::none};
 }
 
 VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Actions& out) {
-  if (triggers_done_) return VetoReason::draining;
-  if (paused_) return VetoReason::paused;
-  if (throttled() || !gate_.is_open(level(), now)) return VetoReason::throttled;
-  if (trigger.slice ? *trigger.slice > kSliceIdNamedMax : ids_used_up()) return VetoReason::bad_id;
+  if (clock_.triggers_done()) return VetoReason::draining;
+  if (clock_.paused()) return VetoReason::paused;
+  if (throttled() || !pressure_.is_open(pending_level(), now)) return VetoReason::throttled;
+  if (!ids_.is_good(trigger.slice)) return VetoReason::bad_id;
   if (trigger.payload.size() > settings_.payload_max) return VetoReason::too_large;
   if (book_.live() >= settings_.in_flight_max) return VetoReason::in_flight;
-  if (!has_room(trigger.slice.value_or(next_slice_), now, out)) return VetoReason::busy_pending;
+  if (!has_room(trigger.slice.value_or(ids_.next()), now, out)) return VetoReason::busy_pending;
   if (book_.payload_bytes() + trigger.payload.size() > settings_.payload_bytes_max) {
     return VetoReason::busy_pending;
   }
@@ -84,17 +83,39 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
 }
 
 bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
-  if (paused_ || throttled() || book_.live() >= settings_.in_flight_max) return false;
-  if (source_->waits_for_room() && !gate_.is_open(level(), now)) return false;
-  if (const auto pushed_to = destinations_.of(slice)) {
-    const DcmView& dcm = dcms_.views()[pushed_to->value];
-    if (dcm.live && dcm.credits_free == 0 && takes_slices(*pushed_to)) return false;
-  }
-  if (pending_.size() < settings_.pending_max) return true;
+  if (clock_.paused() || throttled() || book_.live() >= settings_.in_flight_max) return false;
+  if (source_->waits_for_room() && !pressure_.is_open(pending_level(), now)) return false;
+  if (placement_.is_full(slice, dcms_)) return false;
+  if (waiting_.pending() < settings_.pending_max) return true;
   // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.
-  if (!assignable_) return false;
+  if (waiting_.is_stuck()) return false;
   assign_pending(now, out);
-  return pending_.size() < settings_.pending_max;
+  return waiting_.pending() < settings_.pending_max;
+}
+
+void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string_view reason, double level) {
+  if (!is_live({role, node})) {
+    ++ledger_.strangers;
+    return;
+  }
+  pressure_.say({role, node}, on, level, reason);
+  if (role == Role::writer) writers().set_full(node, on);
+  pressure_.renew(parts_, writers());
+}
+
+double SupervisorMachine::pending_level() const {
+  if (source_->waits_for_room()) return 0;
+  return static_cast<double>(waiting_.pending()) / static_cast<double>(settings_.pending_max);
+}
+
+std::vector<HoldUp> SupervisorMachine::throttled_by() const {
+  std::vector<HoldUp> held_up;
+  if (clock_.paused()) held_up.push_back({std::string(name(Reason::run_paused)), std::nullopt, 1});
+  const std::vector<HoldUp> stopped = pressure_.stopped_by(parts_, writers());
+  held_up.insert(held_up.end(), stopped.begin(), stopped.end());
+  if (!held_up.empty()) return held_up;
+  if (auto slowed = pressure_.slowed_by(pending_level())) held_up.push_back(std::move(*slowed));
+  return held_up;
 }
 
 }  // namespace weir::assignment

@@ -169,3 +169,34 @@ TEST_CASE("a copy that was given up is an orphan when its slice is rejected afte
   machine.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
   CHECK(machine.copies_given_up(node(0)).orphans == 1);
 }
+
+TEST_CASE("a copy of a slice's last possible attempt is an orphan when its DCM leaves before it is stored") {
+  RunState state = one_slice_farm().machine.state(0);
+  OpenSlice& open = state.open.emplace_back();
+  open.slice = SliceId(0);
+  open.attempt = Attempt(UINT16_MAX - 1);
+  open.assigned = true;
+  state.ledger.offered = 1;
+  state.ledger.triggered.add(SliceId(0));
+  state.next_slice = SliceId(1);
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = 1;
+  SupervisorMachine machine(settings, make_trigger_source({}).value(), make_policy("credits").value());
+  Actions actions;
+  const Now now{9'000'000, 1'700'000'000'008'000'000};
+  machine.resume(state, kMillisecond, now, actions);
+  machine.dcm_joined(node(0), Incarnation(1), 4, now.mono, actions);
+  machine.writer_joined(node(0), Incarnation(1), now.mono, actions);
+  machine.tick(now, actions);
+  REQUIRE(actions.of(node(0)).assign.size() == 1);
+  const Decision accept{SliceId(0), Attempt(UINT16_MAX), Verdict::accept, DiscardReason::none, false};
+  machine.decisions(node(0), {&accept, 1}, now.mono, actions);
+  machine.dcm_left(node(0), now.mono, actions);
+  CHECK(machine.in_flight() == 0);
+  CHECK(machine.copies_given_up(node(0)).all == 1);
+  CHECK(machine.copies_given_up(node(0)).orphans == 1);
+  const StoredAck ack{SliceId(0), Attempt(UINT16_MAX), StoreEpoch(0)};
+  machine.stored(node(0), {&ack, 1}, actions);
+  REQUIRE(actions.copies.size() == 1);
+  CHECK_FALSE(actions.copies[0].live);
+}

@@ -114,6 +114,8 @@ struct Actions {
   std::vector<std::byte> payload;  // of announcements and assignments
 
   [[nodiscard]] DcmActions& of(NodeIndex dcm);
+  // That needs no writer: refused or settled.
+  void answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer);
   template <class Row>
   [[nodiscard]] std::span<const std::byte> payload_of(const Row& row) const {
     return std::span(payload).subspan(row.payload_offset, row.payload_length);

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace weir::assignment {
@@ -118,34 +116,6 @@ class NodeTable {
   };
   std::vector<Node> nodes_;
   std::size_t last_ = SIZE_MAX - 1;
-};
-
-// How full everybody is, and who can take nothing more: one entry per node that has anything to say.
-class ThrottleBoard {
- public:
-  struct Entry {
-    Role role;
-    NodeIndex node;
-    bool on = false;   // nothing more
-    double level = 0;  // of its fullest buffer, 0 to 1
-    std::string reason;
-  };
-
-  void set(const Entry& entry);
-  void forget(Role role, NodeIndex node) { set({role, node, false, 0, {}}); }
-  [[nodiscard]] bool any_on() const { return on_ > 0; }
-  [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
-
- private:
-  std::vector<Entry> entries_;
-  std::size_t on_ = 0;
-};
-
-// Something that holds triggers up at present.
-struct HoldUp {
-  std::string reason;
-  std::optional<NodeRef> node;  // none: the supervisor's own
-  double share = 1;             // of the time in which triggers are not accepted
 };
 
 }  // namespace weir::assignment

@@ -21,6 +21,7 @@ struct DcmView {
   std::uint32_t credits_free = 0;  // 0 when it is not live, or closed
   bool closed = false;             // it drains, or was taken out of the run
 
+  [[nodiscard]] bool is_open() const { return live && !closed; }
   // Slices that it works on, or has not answered about.
   [[nodiscard]] std::uint32_t in_use() const { return credits - credits_free; }
 };

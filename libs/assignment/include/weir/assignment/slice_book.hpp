@@ -97,6 +97,17 @@ class SliceBook {
     lowest_ = lowest.value_or(highest_);
     for (auto& [slice, entry] : overflow_) visit(entry);
   }
+  // The unsettled slices that are wanted(entry), by ascending id: whoever goes through them may settle and
+  // insert, and the order does not depend on where the book keeps them. Costs as for_each_live(), and the
+  // sort.
+  template <class Wanted>
+  void collect(std::vector<SliceId>& slices, Wanted wanted) {
+    slices.clear();
+    for_each_live([&](const SliceEntry& entry) {
+      if (wanted(entry)) slices.push_back(entry.slice);
+    });
+    std::sort(slices.begin(), slices.end());
+  }
   // Likewise visit(const SliceEntry&) for each that is unsettled or remembered.
   template <class Visit>
   void for_each_known(Visit visit) const {

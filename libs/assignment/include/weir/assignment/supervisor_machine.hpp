@@ -1,22 +1,25 @@
 #pragma once
 
-#include <weir/assignment/absences.hpp>
 #include <weir/assignment/actions.hpp>
-#include <weir/assignment/destinations.hpp>
+#include <weir/assignment/back_pressure.hpp>
+#include <weir/assignment/blame.hpp>
+#include <weir/assignment/confirmations.hpp>
+#include <weir/assignment/fault_list.hpp>
+#include <weir/assignment/lease_clock.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
-#include <weir/assignment/pending_list.hpp>
-#include <weir/assignment/policy.hpp>
+#include <weir/assignment/part_table.hpp>
+#include <weir/assignment/placement.hpp>
 #include <weir/assignment/reach_board.hpp>
+#include <weir/assignment/reach_news.hpp>
+#include <weir/assignment/run_clock.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
-#include <weir/assignment/trigger_gate.hpp>
+#include <weir/assignment/slice_ids.hpp>
 #include <weir/assignment/trigger_source.hpp>
+#include <weir/assignment/waiting_slices.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,6 +69,9 @@ struct OfferResult {
 // comes in, actions go out, one thread. Node indexes come from the farm file and are below the settings'
 // places (an assert); all else may be anything that a peer sends, and is answered or counted, never trusted.
 //
+// It is a facade: what it knows is in its parts, each of which keeps its own rules and is tested by itself.
+// The machine says what an input means for which of them, and in which order.
+//
 // A pass of the node: every input that arrived, then tick(), then the actions. Only tick() makes triggers and
 // assigns; the other inputs settle, answer and reopen.
 class SupervisorMachine {
@@ -82,9 +88,9 @@ class SupervisorMachine {
   // These two cost a pass over the book.
   [[nodiscard]] RunState state(TimeNs now);
   [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, ascending
-  // No more triggers; what is in flight goes on for as long as a slice is settled every
+  // After start(). No more triggers; what is in flight goes on for as long as a slice is settled every
   // settings.drain_ns.
-  void request_stop(TimeNs now);
+  void request_stop(TimeNs now) { clock_.stop(now); }
   // Expires leases, makes triggers that are due, assigns.
   void tick(const Now& now, Actions& out);
   // When tick() has something to do, if nothing comes in before; none: never.
@@ -123,10 +129,10 @@ class SupervisorMachine {
   // `paused`. A source that waits for room (max, an unpaced file) is not asked. So offered = triggered +
   // vetoed stays true, and a paused run of the first kind shows what it missed. A pause does not count for
   // settings.duration_ns. A stop ends it.
-  void pause(TimeNs now);
-  void proceed(TimeNs now);
-  [[nodiscard]] bool paused() const { return paused_; }
-  [[nodiscard]] DurationNs paused_ns(TimeNs now) const;
+  void pause(TimeNs now) { clock_.pause(now); }
+  void proceed(TimeNs now) { clock_.proceed(now); }
+  [[nodiscard]] bool paused() const { return clock_.paused(); }
+  [[nodiscard]] DurationNs paused_ns(TimeNs now) const { return clock_.paused_ns(now); }
 
   // Before start(): this node need not be there when the run begins. Slices are without it until it joins.
   void expect_later(NodeRef node);
@@ -138,12 +144,12 @@ class SupervisorMachine {
   // It takes part again: at once when it still drains or idles; else its next process does, from when it
   // joins.
   void add(NodeRef node, TimeNs now, Actions& out);
-  [[nodiscard]] Part part(NodeRef node) const { return parts_of(node.role)[node.node.value].part; }
+  [[nodiscard]] Part part(NodeRef node) const { return parts_.of(node); }
   // Whoever is assigned a slice has to know the table as it is then.
-  [[nodiscard]] const AbsenceTable& absences() const { return absences_; }
+  [[nodiscard]] const AbsenceTable& absences() const { return parts_.absences(); }
   [[nodiscard]] FarmShape shape(TimeNs now) const;
   // Changes with all that shape() tells, but for the time.
-  [[nodiscard]] std::uint32_t shape_number() const { return shape_number_ + absences_.number(); }
+  [[nodiscard]] std::uint32_t shape_number() const { return clock_.number() + parts_.number(); }
 
   // A trigger from outside; info.time 0 stands for now.
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
@@ -152,29 +158,24 @@ class SupervisorMachine {
   void filtering(NodeIndex dcm, const FilterNote& note, TimeNs now);
 
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
-  [[nodiscard]] bool triggers_done() const { return triggers_done_; }
+  [[nodiscard]] bool triggers_done() const { return clock_.triggers_done(); }
   // No slice can follow: triggers are done with that.
-  [[nodiscard]] bool ids_used_up() const { return next_slice_ > kSliceIdMax; }
+  [[nodiscard]] bool ids_used_up() const { return ids_.used_up(); }
   // Stopped, and every slice is settled.
-  [[nodiscard]] bool drained() const { return stopping_ && book_.live() == 0; }
+  [[nodiscard]] bool drained() const { return clock_.stopping() && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
-  [[nodiscard]] std::size_t pending() const { return pending_.size() + suspects_.size(); }
+  [[nodiscard]] std::size_t pending() const { return waiting_.pending() + waiting_.suspects(); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
   // Empty unless settings.push. Whoever is told of a slice has to know the table as it is then.
-  [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
+  [[nodiscard]] const DestinationTable& destinations() const { return placement_.destinations(); }
   // What holds triggers up now: a pause, whoever asks for it, or else the fullest buffer.
   [[nodiscard]] std::vector<HoldUp> throttled_by() const;
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
-  [[nodiscard]] std::span<const Fault> faults() const { return faults_; }
-  // Copies that this writer may have and that do not count: their confirmation was taken back. Among them,
-  // orphans: of slices that were not stored after all, so that no copy with a higher epoch tells a reader.
-  struct CopiesGivenUp {
-    std::uint64_t all = 0;
-    std::uint64_t orphans = 0;
-  };
-  [[nodiscard]] CopiesGivenUp copies_given_up(NodeIndex writer) const {
-    return copies_given_up_[writer.value];
+  [[nodiscard]] std::span<const Fault> faults() const { return faults_.all(); }
+  // Copies that this writer may have and that do not count: their confirmation was taken back.
+  [[nodiscard]] const GivenUpCopies::Count& copies_given_up(NodeIndex writer) const {
+    return confirmations_.given_up().of(writer);
   }
 
   // Recounts everything from the slices; the name of the first invariant that does not hold, empty when all
@@ -185,7 +186,8 @@ class SupervisorMachine {
   // source and policy, which therefore keep no state of their own.
   [[nodiscard]] SupervisorMachine twin() const { return *this; }
   // Appends what decides what the machine does from now on, until request_stop(): equal rows, equal futures.
-  // Moments are told as how long ago they were. What it only counts is left out.
+  // Moments are told as how long ago they were. What it only counts is left out, and so is what DCMs said of
+  // whom they reach: no search has such a report.
   void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
 
  private:
@@ -196,148 +198,65 @@ class SupervisorMachine {
   OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] bool has_room(SliceId slice, TimeNs now, Actions& out);
-  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, TimeNs now);
-  void renew_destinations();
+  void renew_destinations() {
+    if (clock_.started()) placement_.renew(ids_.next(), dcms_);
+  }
   void assign_pending(TimeNs now, Actions& out);
   void assign_suspects(TimeNs now, Actions& out);
-  template <class More, class Choose>
-  void assign_from(PendingList& list, TimeNs now, Actions& out, More more, Choose choose);
-  [[nodiscard]] PendingList& list_of(const SliceEntry& entry) { return entry.suspect ? suspects_ : pending_; }
+  [[nodiscard]] SliceEntry& waiting(SliceId slice);
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
 
   void decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out);
   void decide_again(SliceEntry& entry, const Decision& decision, Actions& out);
   void fail(SliceEntry& entry, const Decision& decision, Actions& out);
   void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent = kNoNode);
-  void answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer, Actions& out);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
-  [[nodiscard]] static bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
-  void give_up_copy(const SliceEntry& entry);
-  void note_given_up(const GivenUpCopy& copy);
-  void note_orphans(SliceId slice);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
-  void late_copy(NodeIndex writer, const StoredAck& ack, const SliceEntry* entry, Actions& out);
 
-  struct PartState {
-    Part part = Part::in;
-    bool returns = false;  // when leaving: its next process takes part
-  };
-  [[nodiscard]] std::vector<PartState>& parts_of(Role role) { return parts_[place_of(role)]; }
-  [[nodiscard]] const std::vector<PartState>& parts_of(Role role) const { return parts_[place_of(role)]; }
-  [[nodiscard]] bool takes_part(Role role, NodeIndex node) const {
-    return parts_of(role)[node.value].part == Part::in;
-  }
   // Is given slices, as far as it has credits.
   [[nodiscard]] bool takes_slices(NodeIndex dcm) const {
-    return takes_part(Role::dcm, dcm) && !reach_.is_cut_off(dcm);
+    return parts_.takes_part(Role::dcm, dcm) && !reach_.is_cut_off(dcm);
   }
   void judge_reach(TimeNs now, Actions& out);
   void follow_verdict(NodeIndex dcm, TimeNs now, Actions& out);
   void leave_writers(NodeIndex dcm, TimeNs now, Actions& out);
-  void name_losses(NodeIndex dcm, TimeNs now);
+  [[nodiscard]] NodeTable& writers() { return confirmations_.writers(); }
+  [[nodiscard]] const NodeTable& writers() const { return confirmations_.writers(); }
   [[nodiscard]] bool is_live(NodeRef node) const;
-  [[nodiscard]] bool throttled() const;
-  [[nodiscard]] bool counts(const ThrottleBoard::Entry& entry) const;
-  [[nodiscard]] const ThrottleBoard::Entry* emptiest_writer() const;
-  void renew_level();
-  [[nodiscard]] double level() const;
-  [[nodiscard]] bool leaves_in_peace(NodeRef node);
-  void take_in(NodeRef node, TimeNs now, Actions& out);
+  [[nodiscard]] bool goes_on() const { return clock_.started() && !drained(); }  // the run
+  [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers()); }
+  // How full the list of slices is that wait for a DCM, as far as that is to hold up triggers.
+  [[nodiscard]] double pending_level() const;
   void look_at_drains(TimeNs now, Actions& out);
-  [[nodiscard]] std::vector<NodeRef> draining() const;
-  [[nodiscard]] bool has_work(NodeRef node, const SliceEntry& entry) const;
   [[nodiscard]] bool may_have_copies(NodeIndex writer);
   [[nodiscard]] std::string_view broken_parts();
 
-  enum class Blame : std::uint8_t {
-    nobody,
-    suspect,  // this attempt, or another of its DCM's
-    attempt
-  };
   void reopen(SliceEntry& entry, Blame blame, Actions& out);
-  void reopen_lost(SliceEntry& entry, const FilterNote& in_filter, Actions& out);
   void expire(TimeNs now, Actions& out);
-  [[nodiscard]] TimeNs lease_begin(const SliceEntry& entry) const;
-  [[nodiscard]] TimeNs lease_end(const SliceEntry& entry) const;
   void expire_leases(TimeNs now, Actions& out);
   void confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out);
   void discard_rest(Actions& out);
   void confirm_waiting(TimeNs now, Actions& out);
-  template <class Wanted>
-  void collect(Wanted wanted);
-  void wake_by(TimeNs deadline);
-  // Of a confirmed slice, for its acknowledgement.
-  [[nodiscard]] DurationNs patience(const SliceEntry& entry) const;
-  void note_fault(FaultKind kind, Role role, NodeIndex node, Incarnation incarnation, TimeNs now,
-                  std::uint64_t slices, std::vector<NodeIndex> others = {});
 
   SupervisorSettings settings_;
   std::shared_ptr<TriggerSource> source_;  // shared with twins alone
-  std::shared_ptr<AssignmentPolicy> policy_;
   SliceBook book_;
-  PendingList pending_;
-  PendingList suspects_;  // likewise; they go one at a time to each DCM, and before all others
+  WaitingSlices waiting_;
   DcmTable dcms_;
-  DestinationTable destinations_;
+  Placement placement_;
   NodeTable readouts_;
-  NodeTable writers_;
+  Confirmations confirmations_;
   ReachBoard reach_;
-  // What was last told of a DCM's connections.
-  struct ReachTold {
-    bool cut_off = false;
-    std::uint64_t handed_back = 0;  // since then
-    std::vector<NodeIndex> missing;
-    std::vector<NodeIndex> writers_lost;
-  };
-  std::vector<ReachTold> reach_told_;  // by DCM
-  std::vector<bool> down_told_;        // by readout
-  ThrottleBoard throttles_;
-  TriggerGate gate_;
-  double board_level_ = 0;  // of the fullest that counts, as of the last tick
-  std::optional<HoldUp> fullest_;
-  std::array<std::vector<PartState>, std::size(kNodeRoles)> parts_;  // by place_of() the role
-  AbsenceTable absences_;
+  ReachNews reach_news_;
+  BackPressure pressure_;
+  PartTable parts_;
+  RunClock clock_;
+  BlameRule blame_;
+  LeaseClock leases_;
   SupervisorLedger ledger_;
-  std::vector<Fault> faults_;  // at most kFaultsMax
+  FaultList faults_;
   std::vector<SliceId> scratch_;
-  std::vector<DcmView> views_;  // of DCMs as suspects are to see them
-  SliceId next_slice_;
-  SliceId resumed_below_;  // what another process of the supervisor may have triggered
-  TimeNs started_at_ = 0;
-  UtcNs begun_utc_ = 0;  // of the run, whatever process began it
-  TimeNs drain_deadline_ = 0;
-  struct GivenUp {
-    NodeIndex writer;
-    StoreEpoch epoch;
-    bool orphan = false;
-  };
-  // Copies whose confirmation was taken back, for the whole run: their writer may come back with them. What
-  // is forgotten beyond the bound counts as live when it comes.
-  static constexpr std::size_t kGivenUpMax = 1'000'000;
-  std::multimap<SliceId, GivenUp> given_up_;
-  std::vector<CopiesGivenUp> copies_given_up_;  // by writer; `all`: those beyond the bound, too
-  std::uint32_t shape_number_ = 0;
-  TimeNs next_look_ = INT64_MAX;  // at what those that drain still have
-  DurationNs paused_before_ = 0;  // in pauses that are over
-  TimeNs paused_since_ = 0;
-  bool paused_ = false;
-  bool progressed_ = false;       // a slice was settled since the last tick
-  TimeNs next_scan_ = INT64_MAX;  // no lease and no confirmation expires before
-  bool started_ = false;
-  bool stopping_ = false;
-  bool triggers_done_ = false;
-  bool assignable_ = false;  // assign_pending() might assign more than it did last time
+  SliceIds ids_;
 };
-
-// Fills scratch_ with the wanted unsettled slices, by ascending id: what follows may settle and insert, and
-// the order does not depend on where the book keeps them.
-template <class Wanted>
-void SupervisorMachine::collect(Wanted wanted) {
-  scratch_.clear();
-  book_.for_each_live([&](const SliceEntry& entry) {
-    if (wanted(entry)) scratch_.push_back(entry.slice);
-  });
-  std::sort(scratch_.begin(), scratch_.end());
-}
 
 }  // namespace weir::assignment

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/assignment/node_tables.hpp>
+#include <weir/assignment/back_pressure.hpp>
 #include <weir/base/time.hpp>
 
 #include <cstddef>

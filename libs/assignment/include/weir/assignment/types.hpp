@@ -14,11 +14,13 @@ namespace weir::assignment {
 
 // Whether a node takes part in the run, as run control wants it; whether it is there is another matter.
 enum class Part : std::uint8_t {
-  in,        // it does, or will as soon as it comes
-  draining,  // is given nothing new; finishes what it has
-  leaving,   // has nothing left, and was told to end
-  out        // is given nothing, should it come
+  in,         // it does, or will as soon as it comes
+  draining,   // is given nothing new; finishes what it has
+  leaving,    // has nothing left, and was told to end
+  returning,  // likewise, and its next process takes part
+  out         // is given nothing, should it come
 };
+constexpr std::size_t kParts = 5;
 
 // Who takes part beside the supervisor. The places are those of JournalFarm.Node.role, too.
 inline constexpr Role kNodeRoles[] = {Role::readout, Role::dcm, Role::writer};

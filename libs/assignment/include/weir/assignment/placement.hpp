@@ -1,0 +1,51 @@
+#pragma once
+
+#include <weir/assignment/destinations.hpp>
+#include <weir/assignment/node_tables.hpp>
+#include <weir/assignment/policy.hpp>
+#include <weir/assignment/slice_book.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weir::assignment {
+
+// Which DCM builds a slice: as the policy chooses, and in push running the slice's destination, for its first
+// attempt. A DCM that is not there, or is held back, is nobody's destination. Pure; one thread.
+class Placement {
+ public:
+  Placement(std::unique_ptr<AssignmentPolicy> policy, bool push) : policy_(std::move(policy)), push_(push) {}
+
+  // The DCMs have changed: an epoch begins with slice `next`, where slices are pushed.
+  void renew(SliceId next, const DcmTable& dcms);
+  // None: the slice waits. Asked when a credit is free.
+  [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, const DcmTable& dcms, TimeNs now) {
+    const DcmView* pushed_to = push_ && entry.attempt.value == 0 ? destination(entry.slice, dcms) : nullptr;
+    if (pushed_to == nullptr) return policy_->choose(entry.slice, dcms.views(), now);
+    return pushed_to->credits_free > 0 ? destinations_.of(entry.slice) : std::nullopt;
+  }
+  // Its destination has no credit free: it is not to be triggered, for its data would come all the same.
+  [[nodiscard]] bool is_full(SliceId slice, const DcmTable& dcms) const {
+    const DcmView* pushed_to = push_ ? destination(slice, dcms) : nullptr;
+    return pushed_to != nullptr && pushed_to->credits_free == 0;
+  }
+
+  [[nodiscard]] AssignmentPolicy& policy() { return *policy_; }
+  // Empty where slices are not pushed.
+  [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
+  // SupervisorMachine::append_state(). Of a policy it knows nothing.
+  void append_state(std::vector<std::uint64_t>& out) const;
+
+ private:
+  // Where a slice is pushed, as far as that DCM is given slices.
+  [[nodiscard]] const DcmView* destination(SliceId slice, const DcmTable& dcms) const;
+
+  std::shared_ptr<AssignmentPolicy> policy_;  // shared with twins alone
+  DestinationTable destinations_;
+  bool push_;
+};
+
+}  // namespace weir::assignment

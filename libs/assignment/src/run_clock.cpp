@@ -1,0 +1,86 @@
+#include <weir/assignment/run_clock.hpp>
+#include <weir/base/assert.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::assignment {
+
+void RunClock::enter(RunPhase phase) {
+  // clang-format off
+  constexpr bool kMayFollow[kRunPhases][kRunPhases] = {
+      //               waiting triggering finishing stopping
+      /* waiting */    {false, true,      false,    false},
+      /* triggering */ {false, false,     true,     true},
+      /* finishing */  {false, false,     false,    true},
+      /* stopping */   {false, false,     false,    false}};
+  // clang-format on
+  WEIR_ASSERT(kMayFollow[static_cast<std::size_t>(phase_)][static_cast<std::size_t>(phase)]);
+  phase_ = phase;
+}
+
+void RunClock::start(const Now& now) {
+  enter(RunPhase::triggering);
+  started_at_ = paused_since_ = now.mono;
+  begun_utc_ = now.utc;
+}
+
+void RunClock::go_on(DurationNs already, UtcNs begun_utc, bool paused, DurationNs paused_ns) {
+  WEIR_ASSERT(phase_ == RunPhase::triggering);
+  started_at_ -= already;
+  begun_utc_ = begun_utc;
+  paused_ = paused;
+  paused_before_ = paused_ns;
+}
+
+void RunClock::pause(TimeNs now) {
+  if (paused_ || stopping()) return;
+  paused_ = true;
+  paused_since_ = now;
+  ++number_;
+}
+
+void RunClock::proceed(TimeNs now) {
+  if (!paused_) return;
+  paused_before_ = paused_ns(now);
+  paused_ = false;
+  ++number_;
+}
+
+void RunClock::end_triggers() {
+  if (!triggers_done()) enter(RunPhase::finishing);
+}
+
+void RunClock::stop(TimeNs now) {
+  if (stopping()) return;
+  proceed(now);
+  enter(RunPhase::stopping);
+  drain_deadline_ = now + drain_ns_;
+}
+
+DurationNs RunClock::paused_ns(TimeNs now) const {
+  return paused_before_ + (paused_ && started() ? now - paused_since_ : 0);
+}
+
+bool RunClock::triggered_long_enough(TimeNs now) const {
+  return duration_ns_ > 0 && now - started_at_ - paused_ns(now) >= duration_ns_;
+}
+
+TimeNs RunClock::triggers_until(TimeNs now) const {
+  if (duration_ns_ == 0 || paused_) return INT64_MAX;
+  return started_at_ + duration_ns_ + paused_ns(now);
+}
+
+bool RunClock::drained_too_long(TimeNs now) {
+  if (std::exchange(progressed_, false)) drain_deadline_ = now + drain_ns_;
+  return stopping() && now >= drain_deadline_;
+}
+
+void RunClock::append_state(TimeNs now, std::vector<std::uint64_t>& out) const {
+  out.push_back(2U * static_cast<std::uint64_t>(phase_) + (paused_ ? 1U : 0U));
+  const DurationNs triggered = now - started_at_ - paused_ns(now);
+  const bool ends_by_time = duration_ns_ > 0 && phase_ == RunPhase::triggering;
+  out.push_back(ends_by_time ? static_cast<std::uint64_t>(std::min(triggered, duration_ns_)) : 0);
+}
+
+}  // namespace weir::assignment

@@ -1,0 +1,23 @@
+#include <weir/assignment/waiting_slices.hpp>
+
+namespace weir::assignment {
+
+void WaitingSlices::put_back(SliceId slice, bool suspect) {
+  list_of(suspect).insert(slice);
+  stuck_ = false;
+}
+
+void WaitingSlices::clear() {
+  pending_.clear();
+  suspects_.clear();
+}
+
+void WaitingSlices::append_state(std::vector<std::uint64_t>& out) const {
+  for (const PendingList* list : {&pending_, &suspects_}) {
+    out.push_back(list->size());
+    for (std::size_t i = 0; i < list->size(); ++i) out.push_back(list->at(i).value);
+  }
+  out.push_back(stuck_ ? 0 : 1U);
+}
+
+}  // namespace weir::assignment

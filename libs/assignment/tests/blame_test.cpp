@@ -1,0 +1,100 @@
+#include "weir_catch.hpp"
+#include <weir/assignment/blame.hpp>
+
+using namespace weir;
+using namespace weir::assignment;
+
+namespace {
+
+constexpr std::uint8_t kFilteredMax = 2;
+constexpr std::uint8_t kAttemptsMax = 4;
+const BlameRule kRule(kFilteredMax, kAttemptsMax);
+
+SliceEntry assigned(std::uint64_t slice) {
+  SliceEntry entry;
+  entry.slice = SliceId(slice);
+  entry.state = SliceState::assigned;
+  return entry;
+}
+
+FilterNote alone(std::uint64_t slice) { return {{}, Lease{SliceId(slice), Attempt(0)}}; }
+
+}  // namespace
+
+TEST_CASE("a DCM that died without a word of its filter makes suspects of all that it had not decided") {
+  SliceEntry entry = assigned(7);
+  CHECK(kRule.of_death(entry, {}) == Blame::suspect);
+  CHECK(entry.losses == 1);
+  CHECK(entry.kills == 0);
+  CHECK(kRule.try_again(entry, Blame::suspect));
+  CHECK(entry.suspect);
+}
+
+TEST_CASE("what was alone in the filter when its DCM died is to blame for two kills, and nobody else is") {
+  SliceEntry entry = assigned(7);
+  CHECK(kRule.of_death(entry, alone(7)) == Blame::attempt);
+  CHECK(kRule.try_again(entry, Blame::attempt));
+  CHECK(entry.kills == 2);
+  CHECK(kRule.unfiltered(entry));
+  CHECK_FALSE(entry.suspect);  // it comes in no filter any more
+  SliceEntry other = assigned(8);
+  CHECK(kRule.of_death(other, alone(7)) == Blame::nobody);
+  CHECK(other.kills + other.losses == 0);
+  SliceEntry later = assigned(7);
+  later.attempt = Attempt(1);
+  CHECK(kRule.of_death(later, alone(7)) == Blame::nobody);  // that was an earlier attempt
+}
+
+TEST_CASE("what is decided, or held back as accepted, is never blamed") {
+  SliceEntry entry = assigned(7);
+  entry.state = GENERATE(SliceState::confirmed, SliceState::waiting_writer, SliceState::assigned);
+  entry.held = entry.state == SliceState::assigned;
+  CHECK(kRule.of_death(entry, {}) == Blame::nobody);
+  CHECK(kRule.of_death(entry, alone(7)) == Blame::nobody);
+  CHECK(entry.kills + entry.losses == 0);
+}
+
+TEST_CASE("a lease that ran out is a kill of what was in the filter for long, and of nothing else") {
+  SliceEntry entry = assigned(7);
+  CHECK(kRule.of_expiry(entry, false) == Blame::nobody);
+  CHECK(entry.losses == 1);
+  CHECK(kRule.of_expiry(entry, true) == Blame::attempt);
+  CHECK(entry.losses == 1);
+}
+
+TEST_CASE("a suspect stays one until its kills are as many as are filtered") {
+  SliceEntry entry = assigned(7);
+  CHECK(kRule.try_again(entry, Blame::suspect));
+  CHECK(kRule.try_again(entry, Blame::nobody));
+  CHECK(entry.suspect);
+  CHECK(kRule.try_again(entry, Blame::attempt));
+  CHECK(entry.suspect);
+  CHECK_FALSE(kRule.unfiltered(entry));
+  CHECK(kRule.try_again(entry, Blame::attempt));
+  CHECK_FALSE(entry.suspect);
+  CHECK(kRule.unfiltered(entry));
+}
+
+TEST_CASE("a slice has no further attempt after so many kills, so many losses, or with no number left") {
+  SliceEntry killed = assigned(7);
+  for (int i = 1; i < kAttemptsMax; ++i) CHECK(kRule.try_again(killed, Blame::attempt));
+  CHECK_FALSE(kRule.try_again(killed, Blame::attempt));
+  SliceEntry lost = assigned(7);
+  for (int i = 1; i < kAttemptsMax; ++i) CHECK(kRule.try_again(lost, kRule.of_expiry(lost, false)));
+  CHECK_FALSE(kRule.try_again(lost, kRule.of_expiry(lost, false)));
+  SliceEntry last = assigned(7);
+  last.attempt = Attempt(UINT16_MAX);
+  CHECK_FALSE(kRule.try_again(last, Blame::nobody));
+}
+
+TEST_CASE("counts stay at their most, and another attempt ends what was held back") {
+  const BlameRule endless(UINT8_MAX, UINT8_MAX);
+  SliceEntry entry = assigned(7);
+  entry.held = true;
+  entry.kills = entry.losses = UINT8_MAX;
+  CHECK_FALSE(endless.try_again(entry, Blame::attempt));
+  CHECK_FALSE(entry.held);
+  (void)endless.of_expiry(entry, false);
+  CHECK(entry.kills == UINT8_MAX);
+  CHECK(entry.losses == UINT8_MAX);
+}

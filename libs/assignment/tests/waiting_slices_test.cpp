@@ -1,0 +1,114 @@
+#include "weir_catch.hpp"
+#include <weir/assignment/waiting_slices.hpp>
+
+using namespace weir;
+using namespace weir::assignment;
+
+namespace {
+
+constexpr std::size_t kCapacity = 1024;
+
+using Ids = std::vector<std::uint64_t>;
+
+WaitingSlices with(const Ids& ids) {
+  WaitingSlices waiting(kCapacity);
+  for (const std::uint64_t id : ids) waiting.add(SliceId(id), false);
+  return waiting;
+}
+
+// Hands out up to `most`, and says which.
+template <class Wanted>
+Ids hand_out(WaitingSlices& waiting, std::size_t most, Wanted wanted) {
+  Ids given;
+  waiting.hand_out([&] { return given.size() < most; },
+                   [&](SliceId slice) {
+                     if (!wanted(slice.value)) return false;
+                     given.push_back(slice.value);
+                     return true;
+                   });
+  return given;
+}
+Ids hand_out(WaitingSlices& waiting, std::size_t most = kCapacity) {
+  return hand_out(waiting, most, [](std::uint64_t) { return true; });
+}
+
+}  // namespace
+
+TEST_CASE("slices are handed out in the order of their triggers, those that were reopened first") {
+  WaitingSlices waiting = with({10, 11, 12});
+  waiting.put_back(SliceId(7), false);
+  waiting.put_back(SliceId(5), false);
+  waiting.put_back(SliceId(9), false);
+  CHECK(waiting.pending() == 6);
+  CHECK(hand_out(waiting) == Ids{5, 7, 9, 10, 11, 12});
+  CHECK(waiting.pending() == 0);
+}
+
+TEST_CASE("no more is handed out than there is room for, and the rest waits in its order") {
+  WaitingSlices waiting = with({1, 2, 3});
+  CHECK(hand_out(waiting, 2) == Ids{1, 2});
+  CHECK(hand_out(waiting) == Ids{3});
+}
+
+TEST_CASE("a slice that waits for its own DCM keeps its place, and those behind it are handed out") {
+  WaitingSlices waiting = with({1, 2, 3, 4});
+  CHECK(hand_out(waiting, kCapacity, [](std::uint64_t id) { return id % 2 == 0; }) == Ids{2, 4});
+  CHECK(hand_out(waiting) == Ids{1, 3});
+}
+
+TEST_CASE("behind so many slices that wait for their own DCM nobody is looked at") {
+  Ids ids;
+  for (std::uint64_t id = 0; id <= WaitingSlices::kLookAhead; ++id) ids.push_back(id);
+  WaitingSlices waiting = with(ids);
+  const auto is_last = [](std::uint64_t id) { return id == WaitingSlices::kLookAhead; };
+  CHECK(hand_out(waiting, kCapacity, is_last).empty());
+  waiting.erase(SliceId(0), false);
+  CHECK(hand_out(waiting, kCapacity, is_last) == Ids{WaitingSlices::kLookAhead});
+  CHECK(hand_out(waiting).front() == 1);
+}
+
+TEST_CASE("suspects wait in a list of their own") {
+  WaitingSlices waiting = with({1, 2});
+  waiting.put_back(SliceId(0), true);
+  waiting.add(SliceId(3), true);
+  CHECK(waiting.suspects() == 2);
+  waiting.erase(SliceId(3), true);
+  CHECK(hand_out(waiting) == Ids{1, 2});
+  Ids suspects;
+  waiting.hand_out_suspects([] { return true; },
+                            [&](SliceId slice) {
+                              suspects.push_back(slice.value);
+                              return true;
+                            });
+  CHECK(suspects == Ids{0});
+}
+
+TEST_CASE("who could not hand out all is stuck until something changes") {
+  WaitingSlices waiting = with({1, 2});
+  CHECK(waiting.is_stuck());  // nobody is there
+  waiting.look_again();
+  CHECK(hand_out(waiting, 1) == Ids{1});
+  CHECK(waiting.is_stuck());
+  waiting.put_back(SliceId(0), false);
+  CHECK_FALSE(waiting.is_stuck());
+  CHECK(hand_out(waiting).size() == 2);
+  CHECK_FALSE(waiting.is_stuck());  // and a new slice is handed out at once
+}
+
+TEST_CASE("what waits, in its order, is in the state for searches") {
+  const auto state = [](const WaitingSlices& waiting) {
+    std::vector<std::uint64_t> row;
+    waiting.append_state(row);
+    return row;
+  };
+  WaitingSlices one = with({1, 2});
+  CHECK(state(one) == state(with({1, 2})));
+  CHECK(state(one) != state(with({2, 1})));
+  WaitingSlices other = with({1});
+  other.add(SliceId(2), true);
+  CHECK(state(one) != state(other));
+  one.look_again();
+  CHECK(state(one) != state(with({1, 2})));
+  one.clear();
+  CHECK(one.pending() == 0);
+}
