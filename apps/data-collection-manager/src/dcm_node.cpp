@@ -52,12 +52,12 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
       filter_(setup_, environment_.plugin_path, environment_.wake, environment_.clock, builder_, decisions_,
               *this, now_ns_),
       departures_(setup_, peer_counters_, builder_, pushing_.get(), samples_, *this, now_ns_),
-      readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_, now_ns_) {}
+      readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_) {}
 
 void DcmNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   supervisor_.tick(environment_.network, now_ns);
-  readouts_.tick(environment_.network);
+  readouts_.tick(environment_.network, now_ns);
   departures_.release_unreferenced();
   filter_.take_results();
   filter_.watch();

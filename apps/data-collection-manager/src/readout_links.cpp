@@ -19,16 +19,16 @@ constexpr DurationNs kTickEvery = kMillisecond;
 
 ReadoutLinks::ReadoutLinks(const node::Setup& setup, messages::PeerCounters& counters,
                            const ports::Clock& clock, Builder& builder, PushIntake* pushing,
-                           const RunCourse& course, const TimeNs& now_ns)
+                           const RunCourse& course)
     : setup_(setup),
       self_(setup.identity),
       counters_(counters),
       clock_(clock),
-      builder_(builder),
+      assembler_(builder.assembler),
+      collector_(builder.collector),
       pushing_(pushing),
-      course_(course),
-      now_ns_(now_ns) {
-  self_.wants_timing = builder_.collector.shaper().learns();
+      course_(course) {
+  self_.wants_timing = collector_.shaper().learns();
   const std::size_t readouts = setup.plan.of_role(Role::readout).size();
   for (std::size_t i = 0; i < readouts; ++i) readouts_.emplace_back(node::silence_ns(setup.farm));
 }
@@ -51,13 +51,13 @@ void ReadoutLinks::look() {
     const std::uint64_t bytes = ready ? readout.link->peer().stream().counters().bytes_received : 0;
     if (readout.pulse.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
     log_if_due(readout.loss, course_.is_ending(), false, now_ns_);
-    builder_.collector.set_lost(i, readout.pulse.is_lost());
+    collector_.set_lost(i, readout.pulse.is_lost());
   }
 }
 
 void ReadoutLinks::add_lost_to(v1::Reach& reach) const {
   for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
-    if (readouts_[i].pulse.is_lost() && builder_.collector.serves(i)) reach.add_readouts(i);
+    if (readouts_[i].pulse.is_lost() && collector_.serves(i)) reach.add_readouts(i);
   }
 }
 
@@ -68,7 +68,8 @@ void ReadoutLinks::drop_silent(DurationNs patience_ns) {
   }
 }
 
-void ReadoutLinks::tick(ports::Network& network) {
+void ReadoutLinks::tick(ports::Network& network, TimeNs now_ns) {
+  now_ns_ = now_ns;
   if (now_ns_ - ticked_ns_ < kTickEvery) return;
   ticked_ns_ = now_ns_;
   for (Readout& readout : readouts_) {
@@ -77,11 +78,11 @@ void ReadoutLinks::tick(ports::Network& network) {
 }
 
 void ReadoutLinks::send_requests() {
-  std::erase_if(builder_.collector.to_send(), [&](std::uint32_t index) {
+  std::erase_if(collector_.to_send(), [&](std::uint32_t index) {
     Readout& readout = readouts_[index];
     if (!readout.link || !readout.link->ready()) return false;
     readout.frames.clear();
-    builder_.collector.take_frames(index, readout.frames);
+    collector_.take_frames(index, readout.frames);
     readout.link->peer().stream().append(readout.frames);
     return true;
   });
@@ -109,7 +110,7 @@ void ReadoutLinks::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, s
   const std::uint64_t bytes = payload_bytes + header_bytes;
   if (slice != nullptr) arrived_bytes_ += payload_bytes;
   if (trace_.on() && slice != nullptr && bytes > 0) trace_.arrived(*slice, readout, bytes, clock_.now_ns());
-  builder_.collector.arrived(readout, slice, bytes, now_ns_);
+  collector_.arrived(readout, slice, bytes, now_ns_);
 }
 
 std::string ReadoutLinks::check_hello(const messages::PeerInfo& info) {
@@ -123,15 +124,15 @@ void ReadoutLinks::on_ready(messages::Peer& peer) {
   if (self_.wants_timing) peer.stream().note_arrivals();
   readouts_[peer.tag].retransmitted = 0;
   readouts_[peer.tag].timing_ns = now_ns_;
-  builder_.collector.readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
+  collector_.readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
 }
 
 void ReadoutLinks::on_gone(messages::Peer& peer, std::string_view why) {
   if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
-  if (!builder_.collector.is_up(static_cast<std::uint32_t>(peer.tag))) return;
+  if (!collector_.is_up(static_cast<std::uint32_t>(peer.tag))) return;
   readouts_[peer.tag].loss.lost(fmt::format("readout lost name={} reason=\"{}\"", peer.info().name, why),
                                 now_ns_);
-  builder_.collector.readout_down(static_cast<std::uint32_t>(peer.tag));
+  collector_.readout_down(static_cast<std::uint32_t>(peer.tag));
   if (pushing_ != nullptr) pushing_->readout_lost(static_cast<std::uint32_t>(peer.tag));
 }
 
@@ -139,7 +140,7 @@ wire::Placement ReadoutLinks::on_header(messages::Peer& peer, const wire::FrameH
   Readout& readout = readouts_[peer.tag];
   // What came with a timing came after it, and so did the time that the kernel notes of both.
   if (readout.timed_utc_ns != 0 && readout.timed_utc_ns == peer.stream().arrived_utc_ns())
-    builder_.collector.forget_timing(static_cast<std::uint32_t>(peer.tag));
+    collector_.forget_timing(static_cast<std::uint32_t>(peer.tag));
   readout.timed_utc_ns = 0;
   if (header.type == wire::FrameType::timing) return {wire::Placement::Kind::discard, nullptr};
   if (header.type != wire::FrameType::fragment) return {};
@@ -149,7 +150,7 @@ wire::Placement ReadoutLinks::on_header(messages::Peer& peer, const wire::FrameH
   if (pushing_ != nullptr &&
       !pushing_->takes(static_cast<std::uint32_t>(peer.tag), header, course_.is_running(), now_ns_))
     return {wire::Placement::Kind::discard, nullptr};
-  readout.reception = builder_.assembler.begin(header, static_cast<std::uint32_t>(peer.tag));
+  readout.reception = assembler_.begin(header, static_cast<std::uint32_t>(peer.tag));
   if (readout.reception.slice == nullptr) return {wire::Placement::Kind::discard, nullptr};
   return {wire::Placement::Kind::place, readout.reception.target};
 }
@@ -167,8 +168,8 @@ Expected<void, wire::WireError> ReadoutLinks::on_frame(messages::Peer& peer, con
   const auto readout = static_cast<std::uint32_t>(peer.tag);
   const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
   arrived(readout, reception.slice, header.length - told, wire::kHeaderBytes);
-  builder_.collector.answered(readout, reception, header);
-  (void)builder_.assembler.finish(reception, header, completes ? clock_.now_ns() : now_ns_);
+  collector_.answered(readout, reception, header);
+  (void)assembler_.finish(reception, header, completes ? clock_.now_ns() : now_ns_);
   return {};
 }
 
@@ -176,23 +177,23 @@ void ReadoutLinks::take_timing(messages::Peer& peer, const wire::FrameHeader& he
   Readout& readout = readouts_[peer.tag];
   const auto index = static_cast<std::uint32_t>(peer.tag);
   const wire::Timing timing = wire::timing(header);
-  if (!builder_.collector.shaper().learns()) return;
+  if (!collector_.shaper().learns()) return;
   const TimeNs now_ns = clock_.now_ns();
   readout.timed_utc_ns = peer.stream().arrived_utc_ns();
   const DurationNs waited = readout.timed_utc_ns != 0 ? clock_.utc_ns() - readout.timed_utc_ns : 0;
   // UTC may have jumped meanwhile.
-  if (waited >= 0 && waited < kSecond) builder_.collector.timed(index, timing, now_ns - waited);
+  if (waited >= 0 && waited < kSecond) collector_.timed(index, timing, now_ns - waited);
   const std::uint32_t fresh = timing.retransmitted - static_cast<std::uint32_t>(readout.retransmitted);
   readout.retransmitted = timing.retransmitted;
   // What was lost in a long time is no sign of what is lost now.
   if (fresh > 0 && now_ns - readout.timing_ns < kSecond)
-    builder_.collector.shaper().retransmitted(index, fresh, now_ns);
+    collector_.shaper().retransmitted(index, fresh, now_ns);
   readout.timing_ns = now_ns;
 }
 
 void ReadoutLinks::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes part) {
   Readout& readout = readouts_[peer.tag];
-  builder_.assembler.part(readout.reception, part);
+  assembler_.part(readout.reception, part);
   readout.told_bytes += part.size();
   arrived(static_cast<std::uint32_t>(peer.tag), readout.reception.slice, part.size());
 }
@@ -200,7 +201,7 @@ void ReadoutLinks::on_part(messages::Peer& peer, const wire::FrameHeader&, Const
 void ReadoutLinks::on_abandoned(messages::Peer& peer, const wire::FrameHeader&) {
   readouts_[peer.tag].told_bytes = 0;
   readouts_[peer.tag].in_frame = false;
-  builder_.assembler.abandon(std::exchange(readouts_[peer.tag].reception, {}));
+  assembler_.abandon(std::exchange(readouts_[peer.tag].reception, {}));
 }
 
 Expected<void, wire::WireError> ReadoutLinks::on_control(messages::Peer&, const v1::Control&) {

@@ -23,14 +23,14 @@ class ReadoutLinks final : public messages::PeerHandler {
  public:
   // `pushing`: null in pull running.
   ReadoutLinks(const node::Setup& setup, messages::PeerCounters& counters, const ports::Clock& clock,
-               Builder& builder, PushIntake* pushing, const RunCourse& course, const TimeNs& now_ns);
+               Builder& builder, PushIntake* pushing, const RunCourse& course);
 
   // Where the farm's readout of this index is; none has so high a one: ignored.
   void set_readout(NodeIndex index, const ports::Endpoint& at);
   [[nodiscard]] std::size_t size() const { return readouts_.size(); }
 
-  // Once a pass: the connections.
-  void tick(ports::Network& network);
+  // Once a pass, and before all else: the connections, and what time it is until the next one.
+  void tick(ports::Network& network, TimeNs now_ns);
   // ... what has come of frames that are not whole yet.
   void tell_partial_frames();
   // ... the collector's requests.
@@ -83,10 +83,11 @@ class ReadoutLinks final : public messages::PeerHandler {
   messages::PeerInfo self_;  // what they are told of this DCM
   messages::PeerCounters& counters_;
   const ports::Clock& clock_;
-  Builder& builder_;
+  assembly::Assembler& assembler_;
+  Collector& collector_;
   PushIntake* pushing_;
   const RunCourse& course_;
-  const TimeNs& now_ns_;
+  TimeNs now_ns_ = 0;
   node::RefusalLog refusals_;
   std::vector<Readout> readouts_;
   std::vector<std::uint32_t> receiving_;  // that have begun a frame since the last pass, or before

@@ -61,7 +61,7 @@ struct Linked : Building {
     }
     collector().readout_down(0);
     collector().readout_down(1);
-    links.emplace(setup, counters, clock, builder, nullptr, course, clock.now);
+    links.emplace(setup, counters, clock, builder, nullptr, course);
     links->set_readout(NodeIndex(0), readout.at);
     course.begin();
     pass();
@@ -70,7 +70,7 @@ struct Linked : Building {
   void pass(DurationNs after = 2 * kMillisecond) {
     for (int turn = 0; turn < 4; ++turn) {
       now() += after;
-      links->tick(network);
+      links->tick(network, now());
       links->look();
       links->tell_partial_frames();
       collector().pass(now());
