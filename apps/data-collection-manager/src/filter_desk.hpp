@@ -56,7 +56,7 @@ class FilterDesk {
   void add_to(v1::Report& report) const;
 
  private:
-  // By unit, a slice's place in the table.
+  // The units know a slice by its place in the table.
   [[nodiscard]] static filter_host::Job job_of(assembly::BuiltSlice& slice) {
     return {&slice.view, slice.slot};
   }

@@ -238,11 +238,10 @@ TEST_CASE("a slice whose assignment does not come in its time, or whose next att
 TEST_CASE("pushed fragments leave an eighth of the memory to what is asked for") {
   Pushed dcm;
   constexpr std::uint32_t kQuarter = Building::kMemory / 4;
-  REQUIRE(dcm.comes(1, 0, kQuarter));
-  REQUIRE(dcm.comes(1, 1, kQuarter));
-  REQUIRE(dcm.comes(3, 0, kQuarter));
-  CHECK_FALSE(dcm.comes(3, 1, kQuarter));
+  for (const std::uint64_t id : {1U, 3U, 5U}) REQUIRE(dcm.comes(id, 0, kQuarter));
+  CHECK_FALSE(dcm.comes(5, 1, kQuarter / 2 + 1));
   CHECK(dcm.counter("no_memory") == 1);
+  CHECK(dcm.comes(5, 1, kQuarter / 2));
 }
 
 }  // namespace weir::dcm
