@@ -5,6 +5,8 @@
 namespace weir::dcm {
 
 void Isolation::enter(Phase phase, TimeNs now_ns) {
+  WEIR_ASSERT(phase ==
+              (phase_ == Phase::lifting ? Phase::open : static_cast<Phase>(static_cast<int>(phase_) + 1)));
   phase_ = phase;
   since_ns_ = now_ns;
 }

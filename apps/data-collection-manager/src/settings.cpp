@@ -72,13 +72,12 @@ assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
   return settings;
 }
 
-CollectorSettings collector_settings(const node::Setup& setup, std::size_t memory_bytes) {
+CollectorSettings collector_settings(const node::Setup& setup) {
   const std::size_t readouts = readouts_of(setup);
   const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(Role::dcm).size());
   CollectorSettings settings;
   settings.assembly = assembly_settings(setup.farm);
   settings.readouts = static_cast<std::uint32_t>(readouts);
-  settings.memory_bytes = memory_bytes;
   const std::uint64_t frame_max = setup.farm.network().frame_bytes_max();
   if (setup.farm.dcm().fragment_bytes_max() > frame_max) settings.piece_bytes_max = frame_max / 2;
   settings.order = readout_order(setup.farm.dcm());

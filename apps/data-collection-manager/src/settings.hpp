@@ -13,7 +13,8 @@ namespace weir::dcm {
 
 // The farm file's words as the machines'.
 [[nodiscard]] assembly::AssemblySettings assembly_settings(const v1::Farm& farm);
-[[nodiscard]] CollectorSettings collector_settings(const node::Setup& setup, std::size_t memory_bytes);
+// But for the memory's size.
+[[nodiscard]] CollectorSettings collector_settings(const node::Setup& setup);
 [[nodiscard]] tap::SamplerSettings sampler_settings(const node::Setup& setup);
 [[nodiscard]] std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup);
 // Of all readouts, sorted by id, masked ones left out.

@@ -19,7 +19,6 @@ constexpr std::size_t kPeersMax = 4096;
 constexpr std::size_t kAsksMax = 65536;
 constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
 constexpr std::size_t kDisturbancesTold = 20;
-constexpr DurationNs kEndPatience = 20 * kSecond;  // for the fate of copies to be told
 
 // "17..20, 23", not more of it than a person reads.
 std::string names_of(const std::vector<SliceId>& slices) {
@@ -85,7 +84,7 @@ void WriterNode::pass(TimeNs now_ns) {
   environment_.deliver_disk_events(store_);
   door_.tick();
   // The supervisor shall not learn of a writer that cannot store, but of one that waits for room.
-  if (run_begun_ || ended_without_run_ || !blocked_.empty()) supervisor_.tick(environment_.network, now_ns);
+  if (run_begun_ || !blocked_.empty()) supervisor_.tick(environment_.network, now_ns);
   store_.flush(now_ns);
   store_.tick(now_ns);
   disk_watch_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);
@@ -170,29 +169,27 @@ void WriterNode::tell_throttle() {
 // A writer that reconnects during shutdown must first learn which of its copies are dead: its last report and
 // its last file may list as live only what is.
 void WriterNode::on_end_run() {
-  ending_ = true;
-  end_deadline_ns_ = now_ns_ + kEndPatience;
+  end_.tell(now_ns_);
   close_when_told();
 }
 
 void WriterNode::close_when_told() {
-  if (!ending_ || closed_) return;
+  if (end_.phase() != EndPhase::told) return;
   const bool all_noted = store_.mark_unsynced_dead();
-  if (store_.has_unsettled_copies() && now_ns_ < end_deadline_ns_) return;
-  closed_ = true;
+  if (!end_.may_close(store_.has_unsettled_copies(), now_ns_)) return;
   if (!all_noted) spdlog::error("copies that do not count are not marked: there are too many");
   const std::string record = "run: " + std::to_string(setup_.run.value) + "\nwriter: " + setup_.self.name +
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
                              "\ndead_copies: " + std::to_string(store_.dead_copies().size()) + "\n";
-  close_until_ns_ = now_ns_ + static_cast<DurationNs>(setup_.farm.run().drain_timeout_s() * 1e9);
+  end_.close(now_ns_, static_cast<DurationNs>(setup_.farm.run().drain_timeout_s() * 1e9));
   store_.close(now_ns_, bytes_of(record));
 }
 
 // A run that is over ends also where the disk stays full: what was acknowledged is in the .part.
 void WriterNode::give_up_closing() {
-  const bool in_vain = close_until_ns_ != 0 && now_ns_ >= close_until_ns_ && store_.blocked();
-  if (!in_vain || !unclosed_.empty()) return;
+  if (!end_.is_in_vain(store_.blocked(), now_ns_)) return;
+  end_.give_up();
   unclosed_ = "a run file could not be closed and stays a .part: " + blocked_detail_;
   spdlog::error("{}", unclosed_);
 }

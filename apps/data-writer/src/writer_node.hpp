@@ -1,5 +1,6 @@
 #pragma once
 
+#include "run_end.hpp"
 #include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
@@ -55,7 +56,7 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
   void on_end_run() override;
   void close_when_told();
-  bool run_ended() const override { return store_.finished() || ended_without_run_ || !unclosed_.empty(); }
+  bool run_ended() const override { return store_.finished() || end_.phase() == EndPhase::given_up; }
   v1::Report make_report(bool final) override;
   void on_supervisor_ready() override;
   void tell_throttle();
@@ -111,17 +112,13 @@ class WriterNode final : public node::Node,
   std::string blocked_;  // why, while the disk refuses
   std::string blocked_detail_;
   storage::DiskWatch disk_watch_;
-  TimeNs close_until_ns_ = 0;      // the run is over: so long the disk may refuse
   std::size_t disturbances_ = 0;   // of run files, by others
   std::string disturbances_text_;  // the first of them
   std::string unclosed_;           // why a file stays a .part
   node::ThrottleTeller throttle_;
   std::string failure_;
   bool run_begun_ = false;
-  bool ended_without_run_ = false;
-  bool ending_ = false;
-  bool closed_ = false;
-  TimeNs end_deadline_ns_ = 0;
+  RunEnd end_;
   bool signalled_ = false;
 };
 

@@ -1,15 +1,18 @@
 // What nodes, watchers and run control say to the supervisor.
+#include "messages_in.hpp"
 #include "supervisor_node.hpp"
+#include <weir/assignment/reasons.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
 
+#include <stdexcept>
+
 namespace weir::supervisor {
 namespace {
 
-Role assignment_role(Role role) {
-  if (role == Role::dcm) return Role::dcm;
-  return role == Role::writer ? Role::writer : Role::readout;
+Unexpected<wire::WireError> not_expected() {
+  return Unexpected<wire::WireError>(wire::WireError::not_expected);
 }
 
 }  // namespace
@@ -44,85 +47,68 @@ Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer,
     return {};
   }
   Member* member = roster_.find(peer);
-  if (member == nullptr) return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  if (member == nullptr) return not_expected();
   member->heard_ns = now_ns_;
-  switch (message.body_case()) {
-    case v1::Control::kReport:
-      member->report = message.report();
-      member->report.set_name(member->name);  // who it is, is known from the hello
-      member->report.set_role(static_cast<v1::Role>(member->role));
-      member->report.set_index(member->index.value);
-      member->report.set_incarnation(member->incarnation.value);
-      member->has_report = true;
-      if (member->report.final()) journal_.write_report(member->report);
-      ports_changed_ = ports_changed_ || member->role == Role::dcm;
-      return {};
-    case v1::Control::kThrottle:
-      machine_.throttle(assignment_role(role), member->index, message.throttle().on(),
-                        message.throttle().reason(), message.throttle().level());
-      return {};
-    case v1::Control::kDecide:
-      if (role == Role::dcm) return take_decisions(*member, message.decide());
-      break;
-    case v1::Control::kFiltering:
-      if (role == Role::dcm) return take_filtering(*member, message.filtering());
-      break;
-    case v1::Control::kReach:
-      if (role == Role::dcm) return take_reach(*member, message.reach());
-      break;
-    default:
-      break;
-  }
-  return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  return take(*member, message);
 }
 
-Expected<void, wire::WireError> SupervisorNode::take_decisions(Member& member, const v1::Decide& decide) {
-  const int rows = decide.slice_size();
-  if (decide.verdict_size() != rows || (decide.attempt_size() != 0 && decide.attempt_size() != rows)) {
-    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+Expected<void, wire::WireError> SupervisorNode::take(Member& member, const v1::Control& message) {
+  switch (message.body_case()) {
+    case v1::Control::kReport:
+      take_report(member, message.report());
+      return {};
+    case v1::Control::kThrottle:
+      machine_.throttle(member.role, member.index, message.throttle().on(), message.throttle().reason(),
+                        message.throttle().level());
+      return {};
+    default:
+      return member.role == Role::dcm ? take_of_dcm(member, message) : not_expected();
   }
-  decisions_.clear();
-  for (int i = 0; i < rows; ++i) {
-    assignment::Decision decision;
-    decision.slice = SliceId(decide.slice(i));
-    if (decide.attempt_size() != 0) decision.attempt = Attempt(static_cast<std::uint16_t>(decide.attempt(i)));
-    const auto verdict = decide.verdict(i);
-    decision.incomplete =
-        verdict == v1::VERDICT_ACCEPT_INCOMPLETE || verdict == v1::VERDICT_REJECT_INCOMPLETE;
-    if (verdict == v1::VERDICT_ACCEPT || verdict == v1::VERDICT_ACCEPT_INCOMPLETE) {
-      decision.verdict = assignment::Verdict::accept;
-    } else if (verdict == v1::VERDICT_HELD) {
-      decision.verdict = assignment::Verdict::held;
-    } else if (verdict == v1::VERDICT_FAILED) {
-      decision.verdict = assignment::Verdict::failed;
-      decision.reason = assignment::DiscardReason::unspecified;
+}
+
+Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v1::Control& message) {
+  switch (message.body_case()) {
+    case v1::Control::kDecide: {
+      const auto taken = take_decisions(message.decide(), decisions_);
+      if (taken) machine_.decisions(dcm.index, decisions_, now_ns_, actions_);
+      return taken;
     }
-    decisions_.push_back(decision);
+    case v1::Control::kFiltering:
+      return take_filtering(dcm, message.filtering());
+    case v1::Control::kReach:
+      return take_reach(dcm, message.reach());
+    default:
+      return not_expected();
   }
-  for (const v1::Decide::Failure& failure : decide.failures()) {
-    if (failure.index() < decisions_.size()) {
-      decisions_[failure.index()].reason = assignment::discard_reason(failure.reason());
-    }
-  }
-  machine_.decisions(member.index, decisions_, now_ns_, actions_);
+}
+
+void SupervisorNode::take_report(Member& member, const v1::Report& report) {
+  member.report = report;
+  member.report.set_name(member.name);  // who it is, is known from the hello
+  member.report.set_role(static_cast<v1::Role>(member.role));
+  member.report.set_index(member.index.value);
+  member.report.set_incarnation(member.incarnation.value);
+  member.has_report = true;
+  if (member.report.final()) journal_.entries().write_report(member.report);
+  if (member.role == Role::dcm) dispatch_.ports_changed();
+}
+
+Expected<void, wire::WireError> SupervisorNode::take_filtering(Member& dcm, const v1::Filtering& filtering) {
+  const auto note = filter_note_of(filtering);
+  if (!note) return Unexpected<wire::WireError>(note.error());
+  machine_.filtering(dcm.index, *note, now_ns_);
+  v1::Control answer;
+  answer.mutable_filtering()->set_serial(filtering.serial());
+  dcm.peer->send(answer);
   return {};
 }
 
-Expected<void, wire::WireError> SupervisorNode::take_filtering(Member& member,
-                                                               const v1::Filtering& filtering) {
-  if (filtering.attempt_size() != filtering.slice_size())
-    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-  const auto lease = [](std::uint64_t slice, std::uint32_t attempt) {
-    return assignment::Lease{SliceId(slice), Attempt(static_cast<std::uint16_t>(attempt))};
-  };
-  assignment::FilterNote note;
-  for (int i = 0; i < filtering.slice_size(); ++i)
-    note.for_long.push_back(lease(filtering.slice(i), filtering.attempt(i)));
-  if (filtering.has_alone()) note.alone = lease(filtering.alone(), filtering.alone_attempt());
-  machine_.filtering(member.index, note, now_ns_);
-  v1::Control answer;
-  answer.mutable_filtering()->set_serial(filtering.serial());
-  member.peer->send(answer);
+Expected<void, wire::WireError> SupervisorNode::take_reach(Member& dcm, const v1::Reach& reach) {
+  const auto readouts = lost_of(reach.readouts(), setup_.plan.of_role(Role::readout).size());
+  if (!readouts) return Unexpected<wire::WireError>(readouts.error());
+  const auto writers = lost_of(reach.writers(), setup_.plan.of_role(Role::writer).size());
+  if (!writers) return Unexpected<wire::WireError>(writers.error());
+  machine_.reach(dcm.index, *readouts, *writers, now_ns_);
   return {};
 }
 
@@ -136,8 +122,8 @@ void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer&
     trigger.payload =
         ConstBytes(reinterpret_cast<const std::byte*>(one.payload().data()), one.payload().size());
     v1::TriggerAnswer::One& out = *answer.mutable_trigger_answer()->add_answers();
-    if (state_ != State::running) {
-      out.set_busy(state_ == State::gathering ? "not_running" : "draining");
+    if (!course_.is(RunStage::running)) {
+      out.set_busy(course_.is(RunStage::gathering) ? "not_running" : "draining");
       continue;
     }
     const assignment::OfferResult result = machine_.offer(trigger, now(), actions_);
@@ -151,10 +137,7 @@ void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer&
 void SupervisorNode::on_command(const v1::Command& command) {
   switch (command.kind()) {
     case v1::Command::SHUTDOWN:
-      if (!account_) return;
-      account_awaited_ = false;
-      account_until_ns_ = now_ns_;
-      return;
+      return watchers_.account_taken(now_ns_);
     case v1::Command::STOP:
       return stop(command.reason().empty() ? "stopped" : command.reason());
     case v1::Command::PAUSE:
@@ -167,12 +150,45 @@ void SupervisorNode::on_command(const v1::Command& command) {
   }
 }
 
-void SupervisorNode::on_signal(std::string_view signal_name) {
-  if (state_ == State::running) return stop(std::string(signal_name));
-  if (state_ == State::gathering || state_ == State::reporting) {
-    failure_ = "ended by " + std::string(signal_name);
-    state_ = State::done;
+void SupervisorNode::expect_absent() {
+  for (const std::string& name : setup_.absent) {
+    Member* member = roster_.find(name);
+    if (member == nullptr)
+      throw std::runtime_error("the farm has no node '" + name + "' that could be absent");
+    member->absent = true;
+    machine_.expect_later(assignment::NodeRef{member->role, member->index});
   }
+}
+
+void SupervisorNode::change_farm(const v1::Command& command) {
+  // Once the run drains there is nothing left to hand out differently.
+  if (!course_.is(RunStage::gathering) && !course_.is(RunStage::running)) {
+    return spdlog::warn("command ignored kind={} reason=\"the run ends\"",
+                        v1::Command::Kind_Name(command.kind()));
+  }
+  if (command.kind() == v1::Command::PAUSE || command.kind() == v1::Command::CONTINUE) {
+    const bool pause = command.kind() == v1::Command::PAUSE;
+    pause ? machine_.pause(now_ns_) : machine_.proceed(now_ns_);
+    return spdlog::info("run {} reason=\"{}\"", pause ? "pauses" : "goes on", command.reason());
+  }
+  const bool drain = command.kind() == v1::Command::DRAIN;
+  for (const std::string& name : command.nodes()) {
+    Member* member = roster_.find(name);
+    if (member == nullptr) {
+      spdlog::warn("command ignored node={} reason=\"not in the plan of this farm\"", name);
+      continue;
+    }
+    spdlog::info("{} name={} reason=\"{}\"", drain ? "drains" : "added", name, command.reason());
+    drain ? machine_.remove(assignment::NodeRef{member->role, member->index}, now_ns_)
+          : machine_.add(assignment::NodeRef{member->role, member->index}, now_ns_, actions_);
+    dispatch_.directory_changed();
+  }
+}
+
+void SupervisorNode::on_signal(std::string_view signal_name) {
+  if (course_.is(RunStage::running)) return stop(std::string(signal_name));
+  if (course_.is(RunStage::gathering) || course_.is_ending())
+    course_.fail("ended by " + std::string(signal_name));
 }
 
 }  // namespace weir::supervisor

@@ -11,8 +11,6 @@
 namespace weir::supervisor {
 namespace {
 
-constexpr DurationNs kGatherPatience = 30 * kSecond;  // for all nodes of the plan to come
-
 // A process that connects anew has given its old connection up: whoever spoke there so shortly is another.
 constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
@@ -25,12 +23,15 @@ bool takes_part(Role role) { return role == Role::readout || role == Role::dcm |
 SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment)
     : setup_(setup),
       environment_(std::move(environment)),
+      now_ns_(environment_.clock.now_ns()),
       machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy(setup_)),
-      journal_(environment_.journal),
+      course_(now_ns_),
+      journal_(setup_, environment_, machine_, roster_),
+      dispatch_(setup_, environment_.clock, roster_, machine_),
+      account_(setup_, environment_, peer_counters_, machine_, roster_),
       door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
-      trigger_door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_) {
-  now_ns_ = environment_.clock.now_ns();
-  gather_until_ns_ = now_ns_ + kGatherPatience;
+      trigger_door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
+      told_stage_(course_.shown()) {
   for (const config::NodePlan& node : setup_.plan.nodes) {
     if (node.masked || node.role == Role::supervisor) continue;
     roster_.plan(node.role, node.index, node.name, node.port);
@@ -58,60 +59,66 @@ TimeNs SupervisorNode::wake_at_ns() const {
                             mode == v1::TriggerSettings::MODE_RATE ||
                             mode == v1::TriggerSettings::MODE_POISSON;
   const bool push = setup_.farm.run().mode() == v1::RunSettings::MODE_PUSH;
-  if (!push || !by_the_clock || state_ != State::running) return node::Node::wake_at_ns();
+  if (!push || !by_the_clock || !course_.is(RunStage::running)) return node::Node::wake_at_ns();
   return machine_.next_wakeup(now()).value_or(node::Node::wake_at_ns());
 }
-
-assignment::Now SupervisorNode::now() const { return {now_ns_, environment_.clock.utc_ns()}; }
 
 void SupervisorNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   door_.tick();
   trigger_door_.tick();
-  if (directory_changed_) send_directory();
-  if (ports_changed_) share_ports();
-  if (state_ == State::gathering) {
-    if (roster_.complete()) {
-      begin_run();
-    } else if (now_ns_ >= gather_until_ns_) {
-      failure_ = "the run cannot begin: no connection from " + roster_.absent();
-      state_ = State::done;
+  dispatch_.tell_directory();
+  dispatch_.tell_ports();
+  if (course_.is(RunStage::gathering)) gather();
+  if (course_.is_on()) go_on();
+  // Until somebody has the account the next process of this run gives it again.
+  if (watchers_.have_account()) {
+    if (watchers_.wait_no_longer(now_ns_)) {
+      if (!watchers_.account_awaited()) journal_.entries().remove();
+      if (course_.is(RunStage::accounted)) course_.end();
     }
+  } else if (course_.is(RunStage::reporting)) {
+    wait_for_reports();
   }
-  if (state_ == State::running || state_ == State::draining) {
-    machine_.tick(now(), actions_);
-    const bool triggering = state_ == State::running;
-    throttle_times_.look(triggering ? machine_.throttled_by() : std::vector<assignment::HoldUp>(), now_ns_);
-    write_shape();
-    tell_destinations();
-    tell_absences();
-    carry_out();
-    if (state_ == State::running && machine_.triggers_done()) {
-      stop(machine_.ids_used_up()
-               ? "the slice ids are used up: begin the next run with a lower trigger.first_slice"
-               : "all triggers made");
-    }
-    if (state_ == State::draining && machine_.drained()) end_run();
-  }
-  if (account_) {
-    // Whoever watches says that it has the account. Its connection may break on the way, and this process may
-    // die, or have slept for as long as it was patient: until then the next one gives it again.
-    if (now_ns_ >= account_until_ns_) {
-      if (!account_awaited_) journal_.remove();
-      state_ = State::done;
-    }
-  } else if (state_ == State::reporting) {
-    carry_out();  // what became of copies that writers acknowledge only now
-    // Who is away for a moment may be back to hear that the run is over.
-    const bool orphans = std::any_of(roster_.members().begin(), roster_.members().end(),
-                                     [this](const Member& member) { return may_leave_orphans(member); });
-    const bool away = roster_.is_one_away() && (now_ns_ < absent_until_ns_ || orphans);
-    const bool all_told = roster_.all_final() && !away;
-    if (all_told || now_ns_ >= reporting_until_ns_) finish();
-  }
-  keep_journal();
+  if (journal_.keep(course_, now_ns_)) dispatch_.carry_out(actions_, course_, now_ns_);
   hold_back_slow_clients();
   send_status();
+}
+
+void SupervisorNode::gather() {
+  if (roster_.complete()) return begin_run();
+  if (course_.gathers_no_longer(now_ns_))
+    course_.fail("the run cannot begin: no connection from " + roster_.absent());
+}
+
+void SupervisorNode::go_on() {
+  machine_.tick(now(), actions_);
+  account_.look(course_.is(RunStage::running), now_ns_);
+  journal_.write_shape(now_ns_);
+  dispatch_.tell_destinations();
+  dispatch_.tell_absences();
+  carry_out();
+  if (course_.is(RunStage::running) && machine_.triggers_done()) {
+    stop(machine_.ids_used_up()
+             ? "the slice ids are used up: begin the next run with a lower trigger.first_slice"
+             : "all triggers made");
+  }
+  if (course_.is(RunStage::draining) && machine_.drained()) end_run();
+}
+
+void SupervisorNode::wait_for_reports() {
+  carry_out();  // what became of copies that writers acknowledge only now
+  // Who is away for a moment may be back to hear that the run is over.
+  const bool orphans = std::any_of(roster_.members().begin(), roster_.members().end(),
+                                   [this](const Member& member) { return may_leave_orphans(member); });
+  const bool away = roster_.is_one_away() && (course_.waits_for_absent(now_ns_) || orphans);
+  const bool all_told = roster_.all_final() && !away;
+  if (all_told || !course_.waits_for_reports(now_ns_)) finish();
+}
+
+void SupervisorNode::carry_out() {
+  journal_.entries().write_pass(actions_, machine_.ledger());
+  if (!journal_.waits()) dispatch_.carry_out(actions_, course_, now_ns_);
 }
 
 // A writer that is away and may have copies of slices that were not stored: nobody else can mark them as
@@ -148,10 +155,8 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
 
 void SupervisorNode::on_ready(messages::Peer& peer) {
   if (peer.info().role == Role::control) {
-    watchers_.push_back(&peer);
-    watched_ = true;
+    watchers_.add(peer);
     next_status_ns_ = now_ns_;  // it wants to know where the run is
-    if (account_) peer.send(*account_);
     return;
   }
   Member* member = roster_.find(peer.info().role, peer.info().index);
@@ -170,15 +175,16 @@ void SupervisorNode::join(Member& member) {
   if (same_process) roster_.unbury(member);
   if (!same_process) {
     roster_.bury(member);
-    const bool first = state_ == State::gathering;
-    member.first_slice = first ? setup_.farm.trigger().first_slice() : next_slice_;
-    journal_.write_join(member.role, member.index, {info.incarnation.value, member.first_slice});
+    const bool first = course_.is(RunStage::gathering);
+    member.first_slice = first ? setup_.farm.trigger().first_slice() : dispatch_.next_slice();
+    journal_.entries().write_join(member.role, member.index, {info.incarnation.value, member.first_slice});
   }
   member.incarnation = info.incarnation;
   member.was_there = true;
   member.absent = false;
   member.share_sent = {};
-  directory_changed_ = ports_changed_ = true;
+  dispatch_.directory_changed();
+  dispatch_.ports_changed();
   switch (member.role) {
     case Role::dcm:
       machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
@@ -190,19 +196,16 @@ void SupervisorNode::join(Member& member) {
       machine_.writer_joined(member.index, info.incarnation, now_ns_, actions_);
       break;
   }
-  if (state_ == State::gathering || state_ == State::done) return;
+  if (course_.is(RunStage::gathering) || course_.is(RunStage::done)) return;
   // It was told to end, and has not: its connection broke.
-  if (same_process && machine_.part(ref(member)) == assignment::Part::out)
-    machine_.remove(ref(member), now_ns_);
-  send_begin(member);
-  if (member.role != Role::writer) send_destinations(peer);
-  if (member.role == Role::dcm) send_absences(peer);
-  if (same_process && member.role == Role::readout) send_open_slices(member);
-  if (state_ == State::reporting) send_end(peer);
+  const assignment::NodeRef node{member.role, member.index};
+  if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
+  dispatch_.welcome(member, course_.begun_utc_ns(), same_process);
+  if (course_.is_ending()) Dispatch::send_end(peer);
 }
 
 void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
-  std::erase(watchers_, &peer);
+  watchers_.remove(peer);
   Member* member = roster_.find(peer);
   if (member == nullptr) {
     if (!peer.was_ready()) refusals_.note(peer, why, now_ns_);
@@ -210,7 +213,7 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
   }
   member->peer = nullptr;
   const bool final = member->has_report && member->report.final();
-  if (final && (state_ == State::reporting || state_ == State::done)) return;
+  if (final && (course_.is_ending() || course_.is(RunStage::done))) return;
   if (final) {
     spdlog::info("drained name={}", member->name);
   } else {
@@ -220,13 +223,14 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
 }
 
 void SupervisorNode::leave(Member& member) {
-  directory_changed_ = ports_changed_ = true;
+  dispatch_.directory_changed();
+  dispatch_.ports_changed();
   const bool reported = member.has_report && member.report.final();
   if (!reported) {
-    if (member.has_report) journal_.write_report(member.report);
+    if (member.has_report) journal_.entries().write_report(member.report);
     roster_.bury(member);
   }
-  if (state_ == State::reporting) note_fault(member.name + " left before its final report");
+  if (course_.is_ending()) journal_.note_fault(member.name + " left before its final report");
   switch (member.role) {
     case Role::dcm:
       machine_.dcm_left(member.index, now_ns_, actions_, reported);
@@ -243,90 +247,77 @@ void SupervisorNode::leave(Member& member) {
 // ---- the run
 
 void SupervisorNode::begin_run() {
-  if (environment_.begin) failure_ = environment_.begin();
-  if (!failure_.empty()) {
-    state_ = State::done;
-    return;
-  }
+  if (const std::string why = environment_.begin ? environment_.begin() : std::string(); !why.empty())
+    return course_.fail(why);
   spdlog::info("run begins");
-  state_ = State::running;
-  begun_ns_ = now_ns_;
   const assignment::Now begin = now();
-  begun_utc_ = begin.utc;
-  next_slice_ = setup_.farm.trigger().first_slice();
+  course_.begin(begin.mono, begin.utc);
+  dispatch_.set_next_slice(setup_.farm.trigger().first_slice());
   machine_.start(begin);
-  write_state();
-  send_directory();
+  journal_.write_state(course_, now_ns_);
+  dispatch_.directory_to_all();
   for (const Member& member : roster_.members()) {
-    if (member.peer != nullptr) send_begin(member);
+    if (member.peer != nullptr) dispatch_.send_begin(member, course_.begun_utc_ns());
   }
-}
-
-// A process that has not got it over an earlier connection missed nothing by that.
-void SupervisorNode::send_begin(const Member& member) {
-  v1::Control message;
-  v1::BeginRun& begin = *message.mutable_begin_run();
-  begin.set_run(setup_.run.value);
-  begin.set_utc_ns(begun_utc_);
-  begin.set_first_slice(member.first_slice);
-  member.peer->send(message);
 }
 
 void SupervisorNode::stop(const std::string& reason) {
-  if (state_ == State::gathering) {
-    failure_ = "stopped before the run began: " + reason;
-    state_ = State::done;
-  }
-  if (state_ != State::running) return;
+  if (course_.is(RunStage::gathering)) return course_.fail("stopped before the run began: " + reason);
+  if (!course_.is(RunStage::running)) return;
   spdlog::info("run drains reason=\"{}\"", reason);
-  reason_ = reason;
-  journal_.write_stop(reason);
-  state_ = State::draining;
+  journal_.entries().write_stop(reason);
+  course_.drain(reason);
   machine_.request_stop(now_ns_);
 }
 
 void SupervisorNode::end_run() {
-  journal_.write_reporting();
-  state_ = State::reporting;
-  reporting_until_ns_ = now_ns_ + kReportPatience;
-  absent_until_ns_ = now_ns_ + kAbsentPatience;
+  journal_.entries().write_reporting();
+  course_.report(now_ns_);
   for (Member& member : roster_.members()) {
-    if (member.peer != nullptr) send_end(*member.peer);
+    if (member.peer != nullptr) Dispatch::send_end(*member.peer);
   }
-}
-
-void SupervisorNode::send_end(messages::Peer& peer) {
-  v1::Control message;
-  message.mutable_end_run()->set_shutdown(true);
-  peer.send(message);
 }
 
 void SupervisorNode::finish() {
   for (const Member& member : roster_.members()) {
     if (member.peer != nullptr && !(member.has_report && member.report.final())) {
-      note_fault(member.name + " gave no final report in time");
+      journal_.note_fault(member.name + " gave no final report in time");
     }
   }
   for (const Member& member : roster_.members()) {
     if (!may_leave_orphans(member)) continue;
-    note_fault(member.name +
-               " did not come back: " + std::to_string(machine_.copies_given_up(member.index).orphans) +
-               " slice(s) that were not stored may be on its disk");
+    journal_.note_fault(member.name + " did not come back: " +
+                        std::to_string(machine_.copies_given_up(member.index).orphans) +
+                        " slice(s) that were not stored may be on its disk");
   }
-  if (journal_.lost())
-    note_fault("the run's journal could not be written: nobody could have gone on with it");
-  v1::Control& message = account_.emplace();
-  *message.mutable_summary() = make_summary();
-  for (messages::Peer* watcher : watchers_) watcher->send(message);
-  if (setup_.watcher != nullptr) setup_.watcher->on_summary(message.summary());
-  spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", message.summary().balanced(),
-               machine_.ledger().triggered.count,
-               static_cast<double>(message.summary().duration_ns()) / kSecond, reason_);
-  if (!message.summary().balanced()) failure_ = "the ledger does not balance";
-  const DurationNs patience = watchers_.empty() ? kWatcherPatience : kAbsentPatience;
+  if (journal_.entries().lost())
+    journal_.note_fault("the run's journal could not be written: nobody could have gone on with it");
+  v1::Control message;
+  v1::RunSummary& summary = *message.mutable_summary();
+  summary = account_.summary(course_, journal_.faults(), journal_.waits(), now_ns_);
+  if (setup_.watcher != nullptr) setup_.watcher->on_summary(summary);
+  spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", summary.balanced(),
+               machine_.ledger().triggered.count, static_cast<double>(summary.duration_ns()) / kSecond,
+               course_.reason());
+  if (!summary.balanced()) course_.note_failure("the ledger does not balance");
+  course_.account();
   // Run control has its account already; but who started a farm for one run may not have come to it yet.
-  account_awaited_ = setup_.one_run || !watchers_.empty() || (watched_ && setup_.watcher == nullptr);
-  account_until_ns_ = account_awaited_ ? now_ns_ + patience : now_ns_;
+  const bool awaited = setup_.one_run || (watchers_.was_one() && setup_.watcher == nullptr);
+  watchers_.give_account(std::move(message), awaited, now_ns_);
+}
+
+void SupervisorNode::send_status() {
+  // A change of stage is told at once: who watches must not take a process that dies in the run for one that
+  // never came.
+  if (watchers_.is_empty() && setup_.reports == nullptr) return;
+  if (now_ns_ < next_status_ns_ && course_.shown() == told_stage_) return;
+  told_stage_ = course_.shown();
+  next_status_ns_ = now_ns_ + setup_.farm.supervisor().status_interval_ms() * kMillisecond;
+  v1::Control message;
+  v1::FarmStatus& status = *message.mutable_status();
+  status = account_.status(course_, journal_.waits(), now_ns_);
+  if (setup_.reports != nullptr) setup_.reports->take(status.nodes(status.nodes_size() - 1));  // its own
+  watchers_.say(message);
 }
 
 // A client that sends and does not read is not read from until it does.
@@ -337,6 +328,42 @@ void SupervisorNode::hold_back_slow_clients() {
       peer->stream().pause_receiving(peer->unsent_bytes() > kClientUnsentMax);
     }
   }
+}
+
+// ---- a run that goes on although its supervisor's process does not
+
+void SupervisorNode::resume_run() {
+  const auto found = journal_.read();
+  if (!found) return;
+  const JournalledRun& run = *found;
+  watchers_.expect();
+  const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.begun_utc);
+  if (run.reporting) {
+    course_.resume_reporting(now_ns_, run.begun_utc, already, run.stop);
+  } else {
+    course_.resume(now_ns_, run.begun_utc, already);
+  }
+  dispatch_.set_next_slice(run.state.next_slice.value);
+  assignment::RunState state = run.state;
+  // Nobody made triggers meanwhile either.
+  if (state.shape.paused)
+    state.shape.paused_ns += std::max<DurationNs>(0, environment_.clock.utc_ns() - run.shaped_utc);
+  machine_.resume(state, already, now(), actions_);
+  journal_.resumed(run);
+  for (const auto& [node, joined] : run.joined) {
+    Member* member =
+        roster_.find(static_cast<Role>(node.first), NodeIndex(static_cast<std::uint16_t>(node.second)));
+    if (member == nullptr) continue;
+    member->was_there = true;
+    member->incarnation = Incarnation(joined.incarnation);
+    member->first_slice = joined.first_slice;
+  }
+  for (const v1::Report& report : run.reports) roster_.recall(report);
+  if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);
+  if (!run.reporting && !run.stop.empty()) course_.drain(run.stop);
+  spdlog::warn("run goes on run={} triggered={} open={} next_slice={}", run.run.value,
+               run.state.ledger.triggered.count, run.state.open.size(), dispatch_.next_slice());
+  journal_.write_state(course_, now_ns_);
 }
 
 std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {

@@ -1,12 +1,18 @@
-// Samples of slices for who asked for them over the bus.
-#include "dcm_node.hpp"
+#include "slice_samples.hpp"
+
 #include <weir/v1/bus.pb.h>
+#include <weir/v1/control.pb.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace weir::dcm {
 
-void DcmNode::on_tap(const v1::TapWish& wish) {
+SliceSamples::SliceSamples(const node::Setup& setup, tap::SamplerSettings settings)
+    : setup_(setup), sampler_(settings, setup.identity.incarnation.value) {}
+
+void SliceSamples::wish(const v1::TapWish& wish, TimeNs now_ns) {
   if (setup_.samples == nullptr) return;
   for (const std::string& name : wish.streams()) {
     tap::Wish one;
@@ -18,28 +24,28 @@ void DcmNode::on_tap(const v1::TapWish& wish) {
     if (wish.ends()) {
       sampler_.end(one.tag);
     } else if (one.stream != nullptr) {
-      sampler_.renew(std::move(one), wish.lease_ms() * kMillisecond, environment_.clock.now_ns());
+      sampler_.renew(std::move(one), wish.lease_ms() * kMillisecond, now_ns);
     }
   }
 }
 
-// As complete as it gets; its filter has not seen it.
-void DcmNode::sample_raw(const assembly::BuiltSlice& slice) {
-  due_taps_.clear();
-  sampler_.due_raw(due_taps_);
-  if (!due_taps_.empty()) sample(slice, StoreEpoch(), true);
+void SliceSamples::sample_raw(const assembly::BuiltSlice& slice, TimeNs now_ns) {
+  due_.clear();
+  sampler_.due_raw(due_);
+  if (!due_.empty()) sample(slice, StoreEpoch(), true, now_ns);
 }
 
-void DcmNode::sample_accepted(const assembly::BuiltSlice& slice, StoreEpoch epoch) {
-  due_taps_.clear();
-  sampler_.due_accepted(streams_of(slice), due_taps_);
-  if (!due_taps_.empty()) sample(slice, epoch, false);
+void SliceSamples::sample_accepted(const assembly::BuiltSlice& slice, StoreEpoch epoch, TimeNs now_ns) {
+  due_.clear();
+  sampler_.due_accepted(streams_of(slice), due_);
+  if (!due_.empty()) sample(slice, epoch, false, now_ns);
 }
 
-void DcmNode::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, bool undecided) {
+void SliceSamples::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, bool undecided,
+                          TimeNs now_ns) {
   RecordContext context{setup_.run, setup_.self.index, setup_.farm.run().checksums(), undecided, {}};
-  for (tap::Tap* tap : due_taps_) {
-    if (!sampler_.may_make(*tap, now_ns_)) continue;
+  for (tap::Tap* tap : due_) {
+    if (!sampler_.may_make(*tap, now_ns)) continue;
     context.only = tap->wish.sources;
     const Record record = make_record(slice, epoch, context);
     const std::uint64_t bytes = tap::kSampleHeadLength + record.bytes;
@@ -54,7 +60,7 @@ void DcmNode::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, bool u
   }
 }
 
-void DcmNode::report_taps(v1::Report& report) const {
+void SliceSamples::add_to(v1::Report& report) const {
   const tap::SamplerCounts& counts = sampler_.counts();
   auto& counters = *report.mutable_counters();
   const auto add = [&](const char* name, std::uint64_t count) {

@@ -1,0 +1,102 @@
+// What the DCM reports to the supervisor, at the status interval and at the end.
+#include "dcm_node.hpp"
+#include <weir/node/report.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <fstream>
+
+namespace weir::dcm {
+namespace {
+
+using assembly::SliceState;
+
+void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragments) {
+  auto& counters = *report.mutable_counters();
+  counters["fragments.cancelled"] = fragments.cancelled;
+  counters["fragments.requested"] = fragments.requested;
+  counters["fragments.received"] = fragments.received;
+  counters["fragments.truncated"] = fragments.truncated;
+  counters["fragments.suppressed"] = fragments.suppressed;
+  counters["fragments.corrupt"] = fragments.corrupt;
+  counters["fragments.asked_again"] = fragments.asked_again;
+  counters["fragments.late"] = fragments.late;
+  counters["fragments.duplicate"] = fragments.duplicate;
+  counters["fragments.unknown"] = fragments.unknown;
+  counters["fragments.bytes"] = fragments.bytes;
+  for (std::size_t i = 1; i < fragments.missing.size(); ++i) {
+    if (fragments.missing[i] == 0) continue;
+    counters["fragments.missing." + std::string(name(static_cast<MissingReason>(i)))] = fragments.missing[i];
+  }
+}
+
+void add_shaper(v1::Report& report, const shaping::Shaper& shaper) {
+  auto& gauges = *report.mutable_gauges();
+  gauges["shaper.window"] = static_cast<double>(shaper.window());
+  gauges["shaper.outstanding"] = static_cast<double>(shaper.outstanding());
+  gauges["shaper.base_us"] = static_cast<double>(shaper.base_ns()) / kMicrosecond;
+}
+
+void write_trace(const node::Setup& setup, const ArrivalTrace& trace) {
+  const std::string path =
+      fmt::format("{}/run-{:06}-{}-arrivals.csv", setup.farm.run().out(), setup.run.value, setup.self.name);
+  std::ofstream file(path);
+  file << trace.csv();
+  if (!file.flush()) return spdlog::warn("cannot write trace file={}", path);
+  if (trace.left_out() > 0) spdlog::warn("trace is full file={} left_out={}", path, trace.left_out());
+}
+
+}  // namespace
+
+void DcmNode::close_run() {
+  if (course_.phase() != RunPhase::ending || filter_.in_flight() > 0) return;
+  filter_.end_run();
+  course_.close();
+  if (readouts_.trace().on()) write_trace(setup_, readouts_.trace());
+}
+
+Workload DcmNode::workload() const {
+  Workload load;
+  load.held_back = builder_.slices.in(SliceState::held_back).size();
+  load.with_filter = builder_.slices.in(SliceState::queued).size() +
+                     builder_.slices.in(SliceState::suspect).size() + filter_.in_flight();
+  load.units = setup_.farm.dcm().processing_units();
+  load.credits = setup_.identity.credits;
+  load.bytes_used = builder_.pool.bytes_used();
+  load.bytes_total = builder_.pool.bytes_total();
+  return load;
+}
+
+v1::Report DcmNode::make_report(bool final) {
+  if (final) close_run();
+  v1::Report report = node::begin_report(setup_.identity, now_ns_, final);
+  auto& counters = *report.mutable_counters();
+  counters["dcm.assigned"] = intake_.assigned();
+  counters["dcm.accepted"] = decisions_.accepted();
+  counters["dcm.handed_back"] = handed_back_;
+  counters["fragments.bytes_arrived"] = readouts_.arrived_bytes();
+  counters["shaper.overdrawn"] = builder_.collector.overdrawn();
+  add_fragments(report, builder_.assembler.counters());
+  departures_.add_to(report, final);
+  filter_.add_to(report);
+  samples_.add_to(report);
+  if (pushing_) pushing_->add_to(report);
+  auto& gauges = *report.mutable_gauges();
+  gauges["slices_in_flight"] = static_cast<double>(intake_.in_flight());
+  gauges["buffer_bytes_used"] = static_cast<double>(builder_.pool.bytes_used());
+  const shaping::Shaper& shaper = builder_.collector.shaper();
+  add_shaper(report, shaper);
+  spdlog::debug("shaper window={} outstanding={} base_us={} piece_bytes={} received_bytes={} now_ns={}",
+                shaper.window(), shaper.outstanding(), shaper.base_ns() / kMicrosecond, shaper.piece_bytes(),
+                readouts_.arrived_bytes(), now_ns_);
+  node::add_histogram(report, "latency_us", times_.latency);
+  node::add_histogram(report, "build_latency_us", times_.build_latency);
+  node::add_histogram(report, "decision_latency_us", decisions_.latency());
+  node::add_network(report, environment_.stream_totals(), peer_counters_);
+  node::add_process(report);
+  report.set_state(status_of(course_, workload(), setup_.identity.name));
+  return report;
+}
+
+}  // namespace weir::dcm

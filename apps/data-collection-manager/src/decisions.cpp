@@ -1,0 +1,76 @@
+#include "decisions.hpp"
+
+#include "record.hpp"
+#include "slice_times.hpp"
+#include <weir/base/assert.hpp>
+
+#include <string>
+
+namespace weir::dcm {
+
+using assembly::BuiltSlice;
+using assembly::Decision;
+using assembly::SliceState;
+
+void Decisions::decide(BuiltSlice& slice, const Decision& decision, TimeNs now_ns) {
+  destroy_filter_state(slice);
+  slice.decision = decision;
+  if (decision.accepted && !fits_a_record(slice)) slice.decision = Decision::fail("too_large");
+  WEIR_ASSERT(slice.decision.failure.empty() || !slice.decision.accepted);
+  if (slice.state() == SliceState::waiting_for_memory || slice.state() == SliceState::collecting) {
+    builder_.assembler.withdraw(slice);
+  } else {
+    builder_.slices.change(slice, SliceState::decided);
+  }
+  latency_.record(microseconds(now_ns - slice.assigned_ns));
+}
+
+bool Decisions::wait() const {
+  return !builder_.slices.in(SliceState::decided).empty() ||
+         !builder_.slices.in(SliceState::held_back).empty();
+}
+
+void Decisions::report(v1::Decide& batch) {
+  const auto one = [&](BuiltSlice& slice) { report_one(slice, batch); };
+  builder_.slices.for_each_in(SliceState::held_back, one);
+  builder_.slices.for_each_in(SliceState::decided, one);
+}
+
+void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
+  const bool accepted = slice.decision.accepted;
+  const bool flawed = slice.flawed > 0;
+  v1::Verdict verdict = flawed ? v1::VERDICT_REJECT_INCOMPLETE : v1::VERDICT_REJECT;
+  if (accepted) verdict = flawed ? v1::VERDICT_ACCEPT_INCOMPLETE : v1::VERDICT_ACCEPT;
+  if (accepted && builder_.slices.accepted_bytes() > builder_.pool.bytes_total() / kAcceptedShare) {
+    if (slice.state() == SliceState::held_back) return;
+    // Its lease would run out, and it is over with the filter.
+    verdict = v1::VERDICT_HELD;
+  }
+  if (!slice.decision.failure.empty()) {
+    add_failure(batch, slice.id(), slice.attempt(), slice.decision.failure);
+  } else {
+    batch.add_slice(slice.id().value);
+    batch.add_attempt(slice.attempt().value);
+    batch.add_verdict(verdict);
+  }
+  if (verdict == v1::VERDICT_HELD) return builder_.slices.change(slice, SliceState::held_back);
+  accepted_ += accepted ? 1 : 0;
+  builder_.slices.change(slice, SliceState::reported);
+}
+
+void Decisions::add_failure(v1::Decide& batch, SliceId slice, Attempt attempt, std::string_view why) {
+  v1::Decide::Failure& failure = *batch.add_failures();
+  failure.set_index(static_cast<std::uint32_t>(batch.slice_size()));
+  failure.set_reason(std::string(why));
+  batch.add_slice(slice.value);
+  batch.add_attempt(attempt.value);
+  batch.add_verdict(v1::VERDICT_FAILED);
+}
+
+void destroy_filter_state(BuiltSlice& slice) {
+  weir_filter_state& state = slice.filter_state;
+  if (state.data != nullptr && state.destroy != nullptr) state.destroy(state.data);
+  state = {};
+}
+
+}  // namespace weir::dcm

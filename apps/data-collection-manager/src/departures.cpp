@@ -1,0 +1,181 @@
+#include "departures.hpp"
+
+#include "decisions.hpp"
+#include "record.hpp"
+#include <weir/assignment/types.hpp>
+#include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
+#include <weir/filter_host/job.hpp>
+#include <weir/node/reach.hpp>
+#include <weir/node/report.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::dcm {
+
+using assembly::BuiltSlice;
+using assembly::SliceState;
+
+Departures::Departures(const node::Setup& setup, messages::PeerCounters& counters, Builder& builder,
+                       PushIntake* pushing, SliceSamples& samples, SliceWay& way, const TimeNs& now_ns)
+    : setup_(setup),
+      builder_(builder),
+      pushing_(pushing),
+      samples_(samples),
+      way_(way),
+      now_ns_(now_ns),
+      outlet_(setup.identity, setup.limits, counters, setup.farm.network().reconnect_ms() * kMillisecond,
+              node::silence_ns(setup.farm), setup.plan.of_role(Role::writer).size(), builder.slices,
+              static_cast<OutletEvents&>(*this)) {}
+
+void Departures::confirm(std::span<const ConfirmedSlice> rows) {
+  release_unreferenced();  // of these nothing is known any more
+  v1::Control answer;
+  v1::Decide& forgotten = *answer.mutable_decide();
+  for (const ConfirmedSlice& row : rows) {
+    BuiltSlice* slice = builder_.slices.find(row.slice, row.attempt);
+    if (slice != nullptr && slice->state() == SliceState::given_up) slice = nullptr;
+    // A writer acknowledged it here and died before it told the supervisor: it has to be built anew.
+    if (slice == nullptr && row.code == v1::CONFIRMATION_STORE) {
+      Decisions::add_failure(forgotten, row.slice, row.attempt, "lost");
+      continue;
+    }
+    // A confirmation of something that was not reported from here is stale.
+    if (slice == nullptr || !assembly::is_reported(slice->state())) continue;
+    // The farm file has no such writer: the slice cannot be stored as confirmed, and is built anew.
+    if (row.code == v1::CONFIRMATION_STORE && row.writer.value >= outlet_.writers()) {
+      spdlog::debug("confirmation names an unknown writer slice={} writer={}", row.slice.value,
+                    row.writer.value);
+      ++counts_.refused;
+      Decisions::add_failure(forgotten, row.slice, row.attempt, "lost");
+      give_up(*slice);
+      continue;
+    }
+    confirm_one(*slice, row);
+  }
+  if (forgotten.slice_size() > 0) way_.tell_supervisor(answer);
+}
+
+void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
+  switch (row.code) {
+    case v1::CONFIRMATION_STORE:
+      return ship(slice, row.epoch, row.writer);
+    case v1::CONFIRMATION_SETTLED:
+      if (slice.decision.accepted || !slice.decision.failure.empty()) {
+        counts_.discarded.add(slice.id());
+      } else {
+        counts_.rejected.add(slice.id());
+      }
+      return give_up(slice);
+    default:
+      ++counts_.refused;
+      return give_up(slice);
+  }
+}
+
+void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
+  if (slice.state() == SliceState::reported) samples_.accepted(slice, epoch, now_ns_);
+  Record record = make_record(slice, epoch, {setup_.run, setup_.self.index, setup_.farm.run().checksums()});
+  assembly::Shipment& shipment = slice.shipment;
+  shipment.epoch = epoch;
+  shipment.writer = writer;
+  shipment.meta = std::move(record.meta);
+  shipment.payloads = std::move(record.payloads);
+  shipment.bytes = record.bytes;
+  shipment.number = 0;
+  builder_.slices.change(slice, SliceState::storing);
+  if (planted(Planted::release_early)) slice.memory.release(builder_.pool);
+  outlet_.ship(slice);
+}
+
+void Departures::on_stored(BuiltSlice& slice) {
+  counts_.stored.add(slice.id());
+  builder_.slices.change(slice, SliceState::stored);
+}
+
+// What it was built of may be sound all the same: the supervisor has it built again, as often as makes sense.
+void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
+  spdlog::debug("record refused by its writer slice={} attempt={} reason={}", slice.id().value,
+                slice.attempt().value, storage::name(reason));
+  v1::Control message;
+  Decisions::add_failure(*message.mutable_decide(), slice.id(), slice.attempt(),
+                         assignment::name(assignment::DiscardReason::writer_refused));
+  give_up(slice);
+  way_.tell_supervisor(message);
+}
+
+// A connection may refer to the memory of what was on its way to a writer.
+void Departures::give_up(BuiltSlice& slice) {
+  if (slice.state() != SliceState::storing && slice.state() != SliceState::stored) return release(slice);
+  Outlet::drop(slice);
+  builder_.slices.change(slice, SliceState::given_up);
+}
+
+void Departures::release_unreferenced() {
+  const auto release_if = [this](BuiltSlice& slice) {
+    if (!slice.memory.is_shared()) release(slice);
+  };
+  builder_.slices.for_each_in(SliceState::stored, release_if);
+  builder_.slices.for_each_in(SliceState::given_up, release_if);
+}
+
+void Departures::give_up_all(bool stored_too) {
+  const auto forget = [this](BuiltSlice& slice) { builder_.slices.change(slice, SliceState::spare); };
+  builder_.slices.for_each_in(SliceState::assigned, forget);
+  builder_.slices.for_each_in(SliceState::blocked, forget);
+  std::vector<BuiltSlice*> open;
+  builder_.slices.for_each_open([&](BuiltSlice& slice) { open.push_back(&slice); });
+  for (BuiltSlice* slice : open) {
+    switch (slice->state()) {
+      case SliceState::filtering:  // released when its processing unit has done with it
+        builder_.slices.change(*slice, SliceState::abandoned);
+        break;
+      case SliceState::abandoned:
+      case SliceState::given_up:
+        break;
+      case SliceState::storing:
+      case SliceState::stored:
+        if (stored_too) give_up(*slice);
+        break;
+      default:
+        give_up(*slice);
+    }
+  }
+}
+
+void Departures::release(BuiltSlice& slice) {
+  WEIR_ASSERT(!slice.memory.is_shared() && !slice.is_in_line());
+  destroy_filter_state(slice);
+  if (slice.pushed) pushing_->leaves(slice);
+  if (slice.result != nullptr) {
+    if (assembly::is_reported(slice.state())) counts_.output_events += slice.result->events.size();
+    way_.give_back(*std::exchange(slice.result, nullptr));
+  }
+  builder_.collector.forget(slice);
+  builder_.assembler.release(slice);
+}
+
+void Departures::add_to(v1::Report& report, bool final) const {
+  auto& counters = *report.mutable_counters();
+  counters["dcm.output_events"] = counts_.output_events;
+  counters["dcm.refused"] = counts_.refused;
+  for (std::size_t i = 0; i < storage::kStoreResults; ++i) {
+    const std::string_view reason = storage::name(static_cast<storage::StoreResult>(i));
+    if (outlet_.refused()[i] > 0)
+      counters["dcm.records_refused." + std::string(reason)] = outlet_.refused()[i];
+  }
+  const std::size_t unheard =
+      builder_.slices.in(SliceState::storing).size() + builder_.slices.in(SliceState::given_up).size();
+  if (final && unheard > 0) counters["dcm.unheard"] = unheard;
+  (*report.mutable_gauges())["shipments_waiting"] =
+      static_cast<double>(builder_.slices.in(SliceState::storing).size());
+  node::add_sum(report, "rejected", counts_.rejected);
+  node::add_sum(report, "stored", counts_.stored);
+  node::add_sum(report, "discarded", counts_.discarded);
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "builder.hpp"
+#include "orders.hpp"
+#include "outlet.hpp"
+#include "push_intake.hpp"
+#include "slice_samples.hpp"
+#include "slice_way.hpp"
+#include <weir/base/hash.hpp>
+#include <weir/node/setup.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace weir::dcm {
+
+// How slices leave: confirmed, shipped, stored, given up, released. Counts what became of them, for the
+// ledger.
+class Departures final : private OutletEvents {
+ public:
+  // `pushing`: null in pull running.
+  Departures(const node::Setup& setup, messages::PeerCounters& counters, Builder& builder,
+             PushIntake* pushing, SliceSamples& samples, SliceWay& way, const TimeNs& now_ns);
+
+  // The supervisor's word. What it confirms to be stored and is not here any more is answered as lost.
+  void confirm(std::span<const ConfirmedSlice> rows);
+  // Nobody wants it here any more.
+  void give_up(assembly::BuiltSlice& slice);
+  // Each pass looks; connections do not call back, for they may let go of memory in the middle of anything.
+  void release_unreferenced();
+  // Of every slice: no supervisor wants it from here any more. `stored_too`: nor what is on its way to a
+  // writer.
+  void give_up_all(bool stored_too);
+  void release(assembly::BuiltSlice& slice);
+
+  [[nodiscard]] Outlet& outlet() { return outlet_; }
+  // `final`: what is on its way to a writer will not be heard of.
+  void add_to(v1::Report& report, bool final) const;
+
+ private:
+  struct Counts {
+    SliceSum rejected;
+    SliceSum stored;
+    SliceSum discarded;
+    std::uint64_t refused = 0;  // decisions that came too late
+    std::uint64_t output_events = 0;
+  };
+
+  void confirm_one(assembly::BuiltSlice& slice, const ConfirmedSlice& row);
+  void ship(assembly::BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer);
+  void on_stored(assembly::BuiltSlice& slice) override;
+  void on_refused(assembly::BuiltSlice& slice, storage::StoreResult reason) override;
+
+  const node::Setup& setup_;
+  Builder& builder_;
+  PushIntake* pushing_;
+  SliceSamples& samples_;
+  SliceWay& way_;
+  const TimeNs& now_ns_;
+  Counts counts_;
+  Outlet outlet_;
+};
+
+}  // namespace weir::dcm

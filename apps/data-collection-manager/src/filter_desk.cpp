@@ -1,0 +1,262 @@
+#include "filter_desk.hpp"
+
+#include <weir/base/assert.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+
+namespace weir::dcm {
+namespace {
+
+using assembly::BuiltSlice;
+using assembly::Decision;
+using assembly::SliceState;
+
+constexpr int kIsolationShare = 4;  // of a lease: for the units to come to rest, and for a suspect alone
+
+filter_host::FilterConfig filter_config(const v1::FilterSettings& filter) {
+  filter_host::FilterConfig config;
+  config.parameters.assign(filter.parameters().begin(), filter.parameters().end());
+  config.log = [](int level, std::string_view line) {
+    constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                     spdlog::level::warn, spdlog::level::err};
+    spdlog::log(kLevels[std::clamp(level, 0, 3)], "filter {}", line);
+  };
+  return config;
+}
+
+}  // namespace
+
+FilterDesk::FilterDesk(const node::Setup& setup, const std::vector<std::string>& plugin_path,
+                       std::function<void()> wake, const ports::Clock& clock, Builder& builder,
+                       Decisions& decisions, SliceWay& way, const TimeNs& now_ns)
+    : setup_(setup),
+      clock_(clock),
+      builder_(builder),
+      decisions_(decisions),
+      way_(way),
+      now_ns_(now_ns),
+      isolation_(setup.farm.supervisor().lease_ms() * kMillisecond / kIsolationShare) {
+  const v1::FilterSettings& filter = setup.farm.filter();
+  std::vector<std::string> path(filter.search_path().begin(), filter.search_path().end());
+  path.insert(path.end(), plugin_path.begin(), plugin_path.end());
+  auto plugin = filter_host::FilterPlugin::load(filter.plugin(), path);
+  if (!plugin) throw std::runtime_error("filter.plugin: " + plugin.error().text);
+  plugin_ = *plugin;
+  filter_host::ProcessingUnitsOptions options;
+  options.units = setup.farm.dcm().processing_units();
+  options.jobs_max = setup.farm.dcm().slices_max();
+  options.wake = std::move(wake);
+  auto units = filter_host::ProcessingUnits::create(plugin_, filter_config(filter), options);
+  if (!units) throw std::runtime_error("filter " + plugin_->name() + ": " + units.error().text);
+  units_ = std::move(*units);
+  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x}", plugin_->name(),
+               plugin_->version(), plugin_->path(), plugin_->file_crc32c());
+}
+
+FilterDesk::~FilterDesk() {
+  units_.reset();
+  builder_.slices.for_each_open(destroy_filter_state);
+}
+
+Expected<void, std::string> FilterDesk::begin_run(RunNumber number, UtcNs start_utc_ns) {
+  filter_host::RunInfo run;
+  run.run = number;
+  run.start_time = start_utc_ns;
+  for (const assembly::SourceInfo& source : builder_.assembler.sources())
+    run.sources.push_back(source.id.value);
+  if (auto begun = units_->begin_run(run); !begun)
+    return Unexpected<std::string>("filter " + plugin_->name() + ": " + begun.error().text);
+  return {};
+}
+
+std::optional<std::vector<SourceId>> FilterDesk::first_sources() {
+  const auto wish = units_->first_sources();
+  if (!wish) return std::nullopt;
+  return std::vector<SourceId>(wish->begin(), wish->end());
+}
+
+void FilterDesk::take(BuiltSlice& slice) {
+  WEIR_ASSERT(slice.state() == SliceState::queued && !slice.awaits_assignment);
+  if (slice.assignment.unfiltered)
+    return decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
+  if (slice.flawed > 0 && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
+    return decisions_.decide(slice, Decision::accept(DecisionKind::incomplete), now_ns_);
+  make_view(slice);
+  if (slice.assignment.suspect) builder_.slices.change(slice, SliceState::suspect);
+}
+
+void FilterDesk::make_view(BuiltSlice& slice) const {
+  weir_filter_slice& view = slice.view;
+  view = filter_host::empty_slice();
+  view.run = setup_.run.value;
+  view.slice = slice.id().value;
+  view.attempt = slice.attempt().value;
+  view.step = slice.step;
+  view.trigger_time_utc_ns = slice.assignment.time;
+  view.duration_ns = slice.assignment.duration;
+  view.trigger_type = slice.assignment.type.value;
+  view.trigger_payload_size = static_cast<std::uint32_t>(slice.assignment.payload.size());
+  view.trigger_payload = slice.assignment.payload.empty() ? nullptr : slice.assignment.payload.data();
+  view.flags = slice.flawed > 0 ? WEIR_SLICE_INCOMPLETE : 0;
+  view.fragment_count = static_cast<std::uint32_t>(slice.table.size());
+  view.fragments = slice.table.data();
+  view.state = &slice.filter_state;
+}
+
+void FilterDesk::submit() {
+  isolate();
+  if (isolation_.is_open()) hand_over();
+}
+
+void FilterDesk::hand_over() {
+  jobs_.clear();
+  builder_.slices.for_each_in(SliceState::queued,
+                              [this](BuiltSlice& slice) { jobs_.push_back(job_of(slice)); });
+  if (jobs_.empty()) return;
+  const std::size_t taken = units_->submit(jobs_);
+  for (std::size_t i = 0; i < taken; ++i)
+    builder_.slices.change(builder_.slices.in_slot(jobs_[i].token), SliceState::filtering);
+  steps_ += taken;
+}
+
+void FilterDesk::isolate() {
+  while (true) {
+    const Isolation::Step step =
+        isolation_.step(now_ns_, units_->in_flight(), builder_.slices.first_in(SliceState::suspect));
+    if (step.tell) tell_filtering();
+    if (!step.job) return;
+    builder_.slices.change(*step.job, SliceState::queued);
+    const filter_host::Job job[] = {job_of(*step.job)};
+    if (units_->submit(job) == 0) continue;  // goes with the others
+    builder_.slices.change(*step.job, SliceState::filtering);
+    ++steps_;
+  }
+}
+
+void FilterDesk::take_results() {
+  results_.clear();
+  units_->drain(results_);
+  for (filter_host::FilterResult* result : results_) {
+    BuiltSlice& slice = builder_.slices.in_slot(result->token);
+    WEIR_ASSERT(assembly::is_with_filter(slice.state()));
+    isolation_.returned(slice);
+    if (slice.state() == SliceState::filtering) {
+      act_on(slice, *result);
+      continue;
+    }
+    give_back(*result);
+    way_.release(slice);
+  }
+}
+
+void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
+  using filter_host::Verdict;
+  switch (result.verdict) {
+    case Verdict::reject:
+      give_back(result);
+      return decisions_.decide(slice, Decision::reject(), now_ns_);
+    case Verdict::accept:
+      slice.result = &result;
+      return decisions_.decide(slice, Decision::accept(DecisionKind::filter), now_ns_);
+    case Verdict::need_more:
+      return need_more(slice, result);
+    case Verdict::error:
+      break;
+  }
+  failed(slice, result);
+}
+
+void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
+  if (++errors_ == 1) spdlog::error("filter error slice={} reason=\"{}\"", slice.id().value, result.error);
+  give_back(result);
+  if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT)
+    return decisions_.decide(slice, Decision::reject(), now_ns_);
+  decisions_.decide(slice, Decision::accept(DecisionKind::no_filter), now_ns_);
+}
+
+void FilterDesk::need_more(BuiltSlice& slice, filter_host::FilterResult& result) {
+  builder_.assembler.next_step(slice);
+  if (result.need_all) {
+    builder_.collector.collect(slice, builder_.collector.everything());
+  } else {
+    const std::vector<SourceId> sources(result.need_sources.begin(), result.need_sources.end());
+    builder_.collector.collect(slice, builder_.collector.select(sources));
+  }
+  give_back(result);
+}
+
+void FilterDesk::give_back(filter_host::FilterResult& result) {
+  filter_host::FilterResult* const held[] = {&result};
+  units_->recycle(held);
+}
+
+void FilterDesk::watch() {
+  const auto oldest = units_->oldest();
+  if (oldest || !long_in_filter_.empty()) tell_long_in_filter();
+  if (!oldest) return;
+  if (clock_.now_ns() - oldest->start_ns < setup_.farm.filter().step_deadline_ms() * kMillisecond) return;
+  // Its result may be here by now, and the unit about to take its next job.
+  const BuiltSlice& slice = builder_.slices.in_slot(oldest->token);
+  const std::pair named{slice.id(), slice.attempt()};
+  if (!assembly::is_with_filter(slice.state()) || stalled_ == named) return;
+  stalled_ = named;
+  ++stalls_;
+  spdlog::warn("filter stalls slice={}", slice.id().value);
+}
+
+void FilterDesk::forget_told() {
+  isolation_.clear();
+  long_in_filter_.clear();
+}
+
+void FilterDesk::tell_filtering() {
+  v1::Control message;
+  v1::Filtering& filtering = *message.mutable_filtering();
+  filtering.set_serial(isolation_.next_serial());
+  for (const auto& [slice, attempt] : long_in_filter_) {
+    filtering.add_slice(slice.value);
+    filtering.add_attempt(attempt.value);
+  }
+  if (isolation_.alone()) {
+    const BuiltSlice& suspect = *isolation_.suspect();
+    filtering.set_alone(suspect.id().value);
+    filtering.set_alone_attempt(suspect.attempt().value);
+  }
+  way_.tell_supervisor(message);
+}
+
+// A lease that runs out is held against what has been with the filter for half of it, and against nothing
+// else.
+void FilterDesk::tell_long_in_filter() {
+  running_.clear();
+  units_->running(running_);
+  std::vector<std::pair<SliceId, Attempt>> found;
+  const TimeNs before = clock_.now_ns() - setup_.farm.supervisor().lease_ms() * kMillisecond / 2;
+  for (const filter_host::OldestJob& job : running_) {
+    // What is not `filtering` any more is here by now, and the unit about to take its next job.
+    const BuiltSlice& slice = builder_.slices.in_slot(job.token);
+    if (job.start_ns <= before && slice.state() == SliceState::filtering)
+      found.emplace_back(slice.id(), slice.attempt());
+  }
+  if (found == long_in_filter_) return;
+  long_in_filter_ = std::move(found);
+  tell_filtering();
+}
+
+void FilterDesk::add_to(v1::Report& report) const {
+  auto& counters = *report.mutable_counters();
+  counters["dcm.filter_errors"] = errors_;
+  counters["dcm.filter_stalled"] = stalls_;
+  counters["dcm.steps"] = steps_;
+  for (const auto& [name, value] : units_->metrics().counters) counters["filter." + name] = value;
+  if (const auto oldest = units_->oldest_start_ns()) {
+    (*report.mutable_gauges())["filter.oldest_s"] = static_cast<double>(clock_.now_ns() - *oldest) / kSecond;
+  }
+  (*report.mutable_notes())["filter"] = plugin_->name() + " " + plugin_->version();
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "builder.hpp"
+#include "decisions.hpp"
+#include "isolation.hpp"
+#include "slice_way.hpp"
+#include <weir/filter_host/plugin.hpp>
+#include <weir/filter_host/processing_units.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/ports/clock.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::dcm {
+
+// Slices and their filter: hands complete ones to the processing units, a suspect alone, acts on what comes
+// of them, and tells the supervisor what it has to know of a filter that may take the process with it.
+class FilterDesk {
+ public:
+  // Throws std::runtime_error with a sentence when the plugin cannot be had. `wake` as
+  // ProcessingUnitsOptions has it.
+  FilterDesk(const node::Setup& setup, const std::vector<std::string>& plugin_path,
+             std::function<void()> wake, const ports::Clock& clock, Builder& builder, Decisions& decisions,
+             SliceWay& way, const TimeNs& now_ns);
+  // Waits for steps, which read slices. What the filter keeps of open slices goes before the plugin does.
+  ~FilterDesk();
+  FilterDesk(const FilterDesk&) = delete;
+  FilterDesk& operator=(const FilterDesk&) = delete;
+
+  // Why the filter does not begin it.
+  [[nodiscard]] Expected<void, std::string> begin_run(RunNumber run, UtcNs start_utc_ns);
+  // Nothing is with the units.
+  void end_run() { units_->end_run(); }
+  [[nodiscard]] std::optional<std::vector<SourceId>> first_sources();
+
+  // A slice that is `queued`: decided unseen, or made ready for the units.
+  void take(assembly::BuiltSlice& slice);
+  void submit();
+  void take_results();
+  // Looks for steps that take too long.
+  void watch();
+  // The supervisor has heard what was told under this serial; it is gone, with all that it was told.
+  void answered(std::uint64_t serial) { isolation_.answered(serial); }
+  void forget_told();
+
+  void give_back(filter_host::FilterResult& result);
+  [[nodiscard]] std::size_t in_flight() const { return units_->in_flight(); }
+  // As ProcessingUnits::stop().
+  [[nodiscard]] bool stop(DurationNs patience_ns) { return units_->stop(patience_ns); }
+  void add_to(v1::Report& report) const;
+
+ private:
+  // The units know a slice by its place in the table.
+  [[nodiscard]] static filter_host::Job job_of(assembly::BuiltSlice& slice) {
+    return {&slice.view, slice.slot};
+  }
+  void make_view(assembly::BuiltSlice& slice) const;
+  void hand_over();
+  void isolate();
+  void act_on(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void need_more(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void failed(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void tell_filtering();
+  void tell_long_in_filter();
+
+  const node::Setup& setup_;
+  const ports::Clock& clock_;
+  Builder& builder_;
+  Decisions& decisions_;
+  SliceWay& way_;
+  const TimeNs& now_ns_;
+  std::shared_ptr<const filter_host::FilterPlugin> plugin_;
+  std::unique_ptr<filter_host::ProcessingUnits> units_;
+  std::vector<filter_host::Job> jobs_;  // of this pass
+  std::vector<filter_host::FilterResult*> results_;
+  std::vector<filter_host::OldestJob> running_;
+  Isolation isolation_;
+  std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // the supervisor knows
+  std::optional<std::pair<SliceId, Attempt>> stalled_;       // the last one that was seen
+  std::uint64_t errors_ = 0;
+  std::uint64_t stalls_ = 0;  // steps that took longer than their deadline
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace weir::dcm

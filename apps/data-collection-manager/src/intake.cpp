@@ -1,0 +1,79 @@
+#include "intake.hpp"
+
+#include "decisions.hpp"
+#include <weir/base/assert.hpp>
+
+#include <utility>
+
+namespace weir::dcm {
+
+using assembly::BuiltSlice;
+using assembly::SliceState;
+
+Intake::Intake(const v1::Farm& farm, Builder& builder, PushIntake* pushing, SliceWay& way)
+    : builder_(builder), pushing_(pushing), way_(way) {
+  for (const v1::TriggerTypeSettings& type : farm.trigger().types()) {
+    if (type.sources().empty()) continue;
+    const std::vector<SourceId> sources(type.sources().begin(), type.sources().end());
+    of_type_.emplace(type.type(), builder_.collector.select(sources));
+  }
+}
+
+void Intake::assign(std::vector<assembly::Assignment> assigned) {
+  assigned_ += assigned.size();
+  for (assembly::Assignment& one : assigned) builder_.slices.assign(std::move(one));
+}
+
+void Intake::open_assigned(TimeNs now_ns) {
+  builder_.slices.for_each_in(SliceState::blocked, [&](BuiltSlice& slice) {
+    if (!builder_.assembler.full() && !builder_.slices.is_open(slice.id())) open(slice, now_ns);
+  });
+  while (BuiltSlice* next = builder_.slices.first_in(SliceState::assigned)) {
+    if (builder_.assembler.full()) return;
+    if (pushing_ != nullptr) {
+      if (pushing_->bind(*next, now_ns) != nullptr) continue;
+      pushing_->drop_unbound(next->id());
+    }
+    if (builder_.slices.is_open(next->id())) {
+      // An earlier attempt of it is still with the filter, or on its way to a writer. The lease goes on.
+      block(*next);
+    } else {
+      open(*next, now_ns);
+    }
+  }
+}
+
+// Of two attempts that wait the later one counts. The other's credit comes back with its decision alone.
+void Intake::block(BuiltSlice& slice) {
+  BuiltSlice* const earlier = builder_.slices.find_in(
+      SliceState::blocked, [&](const BuiltSlice& one) { return one.id() == slice.id(); });
+  builder_.slices.change(slice, SliceState::blocked);
+  if (earlier == nullptr) return;
+  v1::Control message;
+  Decisions::add_failure(*message.mutable_decide(), earlier->id(), earlier->attempt(), "lost");
+  builder_.slices.change(*earlier, SliceState::spare);
+  way_.tell_supervisor(message);
+}
+
+void Intake::open(BuiltSlice& slice, TimeNs now_ns) {
+  const auto opened = builder_.assembler.open(slice, now_ns);
+  WEIR_ASSERT(opened.has_value());
+  if (pushing_ != nullptr && pushing_->comes_here(slice.id(), slice.attempt()))
+    return pushing_->open_assigned(slice, now_ns);
+  builder_.collector.collect(slice, first_of(slice));
+}
+
+std::shared_ptr<const assembly::Selection> Intake::first_of(const BuiltSlice& slice) const {
+  if (!of_type_.empty()) {
+    const auto own = of_type_.find(slice.assignment.type.value);
+    if (own != of_type_.end()) return own->second;
+  }
+  return first_ ? first_ : builder_.collector.everything();
+}
+
+std::size_t Intake::in_flight() const {
+  return builder_.slices.open_count() + builder_.slices.in(SliceState::assigned).size() +
+         builder_.slices.in(SliceState::blocked).size();
+}
+
+}  // namespace weir::dcm

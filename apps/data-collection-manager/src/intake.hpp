@@ -1,0 +1,48 @@
+#pragma once
+
+#include "builder.hpp"
+#include "push_intake.hpp"
+#include "slice_way.hpp"
+#include <weir/v1/farm.pb.h>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace weir::dcm {
+
+// Slices that are assigned are opened, as far as there is room, in the order in which they were assigned, and
+// of each the sources that its first step asks for. Pure.
+class Intake {
+ public:
+  // `pushing`: null in pull running.
+  Intake(const v1::Farm& farm, Builder& builder, PushIntake* pushing, SliceWay& way);
+
+  void assign(std::vector<assembly::Assignment> assigned);
+  // Sources that the first step asks for where a trigger's type has none of its own; not called: all.
+  void ask_first_for(std::span<const SourceId> sources) { first_ = builder_.collector.select(sources); }
+  // Once a pass, while a run is on.
+  void open_assigned(TimeNs now_ns);
+
+  [[nodiscard]] std::uint64_t assigned() const { return assigned_; }
+  // Assigned and not released.
+  [[nodiscard]] std::size_t in_flight() const;
+
+ private:
+  void open(assembly::BuiltSlice& slice, TimeNs now_ns);
+  void block(assembly::BuiltSlice& slice);
+  [[nodiscard]] std::shared_ptr<const assembly::Selection> first_of(const assembly::BuiltSlice& slice) const;
+
+  Builder& builder_;
+  PushIntake* pushing_;
+  SliceWay& way_;
+  std::shared_ptr<const assembly::Selection> first_;
+  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const assembly::Selection>> of_type_;
+  std::uint64_t assigned_ = 0;
+};
+
+}  // namespace weir::dcm

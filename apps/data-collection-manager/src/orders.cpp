@@ -1,0 +1,69 @@
+#include "orders.hpp"
+
+namespace weir::dcm {
+namespace {
+
+// An entry of a column that may be left out when it is all zero.
+template <class Column>
+auto at_or_zero(const Column& column, int index) {
+  return index < column.size() ? column[index] : 0;
+}
+
+template <class Column>
+bool fits(const Column& column, int rows) {
+  return column.empty() || column.size() == rows;
+}
+
+Unexpected<wire::WireError> bad_payload() {
+  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+}
+
+}  // namespace
+
+Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(const v1::Assign& assign) {
+  const int rows = assign.slice_size();
+  if (!fits(assign.attempt(), rows) || !fits(assign.time_ns(), rows) || !fits(assign.type(), rows)) {
+    return bad_payload();
+  }
+  std::vector<assembly::Assignment> assigned(static_cast<std::size_t>(rows));
+  for (int i = 0; i < rows; ++i) {
+    assembly::Assignment& one = assigned[static_cast<std::size_t>(i)];
+    one.slice = SliceId(assign.slice(i));
+    one.attempt = Attempt(static_cast<std::uint16_t>(at_or_zero(assign.attempt(), i)));
+    one.time = at_or_zero(assign.time_ns(), i);
+    one.duration = assign.duration_ns();
+    one.type = TriggerType(at_or_zero(assign.type(), i));
+  }
+  for (const std::uint32_t index : assign.unfiltered()) {
+    if (index < static_cast<std::uint32_t>(rows)) assigned[index].unfiltered = true;
+  }
+  for (const std::uint32_t index : assign.suspect()) {
+    if (index < static_cast<std::uint32_t>(rows)) assigned[index].suspect = true;
+  }
+  for (const v1::Assign::Payload& payload : assign.payload()) {
+    if (payload.index() >= static_cast<std::uint32_t>(rows)) continue;
+    const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());
+    assigned[payload.index()].payload.assign(bytes, bytes + payload.bytes().size());
+  }
+  return assigned;
+}
+
+Expected<std::vector<ConfirmedSlice>, wire::WireError> confirmations_of(const v1::Confirm& confirm) {
+  const int rows = confirm.slice_size();
+  if (!fits(confirm.attempt(), rows) || !fits(confirm.code(), rows) || !fits(confirm.epoch(), rows) ||
+      !fits(confirm.writer(), rows)) {
+    return bad_payload();
+  }
+  std::vector<ConfirmedSlice> confirmed(static_cast<std::size_t>(rows));
+  for (int i = 0; i < rows; ++i) {
+    ConfirmedSlice& one = confirmed[static_cast<std::size_t>(i)];
+    one.slice = SliceId(confirm.slice(i));
+    one.attempt = Attempt(static_cast<std::uint16_t>(at_or_zero(confirm.attempt(), i)));
+    one.code = static_cast<v1::Confirmation>(at_or_zero(confirm.code(), i));
+    one.epoch = StoreEpoch(static_cast<std::uint16_t>(at_or_zero(confirm.epoch(), i)));
+    one.writer = NodeIndex(static_cast<std::uint16_t>(at_or_zero(confirm.writer(), i)));
+  }
+  return confirmed;
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,149 @@
+#include "push_intake.hpp"
+
+#include <weir/base/assert.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace weir::dcm {
+namespace {
+
+using assembly::BuiltSlice;
+using assembly::SliceState;
+
+// Of the pool; the rest is for what is asked for.
+constexpr std::size_t kPushedNumerator = 7;
+constexpr std::size_t kPushedDenominator = 8;
+
+}  // namespace
+
+PushIntake::PushIntake(const v1::Farm& farm, NodeIndex self, std::uint32_t readouts,
+                       const ports::Clock& clock, Builder& builder, SliceWay& way)
+    : self_(self),
+      readouts_(readouts),
+      clock_(clock),
+      builder_(builder),
+      way_(way),
+      timing_(node::push_timing(farm)),
+      slice_ns_(static_cast<DurationNs>(farm.trigger().slice_ms() * 1e6)),
+      wait_ns_(farm.dcm().push_wait_ms() * kMillisecond),
+      deadline_ns_(farm.dcm().deadline_ms() * kMillisecond),
+      unbound_max_(farm.dcm().credits()),
+      window_(farm.dcm().push_active_slices(), readouts) {}
+
+bool PushIntake::takes(std::uint32_t readout, const wire::FrameHeader& header, bool may_open, TimeNs now_ns) {
+  if (header.attempt.value != 0) return true;
+  BuiltSlice* slice = builder_.slices.find(header.slice, header.attempt);
+  if (slice == nullptr && !builder_.slices.is_open(header.slice) && !builder_.assembler.full() && may_open &&
+      unbound_ < unbound_max_ && window_.may_open(header.slice) && comes_here(header.slice, header.attempt)) {
+    slice = &open_early(header.slice, now_ns);
+  }
+  if (slice == nullptr || !slice->pushed) return true;
+  window_.arrived(readout, header.slice);
+  if (slice->first_request_ns == 0) slice->first_request_ns = now_ns;
+  // What is asked for has to go somewhere; what comes on its own can be asked for later.
+  const std::size_t most = builder_.pool.bytes_total() / kPushedDenominator * kPushedNumerator;
+  const bool asked = slice->gathering.has_begun();
+  if (asked || header.status == FragmentStatus::missing || header.offset > 0 ||
+      builder_.pool.bytes_used() + header.total <= most) {
+    return true;
+  }
+  ++no_memory_;
+  return false;
+}
+
+BuiltSlice& PushIntake::open_early(SliceId id, TimeNs now_ns) {
+  assembly::Assignment early;
+  early.slice = id;
+  BuiltSlice& slice = builder_.slices.assign(std::move(early));
+  const auto opened = builder_.assembler.open(slice, now_ns);
+  WEIR_ASSERT(opened.has_value());
+  open(slice, false, now_ns);
+  ++opened_early_;
+  return slice;
+}
+
+void PushIntake::open(BuiltSlice& slice, bool bound, TimeNs now_ns) {
+  slice.pushed = true;
+  slice.awaits_assignment = !bound;
+  if (!bound) ++unbound_;
+  WEIR_ASSERT(unbound_ <= unbound_max_);
+  set_due(slice, now_ns);
+  const TimeNs ask_ns = slice.due_ns + timing_.slot_ns + wait_ns_;
+  builder_.assembler.expect(slice, ask_ns + deadline_ns_);
+  window_.opened(slice.id(), ask_ns);
+  builder_.collector.expect_pushed(slice, now_ns);
+}
+
+// Counted from the trigger's time; as long as that is not known, from now on.
+void PushIntake::set_due(BuiltSlice& slice, TimeNs now_ns) const {
+  const bool unbound = slice.awaits_assignment;
+  const DurationNs slice_ns = unbound ? slice_ns_ : slice.assignment.duration;
+  const TimeNs since = unbound ? now_ns : timing_.moment(slice.assignment.time, now_ns, clock_.utc_ns());
+  slice.due_ns = since + timing_.latest_ns(readouts_, slice_ns);
+}
+
+BuiltSlice* PushIntake::bind(BuiltSlice& assigned, TimeNs now_ns) {
+  BuiltSlice* slice = builder_.slices.find(assigned.id(), assigned.attempt());
+  if (slice == nullptr || !slice->awaits_assignment) return nullptr;
+  slice->assignment = std::move(assigned.assignment);
+  builder_.slices.change(assigned, SliceState::spare);
+  slice->assigned_ns = now_ns;
+  slice->awaits_assignment = false;
+  WEIR_ASSERT(unbound_ > 0);
+  --unbound_;
+  set_due(*slice, now_ns);
+  if (slice->state() != SliceState::unassigned) return slice;
+  builder_.slices.change(*slice, SliceState::queued);
+  way_.to_filter(*slice);
+  return slice;
+}
+
+void PushIntake::drop_unbound(SliceId slice) {
+  BuiltSlice* early = builder_.slices.find(slice, Attempt(0));
+  if (early == nullptr || !early->awaits_assignment) return;
+  ++never_assigned_;
+  way_.release(*early);
+}
+
+void PushIntake::ask_for_overdue(TimeNs now_ns) {
+  while (const auto due = window_.next_due(now_ns)) {
+    BuiltSlice* slice = builder_.slices.find(due->slice, Attempt(0));
+    WEIR_ASSERT(slice != nullptr);
+    if (!due->all) ++pushed_out_;
+    if (slice->awaits_assignment) {
+      if (!due->all) continue;
+      ++never_assigned_;
+      way_.release(*slice);
+      continue;
+    }
+    if (slice->state() != SliceState::collecting) continue;
+    asked_.resize(readouts_);
+    std::iota(asked_.begin(), asked_.end(), 0U);
+    if (due->all) {
+      ++asked_for_;
+    } else {
+      std::erase_if(asked_, [&](std::uint32_t readout) { return !window_.passed_by(readout, due->slice); });
+    }
+    builder_.collector.ask_for_rest(*slice, asked_);
+  }
+}
+
+void PushIntake::leaves(const BuiltSlice& slice) {
+  window_.left(slice.id());
+  if (!slice.awaits_assignment) return;
+  WEIR_ASSERT(unbound_ > 0);
+  --unbound_;
+}
+
+void PushIntake::add_to(v1::Report& report) const {
+  auto& counters = *report.mutable_counters();
+  counters["push.opened_early"] = opened_early_;
+  counters["push.never_assigned"] = never_assigned_;
+  counters["push.pushed_out"] = pushed_out_;
+  counters["push.asked_for"] = asked_for_;
+  counters["push.no_memory"] = no_memory_;
+}
+
+}  // namespace weir::dcm

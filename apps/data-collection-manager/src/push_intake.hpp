@@ -1,0 +1,81 @@
+#pragma once
+
+#include "builder.hpp"
+#include "slice_way.hpp"
+#include <weir/assembly/push_window.hpp>
+#include <weir/assignment/destinations.hpp>
+#include <weir/node/push.hpp>
+#include <weir/ports/clock.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace weir::dcm {
+
+// Push running at a DCM: slices that readouts send on their own. A fragment opens its slice, whose assignment
+// comes later (`unbound` until then); what has not come when its time is over is asked for. Pure.
+class PushIntake {
+ public:
+  PushIntake(const v1::Farm& farm, NodeIndex self, std::uint32_t readouts, const ports::Clock& clock,
+             Builder& builder, SliceWay& way);
+
+  // False: not a table that a supervisor makes.
+  [[nodiscard]] bool take_destinations(const v1::Destinations& message) {
+    return node::take_destinations(message, destinations_);
+  }
+  // Its readouts send it here, on their own.
+  [[nodiscard]] bool comes_here(SliceId slice, Attempt attempt) const {
+    return attempt.value == 0 && destinations_.of(slice) == self_;
+  }
+
+  // Whether a fragment that may have come on its own is to be received. It opens its slice where that is not
+  // known here and `may_open`.
+  [[nodiscard]] bool takes(std::uint32_t readout, const wire::FrameHeader& header, bool may_open,
+                           TimeNs now_ns);
+  // A slice that was assigned before any fragment of it came, and was just opened.
+  void open_assigned(assembly::BuiltSlice& slice, TimeNs now_ns) { open(slice, true, now_ns); }
+  // The slice that a fragment has opened and that this is the assignment of; null: there is none. Its
+  // assignment is moved to it, and `assigned` is spare. Where it was complete already it has gone to the
+  // filter.
+  [[nodiscard]] assembly::BuiltSlice* bind(assembly::BuiltSlice& assigned, TimeNs now_ns);
+  // A later attempt of it has come: the first one's assignment was lost, and will not.
+  void drop_unbound(SliceId slice);
+  // Once a pass.
+  void ask_for_overdue(TimeNs now_ns);
+
+  // A pushed slice is complete; or it is about to be released.
+  void complete(const assembly::BuiltSlice& slice) { window_.left(slice.id()); }
+  void leaves(const assembly::BuiltSlice& slice);
+  void readout_lost(std::uint32_t readout) { window_.readout_lost(readout); }
+
+  [[nodiscard]] std::uint32_t unbound() const { return unbound_; }
+  void add_to(v1::Report& report) const;
+
+ private:
+  void open(assembly::BuiltSlice& slice, bool bound, TimeNs now_ns);
+  assembly::BuiltSlice& open_early(SliceId id, TimeNs now_ns);
+  void set_due(assembly::BuiltSlice& slice, TimeNs now_ns) const;
+
+  NodeIndex self_;
+  std::uint32_t readouts_;
+  const ports::Clock& clock_;
+  Builder& builder_;
+  SliceWay& way_;
+  node::PushTiming timing_;
+  DurationNs slice_ns_;
+  DurationNs wait_ns_;
+  DurationNs deadline_ns_;
+  std::uint32_t unbound_max_;
+  assignment::DestinationTable destinations_;
+  assembly::PushWindow window_;
+  std::vector<std::uint32_t> asked_;  // readouts, of one slice
+  std::uint32_t unbound_ = 0;         // slices that wait for their assignment
+  std::uint64_t opened_early_ = 0;    // slices opened by a fragment
+  std::uint64_t never_assigned_ = 0;  // of these
+  std::uint64_t pushed_out_ = 0;      // slices
+  std::uint64_t asked_for_ = 0;       // slices of which something was asked for when its time had come
+  std::uint64_t no_memory_ = 0;       // fragments thrown away, to be asked for later
+};
+
+}  // namespace weir::dcm

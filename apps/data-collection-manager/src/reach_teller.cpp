@@ -1,0 +1,47 @@
+#include "reach_teller.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace weir::dcm {
+namespace {
+
+bool same(const google::protobuf::RepeatedField<std::uint32_t>& said,
+          const google::protobuf::RepeatedField<std::uint32_t>& told) {
+  return std::equal(said.begin(), said.end(), told.begin(), told.end());
+}
+
+}  // namespace
+
+void ReachTeller::met(TimeNs now_ns) {
+  since_ns_ = now_ns;
+  has_told_ = false;
+}
+
+bool ReachTeller::is_news(const v1::Reach& reach, TimeNs now_ns) {
+  if (!has_told_ && reach.readouts_size() > 0 && now_ns - since_ns_ < patience_ns_) return false;
+  if (has_told_ && same(reach.readouts(), told_.readouts()) && same(reach.writers(), told_.writers()))
+    return false;
+  has_told_ = true;
+  told_ = reach;
+  return true;
+}
+
+Expected<std::vector<bool>, wire::WireError> ReachTeller::judged(const v1::ReachVerdict& verdict,
+                                                                 std::size_t readouts) {
+  std::vector<bool> missing(readouts);
+  for (const std::uint32_t readout : verdict.missing()) {
+    if (readout >= missing.size()) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+    missing[readout] = true;
+  }
+  if (verdict.cut_off() != cut_off_) {
+    spdlog::log(verdict.cut_off() ? spdlog::level::warn : spdlog::level::info,
+                verdict.cut_off() ? "cut off from readouts that others reach: gives back what it cannot build"
+                                  : "reaches what others reach again");
+  }
+  cut_off_ = verdict.cut_off();
+  return missing;
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,211 @@
+#include "readout_links.hpp"
+
+#include <weir/node/reach.hpp>
+#include <weir/wire/frame.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::dcm {
+namespace {
+
+// What concerns every readout is not looked at in every pass: at full rate a pass is of a few fragments.
+constexpr DurationNs kTickEvery = kMillisecond;
+
+}  // namespace
+
+ReadoutLinks::ReadoutLinks(const node::Setup& setup, messages::PeerCounters& counters,
+                           const ports::Clock& clock, Builder& builder, PushIntake* pushing,
+                           const RunCourse& course)
+    : setup_(setup),
+      self_(setup.identity),
+      counters_(counters),
+      clock_(clock),
+      assembler_(builder.assembler),
+      collector_(builder.collector),
+      pushing_(pushing),
+      course_(course) {
+  self_.wants_timing = collector_.shaper().learns();
+  const std::size_t readouts = setup.plan.of_role(Role::readout).size();
+  for (std::size_t i = 0; i < readouts; ++i) readouts_.emplace_back(node::silence_ns(setup.farm));
+}
+
+void ReadoutLinks::set_readout(NodeIndex index, const ports::Endpoint& at) {
+  if (index.value >= readouts_.size()) return;
+  Readout& readout = readouts_[index.value];
+  if (readout.link) return readout.link->redirect(at);
+  readout.link =
+      std::make_unique<messages::Link>(self_, static_cast<messages::PeerHandler&>(*this), setup_.limits,
+                                       counters_, at, setup_.farm.network().reconnect_ms() * kMillisecond);
+  readout.link->tag = index.value;
+  readout.link->expect(Role::readout, index);
+}
+
+void ReadoutLinks::look() {
+  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    Readout& readout = readouts_[i];
+    const bool ready = readout.link && readout.link->ready();
+    const std::uint64_t bytes = ready ? readout.link->peer().stream().counters().bytes_received : 0;
+    if (readout.pulse.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
+    log_if_due(readout.loss, course_.is_ending(), false, now_ns_);
+    collector_.set_lost(i, readout.pulse.is_lost());
+  }
+}
+
+void ReadoutLinks::add_lost_to(v1::Reach& reach) const {
+  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    if (readouts_[i].pulse.is_lost() && collector_.serves(i)) reach.add_readouts(i);
+  }
+}
+
+void ReadoutLinks::drop_silent(DurationNs patience_ns) {
+  for (Readout& readout : readouts_) {
+    if (!readout.pulse.is_lost() || !readout.link || !readout.link->ready()) continue;
+    if (now_ns_ - readout.pulse.lost_since_ns() > patience_ns) readout.link->peer().drop("silent");
+  }
+}
+
+void ReadoutLinks::tick(ports::Network& network, TimeNs now_ns) {
+  now_ns_ = now_ns;
+  if (now_ns_ - ticked_ns_ < kTickEvery) return;
+  ticked_ns_ = now_ns_;
+  for (Readout& readout : readouts_) {
+    if (readout.link) readout.link->tick(network, now_ns_);
+  }
+}
+
+void ReadoutLinks::send_requests() {
+  std::erase_if(collector_.to_send(), [&](std::uint32_t index) {
+    Readout& readout = readouts_[index];
+    if (!readout.link || !readout.link->ready()) return false;
+    readout.frames.clear();
+    collector_.take_frames(index, readout.frames);
+    readout.link->peer().stream().append(readout.frames);
+    return true;
+  });
+}
+
+// What has come of a frame that is not whole yet leaves the window, too.
+void ReadoutLinks::tell_partial_frames() {
+  std::erase_if(receiving_, [&](std::uint32_t index) {
+    Readout& readout = readouts_[index];
+    if (!readout.in_frame || !readout.link || !readout.link->ready()) {
+      readout.listed = false;
+      return true;
+    }
+    const std::size_t here = readout.link->peer().payload_here();
+    if (here <= readout.told_bytes) return false;
+    arrived(index, readout.reception.slice, here - readout.told_bytes);
+    readout.told_bytes = here;
+    return false;
+  });
+}
+
+// A frame's header counts for the readout's window, when the frame is whole, and not as bytes of fragments.
+void ReadoutLinks::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
+                           std::uint64_t header_bytes) {
+  const std::uint64_t bytes = payload_bytes + header_bytes;
+  if (slice != nullptr) arrived_bytes_ += payload_bytes;
+  if (trace_.on() && slice != nullptr && bytes > 0) trace_.arrived(*slice, readout, bytes, clock_.now_ns());
+  collector_.arrived(readout, slice, bytes, now_ns_);
+}
+
+std::string ReadoutLinks::check_hello(const messages::PeerInfo& info) {
+  if (info.role == Role::readout) return {};
+  return "'" + info.name + "' is a " + std::string(name(info.role)) + ", not a readout";
+}
+
+void ReadoutLinks::on_ready(messages::Peer& peer) {
+  log_if_due(readouts_[peer.tag].loss, course_.is_ending(), true, now_ns_);
+  spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
+  if (self_.wants_timing) peer.stream().note_arrivals();
+  readouts_[peer.tag].retransmitted = 0;
+  readouts_[peer.tag].timing_ns = now_ns_;
+  collector_.readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
+}
+
+void ReadoutLinks::on_gone(messages::Peer& peer, std::string_view why) {
+  if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
+  if (!collector_.is_up(static_cast<std::uint32_t>(peer.tag))) return;
+  readouts_[peer.tag].loss.lost(fmt::format("readout lost name={} reason=\"{}\"", peer.info().name, why),
+                                now_ns_);
+  collector_.readout_down(static_cast<std::uint32_t>(peer.tag));
+  if (pushing_ != nullptr) pushing_->readout_lost(static_cast<std::uint32_t>(peer.tag));
+}
+
+wire::Placement ReadoutLinks::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
+  Readout& readout = readouts_[peer.tag];
+  // What came with a timing came after it, and so did the time that the kernel notes of both.
+  if (readout.timed_utc_ns != 0 && readout.timed_utc_ns == peer.stream().arrived_utc_ns())
+    collector_.forget_timing(static_cast<std::uint32_t>(peer.tag));
+  readout.timed_utc_ns = 0;
+  if (header.type == wire::FrameType::timing) return {wire::Placement::Kind::discard, nullptr};
+  if (header.type != wire::FrameType::fragment) return {};
+  readout.reception = {};
+  readout.in_frame = true;
+  if (!std::exchange(readout.listed, true)) receiving_.push_back(static_cast<std::uint32_t>(peer.tag));
+  if (pushing_ != nullptr &&
+      !pushing_->takes(static_cast<std::uint32_t>(peer.tag), header, course_.is_running(), now_ns_))
+    return {wire::Placement::Kind::discard, nullptr};
+  readout.reception = assembler_.begin(header, static_cast<std::uint32_t>(peer.tag));
+  if (readout.reception.slice == nullptr) return {wire::Placement::Kind::discard, nullptr};
+  return {wire::Placement::Kind::place, readout.reception.target};
+}
+
+Expected<void, wire::WireError> ReadoutLinks::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                                       ConstBytes) {
+  if (header.type == wire::FrameType::timing) {
+    take_timing(peer, header);
+    return {};
+  }
+  const assembly::Reception reception = std::exchange(readouts_[peer.tag].reception, {});
+  readouts_[peer.tag].in_frame = false;
+  // The clock is read where it shows: at a slice's last fragment.
+  const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
+  const auto readout = static_cast<std::uint32_t>(peer.tag);
+  const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
+  arrived(readout, reception.slice, header.length - told, wire::kHeaderBytes);
+  collector_.answered(readout, reception, header);
+  (void)assembler_.finish(reception, header, completes ? clock_.now_ns() : now_ns_);
+  return {};
+}
+
+void ReadoutLinks::take_timing(messages::Peer& peer, const wire::FrameHeader& header) {
+  Readout& readout = readouts_[peer.tag];
+  const auto index = static_cast<std::uint32_t>(peer.tag);
+  const wire::Timing timing = wire::timing(header);
+  if (!collector_.shaper().learns()) return;
+  const TimeNs now_ns = clock_.now_ns();
+  readout.timed_utc_ns = peer.stream().arrived_utc_ns();
+  const DurationNs waited = readout.timed_utc_ns != 0 ? clock_.utc_ns() - readout.timed_utc_ns : 0;
+  // UTC may have jumped meanwhile.
+  if (waited >= 0 && waited < kSecond) collector_.timed(index, timing, now_ns - waited);
+  const std::uint32_t fresh = timing.retransmitted - static_cast<std::uint32_t>(readout.retransmitted);
+  readout.retransmitted = timing.retransmitted;
+  // What was lost in a long time is no sign of what is lost now.
+  if (fresh > 0 && now_ns - readout.timing_ns < kSecond)
+    collector_.shaper().retransmitted(index, fresh, now_ns);
+  readout.timing_ns = now_ns;
+}
+
+void ReadoutLinks::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes part) {
+  Readout& readout = readouts_[peer.tag];
+  assembler_.part(readout.reception, part);
+  readout.told_bytes += part.size();
+  arrived(static_cast<std::uint32_t>(peer.tag), readout.reception.slice, part.size());
+}
+
+void ReadoutLinks::on_abandoned(messages::Peer& peer, const wire::FrameHeader&) {
+  readouts_[peer.tag].told_bytes = 0;
+  readouts_[peer.tag].in_frame = false;
+  assembler_.abandon(std::exchange(readouts_[peer.tag].reception, {}));
+}
+
+Expected<void, wire::WireError> ReadoutLinks::on_control(messages::Peer&, const v1::Control&) {
+  return Unexpected<wire::WireError>(wire::WireError::not_expected);
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "arrival_trace.hpp"
+#include "builder.hpp"
+#include "loss_note.hpp"
+#include "pulse.hpp"
+#include "push_intake.hpp"
+#include "run_course.hpp"
+#include <weir/messages/peer.hpp>
+#include <weir/node/refusal_log.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/ports/clock.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::dcm {
+
+// The DCM's connections to the readouts: requests out, fragments in, and who is reached.
+class ReadoutLinks final : public messages::PeerHandler {
+ public:
+  // `pushing`: null in pull running.
+  ReadoutLinks(const node::Setup& setup, messages::PeerCounters& counters, const ports::Clock& clock,
+               Builder& builder, PushIntake* pushing, const RunCourse& course);
+
+  // Where the farm's readout of this index is; none has so high a one: ignored.
+  void set_readout(NodeIndex index, const ports::Endpoint& at);
+  [[nodiscard]] std::size_t size() const { return readouts_.size(); }
+
+  // Once a pass, and before all else: the connections, and what time it is until the next one.
+  void tick(ports::Network& network, TimeNs now_ns);
+  // ... what has come of frames that are not whole yet.
+  void tell_partial_frames();
+  // ... the collector's requests.
+  void send_requests();
+
+  // Every few ms. Asks silent ones whether they are there, and says who is lost.
+  void look();
+  // Of those that have sources.
+  void add_lost_to(v1::Reach& reach) const;
+  // Those that break no connection, and hold all that they were asked for: a process that is stopped, a host
+  // that is gone.
+  void drop_silent(DurationNs patience_ns);
+
+  void start_trace(std::size_t slices, TimeNs from_ns) { trace_.start(slices, from_ns); }
+  [[nodiscard]] const ArrivalTrace& trace() const { return trace_; }
+  // Of fragments, whole or in part.
+  [[nodiscard]] std::uint64_t arrived_bytes() const { return arrived_bytes_; }
+
+ private:
+  struct Readout {
+    explicit Readout(DurationNs silence_ns) : pulse(silence_ns) {}
+    std::unique_ptr<messages::Link> link;
+    assembly::Reception reception;    // the frame that is being received
+    bool in_frame = false;            // of a fragment; its payload is not all here
+    bool listed = false;              // in receiving_
+    std::uint64_t told_bytes = 0;     // of that frame, those that the collector knows of
+    UtcNs timed_utc_ns = 0;           // when what came with the last timing did; 0: not known
+    TimeNs timing_ns = 0;             // when it last said how it is
+    std::uint64_t retransmitted = 0;  // of this connection, as its readout said last
+    std::vector<std::byte> frames;
+    Pulse pulse;
+    LossNote loss;
+  };
+
+  std::string check_hello(const messages::PeerInfo& info) override;
+  void on_ready(messages::Peer& peer) override;
+  void on_gone(messages::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+                                           ConstBytes payload) override;
+  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  void on_part(messages::Peer& peer, const wire::FrameHeader& header, ConstBytes part) override;
+  void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
+
+  void take_timing(messages::Peer& peer, const wire::FrameHeader& header);
+  void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
+               std::uint64_t header_bytes = 0);
+
+  const node::Setup& setup_;
+  messages::PeerInfo self_;  // what they are told of this DCM
+  messages::PeerCounters& counters_;
+  const ports::Clock& clock_;
+  assembly::Assembler& assembler_;
+  Collector& collector_;
+  PushIntake* pushing_;
+  const RunCourse& course_;
+  TimeNs now_ns_ = 0;
+  node::RefusalLog refusals_;
+  std::vector<Readout> readouts_;
+  std::vector<std::uint32_t> receiving_;  // that have begun a frame since the last pass, or before
+  ArrivalTrace trace_;
+  std::uint64_t arrived_bytes_ = 0;
+  TimeNs ticked_ns_ = 0;
+};
+
+}  // namespace weir::dcm

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weir::dcm {
+
+enum class RunPhase : std::uint8_t {
+  ready,       // no run has begun
+  running,     //
+  told_early,  // told to end, and no run had begun
+  ending,      // told to end: waits for what is under way
+  over,        // the filter knows that the run is over
+};
+constexpr std::size_t kRunPhases = 5;
+
+struct RunTransition {
+  RunPhase from;
+  RunPhase to;
+};
+// Every transition that there is.
+inline constexpr RunTransition kRunTransitions[] = {
+    {RunPhase::ready, RunPhase::running},     {RunPhase::ready, RunPhase::told_early},
+    {RunPhase::told_early, RunPhase::ending},  // the begin comes after all
+    {RunPhase::running, RunPhase::ending},    {RunPhase::ending, RunPhase::over},
+};
+
+[[nodiscard]] constexpr bool may_follow(RunPhase from, RunPhase to) {
+  for (const RunTransition& one : kRunTransitions) {
+    if (one.from == from && one.to == to) return true;
+  }
+  return false;
+}
+
+// Where a DCM is in its run, and how long it waits at the end of it: every slice is settled then, but a
+// writer's word of what is stored may be on its way, and the filter may hang. Pure.
+class RunCourse {
+ public:
+  static constexpr DurationNs kEndPatience = 2 * kSecond;
+
+  void begin() { enter(phase_ == RunPhase::told_early ? RunPhase::ending : RunPhase::running); }
+  void end(TimeNs now_ns);
+  // The filter has been told that the run is over.
+  void close() { enter(RunPhase::over); }
+
+  [[nodiscard]] RunPhase phase() const { return phase_; }
+  // A run has begun here, whether it is over or not.
+  [[nodiscard]] bool has_begun() const { return phase_ != RunPhase::ready && phase_ != RunPhase::told_early; }
+  // Told to end.
+  [[nodiscard]] bool is_ending() const { return phase_ >= RunPhase::told_early; }
+  [[nodiscard]] bool is_running() const { return phase_ == RunPhase::running; }
+  // Everything there is to say can be said. `at_rest`: nothing is under way.
+  [[nodiscard]] bool may_report_finally(bool at_rest, TimeNs now_ns) const {
+    return is_ending() && (at_rest || now_ns >= end_deadline_ns_);
+  }
+
+ private:
+  void enter(RunPhase to);
+
+  RunPhase phase_ = RunPhase::ready;
+  TimeNs end_deadline_ns_ = 0;
+};
+
+}  // namespace weir::dcm

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "record.hpp"
+#include <weir/assembly/built_slice.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/tap/sampler.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace weir::v1 {
+class Report;
+class TapWish;
+}  // namespace weir::v1
+
+namespace weir::dcm {
+
+// Samples of slices for who asked for them over the bus: as records, made when a slice is complete and when
+// it is confirmed. Without a sink there are none.
+class SliceSamples {
+ public:
+  SliceSamples(const node::Setup& setup, tap::SamplerSettings settings);
+
+  void wish(const v1::TapWish& wish, TimeNs now_ns);
+  void expire(TimeNs now_ns) {
+    if (!sampler_.is_empty()) sampler_.expire(now_ns);
+  }
+  // As complete as it gets; its filter has not seen it.
+  void complete(const assembly::BuiltSlice& slice, TimeNs now_ns) {
+    if (!sampler_.is_empty()) sample_raw(slice, now_ns);
+  }
+  // Confirmed for the first time.
+  void accepted(const assembly::BuiltSlice& slice, StoreEpoch epoch, TimeNs now_ns) {
+    if (!sampler_.is_empty()) sample_accepted(slice, epoch, now_ns);
+  }
+  void add_to(v1::Report& report) const;
+
+ private:
+  void sample_raw(const assembly::BuiltSlice& slice, TimeNs now_ns);
+  void sample_accepted(const assembly::BuiltSlice& slice, StoreEpoch epoch, TimeNs now_ns);
+  void sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, bool undecided, TimeNs now_ns);
+
+  const node::Setup& setup_;
+  tap::Sampler sampler_;
+  std::vector<tap::Tap*> due_;
+  std::vector<std::byte> sample_;
+};
+
+}  // namespace weir::dcm

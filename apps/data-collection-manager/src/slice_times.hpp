@@ -1,0 +1,28 @@
+#pragma once
+
+#include <weir/assembly/built_slice.hpp>
+#include <weir/metrics/histogram.hpp>
+
+#include <cstdint>
+
+namespace weir::dcm {
+
+[[nodiscard]] inline std::uint64_t microseconds(DurationNs ns) {
+  return ns > 0 ? static_cast<std::uint64_t>(ns / kMicrosecond) : 0;
+}
+
+// How long it takes until a slice is as complete as it gets, in us.
+struct SliceTimes {
+  metrics::Histogram latency;        // first request sent, or first fragment begun, to last fragment
+  metrics::Histogram build_latency;  // assignment, or last slot, to last fragment
+
+  void complete(const assembly::BuiltSlice& slice) {
+    // Of a pushed slice perhaps nothing has come.
+    const TimeNs begun = slice.first_request_ns != 0 ? slice.first_request_ns : slice.last_fragment_ns;
+    latency.record(microseconds(slice.last_fragment_ns - begun));
+    build_latency.record(
+        microseconds(slice.last_fragment_ns - (slice.pushed ? slice.due_ns : slice.assigned_ns)));
+  }
+};
+
+}  // namespace weir::dcm

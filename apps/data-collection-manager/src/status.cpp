@@ -1,0 +1,31 @@
+#include "status.hpp"
+
+namespace weir::dcm {
+namespace {
+
+using assignment::Reason;
+
+// Most credits are with the filter; nearly all of the memory is in use.
+constexpr std::size_t kMost = 3;
+constexpr std::size_t kMostParts = 4;
+constexpr std::size_t kFull = 7;
+constexpr std::size_t kFullParts = 8;
+
+}  // namespace
+
+Reason what_holds_up(const Workload& load) {
+  if (load.held_back > 0) return Reason::writer_too_slow;
+  if (load.with_filter > load.units && kMostParts * load.with_filter >= kMost * load.credits)
+    return Reason::filter_too_slow;
+  if (kFullParts * load.bytes_used >= kFull * load.bytes_total) return Reason::dcm_buffer_full;
+  return Reason::none;
+}
+
+std::string status_of(const RunCourse& course, const Workload& load, const std::string& name) {
+  if (course.is_ending()) return "ending";
+  if (!course.has_begun()) return "ready";
+  const Reason reason = what_holds_up(load);
+  return reason == Reason::none ? "running" : assignment::blocked_state(assignment::name(reason), name);
+}
+
+}  // namespace weir::dcm

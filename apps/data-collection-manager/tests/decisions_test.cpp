@@ -1,0 +1,169 @@
+// What the supervisor is told of decisions, and what its columns say.
+#include "../src/decisions.hpp"
+
+#include "../src/intake.hpp"
+#include "../src/orders.hpp"
+#include "building.hpp"
+
+namespace weir::dcm {
+namespace {
+
+using assembly::BuiltSlice;
+using assembly::Decision;
+using assembly::SliceState;
+
+struct Deciding : Building {
+  Decisions decisions{builder};
+
+  v1::Decide report() {
+    v1::Decide batch;
+    decisions.report(batch);
+    return batch;
+  }
+  BuiltSlice& accept(std::uint64_t id, std::uint32_t bytes) {
+    BuiltSlice& slice = complete(id, bytes);
+    decisions.decide(slice, Decision::accept(DecisionKind::poison), now());
+    return slice;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("decisions go in a batch, each once, in the order in which they were made") {
+  Deciding dcm;
+  CHECK_FALSE(dcm.decisions.wait());
+  BuiltSlice& accepted = dcm.accept(5, 64);
+  BuiltSlice& rejected = dcm.complete(4);
+  dcm.decisions.decide(rejected, Decision::reject(), dcm.now());
+  BuiltSlice& failed = dcm.complete(9);
+  dcm.decisions.decide(failed, Decision::fail("unreachable"), dcm.now());
+  BuiltSlice& incomplete = dcm.complete(7);
+  incomplete.flawed = 1;
+  dcm.decisions.decide(incomplete, Decision::reject(), dcm.now());
+  CHECK(dcm.decisions.wait());
+  const v1::Decide batch = dcm.report();
+  REQUIRE(batch.slice_size() == 4);
+  CHECK(batch.slice(0) == 5);
+  CHECK(batch.verdict(0) == v1::VERDICT_ACCEPT);
+  CHECK(batch.slice(1) == 4);
+  CHECK(batch.verdict(1) == v1::VERDICT_REJECT);
+  CHECK(batch.verdict(2) == v1::VERDICT_FAILED);
+  CHECK(batch.verdict(3) == v1::VERDICT_REJECT_INCOMPLETE);
+  REQUIRE(batch.failures_size() == 1);
+  CHECK(batch.failures(0).index() == 2);
+  CHECK(batch.failures(0).reason() == "unreachable");
+  for (const BuiltSlice* slice : {&accepted, &rejected, &failed, &incomplete})
+    CHECK(slice->state() == SliceState::reported);
+  CHECK(dcm.decisions.accepted() == 1);
+  CHECK_FALSE(dcm.decisions.wait());
+  CHECK(dcm.report().slice_size() == 0);
+}
+
+TEST_CASE("accepts are held back while accepted slices hold half of the memory, and are told once") {
+  Deciding dcm;
+  constexpr std::uint32_t kBytes = Building::kMemory / 16;  // of which a slice has two
+  BuiltSlice& first = dcm.accept(1, kBytes);
+  for (const std::uint64_t id : {2U, 3U, 4U}) dcm.accept(id, kBytes);
+  REQUIRE(dcm.report().slice_size() == 4);
+  REQUIRE(dcm.slices().accepted_bytes() == Building::kMemory / 2);
+  dcm.accept(5, kBytes);
+  REQUIRE(dcm.report().verdict(0) == v1::VERDICT_ACCEPT);  // half is not too much
+  BuiltSlice& held = dcm.accept(6, kBytes);
+  const v1::Decide batch = dcm.report();
+  REQUIRE(batch.slice_size() == 1);
+  CHECK(batch.verdict(0) == v1::VERDICT_HELD);
+  CHECK(held.state() == SliceState::held_back);
+  CHECK(dcm.decisions.wait());
+  CHECK(dcm.report().slice_size() == 0);
+  // Rejects go on.
+  dcm.decisions.decide(dcm.complete(8), Decision::reject(), dcm.now());
+  CHECK(dcm.report().verdict(0) == v1::VERDICT_REJECT);
+  dcm.notes.release(first);
+  const v1::Decide later = dcm.report();
+  REQUIRE(later.slice_size() == 1);
+  CHECK(later.slice(0) == held.id().value);
+  CHECK(later.verdict(0) == v1::VERDICT_ACCEPT);
+}
+
+TEST_CASE("a slice that was given back while its fragments are outstanding is withdrawn and reported") {
+  Deciding dcm;
+  BuiltSlice& slice = dcm.open(6);
+  dcm.collector().collect(slice, dcm.collector().everything());
+  dcm.collector().pass(dcm.now());
+  REQUIRE(slice.state() == SliceState::collecting);
+  dcm.collector().forget(slice);
+  dcm.decisions.decide(slice, Decision::fail("unreachable"), dcm.now());
+  CHECK(slice.state() == SliceState::decided);
+  CHECK(dcm.builder.assembler.counters().cancelled == 2);
+}
+
+TEST_CASE("columns of unequal length are no assignment, and those that are left out are zero") {
+  v1::Assign assign;
+  for (const std::uint64_t id : {4U, 5U}) assign.add_slice(id);
+  assign.set_duration_ns(77);
+  assign.add_suspect(1);
+  assign.add_unfiltered(2);  // there is no such row
+  v1::Assign::Payload& payload = *assign.add_payload();
+  payload.set_index(0);
+  payload.set_bytes("abc");
+  const auto rows = assignments_of(assign);
+  REQUIRE(rows.has_value());
+  REQUIRE(rows->size() == 2);
+  CHECK((*rows)[1].slice == SliceId(5));
+  CHECK((*rows)[1].attempt == Attempt(0));
+  CHECK((*rows)[1].duration == 77);
+  CHECK((*rows)[1].suspect);
+  CHECK_FALSE((*rows)[0].suspect);
+  CHECK((*rows)[0].payload.size() == 3);
+  assign.add_attempt(1);
+  CHECK_FALSE(assignments_of(assign).has_value());
+  assign.add_attempt(2);
+  CHECK(assignments_of(assign).value()[1].attempt == Attempt(2));
+}
+
+TEST_CASE("a confirmation's columns are rows, and no row where they differ in length") {
+  v1::Confirm confirm;
+  confirm.add_slice(4);
+  confirm.add_attempt(1);
+  confirm.add_code(v1::CONFIRMATION_STORE);
+  confirm.add_epoch(3);
+  const auto rows = confirmations_of(confirm);
+  REQUIRE(rows.has_value());
+  CHECK(rows->front().slice == SliceId(4));
+  CHECK(rows->front().attempt == Attempt(1));
+  CHECK(rows->front().code == v1::CONFIRMATION_STORE);
+  CHECK(rows->front().epoch == StoreEpoch(3));
+  CHECK(rows->front().writer == NodeIndex(0));
+  confirm.add_writer(1);
+  confirm.add_writer(1);
+  CHECK_FALSE(confirmations_of(confirm).has_value());
+}
+
+TEST_CASE("a later attempt waits until the earlier one has left, and of two that wait the later one counts") {
+  Building dcm;
+  const v1::Farm farm;
+  Intake intake(farm, dcm.builder, nullptr, dcm.notes);
+  intake.assign({Building::assignment(5, 0), Building::assignment(6, 0)});
+  intake.open_assigned(dcm.now());
+  CHECK(dcm.find(5) != nullptr);
+  CHECK(intake.in_flight() == 2);
+  intake.assign({Building::assignment(5, 1)});
+  intake.open_assigned(dcm.now());
+  CHECK(dcm.find(5, 1) == nullptr);
+  CHECK(intake.in_flight() == 3);
+  CHECK(dcm.notes.told.empty());
+  intake.assign({Building::assignment(5, 2)});
+  intake.open_assigned(dcm.now());
+  REQUIRE(dcm.notes.told.size() == 1);
+  const v1::Decide& lost = dcm.notes.told.front().decide();
+  CHECK(lost.slice(0) == 5);
+  CHECK(lost.attempt(0) == 1);
+  CHECK(lost.verdict(0) == v1::VERDICT_FAILED);
+  CHECK(lost.failures(0).reason() == "lost");
+  dcm.notes.release(*dcm.find(5));
+  intake.open_assigned(dcm.now());
+  CHECK(dcm.find(5, 2) != nullptr);
+  CHECK(intake.assigned() == 4);
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,290 @@
+// How slices get their decision from the filter, and how they leave; who is given samples on the way.
+#include "../src/departures.hpp"
+
+#include "../src/filter_desk.hpp"
+#include "building.hpp"
+#include "far_side.hpp"
+#include <weir/tap/sample.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <string>
+
+namespace weir::dcm {
+namespace {
+
+using assembly::BuiltSlice;
+using assembly::Decision;
+using assembly::SliceState;
+
+struct Bus final : node::SampleSink {
+  bool publish(std::string_view tag, ConstBytes sample) override {
+    tags.emplace_back(tag);
+    bytes = sample.size();
+    return true;
+  }
+  std::vector<std::string> tags;
+  std::size_t bytes = 0;
+};
+
+struct Leaving : Building {
+  Leaving() {
+    setup.identity = process(Role::dcm, 0);
+    setup.self.name = "dcm-0";
+    setup.samples = &bus;
+    config::NodePlan& plan = setup.plan.nodes.emplace_back();
+    plan.role = Role::writer;
+    tap::SamplerSettings settings;
+    settings.bytes_per_s = settings.sample_bytes_max = 1U << 20;
+    settings.taps_max = 4;
+    samples.emplace(setup, settings);
+    departures.emplace(setup, counters, builder, nullptr, *samples, notes, clock.now);
+  }
+  BuiltSlice& reported(std::uint64_t id, const Decision& decision) {
+    BuiltSlice& slice = complete(id);
+    decisions.decide(slice, decision, now());
+    v1::Decide batch;
+    decisions.report(batch);
+    return slice;
+  }
+  BuiltSlice& accepted(std::uint64_t id) { return reported(id, Decision::accept(DecisionKind::poison)); }
+  void confirm(std::uint64_t id, v1::Confirmation code, std::uint16_t writer = 0) {
+    const ConfirmedSlice row{SliceId(id), Attempt(0), code, StoreEpoch(1), NodeIndex(writer)};
+    departures->confirm({&row, 1});
+  }
+  v1::Report report(bool final = false) {
+    v1::Report made;
+    departures->add_to(made, final);
+    return made;
+  }
+  static std::uint64_t count(const v1::Report& report, const std::string& name) {
+    const auto found = report.sums().find(name);
+    return found == report.sums().end() ? 0 : found->second.count();
+  }
+
+  node::Setup setup;
+  Bus bus;
+  messages::PeerCounters counters;
+  Decisions decisions{builder};
+  std::optional<SliceSamples> samples;
+  std::optional<Departures> departures;
+};
+
+struct Filtering : Building {
+  explicit Filtering(const std::string& does) {
+    setup.identity = process(Role::dcm, 0);
+    setup.farm.mutable_dcm()->set_processing_units(0);
+    setup.farm.mutable_dcm()->set_slices_max(16);
+    setup.farm.mutable_supervisor()->set_lease_ms(4000);
+    v1::FilterSettings& filter = *setup.farm.mutable_filter();
+    filter.set_plugin("scripted");
+    (*filter.mutable_parameters())["do"] = does;
+    filter.set_on_error(v1::FilterSettings::ON_ERROR_REJECT);
+    desk.emplace(setup, std::vector<std::string>{WEIR_TEST_PLUGIN_DIR}, nullptr, clock, builder, decisions,
+                 notes, clock.now);
+    REQUIRE(desk->begin_run(RunNumber(7), 0).has_value());
+  }
+  BuiltSlice& run(std::uint64_t id, bool suspect = false) {
+    BuiltSlice& slice = complete(id);
+    slice.assignment.suspect = suspect;
+    desk->take(slice);
+    turn();
+    return slice;
+  }
+  void turn() {
+    desk->submit();
+    desk->take_results();
+  }
+
+  node::Setup setup;
+  Decisions decisions{builder};
+  std::optional<FilterDesk> desk;
+};
+
+}  // namespace
+
+TEST_CASE("an accepted slice is shipped when that is confirmed, and its memory is free when it is on disk") {
+  Leaving dcm;
+  BuiltSlice& slice = dcm.accepted(5);
+  dcm.confirm(5, v1::CONFIRMATION_STORE);
+  CHECK(slice.state() == SliceState::storing);
+  CHECK(slice.shipment.bytes > 128);
+  CHECK(slice.shipment.epoch == StoreEpoch(1));
+  CHECK(slice.is_in_line());
+  CHECK(dcm.report(true).counters().at("dcm.unheard") == 1);
+  Outlet::drop(slice);
+  const auto queue = slice.memory.share();  // a connection's
+  dcm.slices().change(slice, SliceState::stored);
+  dcm.departures->release_unreferenced();
+  CHECK(dcm.find(5) == &slice);
+}
+
+TEST_CASE("memory that a connection refers to is released when it lets go, and not before") {
+  Leaving dcm;
+  BuiltSlice& slice = dcm.accepted(5);
+  dcm.confirm(5, v1::CONFIRMATION_STORE);
+  auto queue = slice.memory.share();
+  dcm.departures->give_up(slice);
+  CHECK(slice.state() == SliceState::given_up);
+  CHECK_FALSE(slice.is_in_line());
+  dcm.departures->release_unreferenced();
+  CHECK(dcm.builder.pool.bytes_used() > 0);
+  queue.reset();
+  dcm.departures->release_unreferenced();
+  CHECK(dcm.find(5) == nullptr);
+  CHECK(dcm.builder.pool.bytes_used() == 0);
+}
+
+TEST_CASE("what is settled is counted as rejected or discarded, and what came too late as refused") {
+  Leaving dcm;
+  dcm.reported(1, Decision::reject());
+  dcm.accepted(2);
+  dcm.reported(3, Decision::fail("lost"));
+  dcm.accepted(4);
+  for (const std::uint64_t id : {1U, 2U, 3U}) dcm.confirm(id, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(4, v1::CONFIRMATION_REFUSED);
+  const v1::Report report = dcm.report();
+  CHECK(Leaving::count(report, "rejected") == 1);
+  CHECK(Leaving::count(report, "discarded") == 2);
+  CHECK(report.counters().at("dcm.refused") == 1);
+  CHECK(dcm.slices().open_count() == 0);
+}
+
+TEST_CASE("a confirmation to store what is not here, or at a writer that is not, is answered as lost") {
+  Leaving dcm;
+  dcm.accepted(5);
+  dcm.confirm(5, v1::CONFIRMATION_STORE, 3);
+  dcm.confirm(77, v1::CONFIRMATION_STORE);
+  dcm.confirm(78, v1::CONFIRMATION_SETTLED);  // of what is not here nobody needs to know
+  REQUIRE(dcm.notes.told.size() == 2);
+  for (const v1::Control& told : dcm.notes.told) {
+    REQUIRE(told.decide().slice_size() == 1);
+    CHECK(told.decide().verdict(0) == v1::VERDICT_FAILED);
+    CHECK(told.decide().failures(0).reason() == "lost");
+  }
+  CHECK(dcm.notes.told[1].decide().slice(0) == 77);
+  CHECK(dcm.find(5) == nullptr);
+}
+
+TEST_CASE("a confirmation of what was not reported from here changes nothing") {
+  Leaving dcm;
+  BuiltSlice& slice = dcm.complete(5);
+  dcm.confirm(5, v1::CONFIRMATION_STORE);
+  dcm.confirm(5, v1::CONFIRMATION_SETTLED);
+  CHECK(slice.state() == SliceState::queued);
+  CHECK(dcm.notes.told.empty());
+}
+
+TEST_CASE("at a run's end what waits for its writer's word stays, and without a supervisor nothing does") {
+  Leaving dcm;
+  BuiltSlice& storing = dcm.accepted(1);
+  dcm.confirm(1, v1::CONFIRMATION_STORE);
+  dcm.accepted(2);
+  dcm.slices().assign(Building::assignment(3));
+  BuiltSlice& filtering = dcm.complete(4);
+  dcm.slices().change(filtering, SliceState::filtering);
+  dcm.departures->give_up_all(false);
+  CHECK(storing.state() == SliceState::storing);
+  CHECK(filtering.state() == SliceState::abandoned);
+  CHECK(dcm.find(2) == nullptr);
+  CHECK(dcm.slices().in(SliceState::assigned).empty());
+  dcm.departures->give_up_all(true);
+  CHECK(storing.state() == SliceState::given_up);
+  CHECK(filtering.state() == SliceState::abandoned);
+}
+
+TEST_CASE("who asked for samples gets the slices that come by, and nobody else does") {
+  Leaving dcm;
+  BuiltSlice& first = dcm.complete(5);
+  dcm.samples->complete(first, dcm.now());
+  CHECK(dcm.bus.tags.empty());
+  v1::TapWish wish;
+  wish.set_id("0123456789abcdef");
+  wish.add_streams("raw");
+  wish.add_streams("debug");
+  wish.set_lease_ms(1000);
+  dcm.samples->wish(wish, dcm.now());
+  dcm.samples->complete(first, dcm.now());
+  CHECK(dcm.bus.tags == std::vector<std::string>{"tap.raw.0123456789abcdef.dcm-0"});
+  CHECK(dcm.bus.bytes > tap::kSampleHeadLength + 128);
+  dcm.accepted(6);
+  dcm.confirm(6, v1::CONFIRMATION_STORE);  // no filter has seen it: to the debug stream
+  REQUIRE(dcm.bus.tags.size() == 2);
+  CHECK(dcm.bus.tags.back() == "tap.debug.0123456789abcdef.dcm-0");
+  dcm.samples->expire(dcm.now() + 2 * kSecond);
+  dcm.samples->complete(first, dcm.now());
+  CHECK(dcm.bus.tags.size() == 2);
+  v1::Report report;
+  dcm.samples->add_to(report);
+  CHECK(report.counters().at("tap.samples") == 2);
+}
+
+TEST_CASE("a slice that its filter accepts is decided, with the result until it leaves") {
+  Filtering dcm("accept");
+  BuiltSlice& slice = dcm.run(5);
+  CHECK(slice.state() == SliceState::decided);
+  CHECK(slice.decision.accepted);
+  REQUIRE(slice.result != nullptr);
+  CHECK(slice.view.slice == 5);
+  CHECK(slice.view.fragment_count == 2);
+  dcm.desk->give_back(*std::exchange(slice.result, nullptr));
+}
+
+TEST_CASE("a slice whose filter fails is rejected or accepted unfiltered, as the farm file says") {
+  Filtering dcm("throw");
+  CHECK_FALSE(dcm.run(5).decision.accepted);
+  dcm.setup.farm.mutable_filter()->set_on_error(v1::FilterSettings::ON_ERROR_ACCEPT);
+  const BuiltSlice& slice = dcm.run(6);
+  CHECK(slice.decision.accepted);
+  CHECK(slice.decision.by == DecisionKind::no_filter);
+  v1::Report report;
+  dcm.desk->add_to(report);
+  CHECK(report.counters().at("dcm.filter_errors") == 2);
+}
+
+TEST_CASE("a slice that is held for poison is accepted, and its filter never sees it") {
+  Filtering dcm("throw");
+  BuiltSlice& slice = dcm.complete(5);
+  slice.assignment.unfiltered = true;
+  dcm.desk->take(slice);
+  CHECK(slice.state() == SliceState::decided);
+  CHECK(slice.decision.by == DecisionKind::poison);
+  dcm.turn();
+  v1::Report report;
+  dcm.desk->add_to(report);
+  CHECK(report.counters().at("dcm.steps") == 0);
+}
+
+TEST_CASE("an abandoned slice is released when its filter has done with it") {
+  Filtering dcm("reject");
+  BuiltSlice& slice = dcm.complete(5);
+  dcm.desk->take(slice);
+  dcm.desk->submit();
+  REQUIRE(slice.state() == SliceState::filtering);
+  dcm.slices().change(slice, SliceState::abandoned);
+  CHECK(dcm.notes.released.empty());
+  dcm.desk->take_results();
+  CHECK(dcm.notes.released == std::vector<std::uint64_t>{5});
+}
+
+TEST_CASE("a suspect waits until the supervisor knows that it is alone with the filter") {
+  Filtering dcm("reject");
+  BuiltSlice& suspect = dcm.run(5, true);
+  CHECK(suspect.state() == SliceState::suspect);
+  REQUIRE(dcm.notes.told.size() == 1);
+  const v1::Filtering told = dcm.notes.told.front().filtering();
+  CHECK(told.alone() == 5);
+  const BuiltSlice& other = dcm.run(6);
+  CHECK(other.state() == SliceState::queued);
+  dcm.desk->answered(told.serial());
+  dcm.turn();
+  CHECK(suspect.state() == SliceState::decided);
+  CHECK(other.state() == SliceState::queued);
+  dcm.turn();
+  REQUIRE(dcm.notes.told.size() == 2);
+  CHECK_FALSE(dcm.notes.told.back().filtering().has_alone());
+  dcm.desk->answered(dcm.notes.told.back().filtering().serial());
+  dcm.turn();
+  CHECK(other.state() == SliceState::decided);
+}
+
+}  // namespace weir::dcm

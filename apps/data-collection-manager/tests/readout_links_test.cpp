@@ -1,0 +1,247 @@
+// What comes from readouts: asked for over their connections, or sent on their own.
+#include "../src/readout_links.hpp"
+
+#include "../src/push_intake.hpp"
+#include "building.hpp"
+#include "far_side.hpp"
+
+namespace weir::dcm {
+namespace {
+
+using assembly::BuiltSlice;
+using assembly::SliceState;
+
+constexpr DurationNs kReconnect = 100 * kMillisecond;
+
+v1::Farm push_farm() {
+  v1::Farm farm;
+  farm.mutable_run()->set_mode(v1::RunSettings::MODE_PUSH);
+  farm.mutable_dcm()->set_credits(3);
+  farm.mutable_dcm()->set_push_active_slices(100);
+  farm.mutable_dcm()->set_push_wait_ms(50);
+  farm.mutable_dcm()->set_deadline_ms(1000);
+  return farm;
+}
+
+// Every slice goes to DCM 1 of two where its number is odd.
+struct Pushed : Building {
+  Pushed() {
+    v1::Destinations table;
+    v1::Destinations::Epoch& epoch = *table.add_epochs();
+    epoch.set_number(1);
+    epoch.add_dcm(0);
+    epoch.add_dcm(1);
+    REQUIRE(push.take_destinations(table));
+    notes.before_release = [this](BuiltSlice& slice) { push.leaves(slice); };
+  }
+  bool comes(std::uint64_t id, std::uint32_t readout = 0, std::uint32_t bytes = 64, bool may_open = true) {
+    const wire::FrameHeader header = fragment(id, readout, bytes);
+    if (!push.takes(readout, header, may_open, now())) return false;
+    const assembly::Reception reception = builder.assembler.begin(header, readout);
+    collector().answered(readout, reception, header);
+    (void)builder.assembler.finish(reception, header, now());
+    return reception.slice != nullptr;
+  }
+  std::uint64_t counter(const std::string& name) {
+    v1::Report report;
+    push.add_to(report);
+    return report.counters().at("push." + name);
+  }
+  PushIntake push{push_farm(), NodeIndex(1), kReadouts, clock, builder, notes};
+};
+
+struct Linked : Building {
+  Linked() {
+    setup.identity = process(Role::dcm, 0);
+    setup.farm.mutable_network()->set_reconnect_ms(kReconnect / kMillisecond);
+    for (std::uint16_t i = 0; i < kReadouts; ++i) {
+      config::NodePlan& plan = setup.plan.nodes.emplace_back();
+      plan.role = Role::readout;
+      plan.index = NodeIndex(i);
+    }
+    collector().readout_down(0);
+    collector().readout_down(1);
+    links.emplace(setup, counters, clock, builder, nullptr, course);
+    links->set_readout(NodeIndex(0), readout.at);
+    course.begin();
+    pass();
+    REQUIRE(readout.connections == 1);
+  }
+  void pass(DurationNs after = 2 * kMillisecond) {
+    for (int turn = 0; turn < 4; ++turn) {
+      now() += after;
+      links->tick(network, now());
+      links->look();
+      links->tell_partial_frames();
+      collector().pass(now());
+      links->send_requests();
+      network.run();
+      readout.tick();
+    }
+  }
+  BuiltSlice& ask(std::uint64_t id) {
+    BuiltSlice& slice = open(id);
+    collector().collect(slice, collector().everything());
+    pass();
+    return slice;
+  }
+  void send(const wire::FrameHeader& header, std::size_t bytes) {
+    std::vector<std::byte> frame(wire::kHeaderBytes + bytes, std::byte{7});
+    wire::encode_header(header, Bytes(frame).first<wire::kHeaderBytes>());
+    readout.say(frame);
+  }
+  [[nodiscard]] std::vector<std::uint32_t> lost() const {
+    v1::Reach reach;
+    links->add_lost_to(reach);
+    return {reach.readouts().begin(), reach.readouts().end()};
+  }
+
+  node::Setup setup;
+  test::MemoryNetwork network;
+  messages::PeerCounters counters;
+  FarSide readout{network, process(Role::readout, 0), clock.now};
+  RunCourse course;
+  std::optional<ReadoutLinks> links;
+};
+
+}  // namespace
+
+TEST_CASE("a readout is asked over its connection, and what it answers is received into the slice") {
+  Linked dcm;
+  BuiltSlice& slice = dcm.ask(5);
+  REQUIRE(dcm.readout.frames.size() == 1);
+  CHECK(dcm.readout.frames.front().header.type == wire::FrameType::request);
+  dcm.send(Building::fragment(5, 0), 64);
+  dcm.pass();
+  CHECK(slice.payload_bytes == 64);
+  CHECK(dcm.links->arrived_bytes() == 64);
+  CHECK(dcm.builder.assembler.counters().received == 1);
+}
+
+TEST_CASE("the part of a frame that is here counts before the frame is whole, and once") {
+  Linked dcm;
+  dcm.ask(5);
+  std::vector<std::byte> frame(wire::kHeaderBytes + 1000);
+  wire::encode_header(Building::fragment(5, 0, 1000), Bytes(frame).first<wire::kHeaderBytes>());
+  dcm.readout.say({frame.begin(), frame.begin() + wire::kHeaderBytes + 600});
+  dcm.pass();
+  CHECK(dcm.links->arrived_bytes() == 600);
+  CHECK(dcm.builder.assembler.counters().received == 0);
+  dcm.readout.say({frame.begin() + wire::kHeaderBytes + 600, frame.end()});
+  dcm.pass();
+  CHECK(dcm.links->arrived_bytes() == 1000);
+  CHECK(dcm.builder.assembler.counters().received == 1);
+}
+
+TEST_CASE("what nobody asked for is read past, and its bytes are nobody's") {
+  Linked dcm;
+  dcm.send(Building::fragment(77, 0), 64);
+  dcm.pass();
+  CHECK(dcm.links->arrived_bytes() == 0);
+  CHECK(dcm.readout.peer != nullptr);
+}
+
+TEST_CASE("a readout whose connection breaks is lost until it is there again") {
+  Linked dcm;
+  CHECK(dcm.lost() == std::vector<std::uint32_t>{1});  // nobody knows where it is
+  CHECK(dcm.collector().is_up(0));
+  dcm.network.break_all();
+  dcm.network.refuse_connections = true;
+  dcm.pass();
+  CHECK_FALSE(dcm.collector().is_up(0));
+  CHECK(dcm.lost() == std::vector<std::uint32_t>{0, 1});
+  dcm.network.refuse_connections = false;
+  dcm.pass(kReconnect);
+  CHECK(dcm.readout.connections == 2);
+  CHECK(dcm.lost() == std::vector<std::uint32_t>{1});
+}
+
+TEST_CASE("a readout that is no readout is refused") {
+  Linked dcm;
+  FarSide writer(dcm.network, process(Role::writer, 1), dcm.clock.now);
+  dcm.links->set_readout(NodeIndex(1), writer.at);
+  dcm.links->set_readout(NodeIndex(7), writer.at);  // the farm has none of this index
+  dcm.pass();
+  writer.tick();
+  CHECK_FALSE(dcm.collector().is_up(1));
+  CHECK(writer.peer == nullptr);
+}
+
+TEST_CASE("a pushed fragment opens its slice, which waits for its assignment") {
+  Pushed dcm;
+  REQUIRE(dcm.comes(5));
+  BuiltSlice& slice = *dcm.find(5);
+  CHECK(slice.pushed);
+  CHECK(slice.awaits_assignment);
+  CHECK(dcm.push.unbound() == 1);
+  CHECK_FALSE(dcm.comes(4));  // DCM 0's
+  CHECK(dcm.find(4) == nullptr);
+  CHECK_FALSE(dcm.comes(7, 0, 64, false));  // the run ends
+  BuiltSlice& assigned = dcm.slices().assign(Building::assignment(5));
+  CHECK(dcm.push.bind(assigned, dcm.now()) == &slice);
+  CHECK(assigned.state() == SliceState::spare);
+  CHECK_FALSE(slice.awaits_assignment);
+  CHECK(dcm.push.unbound() == 0);
+  CHECK(dcm.notes.filtered.empty());  // not complete yet
+  CHECK(dcm.counter("opened_early") == 1);
+}
+
+TEST_CASE("a pushed slice that is complete goes to the filter with its assignment") {
+  Pushed dcm;
+  for (const std::uint32_t readout : {0U, 1U}) REQUIRE(dcm.comes(5, readout));
+  BuiltSlice& slice = *dcm.find(5);
+  std::vector<BuiltSlice*> done;
+  dcm.builder.assembler.take_completed(done);
+  REQUIRE(done.size() == 1);
+  dcm.slices().change(slice, SliceState::unassigned);
+  CHECK(dcm.push.bind(dcm.slices().assign(Building::assignment(5)), dcm.now()) == &slice);
+  CHECK(dcm.notes.filtered == std::vector<BuiltSlice*>{&slice});
+}
+
+TEST_CASE("as many slices wait for their assignment as there are credits, and one that left makes room") {
+  Pushed dcm;
+  for (const std::uint64_t id : {1U, 3U, 5U}) REQUIRE(dcm.comes(id));
+  CHECK_FALSE(dcm.comes(7));
+  CHECK(dcm.push.unbound() == 3);
+  dcm.push.leaves(*dcm.find(1));
+  CHECK(dcm.push.unbound() == 2);
+  CHECK(dcm.comes(7));
+}
+
+TEST_CASE("what has not come of a pushed slice in its time is asked for") {
+  Pushed dcm;
+  BuiltSlice& slice = dcm.open(5);
+  slice.assignment.time = dcm.clock.utc_ns();
+  dcm.push.open_assigned(slice, dcm.now());
+  REQUIRE(dcm.comes(5, 0));
+  dcm.push.ask_for_overdue(dcm.now());
+  CHECK(dcm.counter("asked_for") == 0);
+  dcm.now() += kSecond;
+  dcm.push.ask_for_overdue(dcm.now());
+  CHECK(dcm.counter("asked_for") == 1);
+  dcm.collector().pass(dcm.now());
+  CHECK(dcm.collector().to_send() == std::vector<std::uint32_t>{1});
+}
+
+TEST_CASE("a slice whose assignment does not come in its time, or whose next attempt comes, is released") {
+  Pushed dcm;
+  REQUIRE(dcm.comes(5));
+  REQUIRE(dcm.comes(7));
+  dcm.push.drop_unbound(SliceId(7));
+  CHECK(dcm.notes.released == std::vector<std::uint64_t>{7});
+  dcm.now() += kSecond;
+  dcm.push.ask_for_overdue(dcm.now());
+  CHECK(dcm.notes.released == std::vector<std::uint64_t>{7, 5});
+  CHECK(dcm.counter("never_assigned") == 2);
+}
+
+TEST_CASE("pushed fragments leave an eighth of the memory to what is asked for") {
+  Pushed dcm;
+  constexpr std::uint32_t kQuarter = Building::kMemory / 4;
+  for (const std::uint64_t id : {1U, 3U, 5U}) REQUIRE(dcm.comes(id, 0, kQuarter));
+  CHECK_FALSE(dcm.comes(5, 1, kQuarter / 2 + 1));
+  CHECK(dcm.counter("no_memory") == 1);
+  CHECK(dcm.comes(5, 1, kQuarter / 2));
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,157 @@
+// Where a DCM is in its run, what it says of that, and whom it tells that it does not reach.
+#include "../src/run_course.hpp"
+
+#include "../src/reach_teller.hpp"
+#include "../src/status.hpp"
+#include "weir_catch.hpp"
+
+#include <set>
+
+namespace weir::dcm {
+namespace {
+
+using assignment::Reason;
+
+constexpr DurationNs kPatience = 2 * kSecond;
+
+v1::Reach lost(std::initializer_list<std::uint32_t> readouts,
+               std::initializer_list<std::uint32_t> writers = {}) {
+  v1::Reach reach;
+  for (const std::uint32_t readout : readouts) reach.add_readouts(readout);
+  for (const std::uint32_t writer : writers) reach.add_writers(writer);
+  return reach;
+}
+
+Workload some_load() {
+  Workload load;
+  load.units = 4;
+  load.credits = 40;
+  load.bytes_total = 800;
+  return load;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a run's phases follow each other in the table's order alone, each is reached, and the last is over") {
+  std::set<RunPhase> reached{RunPhase::ready};
+  for (const RunTransition& one : kRunTransitions) {
+    CHECK(may_follow(one.from, one.to));
+    CHECK(one.from < one.to);
+    CHECK(one.from != RunPhase::over);
+    reached.insert(one.to);
+  }
+  CHECK(reached.size() == kRunPhases);
+  CHECK_FALSE(may_follow(RunPhase::ready, RunPhase::over));
+  CHECK_FALSE(may_follow(RunPhase::running, RunPhase::over));
+  CHECK_FALSE(may_follow(RunPhase::running, RunPhase::running));
+}
+
+TEST_CASE("a DCM that is told to end waits for what is under way, and not for ever") {
+  RunCourse course;
+  CHECK_FALSE(course.has_begun());
+  course.begin();
+  CHECK(course.is_running());
+  CHECK_FALSE(course.may_report_finally(true, 10 * kSecond));
+  course.end(10 * kSecond);
+  CHECK(course.has_begun());
+  CHECK(course.is_ending());
+  CHECK_FALSE(course.is_running());
+  CHECK_FALSE(course.may_report_finally(false, 10 * kSecond + RunCourse::kEndPatience - 1));
+  CHECK(course.may_report_finally(true, 10 * kSecond));
+  CHECK(course.may_report_finally(false, 10 * kSecond + RunCourse::kEndPatience));
+  course.close();
+  CHECK(course.phase() == RunPhase::over);
+  CHECK(course.is_ending());
+}
+
+TEST_CASE("a DCM that is told to end before its run has begun has nothing to close, until the begin comes") {
+  RunCourse course;
+  course.end(kSecond);
+  CHECK(course.phase() == RunPhase::told_early);
+  CHECK_FALSE(course.has_begun());
+  CHECK(course.may_report_finally(true, kSecond));
+  course.begin();
+  CHECK(course.phase() == RunPhase::ending);
+}
+
+TEST_CASE("a status names what keeps the credits, the writer before the filter and that before the memory") {
+  Workload load = some_load();
+  CHECK(what_holds_up(load) == Reason::none);
+  load.bytes_used = 700;
+  CHECK(what_holds_up(load) == Reason::dcm_buffer_full);
+  load.bytes_used = 699;
+  CHECK(what_holds_up(load) == Reason::none);
+  load.bytes_used = 800;
+  load.with_filter = 29;  // of 40 credits
+  CHECK(what_holds_up(load) == Reason::dcm_buffer_full);
+  load.with_filter = 30;
+  CHECK(what_holds_up(load) == Reason::filter_too_slow);
+  load.units = 30;  // each has one, and none waits
+  CHECK(what_holds_up(load) == Reason::dcm_buffer_full);
+  load.held_back = 1;
+  CHECK(what_holds_up(load) == Reason::writer_too_slow);
+}
+
+TEST_CASE("a status is that of the run's phase, and of what holds it up while it runs") {
+  RunCourse course;
+  Workload load = some_load();
+  load.held_back = 1;
+  CHECK(status_of(course, load, "dcm-3") == "ready");
+  course.begin();
+  CHECK(status_of(course, load, "dcm-3") ==
+        assignment::blocked_state(assignment::name(Reason::writer_too_slow), "dcm-3"));
+  CHECK(status_of(course, some_load(), "dcm-3") == "running");
+  course.end(0);
+  CHECK(status_of(course, load, "dcm-3") == "ending");
+}
+
+TEST_CASE("the supervisor is told whom a DCM does not reach when that changes, and not again") {
+  ReachTeller teller(kPatience);
+  teller.met(kSecond);
+  CHECK(teller.is_news(lost({}), kSecond));
+  CHECK_FALSE(teller.is_news(lost({}), 2 * kSecond));
+  CHECK(teller.is_news(lost({1}), 2 * kSecond));
+  CHECK_FALSE(teller.is_news(lost({1}), 3 * kSecond));
+  CHECK(teller.is_news(lost({1}, {0}), 3 * kSecond));
+  CHECK(teller.is_news(lost({2}, {0}), 3 * kSecond));
+}
+
+TEST_CASE("at the begin a readout that is not reached may be connecting; a writer is told at once") {
+  ReachTeller teller(kPatience);
+  teller.met(kSecond);
+  teller.run_begun(2 * kSecond);
+  CHECK_FALSE(teller.is_news(lost({1}), 2 * kSecond + kPatience - 1));
+  CHECK(teller.is_news(lost({1}), 2 * kSecond + kPatience));
+  teller.met(60 * kSecond);
+  CHECK(teller.is_news(lost({}, {0}), 60 * kSecond));
+  CHECK(teller.is_news(lost({1}, {0}), 60 * kSecond));  // it knows of this process by now
+}
+
+TEST_CASE("another supervisor is told anew, and judges anew") {
+  ReachTeller teller(kPatience);
+  teller.met(0);
+  REQUIRE(teller.is_news(lost({}, {0}), 0));
+  v1::ReachVerdict verdict;
+  verdict.set_cut_off(true);
+  verdict.add_missing(1);
+  const auto missing = teller.judged(verdict, 3);
+  REQUIRE(missing.has_value());
+  CHECK(*missing == std::vector<bool>{false, true, false});
+  CHECK(teller.is_cut_off());
+  teller.lost();
+  CHECK_FALSE(teller.is_cut_off());
+  teller.met(kSecond);
+  CHECK(teller.is_news(lost({}, {0}), kSecond));
+}
+
+TEST_CASE("a verdict that names a readout which the farm has not changes nothing") {
+  ReachTeller teller(kPatience);
+  v1::ReachVerdict verdict;
+  verdict.set_cut_off(true);
+  verdict.add_missing(3);
+  CHECK_FALSE(teller.judged(verdict, 3).has_value());
+  CHECK_FALSE(teller.is_cut_off());
+}
+
+}  // namespace weir::dcm

@@ -1,0 +1,24 @@
+#include "run_end.hpp"
+
+#include <weir/base/assert.hpp>
+
+namespace weir::writer {
+
+void RunEnd::enter(EndPhase to) {
+  WEIR_ASSERT(may_follow(phase_, to));
+  phase_ = to;
+}
+
+void RunEnd::tell(TimeNs now_ns) {
+  enter(EndPhase::told);
+  deadline_ns_ = now_ns + kPatience;
+}
+
+void RunEnd::close(TimeNs now_ns, DurationNs patience_ns) {
+  enter(EndPhase::closing);
+  close_until_ns_ = now_ns + patience_ns;
+}
+
+void RunEnd::give_up() { enter(EndPhase::given_up); }
+
+}  // namespace weir::writer

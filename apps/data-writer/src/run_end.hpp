@@ -1,0 +1,62 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::writer {
+
+enum class EndPhase : std::uint8_t {
+  open,      // takes records
+  told,      // told to end: what became of copies that it has may still be said
+  closing,   // the files are being closed
+  given_up,  // they could not be: the disk stays full, and the last one stays a .part
+};
+constexpr std::size_t kEndPhases = 4;
+
+struct EndTransition {
+  EndPhase from;
+  EndPhase to;
+};
+// Every transition that there is. A process also ends in `closing`, when the files are closed.
+inline constexpr EndTransition kEndTransitions[] = {
+    {EndPhase::open, EndPhase::told},
+    {EndPhase::told, EndPhase::closing},
+    {EndPhase::closing, EndPhase::given_up},
+};
+[[nodiscard]] constexpr bool may_follow(EndPhase from, EndPhase to) {
+  for (const EndTransition& one : kEndTransitions) {
+    if (one.from == from && one.to == to) return true;
+  }
+  return false;
+}
+
+// How a writer comes to its run's end, and how long it waits on the way. Pure.
+class RunEnd {
+ public:
+  static constexpr DurationNs kPatience = 20 * kSecond;  // for the word on copies that are not settled
+
+  void tell(TimeNs now_ns);
+  // The files are to be closed now. `unsettled`: there are copies whose fate it has not heard.
+  [[nodiscard]] bool may_close(bool unsettled, TimeNs now_ns) const {
+    return phase_ == EndPhase::told && (!unsettled || now_ns >= deadline_ns_);
+  }
+  void close(TimeNs now_ns, DurationNs patience_ns);
+  // Closing takes longer than there is patience for. `blocked`: the disk takes nothing.
+  [[nodiscard]] bool is_in_vain(bool blocked, TimeNs now_ns) const {
+    return phase_ == EndPhase::closing && blocked && now_ns >= close_until_ns_;
+  }
+  void give_up();
+
+  [[nodiscard]] EndPhase phase() const { return phase_; }
+
+ private:
+  void enter(EndPhase to);
+
+  EndPhase phase_ = EndPhase::open;
+  TimeNs deadline_ns_ = 0;
+  TimeNs close_until_ns_ = 0;
+};
+
+}  // namespace weir::writer

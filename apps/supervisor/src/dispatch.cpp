@@ -1,0 +1,225 @@
+#include "dispatch.hpp"
+
+#include <weir/base/assert.hpp>
+#include <weir/node/absences.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::supervisor {
+namespace {
+
+constexpr std::size_t kUnsentMax = 256U << 20;  // bytes that wait for one node
+
+}  // namespace
+
+Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
+                   assignment::SupervisorMachine& machine)
+    : setup_(setup), clock_(clock), roster_(roster), machine_(machine) {}
+
+void Dispatch::send_to(Role role, const v1::Control& message) {
+  for (Member& member : roster_.members()) {
+    if (member.role == role && member.peer != nullptr) send_to(member, message);
+  }
+}
+
+void Dispatch::send_to(Member& member, const v1::Control& message) {
+  member.peer->send(message);
+  // Somebody who takes nothing for so long is not there.
+  if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
+}
+
+template <class Row>
+std::vector<Row> Dispatch::own_part(const Member& readout, std::span<const Row> rows) const {
+  std::vector<Row> own;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
+               [&](const Row& row) { return !machine_.absences().covers(readout.index, row.slice); });
+  return own;
+}
+
+std::optional<UtcNs> Dispatch::push_utc_ns() const {
+  if (machine_.destinations().number() == 0) return std::nullopt;
+  return clock_.utc_ns();
+}
+
+void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns) {
+  if (actions.empty()) return;
+  if (!actions.announce.empty()) {
+    course.triggered(now_ns);
+    send_announcements(actions);
+  }
+  if (!actions.judged.empty()) send_verdicts(actions);
+  for (const NodeIndex index : actions.touched) {
+    Member* member = roster_.find(Role::dcm, index);
+    if (member == nullptr || member->peer == nullptr) continue;
+    const assignment::DcmActions& own = actions.of(index);
+    each_assignment(own.assign, actions,
+                    [member](const v1::Control& message) { member->peer->send(message); });
+    if (!own.confirm.empty()) member->peer->send(confirmations(own.confirm));
+  }
+  if (!actions.cleared.empty() || !actions.copies.empty()) {
+    course.settled(now_ns);
+    send_cleared(actions);
+  }
+  for (const assignment::NodeRef node : actions.leaving) let_go(node);
+  actions.clear();
+}
+
+void Dispatch::send_announcements(const assignment::Actions& actions) {
+  for (const assignment::Announcement& one : actions.announce)
+    next_slice_ = std::max(next_slice_, one.slice.value + 1);
+  if (machine_.absences().ranges().empty()) {
+    each_announcement(actions.announce, false, push_utc_ns(),
+                      [this](const v1::Control& message) { send_to(Role::readout, message); });
+    return;
+  }
+  for (Member& member : roster_.members()) {
+    if (member.role != Role::readout || member.peer == nullptr) continue;
+    each_announcement(own_part<assignment::Announcement>(member, actions.announce), false, push_utc_ns(),
+                      [&member](const v1::Control& message) {
+                        if (member.peer != nullptr) send_to(member, message);
+                      });
+  }
+}
+
+// To a readout whose connection was lost: what it may not have heard of, and what it need not keep.
+void Dispatch::send_open_slices(const Member& member) const {
+  messages::Peer& peer = *member.peer;
+  const std::vector<assignment::Announcement> open =
+      own_part<assignment::Announcement>(member, machine_.open_slices());
+  each_announcement(open, true, push_utc_ns(), [&peer](const v1::Control& message) { peer.send(message); });
+  v1::Control message;
+  v1::OpenSlices& slices = *message.mutable_open_slices();
+  for (const assignment::Announcement& one : open) slices.add_slice(one.slice.value);
+  peer.send(message);
+}
+
+void Dispatch::send_verdicts(const assignment::Actions& actions) {
+  for (const NodeIndex dcm : actions.judged) {
+    Member* member = roster_.find(Role::dcm, dcm);
+    if (member == nullptr || member->peer == nullptr) continue;
+    v1::Control message;
+    v1::ReachVerdict& verdict = *message.mutable_reach_verdict();
+    verdict.set_cut_off(machine_.reach().is_cut_off(dcm));
+    for (const NodeIndex readout : machine_.reach().missing(dcm)) verdict.add_missing(readout.value);
+    member->peer->send(message);
+  }
+  log_new_faults();
+}
+
+void Dispatch::log_new_faults() {
+  const auto faults = machine_.faults();
+  WEIR_ASSERT(faults_logged_ <= faults.size());
+  for (; faults_logged_ < faults.size(); ++faults_logged_) {
+    const assignment::Fault& fault = faults[faults_logged_];
+    if (fault.kind > assignment::FaultKind::stalled) spdlog::warn("{}", assignment::describe(fault));
+  }
+}
+
+void Dispatch::send_clear(const assignment::Actions& actions) {
+  const bool for_all = machine_.absences().ranges().empty();
+  v1::Control message = clear(actions.cleared);
+  for (Member& member : roster_.members()) {
+    if (member.role != Role::readout || member.peer == nullptr) continue;
+    if (!for_all) message = clear(own_part<assignment::Cleared>(member, actions.cleared));
+    if (message.has_clear()) send_to(member, message);
+  }
+}
+
+void Dispatch::send_cleared(const assignment::Actions& actions) {
+  v1::Control message = settled(actions.cleared);
+  send_clear(actions);
+  for (Member& member : roster_.members()) {
+    if (member.role != Role::writer || member.peer == nullptr) continue;
+    put_copies(actions.copies, member.index, *message.mutable_settled());
+    member.peer->send(message);
+  }
+}
+
+// It has nothing left: its final report is taken as at the end of a run.
+void Dispatch::let_go(assignment::NodeRef node) {
+  const Member* found = roster_.find(node.role, node.node);
+  if (found == nullptr || found->peer == nullptr) return;
+  spdlog::info("let go name={}", found->name);
+  send_end(*found->peer);
+}
+
+void Dispatch::tell_directory() {
+  if (directory_changed_) directory_to_all();
+}
+
+void Dispatch::directory_to_all() {
+  directory_changed_ = false;
+  send_to(Role::dcm, directory(roster_));
+}
+
+// The window belongs to the port. Who is alone at a port is not told.
+void Dispatch::tell_ports() {
+  if (!std::exchange(ports_changed_, false)) return;
+  for (Member& member : roster_.members()) {
+    if (member.role != Role::dcm || member.peer == nullptr) continue;
+    const PortShare share = roster_.share_of(member);
+    if (share == member.share_sent || (share.members == 1 && member.share_sent.members <= 1)) continue;
+    member.share_sent = share;
+    v1::Control message;
+    message.mutable_port_share()->set_members(share.members);
+    message.mutable_port_share()->set_base_ns(static_cast<std::int64_t>(share.base_us * kMicrosecond));
+    member.peer->send(message);
+  }
+}
+
+void Dispatch::tell_destinations() {
+  const std::uint32_t number = machine_.destinations().number();
+  if (std::exchange(destinations_told_, number) == number) return;
+  for (Member& member : roster_.members()) {
+    if (member.role != Role::writer && member.peer != nullptr) send_destinations(*member.peer);
+  }
+}
+
+void Dispatch::tell_absences() {
+  const std::uint32_t number = machine_.absences().number();
+  if (std::exchange(absences_told_, number) == number) return;
+  for (Member& member : roster_.members()) {
+    if (member.role == Role::dcm && member.peer != nullptr) send_absences(*member.peer);
+  }
+}
+
+void Dispatch::send_destinations(messages::Peer& peer) const {
+  const v1::Control message = destinations(machine_.destinations());
+  if (message.has_destinations()) peer.send(message);
+}
+
+void Dispatch::send_absences(messages::Peer& peer) const {
+  if (machine_.absences().number() == 0) return;
+  v1::Control message;
+  node::put_absences(machine_.absences().ranges(), *message.mutable_absences());
+  peer.send(message);
+}
+
+void Dispatch::welcome(const Member& member, UtcNs begun_utc_ns, bool knows) const {
+  send_begin(member, begun_utc_ns);
+  if (member.role != Role::writer) send_destinations(*member.peer);
+  if (member.role == Role::dcm) send_absences(*member.peer);
+  if (knows && member.role == Role::readout) send_open_slices(member);
+}
+
+// A process that has not got it over an earlier connection missed nothing by that.
+void Dispatch::send_begin(const Member& member, UtcNs begun_utc_ns) const {
+  v1::Control message;
+  v1::BeginRun& begin = *message.mutable_begin_run();
+  begin.set_run(setup_.run.value);
+  begin.set_utc_ns(begun_utc_ns);
+  begin.set_first_slice(member.first_slice);
+  member.peer->send(message);
+}
+
+void Dispatch::send_end(messages::Peer& peer) {
+  v1::Control message;
+  message.mutable_end_run()->set_shutdown(true);
+  peer.send(message);
+}
+
+}  // namespace weir::supervisor

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "messages_out.hpp"
+#include "roster.hpp"
+#include "run_course.hpp"
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/ports/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weir::supervisor {
+
+// What is sent to whom: the machine's actions, and what each node has to know of the farm. Knows what the
+// nodes that are there were told.
+class Dispatch {
+ public:
+  Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
+           assignment::SupervisorMachine& machine);
+
+  // Who is there has changed, or takes part; what is known of a port has.
+  void directory_changed() { directory_changed_ = true; }
+  void ports_changed() { ports_changed_ = true; }
+  // Once a pass: to DCMs, where something has changed.
+  void tell_directory();
+  void tell_ports();
+  // ... before any slice that they are for: which DCMs readouts push to, and who has no part in what.
+  void tell_destinations();
+  void tell_absences();
+
+  // Carries out, and clears. The slices that were announced, and when what was settled, are noted in
+  // `course`.
+  void carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns);
+
+  // To a member that is there. `knows`: it has missed nothing but what was said while its connection broke.
+  void welcome(const Member& member, UtcNs begun_utc_ns, bool knows) const;
+  void send_begin(const Member& member, UtcNs begun_utc_ns) const;
+  static void send_end(messages::Peer& peer);
+  void directory_to_all();
+
+  // Above all slices that were announced.
+  [[nodiscard]] std::uint64_t next_slice() const { return next_slice_; }
+  void set_next_slice(std::uint64_t next) { next_slice_ = next; }
+
+ private:
+  void send_to(Role role, const v1::Control& message);
+  static void send_to(Member& member, const v1::Control& message);
+  void send_announcements(const assignment::Actions& actions);
+  void send_open_slices(const Member& member) const;
+  void send_verdicts(const assignment::Actions& actions);
+  void send_cleared(const assignment::Actions& actions);
+  void send_clear(const assignment::Actions& actions);
+  void let_go(assignment::NodeRef node);
+  void send_destinations(messages::Peer& peer) const;
+  void send_absences(messages::Peer& peer) const;
+  void log_new_faults();
+  // The rows that are about slices which this readout has a part in.
+  template <class Row>
+  [[nodiscard]] std::vector<Row> own_part(const Member& readout, std::span<const Row> rows) const;
+  [[nodiscard]] std::optional<UtcNs> push_utc_ns() const;
+
+  const node::Setup& setup_;
+  const ports::Clock& clock_;
+  Roster& roster_;
+  assignment::SupervisorMachine& machine_;
+  std::uint64_t next_slice_ = 0;
+  bool directory_changed_ = false;
+  bool ports_changed_ = false;
+  std::uint32_t destinations_told_ = 0;  // number of their epoch
+  std::uint32_t absences_told_ = 0;      // number of the table
+  std::size_t faults_logged_ = 0;        // of the machine's
+};
+
+}  // namespace weir::supervisor

@@ -1,0 +1,73 @@
+#include "messages_in.hpp"
+
+#include <weir/assignment/reasons.hpp>
+
+#include <algorithm>
+
+namespace weir::supervisor {
+namespace {
+
+Unexpected<wire::WireError> bad_payload() {
+  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+}
+
+assignment::Decision decision_of(std::uint64_t slice, std::uint32_t verdict) {
+  assignment::Decision decision;
+  decision.slice = SliceId(slice);
+  decision.incomplete = verdict == v1::VERDICT_ACCEPT_INCOMPLETE || verdict == v1::VERDICT_REJECT_INCOMPLETE;
+  if (verdict == v1::VERDICT_ACCEPT || verdict == v1::VERDICT_ACCEPT_INCOMPLETE) {
+    decision.verdict = assignment::Verdict::accept;
+  } else if (verdict == v1::VERDICT_HELD) {
+    decision.verdict = assignment::Verdict::held;
+  } else if (verdict == v1::VERDICT_FAILED) {
+    decision.verdict = assignment::Verdict::failed;
+    decision.reason = assignment::DiscardReason::unspecified;
+  }
+  return decision;
+}
+
+}  // namespace
+
+Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
+                                               std::vector<assignment::Decision>& out) {
+  const int rows = decide.slice_size();
+  const int attempts = decide.attempt_size();
+  if (decide.verdict_size() != rows || (attempts != 0 && attempts != rows)) return bad_payload();
+  out.clear();
+  for (int i = 0; i < rows; ++i) {
+    assignment::Decision decision = decision_of(decide.slice(i), decide.verdict(i));
+    if (attempts != 0) decision.attempt = Attempt(static_cast<std::uint16_t>(decide.attempt(i)));
+    out.push_back(decision);
+  }
+  for (const v1::Decide::Failure& failure : decide.failures()) {
+    if (failure.index() < out.size())
+      out[failure.index()].reason = assignment::discard_reason(failure.reason());
+  }
+  return {};
+}
+
+Expected<assignment::FilterNote, wire::WireError> filter_note_of(const v1::Filtering& filtering) {
+  if (filtering.attempt_size() != filtering.slice_size()) return bad_payload();
+  const auto lease = [](std::uint64_t slice, std::uint32_t attempt) {
+    return assignment::Lease{SliceId(slice), Attempt(static_cast<std::uint16_t>(attempt))};
+  };
+  assignment::FilterNote note;
+  for (int i = 0; i < filtering.slice_size(); ++i)
+    note.for_long.push_back(lease(filtering.slice(i), filtering.attempt(i)));
+  if (filtering.has_alone()) note.alone = lease(filtering.alone(), filtering.alone_attempt());
+  return note;
+}
+
+Expected<std::vector<NodeIndex>, wire::WireError> lost_of(
+    const google::protobuf::RepeatedField<std::uint32_t>& lost, std::size_t places) {
+  std::vector<NodeIndex> out;
+  for (const std::uint32_t index : lost) {
+    if (index >= places) return bad_payload();
+    out.emplace_back(static_cast<std::uint16_t>(index));
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace weir::supervisor

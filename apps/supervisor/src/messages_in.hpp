@@ -1,0 +1,23 @@
+#pragma once
+
+#include <weir/assignment/actions.hpp>
+#include <weir/base/expected.hpp>
+#include <weir/v1/control.pb.h>
+#include <weir/wire/frame.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace weir::supervisor {
+
+// What nodes say, as the machine's words; bad_payload where columns do not fit each other, or an index is
+// beyond what there is.
+[[nodiscard]] Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
+                                                             std::vector<assignment::Decision>& out);
+[[nodiscard]] Expected<assignment::FilterNote, wire::WireError> filter_note_of(
+    const v1::Filtering& filtering);
+// Indices of nodes that are not reached, ascending, each once; there are so many places.
+[[nodiscard]] Expected<std::vector<NodeIndex>, wire::WireError> lost_of(
+    const google::protobuf::RepeatedField<std::uint32_t>& lost, std::size_t places);
+
+}  // namespace weir::supervisor

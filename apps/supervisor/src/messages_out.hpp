@@ -1,0 +1,39 @@
+#pragma once
+
+#include "roster.hpp"
+#include <weir/assignment/actions.hpp>
+#include <weir/assignment/destinations.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+
+namespace weir::supervisor {
+
+// What the machine wants said, as messages; columns that would be all zero are left out. Pure.
+
+// Rows of one message, and triggers' payloads: bounds what a receiver has to take in one piece.
+constexpr int kRowsMax = 16384;
+constexpr std::size_t kPayloadBytesMax = 1U << 20;
+
+using SendMessage = std::function<void(const v1::Control&)>;
+
+// `again`: to a readout that may know of them. `utc_ns`: push running, what time it is.
+void each_announcement(std::span<const assignment::Announcement> announcements, bool again,
+                       std::optional<UtcNs> utc_ns, const SendMessage& send);
+// Of one DCM; their payloads are in `actions`.
+void each_assignment(std::span<const assignment::Assignment> assignments, const assignment::Actions& actions,
+                     const SendMessage& send);
+[[nodiscard]] v1::Control confirmations(std::span<const assignment::Confirmation> rows);
+// To readouts.
+[[nodiscard]] v1::Control clear(std::span<const assignment::Cleared> rows);
+// To writers; each is told of its own copies besides.
+[[nodiscard]] v1::Control settled(std::span<const assignment::Cleared> rows);
+void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer, v1::Settled& out);
+[[nodiscard]] v1::Control destinations(const assignment::DestinationTable& table);
+// Where DCMs find readouts and writers.
+[[nodiscard]] v1::Control directory(const Roster& roster);
+
+}  // namespace weir::supervisor

@@ -1,0 +1,206 @@
+#include "run_account.hpp"
+
+#include <weir/assignment/reasons.hpp>
+#include <weir/node/report.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace weir::supervisor {
+namespace {
+
+std::string text_of(const assignment::LedgerSide& side) {
+  return std::to_string(side.sum.count) + (side.hashed ? " #" + std::to_string(side.sum.hash_sum) : "");
+}
+
+template <std::size_t N, class Reason>
+void add_reasons(google::protobuf::Map<std::string, std::uint64_t>& counters, const std::string& prefix,
+                 const std::array<std::uint64_t, N>& counts, Reason (*reason_of)(std::size_t)) {
+  for (std::size_t i = 1; i < N; ++i) {
+    if (counts[i] > 0) counters[prefix + std::string(assignment::name(reason_of(i)))] = counts[i];
+  }
+}
+
+}  // namespace
+
+RunAccount::RunAccount(const node::Setup& setup, const Environment& environment,
+                       const messages::PeerCounters& counters, assignment::SupervisorMachine& machine,
+                       const Roster& roster)
+    : setup_(setup), environment_(environment), counters_(counters), machine_(machine), roster_(roster) {}
+
+void RunAccount::look(bool triggering, TimeNs now_ns) {
+  throttle_times_.look(triggering ? machine_.throttled_by() : std::vector<assignment::HoldUp>(), now_ns);
+}
+
+v1::FarmStatus RunAccount::status(const RunCourse& course, bool journal_waits, TimeNs now_ns) {
+  v1::FarmStatus status;
+  const bool paused = course.is(RunStage::running) && machine_.paused();
+  status.set_state(paused ? "paused" : std::string(course.shown()));
+  status.set_run_ns(course.begun_ns() == 0 ? 0 : now_ns - course.begun_ns());
+  for (const Member& member : roster_.members()) {
+    if (!member.has_report) continue;
+    v1::Report& report = *status.add_nodes();
+    report = member.report;
+    report.set_state(state_of(member));
+  }
+  *status.add_nodes() = own_report(false, journal_waits, now_ns);
+  return status;
+}
+
+v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns) {
+  v1::Report report = node::begin_report(setup_.identity, now_ns, final);
+  auto& counters = *report.mutable_counters();
+  const assignment::SupervisorLedger& ledger = machine_.ledger();
+  counters["offered"] = ledger.offered;
+  counters["triggered"] = ledger.triggered.count;
+  counters["stored"] = ledger.stored.count;
+  counters["stored_incomplete"] = ledger.stored_incomplete.count;
+  counters["rejected"] = ledger.rejected.count;
+  add_reasons<assignment::kVetoReasons, assignment::VetoReason>(
+      counters, "vetoed.", ledger.vetoed,
+      [](std::size_t i) { return static_cast<assignment::VetoReason>(i); });
+  std::array<std::uint64_t, assignment::kDiscardReasons> discarded{};
+  for (std::size_t i = 0; i < discarded.size(); ++i) discarded[i] = ledger.discarded[i].count;
+  add_reasons<assignment::kDiscardReasons, assignment::DiscardReason>(
+      counters, "discarded.", discarded,
+      [](std::size_t i) { return static_cast<assignment::DiscardReason>(i); });
+  counters["supervisor.assignments"] = ledger.assignments;
+  counters["supervisor.unfiltered"] = ledger.unfiltered;
+  counters["supervisor.reopened"] = ledger.reopened;
+  counters["supervisor.suspected"] = ledger.suspected;
+  counters["supervisor.handed_back"] = ledger.handed_back;
+  counters["supervisor.leases_expired"] = ledger.leases_expired;
+  counters["supervisor.reconfirmed"] = ledger.reconfirmed;
+  counters["supervisor.decisions_refused"] = ledger.decisions_refused;
+  counters["supervisor.decisions_repeated"] = ledger.decisions_repeated;
+  counters["supervisor.records_refused"] = ledger.records_refused;
+  counters["supervisor.copies_taken"] = ledger.copies_taken;
+  counters["supervisor.acks_dead"] = ledger.acks_dead;
+  counters["supervisor.acks_unknown"] = ledger.acks_unknown;
+  if (const DurationNs paused = machine_.paused_ns(now_ns); paused > 0)
+    counters["paused_ms"] = static_cast<std::uint64_t>(paused / kMillisecond);
+  for (const auto& [reason, time] : throttle_times_.by_reason()) {
+    counters["throttled_ms." + reason] = static_cast<std::uint64_t>(time / kMillisecond);
+  }
+  auto& gauges = *report.mutable_gauges();
+  gauges["slices_in_flight"] = static_cast<double>(machine_.in_flight());
+  gauges["slices_pending"] = static_cast<double>(machine_.pending());
+  if (!machine_.absences().ranges().empty()) (*report.mutable_notes())["removed"] = absences_text();
+  node::add_totals(report, roster_.totals());
+  node::add_network(report, environment_.stream_totals(), counters_);
+  node::add_process(report);
+  if (throttle_times_.lost() > 0)
+    counters["lost_livetime_ms"] = static_cast<std::uint64_t>(throttle_times_.lost() / kMillisecond);
+  report.set_state(throttle_state(journal_waits));
+  return report;
+}
+
+v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std::string> faults,
+                                   bool journal_waits, TimeNs now_ns) {
+  LedgerInput input = ledger_input(roster_);
+  for (assignment::WriterLedger& writer : input.writers) {
+    if (!writer.final) writer.given_up = machine_.copies_given_up(writer.index).all;
+  }
+  assignment::LedgerResult result =
+      assignment::reconcile(machine_.ledger(), input.dcms, input.writers, input.readouts, machine_.faults());
+  const std::vector<std::string> disturbed = disturbances();
+  result.faults = result.faults || !disturbed.empty();
+  v1::RunSummary summary;
+  summary.set_run(setup_.run.value);
+  summary.set_balanced(result.balanced);
+  summary.set_faults(result.faults || !faults.empty());
+  summary.set_ledger_text(assignment::format_ledger(result));
+  summary.set_reason(course.reason());
+  summary.set_begin_utc_ns(course.begun_utc_ns());
+  if (course.has_triggered()) summary.set_duration_ns(course.duration_ns());
+  for (const assignment::Equation& equation : result.equations) {
+    v1::RunSummary::Equation& out = *summary.add_equations();
+    out.set_name(equation.name);
+    out.set_left(text_of(equation.left));
+    out.set_right(text_of(equation.right));
+    out.set_good(equation.ok);
+    out.set_note(equation.note);
+  }
+  for (const assignment::Fault& fault : machine_.faults())
+    summary.add_faults_text(assignment::describe(fault));
+  for (const std::string& loss : assignment::describe_losses(machine_.ledger()))
+    summary.add_faults_text(loss);
+  for (const std::string& fault : faults) summary.add_faults_text(fault);
+  for (const std::string& fault : disturbed) summary.add_faults_text(fault);
+  *summary.add_nodes() = own_report(true, journal_waits, now_ns);
+  *summary.mutable_counters() = summary.nodes(0).counters();
+  for (const v1::Report& report : roster_.buried()) *summary.add_nodes() = report;
+  for (const Member& member : roster_.members()) {
+    if (member.has_report) *summary.add_nodes() = member.report;
+  }
+  return summary;
+}
+
+// What others have done to run files.
+std::vector<std::string> RunAccount::disturbances() const {
+  std::vector<std::string> texts;
+  const auto add = [&texts](const v1::Report& report) {
+    const auto note = report.notes().find(std::string(node::kDisturbedNote));
+    if (note != report.notes().end()) texts.push_back(report.name() + ": " + note->second);
+  };
+  for (const v1::Report& report : roster_.buried()) add(report);
+  for (const Member& member : roster_.members()) {
+    if (member.has_report) add(member.report);
+  }
+  return texts;
+}
+
+const Member* RunAccount::member_of(assignment::NodeRef node) const {
+  const auto& members = roster_.members();
+  const auto found = std::find_if(members.begin(), members.end(), [&](const Member& member) {
+    return member.role == node.role && member.index == node.node;
+  });
+  return found == members.end() ? nullptr : &*found;
+}
+
+// Where a writer's disk is full as well it is that which people look for: mostly the two are one.
+std::string RunAccount::throttle_state(bool journal_waits) const {
+  const std::vector<assignment::HoldUp> held_up = machine_.throttled_by();
+  if (held_up.empty() && journal_waits) {
+    return assignment::blocked_state(assignment::name(assignment::Reason::supervisor_journal_full),
+                                     setup_.self.name);
+  }
+  if (held_up.empty()) return "running";
+  const Member* member = held_up.front().node ? member_of(*held_up.front().node) : nullptr;
+  return assignment::throttled_state(held_up.front().reason,
+                                     member == nullptr ? setup_.self.name : member->name);
+}
+
+// For people, at the end: the latest ones, of very many.
+std::string RunAccount::absences_text() const {
+  constexpr std::size_t kToldMax = 20;
+  const auto& ranges = machine_.absences().ranges();
+  const std::size_t first = ranges.size() > kToldMax ? ranges.size() - kToldMax : 0;
+  std::string text = first > 0 ? "(" + std::to_string(first) + " earlier) " : "";
+  for (std::size_t i = first; i < ranges.size(); ++i) {
+    const assignment::AbsenceRange& range = ranges[i];
+    const Member* member = member_of({Role::readout, range.readout});
+    if (member == nullptr) continue;
+    text += (i == first ? "" : "; ") + member->name + " from slice " + std::to_string(range.from.value);
+    if (range.until != assignment::AbsenceRange::kOpen)
+      text += " to " + std::to_string(range.until.value - 1);
+  }
+  return text;
+}
+
+// As run control wants it, where that is not simply to take part.
+std::string RunAccount::state_of(const Member& member) const {
+  switch (machine_.part({member.role, member.index})) {
+    case assignment::Part::in:
+      if (member.role == Role::dcm && member.peer != nullptr && machine_.reach().is_cut_off(member.index))
+        return "cut off from readouts that others reach";
+      return member.report.state();
+    case assignment::Part::draining:
+      return "draining";
+    default:
+      return member.peer == nullptr ? "removed" : "removed, idle";
+  }
+}
+
+}  // namespace weir::supervisor

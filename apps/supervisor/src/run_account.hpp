@@ -1,0 +1,46 @@
+#pragma once
+
+#include "roster.hpp"
+#include "run_course.hpp"
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/assignment/throttle_times.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/supervisor/node.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weir::supervisor {
+
+// The run in numbers, while it goes on and at its end: status, the supervisor's own report, the summary with
+// the ledger.
+class RunAccount {
+ public:
+  RunAccount(const node::Setup& setup, const Environment& environment, const messages::PeerCounters& counters,
+             assignment::SupervisorMachine& machine, const Roster& roster);
+
+  // Once a pass while slices are on their way: who holds triggers up.
+  void look(bool triggering, TimeNs now_ns);
+  // `journal_waits`: triggers wait for room for it.
+  [[nodiscard]] v1::FarmStatus status(const RunCourse& course, bool journal_waits, TimeNs now_ns);
+  [[nodiscard]] v1::RunSummary summary(const RunCourse& course, std::span<const std::string> faults,
+                                       bool journal_waits, TimeNs now_ns);
+
+ private:
+  [[nodiscard]] v1::Report own_report(bool final, bool journal_waits, TimeNs now_ns);
+  [[nodiscard]] std::string state_of(const Member& member) const;
+  [[nodiscard]] std::string absences_text() const;
+  [[nodiscard]] std::string throttle_state(bool journal_waits) const;
+  [[nodiscard]] std::vector<std::string> disturbances() const;
+  [[nodiscard]] const Member* member_of(assignment::NodeRef node) const;
+
+  const node::Setup& setup_;
+  const Environment& environment_;
+  const messages::PeerCounters& counters_;
+  assignment::SupervisorMachine& machine_;
+  const Roster& roster_;
+  assignment::ThrottleTimes throttle_times_;
+};
+
+}  // namespace weir::supervisor

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weir::supervisor {
+
+constexpr DurationNs kGatherPatience = 30 * kSecond;  // for all nodes of the plan to come
+constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
+constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are between two connections then
+
+enum class RunStage : std::uint8_t {
+  gathering,  // not all nodes of the plan have come
+  running,    //
+  draining,   // no more triggers; what is in flight is waited for
+  reporting,  // everyone is told to end; the final reports are waited for
+  accounted,  // the run's account is there, for who watches to take it
+  done,       // the process ends
+};
+constexpr std::size_t kRunStages = 6;
+
+struct RunTransition {
+  RunStage from;
+  RunStage to;
+};
+// Every transition that there is.
+inline constexpr RunTransition kRunTransitions[] = {
+    {RunStage::gathering, RunStage::running},
+    {RunStage::gathering, RunStage::reporting},  // a run that goes on with another process
+    {RunStage::gathering, RunStage::done},       // it cannot begin
+    {RunStage::running, RunStage::draining},
+    {RunStage::draining, RunStage::reporting},
+    {RunStage::reporting, RunStage::accounted},
+    {RunStage::reporting, RunStage::done},  // by a signal
+    {RunStage::accounted, RunStage::done},
+};
+[[nodiscard]] constexpr bool may_follow(RunStage from, RunStage to) {
+  for (const RunTransition& one : kRunTransitions) {
+    if (one.from == from && one.to == to) return true;
+  }
+  return false;
+}
+
+// Where the run is, why it ends, and until when is waited for whom. Pure.
+class RunCourse {
+ public:
+  explicit RunCourse(TimeNs now_ns) : gather_until_ns_(now_ns + kGatherPatience) {}
+
+  void begin(TimeNs now_ns, UtcNs utc_ns);
+  // Of a run that another process began so long ago: it is running, or reporting when `reason` says why it
+  // ends.
+  void resume(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already);
+  void resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already, const std::string& reason);
+  void drain(const std::string& reason);
+  void report(TimeNs now_ns);
+  void account() { enter(RunStage::accounted); }
+  void end() { enter(RunStage::done); }
+  // Ends at once, and the process with status 1.
+  void fail(const std::string& why);
+  // The run is over, and was not a good one.
+  void note_failure(const std::string& why) { failure_ = why; }
+
+  [[nodiscard]] RunStage stage() const { return stage_; }
+  [[nodiscard]] bool is(RunStage stage) const { return stage_ == stage; }
+  // Slices are on their way.
+  [[nodiscard]] bool is_on() const { return is(RunStage::running) || is(RunStage::draining); }
+  // Everyone is told to end.
+  [[nodiscard]] bool is_ending() const { return is(RunStage::reporting) || is(RunStage::accounted); }
+  [[nodiscard]] bool has_begun() const { return stage_ != RunStage::gathering; }
+  // As people are told: "gathering", … The account is part of reporting.
+  [[nodiscard]] std::string_view shown() const;
+
+  [[nodiscard]] bool gathers_no_longer(TimeNs now_ns) const { return now_ns >= gather_until_ns_; }
+  [[nodiscard]] bool waits_for_reports(TimeNs now_ns) const { return now_ns < reporting_until_ns_; }
+  [[nodiscard]] bool waits_for_absent(TimeNs now_ns) const { return now_ns < absent_until_ns_; }
+
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+  [[nodiscard]] TimeNs begun_ns() const { return begun_ns_; }  // 0: not yet
+  [[nodiscard]] UtcNs begun_utc_ns() const { return begun_utc_ns_; }
+
+  // From the first trigger to the last slice that was settled.
+  void triggered(TimeNs now_ns) { first_trigger_ns_ = first_trigger_ns_ == 0 ? now_ns : first_trigger_ns_; }
+  void settled(TimeNs now_ns) { last_settled_ns_ = now_ns; }
+  // Nothing was triggered: 0.
+  [[nodiscard]] DurationNs duration_ns() const;
+  [[nodiscard]] bool has_triggered() const { return first_trigger_ns_ > 0; }
+
+ private:
+  void enter(RunStage to);
+
+  RunStage stage_ = RunStage::gathering;
+  std::string reason_;   // why it ends
+  std::string failure_;  // why the process ends with status 1
+  TimeNs gather_until_ns_;
+  TimeNs reporting_until_ns_ = 0;
+  TimeNs absent_until_ns_ = 0;
+  TimeNs begun_ns_ = 0;
+  UtcNs begun_utc_ns_ = 0;
+  TimeNs first_trigger_ns_ = 0;
+  TimeNs last_settled_ns_ = 0;
+};
+
+}  // namespace weir::supervisor

@@ -1,0 +1,93 @@
+#include "run_journal.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace weir::supervisor {
+namespace {
+
+constexpr DurationNs kRetry = kSecond;
+
+}  // namespace
+
+RunJournal::RunJournal(const node::Setup& setup, const Environment& environment,
+                       assignment::SupervisorMachine& machine, const Roster& roster)
+    : setup_(setup),
+      environment_(environment),
+      machine_(machine),
+      roster_(roster),
+      journal_(environment.journal) {}
+
+std::optional<JournalledRun> RunJournal::read() const {
+  if (environment_.journal == nullptr) return std::nullopt;
+  const auto bytes = environment_.journal->read();
+  if (!bytes) throw std::runtime_error(bytes.error());
+  auto run = read_journal(*bytes);
+  if (!run) return std::nullopt;
+  if (run->run != setup_.run || run->farm != setup_.farm.farm()) {
+    throw std::runtime_error("the journal is of run " + std::to_string(run->run.value) + " of farm '" +
+                             run->farm + "', not of this one");
+  }
+  if (run->claim != environment_.claim) {
+    throw std::runtime_error("the journal is of another run " + std::to_string(run->run.value) +
+                             " of farm '" + run->farm +
+                             "', begun by somebody else: take another run number, or another run.out");
+  }
+  return run;
+}
+
+void RunJournal::resumed(const JournalledRun& run) {
+  faults_ = run.faults;
+  note_fault("the supervisor was restarted: " + std::to_string(run.state.open.size()) +
+             " slice(s) given out anew");
+  shape_written_ = machine_.shape_number();
+}
+
+void RunJournal::write_state(const RunCourse& course, TimeNs now_ns) {
+  JournalledRun run;
+  run.run = setup_.run;
+  run.farm = setup_.farm.farm();
+  run.claim = environment_.claim;
+  run.begun_utc = course.begun_utc_ns();
+  run.state = machine_.state(now_ns);
+  run.shaped_utc = environment_.clock.utc_ns();
+  for (const Member& member : roster_.members()) {
+    if (!member.was_there) continue;
+    run.joined[{static_cast<int>(member.role), member.index.value}] = {member.incarnation.value,
+                                                                       member.first_slice};
+    if (member.has_report && member.report.final()) run.reports.push_back(member.report);
+  }
+  run.reports.insert(run.reports.end(), roster_.buried().begin(), roster_.buried().end());
+  run.stop = course.is(RunStage::draining) || course.is_ending() ? course.reason() : "";
+  run.reporting = course.is_ending();
+  run.faults = faults_;
+  journal_.write_state(run);
+}
+
+void RunJournal::write_shape(TimeNs now_ns) {
+  const std::uint32_t number = machine_.shape_number();
+  if (std::exchange(shape_written_, number) == number) return;
+  journal_.write_shape(machine_.shape(now_ns), environment_.clock.utc_ns());
+}
+
+bool RunJournal::keep(const RunCourse& course, TimeNs now_ns) {
+  const bool waited = journal_.waits();
+  // A run that ends does not wait for room.
+  if (!course.is(RunStage::running) && !course.is(RunStage::gathering)) journal_.give_up_waiting();
+  const bool again = is_without() && now_ns >= retry_ns_;
+  if (journal_.is_long() || again) write_state(course, now_ns);
+  if (again && !is_without()) spdlog::info("journal goes on");
+  if (is_without() && now_ns >= retry_ns_) retry_ns_ = now_ns + kRetry;
+  const std::string why = journal_.take_failure();
+  if (!why.empty()) spdlog::error("journal {} reason=\"{}\"", journal_.waits() ? "waits" : "lost", why);
+  return waited && !journal_.waits();
+}
+
+void RunJournal::note_fault(const std::string& fault) {
+  faults_.push_back(fault);
+  journal_.write_fault(fault);
+}
+
+}  // namespace weir::supervisor

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "journal.hpp"
+#include "roster.hpp"
+#include "run_course.hpp"
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/supervisor/node.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::supervisor {
+
+// A run's journal over the run: what an earlier process left, the state when the journal is long or was lost,
+// and what was found wrong on the way, which outlives the process with it.
+class RunJournal {
+ public:
+  RunJournal(const node::Setup& setup, const Environment& environment, assignment::SupervisorMachine& machine,
+             const Roster& roster);
+
+  // What an earlier process of this run left. Throws std::runtime_error, a sentence, when it is another
+  // run's.
+  [[nodiscard]] std::optional<JournalledRun> read() const;
+  // The machine goes on from there.
+  void resumed(const JournalledRun& run);
+
+  // The single entries.
+  [[nodiscard]] Journal& entries() { return journal_; }
+  void note_fault(const std::string& fault);
+  [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
+  // The farm's shape, where it has changed.
+  void write_shape(TimeNs now_ns);
+  void write_state(const RunCourse& course, TimeNs now_ns);
+  // Once a pass. True: it waited for room, and does no more: what nobody was told is in the state that was
+  // written, or the run ends.
+  [[nodiscard]] bool keep(const RunCourse& course, TimeNs now_ns);
+  [[nodiscard]] bool waits() const { return journal_.waits(); }
+
+ private:
+  [[nodiscard]] bool is_without() const { return journal_.lost() || journal_.waits(); }
+
+  const node::Setup& setup_;
+  const Environment& environment_;
+  assignment::SupervisorMachine& machine_;
+  const Roster& roster_;
+  Journal journal_;
+  std::vector<std::string> faults_;
+  TimeNs retry_ns_ = 0;
+  std::uint32_t shape_written_ = 0;
+};
+
+}  // namespace weir::supervisor

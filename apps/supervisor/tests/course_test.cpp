@@ -1,0 +1,141 @@
+// The run's stages, and what nodes' messages say to the machine.
+#include "../src/messages_in.hpp"
+#include "../src/run_course.hpp"
+#include "weir_catch.hpp"
+
+#include <set>
+
+namespace weir::supervisor {
+namespace {
+
+constexpr TimeNs kStart = 100 * kSecond;
+
+}  // namespace
+
+TEST_CASE(
+    "a run's stages follow each other in the table's order alone, each is reached, and the last is done") {
+  std::set<RunStage> reached{RunStage::gathering};
+  for (const RunTransition& one : kRunTransitions) {
+    CHECK(may_follow(one.from, one.to));
+    CHECK(one.from < one.to);
+    CHECK(one.from != RunStage::done);
+    reached.insert(one.to);
+  }
+  CHECK(reached.size() == kRunStages);
+  CHECK_FALSE(may_follow(RunStage::running, RunStage::running));
+  CHECK_FALSE(may_follow(RunStage::running, RunStage::reporting));  // what is in flight is waited for
+  CHECK_FALSE(may_follow(RunStage::running, RunStage::done));
+  CHECK_FALSE(may_follow(RunStage::draining, RunStage::done));
+}
+
+TEST_CASE("a run gathers, runs, drains, reports and has its account, and waits for each so long") {
+  RunCourse course(kStart);
+  CHECK_FALSE(course.has_begun());
+  CHECK_FALSE(course.gathers_no_longer(kStart + kGatherPatience - 1));
+  CHECK(course.gathers_no_longer(kStart + kGatherPatience));
+  course.begin(kStart + kSecond, 7);
+  CHECK(course.is_on());
+  CHECK(course.begun_ns() == kStart + kSecond);
+  CHECK(course.begun_utc_ns() == 7);
+  course.drain("all triggers made");
+  CHECK(course.is_on());
+  CHECK(course.reason() == "all triggers made");
+  course.report(2 * kStart);
+  CHECK_FALSE(course.is_on());
+  CHECK(course.is_ending());
+  CHECK(course.waits_for_absent(2 * kStart + kAbsentPatience - 1));
+  CHECK_FALSE(course.waits_for_absent(2 * kStart + kAbsentPatience));
+  CHECK(course.waits_for_reports(2 * kStart + kReportPatience - 1));
+  CHECK_FALSE(course.waits_for_reports(2 * kStart + kReportPatience));
+  CHECK(course.shown() == "reporting");
+  course.account();
+  CHECK(course.is_ending());
+  CHECK(course.shown() == "reporting");  // as those who watch have always been told
+  course.end();
+  CHECK(course.is(RunStage::done));
+  CHECK(course.failure().empty());
+}
+
+TEST_CASE("a run that cannot begin is done, and says why") {
+  RunCourse course(kStart);
+  course.fail("no connection from dcm-0");
+  CHECK(course.is(RunStage::done));
+  CHECK(course.failure() == "no connection from dcm-0");
+  CHECK(course.shown() == "done");
+}
+
+TEST_CASE("a run that goes on with another process has begun when it began, and ends if it was ending") {
+  RunCourse running(kStart);
+  running.resume(kStart, 7, 10 * kSecond);
+  CHECK(running.is(RunStage::running));
+  CHECK(running.begun_ns() == kStart - 10 * kSecond);
+  CHECK(running.begun_utc_ns() == 7);
+  CHECK(running.duration_ns() == 10 * kSecond);
+  running.drain("stopped");
+  RunCourse ending(kStart);
+  ending.resume_reporting(kStart, 7, 10 * kSecond, "stopped");
+  CHECK(ending.is(RunStage::reporting));
+  CHECK(ending.reason() == "stopped");
+  CHECK(ending.waits_for_reports(kStart + kReportPatience - 1));
+  CHECK(ending.begun_ns() == kStart - 10 * kSecond);
+}
+
+TEST_CASE("a run lasts from its first trigger to the last slice that was settled") {
+  RunCourse course(kStart);
+  course.begin(kStart, 0);
+  CHECK_FALSE(course.has_triggered());
+  course.settled(kStart + kSecond);
+  CHECK(course.duration_ns() == 0);
+  course.triggered(kStart + 2 * kSecond);
+  CHECK(course.duration_ns() == 0);
+  course.triggered(kStart + 3 * kSecond);
+  course.settled(kStart + 7 * kSecond);
+  CHECK(course.duration_ns() == 5 * kSecond);
+}
+
+TEST_CASE("decisions are rows, with the reason of those that failed, and none where columns do not fit") {
+  v1::Decide decide;
+  std::vector<assignment::Decision> rows(9);
+  for (const std::uint64_t id : {4U, 5U, 6U, 7U}) decide.add_slice(id);
+  for (const v1::Verdict verdict : {v1::VERDICT_ACCEPT_INCOMPLETE, v1::VERDICT_FAILED, v1::VERDICT_HELD})
+    decide.add_verdict(verdict);
+  CHECK_FALSE(take_decisions(decide, rows).has_value());
+  decide.add_verdict(v1::VERDICT_FAILED);
+  v1::Decide::Failure& failure = *decide.add_failures();
+  failure.set_index(3);
+  failure.set_reason(std::string(assignment::name(assignment::DiscardReason::writer_refused)));
+  decide.add_failures()->set_index(77);  // there is no such row
+  REQUIRE(take_decisions(decide, rows).has_value());
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0].verdict == assignment::Verdict::accept);
+  CHECK(rows[0].incomplete);
+  CHECK(rows[0].attempt == Attempt(0));
+  CHECK(rows[1].verdict == assignment::Verdict::failed);
+  CHECK(rows[1].reason == assignment::DiscardReason::unspecified);
+  CHECK(rows[2].verdict == assignment::Verdict::held);
+  CHECK(rows[3].reason == assignment::DiscardReason::writer_refused);
+  decide.add_attempt(1);
+  CHECK_FALSE(take_decisions(decide, rows).has_value());
+}
+
+TEST_CASE("whom a DCM does not reach is named once, in order, and nobody whom the farm has not") {
+  v1::Reach reach;
+  for (const std::uint32_t index : {2U, 0U, 2U}) reach.add_readouts(index);
+  CHECK(lost_of(reach.readouts(), 3).value() == std::vector<NodeIndex>{NodeIndex(0), NodeIndex(2)});
+  CHECK_FALSE(lost_of(reach.readouts(), 2).has_value());
+}
+
+TEST_CASE("what is with a filter for long has an attempt each, and a suspect may be alone") {
+  v1::Filtering filtering;
+  filtering.add_slice(5);
+  CHECK_FALSE(filter_note_of(filtering).has_value());
+  filtering.add_attempt(1);
+  CHECK_FALSE(filter_note_of(filtering).value().alone);
+  filtering.set_alone(6);
+  filtering.set_alone_attempt(2);
+  const auto note = filter_note_of(filtering).value();
+  CHECK(note.for_long == std::vector<assignment::Lease>{{SliceId(5), Attempt(1)}});
+  CHECK(note.alone == assignment::Lease{SliceId(6), Attempt(2)});
+}
+
+}  // namespace weir::supervisor

@@ -1,0 +1,336 @@
+// What is sent to whom: the machine's actions as messages, over connections in memory; who watches.
+#include "../src/dispatch.hpp"
+
+#include "../src/run_journal.hpp"
+#include "../src/settings.hpp"
+#include "../src/watchers.hpp"
+#include "memory_journal.hpp"
+#include "memory_network.hpp"
+#include "weir_catch.hpp"
+#include <weir/config/plan.hpp>
+
+#include <deque>
+#include <string>
+
+namespace weir::supervisor {
+namespace {
+
+struct HandClock final : ports::Clock {
+  [[nodiscard]] TimeNs now_ns() const override { return now; }
+  [[nodiscard]] UtcNs utc_ns() const override { return now; }
+  TimeNs now = kSecond;
+};
+
+messages::PeerInfo process(Role role, std::uint16_t index) {
+  messages::PeerInfo info;
+  info.role = role;
+  info.index = NodeIndex(index);
+  info.name = std::string(name(role)) + "-" + std::to_string(index);
+  info.farm = "test farm";
+  info.run = RunNumber(7);
+  return info;
+}
+
+// A node, or somebody who watches: keeps what it is told.
+struct Far final : messages::PeerHandler {
+  Far(messages::PeerInfo self, const ports::Endpoint& to)
+      : info(std::move(self)), link(info, *this, limits, counters, to, kSecond) {}
+  void on_ready(messages::Peer&) override {}
+  void on_gone(messages::Peer&, std::string_view) override {}
+  Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control& message) override {
+    heard.push_back(message);
+    return {};
+  }
+  messages::PeerInfo info;
+  messages::PeerLimits limits;
+  messages::PeerCounters counters;
+  std::vector<v1::Control> heard;
+  messages::Link link;
+};
+
+// Two DCMs, two readouts and two writers; those that a test lets come are there.
+struct Farm : messages::PeerHandler {
+  Farm() {
+    setup.run = RunNumber(7);
+    setup.farm.set_farm("test farm");
+    for (const Role role : {Role::readout, Role::dcm, Role::writer}) {
+      for (std::uint16_t i = 0; i < 2; ++i) {
+        roster.plan(role, NodeIndex(i), process(role, i).name, "");
+        config::NodePlan& plan = setup.plan.nodes.emplace_back();
+        plan.role = role;
+        plan.index = NodeIndex(i);
+        plan.name = process(role, i).name;
+      }
+    }
+    machine.emplace(machine_settings(setup), make_triggers(setup), make_assignment_policy(setup));
+    dispatch.emplace(setup, clock, roster, *machine);
+    auto opened = door.open(network, {"memory", 0});
+    REQUIRE(opened.has_value());
+    at = *opened;
+  }
+  Far& come(Role role, std::uint16_t index) {
+    Far& far = all.emplace_back(process(role, index), at);
+    pass();
+    REQUIRE(far.link.ready());
+    return far;
+  }
+  void pass() {
+    for (int turn = 0; turn < 3; ++turn) {
+      for (Far& far : all) far.link.tick(network, clock.now);
+      network.run();
+      door.tick();
+    }
+  }
+  void carry_out() {
+    dispatch->carry_out(actions, course, clock.now);
+    pass();
+  }
+  void on_ready(messages::Peer& peer) override {
+    if (peer.info().role == Role::control) return watchers.add(peer);
+    Member& member = *roster.find(peer.info().role, peer.info().index);
+    member.peer = &peer;
+    member.was_there = true;
+  }
+  void on_gone(messages::Peer& peer, std::string_view) override {
+    watchers.remove(peer);
+    if (Member* member = roster.find(peer); member != nullptr) member->peer = nullptr;
+  }
+  Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control&) override { return {}; }
+
+  node::Setup setup;
+  HandClock clock;
+  test::MemoryNetwork network;
+  Roster roster;
+  std::optional<assignment::SupervisorMachine> machine;
+  std::optional<Dispatch> dispatch;
+  Watchers watchers;
+  RunCourse course{0};
+  assignment::Actions actions;
+  messages::PeerInfo self = process(Role::supervisor, 0);
+  messages::PeerLimits limits;
+  messages::PeerCounters counters;
+  messages::Door door{self, *this, limits, counters, clock.now};
+  ports::Endpoint at;
+  std::deque<Far> all;
+};
+
+assignment::Announcement announced(std::uint64_t id) {
+  assignment::Announcement one;
+  one.slice = SliceId(id);
+  return one;
+}
+
+v1::Control some_status() {
+  v1::Control message;
+  message.mutable_status()->set_state("running");
+  return message;
+}
+
+}  // namespace
+
+TEST_CASE("announcements go in messages of so many rows, and what is zero is left out") {
+  std::vector<assignment::Announcement> many(kRowsMax + 1, announced(5));
+  std::vector<int> rows;
+  each_announcement(many, true, std::nullopt, [&](const v1::Control& message) {
+    rows.push_back(message.announce().slice_size());
+    CHECK(message.announce().type_size() == 0);
+    CHECK(message.announce().again());
+  });
+  CHECK(rows == std::vector<int>{kRowsMax, 1});
+  many.resize(1);
+  many.front().info.type = TriggerType(3);
+  each_announcement(many, false, UtcNs(9), [&](const v1::Control& message) {
+    CHECK(message.announce().type(0) == 3);
+    CHECK(message.announce().utc_ns() == 9);
+    CHECK_FALSE(message.announce().again());
+  });
+}
+
+TEST_CASE("assignments take no more payload into one message than a receiver takes in one piece") {
+  assignment::Actions actions;
+  actions.payload.resize(kPayloadBytesMax / 2);
+  assignment::Assignment one;
+  one.payload_length = static_cast<std::uint32_t>(actions.payload.size());
+  std::vector<assignment::Assignment> five(5, one);
+  five[4].suspect = true;
+  five[4].attempt = Attempt(1);
+  std::vector<v1::Control> sent;
+  each_assignment(five, actions, [&](const v1::Control& message) { sent.push_back(message); });
+  REQUIRE(sent.size() == 3);
+  CHECK(sent[0].assign().slice_size() == 2);
+  CHECK(sent[0].assign().payload_size() == 2);
+  CHECK(sent[2].assign().slice_size() == 1);
+  CHECK(sent[2].assign().suspect(0) == 0);      // rows count anew
+  CHECK(sent[0].assign().attempt_size() == 2);  // of all, where one is not zero
+  each_assignment({}, actions, [](const v1::Control&) { FAIL("nothing is to be sent"); });
+}
+
+TEST_CASE("a confirmation names a writer where the slice is to be stored, and nowhere else") {
+  std::vector<assignment::Confirmation> rows(3);
+  rows[0] = {SliceId(4), Attempt(1), StoreEpoch(2), NodeIndex(1), assignment::Answer::store};
+  rows[1] = {SliceId(5), Attempt(0), StoreEpoch(0), assignment::kNoNode, assignment::Answer::settled};
+  const v1::Control message = confirmations(rows);
+  const v1::Confirm& confirm = message.confirm();
+  CHECK(confirm.code(0) == v1::CONFIRMATION_STORE);
+  CHECK(confirm.writer(0) == 1);
+  CHECK(confirm.epoch(0) == 2);
+  CHECK(confirm.code(1) == v1::CONFIRMATION_SETTLED);
+  CHECK(confirm.writer(1) == 0);
+  CHECK(confirm.code(2) == v1::CONFIRMATION_REFUSED);
+}
+
+TEST_CASE("each node is sent its own part: readouts announcements and clears, DCMs slices, writers copies") {
+  Farm farm;
+  Far& readout = farm.come(Role::readout, 0);
+  Far& dcm = farm.come(Role::dcm, 1);
+  Far& writer = farm.come(Role::writer, 0);
+  Far& other = farm.come(Role::writer, 1);
+  farm.actions.announce = {announced(5), announced(9)};
+  assignment::Assignment assigned;
+  assigned.slice = SliceId(5);
+  farm.actions.of(NodeIndex(1)).assign.push_back(assigned);
+  farm.actions.of(NodeIndex(0)).assign.push_back(assigned);  // is not there
+  farm.actions.cleared.push_back({SliceId(3), Attempt(0), StoreEpoch(1), NodeIndex(0)});
+  farm.actions.copies.push_back({NodeIndex(1), SliceId(2), Attempt(0), StoreEpoch(1), true});
+  farm.clock.now = 5 * kSecond;
+  farm.carry_out();
+  REQUIRE(readout.heard.size() == 2);
+  CHECK(readout.heard[0].announce().slice_size() == 2);
+  CHECK(readout.heard[1].clear().slice(0) == 3);
+  REQUIRE(dcm.heard.size() == 1);
+  CHECK(dcm.heard[0].assign().slice(0) == 5);
+  REQUIRE(writer.heard.size() == 1);
+  CHECK(writer.heard[0].settled().slice(0) == 3);
+  CHECK(writer.heard[0].settled().copies_size() == 0);
+  REQUIRE(other.heard.size() == 1);
+  CHECK(other.heard[0].settled().copies(0).slice() == 2);
+  CHECK(farm.actions.empty());
+  CHECK(farm.dispatch->next_slice() == 10);
+  CHECK(farm.course.has_triggered());
+  farm.carry_out();
+  CHECK(readout.heard.size() == 2);
+}
+
+TEST_CASE(
+    "DCMs are told where everyone is when that has changed, and shares of a port that they do not have "
+    "alone") {
+  Farm farm;
+  Far& first = farm.come(Role::dcm, 0);
+  farm.come(Role::writer, 1);
+  farm.dispatch->tell_directory();
+  farm.dispatch->directory_changed();
+  farm.dispatch->ports_changed();
+  farm.dispatch->tell_directory();
+  farm.dispatch->tell_ports();
+  farm.dispatch->tell_directory();
+  farm.pass();
+  REQUIRE(first.heard.size() == 1);
+  const v1::Directory& directory = first.heard.front().directory();
+  REQUIRE(directory.nodes_size() == 4);  // DCMs have nothing to do with each other
+  CHECK_FALSE(directory.nodes(2).present());
+  CHECK(directory.nodes(3).present());
+  Far& second = farm.come(Role::dcm, 1);
+  farm.dispatch->ports_changed();
+  farm.dispatch->tell_ports();
+  farm.dispatch->tell_ports();
+  farm.pass();
+  REQUIRE(second.heard.size() == 1);
+  CHECK(second.heard.front().port_share().members() == 2);
+  CHECK(first.heard.size() == 2);
+}
+
+TEST_CASE("who comes to a run is told its begin, and a readout that was there what is still open") {
+  Farm farm;
+  Far& readout = farm.come(Role::readout, 0);
+  Far& dcm = farm.come(Role::dcm, 0);
+  Member& member = *farm.roster.find(Role::readout, NodeIndex(0));
+  member.first_slice = 77;
+  farm.dispatch->welcome(member, 9, true);
+  farm.dispatch->welcome(*farm.roster.find(Role::dcm, NodeIndex(0)), 9, true);
+  farm.pass();
+  REQUIRE(readout.heard.size() == 2);
+  CHECK(readout.heard[0].begin_run().run() == 7);
+  CHECK(readout.heard[0].begin_run().utc_ns() == 9);
+  CHECK(readout.heard[0].begin_run().first_slice() == 77);
+  CHECK(readout.heard[1].has_open_slices());
+  CHECK(dcm.heard.size() == 1);
+}
+
+TEST_CASE("a node that is let go is told to end, and nobody else is") {
+  Farm farm;
+  Far& first = farm.come(Role::dcm, 0);
+  Far& second = farm.come(Role::dcm, 1);
+  farm.actions.leaving.push_back({Role::dcm, NodeIndex(1)});
+  farm.actions.leaving.push_back({Role::readout, NodeIndex(1)});  // is not there
+  farm.carry_out();
+  CHECK(first.heard.empty());
+  REQUIRE(second.heard.size() == 1);
+  CHECK(second.heard.front().end_run().shutdown());
+}
+
+TEST_CASE("who watches has the account, who comes later too, and it is waited for until somebody says so") {
+  Farm farm;
+  Far& first = farm.come(Role::control, 0);
+  CHECK(farm.watchers.was_one());
+  farm.watchers.say(some_status());
+  v1::Control account;
+  account.mutable_summary()->set_run(7);
+  farm.watchers.give_account(account, false, farm.clock.now);
+  CHECK(farm.watchers.account_awaited());
+  CHECK_FALSE(farm.watchers.wait_no_longer(farm.clock.now + Watchers::kThere - 1));
+  Far& second = farm.come(Role::control, 1);
+  farm.pass();
+  REQUIRE(first.heard.size() == 2);
+  CHECK(first.heard[1].summary().run() == 7);
+  REQUIRE(second.heard.size() == 1);
+  CHECK(second.heard[0].summary().run() == 7);
+  farm.watchers.account_taken(farm.clock.now);
+  CHECK_FALSE(farm.watchers.account_awaited());
+  CHECK(farm.watchers.wait_no_longer(farm.clock.now));
+}
+
+TEST_CASE("an account that nobody waits for is given up at once, one that somebody may come for is not") {
+  Watchers nobody;
+  nobody.account_taken(kSecond);  // there is none yet
+  CHECK_FALSE(nobody.have_account());
+  nobody.give_account({}, false, kSecond);
+  CHECK_FALSE(nobody.account_awaited());
+  CHECK(nobody.wait_no_longer(kSecond));
+  Watchers somebody;
+  somebody.give_account({}, true, kSecond);
+  CHECK(somebody.account_awaited());
+  CHECK_FALSE(somebody.wait_no_longer(kSecond + Watchers::kWatcherPatience - 1));
+  CHECK(somebody.wait_no_longer(kSecond + Watchers::kWatcherPatience));
+}
+
+TEST_CASE("a journal is read by a process of the same run, farm and claim, and by no other") {
+  Farm farm;
+  test::MemoryJournal store;
+  Environment environment{farm.network, farm.clock, {}, {}, &store};
+  environment.claim = 3;
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster);
+  CHECK_FALSE(journal.read());
+  farm.course.begin(farm.clock.now, 9);
+  farm.machine->start({farm.clock.now, 9});
+  farm.roster.find(Role::dcm, NodeIndex(1))->was_there = true;
+  farm.roster.find(Role::dcm, NodeIndex(1))->first_slice = 77;
+  journal.note_fault("a fault before the state");
+  journal.write_state(farm.course, farm.clock.now);
+  journal.note_fault("a fault after it");
+  farm.course.drain("stopped");
+  journal.entries().write_stop("stopped");
+  const auto found = journal.read();
+  REQUIRE(found);
+  CHECK(found->begun_utc == 9);
+  CHECK(found->stop == "stopped");
+  CHECK_FALSE(found->reporting);
+  CHECK(found->faults == std::vector<std::string>{"a fault before the state", "a fault after it"});
+  CHECK(found->joined.at({static_cast<int>(Role::dcm), 1}).first_slice == 77);
+  environment.claim = 4;
+  CHECK_THROWS_WITH(journal.read(), Catch::Contains("another run"));
+  environment.claim = 3;
+  farm.setup.run = RunNumber(8);
+  CHECK_THROWS_WITH(journal.read(), Catch::Contains("not of this one"));
+}
+
+}  // namespace weir::supervisor

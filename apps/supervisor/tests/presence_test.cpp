@@ -1,0 +1,116 @@
+// Who of the plan is there, and whom the run waits for.
+#include "../src/roster.hpp"
+#include "weir_catch.hpp"
+
+namespace weir::supervisor {
+namespace {
+
+// Of a roster the address alone is looked at.
+struct Connection {
+  messages::PeerInfo self;
+  messages::PeerLimits limits;
+  messages::PeerCounters counters;
+  struct Deaf final : messages::PeerHandler {
+    void on_ready(messages::Peer&) override {}
+    void on_gone(messages::Peer&, std::string_view) override {}
+    Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control&) override { return {}; }
+  } deaf;
+  messages::Peer peer{self, deaf, limits, counters, 0};
+};
+
+struct Farm {
+  Farm() {
+    roster.plan(Role::dcm, NodeIndex(0), "dcm-0", "east");
+    roster.plan(Role::dcm, NodeIndex(1), "dcm-1", "east");
+    roster.plan(Role::dcm, NodeIndex(2), "dcm-2", "west");
+    roster.plan(Role::writer, NodeIndex(0), "writer-0", "");
+  }
+  Member& member(const std::string& name) { return *roster.find(name); }
+  void join(const std::string& name, Connection& by) {
+    member(name).peer = &by.peer;
+    member(name).was_there = true;
+  }
+  void report(const std::string& name, double base_us, bool final = false) {
+    member(name).has_report = true;
+    member(name).report.set_final(final);
+    if (base_us > 0) (*member(name).report.mutable_gauges())["shaper.base_us"] = base_us;
+  }
+
+  Roster roster;
+  Connection first;
+  Connection second;
+  Connection third;
+  Connection fourth;
+};
+
+}  // namespace
+
+TEST_CASE("a member is found by what it is, by its name and by its connection") {
+  Farm farm;
+  farm.join("dcm-1", farm.first);
+  CHECK(farm.roster.find(Role::dcm, NodeIndex(1)) == &farm.member("dcm-1"));
+  CHECK(farm.roster.find(farm.first.peer) == &farm.member("dcm-1"));
+  CHECK(farm.roster.find(farm.second.peer) == nullptr);
+  CHECK(farm.roster.find(Role::writer, NodeIndex(1)) == nullptr);
+  CHECK(farm.roster.find("dcm-3") == nullptr);
+}
+
+TEST_CASE("a run begins when all of the plan are there, but for those that it does not wait for") {
+  Farm farm;
+  farm.join("dcm-0", farm.first);
+  farm.join("dcm-2", farm.second);
+  CHECK_FALSE(farm.roster.complete());
+  CHECK(farm.roster.absent() == "dcm-1, writer-0");
+  farm.member("dcm-1").absent = true;
+  CHECK(farm.roster.absent() == "writer-0");
+  CHECK_FALSE(farm.roster.complete());
+  farm.join("writer-0", farm.third);
+  CHECK(farm.roster.complete());
+  CHECK(farm.roster.absent().empty());
+}
+
+TEST_CASE("a run is over when everyone who is there has said its last, and nobody is away who has not") {
+  Farm farm;
+  CHECK(farm.roster.all_final());
+  CHECK_FALSE(farm.roster.is_one_away());
+  farm.join("dcm-0", farm.first);
+  CHECK_FALSE(farm.roster.all_final());
+  CHECK_FALSE(farm.roster.is_one_away());
+  farm.report("dcm-0", 0);
+  CHECK_FALSE(farm.roster.all_final());
+  farm.member("dcm-0").peer = nullptr;
+  CHECK(farm.roster.all_final());
+  CHECK(farm.roster.is_one_away());
+  farm.report("dcm-0", 0, true);
+  CHECK_FALSE(farm.roster.is_one_away());
+}
+
+TEST_CASE(
+    "DCMs of one port share it, as far as they are there, by the shortest time that one of them knows") {
+  Farm farm;
+  farm.join("dcm-0", farm.first);
+  farm.report("dcm-0", 120);
+  farm.report("dcm-1", 10);  // its last words
+  farm.join("dcm-2", farm.second);
+  CHECK(farm.roster.share_of(farm.member("dcm-0")) == PortShare{1, 120});
+  farm.join("dcm-1", farm.third);
+  CHECK(farm.roster.share_of(farm.member("dcm-0")) == PortShare{2, 10});
+  CHECK(farm.roster.share_of(farm.member("dcm-2")) == PortShare{1, 0});
+  farm.report("dcm-1", 150);
+  CHECK(farm.roster.share_of(farm.member("dcm-1")) == PortShare{2, 120});
+}
+
+TEST_CASE("a writer that was lost for good stands in the ledger with its index alone") {
+  Farm farm;
+  CHECK(ledger_input(farm.roster).writers.empty());
+  farm.join("writer-0", farm.first);
+  farm.report("writer-0", 0);
+  (*farm.member("writer-0").report.mutable_counters())["writer.dead_copies"] = 3;
+  REQUIRE(ledger_input(farm.roster).writers.size() == 1);
+  CHECK(ledger_input(farm.roster).writers.front().dead == 0);
+  CHECK_FALSE(ledger_input(farm.roster).writers.front().final);
+  farm.report("writer-0", 0, true);
+  CHECK(ledger_input(farm.roster).writers.front().dead == 3);
+}
+
+}  // namespace weir::supervisor
