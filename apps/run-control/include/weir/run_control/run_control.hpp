@@ -48,7 +48,7 @@ class RunControl {
   [[nodiscard]] std::string page() const;
 
  private:
-  struct Core;
+  class Core;
   std::unique_ptr<Core> core_;
 };
 
