@@ -284,6 +284,8 @@ void SupervisorNode::send_status() {
   }
   v1::Report& own = *status.add_nodes();
   own = make_report(false);
+  (*own.mutable_notes())["run"] = status.state();
+  (*own.mutable_notes())["run_ns"] = std::to_string(status.run_ns());
   if (setup_.reports != nullptr) setup_.reports->take(own);
   for (messages::Peer* watcher : watchers_) {
     if (watcher->unsent_bytes() < kWatcherUnsentMax) watcher->send(message);
