@@ -76,6 +76,8 @@ int main(int argc, char** argv) {
       ->take_last();
   app.add_flag("--one-run", settings.one_run,
                "the farm's processes end with their run, and whoever started them keeps its records");
+  app.add_option("--memory", settings.memory,
+                 "file for what outlives this process, instead of run-control.state in control.out");
   app.add_flag("--isolated", settings.isolated,
                "listen without keys outside loopback: a network that is reached from nowhere else");
   app.add_option("--log-level", log_level, "trace, debug, info, warning or error");

@@ -8,6 +8,7 @@
 #include "settings.hpp"
 #include "taps.hpp"
 #include "view.hpp"
+#include "watchers.hpp"
 #include "web.hpp"
 #include <weir/config/rules.hpp>
 #include <weir/node/process.hpp>
@@ -50,6 +51,11 @@ std::string out_of(const RunControlSettings& settings, const v1::Farm& file) {
   return file.control().out().empty() || settings.one_run ? file.run().out() : file.control().out();
 }
 
+std::string memory_of(const RunControlSettings& settings, const v1::Farm& file) {
+  if (!settings.memory.empty() || settings.one_run) return settings.memory;
+  return out_of(settings, file) + "/run-control.state";
+}
+
 control::Remembered remembered(const v1::ControlMemory& memory) {
   control::Remembered kept;
   kept.goal = control::state_of(memory.goal()).value_or(control::State::idle);
@@ -80,6 +86,9 @@ class RunControl::Core final : private bus::HubHandler {
 
  private:
   void on_message(const bus::Sender& from, const v1::BusMessage& message) override;
+  void watch(const bus::Sender& from, const v1::Request& request);
+  void tell_watchers();
+  [[nodiscard]] v1::BusMessage watched(std::uint64_t id) const;
   void on_published(std::string_view tag, ConstBytes payload) override;
   void tell_ports();
   void recall(const v1::ControlMemory& before);
@@ -105,6 +114,7 @@ class RunControl::Core final : private bus::HubHandler {
   RuleWatch rules_;
   HealthWatch health_;
   Taps taps_;
+  Watchers watchers_;
   TimeNs next_show_ns_ = 0;
   RunNumber logged_run_;
 };
@@ -113,7 +123,7 @@ RunControl::Core::Core(RunControlSettings settings)
     : setup_(settings.farm_file, settings.sets),
       book_(out_of(settings, setup_.file()),
             settings.one_run ? RunBook::Keeper::starter : RunBook::Keeper::self),
-      memory_(settings.one_run ? "" : out_of(settings, setup_.file()) + "/run-control.state"),
+      memory_(memory_of(settings, setup_.file())),
       hub_(hub_of(settings, setup_)),
       log_([this](const v1::FarmView::Line& line) {
         if (web_) web_->log("run-control", line);
@@ -198,6 +208,7 @@ void RunControl::Core::turn(DurationNs wait) {
     web_->answer([this](const v1::Request& wish) { return carry_out(wish); });
   }
   carry_out_actions();
+  tell_watchers();
   log_run();
   if (const std::string failure = memory_.keep(memory()); !failure.empty()) log_.error(failure);
   if (web_ && parts_.now_ns >= next_show_ns_) {
@@ -227,12 +238,15 @@ void RunControl::Core::carry_out_actions() {
 
 void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage& message) {
   parts_.now_ns = monotonic_now();
-  if (message.has_request()) {
+  if (message.has_request() && message.request().command() == "watch") {
+    watch(from, message.request());
+  } else if (message.has_request()) {
     v1::BusMessage answer;
     *answer.mutable_reply() = request(message.request(), from.role);
     hub_.send(from.id, answer);
   } else if (from.role == security::BusRole::node || from.role == security::BusRole::operator_) {
     reception_.take(from, message);
+    if (message.has_run_over() && members_.of(from.id)) watchers_.take(message);
   } else {
     reception_.refuse(from, "this key is not one of a process of the farm");
   }
@@ -247,11 +261,44 @@ void RunControl::Core::on_published(std::string_view tag, ConstBytes payload) {
   };
   if (tag.starts_with("report.")) {
     v1::Report report;
-    if (parse(report)) members_.reported(*member, std::move(report));
+    if (!parse(report)) return;
+    members_.reported(*member, std::move(report));
+    if (machine_.members()[*member].plan.role == Role::supervisor) watchers_.supervisor_reported();
   } else if (tag.starts_with("log.") && web_) {
     v1::FarmView::Line line;
     if (parse(line)) web_->log(machine_.members()[*member].plan.name, line);
   }
+}
+
+void RunControl::Core::watch(const bus::Sender& from, const v1::Request& request) {
+  if (watchers_.add(from.id, request.id(), parts_.now_ns)) {
+    hub_.send(from.id, watched(request.id()));
+    if (watchers_.run_over() != nullptr) hub_.send(from.id, *watchers_.run_over());
+    return;
+  }
+  v1::BusMessage full;
+  full.mutable_reply()->set_id(request.id());
+  full.mutable_reply()->set_error("too many watch the farm already");
+  hub_.send(from.id, full);
+}
+
+void RunControl::Core::tell_watchers() {
+  const Watchers::Due due = watchers_.due({machine_.state(), machine_.under_way()});
+  if (due == Watchers::Due::nothing) return;
+  for (const Watchers::Watcher& one : watchers_.present(parts_.now_ns)) {
+    hub_.send(one.client, watched(one.id));
+    if (due == Watchers::Due::run_over) hub_.send(one.client, *watchers_.run_over());
+  }
+}
+
+v1::BusMessage RunControl::Core::watched(std::uint64_t id) const {
+  v1::BusMessage message;
+  v1::Reply& reply = *message.mutable_reply();
+  reply.set_id(id);
+  reply.set_good(true);
+  *reply.mutable_view() = view();
+  reply.mutable_view()->clear_runs();
+  return message;
 }
 
 v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRole role) {
