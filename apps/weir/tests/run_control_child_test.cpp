@@ -74,6 +74,8 @@ TEST_CASE("run control that dies is started again after a while, where it was, a
     CHECK(control.start_due(now) == true);
     CHECK(control.state() == State::there);
   }
+  for (int i = 0; i < kRounds && place.log().find("--listen 127.0.0.1:7700") == std::string::npos; ++i)
+    ::usleep(kRoundUs);
   control.send_signal(SIGKILL);
   (void)end_of(control);
   CHECK_FALSE(control.start_again(now));
