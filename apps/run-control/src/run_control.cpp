@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "health_watch.hpp"
 #include "memory.hpp"
+#include "network_socket.hpp"
 #include "parts.hpp"
 #include "reception.hpp"
 #include "rule_watch.hpp"
@@ -44,7 +45,12 @@ std::string listen_of(const RunControlSettings& settings, const v1::Farm& file) 
 bus::HubSettings hub_of(const RunControlSettings& settings, const FarmSetup& setup) {
   if (const std::string why = node::allow_descriptors(setup.plan().nodes.size()); !why.empty())
     throw std::runtime_error(why);
-  return hub_settings(setup.file().control(), listen_of(settings, setup.file()), settings.isolated);
+  bus::HubSettings hub = hub_settings(setup.file().control(), listen_of(settings, setup.file()));
+  if (settings.network.empty()) return hub;
+  hub.beside = [settings](std::uint16_t port) {
+    return listen_in(settings.network, settings.network_host, port);
+  };
+  return hub;
 }
 
 std::string out_of(const RunControlSettings& settings, const v1::Farm& file) {

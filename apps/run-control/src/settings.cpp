@@ -56,7 +56,7 @@ control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run) {
   return deadlines;
 }
 
-bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen, bool isolated) {
+bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen) {
   const ports::Endpoint at = node::parse_endpoint(listen);
   bus::HubSettings hub;
   hub.host = at.host;
@@ -67,7 +67,7 @@ bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::st
   }
   const std::string& folder = settings.keys();
   if (folder.empty()) {
-    if (!isolated && !config::is_loopback(listen)) {
+    if (!config::is_loopback(listen)) {
       throw std::runtime_error(
           "control.listen: " + at.host +
           " is not loopback, where the bus needs keys: make them with `weir keys new FOLDER`, and "

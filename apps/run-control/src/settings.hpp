@@ -16,8 +16,7 @@ namespace weir::run_control {
 [[nodiscard]] std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan,
                                                           const v1::ControlSettings& settings, bool one_run);
 [[nodiscard]] control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run);
-// Throws std::runtime_error with a sentence: keys are wanted and not there. `isolated`: none are wanted.
-[[nodiscard]] bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen,
-                                            bool isolated);
+// Throws std::runtime_error with a sentence: keys are wanted and not there.
+[[nodiscard]] bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen);
 
 }  // namespace weir::run_control

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <unistd.h>
 #include <utility>
 
 namespace weir::run {
@@ -34,15 +35,18 @@ FarmNodesSettings nodes_settings(const FarmRunSettings& settings, const v1::Farm
 }
 
 ControlChildSettings control_settings(const FarmRunSettings& settings) {
-  const bool isolated = !settings.isolated_host.empty();
   ControlChildSettings control;
   control.program_folder = settings.program_folder;
   control.farm_file = settings.farm_file;
-  control.listen = (isolated ? settings.isolated_host : "127.0.0.1") + ":0";
+  control.listen = "127.0.0.1:0";
   control.page = settings.page;
   control.log_level = settings.log_level;
   control.log_file = settings.log_folder + "/run-control.log";
-  if (isolated) control.more.emplace_back("--isolated");
+  control.network = settings.control_network;
+  if (!settings.control_host.empty()) {
+    control.more = {"--network", fmt::format("/proc/{}/task/{}/ns/net", ::getpid(), ::gettid()),
+                    "--network-host", settings.control_host};
+  }
   return control;
 }
 
@@ -58,11 +62,9 @@ FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSett
       view_(std::move(view)),
       loop_(node::socket_policy(farm)),
       nodes_(plan, nodes_settings(settings, farm), view_.started),
-      control_(control_settings(settings), memory_file(farm), farm.control().keys(),
+      control_({control_settings(settings), memory_file(farm), farm.control().keys(), settings.control_host},
                [this] { loop_.wake(); }),
-      leader_(RunNumber(farm.run().number())),
-      introduction_(settings.isolated_host.empty() ? "weir ctl, weir top and weir tap take --connect " : "") {
-}
+      leader_(RunNumber(farm.run().number())) {}
 
 FarmRunResult FarmRun::run() {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
@@ -103,15 +105,13 @@ void FarmRun::find_control() {
   if (!place) return give_up(place.error());
   if (!*place) return;
   const std::string& at = (*place)->at;
-  if (!introduction_.empty()) {
-    view_.say("run control at " + at + ": " + introduction_ + at);
-    if (!(*place)->page.empty())
-      view_.say("page http://" + (*place)->page + "/  its buttons want the token in " + farm_.run().out() +
-                "/page-token");
-  }
+  view_.say("run control at " + at + ": weir ctl, weir top and weir tap take --connect " + at);
+  if (!(*place)->page.empty())
+    view_.say("page http://" + (*place)->page + "/  its buttons want the token in " + farm_.run().out() +
+              "/page-token");
   stage_ = Stage::leading;
   since_ns_ = now_ns_;
-  if (const std::string error = nodes_.start(at); !error.empty()) give_up(error);
+  if (const std::string error = nodes_.start(control_.asked_at()); !error.empty()) give_up(error);
 }
 
 void FarmRun::talk_to_control() {

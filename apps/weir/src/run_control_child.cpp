@@ -8,25 +8,21 @@
 
 namespace weir::run {
 
-RunControlChild::RunControlChild(ControlChildSettings settings, std::string memory, std::string keys_folder,
-                                 std::function<void()> wake)
-    : settings_(std::move(settings)),
-      memory_(std::move(memory)),
-      keys_folder_(std::move(keys_folder)),
-      wake_(std::move(wake)),
-      restarts_(RestartSettings()) {
-  settings_.more.insert(settings_.more.end(), {"--one-run", "--memory", memory_});
+RunControlChild::RunControlChild(Settings settings, std::function<void()> wake)
+    : settings_(std::move(settings)), wake_(std::move(wake)), restarts_(RestartSettings()) {
+  auto& more = settings_.child.more;
+  more.insert(more.end(), {"--one-run", "--memory", settings_.memory});
   std::error_code ignored;
-  std::filesystem::remove(memory_, ignored);  // of a run that was killed
+  std::filesystem::remove(settings_.memory, ignored);  // of a run that was killed
 }
 
 RunControlChild::~RunControlChild() {
   std::error_code ignored;
-  std::filesystem::remove(memory_, ignored);
+  std::filesystem::remove(settings_.memory, ignored);
 }
 
 std::string RunControlChild::start() {
-  ChildSettings child = control_child(settings_);
+  ChildSettings child = control_child(settings_.child);
   child.append_log = state_ != State::absent;
   auto started = Child::start(child);
   if (!started) return "run control: " + started.error();
@@ -58,14 +54,15 @@ Expected<bool, std::string> RunControlChild::start_due(TimeNs now) {
 Expected<std::optional<ControlPlace>, std::string> RunControlChild::found() {
   if (state_ != State::starting) return std::optional<ControlPlace>();
   output_ += child_.take_output();
-  auto place = control_place(output_, settings_.listen);
+  auto place = control_place(output_, settings_.child.listen);
   if (!place) return std::optional<ControlPlace>();
-  auto as_operator = bus_client(place->at, keys_folder_, security::BusRole::operator_);
+  asked_at_ = settings_.host.empty() ? place->at : settings_.host + place->at.substr(place->at.rfind(':'));
+  auto as_operator = bus_client(asked_at_, settings_.keys_folder, security::BusRole::operator_);
   if (!as_operator) return Unexpected<std::string>("control.keys: " + as_operator.error());
   client_ = std::make_unique<bus::Client>(std::move(*as_operator), wake_);
   // Started again, it listens where its processes look for it.
-  settings_.listen = place->at;
-  settings_.page = place->page;
+  settings_.child.listen = place->at;
+  settings_.child.page = place->page;
   state_ = State::there;
   return place;
 }
@@ -82,7 +79,7 @@ std::vector<v1::BusMessage> RunControlChild::heard() {
 }
 
 std::string RunControlChild::story(const ProcessEnd& end) const {
-  const std::string reason = last_error_of_file(settings_.log_file, 0);
+  const std::string reason = last_error_of_file(settings_.child.log_file, 0);
   return fmt::format("run control ended with {}{}{}", describe(end), reason.empty() ? "" : ": ", reason);
 }
 

@@ -58,7 +58,7 @@ ProcessEnd end_of(RunControlChild& control) {
 
 TEST_CASE("run control that dies is started again after a while, where it was, and too many times not") {
   const Place place;
-  RunControlChild control(place.settings, place.memory, "", [] {});
+  RunControlChild control({place.settings, place.memory, ""}, [] {});
   CHECK(control.state() == State::absent);
   REQUIRE(control.start().empty());
   find(control);
@@ -79,6 +79,7 @@ TEST_CASE("run control that dies is started again after a while, where it was, a
   control.send_signal(SIGKILL);
   (void)end_of(control);
   CHECK_FALSE(control.start_again(now));
+  CHECK(control.asked_at() == "127.0.0.1:7700");
   CHECK(place.log().find("--listen 127.0.0.1:7700") != std::string::npos);
   CHECK(place.log().find("--one-run --memory " + place.memory) != std::string::npos);
 }
@@ -88,9 +89,17 @@ TEST_CASE("what run control of one run remembers is of this run alone") {
   const auto remember = [&] { std::ofstream(place.memory) << "what was remembered"; };
   remember();
   {
-    RunControlChild control(place.settings, place.memory, "", [] {});
+    RunControlChild control({place.settings, place.memory, ""}, [] {});
     CHECK_FALSE(std::filesystem::exists(place.memory));
     remember();
   }
   CHECK_FALSE(std::filesystem::exists(place.memory));
+}
+
+TEST_CASE("run control in another network is asked at its address in this one, at its port") {
+  const Place place;
+  RunControlChild control({place.settings, place.memory, "", "10.78.255.254"}, [] {});
+  REQUIRE(control.start().empty());
+  find(control);
+  CHECK(control.asked_at() == "10.78.255.254:7700");
 }

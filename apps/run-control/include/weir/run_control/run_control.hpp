@@ -22,9 +22,12 @@ struct RunControlSettings {
   // The farm makes one run, led and recorded by whoever started this and the processes, which end with it:
   // nothing is written down, but for the token of a page that is asked for here, and `memory`.
   bool one_run = false;
-  bool isolated = false;  // the network that it listens in needs no keys: it is reached from nowhere else
   // Called when `off` was asked for, before any process is told to end; may be none.
   std::function<void()> going_off = {};
+  // Another network of this machine that it listens in, too, at the same ports, and without keys: one that is
+  // reached from nowhere else (a lab). The path of its namespace, and an address there; empty: none.
+  std::string network = {};
+  std::string network_host = {};
   // File for what outlives this process; empty: run-control.state in control.out, or with `one_run` nothing.
   std::string memory = {};
 };

@@ -29,8 +29,10 @@ struct FarmRunSettings {
   std::string log_level;                         // empty: the farm file's
   std::string page = {};                         // host:port of the farm's page; empty: none
   std::map<std::string, NodePlace> places = {};  // by node; others run like this process
-  // Where run control listens, at any port. Set: in a network that is reached from nowhere else.
-  std::string isolated_host = {};
+  // Where this process and the nodes reach run control, if not by loopback: an address in this process'
+  // network, which is not the one that run control is in.
+  std::string control_host = {};
+  int control_network = -1;  // ChildSettings::network of run control
 };
 
 struct FarmRunResult {
@@ -108,7 +110,6 @@ class FarmRun {
   Ending ending_;
   FarmRunResult result_;
   Stage stage_ = Stage::control;
-  std::string introduction_;  // of run control, with its place left out; empty: it is reached from nowhere
   std::string supervisor_output_;  // until its line is whole
   int signals_ = 0;
   TimeNs now_ns_ = 0;

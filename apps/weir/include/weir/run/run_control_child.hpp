@@ -28,9 +28,14 @@ class RunControlChild {
     ended
   };
 
-  // `memory`: the file. `keys_folder`: control.keys. `wake` is called on another thread.
-  RunControlChild(ControlChildSettings settings, std::string memory, std::string keys_folder,
-                  std::function<void()> wake);
+  struct Settings {
+    ControlChildSettings child;
+    std::string memory;       // file
+    std::string keys_folder;  // control.keys
+    std::string host = {};    // it is asked at this host; empty: where it listens
+  };
+  // `wake` is called on another thread.
+  RunControlChild(Settings settings, std::function<void()> wake);
   ~RunControlChild();
   RunControlChild(const RunControlChild&) = delete;
   RunControlChild& operator=(const RunControlChild&) = delete;
@@ -46,6 +51,8 @@ class RunControlChild {
   // Where it listens, once, as soon as it has said so. The error is a sentence: its key cannot be read.
   [[nodiscard]] Expected<std::optional<ControlPlace>, std::string> found();
 
+  // host:port of where it is asked, once it is found().
+  [[nodiscard]] const std::string& asked_at() const { return asked_at_; }
   void ask(const v1::Request& request);
   // What it has said: replies, and the run's end.
   [[nodiscard]] std::vector<v1::BusMessage> heard();
@@ -58,9 +65,8 @@ class RunControlChild {
   [[nodiscard]] std::string story(const ProcessEnd& end) const;
 
  private:
-  ControlChildSettings settings_;
-  std::string memory_;
-  std::string keys_folder_;
+  Settings settings_;
+  std::string asked_at_;
   std::function<void()> wake_;
   Restarts restarts_;
   State state_ = State::absent;
