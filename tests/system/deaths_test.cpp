@@ -294,14 +294,19 @@ TEST_CASE("a request to stop drains the run and ends it well") {
   CHECK(stored.ids().size() == end.summary.count("stored"));
 }
 
-TEST_CASE("a run goes on without its run control, and ends when it is asked to") {
+TEST_CASE(
+    "a run goes on while its run control is started again, which leads back who dies and ends it when it is "
+    "asked to") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(300'000));
   REQUIRE(run.send_signal("run-control", SIGKILL));
   REQUIRE(wait_until([&] { return run.process().out().find("the run goes on") != std::string::npos; },
                      Seconds(20)));
-  REQUIRE(run.send_signal("dcm-0", SIGKILL));  // and stays away: nobody leads it back
+  REQUIRE(run.send_signal("dcm-0", SIGKILL));
+  REQUIRE(wait_until([&] { return run.process().out().find("starts again (1 of") != std::string::npos; },
+                     Seconds(20)));
+  REQUIRE(wait_until([&] { return run.pid_of("dcm-0") != 0; }, Seconds(20)));
   REQUIRE(run.wait_for_data(1'000'000));
   run.process().send_signal(SIGINT);
   const FarmEnd end = run.finish();
@@ -309,9 +314,24 @@ TEST_CASE("a run goes on without its run control, and ends when it is asked to")
   CHECK(end.summary.count("stored") == end.summary.count("triggered"));
   CHECK(end.summary.text("reason") == "SIGINT");
   CHECK(exits(end.summary, "run-control", -9) == 1);
+  CHECK(exits(end.summary, "run-control", 0) == 1);
   CHECK(exits(end.summary, "dcm-0", -9) == 1);
-  CHECK(exits(end.summary, "dcm-0", 0) == 0);
+  CHECK(exits(end.summary, "dcm-0", 0) == 1);
   CHECK_THAT(end.out, Catch::ContainsSubstring("run control ended with signal 9 (Killed): the run goes on"));
+  check_nothing_left(folder);
+}
+
+TEST_CASE("a run whose run control stands still ends when it is asked to") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(), three_seconds());
+  REQUIRE(run.wait_for_data(300'000));
+  REQUIRE(run.send_signal("run-control", SIGSTOP));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
+  CHECK_THAT(end.out, Catch::ContainsSubstring("run control does not answer: it is killed"));
+  CHECK(exits(end.summary, "run-control", -9) == 1);
   check_nothing_left(folder);
 }
 

@@ -320,3 +320,30 @@ TEST_CASE("without the rights for it a lab is refused with one sentence") {
   CHECK(WEXITSTATUS(status) == 2);
   CHECK_THAT(read_file(words), Catch::ContainsSubstring("root's rights"));
 }
+
+TEST_CASE("a farm in a lab is led, watched and tapped from outside") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("incast-8to1.yaml"),
+              incast("star-8.yaml",
+                     {"--slices", "1000000", "--set", "lab.port_rate=50mbit", "--page", "127.0.0.1:0"}));
+  const std::string at = run.control_at();
+  CHECK(at.starts_with("127.0.0.1:"));
+  REQUIRE(wait_until(
+      [&] {
+        return run_command(folder, "weir", {"ctl", "--connect", at, "status"}).out.find("running") !=
+               std::string::npos;
+      },
+      Seconds(30)));
+  const CommandEnd tapped =
+      run_command(folder, "weir", {"tap", "--stream", "raw", "--connect", at, "--count", "1", "--json"});
+  INFO(tapped.err);
+  CHECK(tapped.status == 0);
+  CHECK_THAT(run.process().out(), Catch::ContainsSubstring("page http://127.0.0.1:"));
+  const CommandEnd stopped =
+      run_command(folder, "weir", {"ctl", "--connect", at, "stop", "--reason", "seen enough"});
+  CHECK(stopped.status == 0);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.text("reason") == "seen enough");
+}

@@ -63,6 +63,7 @@ int Shell::run() {
 }
 
 void Shell::turn(TimeNs now_ns) {
+  hand_over_account();
   if (node_ && node_->finished()) node_finished();
   if (node_ && node_->begun() != begun_) {
     begun_ = node_->begun();
@@ -254,6 +255,7 @@ std::string Shell::start(const v1::Order& order) {
   begun_ = false;
   reason_.clear();
   summary_.reset();
+  account_ = Account::none;
   set_state(control::State::running);
   return {};
 }
@@ -286,18 +288,31 @@ void Shell::node_finished() {
     epoch_ = 0;
     set_state(++failures_ < kFailuresMax ? control::State::idle : control::State::error);
   }
-  if (supervisor) {
-    v1::RunOver over;
-    over.set_run(run_.value);
-    over.set_failure(failure);
-    if (summary_) *over.mutable_summary() = std::move(*summary_);
-    summary_.reset();
-    bus_.run_over(std::move(over));
-  }
+  if (supervisor && account_ == Account::none) tell_run_over(failure);
   bus_.state_changed();
   if (stop_order_) answer(*std::exchange(stop_order_, {}), "");
   if (line_.one_run) end_with_run(failure);
   telemetry::set_log_run(0);
+}
+
+void Shell::tell_run_over(const std::string& failure) {
+  v1::RunOver over;
+  over.set_run(run_.value);
+  over.set_failure(failure);
+  if (summary_) *over.mutable_summary() = std::move(*summary_);
+  summary_.reset();
+  bus_.run_over(std::move(over));
+  account_ = Account::told;
+}
+
+// In a farm of one run the supervisor keeps its journal until run control has the account: one that is
+// started again can give it once more.
+void Shell::hand_over_account() {
+  if (!node_ || !line_.one_run) return;
+  if (account_ == Account::none && summary_) tell_run_over(node_->failure());
+  if (account_ != Account::told || !bus_.all_told()) return;
+  account_ = Account::taken;
+  tell(v1::Command::SHUTDOWN, {});
 }
 
 void Shell::end_with_run(const std::string& failure) {

@@ -43,6 +43,8 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   [[nodiscard]] std::string start(const v1::Order& order);
   void tell(v1::Command::Kind kind, const std::string& reason);
   void node_finished();
+  void tell_run_over(const std::string& failure);
+  void hand_over_account();
   void end_with_run(const std::string& failure);
   void drop_node();
   void leave_node_behind();
@@ -71,6 +73,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   std::string reason_;
   std::string listens_at_;
   std::optional<v1::RunSummary> summary_;
+  enum class Account : std::uint8_t { none, told, taken } account_ = Account::none;  // by run control
   std::optional<std::uint64_t> stop_order_;  // answered when the run is over
   std::vector<v1::Order> orders_;
   std::vector<v1::TapWish> wishes_;

@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <optional>
 #include <string>
 #include <unistd.h>
 
@@ -36,15 +35,13 @@ int run(weir::run_control::RunControlSettings settings) {
     std::printf("off\n");
     std::fflush(stdout);
   };
-  const bool isolated = settings.isolated;
   weir::run_control::RunControl control(std::move(settings));
   // For whoever started this process and has to know the ports.
   std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
               control.hub().subscribe_port());
   std::printf("page %s\n", control.page().empty() ? "none" : control.page().c_str());
   std::fflush(stdout);
-  std::optional<weir::run::FarmNote> note;
-  if (!isolated) note.emplace(weir::run::FarmHere{control.view().farm(), reached_at(control.hub())});
+  const weir::run::FarmNote note({control.view().farm(), reached_at(control.hub())});
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
   // Who said `off` hears that it is done.
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
@@ -76,8 +73,11 @@ int main(int argc, char** argv) {
       ->take_last();
   app.add_flag("--one-run", settings.one_run,
                "the farm's processes end with their run, and whoever started them keeps its records");
-  app.add_flag("--isolated", settings.isolated,
-               "listen without keys outside loopback: a network that is reached from nowhere else");
+  app.add_option("--memory", settings.memory,
+                 "file for what outlives this process, instead of run-control.state in control.out");
+  app.add_option("--network", settings.network,
+                 "path of a network namespace to listen in, too: one that is reached from nowhere else");
+  app.add_option("--network-host", settings.network_host, "address there")->needs("--network");
   app.add_option("--log-level", log_level, "trace, debug, info, warning or error");
   const CLI::Option* dies = app.add_option("--die-with-parent", parent,
                                            "end when the process that started this one is gone: its PID")

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
+#include <utility>
 
 namespace weir::run_control {
 
@@ -32,6 +34,25 @@ Expected<v1::ControlMemory, std::string> read_memory(const std::string& path) {
         "away to begin anew");
   }
   return memory;
+}
+
+Memory::Memory(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  auto memory = read_memory(path_);
+  if (!memory) throw std::runtime_error("control.out: " + memory.error());
+  if (memory->goal().empty()) return;
+  before_ = std::move(*memory);
+  kept_ = before_->SerializeAsString();
+}
+
+std::string Memory::keep(const v1::ControlMemory& memory) {
+  std::string bytes = memory.SerializeAsString();
+  if (path_.empty() || bytes == kept_) return {};
+  std::string failure = write_memory(path_, memory);
+  if (failure.empty()) kept_ = std::move(bytes);
+  const bool again = failure == failure_;
+  failure_ = failure;
+  return again ? std::string() : failure;
 }
 
 }  // namespace weir::run_control

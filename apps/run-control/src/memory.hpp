@@ -3,6 +3,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/v1/bus.pb.h>
 
+#include <optional>
 #include <string>
 
 namespace weir::run_control {
@@ -11,5 +12,23 @@ namespace weir::run_control {
 [[nodiscard]] std::string write_memory(const std::string& path, const v1::ControlMemory& memory);
 // An empty one where there is no file yet.
 [[nodiscard]] Expected<v1::ControlMemory, std::string> read_memory(const std::string& path);
+
+// What outlives this process, for its successor.
+class Memory {
+ public:
+  // With no path nothing outlives it. Throws std::runtime_error: what is there cannot be read.
+  explicit Memory(std::string path);
+
+  // Of the process before; null: there was none.
+  [[nodiscard]] const v1::ControlMemory* before() const { return before_ ? &*before_ : nullptr; }
+  // Writes what is not on disk yet. The error is a sentence, said once.
+  [[nodiscard]] std::string keep(const v1::ControlMemory& memory);
+
+ private:
+  std::string path_;
+  std::optional<v1::ControlMemory> before_;
+  std::string kept_;  // as bytes
+  std::string failure_;
+};
 
 }  // namespace weir::run_control

@@ -1,19 +1,25 @@
-#include "core.hpp"
+#include "clock.hpp"
+#include "commands.hpp"
+#include "health_watch.hpp"
 #include "memory.hpp"
-#include <weir/base/text.hpp>
+#include "network_socket.hpp"
+#include "parts.hpp"
+#include "reception.hpp"
+#include "rule_watch.hpp"
+#include "settings.hpp"
+#include "taps.hpp"
+#include "view.hpp"
+#include "watchers.hpp"
+#include "web.hpp"
+#include <weir/config/rules.hpp>
 #include <weir/node/process.hpp>
-#include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
-#include <weir/run/records.hpp>
+#include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -21,73 +27,39 @@ namespace weir::run_control {
 namespace {
 
 constexpr DurationNs kShowInterval = kSecond;
-constexpr DurationNs kNever = 365LL * 24 * 3600 * kSecond;
-constexpr std::size_t kEventBytesMax = 2000;
-constexpr double kAfterDrainS = 20;  // for final reports, and what is reconciled then
 
-DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
+std::vector<control::Rule> rules_of(const FarmSetup& setup) {
+  auto rules = config::read_rules(setup.file(), setup.plan());
+  if (!rules) throw std::runtime_error(config::to_text(rules.error()));
+  return std::move(*rules);
+}
 
-// Throws when the farm file gives a duty to nobody. All of those that one parent starts are waited for.
-std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const v1::ControlSettings& settings,
-                                            bool one_run) {
-  std::vector<control::MemberPlan> members;
-  for (const config::NodePlan& node : plan.nodes) {
-    if (!node.masked) members.push_back({node.name, node.role, control::Duty::dynamic});
-  }
-  const auto give = [&](const auto& names, control::Duty duty, const char* key) {
-    for (const std::string& name : names) {
-      const auto found =
-          std::find_if(members.begin(), members.end(), [&](const auto& one) { return one.name == name; });
-      if (found == members.end())
-        throw std::runtime_error(fmt::format("control.{}: the farm has no process '{}'", key, name));
-      found->duty = duty;
-    }
+std::string listen_of(const RunControlSettings& settings, const v1::Farm& file) {
+  const std::string& listen = settings.listen.empty() ? file.control().listen() : settings.listen;
+  if (!listen.empty()) return listen;
+  throw std::runtime_error(settings.farm_file +
+                           ": control.listen is empty: set it to where run control is to listen, as in "
+                           "127.0.0.1:7700");
+}
+
+bus::HubSettings hub_of(const RunControlSettings& settings, const FarmSetup& setup) {
+  if (const std::string why = node::allow_descriptors(setup.plan().nodes.size()); !why.empty())
+    throw std::runtime_error(why);
+  bus::HubSettings hub = hub_settings(setup.file().control(), listen_of(settings, setup.file()));
+  if (settings.network.empty()) return hub;
+  hub.beside = [settings](std::uint16_t port) {
+    return listen_in(settings.network, settings.network_host, port);
   };
-  if (!one_run) give(settings.transient(), control::Duty::transient, "transient");
-  give(settings.essential(), control::Duty::essential, "essential");
-  return members;
-}
-
-control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run) {
-  const v1::ControlSettings& settings = farm.control();
-  control::Deadlines deadlines;
-  deadlines.order_ns = seconds(settings.order_s());
-  deadlines.init_ns = seconds(settings.init_s());
-  deadlines.start_ns = seconds(settings.start_s());
-  deadlines.stop_ns = seconds(std::max(settings.stop_s(), farm.run().drain_timeout_s() + kAfterDrainS));
-  // Whoever started the processes has no other run for them: a drain lasts while there is progress.
-  if (one_run) deadlines.stop_ns = kNever;
-  deadlines.return_ns = seconds(settings.return_s());
-  deadlines.silence_ns = settings.silence_ms() * kMillisecond;
-  return deadlines;
-}
-
-bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen, bool isolated) {
-  const ports::Endpoint at = node::parse_endpoint(listen);
-  bus::HubSettings hub;
-  hub.host = at.host;
-  hub.port = at.port;
-  if (at.port != 0) {
-    hub.publish_port = static_cast<std::uint16_t>(at.port + 1);
-    hub.subscribe_port = static_cast<std::uint16_t>(at.port + 2);
-  }
-  const std::string& folder = settings.keys();
-  if (folder.empty()) {
-    if (!isolated && !config::is_loopback(listen)) {
-      throw std::runtime_error(
-          "control.listen: " + at.host +
-          " is not loopback, where the bus needs keys: make them with `weir keys new FOLDER`, and "
-          "name the folder in control.keys");
-    }
-    return hub;
-  }
-  auto keys = security::read_curve_keys(folder + "/" + security::curve_file(security::BusRole::control));
-  if (!keys) throw std::runtime_error("control.keys: " + keys.error());
-  auto clients = security::read_clients(folder + "/" + std::string(security::kClientsFile));
-  if (!clients) throw std::runtime_error("control.keys: " + clients.error());
-  hub.keys = std::move(*keys);
-  hub.clients = std::move(*clients);
   return hub;
+}
+
+std::string out_of(const RunControlSettings& settings, const v1::Farm& file) {
+  return file.control().out().empty() || settings.one_run ? file.run().out() : file.control().out();
+}
+
+std::string memory_of(const RunControlSettings& settings, const v1::Farm& file) {
+  if (!settings.memory.empty() || settings.one_run) return settings.memory;
+  return out_of(settings, file) + "/run-control.state";
 }
 
 control::Remembered remembered(const v1::ControlMemory& memory) {
@@ -100,255 +72,280 @@ control::Remembered remembered(const v1::ControlMemory& memory) {
   return kept;
 }
 
+ConstBytes bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
 }  // namespace
 
-TimeNs monotonic_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+// Puts the parts together: who says what to whom, in which order.
+class RunControl::Core final : private bus::HubHandler {
+ public:
+  explicit Core(RunControlSettings settings);
 
-UtcNs utc_now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+  void turn(DurationNs wait);
+  [[nodiscard]] v1::Reply request(const v1::Request& request, security::BusRole role);
+  [[nodiscard]] v1::FarmView view() const;
+  [[nodiscard]] bool finished() const { return machine_.all_gone(); }
+  [[nodiscard]] const bus::Hub& hub() const { return hub_; }
+  [[nodiscard]] const Web* web() const { return web_ ? &*web_ : nullptr; }
 
-RunControl::Core::Core(RunControlSettings wanted)
-    : settings(std::move(wanted)), begin_ns(monotonic_now()), now_ns(begin_ns) {
-  digest = node::farm_digest(settings.farm_file);
-  if (const std::string problems = load({}); !problems.empty()) throw std::runtime_error(problems);
-  file = farm;
-  if (const std::string why = node::allow_descriptors(plan.nodes.size()); !why.empty())
-    throw std::runtime_error(why);
-  const std::string& listen = settings.listen.empty() ? file.control().listen() : settings.listen;
-  if (listen.empty()) {
-    throw std::runtime_error(settings.farm_file +
-                             ": control.listen is empty: set it to where run control is to listen, as in "
-                             "127.0.0.1:7700");
-  }
-  out = file.control().out().empty() || settings.one_run ? file.run().out() : file.control().out();
-  std::error_code error;
-  std::filesystem::create_directories(out, error);
-  if (error) throw std::runtime_error(fmt::format("control.out: cannot make '{}': {}", out, error.message()));
-  history.emplace(out + "/runs.jsonl", kRunsKept);
-  const auto memory =
-      settings.one_run ? Expected<v1::ControlMemory, std::string>() : read_memory(out + "/run-control.state");
-  if (!memory) throw std::runtime_error("control.out: " + memory.error());
-  hub.emplace(hub_settings(file.control(), listen, settings.isolated));
+ private:
+  void on_message(const bus::Sender& from, const v1::BusMessage& message) override;
+  void watch(const bus::Sender& from, const v1::Request& request);
+  void tell_watchers();
+  [[nodiscard]] v1::BusMessage watched(std::uint64_t id) const;
+  void on_published(std::string_view tag, ConstBytes payload) override;
+  void tell_ports();
+  void recall(const v1::ControlMemory& before);
+  [[nodiscard]] v1::ControlMemory memory() const;
+  [[nodiscard]] std::string carry_out(const v1::Request& request);
+  void look_at_rules();
+  void log_run();
+  void carry_out_actions();
+  void open_page(const RunControlSettings& settings);
+
+  FarmSetup setup_;
+  RunBook book_;
+  Memory memory_;
+  bus::Hub hub_;
+  std::optional<Web> web_;
+  EventLog log_;
+  control::FarmMachine machine_;
+  Members members_;
+  Orders orders_;
+  Parts parts_;
+  Reception reception_;
+  Commands commands_;
+  RuleWatch rules_;
+  HealthWatch health_;
+  Taps taps_;
+  Watchers watchers_;
+  TimeNs next_show_ns_ = 0;
+  RunNumber logged_run_;
+};
+
+RunControl::Core::Core(RunControlSettings settings)
+    : setup_(settings.farm_file, settings.sets),
+      book_(out_of(settings, setup_.file()),
+            settings.one_run ? RunBook::Keeper::starter : RunBook::Keeper::self),
+      memory_(memory_of(settings, setup_.file())),
+      hub_(hub_of(settings, setup_)),
+      log_([this](const v1::FarmView::Line& line) {
+        if (web_) web_->log("run-control", line);
+        hub_.publish("log.run-control", bytes_of(line.SerializeAsString()));
+      }),
+      machine_(members_of(setup_.plan(), setup_.file().control(), settings.one_run),
+               deadlines_of(setup_.file(), settings.one_run)),
+      members_(machine_.members().size()),
+      orders_(machine_, members_, setup_, book_,
+              [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
+      parts_{setup_, log_, book_, machine_, members_, orders_, {}, monotonic_now()},
+      reception_(parts_, {hub_.publish_port(), hub_.subscribe_port()},
+                 [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
+      commands_(parts_, std::move(settings.going_off)),
+      rules_(rules_of(setup_), log_, commands_),
+      health_(memory_.before() != nullptr ? HealthWatch::Begin::recalled : HealthWatch::Begin::anew,
+              setup_.file().control().heartbeat_ms() * kMillisecond, parts_.now_ns),
+      taps_(parts_, hub_.subscribe_port(),
+            [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }) {
   tell_ports();
-  hub->observe("report.");
-  hub->observe("log.");
-  machine.emplace(members_of(plan, file.control(), settings.one_run), deadlines_of(file, settings.one_run));
-  processes.resize(machine->members().size());
-  read_rules();
-  taps.emplace(file.tap().taps_max());
-  if (const std::string& page =
-          settings.page.empty() && !settings.one_run ? file.control().page() : settings.page;
-      !page.empty()) {
-    const auto& names = file.control().page_names();
-    web.emplace(node::parse_endpoint(page), page_token(out + "/page-token"),
-                std::vector<std::string>(names.begin(), names.end()));
-  }
-  if (memory->goal().empty()) return;
-  kept = *memory;
-  recalled = true;
-  machine->recall(remembered(*memory), now_ns);
-  sets.assign(memory->sets().begin(), memory->sets().end());
-  run_sets.assign(memory->run_sets().begin(), memory->run_sets().end());
-  supervisor = memory->supervisor();
-  next_by = memory->next_by();
-  run_begin_utc = memory->run_begin_utc_ns();
-  if (const std::string problems = load(sets); !problems.empty()) {
-    note(control::Level::error, "what was set before does not fit the farm file any more: " + problems);
-    sets.clear();
-    farm = file;
-  }
-  note(control::Level::info,
-       fmt::format("run control goes on: the farm was {}, run {}", memory->goal(), memory->run()));
+  hub_.observe("report.");
+  hub_.observe("log.");
+  open_page(settings);
+  if (memory_.before() != nullptr) recall(*memory_.before());
 }
 
-// A firewall lets through what the farm file names.
-void RunControl::Core::tell_ports() {
-  const bus::HubSettings& wanted = hub->settings();
-  const auto tell = [this](const char* what, std::uint16_t port, std::uint16_t is) {
-    if (port == 0 || port == is) return;
-    note(control::Level::warning,
-         fmt::format("port {} is taken: {} port {} instead, which a firewall has to let through", port, what,
-                     is));
-  };
-  tell("what is published goes to", wanted.publish_port, hub->publish_port());
-  tell("who listens comes to", wanted.subscribe_port, hub->subscribe_port());
+void RunControl::Core::open_page(const RunControlSettings& settings) {
+  const v1::ControlSettings& control = setup_.file().control();
+  const std::string& page = settings.page.empty() && !settings.one_run ? control.page() : settings.page;
+  if (page.empty()) return;
+  web_.emplace(node::parse_endpoint(page), page_token(out_of(settings, setup_.file()) + "/page-token"),
+               std::vector<std::string>(control.page_names().begin(), control.page_names().end()));
 }
 
-// The farm with these keys set; problems, one a line, change nothing.
-std::string RunControl::Core::load(const std::vector<std::string>& more) {
-  auto read = config::load_farm(settings.farm_file);
-  if (!read) return config::to_text(read.error());
-  for (const std::vector<std::string>* list : {&std::as_const(settings.sets), &more}) {
-    for (const std::string& one : *list) {
-      if (const auto problems = config::apply_override(read->farm, one, &read->locations); !problems.empty())
-        return config::to_text(problems);
-    }
-  }
-  config::Problems problems = config::validate(read->farm, read->locations);
-  std::erase_if(problems, [](const config::Problem& one) { return one.severity != config::Severity::error; });
-  if (!problems.empty()) return config::to_text(problems);
-  auto laid_out = config::expand(read->farm, read->locations);
-  if (!laid_out) return config::to_text(laid_out.error());
-  farm = read->farm;
-  plan = *laid_out;
-  return {};
+void RunControl::Core::recall(const v1::ControlMemory& before) {
+  machine_.recall(remembered(before), parts_.now_ns);
+  members_.supervisor_listens(RunNumber(before.run()), before.supervisor(), {});
+  rules_.recall(before.next_by());
+  book_.recall(before.run_begin_utc_ns());
+  const std::string problems = setup_.recall({before.sets().begin(), before.sets().end()},
+                                             {before.run_sets().begin(), before.run_sets().end()});
+  if (!problems.empty()) log_.error("what was set before does not fit the farm file any more: " + problems);
+  log_.note(control::Level::info,
+            fmt::format("run control goes on: the farm was {}, run {}", before.goal(), before.run()));
 }
 
-void RunControl::Core::turn(DurationNs wait) {
-  hub->poll(wait, *this);
-  now_ns = monotonic_now();
-  machine->tick(now_ns, actions);
-  look_at_rules();
-  look_at_progress();
-  if (web) {
-    web->answer([this](const v1::Request& wish) { return carry_out(wish); });
-  }
-  carry_out_actions();
-  keep_memory();
-  if (web && now_ns >= next_show_ns) {
-    next_show_ns = now_ns + kShowInterval;
-    web->show(view(), last_summary ? &*last_summary : nullptr);
-  }
-}
-
-void RunControl::Core::carry_out_actions() {
-  // Answers may come from inside; what the machine wants then is in the next turn's.
-  const control::Actions taken = std::exchange(actions, {});
-  for (const control::Event& event : taken.events) note(event.level, event.text);
-  for (const control::Order& order : taken.orders) send_order(order);
-}
-
-void RunControl::Core::send_order(const control::Order& order) {
-  const control::Member& member = machine->members()[order.member];
-  v1::BusMessage message;
-  v1::Order& sent = *message.mutable_order();
-  sent.set_id(order.id);
-  sent.set_command(std::string(control::name(order.command)));
-  sent.set_run(order.run.value);
-  sent.set_epoch(order.epoch);
-  sent.set_reason(order.reason);
-  if (order.command == control::Command::configure) {
-    sent.set_farm_digest(digest);
-    for (const std::string& one : sets) sent.add_sets(one);
-  }
-  if (order.command == control::Command::start) {
-    sent.set_claim(node::read_claim(out, order.run).value_or(0));
-    for (const std::string& one : run_sets) sent.add_sets(one);
-    if (member.plan.role == Role::supervisor) {
-      // Of a run that was on: its nodes look for it where it was.
-      if (kept && kept->run() == order.run.value) sent.set_listen(supervisor);
-      for (const std::string& one : order.absent) sent.add_absent(one);
-    } else {
-      sent.set_supervisor(supervisor);
-    }
-  }
-  hub->send(processes[order.member].client, message);
-}
-
-void RunControl::Core::note(control::Level level, const std::string& said) {
-  const std::string text = clean_text(said, kEventBytesMax);  // joins of strangers are in it, and last words
-  constexpr const char* kNames[] = {"info", "warning", "error"};
-  const auto place = static_cast<std::size_t>(level);
-  v1::FarmView::Line& line = events.emplace_back();
-  line.set_utc_ns(utc_now());
-  line.set_level(kNames[place]);
-  line.set_text(text);
-  if (events.size() > kEventsKept) events.pop_front();
-  if (level == control::Level::info) spdlog::info("{}", text);
-  if (level == control::Level::warning) spdlog::warn("{}", text);
-  if (level == control::Level::error) spdlog::error("{}", text);
-  const std::string bytes = line.SerializeAsString();
-  if (web) web->log("run-control", line);
-  hub->publish("log.run-control", {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
-}
-
-void RunControl::Core::keep_memory() {
-  const control::Remembered now = machine->remembered();
-  if (std::exchange(logged_run, now.run.value) != now.run.value) telemetry::set_log_run(now.run.value);
+v1::ControlMemory RunControl::Core::memory() const {
+  const control::Remembered now = machine_.remembered();
   v1::ControlMemory memory;
   memory.set_goal(std::string(control::name(now.goal)));
   memory.set_run(now.run.value);
   memory.set_epoch(now.epoch);
   memory.set_run_open(now.run_open);
   for (const std::string& one : now.excluded) memory.add_excluded(one);
-  for (const std::string& one : sets) memory.add_sets(one);
-  for (const std::string& one : run_sets) memory.add_run_sets(one);
-  memory.set_supervisor(supervisor);
-  memory.set_next_by(next_by);
-  memory.set_run_begin_utc_ns(run_begin_utc);
-  if (kept && kept->SerializeAsString() == memory.SerializeAsString()) return;
-  const std::string failure =
-      settings.one_run ? std::string() : write_memory(out + "/run-control.state", memory);
-  if (!failure.empty() && failure != memory_failure) note(control::Level::error, failure);
-  memory_failure = failure;
-  if (failure.empty()) kept = memory;
+  for (const std::string& one : setup_.sets()) memory.add_sets(one);
+  for (const std::string& one : setup_.run_sets()) memory.add_run_sets(one);
+  memory.set_supervisor(members_.supervisor(now.run));
+  memory.set_next_by(rules_.next_by());
+  memory.set_run_begin_utc_ns(book_.begin_utc());
+  return memory;
 }
 
-v1::FarmView RunControl::Core::view() {
-  v1::FarmView view;
-  view.set_farm(farm.farm());
-  view.set_one_run(settings.one_run);
-  view.set_state(std::string(control::name(machine->state())));
-  if (const auto command = machine->under_way()) view.set_under_way(std::string(control::name(*command)));
-  view.set_reason(machine->reason());
-  for (const control::Finding& finding : health()) {
-    v1::FarmView::Finding& told = *view.add_health();
-    told.set_gravity(std::string(control::name(finding.gravity)));
-    told.set_word(finding.word);
-    told.set_reason(finding.reason);
+// A firewall lets through what the farm file names.
+void RunControl::Core::tell_ports() {
+  const auto tell = [this](const char* what, std::uint16_t port, std::uint16_t is) {
+    if (port == 0 || port == is) return;
+    log_.note(control::Level::warning,
+              fmt::format("port {} is taken: {} port {} instead, which a firewall has to let through", port,
+                          what, is));
+  };
+  tell("what is published goes to", hub_.settings().publish_port, hub_.publish_port());
+  tell("who listens comes to", hub_.settings().subscribe_port, hub_.subscribe_port());
+}
+
+void RunControl::Core::turn(DurationNs wait) {
+  hub_.poll(wait, *this);
+  parts_.now_ns = monotonic_now();
+  machine_.tick(parts_.now_ns, parts_.actions);
+  look_at_rules();
+  health_.look(machine_, members_, parts_.now_ns);
+  if (web_) {
+    web_->answer([this](const v1::Request& wish) { return carry_out(wish); });
   }
-  view.set_run(machine->run().value);
-  view.set_epoch(machine->epoch());
-  for (const std::string& one : sets) view.add_sets(one);
-  view.set_utc_ns(utc_now());
-  const bool is_on =
-      machine->state() == control::State::running || machine->state() == control::State::paused;
-  view.set_run_begin_utc_ns(is_on ? run_begin_utc : 0);
-  for (std::size_t i = 0; i < processes.size(); ++i) add_node(i, *view.add_nodes());
-  for (const auto& line : events) *view.add_events() = line;
-  for (const auto& run : history->runs()) *view.add_runs() = run;
-  const bus::HubCounters counters = hub->counters();
-  auto& counts = *view.mutable_counters();
-  counts["bus.received"] = counters.received;
-  counts["bus.published"] = counters.published;
-  counts["bus.dropped"] = counters.dropped;
-  counts["bus.malformed"] = counters.malformed;
-  counts["bus.not_allowed"] = counters.not_allowed;
-  counts["bus.refused_key"] = counters.refused_key;
-  counts["bus.refused_handshake"] = counters.refused_handshake;
-  counts["bus.refused_join"] = refused_joins;
-  return view;
+  carry_out_actions();
+  tell_watchers();
+  log_run();
+  if (const std::string failure = memory_.keep(memory()); !failure.empty()) log_.error(failure);
+  if (web_ && parts_.now_ns >= next_show_ns_) {
+    next_show_ns_ = parts_.now_ns + kShowInterval;
+    web_->show(view(), book_.account());
+  }
 }
 
-void RunControl::Core::add_node(std::size_t index, v1::FarmView::Node& out_node) const {
-  const control::Member& member = machine->members()[index];
-  const Process& process = processes[index];
-  out_node.set_name(member.plan.name);
-  out_node.set_role(std::string(name(member.plan.role)));
-  out_node.set_duty(std::string(control::name(member.plan.duty)));
-  out_node.set_live(member.live);
-  out_node.set_inactive(member.inactive);
-  out_node.set_excluded(member.excluded);
-  v1::MemberState& state = *out_node.mutable_state();
-  state.set_state(std::string(control::name(member.told.state)));
-  state.set_run(member.told.run.value);
-  state.set_epoch(member.told.epoch);
-  state.set_begun(member.told.begun);
-  state.set_ended(member.told.ended);
-  state.set_reason(member.told.reason);
-  out_node.set_host(process.host);
-  out_node.set_pid(process.pid);
-  out_node.set_metrics(process.metrics);
-  out_node.set_software(process.software);
-  out_node.set_silent_ns(process.client.empty() ? -1 : now_ns - member.heard_ns);
-  *out_node.mutable_report() = process.report;
+void RunControl::Core::look_at_rules() {
+  if (rules_.wants_next() && !machine_.under_way() && !machine_.remembered().run_open)
+    rules_.start_next(machine_.state(), setup_.run_sets());
+  if (rules_.is_due(parts_.now_ns))
+    rules_.look(rules_view(machine_, members_, book_.begin_utc(), utc_now()), parts_.now_ns);
+}
+
+void RunControl::Core::log_run() {
+  const RunNumber run = machine_.remembered().run;
+  if (std::exchange(logged_run_, run) != run) telemetry::set_log_run(run.value);
+}
+
+void RunControl::Core::carry_out_actions() {
+  // Answers may come from inside; what the machine wants then is in the next turn's.
+  const control::Actions taken = std::exchange(parts_.actions, {});
+  for (const control::Event& event : taken.events) log_.note(event.level, event.text);
+  for (const control::Order& order : taken.orders) orders_.send(order);
+}
+
+void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage& message) {
+  parts_.now_ns = monotonic_now();
+  if (message.has_request() && message.request().command() == "watch") {
+    watch(from, message.request());
+  } else if (message.has_request()) {
+    v1::BusMessage answer;
+    *answer.mutable_reply() = request(message.request(), from.role);
+    hub_.send(from.id, answer);
+  } else if (from.role == security::BusRole::node || from.role == security::BusRole::operator_) {
+    reception_.take(from, message);
+    if (message.has_run_over() && members_.of(from.id)) watchers_.take(message);
+  } else {
+    reception_.refuse(from, "this key is not one of a process of the farm");
+  }
+}
+
+void RunControl::Core::on_published(std::string_view tag, ConstBytes payload) {
+  const std::size_t dot = tag.find('.');
+  const auto member = machine_.find(tag.substr(dot + 1));
+  if (!member) return;
+  const auto parse = [payload](auto& message) {
+    return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+  };
+  if (tag.starts_with("report.")) {
+    v1::Report report;
+    if (!parse(report)) return;
+    members_.reported(*member, std::move(report));
+    if (machine_.members()[*member].plan.role == Role::supervisor) watchers_.supervisor_reported();
+  } else if (tag.starts_with("log.") && web_) {
+    v1::FarmView::Line line;
+    if (parse(line)) web_->log(machine_.members()[*member].plan.name, line);
+  }
+}
+
+void RunControl::Core::watch(const bus::Sender& from, const v1::Request& request) {
+  if (watchers_.add(from.id, request.id(), parts_.now_ns)) {
+    hub_.send(from.id, watched(request.id()));
+    if (watchers_.run_over() != nullptr) hub_.send(from.id, *watchers_.run_over());
+    return;
+  }
+  v1::BusMessage full;
+  full.mutable_reply()->set_id(request.id());
+  full.mutable_reply()->set_error("too many watch the farm already");
+  hub_.send(from.id, full);
+}
+
+void RunControl::Core::tell_watchers() {
+  const Watchers::Due due = watchers_.due({machine_.state(), machine_.under_way()});
+  if (due == Watchers::Due::nothing) return;
+  for (const Watchers::Watcher& one : watchers_.present(parts_.now_ns)) {
+    hub_.send(one.client, watched(one.id));
+    if (due == Watchers::Due::run_over) hub_.send(one.client, *watchers_.run_over());
+  }
+}
+
+v1::BusMessage RunControl::Core::watched(std::uint64_t id) const {
+  v1::BusMessage message;
+  v1::Reply& reply = *message.mutable_reply();
+  reply.set_id(id);
+  reply.set_good(true);
+  *reply.mutable_view() = view();
+  reply.mutable_view()->clear_runs();
+  return message;
+}
+
+v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRole role) {
+  v1::Reply reply;
+  reply.set_id(request.id());
+  if (request.command() == "status") {
+    *reply.mutable_view() = view();
+  } else if (request.command() == "tap") {
+    reply.set_error(taps_.take(request.tap(), *reply.mutable_tap()));
+  } else if (role == security::BusRole::operator_) {
+    reply.set_error(carry_out(request));
+  } else {
+    reply.set_error("this key may look and not command: use an operator's");
+  }
+  reply.set_good(reply.error().empty());
+  return reply;
+}
+
+std::string RunControl::Core::carry_out(const v1::Request& request) {
+  std::string error = commands_.carry_out(request);
+  if (error.empty() && control::command_of(request.command())) rules_.commanded();
+  return error;
+}
+
+v1::FarmView RunControl::Core::view() const {
+  v1::FarmView view;
+  view.set_farm(setup_.farm().farm());
+  view.set_one_run(book_.keeper() == RunBook::Keeper::starter);
+  view.set_utc_ns(utc_now());
+  add_machine(machine_, view);
+  add_health(health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns), view);
+  for (const std::string& one : setup_.sets()) view.add_sets(one);
+  const bool is_on =
+      machine_.state() == control::State::running || machine_.state() == control::State::paused;
+  view.set_run_begin_utc_ns(is_on ? book_.begin_utc() : 0);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    *view.add_nodes() = view_of(machine_.members()[i], members_[i], parts_.now_ns);
+  for (const auto& line : log_.lines()) *view.add_events() = line;
+  for (const auto& run : book_.runs()) *view.add_runs() = run;
+  add_counters(hub_.counters(), log_.refusals(), view);
+  return view;
 }
 
 RunControl::RunControl(RunControlSettings settings) : core_(std::make_unique<Core>(std::move(settings))) {}
@@ -359,11 +356,11 @@ v1::Reply RunControl::request(const v1::Request& request) {
   return core_->request(request, security::BusRole::operator_);
 }
 v1::FarmView RunControl::view() { return core_->view(); }
-bool RunControl::finished() const { return core_->machine->all_gone(); }
-const bus::Hub& RunControl::hub() const { return *core_->hub; }
+bool RunControl::finished() const { return core_->finished(); }
+const bus::Hub& RunControl::hub() const { return core_->hub(); }
 std::string RunControl::page() const {
-  if (!core_->web) return {};
-  const ports::Endpoint& at = core_->web->endpoint();
+  if (core_->web() == nullptr) return {};
+  const ports::Endpoint& at = core_->web()->endpoint();
   return fmt::format("http://{}:{}/", at.host, at.port);
 }
 

@@ -1,5 +1,5 @@
-// Signals for processes on this host.
-#include "core.hpp"
+#include "signals.hpp"
+
 #include <weir/node/setup.hpp>
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ bool is_node(std::uint32_t pid, const std::string& name) {
 
 }  // namespace
 
-std::string RunControl::Core::send_signals(const v1::Request& request) {
+std::string send_signals(const v1::Request& request, Parts& parts) {
   std::string wanted = request.signal().empty() ? "KILL" : request.signal();
   if (wanted.starts_with("SIG")) wanted.erase(0, 3);
   const auto signal = std::find_if(std::begin(kSignals), std::end(kSignals),
@@ -69,9 +69,9 @@ std::string RunControl::Core::send_signals(const v1::Request& request) {
   if (request.nodes().empty()) return "kill takes the names of processes";
   std::vector<std::pair<std::size_t, Handle>> targets;
   for (const std::string& name : request.nodes()) {
-    const auto member = machine->find(name);
+    const auto member = parts.machine.find(name);
     if (!member) return "the farm has no process '" + name + "'";
-    const Process& process = processes[*member];
+    const Process& process = parts.members[*member];
     if (process.pid == 0) return name + " is not there";
     if (process.pid_space.empty() || process.pid_space != node::pid_space()) {
       return fmt::format("{} is process {} on {}, and run control is not: end it there", name, process.pid,
@@ -82,10 +82,10 @@ std::string RunControl::Core::send_signals(const v1::Request& request) {
     targets.emplace_back(*member, std::move(handle));
   }
   for (const auto& [member, handle] : targets) {
-    const std::string& name = machine->members()[member].plan.name;
+    const std::string& name = parts.machine.members()[member].plan.name;
     if (!handle.send(signal->second)) return fmt::format("cannot signal {}: {}", name, std::strerror(errno));
-    note(control::Level::warning,
-         fmt::format("{} (process {}) got SIG{} from an operator", name, processes[member].pid, wanted));
+    parts.log.note(control::Level::warning, fmt::format("{} (process {}) got SIG{} from an operator", name,
+                                                        parts.members[member].pid, wanted));
   }
   return {};
 }

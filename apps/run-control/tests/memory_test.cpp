@@ -45,3 +45,34 @@ TEST_CASE("what cannot be read is named, and what cannot be written too") {
   CHECK(write_memory("/nowhere/at/all", {}).find("/nowhere/at/all") != std::string::npos);
   std::filesystem::remove(path);
 }
+
+TEST_CASE("what is remembered is for the process after, and the first has nothing before it") {
+  const std::string path = fresh_file("weir-memory");
+  v1::ControlMemory memory;
+  memory.set_goal("ready");
+  {
+    Memory first(path);
+    CHECK(first.before() == nullptr);
+    CHECK(first.keep(memory).empty());
+  }
+  Memory second(path);
+  REQUIRE(second.before() != nullptr);
+  CHECK(second.before()->goal() == "ready");
+  std::filesystem::remove(path);
+  CHECK(second.keep(memory).empty());
+  CHECK_FALSE(std::filesystem::exists(path));  // nothing has changed
+  memory.set_goal("running");
+  CHECK(second.keep(memory).empty());
+  CHECK(std::filesystem::exists(path));
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a failure to write is said once, and a memory without a place writes nothing") {
+  v1::ControlMemory memory;
+  memory.set_goal("ready");
+  Memory lost("/nowhere/at/all");
+  CHECK_FALSE(lost.keep(memory).empty());
+  CHECK(lost.keep(memory).empty());
+  Memory none("");
+  CHECK(none.keep(memory).empty());
+}

@@ -44,7 +44,10 @@ v1::FarmStatus RunAccount::status(const RunCourse& course, bool journal_waits, T
     report = member.report;
     report.set_state(state_of(member));
   }
-  *status.add_nodes() = own_report(false, journal_waits, now_ns);
+  v1::Report& own = *status.add_nodes();
+  own = own_report(false, journal_waits, now_ns);
+  (*own.mutable_notes())["run"] = status.state();
+  (*own.mutable_notes())["run_ns"] = std::to_string(status.run_ns());
   return status;
 }
 

@@ -27,6 +27,7 @@ ChildSettings control_child(const ControlChildSettings& settings) {
   child.arguments.insert(child.arguments.end(), settings.more.begin(), settings.more.end());
   child.log_file = settings.log_file;
   child.read_output = true;
+  child.network = settings.network;
   return child;
 }
 

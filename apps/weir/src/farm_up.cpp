@@ -118,7 +118,8 @@ std::string FarmUp::start_run_control() {
                               page,
                               options_.log_level,
                               farm_.farm.run().out() + "/log/" + control.name + ".log",
-                              {}};
+                              {},
+                              -1};
   control.settings = control_child(wanted);
   if (const std::string error = start(control); !error.empty()) return error;
   const TimeNs until = loop_.now_ns() + kPortPatience;

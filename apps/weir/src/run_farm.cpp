@@ -229,7 +229,8 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   FarmRunView view{[&](const LiveFrame& frame) { screen.show(frame); }, say};
   if (*lab) {
     settings.places = (*lab)->places();
-    settings.isolated_host = lab::control_address();
+    settings.control_host = lab::control_address();
+    settings.control_network = (*lab)->outside();
     view.pass = [&](TimeNs now_ns) { (*lab)->pass(now_ns); };
     view.begun = [&](DurationNs ago_ns) { (*lab)->begun(ago_ns); };
     view.ends = [&] { (*lab)->ends(); };
@@ -260,10 +261,6 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, Summary*
   std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away does not end the run
   if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
     fmt::print(err, "weir run: --set {}: there is no lab; give its file with --lab FILE\n", lab.front());
-    return kExitUsage;
-  }
-  if (!options.lab_file.empty() && !options.page.empty()) {
-    fmt::print(err, "weir run: --page {}: nobody outside reaches a lab's network\n", options.page);
     return kExitUsage;
   }
   auto loaded = load(with_overrides(options));

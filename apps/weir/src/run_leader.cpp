@@ -6,9 +6,8 @@
 namespace weir::run {
 namespace {
 
-constexpr DurationNs kLook = 10 * kMillisecond;  // while a transition is under way
-constexpr DurationNs kWatch = kSecond;           // in the run
-constexpr DurationNs kPatience = 10 * kSecond;   // for a reply
+constexpr DurationNs kWatch = 3 * kSecond;  // run control tells of changes for 10 s after a request
+constexpr DurationNs kStopAgain = kSecond;
 
 constexpr const char* kCommands[] = {"init", "configure", "start"};
 constexpr const char* kStates[] = {"standby", "ready", "running"};
@@ -33,54 +32,59 @@ std::string last_error(const v1::FarmView& view) {
 }  // namespace
 
 std::optional<v1::Request> RunLeader::next(TimeNs now) {
+  if (!failure_.empty()) return std::nullopt;
   if (asked_ != Ask::none) {
-    if (now - asked_ns_ < kPatience) return std::nullopt;
-    if (asked_ == Ask::stop) stop_failed_ = true;
-    if (step_ != Step::led && failure_.empty()) failure_ = "run control does not answer";
-    asked_ = Ask::none;
+    if (is_silent(now) && step_ != Step::led) failure_ = "run control does not answer";
     return std::nullopt;
   }
-  if (!failure_.empty()) return std::nullopt;
   v1::Request request;
-  if (stop_reason_ && step_ == Step::led) {
+  request.set_id(last_id_ + 1);
+  if (stop_reason_ && can_stop_ && now >= next_stop_ns_) {
     asked_ = Ask::stop;
+    next_stop_ns_ = now + kStopAgain;
     request.set_command("stop");
-    request.set_reason(*std::exchange(stop_reason_, std::nullopt));
+    request.set_reason(*stop_reason_);
   } else if (step_ != Step::led && !commanded_) {
     asked_ = Ask::command;
     request.set_command(kCommands[static_cast<std::size_t>(step_)]);
     if (step_ == Step::start) request.set_run(run_.value);
   } else {
-    if (now < next_look_ns_) return std::nullopt;
-    asked_ = Ask::view;
-    request.set_command("status");
+    if (now < next_watch_ns_) return std::nullopt;
+    asked_ = Ask::watch;
+    next_watch_ns_ = now + kWatch;
+    watch_id_ = request.id();
+    request.set_command("watch");
   }
   asked_ns_ = now;
-  request.set_id(++last_id_);
+  last_id_ = request.id();
   return request;
 }
 
 void RunLeader::take(const v1::Reply& reply, TimeNs now) {
-  if (reply.id() != last_id_) return;
-  switch (std::exchange(asked_, Ask::none)) {
-    case Ask::command:
-      if (!reply.good()) failure_ = reply.error();
-      commanded_ = true;
-      next_look_ns_ = now;
-      return;
-    case Ask::view:
-      return look(reply.view(), now);
-    case Ask::stop:
-      stop_failed_ = stop_failed_ || !reply.good();
-      return;
-    case Ask::none:
-      return;
+  const bool answers = reply.id() == last_id_ && asked_ != Ask::none;
+  if (reply.id() == watch_id_) {
+    if (answers) {
+      asked_ = Ask::none;
+      if (step_ == Step::led) looked_ns_ = asked_ns_;
+    }
+    if (reply.good()) look(reply.view());
+    if (!reply.good() && step_ != Step::led) failure_ = reply.error();
+    return;
   }
+  if (!answers) return;
+  // What comes from now on was told after the command.
+  if (std::exchange(asked_, Ask::none) == Ask::stop) {
+    if (reply.good()) can_stop_ = false;
+    return;
+  }
+  if (!reply.good()) failure_ = reply.error();
+  commanded_ = true;
+  next_watch_ns_ = now;
 }
 
-void RunLeader::look(const v1::FarmView& view, TimeNs now) {
-  next_look_ns_ = now + (step_ == Step::led ? kWatch : kLook);
+void RunLeader::look(const v1::FarmView& view) {
   if (step_ == Step::led) return watch(view);
+  if (!commanded_ || !failure_.empty()) return;
   if (view.state() == "error") {
     failure_ = view.reason();
     return;
@@ -97,18 +101,26 @@ void RunLeader::look(const v1::FarmView& view, TimeNs now) {
   } else {
     step_ = static_cast<Step>(static_cast<int>(step_) + 1);
     commanded_ = false;
+    if (step_ == Step::led) watch(view);
   }
 }
 
 void RunLeader::watch(const v1::FarmView& view) {
-  looked_ns_ = asked_ns_;
   taken_out_.clear();
   for (const auto& node : view.nodes()) {
     if (node.excluded()) taken_out_.insert(node.name());
   }
+  const bool in_run = view.state() == "running" || view.state() == "paused";
+  can_stop_ = in_run && view.under_way().empty();
   if (view.state() == "error") lost_ = "the farm is in error: " + view.reason();
   if (view.state() == "idle" || view.under_way() == "reset" || view.under_way() == "off")
     lost_ = "the farm was reset";
+}
+
+void RunLeader::control_again() {
+  asked_ = Ask::none;
+  watch_id_ = 0;
+  next_watch_ns_ = 0;
 }
 
 void RunLeader::stop(const std::string& reason) { stop_reason_ = reason; }

@@ -46,7 +46,7 @@ void lead(RunLeader& leader, const std::string& command, const std::string& stat
   REQUIRE(wish.command() == command);
   leader.take(reply_to(wish), now);
   const v1::Request look = asked(leader, now);
-  REQUIRE(look.command() == "status");
+  REQUIRE(look.command() == "watch");
   leader.take(view_for(look, state), now);
 }
 
@@ -64,11 +64,11 @@ TEST_CASE("a farm is led by init, configure and start, each when the one before 
   CHECK_FALSE(leader.next(kNow + kSecond).has_value());  // one at a time
   leader.take(reply_to(init), kNow);
   const v1::Request look = asked(leader, kNow);
-  CHECK(look.command() == "status");
+  CHECK(look.command() == "watch");
   leader.take(view_for(look, "idle", "init"), kNow);
-  CHECK_FALSE(leader.next(kNow).has_value());  // not at once again
+  CHECK_FALSE(leader.next(kNow).has_value());  // it is told of the end
   const TimeNs later = kNow + 100 * kMillisecond;
-  leader.take(view_for(asked(leader, later), "standby"), later);
+  leader.take(view_for(look, "standby"), later);
   lead(leader, "configure", "ready", later);
   CHECK_FALSE(leader.started());
   const v1::Request start = asked(leader, later);
@@ -107,7 +107,7 @@ TEST_CASE("a process that does not follow is named, with what was last said of i
   CHECK(leader.failure() == "init was not followed by dcm-0: dcm-0: no memory");
 }
 
-TEST_CASE("run control that does not answer is a failure on the way, and a stop is tried otherwise") {
+TEST_CASE("run control that does not answer is a failure on the way, and silent once the run is on") {
   RunLeader silent(RunNumber(1));
   (void)asked(silent, kNow);
   (void)silent.next(kNow + 60 * kSecond);
@@ -119,20 +119,46 @@ TEST_CASE("run control that does not answer is a failure on the way, and a stop 
   const v1::Request stop = asked(leader, kNow);
   CHECK(stop.command() == "stop");
   CHECK(stop.reason() == "SIGINT");
-  CHECK_FALSE(leader.stop_failed());
-  (void)leader.next(kNow + 60 * kSecond);
-  CHECK(leader.stop_failed());
+  CHECK_FALSE(leader.is_silent(kNow + kSecond));
+  CHECK(leader.is_silent(kNow + 60 * kSecond));
   CHECK(leader.failure().empty());  // the run is on
 }
 
-TEST_CASE("a stop is asked for once, and a refusal is known") {
+TEST_CASE("a stop is asked for as long as the farm is seen in its run, and not once it is on its way") {
   RunLeader leader(RunNumber(1));
   lead_into_run(leader, kNow);
   leader.stop("no DCM is left");
-  const v1::Request stop = asked(leader, kNow);
-  CHECK(stop.command() == "stop");
-  leader.take(reply_to(stop, "the farm is ready, where stop has no place"), kNow);
-  CHECK(leader.stop_failed());
+  const v1::Request refused = asked(leader, kNow);
+  CHECK(refused.command() == "stop");
+  leader.take(reply_to(refused, "pause is under way"), kNow);
+  CHECK_FALSE(leader.next(kNow + 10 * kMillisecond).has_value());  // not at once again
+  leader.look_again();
+  leader.take(view_for(asked(leader, kNow + 10 * kMillisecond), "running", "pause"), kNow);
+  CHECK_FALSE(leader.next(kNow + 2 * kSecond).has_value());  // it can wait for the end of that
+  const v1::Request look = asked(leader, kNow + 4 * kSecond);
+  leader.take(view_for(look, "paused"), kNow + 4 * kSecond);
+  const v1::Request taken = asked(leader, kNow + 4 * kSecond);
+  CHECK(taken.command() == "stop");
+  leader.take(reply_to(taken), kNow + 4 * kSecond);
+  CHECK_FALSE(leader.next(kNow + 6 * kSecond).has_value());
+  leader.take(view_for(look, "paused", "stop"), kNow + 6 * kSecond);
+  CHECK_FALSE(leader.next(kNow + 6 * kSecond).has_value());
+}
+
+TEST_CASE("run control that was started again is asked again, and for a stop that it knows nothing of") {
+  RunLeader leader(RunNumber(1));
+  lead_into_run(leader, kNow);
+  leader.stop("SIGINT");
+  const v1::Request lost = asked(leader, kNow);
+  REQUIRE(lost.command() == "stop");
+  leader.control_again();
+  const v1::Request again = asked(leader, kNow + kSecond);
+  CHECK(again.command() == "stop");
+  leader.take(reply_to(again), kNow + kSecond);
+  const v1::Request look = asked(leader, kNow + kSecond);
+  CHECK(look.command() == "watch");
+  leader.take(view_for(look, "running", "stop"), kNow + kSecond);
+  CHECK_FALSE(leader.next(kNow + 2 * kSecond).has_value());
 }
 
 TEST_CASE("a farm that is reset, or in error, is in its run no more") {
@@ -141,14 +167,13 @@ TEST_CASE("a farm that is reset, or in error, is in its run no more") {
   lead_into_run(leader, kNow);
   CHECK(leader.led());
   CHECK_FALSE(leader.next(kNow).has_value());
-  TimeNs now = kNow + 2 * kSecond;
-  leader.take(view_for(asked(leader, now), "paused"), now);
+  const TimeNs now = kNow + 4 * kSecond;
+  const v1::Request look = asked(leader, now);
+  leader.take(view_for(look, "paused"), now);
   CHECK(leader.lost().empty());
-  now += 2 * kSecond;
-  leader.take(view_for(asked(leader, now), "ready"), now);  // it is over
+  leader.take(view_for(look, "ready"), now);  // it is over
   CHECK(leader.lost().empty());
-  now += 2 * kSecond;
-  leader.take(view_for(asked(leader, now), "running", "reset"), now);
+  leader.take(view_for(look, "running", "reset"), now);
   CHECK(leader.lost() == "the farm was reset");
 
   RunLeader broken(RunNumber(1));
@@ -160,8 +185,8 @@ TEST_CASE("a farm that is reset, or in error, is in its run no more") {
 TEST_CASE("whom an operator has taken out is known from what was asked after a process' end") {
   RunLeader leader(RunNumber(1));
   lead_into_run(leader, kNow);
-  leader.take(view_for(asked(leader, kNow + kSecond), "running"), kNow + kSecond);
-  const TimeNs ended = kNow + 1100 * kMillisecond;  // long before the next look
+  leader.take(view_for(asked(leader, kNow + 4 * kSecond), "running"), kNow + 4 * kSecond);
+  const TimeNs ended = kNow + 4100 * kMillisecond;  // long before the next look
   CHECK_FALSE(leader.next(ended).has_value());
   CHECK(leader.looked_ns() < ended);
   leader.look_again();
@@ -173,8 +198,7 @@ TEST_CASE("whom an operator has taken out is known from what was asked after a p
   CHECK(leader.looked_ns() == ended);
   CHECK(leader.taken_out("dcm-0"));
   CHECK_FALSE(leader.taken_out("dcm-1"));
-  const TimeNs later = ended + 2 * kSecond;
-  leader.take(view_for(asked(leader, later), "running"), later);  // it was added again
+  leader.take(view_for(look, "running"), ended + kSecond);  // it was added again: told without being asked
   CHECK_FALSE(leader.taken_out("dcm-0"));
 }
 

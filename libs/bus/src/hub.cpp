@@ -58,6 +58,16 @@ struct Hub::Core {
     port = bind_at(commands, settings.host, settings.port);
     publish_port = bind_near(publishers, settings.publish_port);
     subscribe_port = bind_near(subscribers, settings.subscribe_port);
+    if (!settings.beside) return;
+    serve(commands, settings.beside(port));
+    serve(publishers, settings.beside(publish_port));
+    serve(subscribers, settings.beside(subscribe_port));
+  }
+
+  static void serve(zmq::socket_t& socket, int listening) {
+    if (zmq_setsockopt(socket.handle(), ZMQ_USE_FD, &listening, sizeof listening) != 0)
+      throw std::runtime_error("the bus cannot listen at a second place");
+    (void)bind_at(socket, "127.0.0.1", 0);  // the place is the socket's
   }
 
   // Clients are told these ports: another one does, where the wanted one is taken.

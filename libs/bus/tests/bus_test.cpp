@@ -47,6 +47,18 @@ bool send_garbage(std::uint16_t port) {
   return sent;
 }
 
+// A socket that listens at another loopback address.
+int listen_beside(std::uint16_t port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+  REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0);
+  REQUIRE(::listen(socket, SOMAXCONN) == 0);
+  return socket;
+}
+
 }  // namespace
 
 TEST_CASE("a message reaches the hub, and the answer the one who asked") {
@@ -240,4 +252,23 @@ TEST_CASE("garbage at every port costs its own connection, and is counted") {
   client.send(heartbeat(7));
   CHECK(
       middle.until([&] { return middle.heard.size() == 1 && middle.hub.counters().refused_handshake >= 3; }));
+}
+
+TEST_CASE("a hub serves a second place, too, at the same ports") {
+  HubSettings settings;
+  settings.beside = listen_beside;
+  Middle middle(settings);
+  ClientSettings beside = to(middle.hub);
+  beside.host = "127.0.0.2";
+  Client there(beside, {});
+  Client here(to(middle.hub), {});
+  there.send(heartbeat(1));
+  here.send(heartbeat(2));
+  REQUIRE(middle.until([&] { return middle.heard.size() == 2; }));
+  middle.hub.observe("report.");
+  there.publish_to(middle.hub.publish_port());
+  REQUIRE(middle.until([&] {
+    (void)there.publish("report.dcm-0", bytes("one"));
+    return !middle.observed.empty();
+  }));
 }

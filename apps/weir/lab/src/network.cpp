@@ -19,6 +19,7 @@
 namespace weir::lab {
 
 struct Network::Spaces {
+  Descriptor outside{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
   std::vector<Descriptor> files;
   bool in_order = true;
 };
@@ -77,6 +78,8 @@ Network::Network(Network&& other) noexcept = default;
 Network& Network::operator=(Network&& other) noexcept = default;
 
 int Network::space(Space space) const { return spaces_->files[space].get(); }
+
+int Network::outside() const { return spaces_->outside.get(); }
 
 bool Network::in_order() const { return spaces_->in_order; }
 

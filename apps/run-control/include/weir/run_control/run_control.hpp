@@ -20,11 +20,16 @@ struct RunControlSettings {
   std::string listen;             // host:port; empty: control.listen
   std::string page;               // host:port; empty: control.page
   // The farm makes one run, led and recorded by whoever started this and the processes, which end with it:
-  // nothing is remembered or written down, but for the token of a page that is asked for here.
+  // nothing is written down, but for the token of a page that is asked for here, and `memory`.
   bool one_run = false;
-  bool isolated = false;  // the network that it listens in needs no keys: it is reached from nowhere else
   // Called when `off` was asked for, before any process is told to end; may be none.
   std::function<void()> going_off = {};
+  // Another network of this machine that it listens in, too, at the same ports, and without keys: one that is
+  // reached from nowhere else (a lab). The path of its namespace, and an address there; empty: none.
+  std::string network = {};
+  std::string network_host = {};
+  // File for what outlives this process; empty: run-control.state in control.out, or with `one_run` nothing.
+  std::string memory = {};
 };
 
 // Run control of one farm: the bus' hub, the farm's mind, what it remembers, the records of its runs. One
@@ -48,7 +53,7 @@ class RunControl {
   [[nodiscard]] std::string page() const;
 
  private:
-  struct Core;
+  class Core;
   std::unique_ptr<Core> core_;
 };
 

@@ -21,6 +21,7 @@ struct ControlChildSettings {
   std::string log_level;          // empty: its default
   std::string log_file;
   std::vector<std::string> more;  // arguments
+  int network = -1;               // ChildSettings::network
 };
 [[nodiscard]] ChildSettings control_child(const ControlChildSettings& settings);
 

@@ -43,6 +43,8 @@ class LabRun {
   // What a person is told at the start.
   [[nodiscard]] std::string introduction() const;
   [[nodiscard]] const lab::LabPlan& plan() const { return plan_; }
+  // A descriptor of the network that this thread was in before, for setns(); valid as long as this object.
+  [[nodiscard]] int outside() const { return network_.outside(); }
   // Where the farm's nodes run.
   [[nodiscard]] std::map<std::string, NodePlace> places() const;
   // Often: reads the ports' counters when it is time.

@@ -17,8 +17,8 @@ class Request;
 namespace weir::run {
 
 // Leads a farm from nothing into one run, as an operator would: asks run control for init, configure and
-// start, each when the one before is done, for the run's end when that is wanted, and meanwhile whether the
-// farm is in its run. Pure: replies and time come in, requests go out, one at a time.
+// start, each when the one before is done, for the run's end when that is wanted, and to be told of every
+// change. Pure: replies and time come in, requests go out, one at a time.
 class RunLeader {
  public:
   explicit RunLeader(RunNumber run) : run_(run) {}
@@ -26,10 +26,15 @@ class RunLeader {
   // What is to be asked now; empty: nothing is due.
   [[nodiscard]] std::optional<v1::Request> next(TimeNs now);
   void take(const v1::Reply& reply, TimeNs now);
-  // The run is to end, for this reason. Asked once; only of a farm that is led().
+  // The run is to end, for this reason. Asked for as soon as the farm is seen in its run, and again for as
+  // long as it is.
   void stop(const std::string& reason);
-  // Run control cannot end the run, or does not answer: it has to be ended in another way.
-  [[nodiscard]] bool stop_failed() const { return stop_failed_; }
+  // Run control owes an answer for so long that it has to be started again.
+  [[nodiscard]] bool is_silent(TimeNs now) const {
+    return asked_ != Ask::none && now - asked_ns_ >= kPatience;
+  }
+  // Run control was started again: what it was asked is not answered any more.
+  void control_again();
   // The run was asked for: it may have begun.
   [[nodiscard]] bool started() const {
     return step_ == Step::led || (step_ == Step::start && (commanded_ || asked_ == Ask::command));
@@ -40,7 +45,7 @@ class RunLeader {
   // run.
   [[nodiscard]] const std::string& lost() const { return lost_; }
   // The farm is to be looked at now.
-  void look_again() { next_look_ns_ = 0; }
+  void look_again() { next_watch_ns_ = 0; }
   // When what is known of the farm was asked for, once it is led.
   [[nodiscard]] TimeNs looked_ns() const { return looked_ns_; }
   // An operator took this process out of the farm.
@@ -49,10 +54,11 @@ class RunLeader {
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
+  static constexpr DurationNs kPatience = 10 * kSecond;  // for a reply
   enum class Step : std::uint8_t { init, configure, start, led };
-  enum class Ask : std::uint8_t { none, command, view, stop };
+  enum class Ask : std::uint8_t { none, command, watch, stop };
 
-  void look(const v1::FarmView& view, TimeNs now);
+  void look(const v1::FarmView& view);
   void watch(const v1::FarmView& view);
 
   RunNumber run_;
@@ -60,12 +66,14 @@ class RunLeader {
   bool commanded_ = false;  // the step's command is taken: its end is waited for
   Ask asked_ = Ask::none;   // what no reply has come to yet
   std::uint64_t last_id_ = 0;
+  std::uint64_t watch_id_ = 0;  // of the last `watch`; what is told of changes has it, too
   TimeNs asked_ns_ = 0;
-  TimeNs next_look_ns_ = 0;
+  TimeNs next_watch_ns_ = 0;
+  TimeNs next_stop_ns_ = 0;
   TimeNs looked_ns_ = 0;
   std::set<std::string> taken_out_;
   std::optional<std::string> stop_reason_;
-  bool stop_failed_ = false;
+  bool can_stop_ = false;  // the farm was seen in its run, with nothing under way
   std::string failure_;
   std::string lost_;
 };

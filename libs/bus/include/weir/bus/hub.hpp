@@ -5,6 +5,7 @@
 #include <weir/security/keys.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ struct HubSettings {
   std::uint16_t port = 0;  // of commands; 0: any. Publishing and subscribing are at ports of their own
   std::uint16_t publish_port = 0;  // these two: any other one, where that is taken; 0: any
   std::uint16_t subscribe_port = 0;
+  // Called for each of the three ports: hands out a socket that listens there, in another network, say. The
+  // hub serves it, too, and closes it. May be none.
+  std::function<int(std::uint16_t port)> beside = {};
   std::optional<security::CurveKeys> keys;  // run control's; empty: every client may do everything
   std::vector<security::AllowedClient> clients;
   std::size_t message_bytes_max = 16U << 20;  // a longer one ends its connection

@@ -34,6 +34,8 @@ class Network {
 
   // A descriptor of the namespace, for setns(); valid as long as this object.
   [[nodiscard]] int space(Space space) const;
+  // The same of the namespace that the thread was in that made or opened it.
+  [[nodiscard]] int outside() const;
   // False: frames of a connection may overtake each other, as this kernel does not let one CPU receive them.
   [[nodiscard]] bool in_order() const;
   // Gives a port another rate and buffer; what waits there stays. Takes some ms.

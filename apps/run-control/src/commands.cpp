@@ -1,0 +1,117 @@
+#include "commands.hpp"
+
+#include "signals.hpp"
+#include <weir/telemetry/log.hpp>
+
+#include <utility>
+
+namespace weir::run_control {
+
+std::string Commands::carry_out(const v1::Request& request) {
+  if (const auto command = control::command_of(request.command())) return transition(*command, request);
+  if (request.command() == "set") return set(request);
+  if (request.command() == "add") return change_farm(request, false);
+  if (request.command() == "remove") return change_farm(request, true);
+  if (request.command() == "log-level") return log_level(request);
+  if (request.command() == "kill") return send_signals(request, parts_);
+  return "'" + request.command() +
+         "' is not a command: there are init, configure, start, pause, continue, stop, reset, off, status, "
+         "add, remove, "
+         "set, log-level, tap, kill";
+}
+
+std::string Commands::transition(control::Command command, const v1::Request& request) {
+  if (command == control::Command::start) return start(request);
+  if (command == control::Command::configure) {
+    const std::string error = parts_.setup.configure({request.sets().begin(), request.sets().end()});
+    if (!error.empty()) return error;
+  }
+  const auto done = parts_.machine.command(command, RunNumber(request.run()), request.reason(), parts_.now_ns,
+                                           parts_.actions);
+  if (!done) return done.error();
+  if (command == control::Command::off && going_off_) going_off_();
+  return {};
+}
+
+std::string Commands::start(const v1::Request& request) {
+  FarmSetup::Sets sets(request.sets().begin(), request.sets().end());
+  if (std::string error = parts_.setup.check_run_sets(sets); !error.empty()) return error;
+  const auto run = parts_.book.claim(RunNumber(request.run()), parts_.machine.run(), parts_.setup.farm());
+  if (!run) return run.error();
+  const auto done =
+      parts_.machine.command(control::Command::start, *run, request.reason(), parts_.now_ns, parts_.actions);
+  if (!done) {
+    parts_.book.give_up(*run);
+    return done.error();
+  }
+  telemetry::set_log_run(run->value);
+  parts_.setup.start(std::move(sets));
+  parts_.members.forget_reports();
+  const std::string failure = parts_.book.begin(*run, parts_.setup.of_run(*run), parts_.setup.plan());
+  if (!failure.empty()) parts_.log.error(failure);
+  return {};
+}
+
+std::string Commands::set(const v1::Request& request) {
+  if (request.sets_size() == 0) return "set takes key=value";
+  return parts_.setup.set({request.sets().begin(), request.sets().end()});
+}
+
+Expected<std::vector<std::size_t>, std::string> Commands::named(const v1::Request& request) const {
+  std::vector<std::size_t> members;
+  for (const std::string& name : request.nodes()) {
+    const auto member = parts_.machine.find(name);
+    if (!member) return Unexpected<std::string>("the farm has no process '" + name + "'");
+    members.push_back(*member);
+  }
+  return members;
+}
+
+std::string Commands::change_farm(const v1::Request& request, bool away) {
+  const auto members = named(request);
+  if (!members) return members.error();
+  if (members->empty()) return request.command() + " takes the names of processes";
+  v1::Command command;
+  command.set_kind(away ? v1::Command::DRAIN : v1::Command::ADD);
+  for (const std::size_t member : *members) {
+    const auto done = parts_.machine.exclude(member, away, parts_.now_ns, parts_.actions);
+    if (!done) return done.error();
+    command.add_nodes(parts_.machine.members()[member].plan.name);
+  }
+  parts_.orders.tell_supervisor(command);
+  return {};
+}
+
+std::string Commands::log_level(const v1::Request& request) {
+  auto members = named(request);
+  if (!members) return members.error();
+  if (members->empty()) {
+    for (std::size_t i = 0; i < parts_.members.size(); ++i) members->push_back(i);
+  }
+  for (const std::size_t member : *members) {
+    v1::Order order;
+    order.set_command("log-level");
+    order.set_reason(request.level());
+    if (parts_.machine.members()[member].live) parts_.orders.tell(member, std::move(order));
+  }
+  return {};
+}
+
+std::string Commands::readmit(std::size_t member) {
+  const auto done = parts_.machine.readmit(member, parts_.now_ns, parts_.actions);
+  return done ? std::string() : done.error();
+}
+
+std::string Commands::restart(std::size_t index, const std::string& why) {
+  const control::Member& member = parts_.machine.members()[index];
+  if (member.plan.role == Role::supervisor)
+    return member.plan.name + " is the supervisor: its run would wait for it";
+  if (!member.live) return member.plan.name + " is not there";
+  v1::Order restart;
+  restart.set_command("restart");
+  restart.set_reason(why);
+  parts_.orders.tell(index, std::move(restart));
+  return {};
+}
+
+}  // namespace weir::run_control

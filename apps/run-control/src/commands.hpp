@@ -1,0 +1,40 @@
+#pragma once
+
+#include "parts.hpp"
+#include "rule_watch.hpp"
+#include <weir/control/states.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weir::run_control {
+
+// Carries out what operators and rules ask for. Errors are sentences; empty: it is under way, or done.
+class Commands final : public RuleDeeds {
+ public:
+  // `going_off` is called when `off` was asked for, before any process is told to end; may be none.
+  Commands(Parts& parts, std::function<void()> going_off) : parts_(parts), going_off_(std::move(going_off)) {}
+
+  // An operator's request but for those that only look.
+  [[nodiscard]] std::string carry_out(const v1::Request& request);
+
+  [[nodiscard]] std::string transition(control::Command command, const v1::Request& request) override;
+  [[nodiscard]] std::string readmit(std::size_t member) override;
+  [[nodiscard]] std::string restart(std::size_t member, const std::string& why) override;
+  [[nodiscard]] RunNumber run() const override { return parts_.machine.run(); }
+
+ private:
+  [[nodiscard]] std::string set(const v1::Request& request);
+  [[nodiscard]] std::string start(const v1::Request& request);
+  [[nodiscard]] std::string change_farm(const v1::Request& request, bool away);
+  [[nodiscard]] std::string log_level(const v1::Request& request);
+  // Members by their names. The error names who is none.
+  [[nodiscard]] Expected<std::vector<std::size_t>, std::string> named(const v1::Request& request) const;
+
+  Parts& parts_;
+  std::function<void()> going_off_;
+};
+
+}  // namespace weir::run_control

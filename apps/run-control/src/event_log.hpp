@@ -1,0 +1,38 @@
+#pragma once
+
+#include <weir/control/farm_machine.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+
+namespace weir::run_control {
+
+// What happened to the farm: the last events, for who looks, and each at once for the log and who listens.
+class EventLog {
+ public:
+  static constexpr std::size_t kKept = 500;
+  static constexpr std::size_t kBytesMax = 2000;       // of a text: strangers' words are in some
+  static constexpr std::uint64_t kRefusalsTold = 100;  // further ones are counted
+
+  using Listener = std::function<void(const v1::FarmView::Line&)>;
+  explicit EventLog(Listener listener) : listener_(std::move(listener)) {}
+
+  void note(control::Level level, const std::string& text);
+  void error(const std::string& text) { note(control::Level::error, text); }
+  // A join from this address.
+  void refused(const std::string& address, const std::string& why);
+
+  [[nodiscard]] const std::deque<v1::FarmView::Line>& lines() const { return lines_; }  // newest last
+  [[nodiscard]] std::uint64_t refusals() const { return refusals_; }
+
+ private:
+  Listener listener_;
+  std::deque<v1::FarmView::Line> lines_;
+  std::uint64_t refusals_ = 0;
+};
+
+}  // namespace weir::run_control

@@ -1,0 +1,110 @@
+#include "health_watch.hpp"
+
+#include <weir/assignment/reasons.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace weir::run_control {
+namespace {
+
+// "blocked: WRITER_DISK_STALLS writer-0 for 3 s"
+void take_hold_up(std::string_view said, control::HealthView::Process& out) {
+  const std::size_t colon = said.find(": ");
+  if (colon == said.npos) return;
+  const std::string_view rest = said.substr(colon + 2);
+  const std::size_t blank = std::min(rest.size(), rest.find(' '));
+  out.held = said.substr(0, colon);
+  out.held_by = rest.substr(0, blank);
+  out.sentence = assignment::sentence_of(out.held_by);
+  const std::string_view cause = rest.substr(std::min(rest.size(), blank + 1));
+  out.cause = cause.empty() ? out.name : cause.substr(0, cause.find(' '));
+}
+
+// Fragments that an operator took out of the run are no loss.
+bool is_loss(const std::string& reason) { return reason != "removed"; }
+
+control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) {
+  control::RunProgress::Counts counts;
+  counts.run = run;
+  constexpr std::string_view kDiscarded = "discarded.";
+  constexpr std::string_view kMissing = "farm.fragments.missing.";
+  for (const auto& [key, value] : report.counters()) {
+    if (key == "stored" || key == "rejected") counts.settled += value;
+    if (key.starts_with(kDiscarded)) {
+      counts.settled += value;
+      counts.lost[key] = value;
+    }
+    if (key.starts_with(kMissing) && is_loss(key.substr(kMissing.size())))
+      counts.lost["missing." + key.substr(kMissing.size())] = value;
+  }
+  const auto in_flight = report.gauges().find("slices_in_flight");
+  if (in_flight != report.gauges().end() && in_flight->second > 0)
+    counts.in_flight = static_cast<std::uint64_t>(in_flight->second);
+  return counts;
+}
+
+control::HealthView::Process process_of(const control::Member& member, const Process& process, RunNumber run,
+                                        TimeNs now) {
+  control::HealthView::Process one;
+  one.name = member.plan.name;
+  one.role = member.plan.role;
+  one.essential = member.plan.duty == control::Duty::essential;
+  one.live = member.live;
+  one.known = !process.client.empty();
+  one.excluded = member.excluded;
+  one.inactive = member.inactive;
+  one.state = member.told.state;
+  one.over = member.told.ended && member.told.run == run;
+  one.reason = member.told.reason;
+  one.silent_ns = one.known ? now - member.heard_ns : 0;
+  one.losses = member.losses;
+  one.since_loss_ns = now - member.lost_ns;
+  if (member.live && member.told.in_run() && member.told.run == run)
+    take_hold_up(process.report.state(), one);
+  return one;
+}
+
+}  // namespace
+
+void HealthWatch::look(const control::FarmMachine& machine, const Members& members, TimeNs now) {
+  if (now < next_look_ns_) return;
+  next_look_ns_ = now + control::RunProgress::kApart;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const control::Member& member = machine.members()[i];
+    if (member.plan.role != Role::supervisor) continue;
+    if (machine.state() == control::State::running && member.live && member.told.in_run()) {
+      // A report that is not renewed says nothing of progress, nor of its absence.
+      const v1::Report& report = members[i].report;
+      if (report.now_ns() != looked_at_ns_) progress_.take(counts_of(report, machine.run()), now);
+      looked_at_ns_ = report.now_ns();
+    } else {
+      progress_.clear();
+    }
+  }
+}
+
+std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& machine,
+                                                    const Members& members,
+                                                    std::optional<control::HealthView::LastRun> last,
+                                                    TimeNs now) const {
+  control::HealthView seen;
+  seen.state = machine.state();
+  seen.reason = machine.reason();
+  seen.under_way = machine.under_way();
+  seen.waits_for = machine.waits_for();
+  seen.run = machine.run();
+  seen.up_ns = now - begin_ns_;
+  seen.recalled = begin_ == Begin::recalled;
+  seen.heartbeat_ns = heartbeat_ns_;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    seen.processes.push_back(process_of(machine.members()[i], members[i], machine.run(), now));
+  seen.unsettled_ns = progress_.unsettled_ns(now);
+  seen.in_flight = progress_.in_flight();
+  seen.lost = progress_.lost_lately();
+  seen.last = std::move(last);
+  return control::health_of(seen);
+}
+
+}  // namespace weir::run_control

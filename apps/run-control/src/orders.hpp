@@ -1,0 +1,47 @@
+#pragma once
+
+#include "farm_setup.hpp"
+#include "members.hpp"
+#include "run_book.hpp"
+#include <weir/control/farm_machine.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace weir::run_control {
+
+// What processes are told: the machine's orders with all that goes with them, and others, whose end nobody
+// waits for.
+class Orders {
+ public:
+  using Send = std::function<void(const std::string& client, const v1::BusMessage& message)>;
+  // Of these, all of which outlive it.
+  Orders(const control::FarmMachine& machine, const Members& members, const FarmSetup& setup,
+         const RunBook& book, Send send)
+      : machine_(machine), members_(members), setup_(setup), book_(book), send_(std::move(send)) {}
+
+  void send(const control::Order& order) const;
+  // An order that is none of the machine's.
+  void tell(std::size_t member, v1::Order order);
+  // The node of the supervisor that is in a run; without one nothing.
+  void tell_supervisor(const v1::Command& command);
+  // Who was taken out of the farm: a supervisor that was started again in its run takes back all who are
+  // there.
+  void tell_who_is_out();
+  // Whether an answer is to a tell().
+  [[nodiscard]] static bool is_tell(std::uint64_t id) { return id >= kFirst; }
+
+ private:
+  static constexpr std::uint64_t kFirst = 1ULL << 62U;
+
+  const control::FarmMachine& machine_;
+  const Members& members_;
+  const FarmSetup& setup_;
+  const RunBook& book_;
+  Send send_;
+  std::uint64_t told_ = 0;
+};
+
+}  // namespace weir::run_control

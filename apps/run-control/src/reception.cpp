@@ -1,0 +1,125 @@
+#include "reception.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace weir::run_control {
+namespace {
+
+control::MemberState state_of(const v1::MemberState& told) {
+  control::MemberState state;
+  // One of a later version: nothing can be asked of it.
+  state.state = control::state_of(told.state()).value_or(control::State::error);
+  state.run = RunNumber(told.run());
+  state.epoch = told.epoch();
+  state.begun = told.begun();
+  state.ended = told.ended();
+  state.reason = told.reason();
+  return state;
+}
+
+}  // namespace
+
+void Reception::take(const bus::Sender& from, const v1::BusMessage& message) {
+  if (message.has_join()) return join(from, message.join());
+  const auto member = parts_.members.of(from.id);
+  if (!member) {
+    v1::BusMessage welcome;
+    welcome.mutable_welcome()->set_join_again(true);
+    return send_(from.id, welcome);
+  }
+  if (message.has_heartbeat()) return heartbeat(*member, message.heartbeat());
+  if (message.has_answer()) return answer(*member, from, message.answer());
+  if (message.has_run_over()) return run_over(from, message.run_over());
+  if (message.has_leave()) {
+    parts_.members.left(from.id);
+    parts_.machine.left(*member, parts_.now_ns, parts_.actions);
+  }
+}
+
+void Reception::refuse(const bus::Sender& from, const std::string& why) {
+  parts_.log.refused(from.address, why);
+  v1::BusMessage welcome;
+  welcome.mutable_welcome()->set_refused(why);
+  send_(from.id, welcome);
+}
+
+// By another process, which lives as far as is known.
+bool Reception::is_held(std::size_t member, const bus::Sender& from, const v1::Join& join) const {
+  const control::Member& known = parts_.machine.members()[member];
+  const Process& process = parts_.members[member];
+  if (!known.live || known.incarnation.value == join.incarnation() || process.client == from.id) return false;
+  // Its last word may be from just before it died; then it is silent soon.
+  const bool fresh =
+      parts_.now_ns - known.heard_ns < 2 * parts_.setup.file().control().heartbeat_ms() * kMillisecond;
+  return fresh && !is_dead(process);
+}
+
+void Reception::join(const bus::Sender& from, const v1::Join& join) {
+  const std::string& farm = parts_.setup.farm().farm();
+  const auto member = parts_.machine.find(join.name());
+  if (join.farm() != farm || !member) {
+    return refuse(from,
+                  fmt::format("farm '{}' has no process '{}' of farm '{}'", farm, join.name(), join.farm()));
+  }
+  if (is_held(*member, from, join)) {
+    return refuse(
+        from, fmt::format("'{}' is here already, from {}: end that process first, or wait until it is silent",
+                          join.name(), parts_.members[*member].host));
+  }
+  parts_.members.joined(*member, from, join);
+  v1::BusMessage answer;
+  v1::Welcome& welcome = *answer.mutable_welcome();
+  welcome.set_publish_port(ports_.publish);
+  welcome.set_subscribe_port(ports_.subscribe);
+  welcome.set_heartbeat_ms(parts_.setup.file().control().heartbeat_ms());
+  send_(from.id, answer);
+  parts_.machine.joined(*member, Incarnation(join.incarnation()), state_of(join.state()), parts_.now_ns,
+                        parts_.actions);
+  if (parts_.book.is_over()) send_home(*member);
+}
+
+void Reception::heartbeat(std::size_t member, const v1::Heartbeat& heartbeat) {
+  if (parts_.machine.members()[member].incarnation.value != heartbeat.incarnation()) return;
+  parts_.machine.heard(member, state_of(heartbeat.state()), parts_.now_ns, parts_.actions);
+}
+
+void Reception::answer(std::size_t member, const bus::Sender& from, const v1::Answer& answer) {
+  const auto note_failure = [&] {
+    if (!answer.good()) parts_.log.error(parts_.machine.members()[member].plan.name + ": " + answer.error());
+  };
+  if (Orders::is_tell(answer.id())) return note_failure();
+  if (parts_.book.keeper() == RunBook::Keeper::starter && !answer.good()) {
+    // It ends, and may be started again.
+    note_failure();
+    return parts_.machine.left(member, parts_.now_ns, parts_.actions);
+  }
+  if (!answer.supervisor().empty())
+    parts_.members.supervisor_listens(RunNumber(answer.state().run()), answer.supervisor(), from.address);
+  parts_.machine.answered(member, answer.id(), answer.good(), answer.error(), state_of(answer.state()),
+                          parts_.now_ns, parts_.actions);
+  if (!answer.supervisor().empty()) parts_.orders.tell_who_is_out();
+}
+
+void Reception::run_over(const bus::Sender& from, const v1::RunOver& over) {
+  v1::BusMessage taken;
+  taken.mutable_run_taken()->set_run(over.run());
+  send_(from.id, taken);
+  if (parts_.book.knows(over)) return;
+  for (const control::Event& event : parts_.book.end(over, parts_.setup.farm().farm()))
+    parts_.log.note(event.level, event.text);
+  for (std::size_t i = 0; i < parts_.members.size(); ++i) send_home(i);
+}
+
+// A farm of one run: a process that came too late for it.
+void Reception::send_home(std::size_t index) {
+  if (parts_.book.keeper() != RunBook::Keeper::starter) return;
+  const control::Member& member = parts_.machine.members()[index];
+  if (!member.live || member.told.in_run() || member.plan.role == Role::supervisor) return;
+  v1::Order off;
+  off.set_command(std::string(control::name(control::Command::off)));
+  parts_.orders.tell(index, std::move(off));
+}
+
+}  // namespace weir::run_control

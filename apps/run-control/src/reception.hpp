@@ -1,0 +1,41 @@
+#pragma once
+
+#include "parts.hpp"
+#include <weir/bus/hub.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace weir::run_control {
+
+// Takes what processes say of themselves: they join, are there, answer, end their run and leave.
+class Reception {
+ public:
+  // Where a process that joins sends what it publishes, and where others read it.
+  struct Ports {
+    std::uint16_t publish = 0;
+    std::uint16_t subscribe = 0;
+  };
+  Reception(Parts& parts, Ports ports, Orders::Send send)
+      : parts_(parts), ports_(ports), send_(std::move(send)) {}
+
+  // `from` has a key that lets it be a process; what is no process' word is passed over.
+  void take(const bus::Sender& from, const v1::BusMessage& message);
+  void refuse(const bus::Sender& from, const std::string& why);
+
+ private:
+  void join(const bus::Sender& from, const v1::Join& join);
+  void heartbeat(std::size_t member, const v1::Heartbeat& heartbeat);
+  void answer(std::size_t member, const bus::Sender& from, const v1::Answer& answer);
+  void run_over(const bus::Sender& from, const v1::RunOver& over);
+  [[nodiscard]] bool is_held(std::size_t member, const bus::Sender& from, const v1::Join& join) const;
+  void send_home(std::size_t member);
+
+  Parts& parts_;
+  Ports ports_;
+  Orders::Send send_;
+};
+
+}  // namespace weir::run_control

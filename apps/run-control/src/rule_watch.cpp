@@ -1,0 +1,97 @@
+#include "rule_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::run_control {
+namespace {
+
+std::string_view word(control::Act act) {
+  constexpr std::string_view kWords[] = {
+      "", "stop", "pause", "continue", "end the run and start the next", "restart", "reset"};
+  return kWords[static_cast<std::size_t>(act)];
+}
+
+}  // namespace
+
+control::RulesView rules_view(const control::FarmMachine& machine, const Members& members, UtcNs begin_utc,
+                              UtcNs now_utc) {
+  control::RulesView seen;
+  seen.state = machine.state();
+  seen.under_way = machine.under_way().has_value();
+  seen.run = machine.run();
+  if (begin_utc > 0) seen.run_ns = std::max<DurationNs>(0, now_utc - begin_utc);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const control::Member& member = machine.members()[i];
+    const v1::Report& report = members[i].report;
+    control::RulesView::Process one{member.plan.name, member.plan.role,  member.live,
+                                    member.excluded,  member.told.state, {}};
+    if (member.told.in_run() && member.told.run == seen.run) {
+      one.said = report.state();
+      const auto lost = report.counters().find("lost_livetime_ms");
+      if (member.plan.role == Role::supervisor && lost != report.counters().end())
+        seen.livetime = {report.now_ns(), static_cast<DurationNs>(lost->second) * kMillisecond};
+    }
+    seen.processes.push_back(std::move(one));
+  }
+  return seen;
+}
+
+void RuleWatch::look(const control::RulesView& view, TimeNs now) {
+  next_look_ns_ = now + kInterval;
+  for (const control::Firing& firing : rules_.look(view, now)) fire(firing);
+}
+
+void RuleWatch::fire(const control::Firing& firing) {
+  const control::Rule& rule = rules_.rules()[firing.rule];
+  const std::string_view what = word(rule.act);
+  log_.note(control::Level::warning, what.empty() ? firing.why : fmt::format("{}: {}", firing.why, what));
+  const std::string error = act(rule, firing);
+  if (!error.empty()) log_.error(fmt::format("rule {} cannot {}: {}", rule.name, what, error));
+}
+
+std::string RuleWatch::act(const control::Rule& rule, const control::Firing& firing) {
+  v1::Request request;
+  request.set_reason(firing.why);
+  switch (rule.act) {
+    case control::Act::warn:
+      return {};
+    case control::Act::stop:
+      return deeds_.transition(control::Command::stop, request);
+    case control::Act::pause:
+      return deeds_.transition(control::Command::pause, request);
+    case control::Act::go_on:
+      return deeds_.transition(control::Command::go_on, request);
+    case control::Act::start_next: {
+      std::string error = deeds_.transition(control::Command::stop, request);
+      if (error.empty()) next_by_ = rule.name;
+      return error;
+    }
+    case control::Act::restart:
+    case control::Act::reset:
+      break;
+  }
+  std::string errors;
+  for (const std::size_t member : firing.processes) {
+    const std::string error =
+        rule.act == control::Act::reset ? deeds_.readmit(member) : deeds_.restart(member, firing.why);
+    if (!error.empty()) errors += (errors.empty() ? "" : "; ") + error;
+  }
+  return errors;
+}
+
+void RuleWatch::start_next(control::State state, const std::vector<std::string>& run_sets) {
+  const std::string by = std::exchange(next_by_, {});
+  v1::Request request;
+  for (const std::string& one : run_sets) request.add_sets(one);
+  const std::string error = state == control::State::ready
+                                ? deeds_.transition(control::Command::start, request)
+                                : fmt::format("the farm is {}", control::name(state));
+  if (error.empty())
+    return log_.note(control::Level::info, fmt::format("rule {}: run {} starts", by, deeds_.run().value));
+  log_.error(fmt::format("rule {} cannot start the next run: {}", by, error));
+}
+
+}  // namespace weir::run_control

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "history.hpp"
+#include <weir/base/expected.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/control/farm_machine.hpp>
+#include <weir/control/health.hpp>
+#include <weir/v1/bus.pb.h>
+#include <weir/v1/farm.pb.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::run_control {
+
+// The runs: whose number is whose, the records of begin and end, the history. Errors are sentences.
+class RunBook {
+ public:
+  static constexpr std::size_t kRunsKept = 200;
+  enum class Keeper : std::uint8_t {
+    self,
+    starter,  // whoever started the farm gave its one run a number, and writes its records
+  };
+
+  // Throws std::runtime_error: there is no folder `out` and none can be made.
+  RunBook(std::string out, Keeper keeper);
+
+  // A number for a run after `last`: the one wanted, or with 0 the next one that is free.
+  [[nodiscard]] Expected<RunNumber, std::string> claim(RunNumber wanted, RunNumber last,
+                                                       const v1::Farm& farm);
+  // That run is not to be after all.
+  void give_up(RunNumber run) const;
+  // The id of whoever has claimed the run; 0: nobody.
+  [[nodiscard]] std::uint64_t claim_of(RunNumber run) const;
+  // The run is on from now.
+  [[nodiscard]] std::string begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan);
+  void recall(UtcNs begin_utc) { begin_utc_ = begin_utc; }
+
+  // Told again, perhaps because run control was started again.
+  [[nodiscard]] bool knows(const v1::RunOver& over) const;
+  // What is to be said of it.
+  [[nodiscard]] std::vector<control::Event> end(const v1::RunOver& over, const std::string& farm);
+
+  [[nodiscard]] Keeper keeper() const { return keeper_; }
+  [[nodiscard]] UtcNs begin_utc() const { return begin_utc_; }  // of the run that is on or was; 0: none was
+  [[nodiscard]] bool is_over() const { return last_.has_value(); }  // a run was, in this process' time
+  // The last account; null: none, in this process' time.
+  [[nodiscard]] const v1::RunSummary* account() const;
+  [[nodiscard]] const std::deque<v1::FarmView::Run>& runs() const { return history_.runs(); }  // newest first
+  // What is known of this one; where the starter keeps the records, nothing.
+  [[nodiscard]] std::optional<control::HealthView::LastRun> last_run(RunNumber run) const;
+
+ private:
+  [[nodiscard]] std::vector<control::Event> record(const v1::RunOver& over, const std::string& farm);
+
+  std::string out_;
+  Keeper keeper_;
+  History history_;
+  std::uint64_t claim_ = 0;  // the last one
+  UtcNs begin_utc_ = 0;
+  std::optional<v1::RunOver> last_;
+};
+
+}  // namespace weir::run_control

@@ -1,0 +1,87 @@
+#include "settings.hpp"
+
+#include <weir/config/farm_file.hpp>
+#include <weir/node/process.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/security/keys.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace weir::run_control {
+namespace {
+
+constexpr DurationNs kNever = 365LL * 24 * 3600 * kSecond;
+constexpr double kAfterDrainS = 20;  // for final reports, and what is reconciled then
+
+DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
+
+}  // namespace
+
+std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const v1::ControlSettings& settings,
+                                            bool one_run) {
+  std::vector<control::MemberPlan> members;
+  for (const config::NodePlan& node : plan.nodes) {
+    if (!node.masked) members.push_back({node.name, node.role, control::Duty::dynamic});
+  }
+  const auto give = [&](const auto& names, control::Duty duty, const char* key) {
+    for (const std::string& name : names) {
+      const auto found =
+          std::find_if(members.begin(), members.end(), [&](const auto& one) { return one.name == name; });
+      if (found == members.end())
+        throw std::runtime_error(fmt::format("control.{}: the farm has no process '{}'", key, name));
+      found->duty = duty;
+    }
+  };
+  if (!one_run) give(settings.transient(), control::Duty::transient, "transient");
+  give(settings.essential(), control::Duty::essential, "essential");
+  return members;
+}
+
+control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run) {
+  const v1::ControlSettings& settings = farm.control();
+  control::Deadlines deadlines;
+  deadlines.order_ns = seconds(settings.order_s());
+  deadlines.init_ns = seconds(settings.init_s());
+  deadlines.start_ns = seconds(settings.start_s());
+  deadlines.stop_ns = seconds(std::max(settings.stop_s(), farm.run().drain_timeout_s() + kAfterDrainS));
+  // Whoever started the processes has no other run for them: a drain lasts while there is progress.
+  if (one_run) deadlines.stop_ns = kNever;
+  deadlines.return_ns = seconds(settings.return_s());
+  deadlines.silence_ns = settings.silence_ms() * kMillisecond;
+  return deadlines;
+}
+
+bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen) {
+  const ports::Endpoint at = node::parse_endpoint(listen);
+  bus::HubSettings hub;
+  hub.host = at.host;
+  hub.port = at.port;
+  if (at.port != 0) {
+    hub.publish_port = static_cast<std::uint16_t>(at.port + 1);
+    hub.subscribe_port = static_cast<std::uint16_t>(at.port + 2);
+  }
+  const std::string& folder = settings.keys();
+  if (folder.empty()) {
+    if (!config::is_loopback(listen)) {
+      throw std::runtime_error(
+          "control.listen: " + at.host +
+          " is not loopback, where the bus needs keys: make them with `weir keys new FOLDER`, and "
+          "name the folder in control.keys");
+    }
+    return hub;
+  }
+  auto keys = security::read_curve_keys(folder + "/" + security::curve_file(security::BusRole::control));
+  if (!keys) throw std::runtime_error("control.keys: " + keys.error());
+  auto clients = security::read_clients(folder + "/" + std::string(security::kClientsFile));
+  if (!clients) throw std::runtime_error("control.keys: " + clients.error());
+  hub.keys = std::move(*keys);
+  hub.clients = std::move(*clients);
+  return hub;
+}
+
+}  // namespace weir::run_control

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <weir/bus/hub.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/control/farm_machine.hpp>
+#include <weir/v1/farm.pb.h>
+
+#include <string>
+#include <vector>
+
+// The farm file's `control` as the parts of run control take it.
+namespace weir::run_control {
+
+// The plan's processes but for masked ones. Throws std::runtime_error when the farm file gives a duty to
+// nobody. With `one_run` none is transient: whoever started them waits for all.
+[[nodiscard]] std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan,
+                                                          const v1::ControlSettings& settings, bool one_run);
+[[nodiscard]] control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run);
+// Throws std::runtime_error with a sentence: keys are wanted and not there.
+[[nodiscard]] bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen);
+
+}  // namespace weir::run_control

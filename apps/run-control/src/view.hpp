@@ -1,0 +1,21 @@
+#pragma once
+
+#include "members.hpp"
+#include <weir/bus/hub.hpp>
+#include <weir/control/farm_machine.hpp>
+#include <weir/control/health.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <cstdint>
+#include <vector>
+
+// What is told of the farm, as messages.
+namespace weir::run_control {
+
+[[nodiscard]] v1::FarmView::Node view_of(const control::Member& member, const Process& process, TimeNs now);
+// States, commands, runs and the machine's reason.
+void add_machine(const control::FarmMachine& machine, v1::FarmView& view);
+void add_health(const std::vector<control::Finding>& findings, v1::FarmView& view);
+void add_counters(const bus::HubCounters& counters, std::uint64_t refused_joins, v1::FarmView& view);
+
+}  // namespace weir::run_control

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+#include <weir/control/states.hpp>
+#include <weir/v1/bus.pb.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::run_control {
+
+// Who wants to be told of every change, as long as he asks again in time. Pure.
+class Watchers {
+ public:
+  static constexpr std::size_t kMost = 16;
+  static constexpr DurationNs kLease = 10 * kSecond;
+
+  struct Watcher {
+    std::string client;
+    std::uint64_t id = 0;  // of his last request: each view has it
+    TimeNs until_ns = 0;
+  };
+  // Of the farm, what is told at once when it changes.
+  struct Seen {
+    control::State state = control::State::idle;
+    std::optional<control::Command> under_way;
+    bool operator==(const Seen&) const = default;
+  };
+  enum class Due : std::uint8_t { nothing, view, run_over /* and the view */ };
+
+  // False: there are as many as there may be.
+  [[nodiscard]] bool add(const std::string& client, std::uint64_t id, TimeNs now);
+  void supervisor_reported() { told_ = false; }
+  // A run's end; told again it is no news.
+  void take(const v1::BusMessage& run_over);
+  // Once for each change, each report and each run's end.
+  [[nodiscard]] Due due(const Seen& now);
+  // Who has asked lately.
+  [[nodiscard]] const std::vector<Watcher>& present(TimeNs now);
+  // The last one; null: none, in this process' time.
+  [[nodiscard]] const v1::BusMessage* run_over() const { return run_over_ ? &*run_over_ : nullptr; }
+
+ private:
+  std::vector<Watcher> watchers_;
+  Seen seen_;
+  bool told_ = true;  // the supervisor's last report
+  std::optional<v1::BusMessage> run_over_;
+  bool run_over_told_ = true;
+};
+
+}  // namespace weir::run_control

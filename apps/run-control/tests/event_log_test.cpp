@@ -1,0 +1,30 @@
+#include "../src/event_log.hpp"
+
+#include "weir_catch.hpp"
+
+#include <string>
+
+using namespace weir;
+using namespace weir::run_control;
+
+TEST_CASE("the last events are kept, cleaned and cut, and each is told at once") {
+  std::size_t told = 0;
+  EventLog log([&](const v1::FarmView::Line&) { ++told; });
+  for (std::size_t i = 0; i < EventLog::kKept + 5; ++i) log.note(control::Level::info, std::to_string(i));
+  CHECK(log.lines().size() == EventLog::kKept);
+  CHECK(log.lines().front().text() == "5");
+  CHECK(told == EventLog::kKept + 5);
+  log.error(std::string(10 * EventLog::kBytesMax, 'x') + "\x1b[2J");
+  CHECK(log.lines().back().level() == "error");
+  CHECK(log.lines().back().text().size() <= EventLog::kBytesMax + 4);
+  log.note(control::Level::warning, "\x1b[2Jgone");
+  CHECK(log.lines().back().text().find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("refusals are told a hundred times, then counted") {
+  std::size_t told = 0;
+  EventLog log([&](const v1::FarmView::Line&) { ++told; });
+  for (std::uint64_t i = 0; i < EventLog::kRefusalsTold + 50; ++i) log.refused("10.0.0.1", "a stranger");
+  CHECK(told == EventLog::kRefusalsTold);
+  CHECK(log.refusals() == EventLog::kRefusalsTold + 50);
+}

@@ -1,0 +1,86 @@
+#include "../src/reception.hpp"
+
+#include "small_farm.hpp"
+#include "weir_catch.hpp"
+
+using namespace weir;
+using namespace weir::run_control;
+using Catch::ContainsSubstring;
+
+namespace {
+
+v1::BusMessage join(const std::string& name, std::uint64_t incarnation, const std::string& farm = "small") {
+  v1::BusMessage message;
+  message.mutable_join()->set_farm(farm);
+  message.mutable_join()->set_name(name);
+  message.mutable_join()->set_incarnation(incarnation);
+  message.mutable_join()->mutable_state()->set_state("idle");
+  return message;
+}
+
+bus::Sender sender(const std::string& id) { return {id, "127.0.0.1", security::BusRole::node}; }
+
+struct Desk {
+  explicit Desk(RunBook::Keeper keeper = RunBook::Keeper::self) : farm(keeper) {}
+  const v1::BusMessage& answer_to(const std::string& from, const v1::BusMessage& message) {
+    reception.take(sender(from), message);
+    return farm.sent.back().second;
+  }
+  test::SmallFarm farm;
+  Reception reception{farm.parts, {70, 71}, farm.outbox()};
+};
+
+}  // namespace
+
+TEST_CASE("a process of the farm is welcome and told the ports, a stranger is refused") {
+  Desk desk;
+  const v1::Welcome& welcome = desk.answer_to("a", join("dcm-0", 1)).welcome();
+  CHECK(welcome.refused().empty());
+  CHECK(welcome.publish_port() == 70);
+  CHECK(welcome.subscribe_port() == 71);
+  CHECK(desk.farm.machine.members()[desk.farm.member("dcm-0")].live);
+  CHECK_FALSE(desk.answer_to("b", join("dcm-9", 1)).welcome().refused().empty());
+  CHECK_FALSE(desk.answer_to("b", join("dcm-0", 1, "another")).welcome().refused().empty());
+  CHECK(desk.farm.log.refusals() == 2);
+}
+
+TEST_CASE("a place is held by the process that was heard of lately, and free once it is silent") {
+  Desk desk;
+  (void)desk.answer_to("a", join("dcm-0", 1));
+  CHECK_THAT(desk.answer_to("b", join("dcm-0", 2)).welcome().refused(), ContainsSubstring("here already"));
+  CHECK(desk.answer_to("c", join("dcm-0", 1)).welcome().refused().empty());  // it has connected again
+  desk.farm.parts.now_ns += 100 * kSecond;
+  CHECK(desk.answer_to("b", join("dcm-0", 2)).welcome().refused().empty());
+}
+
+TEST_CASE("a word of a process that is not known is answered with: join again") {
+  Desk desk;
+  v1::BusMessage heartbeat;
+  heartbeat.mutable_heartbeat()->set_incarnation(1);
+  CHECK(desk.answer_to("a", heartbeat).welcome().join_again());
+  (void)desk.answer_to("a", join("dcm-0", 1));
+  v1::BusMessage leave;
+  leave.mutable_leave();
+  desk.reception.take(sender("a"), leave);
+  CHECK_FALSE(desk.farm.machine.members()[desk.farm.member("dcm-0")].live);
+  CHECK(desk.answer_to("a", heartbeat).welcome().join_again());
+}
+
+TEST_CASE(
+    "in a farm of one run, a command that failed is a process that leaves, and who comes late goes home") {
+  Desk desk(RunBook::Keeper::starter);
+  (void)desk.answer_to("a", join("dcm-0", 1));
+  v1::BusMessage failed;
+  failed.mutable_answer()->set_id(1);
+  failed.mutable_answer()->set_error("filter.plugin: there is none");
+  desk.reception.take(sender("a"), failed);
+  CHECK_FALSE(desk.farm.machine.members()[desk.farm.member("dcm-0")].live);
+  CHECK(desk.farm.last_line() == "dcm-0: filter.plugin: there is none");
+
+  (void)desk.answer_to("s", join("supervisor", 1));
+  v1::BusMessage over;
+  over.mutable_run_over()->set_run(1);
+  CHECK(desk.answer_to("s", over).run_taken().run() == 1);
+  const v1::BusMessage& last = desk.answer_to("d", join("dcm-0", 2));
+  CHECK(last.order().command() == "off");
+}

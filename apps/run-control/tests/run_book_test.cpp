@@ -1,0 +1,96 @@
+#include "../src/run_book.hpp"
+
+#include "small_farm.hpp"
+#include "weir_catch.hpp"
+
+#include <filesystem>
+#include <stdexcept>
+
+using namespace weir;
+using namespace weir::run_control;
+using Catch::ContainsSubstring;
+
+namespace {
+
+v1::RunOver over(std::uint32_t run) {
+  v1::RunOver over;
+  over.set_run(run);
+  over.mutable_summary()->set_run(run);
+  over.mutable_summary()->set_balanced(true);
+  over.mutable_summary()->set_begin_utc_ns(run);
+  over.mutable_summary()->set_reason("all triggers made");
+  return over;
+}
+
+}  // namespace
+
+TEST_CASE("a run has a number of its own, the next one or the one that is wanted") {
+  test::SmallFarm farm;
+  const v1::Farm& file = farm.setup.farm();
+  CHECK(farm.book.claim(RunNumber(0), RunNumber(4), file) == RunNumber(5));
+  CHECK(farm.book.claim_of(RunNumber(5)) != 0);
+  CHECK(farm.book.claim(RunNumber(0), RunNumber(4), file) == RunNumber(6));  // 5 is claimed
+  const auto taken = farm.book.claim(RunNumber(5), RunNumber(6), file);
+  REQUIRE_FALSE(taken);
+  CHECK_THAT(taken.error(), ContainsSubstring("run 5"));
+  CHECK(farm.book.claim(RunNumber(9), RunNumber(6), file) == RunNumber(9));
+  farm.book.give_up(RunNumber(9));
+  CHECK(farm.book.claim_of(RunNumber(9)) == 0);
+  CHECK_FALSE(farm.book.claim(RunNumber(0), RunNumber(4'294'967'295), file));
+}
+
+TEST_CASE("whoever starts a farm for one run gives it a number, and keeps its records") {
+  test::SmallFarm farm(RunBook::Keeper::starter);
+  const v1::Farm& file = farm.setup.farm();
+  CHECK(farm.book.claim(RunNumber(3), RunNumber(0), file) == RunNumber(3));
+  CHECK(farm.book.claim_of(RunNumber(3)) == 0);
+  CHECK_FALSE(farm.book.claim(RunNumber(0), RunNumber(0), file));
+  CHECK_FALSE(farm.book.claim(RunNumber(4), RunNumber(3), file));
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan()).empty());
+  CHECK(farm.book.end(over(3), "small").empty());
+  CHECK(farm.book.runs().empty());
+  REQUIRE(farm.book.account() != nullptr);
+  CHECK(farm.book.account()->run() == 3);
+  CHECK_FALSE(farm.book.last_run(RunNumber(3)));
+  CHECK(std::distance(std::filesystem::directory_iterator(farm.folder.path()), {}) == 1);  // the farm file
+}
+
+TEST_CASE("a run's records are written at its begin and its end, and its end counts once") {
+  test::SmallFarm farm;
+  CHECK(farm.book.begin_utc() == 0);
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan()).empty());
+  CHECK(farm.book.begin_utc() > 0);
+  CHECK(std::filesystem::exists(farm.folder.path() / "run-000003-begin.yaml"));
+  CHECK_FALSE(farm.book.knows(over(3)));
+  const auto events = farm.book.end(over(3), "small");
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].level == control::Level::info);
+  CHECK_THAT(events[0].text, ContainsSubstring("run 3 is over: all triggers made"));
+  CHECK(std::filesystem::exists(farm.folder.path() / "run-000003-end.json"));
+  CHECK(farm.book.knows(over(3)));
+  CHECK(RunBook(farm.folder.path(), RunBook::Keeper::self).knows(over(3)));
+}
+
+TEST_CASE("what is known of the last run is what its account says, or that there is none") {
+  test::SmallFarm farm;
+  CHECK_FALSE(farm.book.last_run(RunNumber(0)));
+  CHECK_FALSE(farm.book.last_run(RunNumber(2))->accounted);
+  v1::RunOver bad = over(2);
+  bad.mutable_summary()->set_balanced(false);
+  bad.mutable_summary()->add_faults_text("dcm-0 left");
+  CHECK(farm.book.end(bad, "small").back().level == control::Level::error);
+  const auto last = farm.book.last_run(RunNumber(2));
+  REQUIRE(last);
+  CHECK(last->accounted);
+  CHECK_FALSE(last->balanced);
+  CHECK(last->fault == "dcm-0 left");
+  v1::RunOver none;
+  none.set_run(4);
+  none.set_failure("the disk is gone");
+  CHECK_THAT(farm.book.end(none, "small")[0].text, ContainsSubstring("the disk is gone"));
+  CHECK(farm.book.account() == nullptr);
+}
+
+TEST_CASE("a folder that cannot be made is named") {
+  CHECK_THROWS_WITH(RunBook("/proc/nowhere", RunBook::Keeper::self), ContainsSubstring("/proc/nowhere"));
+}
