@@ -18,10 +18,8 @@
 namespace weir::node {
 namespace {
 
-constexpr DurationNs kIdleWait = 5 * kMillisecond;
-constexpr DurationNs kFlushMax = 2 * kSecond;  // for last words at the end
-constexpr int kSignalBase = 128;               // as a shell says it
-constexpr int kEndedFromInside = 70;           // exit status (EX_SOFTWARE)
+constexpr DurationNs kPassWait = 5 * kMillisecond;
+constexpr int kEndedFromInside = 70;  // exit status (EX_SOFTWARE)
 
 // A library that calls exit() would end this process as if it had been told to.
 std::atomic<bool> in_order = true;
@@ -72,7 +70,7 @@ int run(const Setup& setup, Role role, const MakeNode& make) {
         loop.wake_at(node->wake_at_ns());
         if (node->finished()) loop.stop();
       },
-      kIdleWait);
+      kPassWait);
   const TimeNs flush_until = loop.now_ns() + kFlushMax;
   while (loop.unsent_bytes() > 0 && loop.now_ns() < flush_until) loop.run_once([](TimeNs) {}, kMillisecond);
   int status = status_of_signal(role, signalled);

@@ -10,7 +10,6 @@
 namespace weir::node {
 namespace {
 
-constexpr int kSignalBase = 128;
 constexpr std::size_t kOwn = 32;        // descriptors of a process without connections
 constexpr std::size_t kPerProcess = 2;  // a connection, and another one while the first is lost
 

@@ -15,8 +15,7 @@ namespace {
 
 constexpr DurationNs kRunWait = 5 * kMillisecond;
 constexpr DurationNs kIdleWait = 100 * kMillisecond;
-constexpr DurationNs kFlushMax = 2 * kSecond;  // for a node's last words
-constexpr int kFailuresMax = 5;                // of one run's node; then the process is in error
+constexpr int kFailuresMax = 5;  // of one run's node; then the process is in error
 constexpr int kStartAgain = 75;  // exit status (EX_TEMPFAIL): the process wants to be started again
 
 std::string endpoint_of(const MetricsExport* metrics) {

@@ -13,6 +13,8 @@
 
 namespace weir::node {
 
+constexpr DurationNs kFlushMax = 2 * kSecond;  // for a node's last words
+
 // A process that lives on from run to run: run control leads it from state to state, and each run gets a node
 // of its own, which leaves nothing behind for the next.
 class Shell final : public ReportSink, public RunWatcher, public SampleSink {

@@ -1,5 +1,6 @@
 #include "dcm_node.hpp"
 
+#include "orders.hpp"
 #include "settings.hpp"
 #include <weir/node/absences.hpp>
 
@@ -17,10 +18,6 @@ using assembly::SliceState;
 constexpr DurationNs kLookEvery = 10 * kMillisecond;
 constexpr DurationNs kConnectPatience = 2 * kSecond;  // at the run's begin
 constexpr DurationNs kTraceFrom = kSecond;            // a run has started up by then
-
-Unexpected<wire::WireError> bad_payload() {
-  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-}
 
 DurationNs patience_ns(const v1::Farm& farm) {
   return std::min<DurationNs>(farm.dcm().grace_ms() * kMillisecond, kConnectPatience);

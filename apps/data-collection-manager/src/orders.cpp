@@ -14,10 +14,6 @@ bool fits(const Column& column, int rows) {
   return column.empty() || column.size() == rows;
 }
 
-Unexpected<wire::WireError> bad_payload() {
-  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-}
-
 }  // namespace
 
 Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(const v1::Assign& assign) {

@@ -18,6 +18,11 @@ struct ConfirmedSlice {
   NodeIndex writer;
 };
 
+// What a frame's handler answers to contents that are not what was agreed.
+[[nodiscard]] inline Unexpected<wire::WireError> bad_payload() {
+  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+}
+
 // The supervisor's columns as rows; bad_payload where columns differ in length. What a row says may still be
 // nonsense.
 [[nodiscard]] Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(

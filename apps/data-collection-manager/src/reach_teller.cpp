@@ -1,5 +1,7 @@
 #include "reach_teller.hpp"
 
+#include "orders.hpp"
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -32,7 +34,7 @@ Expected<std::vector<bool>, wire::WireError> ReachTeller::judged(const v1::Reach
                                                                  std::size_t readouts) {
   std::vector<bool> missing(readouts);
   for (const std::uint32_t readout : verdict.missing()) {
-    if (readout >= missing.size()) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+    if (readout >= missing.size()) return bad_payload();
     missing[readout] = true;
   }
   if (verdict.cut_off() != cut_off_) {

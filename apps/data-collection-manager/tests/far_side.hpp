@@ -1,8 +1,8 @@
 #pragma once
 
 #include "memory_network.hpp"
+#include "peer_identity.hpp"
 #include "weir_catch.hpp"
-#include <weir/messages/peer.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/batch.hpp>
 
@@ -10,19 +10,11 @@
 #include <utility>
 #include <vector>
 
-// Whom a DCM talks to, at the other end of a connection in memory: keeps what it hears, says what a test
+// The process at the other end of a DCM's connection, in memory: keeps what it is told, says what a test
 // wants.
 namespace weir::dcm {
 
-inline messages::PeerInfo process(Role role, std::uint16_t index) {
-  messages::PeerInfo info;
-  info.role = role;
-  info.index = NodeIndex(index);
-  info.name = std::string(name(role)) + "-" + std::to_string(index);
-  info.farm = "test farm";
-  info.run = RunNumber(7);
-  return info;
-}
+using test::process;
 
 class FarSide final : private messages::PeerHandler {
  public:

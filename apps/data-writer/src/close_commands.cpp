@@ -1,4 +1,5 @@
 #include <weir/base/time.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/writer/close_commands.hpp>
 
 #include <spawn.h>
@@ -20,12 +21,6 @@ constexpr auto kLook = std::chrono::milliseconds(100);  // while children run
 constexpr int kTimedOut = 124;                          // of `timeout`
 constexpr int kKilled = 137;                            // of `timeout`: SIGTERM was not enough
 constexpr const char* kGrace = "--kill-after=5";        // s from SIGTERM to SIGKILL
-
-TimeNs now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string script_of(const std::string& command) { return command + " \"$@\""; }
 
@@ -113,7 +108,7 @@ CloseCounts CloseCommands::counts() const {
 // Expects the lock, as all below.
 void CloseCommands::start_some() {
   while (!waiting_.empty() && running_.size() < at_once_max_) {
-    Running child{0, std::move(waiting_.front()), now_ns()};
+    Running child{0, std::move(waiting_.front()), monotonic_now_ns()};
     waiting_.pop_front();
     ++counts_.started;
     if (const int error = Beginning().start(line_of(child.what), child.pid); error != 0) {
@@ -131,7 +126,7 @@ void CloseCommands::see_ends() {
     int status = 0;
     if (::waitpid(child.pid, &status, WNOHANG) != child.pid) return false;
     const int end = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    const bool late = now_ns() - child.begun_ns >= child.what.seconds_max * kSecond;
+    const bool late = monotonic_now_ns() - child.begun_ns >= child.what.seconds_max * kSecond;
     if (late && (end == kTimedOut || end == kKilled)) {
       ++counts_.ended_by_limit;
       spdlog::error("on_close took longer than writer.on_close_s={} and was ended command=\"{}\" file={}",

@@ -1,4 +1,4 @@
-// What is sent to whom: the machine's actions as messages, over connections in memory; who watches.
+// Which node is sent what: the machine's actions as messages, over connections in memory; watching clients.
 #include "../src/dispatch.hpp"
 
 #include "../src/run_journal.hpp"
@@ -6,6 +6,7 @@
 #include "../src/watchers.hpp"
 #include "memory_journal.hpp"
 #include "memory_network.hpp"
+#include "peer_identity.hpp"
 #include "weir_catch.hpp"
 #include <weir/config/plan.hpp>
 
@@ -21,17 +22,9 @@ struct HandClock final : ports::Clock {
   TimeNs now = kSecond;
 };
 
-messages::PeerInfo process(Role role, std::uint16_t index) {
-  messages::PeerInfo info;
-  info.role = role;
-  info.index = NodeIndex(index);
-  info.name = std::string(name(role)) + "-" + std::to_string(index);
-  info.farm = "test farm";
-  info.run = RunNumber(7);
-  return info;
-}
+using test::process;
 
-// A node, or somebody who watches: keeps what it is told.
+// A node, or a watching client: keeps what it is told.
 struct Far final : messages::PeerHandler {
   Far(messages::PeerInfo self, const ports::Endpoint& to)
       : info(std::move(self)), link(info, *this, limits, counters, to, kSecond) {}

@@ -14,7 +14,7 @@
 namespace weir::commands {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchFooter =
     "\nOne JSON line per point: what the farm reached, what a bare exchange of the same bytes reaches on "
     "this\n"
     "machine (\"ceiling\": no supervisor, no filter, no decision, no checksum), and the median of their "
@@ -25,7 +25,7 @@ void add_loopback(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::LoopbackOptions>();
   CLI::App* command =
       bench.add_subcommand("loopback", "A whole farm on 127.0.0.1, nothing stored, against its ceiling");
-  command->footer(kFooter);
+  command->footer(kBenchFooter);
   command->add_option("--sizes", options->fragment_bytes, "fragment sizes in bytes")
       ->delimiter(',')
       ->type_name("N,N");

@@ -7,6 +7,10 @@
 // has the table.
 namespace weir::commands {
 
+// Exit statuses of more than one of them.
+constexpr int kUsage = 2;        // the command line, the farm file, the keys, a file that is there
+constexpr int kUnreachable = 3;  // run control does not answer
+
 using AddCommand = void (*)(CLI::App& app, int& status);
 
 void add_run(CLI::App& app, int& status);

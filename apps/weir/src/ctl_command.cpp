@@ -18,9 +18,7 @@
 namespace weir::commands {
 namespace {
 
-constexpr int kRefused = 1;      // by run control, or it ended in error
-constexpr int kUsage = 2;        // the command line, the farm file or the keys
-constexpr int kUnreachable = 3;  // run control does not answer
+constexpr int kRefused = 1;  // by run control, or it ended in error
 constexpr DurationNs kLook = 50 * kMillisecond;
 
 struct CtlOptions {

@@ -8,7 +8,7 @@
 namespace weir::commands {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kEmitFooter =
     "\nA farm whose readouts take datagrams (source.kind: udp), and its front-ends, in two terminals:\n"
     "  weir run configs/udp.yaml\n"
     "  weir emit configs/udp.yaml --rate 1000\n"
@@ -22,7 +22,7 @@ void add_emit(CLI::App& app, int& status) {
   auto options = std::make_shared<emit::EmitOptions>();
   CLI::App* command =
       app.add_subcommand("emit", "Play the front-ends of a farm: send its readouts datagrams");
-  command->footer(kFooter);
+  command->footer(kEmitFooter);
   command->add_option("FARM", options->farm_file, "farm file: readouts, sources, sizes, trigger");
   command->add_option("--set", options->sets, "key=value: overrides a key of the farm file");
   command->add_option("--to", options->to, "HOST:PORT of a readout, instead of the farm file's")

@@ -20,8 +20,8 @@
 namespace weir::run {
 namespace {
 
-constexpr DurationNs kTurn = 50 * kMillisecond;
-constexpr DurationNs kPortPatience = 20 * kSecond;
+constexpr DurationNs kUpTurn = 50 * kMillisecond;
+constexpr DurationNs kControlPatience = 20 * kSecond;
 constexpr DurationNs kDrainPatience = 60 * kSecond;  // from the signal to SIGKILL
 constexpr std::uint32_t kRestartsMax = 1'000'000;    // a farm that is to live for months
 
@@ -122,13 +122,13 @@ std::string FarmUp::start_run_control() {
                               -1};
   control.settings = control_child(wanted);
   if (const std::string error = start(control); !error.empty()) return error;
-  const TimeNs until = loop_.now_ns() + kPortPatience;
+  const TimeNs until = loop_.now_ns() + kControlPatience;
   std::optional<ControlPlace> place;
   while (!(place = control_place(output_, listen))) {
     if (control.child.poll() || loop_.now_ns() > until) {
       return "run control does not start: " + last_error_of_file(control.settings.log_file, 0);
     }
-    loop_.run_once([&](TimeNs) { output_ += control.child.take_output(); }, kTurn);
+    loop_.run_once([&](TimeNs) { output_ += control.child.take_output(); }, kUpTurn);
   }
   control_ = place->at;
   // Started again, it listens where its processes look for it.
@@ -223,7 +223,7 @@ std::string FarmUp::run() {
   std::string failure = start_run_control();
   if (failure.empty()) failure = start_nodes();
   if (!failure.empty()) return failure;
-  while (!everyone_over()) loop_.run_once([this](TimeNs now_ns) { turn(now_ns); }, kTurn);
+  while (!everyone_over()) loop_.run_once([this](TimeNs now_ns) { turn(now_ns); }, kUpTurn);
   return {};
 }
 

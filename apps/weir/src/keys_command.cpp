@@ -27,7 +27,7 @@ using security::BusRole;
 constexpr mode_t kFolderMode = 0700;
 constexpr BusRole kClientRoles[] = {BusRole::node, BusRole::observer, BusRole::operator_};
 
-constexpr const char* kFooter =
+constexpr const char* kKeysFooter =
     "\nA farm's processes prove to each other with farm.key that they belong to it; the farm file names it "
     "as\n"
     "security.key_file. The .curve files are for the bus of run control. docs/security.md says who gets "
@@ -194,7 +194,7 @@ CLI::App* add_action(CLI::App& keys, int& status, const char* name, const char* 
 
 void add_keys(CLI::App& app, int& status) {
   CLI::App* keys = app.add_subcommand("keys", "Make the keys of a farm, and change them");
-  keys->footer(kFooter);
+  keys->footer(kKeysFooter);
   keys->require_subcommand(1);
   const auto options = std::make_shared<Options>();
   CLI::App* one =

@@ -7,11 +7,7 @@
 #include <utility>
 
 namespace weir::run {
-namespace {
-
-constexpr double kPercent = 100;
-
-}  // namespace
+namespace {}  // namespace
 
 Expected<config::LabFile, std::string> load_lab(const std::string& path,
                                                 const std::vector<std::string>& sets) {

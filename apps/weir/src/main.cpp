@@ -11,8 +11,6 @@
 
 namespace {
 
-constexpr int kUsage = 2;
-
 constexpr weir::commands::AddCommand kCommands[] = {
     weir::commands::add_run,   weir::commands::add_check, weir::commands::add_file,
     weir::commands::add_emit,  weir::commands::add_ctl,   weir::commands::add_lab,
@@ -56,13 +54,13 @@ int main(int argc, char** argv) {
   std::vector<std::string> words = words_of(argc, argv);
   if (const std::string sentence = weir::commands::missing_command(app, words); !sentence.empty()) {
     std::fputs(sentence.c_str(), stderr);
-    return kUsage;
+    return weir::commands::kUsage;
   }
   std::reverse(words.begin(), words.end());  // as parse() takes them
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+    return app.exit(error) == 0 ? 0 : weir::commands::kUsage;
   }
   return status;
 }

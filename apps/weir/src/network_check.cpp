@@ -11,7 +11,6 @@
 namespace weir::run {
 namespace {
 
-constexpr double kPercent = 100;
 constexpr double kBytesPerKb = 1000;
 // Anything from a third to four fifths of a port's buffer is good (docs/benchmarks): the middle of the upper
 // half is far from both ends.

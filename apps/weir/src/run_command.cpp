@@ -8,7 +8,7 @@
 namespace weir::commands {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     "\nCtrl-C ends the run: slices in flight are finished, the summary is printed. Ctrl-C again kills.\n"
     "\nExit status:\n"
     "  0  the ledger balances and every process ended well\n"
@@ -23,7 +23,7 @@ constexpr const char* kFooter =
 void add_run(CLI::App& app, int& status) {
   auto options = std::make_shared<run::RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a whole farm on this machine");
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   command->add_option("FARM", options->farm.farm_file, "farm file (YAML)")->required();
   command->add_option("--slices", options->slices, "end the run after so many slices")->type_name("N");
   command->add_option("--duration", options->duration_s, "end the run after so many seconds")->type_name("S");

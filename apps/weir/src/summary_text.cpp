@@ -12,7 +12,6 @@ namespace weir::run {
 namespace {
 
 constexpr int kKeyWidth = 12;
-constexpr double kPercent = 100;
 constexpr double kBitsPerByte = 8;
 constexpr double kMega = 1e6;
 constexpr std::size_t kFilesShown = 12;

@@ -1,13 +1,13 @@
 #include "commands.hpp"
 #include "control_connection.hpp"
 #include "text.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/tap_client/sample_file.hpp>
 #include <weir/tap_client/tap_client.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -20,9 +20,7 @@ namespace weir::commands {
 namespace {
 
 constexpr int kNothing = 1;  // no sample came, or something ended it
-constexpr int kUsage = 2;    // the command line, the farm file, the keys, a file that is there
-constexpr int kUnreachable = 3;
-constexpr DurationNs kLook = 200 * kMillisecond;
+constexpr DurationNs kTakeWait = 200 * kMillisecond;
 constexpr DurationNs kSilence = 15 * kSecond;  // of run control, before people are told
 
 volatile std::sig_atomic_t g_signalled = 0;
@@ -98,10 +96,6 @@ std::string note_of(const TapOptions& options) {
                      options.streams.front(), options.every, sources);
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // Tells once that there is nothing to be had, and why.
 void tell_silence(const tap_client::TapClient& tap, bool& told) {
   const bool away = tap.unanswered_ns() > kSilence;
@@ -126,14 +120,14 @@ int sample(const TapOptions& options) {
   settings.sources = options.sources;
   settings.answer_ns = static_cast<DurationNs>(options.timeout_s * kSecond);
   tap_client::TapClient tap(std::move(settings));
-  const double until = options.duration_s > 0 ? seconds_now() + options.duration_s : 0;
+  const double until = options.duration_s > 0 ? monotonic_now_s() + options.duration_s : 0;
   std::uint64_t taken = 0;
   std::uint64_t known = 0;
   bool told = false;
   bool other_run = false;
   while (g_signalled == 0 && (options.count == 0 || taken < options.count) &&
-         (until == 0 || seconds_now() < until)) {
-    const auto slice = tap.take(kLook);
+         (until == 0 || monotonic_now_s() < until)) {
+    const auto slice = tap.take(kTakeWait);
     tell_silence(tap, told);
     if (!slice) continue;
     const tap_client::Added added = file ? file->add(slice->record) : tap_client::Added::written;

@@ -6,6 +6,8 @@
 
 namespace weir::run {
 
+constexpr double kPercent = 100;
+
 // Figures for people, three digits or more of them: "734 B", "12.3 MB" (powers of ten, as rates are given).
 [[nodiscard]] std::string bytes_text(double bytes);
 // "850 us", "1.23 ms", "2.50 s"

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include <weir/base/text.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/http/client.hpp>
@@ -10,7 +11,6 @@
 #include <termios.h>
 
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <poll.h>
@@ -20,7 +20,7 @@
 namespace weir::commands {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTopFooter =
     "\nFrom run control's page, which knows every process:\n"
     "  weir top 127.0.0.1:8080\n"
     "Without run control, from the processes' own metrics (metrics.listen in the farm file):\n"
@@ -39,12 +39,6 @@ struct TopOptions {
   bool once = false;
   bool targets = false;
 };
-
-TimeNs now_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
 
 // Where a farm file says that its processes serve their metrics; a sentence when it does not.
 std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>& urls) {
@@ -97,7 +91,7 @@ class Looker {
         continue;
       }
       if (!metrics) return rates_.of_state(*got);
-      auto row = rates_.of_metrics(*got, now_ns());
+      auto row = rates_.of_metrics(*got, monotonic_now_ns());
       if (row) {
         rows.push_back(std::move(*row));
       } else {
@@ -233,7 +227,7 @@ int top(const TopOptions& options) {
 void add_top(CLI::App& app, int& status) {
   auto options = std::make_shared<TopOptions>();
   CLI::App* command = app.add_subcommand("top", "Look at the processes of a farm that runs");
-  command->footer(kFooter);
+  command->footer(kTopFooter);
   command->add_option("WHERE", options->places,
                       "HOST:PORT of run control's page, or URLs ending in /metrics");
   command->add_option("--connect", options->connect, "the same, as an option")->type_name("HOST:PORT");

@@ -16,7 +16,6 @@ namespace json = boost::json;
 
 constexpr std::array<std::string_view, 8> kSortNames = {"plan", "name", "state", "slices",
                                                         "data", "p99",  "lost",  "cpu"};
-constexpr double kPercent = 100;
 constexpr double kUsPerS = 1e6;
 
 std::string text_of(const json::object& object, std::string_view key) {

@@ -88,10 +88,6 @@ std::string default_column(const FieldDescriptor& field) {
   return text.empty() ? "empty" : "`" + text + "`";
 }
 
-std::string print_limit(const FieldDescriptor& field, double limit) {
-  return is_size(field) ? print_size(static_cast<std::uint64_t>(limit)) : print_number(limit);
-}
-
 std::string range_column(const FieldDescriptor& field) {
   const v1::KeyRules& rule = rules(field);
   const bool whole = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ||

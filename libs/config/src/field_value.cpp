@@ -48,10 +48,6 @@ Result out_of_range(std::string_view text, const std::string& relation, const st
   return refuse(ProblemKind::out_of_range, printable(text) + " is " + relation + " " + limit);
 }
 
-std::string print_limit(const FieldDescriptor& field, double limit) {
-  return is_size(field) ? print_size(static_cast<std::uint64_t>(limit)) : print_number(limit);
-}
-
 std::uint64_t type_max(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ? std::numeric_limits<std::uint32_t>::max()
                                                              : std::numeric_limits<std::uint64_t>::max();
@@ -250,6 +246,10 @@ std::string print_value(const FieldDescriptor& field, const FieldValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return print_number(*number);
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return word(*std::get<const EnumValueDescriptor*>(value));
+}
+
+std::string print_limit(const FieldDescriptor& field, double limit) {
+  return is_size(field) ? print_size(static_cast<std::uint64_t>(limit)) : print_number(limit);
 }
 
 std::string print_size(std::uint64_t bytes) {

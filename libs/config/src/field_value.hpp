@@ -43,6 +43,8 @@ void store_value(google::protobuf::Message& message, const google::protobuf::Fie
 // "64MiB" where that is exact, else plain digits.
 [[nodiscard]] std::string print_size(std::uint64_t bytes);
 [[nodiscard]] std::string print_number(double number);
+// Of a key's smallest or largest value.
+[[nodiscard]] std::string print_limit(const google::protobuf::FieldDescriptor& field, double limit);
 
 // "a whole number", "a size in bytes", "true or false", …: what to write there.
 [[nodiscard]] std::string expectation(const google::protobuf::FieldDescriptor& field);

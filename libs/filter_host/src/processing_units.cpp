@@ -1,5 +1,6 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/bounded_queue.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/filter_host/processing_units.hpp>
 
 #include <algorithm>
@@ -20,44 +21,38 @@ constexpr DurationNs kBatchTime = 100 * kMicrosecond;
 constexpr DurationNs kIdle = 0;
 constexpr std::size_t kCacheLine = 64;
 
-TimeNs now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 DurationNs thread_cpu_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return time.tv_sec * kSecond + time.tv_nsec;
 }
 
-struct QueuedJob {
-  Job job;
-  FilterResult* result = nullptr;
-};
-
-struct alignas(kCacheLine) Unit {
-  std::unique_ptr<FilterInstance> instance;
-  DurationNs mean_ns = kBatchTime;  // of a job; the unit's thread only
-  std::vector<FilterResult*> done;  // the unit's thread only
-  std::atomic<TimeNs> start_ns{kIdle};
-  std::atomic<std::uint64_t> token{0};
-};
-
-std::optional<OldestJob> job_of(const Unit& unit) {
-  const TimeNs start = unit.start_ns.load(std::memory_order_acquire);
-  const std::uint64_t token = unit.token.load(std::memory_order_relaxed);
-  // A unit that went on meanwhile does not hang; its token may belong to the next job.
-  const bool same = unit.start_ns.load(std::memory_order_acquire) == start;
-  if (start == kIdle || !same) return std::nullopt;
-  return OldestJob{token, start};
-}
-
 }  // namespace
 
 // What the units' threads and the caller have in common; a thread that hangs keeps it alive.
 struct ProcessingUnits::Shared {
+  struct QueuedJob {
+    Job job;
+    FilterResult* result = nullptr;
+  };
+
+  struct alignas(kCacheLine) Unit {
+    std::unique_ptr<FilterInstance> instance;
+    DurationNs mean_ns = kBatchTime;  // of a job; the unit's thread only
+    std::vector<FilterResult*> done;  // the unit's thread only
+    std::atomic<TimeNs> start_ns{kIdle};
+    std::atomic<std::uint64_t> token{0};
+  };
+
+  static std::optional<OldestJob> job_of(const Unit& unit) {
+    const TimeNs start = unit.start_ns.load(std::memory_order_acquire);
+    const std::uint64_t token = unit.token.load(std::memory_order_relaxed);
+    // A unit that went on meanwhile does not hang; its token may belong to the next job.
+    const bool same = unit.start_ns.load(std::memory_order_acquire) == start;
+    if (start == kIdle || !same) return std::nullopt;
+    return OldestJob{token, start};
+  }
+
   explicit Shared(ProcessingUnitsOptions options_)
       : options(std::move(options_)), waiting(options.jobs_max), in_flight(0) {}
 
@@ -112,7 +107,7 @@ TimeNs ProcessingUnits::Shared::run_job(Unit& unit, const QueuedJob& queued, Tim
   const DurationNs cpu_before = options.measure_cpu ? thread_cpu_ns() : 0;
   queued.result->token = queued.job.token;
   unit.instance->process(*queued.job.slice, *queued.result);
-  const TimeNs end = now_ns();
+  const TimeNs end = monotonic_now_ns();
   queued.result->wall_ns = end - start;
   if (options.measure_cpu) queued.result->cpu_ns = thread_cpu_ns() - cpu_before;
   constexpr DurationNs kMemory = 8;  // jobs that the running mean looks back on
@@ -122,7 +117,7 @@ TimeNs ProcessingUnits::Shared::run_job(Unit& unit, const QueuedJob& queued, Tim
 }
 
 void ProcessingUnits::Shared::run_batch(Unit& unit, const std::vector<QueuedJob>& batch) {
-  TimeNs now = now_ns();
+  TimeNs now = monotonic_now_ns();
   TimeNs shown = now;
   for (const QueuedJob& queued : batch) {
     if (now - shown > kBatchTime) {
@@ -176,7 +171,7 @@ Expected<std::unique_ptr<ProcessingUnits>, FilterError> ProcessingUnits::create(
   for (std::size_t i = 0; i < std::max<std::size_t>(threads, 1); ++i) {
     auto instance = FilterInstance::create(plugin, config, shared->metrics);
     if (!instance) return Unexpected<FilterError>(instance.error());
-    shared->units.push_back(std::make_unique<Unit>());
+    shared->units.push_back(std::make_unique<Shared::Unit>());
     shared->units.back()->instance = std::move(*instance);
   }
   std::unique_ptr<ProcessingUnits> made(new ProcessingUnits(shared));
@@ -264,8 +259,8 @@ std::size_t ProcessingUnits::submit(std::span<const Job> jobs) {
 void ProcessingUnits::drain(std::vector<FilterResult*>& out) {
   Shared& shared = *shared_;
   if (shared.options.units == 0) {
-    Unit& unit = *shared.units.front();
-    TimeNs now = now_ns();
+    Shared::Unit& unit = *shared.units.front();
+    TimeNs now = monotonic_now_ns();
     for (std::size_t left = shared.waiting.size(); left > 0; --left)
       now = shared.run_job(unit, shared.waiting.pop(), now);
     unit.start_ns.store(kIdle, std::memory_order_relaxed);
@@ -287,7 +282,7 @@ std::size_t ProcessingUnits::in_flight() const { return shared_->in_flight; }
 std::optional<OldestJob> ProcessingUnits::oldest() const {
   std::optional<OldestJob> oldest;
   for (const auto& unit : shared_->units) {
-    const std::optional<OldestJob> job = job_of(*unit);
+    const std::optional<OldestJob> job = Shared::job_of(*unit);
     if (job && (!oldest || job->start_ns < oldest->start_ns)) oldest = job;
   }
   return oldest;
@@ -295,7 +290,7 @@ std::optional<OldestJob> ProcessingUnits::oldest() const {
 
 void ProcessingUnits::running(std::vector<OldestJob>& out) const {
   for (const auto& unit : shared_->units) {
-    if (const auto job = job_of(*unit)) out.push_back(*job);
+    if (const auto job = Shared::job_of(*unit)) out.push_back(*job);
   }
 }
 

@@ -1,3 +1,4 @@
+#include <weir/clock/clock.hpp>
 #include <weir/http/client.hpp>
 
 #include <netdb.h>
@@ -5,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <memory>
 #include <optional>
@@ -16,7 +16,7 @@
 namespace weir::http {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kReceiveBytes = 64 * 1024;
 constexpr unsigned kDefaultPort = 80;
 
 struct Url {
@@ -50,19 +50,14 @@ std::optional<Url> parse_url(std::string_view text) {
 
 class Deadline {
  public:
-  explicit Deadline(DurationNs timeout_ns) : end_ns_(now_ns() + timeout_ns) {}
+  explicit Deadline(DurationNs timeout_ns) : end_ns_(monotonic_now_ns() + timeout_ns) {}
   // For poll(): whole milliseconds, at least one while there is time.
   [[nodiscard]] int left_ms() const {
-    const DurationNs left = end_ns_ - now_ns();
+    const DurationNs left = end_ns_ - monotonic_now_ns();
     return left <= 0 ? 0 : static_cast<int>(std::min<DurationNs>(left / kMillisecond + 1, 1'000'000'000));
   }
 
  private:
-  static TimeNs now_ns() {
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * kSecond + t.tv_nsec;
-  }
   TimeNs end_ns_;
 };
 
@@ -134,8 +129,8 @@ Expected<std::string, ClientError> receive_all(const Socket& socket, std::size_t
   while (true) {
     if (!socket.wait(POLLIN, deadline)) return Unexpected(ClientError::timeout);
     const std::size_t had = text.size();
-    text.resize(had + kReadBytes);
-    const ssize_t got = ::recv(socket.fd(), text.data() + had, kReadBytes, 0);
+    text.resize(had + kReceiveBytes);
+    const ssize_t got = ::recv(socket.fd(), text.data() + had, kReceiveBytes, 0);
     text.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
     if (got == 0) return text;
     if (got < 0 && errno != EAGAIN && errno != EINTR) return Unexpected(ClientError::malformed);

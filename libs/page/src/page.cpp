@@ -3,11 +3,11 @@
 #include "gate.hpp"
 #include "model.hpp"
 #include <weir/base/text.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/http/host_rule.hpp>
 #include <weir/page/page.hpp>
 
 #include <charconv>
-#include <ctime>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -19,12 +19,6 @@ constexpr const char* kEvents = "/api/events";
 constexpr const char* kMetrics = "/metrics";
 constexpr const char* kJson = "application/json; charset=utf-8";
 constexpr std::size_t kLogLinesMax = 1000;  // in one answer
-
-TimeNs now_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
 
 std::vector<std::string> names_of(const PageSettings& settings) {
   std::vector<std::string> names = settings.names;
@@ -194,7 +188,7 @@ std::optional<http::Response> Page::Impl::refusal(const http::Request& request) 
   const auto refuse = [](unsigned status, const std::string& why) {
     return json_response(answer_json({false, why}), status);
   };
-  switch (gate_.ask(header(request, "authorization"), request.peer, now_ns())) {
+  switch (gate_.ask(header(request, "authorization"), request.peer, monotonic_now_ns())) {
     case Gate::Answer::no_token_set:
       count(&PageCounters::commands_unauthorised);
       return refuse(403, "run control was started without an operator's token: this page only shows");

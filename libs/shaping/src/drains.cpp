@@ -6,7 +6,7 @@ namespace weir::shaping {
 namespace {
 
 constexpr DurationNs kEveryMax = 4 * kSecond;
-constexpr DurationNs kLeast = kMillisecond;
+constexpr DurationNs kLengthLeast = kMillisecond;
 constexpr DurationNs kPause = 100;  // of a drain's own time, at least
 constexpr DurationNs kPairMax = 12 * kMillisecond;
 
@@ -20,7 +20,7 @@ void Drains::begin(TimeNs now_ns, DurationNs base_ns, bool far) {
   pairs_next_ = !pairs_next_;
   pairs_ = pairs_next_ && !far;
   pair_left_ = 0;
-  length_ns_ = far ? base_ns + base_ns / 2 : std::max(kLeast, 4 * base_ns);
+  length_ns_ = far ? base_ns + base_ns / 2 : std::max(kLengthLeast, 4 * base_ns);
   until_ns_ = now_ns + length_ns_;
 }
 

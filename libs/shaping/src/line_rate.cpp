@@ -5,16 +5,16 @@
 namespace weir::shaping {
 namespace {
 
-constexpr DurationNs kPause = 2 * kMillisecond;
+constexpr DurationNs kPauseLeast = 2 * kMillisecond;
 constexpr std::uint64_t kStretch = 44 * 1448;  // shorter ones may be what a port lets go at once
-constexpr double kFade = 0.99;
+constexpr double kRateFade = 0.99;
 
 }  // namespace
 
 void LineRate::note(std::uint64_t bytes, TimeNs before_ns, TimeNs now_ns) {
   bytes_ += bytes;
   // These bytes came at some moment of a pause; which one is not known.
-  if (now_ns - before_ns > kPause) {
+  if (now_ns - before_ns > kPauseLeast) {
     since_ns_ = now_ns;
     bytes_ = 0;
   }
@@ -24,6 +24,6 @@ void LineRate::note(std::uint64_t bytes, TimeNs before_ns, TimeNs now_ns) {
   bytes_ = 0;
 }
 
-void LineRate::fade() { rate_ *= kFade; }
+void LineRate::fade() { rate_ *= kRateFade; }
 
 }  // namespace weir::shaping

@@ -5,7 +5,7 @@
 namespace weir::shaping {
 namespace {
 
-constexpr DurationNs kLeast = 40 * kMillisecond;
+constexpr DurationNs kLimitedLeast = 40 * kMillisecond;
 // Longer than that until the window was the limit often enough: what comes then has other reasons.
 constexpr DurationNs kMost = 4 * kSecond;
 constexpr double kWorth = 0.85;  // of the rate before: rates vary by less than what is missing
@@ -28,7 +28,7 @@ bool LossTrial::note(std::uint64_t bytes, DurationNs limited_ns, DurationNs leas
   }
   limited_ns_ += limited_ns;
   bytes_ += bytes;
-  if (limited_ns_ < std::max(kLeast, least_ns)) return false;
+  if (limited_ns_ < std::max(kLimitedLeast, least_ns)) return false;
   running_ = false;
   return true;
 }

@@ -1,4 +1,5 @@
 #include "byte_writer.hpp"
+#include "claimed_slice.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/storage/format.hpp>
 #include <weir/storage/recover.hpp>
@@ -15,8 +16,6 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::size_t kSliceIdAt = 24;  // in a slice record, FORMAT.md
-constexpr std::size_t kRunAt = 32;
 constexpr std::byte kZeros[kAlignment] = {};
 
 bool all_zero(ConstBytes bytes) {
@@ -182,11 +181,6 @@ class Planner {
 
   void cut_record(const RecordHead& head, std::string why) {
     pending_.push_back({head.offset, head.length(), {}, {}, std::move(why)});
-  }
-
-  [[nodiscard]] static std::optional<SliceId> claimed_slice(ConstBytes body) {
-    if (body.size() < kRunAt) return std::nullopt;
-    return SliceId(load_le<std::uint64_t>(body.data() + kSliceIdAt));
   }
 
   void cut_gaps() {

@@ -1,3 +1,4 @@
+#include "claimed_slice.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/storage/verify.hpp>
 
@@ -13,8 +14,6 @@
 
 namespace weir::storage {
 namespace {
-
-constexpr std::size_t kSliceIdAt = 24;  // in a slice record, FORMAT.md
 
 class Verifier {
  public:
@@ -208,11 +207,6 @@ class Verifier {
                     entry.trigger_time, entry.length) == std::tie(slice.slice, slice.attempt, slice.epoch,
                                                                   slice.stream_mask, slice.flags,
                                                                   slice.trigger_time, head.body_length);
-  }
-
-  [[nodiscard]] static std::optional<SliceId> claimed_slice(ConstBytes body) {
-    if (body.size() < kSliceIdAt + sizeof(std::uint64_t)) return std::nullopt;
-    return SliceId(load_le<std::uint64_t>(body.data() + kSliceIdAt));
   }
 
   const RunFileReader& file_;

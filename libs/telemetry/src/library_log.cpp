@@ -1,6 +1,7 @@
 #include "library_log.hpp"
 
 #include <weir/base/text.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/telemetry/line_limit.hpp>
 
 #include <google/protobuf/stubs/common.h>
@@ -9,7 +10,6 @@
 #endif
 #include <spdlog/spdlog.h>
 
-#include <chrono>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -20,13 +20,7 @@ namespace {
 
 constexpr std::size_t kTextBytesMax = 300;
 
-thread_local int inside = 0;
-
-TimeNs now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+thread_local int logs_inside = 0;
 
 // Lines of libraries come on any thread.
 class LibraryLog {
@@ -35,9 +29,9 @@ class LibraryLog {
     std::uint64_t left_out = 0;
     {
       const std::lock_guard lock(mutex_);
-      left_out_inside_ += inside > 0 ? 1 : 0;
-      if (inside > 0) return;
-      const auto more = limit_.ask(now_ns());
+      left_out_inside_ += logs_inside > 0 ? 1 : 0;
+      if (logs_inside > 0) return;
+      const auto more = limit_.ask(monotonic_now_ns());
       if (!more && level != spdlog::level::critical) return;
       left_out = more.value_or(0) + std::exchange(left_out_inside_, 0);
     }
@@ -66,8 +60,8 @@ void say_of_protobuf(google::protobuf::LogLevel level, const char*, int, const s
 
 }  // namespace
 
-InsideLog::InsideLog() { ++inside; }
-InsideLog::~InsideLog() { --inside; }
+InsideLog::InsideLog() { ++logs_inside; }
+InsideLog::~InsideLog() { --logs_inside; }
 
 void take_over_library_logs() {
 #if GOOGLE_PROTOBUF_VERSION < 4022000

@@ -1,20 +1,14 @@
+#include <weir/clock/clock.hpp>
 #include <weir/http/server.hpp>
 #include <weir/telemetry/metrics_server.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <fmt/format.h>
 
-#include <ctime>
 #include <mutex>
 
 namespace weir::telemetry {
 namespace {
-
-TimeNs now_ns() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
 
 const char* role_name(v1::Role role) {
   switch (role) {
@@ -50,7 +44,7 @@ class MetricsServer::Impl {
     const std::lock_guard lock(mutex_);
     report_ = std::move(copy);
     run_ = run;
-    taken_ns_ = now_ns();
+    taken_ns_ = monotonic_now_ns();
   }
   [[nodiscard]] const http::Server& server() const { return server_; }
 
@@ -87,7 +81,7 @@ std::string MetricsServer::Impl::text() const {
     out += fmt::format(
         "# HELP weir_report_age_seconds Time since the report that the numbers are of.\n"
         "# TYPE weir_report_age_seconds gauge\nweir_report_age_seconds{{{}}} {:.3f}\n",
-        own, static_cast<double>(now_ns() - taken_ns) / kSecond);
+        own, static_cast<double>(monotonic_now_ns() - taken_ns) / kSecond);
   }
   return out + fmt::format(
                    "# HELP weir_metrics_requests_total Requests for metrics that were answered.\n"

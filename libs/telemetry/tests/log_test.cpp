@@ -5,7 +5,7 @@
 #include <weir/telemetry/log.hpp>
 #include <weir/v1/control.pb.h>
 
-#include <boost/json/src.hpp>
+#include <boost/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 #include "connection.hpp"
 #include "loop_core.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/transport/loop.hpp>
 
 #include <boost/asio/ip/address.hpp>
@@ -7,7 +8,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
-#include <ctime>
 #include <fcntl.h>
 #include <limits>
 #include <netinet/tcp.h>
@@ -27,12 +27,6 @@ constexpr int kKeepAliveIdleS = 10;
 constexpr int kKeepAliveIntervalS = 5;
 constexpr int kUserTimeoutMs = 30'000;  // without an acknowledgement from the other host's kernel
 constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
-
-TimeNs read_clock(clockid_t clock) {
-  timespec t{};
-  ::clock_gettime(clock, &t);
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
 
 // A child that a plugin or writer.on_close starts would keep a connection open after this process' death.
 // Asio does not ask the kernel to close it.
@@ -279,8 +273,8 @@ std::unique_ptr<ports::Stream> Loop::connect(const ports::Endpoint& to, ports::S
   return std::make_unique<TcpStream>(std::move(connection));
 }
 
-TimeNs Loop::now_ns() const { return read_clock(CLOCK_MONOTONIC); }
-UtcNs Loop::utc_ns() const { return read_clock(CLOCK_REALTIME); }
+TimeNs Loop::now_ns() const { return monotonic_now_ns(); }
+UtcNs Loop::utc_ns() const { return utc_now_ns(); }
 
 ports::StreamCounters Loop::stream_totals() const {
   ports::StreamCounters totals = core_->closed_totals;

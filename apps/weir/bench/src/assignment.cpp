@@ -1,5 +1,6 @@
 // The policies against the load: lines of JSON, a table, pictures.
 #include "output.hpp"
+#include "units.hpp"
 #include <weir/bench/assignment.hpp>
 #include <weir/run/json.hpp>
 
@@ -11,12 +12,6 @@
 
 namespace weir::bench {
 namespace {
-
-constexpr double kUsPerMs = 1000;
-constexpr double kPercent = 100;
-constexpr double kHundredths = 100;
-
-double rounded(double value) { return std::round(value * kHundredths) / kHundredths; }
 
 double percentile_ms(const AssignmentResult& result, double percent) {
   return static_cast<double>(result.latency_us.percentile(percent)) / kUsPerMs;
@@ -88,7 +83,7 @@ std::string table_of(const std::vector<AssignmentResult>& results, const Assignm
 
 std::string to_json_line(const AssignmentResult& result) {
   boost::json::array shares;
-  for (const double share : result.shares) shares.push_back(rounded(kPercent * share));
+  for (const double share : result.shares) shares.push_back(hundredths(kPercent * share));
   const boost::json::object line{{"bench", "assignment"},
                                  {"policy", result.settings.policy},
                                  {"load", result.settings.load},
@@ -96,11 +91,11 @@ std::string to_json_line(const AssignmentResult& result) {
                                  {"seed", result.settings.seed},
                                  {"decided", result.decided},
                                  {"vetoed", result.vetoed},
-                                 {"mean_ms", rounded(result.mean_ms)},
-                                 {"p50_ms", rounded(percentile_ms(result, 50))},
-                                 {"p90_ms", rounded(percentile_ms(result, 90))},
-                                 {"p99_ms", rounded(percentile_ms(result, 99))},
-                                 {"max_ms", rounded(max_ms(result))},
+                                 {"mean_ms", hundredths(result.mean_ms)},
+                                 {"p50_ms", hundredths(percentile_ms(result, 50))},
+                                 {"p90_ms", hundredths(percentile_ms(result, 90))},
+                                 {"p99_ms", hundredths(percentile_ms(result, 99))},
+                                 {"max_ms", hundredths(max_ms(result))},
                                  {"share_percent", std::move(shares)}};
   return run::one_line(line);
 }

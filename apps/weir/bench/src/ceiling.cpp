@@ -1,5 +1,6 @@
 #include <weir/base/bytes.hpp>
 #include <weir/bench/ceiling.hpp>
+#include <weir/clock/clock.hpp>
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -7,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -53,12 +53,6 @@ struct Shared {
   std::array<Account, kProcessesMax> accounts;
 };
 
-double now_s() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 double cpu_s() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -85,11 +79,11 @@ std::byte* map_memory(std::size_t bytes) {
 class Meter {
  public:
   Meter(Account& account, double seconds)
-      : account_(account), begin_s_(now_s() + kWarmUpSeconds), seconds_(seconds) {}
+      : account_(account), begin_s_(monotonic_now_s() + kWarmUpSeconds), seconds_(seconds) {}
 
   // False: time is up.
   bool goes_on() {
-    const double now = now_s();
+    const double now = monotonic_now_s();
     if (!begun_ && now >= begin_s_) {
       begun_ = true;
       begin_s_ = now;

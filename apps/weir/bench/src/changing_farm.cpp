@@ -1,9 +1,11 @@
 // A farm of processes under run control, DCMs of which come and go.
 #include "output.hpp"
+#include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
 #include <weir/base/time.hpp>
 #include <weir/bench/changing_farm.hpp>
 #include <weir/bus/client.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/node/paths.hpp>
@@ -13,7 +15,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -29,13 +30,6 @@ namespace {
 constexpr DurationNs kLook = 40 * kMillisecond;
 constexpr double kPatienceS = 60;  // for a transition of the farm
 constexpr const char* kRunControl = "run-control";
-constexpr double kUsPerMs = 1000;
-
-// The clock of the nodes' reports.
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 std::string farm_text(const ChangingFarmOptions& options, const std::string& folder) {
   return fmt::format(
       "farm: bench-changing-farm\n"
@@ -86,8 +80,8 @@ class ChangingFarm {
     result.phases = phases_of(stored, changes_);
     (void)ask("off");
     run::Child& control = children_[kRunControl];
-    const double until_s = now_s() + kPatienceS;
-    while (control.running() && now_s() < until_s) {
+    const double until_s = monotonic_now_s() + kPatienceS;
+    while (control.running() && monotonic_now_s() < until_s) {
       (void)client_->wait(kLook);
       (void)control.poll();
     }
@@ -114,10 +108,10 @@ class ChangingFarm {
     transport::Loop loop{transport::SocketPolicy{}};
     std::string said;
     unsigned port = 0;
-    const double until_s = now_s() + kPatienceS;
+    const double until_s = monotonic_now_s() + kPatienceS;
     while (said.find('\n') == said.npos) {
       said += children_[kRunControl].take_output();
-      if (children_[kRunControl].poll() || now_s() > until_s)
+      if (children_[kRunControl].poll() || monotonic_now_s() > until_s)
         throw std::runtime_error("run control does not begin: " + read_log(kRunControl));
       loop.run_once([](TimeNs) {}, kLook);
     }
@@ -149,8 +143,8 @@ class ChangingFarm {
     request.set_command(command);
     if (!node.empty()) request.add_nodes(node);
     client_->send(message);
-    const double until_s = now_s() + kPatienceS;
-    while (now_s() < until_s) {
+    const double until_s = monotonic_now_s() + kPatienceS;
+    while (monotonic_now_s() < until_s) {
       for (v1::BusMessage& answer : client_->wait(kLook)) {
         if (!answer.has_reply() || answer.reply().id() != last_id_) continue;
         if (!answer.reply().good()) throw std::runtime_error(command + ": " + answer.reply().error());
@@ -168,15 +162,15 @@ class ChangingFarm {
 
   template <class Condition>
   void wait_until(Condition condition, const std::string& complaint) {
-    const double until_s = now_s() + kPatienceS;
+    const double until_s = monotonic_now_s() + kPatienceS;
     do {
-      if (now_s() > until_s) throw std::runtime_error(complaint);
+      if (monotonic_now_s() > until_s) throw std::runtime_error(complaint);
       turn();
     } while (!condition());
   }
 
   void run_to(double until_s) {
-    while (now_s() < until_s) {
+    while (monotonic_now_s() < until_s) {
       turn();
       if (view_.state() != "running")
         throw std::runtime_error("the farm is " + view_.state() + " " + view_.reason());
@@ -202,7 +196,7 @@ class ChangingFarm {
   }
 
   void change(const std::string& what, std::uint32_t dcms) {
-    changes_.push_back({changes_.empty() ? 0 : now_s() - begin_s_, what, dcms});
+    changes_.push_back({changes_.empty() ? 0 : monotonic_now_s() - begin_s_, what, dcms});
   }
 
   void carry_out(const FarmStep& step, std::uint32_t& there) {

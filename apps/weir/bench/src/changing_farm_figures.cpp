@@ -1,4 +1,5 @@
 // The rate beside what the DCMs that are there should make: phases, a line, a table, a picture.
+#include "units.hpp"
 #include <weir/bench/changing_farm.hpp>
 #include <weir/run/json.hpp>
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr double kStartUpS = 1;
 constexpr double kLookS = 0.1;
-constexpr double kPercent = 100;
-constexpr double kHundredths = 100;
-
-// Without a zero below zero.
-double rounded(double value) { return std::round(value * kHundredths) / kHundredths + 0.0; }
-
 double count_at(const std::vector<StoredUntil>& stored, double at_s) {
   const auto after = std::lower_bound(stored.begin(), stored.end(), at_s,
                                       [](const StoredUntil& one, double at) { return one.at_s < at; });
@@ -84,14 +79,14 @@ std::string to_json_line(const ChangingFarmResult& result, const ChangingFarmOpt
   boost::json::array phases;
   for (const Phase& phase : result.phases) {
     boost::json::object one{{"change", phase.change.what},
-                            {"at_s", rounded(phase.change.at_s)},
-                            {"until_s", rounded(phase.until_s)},
+                            {"at_s", hundredths(phase.change.at_s)},
+                            {"until_s", hundredths(phase.until_s)},
                             {"dcms", phase.change.dcms},
-                            {"expected_hz", rounded(phase.expected_hz)},
-                            {"rate_hz", rounded(phase.rate_hz)},
-                            {"deviation_percent", rounded(kPercent * phase.deviation())},
+                            {"expected_hz", hundredths(phase.expected_hz)},
+                            {"rate_hz", hundredths(phase.rate_hz)},
+                            {"deviation_percent", hundredths(kPercent * phase.deviation())},
                             {"good", phase.good()}};
-    if (phase.followed_s) one["followed_s"] = rounded(*phase.followed_s);
+    if (phase.followed_s) one["followed_s"] = hundredths(*phase.followed_s);
     phases.push_back(std::move(one));
   }
   const boost::json::object line{{"bench", "changing-farm"},       {"dcms", options.dcms},

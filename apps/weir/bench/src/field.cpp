@@ -1,6 +1,7 @@
 // The field bench: measuring, and writing down.
 #include "lab_farm.hpp"
 #include "output.hpp"
+#include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
 #include <weir/bench/field.hpp>
 
@@ -45,7 +46,6 @@ bool measure_group(std::vector<FieldResult>& group, const FieldOptions& options,
 }
 
 void tell(const FieldResult& result, const FieldOptions& options, std::FILE* out, std::FILE* err) {
-  constexpr double kPercent = 100;
   fmt::print(out, "{}\n", to_json_line(result, options));
   std::fflush(out);
   const FieldFigures figures = figures_of(result);

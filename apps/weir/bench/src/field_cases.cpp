@@ -9,7 +9,7 @@
 namespace weir::bench {
 namespace {
 
-constexpr std::uint32_t kBytesPerKb = 1000;
+constexpr std::uint32_t kKb = 1000;
 
 // Ports of 200 Mb/s with 100 kB where a case is about something else: the network is the limit, not the
 // cores.
@@ -117,7 +117,7 @@ std::vector<std::vector<FieldPoint>> expand(const FieldOptions& options) {
 
 std::string shaper_text(const FieldPoint& point) {
   if (point.window_bytes == 0) return point.shaper;
-  return fmt::format("{} {} kB", point.shaper, point.window_bytes / kBytesPerKb);
+  return fmt::format("{} {} kB", point.shaper, point.window_bytes / kKb);
 }
 
 std::string describe(const FieldPoint& point) {

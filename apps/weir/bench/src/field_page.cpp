@@ -1,4 +1,5 @@
 // The field bench's lines, page and plots.
+#include "units.hpp"
 #include <weir/bench/field.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/run/json.hpp>
@@ -13,10 +14,6 @@ namespace weir::bench {
 namespace {
 
 namespace json = boost::json;
-
-constexpr double kPercent = 100;
-
-double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 template <class Value>
 double median_of(const FieldResult& result, const Value& value) {
@@ -146,13 +143,13 @@ std::string to_json_line(const FieldResult& result, const FieldOptions& options)
                                     {"window_bytes", result.point.window_bytes},
                                     {"seconds", options.seconds},
                                     {"rounds", result.runs.size()},
-                                    {"share_of_theory", rounded(figures.share_of_theory)},
-                                    {"p99_over_serialisation", rounded(figures.p99_over_serialisation)},
-                                    {"drops", rounded(figures.drops)},
-                                    {"drops_after_1s", rounded(figures.drops_after_1s)},
-                                    {"retransmits_per_s", rounded(figures.retransmits_per_s)},
-                                    {"cpu_s_per_s", rounded(figures.cpu_s_per_s)},
-                                    {"machine_cpu_s_per_s", rounded(figures.machine_cpu_s_per_s)}});
+                                    {"share_of_theory", four_digits(figures.share_of_theory)},
+                                    {"p99_over_serialisation", four_digits(figures.p99_over_serialisation)},
+                                    {"drops", four_digits(figures.drops)},
+                                    {"drops_after_1s", four_digits(figures.drops_after_1s)},
+                                    {"retransmits_per_s", four_digits(figures.retransmits_per_s)},
+                                    {"cpu_s_per_s", four_digits(figures.cpu_s_per_s)},
+                                    {"machine_cpu_s_per_s", four_digits(figures.machine_cpu_s_per_s)}});
 }
 
 std::vector<Figure> figures_of(const std::vector<FieldResult>& results, const FieldOptions& options) {

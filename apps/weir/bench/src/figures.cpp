@@ -1,5 +1,6 @@
 // Curves along an axis, distributions, arrivals: data and gnuplot scripts.
 #include "settings.hpp"
+#include "units.hpp"
 #include <weir/bench/figures.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/wire/frame.hpp>
@@ -14,9 +15,6 @@
 namespace weir::bench {
 namespace {
 
-constexpr double kPercent = 100;
-constexpr double kUsPerMs = 1000;
-constexpr double kBytesPerKb = 1000;
 constexpr double kLogFrom = 20;  // an axis over more than this factor is logarithmic
 constexpr double kLogMargin = 1.2;
 constexpr double kMargin = 1.05;

@@ -1,9 +1,9 @@
 // A farm runs in a lab, and its summary becomes figures.
 #include "lab_farm.hpp"
 
+#include <weir/clock/clock.hpp>
 #include <weir/run/summary.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -29,10 +29,6 @@ double machine_cpu_s() {
   double softirq = 0;
   stat >> word >> user >> nice >> system >> idle >> wait >> irq >> softirq;
   return (user + nice + system + irq + softirq) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // `weir run`, in a thread of its own: the one that runs a farm in a lab stays in the lab's network. The error
@@ -94,22 +90,16 @@ Expected<NetworkRun, std::string> figures_of_run(const run::Summary& summary) {
 
 }  // namespace
 
-bool write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  return static_cast<bool>(file.flush());
-}
-
 Expected<NetworkRun, std::string> measure_farm(const run::RunOptions& options) {
   std::error_code ignored;
   std::filesystem::remove_all(options.out, ignored);
   const double cpu_before_s = machine_cpu_s();
-  const double before_s = now_s();
+  const double before_s = monotonic_now_s();
   const auto summary = run_in_lab(options);
   if (!summary) return Unexpected<std::string>(summary.error());
   auto figures = figures_of_run(*summary);
   if (!figures) return figures;
-  figures->machine_cpu_s_per_s = (machine_cpu_s() - cpu_before_s) / (now_s() - before_s);
+  figures->machine_cpu_s_per_s = (machine_cpu_s() - cpu_before_s) / (monotonic_now_s() - before_s);
   return figures;
 }
 

@@ -8,8 +8,6 @@
 
 namespace weir::bench {
 
-[[nodiscard]] bool write(const std::string& path, const std::string& text);
-
 // One run of a farm in a lab, in a thread of its own. What is in the run's folder before goes. The error is a
 // sentence; it begins with "SIG" when a signal ended the run.
 [[nodiscard]] Expected<NetworkRun, std::string> measure_farm(const run::RunOptions& options);

@@ -1,3 +1,4 @@
+#include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
 #include <weir/bench/ceiling.hpp>
 #include <weir/bench/loopback.hpp>
@@ -77,12 +78,10 @@ double median_of(const std::vector<Round>& rounds, Value value) {
 double ratio(const Rate& over, const Rate& under) { return over.fragments_per_s / under.fragments_per_s; }
 
 // More digits than such a machine repeats.
-double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
-
 template <class Which>
 boost::json::object medians(const std::vector<Round>& rounds, Which which) {
   const auto of = [&](double Rate::*member) {
-    return rounded(median_of(rounds, [&](const Round& round) { return which(round).*member; }));
+    return four_digits(median_of(rounds, [&](const Round& round) { return which(round).*member; }));
   };
   return {{"fragments_per_s", of(&Rate::fragments_per_s)},
           {"goodput_bytes_per_s", of(&Rate::goodput_bytes_per_s)},
@@ -112,17 +111,17 @@ std::string to_json_line(const LoopbackPoint& point, const std::vector<Round>& r
   line["weir"] = medians(rounds, [](const Round& round) { return round.farm; });
   line["ceiling"] = medians(rounds, [](const Round& round) { return round.ceiling; });
   line["ratio"] =
-      rounded(median_of(rounds, [](const Round& round) { return ratio(round.farm, round.ceiling); }));
+      four_digits(median_of(rounds, [](const Round& round) { return ratio(round.farm, round.ceiling); }));
   if (!rounds.empty() && rounds.front().tls) {
     line["tls"] = medians(rounds, [](const Round& round) { return *round.tls; });
     line["tls_to_plain"] =
-        rounded(median_of(rounds, [](const Round& round) { return ratio(*round.tls, round.farm); }));
+        four_digits(median_of(rounds, [](const Round& round) { return ratio(*round.tls, round.farm); }));
   }
   if (!rounds.empty() && rounds.front().yardstick) {
     line["yardstick_fragments_per_s"] =
-        rounded(median_of(rounds, [](const Round& round) { return round.yardstick->fragments_per_s; }));
-    line["ceiling_to_yardstick"] =
-        rounded(median_of(rounds, [](const Round& round) { return ratio(round.ceiling, *round.yardstick); }));
+        four_digits(median_of(rounds, [](const Round& round) { return round.yardstick->fragments_per_s; }));
+    line["ceiling_to_yardstick"] = four_digits(
+        median_of(rounds, [](const Round& round) { return ratio(round.ceiling, *round.yardstick); }));
   }
   return run::one_line(line);
 }

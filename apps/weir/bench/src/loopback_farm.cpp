@@ -1,3 +1,4 @@
+#include "units.hpp"
 #include <weir/bench/ceiling.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/config/farm_file.hpp>
@@ -16,7 +17,6 @@ namespace weir::bench {
 namespace {
 
 constexpr std::uint32_t kCreditsMin = 2;
-constexpr std::uint64_t kBufferBytesMin = 64U << 20;
 
 std::string farm_text(const LoopbackPoint& point, double seconds, const std::string& folder) {
   // As many fragments in flight as the ruler has, whose slices have one of each readout.

@@ -1,4 +1,5 @@
 // The points of a sweep, and the farm and the lab of each.
+#include "units.hpp"
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/config/rate.hpp>
@@ -15,8 +16,6 @@ namespace weir::bench {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::uint64_t kBufferBytesMin = 64U << 20;
 
 // The windows that a shaper has; one point without any where it has none.
 std::vector<NetworkPoint> with_windows(NetworkPoint point, const NetworkOptions& options) {
@@ -37,19 +36,17 @@ std::vector<NetworkPoint> with_windows(NetworkPoint point, const NetworkOptions&
   return points;
 }
 
-double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
-
 json::object part_of(const NetworkPart& part) {
-  return {{"goodput_bytes_per_s", rounded(part.goodput_bytes_per_s)},
-          {"share_of_theory", rounded(part.share_of_theory)},
-          {"slices_per_s", rounded(part.slices_per_s)},
-          {"p50_us", rounded(part.p50_us)},
-          {"p90_us", rounded(part.p90_us)},
-          {"p99_us", rounded(part.p99_us)},
-          {"p999_us", rounded(part.p999_us)},
-          {"max_us", rounded(part.max_us)},
-          {"retransmits_per_s", rounded(part.retransmits_per_s)},
-          {"port_drops", rounded(part.port_drops)}};
+  return {{"goodput_bytes_per_s", four_digits(part.goodput_bytes_per_s)},
+          {"share_of_theory", four_digits(part.share_of_theory)},
+          {"slices_per_s", four_digits(part.slices_per_s)},
+          {"p50_us", four_digits(part.p50_us)},
+          {"p90_us", four_digits(part.p90_us)},
+          {"p99_us", four_digits(part.p99_us)},
+          {"p999_us", four_digits(part.p999_us)},
+          {"max_us", four_digits(part.max_us)},
+          {"retransmits_per_s", four_digits(part.retransmits_per_s)},
+          {"port_drops", four_digits(part.port_drops)}};
 }
 
 // A DCM's part of what its port can carry.
@@ -194,18 +191,18 @@ std::string to_json_line(const NetworkResult& result, const NetworkOptions& opti
                     {"port_buffer", options.buffer},
                     {"seconds", options.seconds},
                     {"rounds", result.runs.size()},
-                    {"theoretical_goodput_bytes_per_s", rounded(run.theory_bytes_per_s)},
-                    {"serialisation_us", rounded(run.serialisation_us)},
+                    {"theoretical_goodput_bytes_per_s", four_digits(run.theory_bytes_per_s)},
+                    {"serialisation_us", four_digits(run.serialisation_us)},
                     {"whole", part_of(run.whole)},
                     {"after_1s", part_of(run.after_1s)},
-                    {"p50_over_serialisation", rounded(run.after_1s.p50_us / unit)},
-                    {"p99_over_serialisation", rounded(run.after_1s.p99_us / unit)},
-                    {"max_over_serialisation", rounded(run.after_1s.max_us / unit)},
-                    {"dcm_share_min", rounded(run.dcm_share_min)},
-                    {"dcm_share_max", rounded(run.dcm_share_max)},
-                    {"machine_drops", rounded(run.machine_drops)},
-                    {"cpu_s_per_s", rounded(run.cpu_s_per_s)},
-                    {"machine_cpu_s_per_s", rounded(run.machine_cpu_s_per_s)}};
+                    {"p50_over_serialisation", four_digits(run.after_1s.p50_us / unit)},
+                    {"p99_over_serialisation", four_digits(run.after_1s.p99_us / unit)},
+                    {"max_over_serialisation", four_digits(run.after_1s.max_us / unit)},
+                    {"dcm_share_min", four_digits(run.dcm_share_min)},
+                    {"dcm_share_max", four_digits(run.dcm_share_max)},
+                    {"machine_drops", four_digits(run.machine_drops)},
+                    {"cpu_s_per_s", four_digits(run.cpu_s_per_s)},
+                    {"machine_cpu_s_per_s", four_digits(run.machine_cpu_s_per_s)}};
   return run::one_line(line);
 }
 

@@ -16,12 +16,6 @@ namespace {
 
 constexpr int kNotFound = 127;  // a shell's status when there is no such program
 
-bool write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  return static_cast<bool>(file.flush());
-}
-
 // A shell's exit status, or -1.
 int draw(const std::string& folder, const Figure& figure) {
   std::string quoted = folder;
@@ -32,6 +26,12 @@ int draw(const std::string& folder, const Figure& figure) {
 }
 
 }  // namespace
+
+bool write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  return static_cast<bool>(file.flush());
+}
 
 std::string machine() {
   utsname system{};

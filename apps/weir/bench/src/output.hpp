@@ -11,6 +11,9 @@ namespace weir::bench {
 // "2 cores, Linux 6.1.0": where something was measured.
 [[nodiscard]] std::string machine();
 
+// The file is `text` then; false: it could not be written.
+[[nodiscard]] bool write(const std::string& path, const std::string& text);
+
 // False, and a sentence to `err`: the folder is not there and cannot be made.
 [[nodiscard]] bool make_folder(const std::string& folder, std::FILE* err);
 

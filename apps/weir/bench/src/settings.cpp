@@ -1,6 +1,8 @@
 // What points differ in, and the table of a sweep.
 #include "settings.hpp"
 
+#include "units.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +14,6 @@
 
 namespace weir::bench {
 namespace {
-
-constexpr double kPercent = 100;
-constexpr double kUsPerMs = 1000;
-constexpr double kBytesPerKb = 1000;
 
 std::string window_text(const NetworkPoint& point) {
   if (point.window_fragments > 0)

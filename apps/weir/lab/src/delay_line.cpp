@@ -1,3 +1,4 @@
+#include "units.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/lab/delay_line.hpp>
 
@@ -7,7 +8,6 @@ namespace weir::lab {
 namespace {
 
 constexpr std::size_t kSpareMax = 1024;
-constexpr double kBitsPerByte = 8;
 
 }  // namespace
 

@@ -1,21 +1,14 @@
+#include "units.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/lab/disturbance.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 namespace weir::lab {
 namespace {
-
-TimeNs now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
-
-double seconds(DurationNs duration) { return static_cast<double>(duration) / static_cast<double>(kSecond); }
 
 const PauseReport* report_of(const std::vector<PauseReport>& reports, const std::string& host) {
   const auto found = std::find_if(reports.begin(), reports.end(),
@@ -72,7 +65,7 @@ void Disturbance::started(const std::string& node, pid_t pid) {
 
 void Disturbance::begun(DurationNs ago_ns) {
   if (over_) return;
-  began_ns_ = now() - ago_ns;
+  began_ns_ = monotonic_now_ns() - ago_ns;
   pauses_.start(ago_ns);
 }
 
@@ -80,7 +73,7 @@ std::vector<PortChange> Disturbance::pass(const LabPlan& plan, const Network& ne
   std::vector<PortChange> made;
   while (began_ns_ && next_ < plan.changes.size()) {
     const PortChange& change = plan.changes[next_];
-    const DurationNs elapsed = now() - *began_ns_;
+    const DurationNs elapsed = monotonic_now_ns() - *began_ns_;
     if (elapsed < change.at_ns) break;
     ++next_;
     AppliedChange& applied = applied_.emplace_back();

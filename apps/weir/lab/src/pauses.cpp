@@ -1,4 +1,5 @@
 #include "descriptor.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/lab/pauses.hpp>
 
 #include <algorithm>
@@ -16,12 +17,6 @@ namespace weir::lab {
 namespace {
 
 constexpr DurationNs kSharePeriod = 20 * kMillisecond;
-
-TimeNs now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
 
 // Not glibc's functions: the header of 2.36 declares them for C only.
 Descriptor open_process(pid_t pid) { return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
@@ -107,10 +102,10 @@ class Pauses::Keeper {
       if (still == now_still) return;
       still = now_still;
       if (still) {
-        since_ns = now();
+        since_ns = monotonic_now_ns();
         ++times;
       } else {
-        seconds += static_cast<double>(now() - since_ns) / static_cast<double>(kSecond);
+        seconds += static_cast<double>(monotonic_now_ns() - since_ns) / static_cast<double>(kSecond);
       }
     }
   };
@@ -126,7 +121,7 @@ class Pauses::Keeper {
     ::prctl(PR_SET_TIMERSLACK, 1);
     pollfd file{wake_.get(), POLLIN, 0};
     while (file.revents == 0) {
-      const DurationNs wait = turn(now() - began_ns_);
+      const DurationNs wait = turn(monotonic_now_ns() - began_ns_);
       const timespec timeout{wait / kSecond, wait % kSecond};
       ::ppoll(&file, 1, &timeout, nullptr);
     }
@@ -174,7 +169,7 @@ void Pauses::add_host(const std::string& name, const Rhythm& pause, const Rhythm
   keeper_->add_host(name, pause, share);
 }
 void Pauses::add_process(const std::string& host, pid_t pid) { keeper_->add_process(host, pid); }
-void Pauses::start(DurationNs ago_ns) { keeper_->start(now() - ago_ns); }
+void Pauses::start(DurationNs ago_ns) { keeper_->start(monotonic_now_ns() - ago_ns); }
 void Pauses::stop() { keeper_->stop(); }
 std::vector<PauseReport> Pauses::reports() const { return keeper_->reports(); }
 

@@ -1,3 +1,4 @@
+#include "units.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/lab/port_record.hpp>
 
@@ -9,14 +10,11 @@ namespace {
 
 constexpr double kBegunUse = 0.01;  // greetings of connections stay far below
 constexpr DurationNs kSettling = kSecond;
-constexpr double kBitsPerByte = 8;
 
 double use_of(std::uint64_t bytes, double seconds, double rate_bits_per_s) {
   if (seconds <= 0 || rate_bits_per_s == 0) return 0;
   return kBitsPerByte * static_cast<double>(bytes) / (seconds * rate_bits_per_s);
 }
-
-double seconds(DurationNs duration) { return static_cast<double>(duration) / static_cast<double>(kSecond); }
 
 }  // namespace
 

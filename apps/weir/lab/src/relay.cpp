@@ -1,4 +1,5 @@
 #include "space.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/lab/delay_line.hpp>
 #include <weir/lab/relay.hpp>
 
@@ -27,12 +28,6 @@ constexpr std::size_t kFrameBytesMax = 65536;
 constexpr std::size_t kDevicesBytesMax = std::size_t{1} << 20;
 constexpr int kSendDropColumn = 12;
 constexpr int kFramesPerTurn = 64;  // of one direction, before the other has its turn
-
-TimeNs now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
 
 // Frames that found the queue between kernel and relay full, from a file like /proc/net/dev.
 std::uint64_t dropped_at(int devices, const std::string& device) {
@@ -122,10 +117,10 @@ class Relay::Loop {
       const ssize_t size = ::read(taps_[from].get(), frame_.data(), frame_.size());
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) break;
       if (size <= 0) return false;
-      way.queue.offer(now(), ConstBytes(frame_.data(), static_cast<std::size_t>(size)));
+      way.queue.offer(monotonic_now_ns(), ConstBytes(frame_.data(), static_cast<std::size_t>(size)));
     }
     for (int i = 0; i < 2 * kFramesPerTurn; ++i) {
-      const auto* frame = way.queue.arrived(now());
+      const auto* frame = way.queue.arrived(monotonic_now_ns());
       if (frame == nullptr) break;
       if (::write(taps_[1 - from].get(), frame->data(), frame->size()) < 0) {
         if (errno == EBADFD) return false;
@@ -141,9 +136,9 @@ class Relay::Loop {
   }
 
   [[nodiscard]] timespec next_wait() const {
-    TimeNs due = now() + kSecond;
+    TimeNs due = monotonic_now_ns() + kSecond;
     for (const Way& way : ways_) due = std::min(due, way.queue.due_ns().value_or(due));
-    const DurationNs wait = std::max<DurationNs>(due - now(), 0);
+    const DurationNs wait = std::max<DurationNs>(due - monotonic_now_ns(), 0);
     return {wait / kSecond, wait % kSecond};
   }
 

@@ -1,4 +1,6 @@
 #include "sockets.hpp"
+#include "units.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/lab/traffic.hpp>
 
 #include <algorithm>
@@ -18,13 +20,6 @@ namespace {
 constexpr std::size_t kChunkBytes = 65536;
 constexpr DurationNs kTurn = kMillisecond;            // a paced flow has its next bytes by then
 constexpr DurationNs kBehindMax = 10 * kMillisecond;  // a flow that was held up makes good so much at once
-constexpr std::uint64_t kBitsPerByte = 8;
-
-TimeNs now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * kSecond + t.tv_nsec;
-}
 
 void make_nonblocking(const Descriptor& socket) {
   ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
@@ -105,7 +100,7 @@ class Traffic::Flows {
     for (;;) {
       files.assign(1, {stop_.get(), POLLIN, 0});
       DurationNs wait = kSecond;
-      const DurationNs elapsed = now() - began_ns_;
+      const DurationNs elapsed = monotonic_now_ns() - began_ns_;
       for (Flow& flow : flows_) {
         if (flow.closed) continue;
         files.push_back({flow.connection.to.get(), POLLIN, 0});
@@ -119,7 +114,7 @@ class Traffic::Flows {
       }
       const timespec timeout{wait / kSecond, wait % kSecond};
       ::ppoll(files.data(), files.size(), &timeout, nullptr);
-      ended_ns_ = now();
+      ended_ns_ = monotonic_now_ns();
       if (files[0].revents != 0) return;
       for (Flow& flow : flows_) receive(flow);
     }
@@ -177,7 +172,7 @@ Expected<Traffic, std::string> Traffic::open(const LabPlan& plan, const Network&
   return Traffic(std::move(flows));
 }
 
-void Traffic::start(DurationNs ago_ns) { flows_->start(now() - ago_ns); }
+void Traffic::start(DurationNs ago_ns) { flows_->start(monotonic_now_ns() - ago_ns); }
 std::vector<ForeignReport> Traffic::stop() { return flows_->report(); }
 
 }  // namespace weir::lab

@@ -1,4 +1,5 @@
 #include <weir/bus/subscriber.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/tap/stream.hpp>
 #include <weir/tap_client/tap_client.hpp>
 #include <weir/v1/bus.pb.h>
@@ -6,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -17,12 +17,6 @@ namespace {
 constexpr DurationNs kLook = 50 * kMillisecond;
 constexpr DurationNs kFirstRenewal = kSecond;  // until run control has said how long a lease is
 constexpr int kRenewals = 3;                   // in a lease
-
-TimeNs now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string make_id() {
   std::random_device random;
@@ -48,7 +42,7 @@ struct TapClient::Core {
       : settings(std::move(wanted)), id(make_id()), client(settings.control, {}) {
     ask(false);
     const TimeNs until = asked_ns + settings.answer_ns;
-    while (!place.subscribe_port() && now() < until) hear(client.wait(kLook));
+    while (!place.subscribe_port() && monotonic_now_ns() < until) hear(client.wait(kLook));
     if (!place.subscribe_port()) {
       throw std::runtime_error(
           fmt::format("run control at {}:{} does not answer within {} s: is it there, and do both have the "
@@ -69,14 +63,14 @@ struct TapClient::Core {
     wish.mutable_sources()->Add(settings.sources.begin(), settings.sources.end());
     wish.set_ends(ends);
     client.send(message);
-    asked_ns = now();
+    asked_ns = monotonic_now_ns();
   }
 
   void hear(const std::vector<v1::BusMessage>& messages) {
     for (const v1::BusMessage& message : messages) {
       if (!message.has_reply()) continue;
       if (!message.reply().good()) throw std::runtime_error("run control: " + message.reply().error());
-      answered_ns = now();
+      answered_ns = monotonic_now_ns();
       const bool moved = place.subscribe_port() != message.reply().tap().subscribe_port();
       place = message.reply().tap();
       if (moved) subscribe();
@@ -95,7 +89,7 @@ struct TapClient::Core {
 
   void renew_if_due() {
     const DurationNs lease = place.lease_ms() * kMillisecond;
-    if (now() - asked_ns >= (lease > 0 ? lease / kRenewals : kFirstRenewal)) ask(false);
+    if (monotonic_now_ns() - asked_ns >= (lease > 0 ? lease / kRenewals : kFirstRenewal)) ask(false);
     hear(client.take());
   }
 
@@ -131,21 +125,21 @@ TapClient::TapClient(TapSettings settings) : core_(std::make_unique<Core>(std::m
 TapClient::~TapClient() { core_->ask(true); }
 
 std::optional<SampledSlice> TapClient::take(DurationNs wait) {
-  const TimeNs until = now() + wait;
+  const TimeNs until = monotonic_now_ns() + wait;
   do {
     core_->renew_if_due();
-    const DurationNs look = std::clamp<DurationNs>(until - now(), 0, kLook);
+    const DurationNs look = std::clamp<DurationNs>(until - monotonic_now_ns(), 0, kLook);
     if (auto published = core_->subscriber->take(look)) {
       if (auto slice = core_->decode(std::move(*published))) return slice;
     }
-  } while (now() < until);
+  } while (monotonic_now_ns() < until);
   return std::nullopt;
 }
 
 const tap::Tally& TapClient::tally() const { return core_->tally; }
 std::uint32_t TapClient::dcms() const { return core_->place.dcms(); }
 DurationNs TapClient::unanswered_ns() const {
-  return core_->answered_ns >= core_->asked_ns ? 0 : now() - core_->answered_ns;
+  return core_->answered_ns >= core_->asked_ns ? 0 : monotonic_now_ns() - core_->answered_ns;
 }
 
 }  // namespace weir::tap_client

@@ -6,6 +6,9 @@
 
 namespace weir::node {
 
+// The exit status of a process that a signal has ended is this plus the signal, as shells say it.
+constexpr int kSignalBase = 128;
+
 // Ends this process with SIGTERM when its parent ends; at once, with the status of that signal, when `parent`
 // is not its parent any more. The parent itself had best pass its number on: getppid() may already name the
 // process that has adopted this one.

@@ -1,2 +1,0 @@
-// Boost.JSON is a header-only library where one source includes this.
-#include <boost/json/src.hpp>
