@@ -4,6 +4,12 @@ include(WeirLayers)
 include(WeirFilterPlugin)
 include(WeirSourcePlugin)
 
+# With WEIR_UNITY a target's sources are compiled so many at a time: large headers are read once for them, and
+# functions are inlined across them. What a file keeps to itself has to have a name of its own in its library.
+function(weir_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEIR_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
 # weir_add_library(NAME n LAYER k [SOURCES ...] [DEPENDS ...] [LINKS ...] [PRIVATE_LINKS ...])
 #   Target weir_n, alias weir::n: a static library, or an interface library when it has no SOURCES. The
 #   headers under include/ are its interface. DEPENDS are Weir libraries by their bare names, LINKS packages
@@ -19,6 +25,7 @@ function(weir_add_library)
     add_library(${target} STATIC ${arg_SOURCES})
     set(interface PUBLIC)
     weir_compile_options(${target})
+    weir_unity(${target})
     if(IS_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/src")
       target_include_directories(${target} PRIVATE src)
     endif()
@@ -53,6 +60,7 @@ function(weir_add_app)
   weir_require_arguments(weir_add_app NAME SOURCES)
   add_executable(${arg_NAME} ${arg_SOURCES})
   weir_compile_options(${arg_NAME})
+  weir_unity(${arg_NAME})
   target_link_options(${arg_NAME} PRIVATE ${WEIR_HARDENED_LINK})
   weir_link_libraries(${arg_NAME} "${arg_DEPENDS}" "${arg_LINKS}")
   weir_register_library(${arg_NAME} ${WEIR_LAYER_TOP} "${arg_DEPENDS}" "")
