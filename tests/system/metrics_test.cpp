@@ -188,5 +188,39 @@ TEST_CASE(
   const CommandEnd gone = run_command(folder, "weir", {"top", url, "--once"});
   CHECK(gone.status == 1);
   CHECK_THAT(gone.err, ContainsSubstring(url + ": not_connected"));
-  CHECK(run_command(folder, "weir", {"top", "--once"}).status == 2);
+  CHECK(run_command(folder, "weir", {"top", "--once", "--targets"}).status == 2);
+}
+
+TEST_CASE("weir top shows all processes of a run with their rates, from where weir run says that it can") {
+  const TemporaryFolder folder;
+  FarmRun run(folder,
+              folder.write("top.yaml", std::string("farm: top\ntrigger: {mode: rate, rate_hz: 200}\n"
+                                                   "filter: {plugin: accept-all}\n") +
+                                           kSmall),
+              sets({"supervisor.status_interval_ms=50"}));
+  REQUIRE(run.wait_for_data(100'000));
+  const std::string at = run.control_at();
+  const CommandEnd looked =
+      run_command(folder, "weir", {"top", "--once", "--interval", "0.5", "--connect", at});
+  INFO(looked.out << looked.err);
+  CHECK(looked.status == 0);
+  CHECK_THAT(looked.out, ContainsSubstring("farm top: running, run 1: "));
+  for (const char* name : {"supervisor ", "readout-0 ", "dcm-0 "}) {
+    const std::size_t line = looked.out.find(name);
+    REQUIRE(line != looked.out.npos);
+    // Its pid, its state, and slices a second.
+    std::istringstream words(looked.out.substr(line));
+    std::string process;
+    std::string pid;
+    std::string state;
+    double slices_per_s = 0;
+    words >> process >> pid >> state >> slices_per_s;
+    CHECK(state == "running");
+    CHECK(slices_per_s > 0);
+  }
+  run.process().send_signal(SIGINT);
+  CHECK(run.finish().summary.balanced());
+  const CommandEnd gone = run_command(folder, "weir", {"top", "--once", "--connect", at});
+  CHECK(gone.status == 1);
+  CHECK_THAT(gone.err, ContainsSubstring("does not answer"));
 }

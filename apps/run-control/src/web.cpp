@@ -1,6 +1,6 @@
 #include "web.hpp"
 
-#include <weir/control/states.hpp>
+#include <weir/page/view.hpp>
 #include <weir/security/keys.hpp>
 
 #include <fmt/format.h>
@@ -23,70 +23,8 @@ namespace {
 constexpr std::size_t kWishesMax = 16;
 constexpr std::size_t kTokenBytesMin = 16;  // of one that somebody wrote himself
 constexpr std::chrono::seconds kAnswerPatience{5};
-constexpr double kNsPerSecond = 1e9;
-
-std::vector<control::Command> commands_of(const v1::FarmView& view, control::State state) {
-  if (!view.under_way().empty()) return {control::Command::reset};
-  std::vector<control::Command> commands;
-  for (const control::Transition& one : control::transitions()) {
-    if (one.from == state && one.command != control::Command::off) commands.push_back(one.command);
-  }
-  return commands;
-}
-
-page::Member page_member(const v1::FarmView::Node& node) {
-  page::Member member;
-  member.name = node.name();
-  member.role = node.role();
-  member.host = node.host();
-  member.pid = node.live() ? node.pid() : 0;
-  member.importance = node.duty();
-  member.heartbeat_age_s = static_cast<double>(node.silent_ns()) / kNsPerSecond;
-  if (node.silent_ns() < 0) member.heartbeat_age_s = -1;
-  member.state = node.live() ? node.inactive() ? "inactive" : node.state().state() : "dead";
-  member.reason = node.state().reason();
-  if (node.excluded()) member.reason = "removed" + (member.reason.empty() ? "" : "; " + member.reason);
-  // What a running node says of itself: "throttled: WRITER_DISK_90_PERCENT writer-1".
-  const std::string& said = node.report().state();
-  const std::size_t colon = said.find(": ");
-  if (member.state == "running" && colon != said.npos) {
-    member.state = said.substr(0, colon);
-    member.reason = said.substr(colon + 2);
-  }
-  return member;
-}
-
-std::vector<control::Finding> health_of(const v1::FarmView& view) {
-  std::vector<control::Finding> health;
-  for (const v1::FarmView::Finding& one : view.health()) {
-    const auto gravity = control::gravity_of(one.gravity()).value_or(control::Gravity::error);
-    health.push_back({gravity, one.word(), one.reason()});
-  }
-  return health;
-}
-
-page::RunEntry page_run(const v1::FarmView::Run& run) {
-  return {run.run(),      run.begin_utc_ns(), run.duration_ns(), run.triggered(), run.stored(),
-          run.rejected(), run.discarded(),    run.balanced(),    run.faults(),    run.reason()};
-}
 
 }  // namespace
-
-page::Farm page_farm(const v1::FarmView& view, const v1::RunSummary* last) {
-  page::Farm farm;
-  farm.name = view.farm();
-  farm.state = control::state_of(view.state()).value_or(control::State::error);
-  farm.health = health_of(view);
-  farm.under_way = control::command_of(view.under_way());
-  farm.run = view.run();
-  farm.now_utc_ns = view.utc_ns();
-  farm.run_begin_utc_ns = view.run_begin_utc_ns();
-  farm.commands = commands_of(view, farm.state);
-  for (const auto& node : view.nodes()) farm.members.push_back(page_member(node));
-  if (last != nullptr) farm.ledger = page::ledger_lines(*last);
-  for (int i = view.runs_size(); i-- > 0;) farm.runs.push_back(page_run(view.runs(i)));
-  return farm;
-}
 
 std::string page_token(const std::string& file) {
   if (!std::filesystem::exists(file)) {
@@ -164,13 +102,7 @@ void Web::answer(const std::function<std::string(const v1::Request&)>& carry_out
 }
 
 void Web::show(const v1::FarmView& view, const v1::RunSummary* last) {
-  page::Farm farm = page_farm(view, last);
-  for (std::size_t i = 0; i < farm.members.size(); ++i) {
-    const v1::Report& report = view.nodes(static_cast<int>(i)).report();
-    if (report.name().empty()) continue;
-    farm.members[i].report = std::make_shared<const v1::Report>(report);
-  }
-  page_->update(farm);
+  page_->update(page::farm_of(view, last));
 }
 
 void Web::log(const std::string& process, const v1::FarmView::Line& line) {

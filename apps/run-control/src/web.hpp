@@ -37,8 +37,6 @@ class Web {
   std::optional<page::Page> page_;  // its thread ends first
 };
 
-// The page's farm, of run control's view.
-[[nodiscard]] page::Farm page_farm(const v1::FarmView& view, const v1::RunSummary* last);
 // A fresh token in a file that only its owner may read, or the one that is there, of 16 characters at
 // least. Throws a sentence.
 [[nodiscard]] std::string page_token(const std::string& file);

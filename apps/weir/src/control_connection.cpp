@@ -1,10 +1,12 @@
 #include "control_connection.hpp"
 
+#include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/run/control_process.hpp>
 #include <weir/run/farms_here.hpp>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -13,6 +15,8 @@
 
 namespace weir::commands {
 namespace {
+
+constexpr DurationNs kAnswerWait = 50 * kMillisecond;
 
 std::string only_farm_here() {
   const std::vector<run::FarmHere> farms = run::farms_here();
@@ -63,6 +67,34 @@ ControlConnection control_connection(const ConnectionOptions& options) {
     throw std::invalid_argument(error.what());
   }
   return made;
+}
+
+ControlClient::ControlClient(const ConnectionOptions& options, double timeout_s)
+    : timeout_s_(timeout_s), at_(control_connection(options).client), client_(at_, {}) {}
+
+v1::Reply ControlClient::ask(v1::Request request) {
+  request.set_id(++last_id_);
+  v1::BusMessage message;
+  *message.mutable_request() = std::move(request);
+  client_.send(message);
+  const double until_s = monotonic_now_s() + timeout_s_;
+  while (monotonic_now_s() < until_s) {
+    for (v1::BusMessage& answer : client_.wait(kAnswerWait)) {
+      if (answer.has_reply() && answer.reply().id() == last_id_) return std::move(*answer.mutable_reply());
+    }
+  }
+  throw std::runtime_error(
+      fmt::format("run control at {}:{} does not answer within {} s: is it there, and do both have the same "
+                  "keys?",
+                  at_.host, at_.port, timeout_s_));
+}
+
+void ControlClient::pause() { (void)client_.wait(kAnswerWait); }
+
+v1::FarmView ControlClient::status() {
+  v1::Request request;
+  request.set_command("status");
+  return ask(request).view();
 }
 
 }  // namespace weir::commands

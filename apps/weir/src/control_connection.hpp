@@ -1,9 +1,11 @@
 #pragma once
 
 #include <weir/bus/client.hpp>
+#include <weir/v1/bus.pb.h>
 
 #include <CLI/App.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace weir::commands {
@@ -19,6 +21,25 @@ struct ConnectionOptions {
 struct ControlConnection {
   bus::ClientSettings client;
   std::string farm;  // its name, where there is a farm file
+};
+
+// Requests to run control, one at a time.
+class ControlClient {
+ public:
+  // Throws std::invalid_argument, a sentence.
+  ControlClient(const ConnectionOptions& options, double timeout_s);
+
+  // Throws std::runtime_error when no answer comes in time.
+  [[nodiscard]] v1::Reply ask(v1::Request request);
+  // A moment, until the next request; nothing comes without one.
+  void pause();
+  [[nodiscard]] v1::FarmView status();
+
+ private:
+  double timeout_s_;
+  bus::ClientSettings at_;
+  bus::Client client_;
+  std::uint64_t last_id_ = 0;
 };
 
 // `options` outlives the app.

@@ -8,7 +8,6 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -19,7 +18,6 @@ namespace weir::commands {
 namespace {
 
 constexpr int kRefused = 1;  // by run control, or it ended in error
-constexpr DurationNs kLook = 50 * kMillisecond;
 
 struct CtlOptions {
   ConnectionOptions connection{{}, {}, {}, "operator"};
@@ -29,45 +27,6 @@ struct CtlOptions {
   v1::Request request;
   std::vector<std::string> nodes;
   std::vector<std::string> sets;
-};
-
-class Ctl {
- public:
-  explicit Ctl(const CtlOptions& options)
-      : options_(options), at_(control_connection(options.connection).client), client_(at_, {}) {}
-
-  // Throws when no answer comes in time.
-  v1::Reply ask(v1::Request request) {
-    request.set_id(++last_id_);
-    v1::BusMessage message;
-    *message.mutable_request() = std::move(request);
-    client_.send(message);
-    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.timeout_s);
-    while (std::chrono::steady_clock::now() < until) {
-      for (v1::BusMessage& answer : client_.wait(kLook)) {
-        if (answer.has_reply() && answer.reply().id() == last_id_) return std::move(*answer.mutable_reply());
-      }
-    }
-    throw std::runtime_error(
-        fmt::format("run control at {}:{} does not answer within {} s: is it there, and do both "
-                    "have the same keys?",
-                    at_.host, at_.port, options_.timeout_s));
-  }
-
-  // Until the next request; nothing comes without one.
-  void pause() { (void)client_.wait(kLook); }
-
-  v1::FarmView status() {
-    v1::Request request;
-    request.set_command("status");
-    return ask(request).view();
-  }
-
- private:
-  const CtlOptions& options_;
-  bus::ClientSettings at_;
-  bus::Client client_;
-  std::uint64_t last_id_ = 0;
 };
 
 std::string state_of(const v1::FarmView::Node& node) {
@@ -113,7 +72,7 @@ void print_json(const google::protobuf::Message& message) {
 }
 
 // Waits for the end of a transition, and tells what is new meanwhile. True: the farm is where it was to be.
-bool follow(Ctl& ctl, const CtlOptions& options, UtcNs since, v1::FarmView& view) {
+bool follow(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::FarmView& view) {
   for (;;) {
     view = ctl.status();
     for (const auto& line : view.events()) {
@@ -132,7 +91,7 @@ bool is_transition(const std::string& command) {
 }
 
 int carry_out(const CtlOptions& options) {
-  Ctl ctl(options);
+  ControlClient ctl(options.connection, options.timeout_s);
   v1::FarmView view = ctl.status();
   if (options.request.command() == "status") {
     options.json ? print_json(view) : print_view(view);

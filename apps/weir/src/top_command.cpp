@@ -1,27 +1,38 @@
 #include "commands.hpp"
+#include "control_connection.hpp"
 #include <weir/base/text.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/http/client.hpp>
 #include <weir/node/metrics_export.hpp>
+#include <weir/page/view.hpp>
 #include <weir/run/top_view.hpp>
 
 #include <CLI/CLI.hpp>
 #include <termios.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <poll.h>
+#include <stdexcept>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace weir::commands {
 namespace {
 
+constexpr double kTimeout_s = 5;  // of run control's answer
+constexpr int kLooksForRates = 5;
+
 constexpr const char* kTopFooter =
-    "\nFrom run control's page, which knows every process:\n"
+    "\nFrom run control, as weir ctl and weir tap: by --connect, --farm, WEIR_CONNECT, or the one farm of "
+    "yours\n"
+    "on this machine:\n"
+    "  weir top\n"
+    "From its page, where no more than that is reached:\n"
     "  weir top 127.0.0.1:8080\n"
     "Without run control, from the processes' own metrics (metrics.listen in the farm file):\n"
     "  weir top --farm my-farm.yaml\n"
@@ -31,8 +42,7 @@ constexpr const char* kTopFooter =
 
 struct TopOptions {
   std::vector<std::string> places;
-  std::string connect;
-  std::string farm_file;
+  ConnectionOptions connection{{}, {}, {}, "observer"};
   std::vector<std::string> sets;
   std::string sort = "plan";
   double interval_s = 1;
@@ -42,7 +52,8 @@ struct TopOptions {
 
 // Where a farm file says that its processes serve their metrics; a sentence when it does not.
 std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>& urls) {
-  auto file = config::load_farm(options.farm_file);
+  const std::string& farm_file = options.connection.farm_file;
+  auto file = config::load_farm(farm_file);
   if (!file) return config::to_text(file.error());
   for (const std::string& set : options.sets) {
     const auto problems = config::apply_override(file->farm, set, &file->locations);
@@ -54,7 +65,7 @@ std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>&
     if (one.masked) continue;
     const ports::Endpoint at = node::metrics_endpoint(file->farm, *plan, one.name);
     if (at.port == 0)
-      return options.farm_file + ": metrics.listen gives no ports: set it to HOST:PORT, or name the places";
+      return farm_file + ": metrics.listen gives no ports: set it to HOST:PORT, or name the places";
     urls.push_back("http://" + at.host + ":" + std::to_string(at.port) + "/metrics");
   }
   return {};
@@ -72,13 +83,24 @@ void print_targets(const std::vector<std::string>& urls) {
   std::printf("]}]\n");
 }
 
-// Asks the places, and makes a frame of what they say.
+// Whether run control can be asked; if not, the processes' metrics are all there is.
+bool has_run_control(const ConnectionOptions& connection) {
+  if (connection.farm_file.empty() || !connection.connect.empty()) return true;
+  const auto file = config::load_farm(connection.farm_file);
+  return file && !file->farm.control().listen().empty();
+}
+
+// Asks run control or the places, and makes a frame of what they say.
 class Looker {
  public:
   explicit Looker(std::vector<std::string> places) : places_(std::move(places)) {}
+  // Throws std::invalid_argument, a sentence.
+  explicit Looker(const ConnectionOptions& connection)
+      : control_(std::make_unique<ControlClient>(connection, kTimeout_s)) {}
 
   // A frame, or a sentence why there is none.
   Expected<run::TopFrame, std::string> look() {
+    if (control_) return look_at_control();
     std::vector<run::TopRow> rows;
     std::vector<std::string> silent;
     for (std::string place : places_) {
@@ -103,10 +125,23 @@ class Looker {
     frame.reasons = std::move(silent);
     return frame;
   }
-  // The first look has no rates of metrics, which say totals alone.
-  [[nodiscard]] bool needs_two() const { return places_.front().ends_with("/metrics"); }
+  // Of a page rates are there at once; else they are made here, from one report to the next.
+  [[nodiscard]] bool needs_more(const run::TopFrame& frame, int looks) const {
+    if (control_ == nullptr) return looks < 2 && places_.front().ends_with("/metrics");
+    const auto runs = [](const run::TopRow& row) { return row.state == "running"; };
+    const auto has_rate = [](const run::TopRow& row) { return row.slices_per_s.has_value(); };
+    return looks < kLooksForRates && std::any_of(frame.rows.begin(), frame.rows.end(), runs) &&
+           std::none_of(frame.rows.begin(), frame.rows.end(), has_rate);
+  }
 
  private:
+  Expected<run::TopFrame, std::string> look_at_control() {
+    try {
+      return rates_.of_state(state_.next(control_->status()));
+    } catch (const std::runtime_error& error) {
+      return Unexpected<std::string>(error.what());
+    }
+  }
   static Expected<std::string, std::string> ask(const std::string& url) {
     constexpr http::ClientLimits kLimits{2 * kSecond, 64U << 20};
     const auto got = http::get(url, kLimits);
@@ -120,6 +155,8 @@ class Looker {
   }
 
   std::vector<std::string> places_;
+  std::unique_ptr<ControlClient> control_;
+  page::ViewState state_;
   run::TopRates rates_;
 };
 
@@ -178,41 +215,47 @@ std::vector<std::string> lines_of(const run::TopFrame& frame, run::TopSort sort,
   return run::format_top(frame, sort, size.ws_col, size.ws_row - 1U);
 }
 
+std::unique_ptr<Looker> looker_for(const TopOptions& options, std::vector<std::string> places) {
+  if (places.empty()) return std::make_unique<Looker>(options.connection);
+  return std::make_unique<Looker>(std::move(places));
+}
+
 int top(const TopOptions& options) {
   std::vector<std::string> places = options.places;
-  if (!options.connect.empty()) places.push_back(options.connect);
   std::string problem;
-  if (!options.farm_file.empty()) problem = metrics_of_farm(options, places);
-  if (problem.empty() && places.empty())
-    problem = "weir top: where? HOST:PORT of run control's page, URLs of metrics, or --farm FARM";
-  if (problem.empty() && options.targets && options.farm_file.empty())
+  if (options.targets && options.connection.farm_file.empty())
     problem = "--targets goes with --farm FARM";
+  else if (options.targets || (places.empty() && !has_run_control(options.connection)))
+    problem = metrics_of_farm(options, places);
   if (!problem.empty()) {
     std::fprintf(stderr, "%s\n", problem.c_str());
-    return 2;
+    return kUsage;
   }
   if (options.targets) {
     print_targets(places);
     return 0;
   }
-  Looker looker(places);
+  std::unique_ptr<Looker> looker;
+  try {
+    looker = looker_for(options, std::move(places));
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "weir top: %s\n", error.what());
+    return kUsage;
+  }
   run::TopSort sort = *run::top_sort(options.sort);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1 && !options.once;
   std::optional<Keys> keys;
   if (terminal) keys.emplace();
-  bool first = true;
-  while (true) {
-    const auto frame = looker.look();
-    if (!frame && (first || options.once || !terminal)) {
+  for (int looks = 1;; ++looks) {
+    const auto frame = looker->look();
+    if (!frame && (looks == 1 || options.once || !terminal)) {
       keys.reset();
       std::fprintf(stderr, "weir top: %s\n", frame.error().c_str());
       return 1;
     }
-    const bool only_totals = first && looker.needs_two();
-    first = false;
     if (!frame) {
       print({"no answer: " + frame.error()}, terminal);
-    } else if (!only_totals) {
+    } else if (terminal || !looker->needs_more(*frame, looks)) {
       print(lines_of(*frame, sort, terminal), terminal);
       if (options.once) return 0;
     }
@@ -230,8 +273,7 @@ void add_top(CLI::App& app, int& status) {
   command->footer(kTopFooter);
   command->add_option("WHERE", options->places,
                       "HOST:PORT of run control's page, or URLs ending in /metrics");
-  command->add_option("--connect", options->connect, "the same, as an option")->type_name("HOST:PORT");
-  command->add_option("--farm", options->farm_file, "farm file: looks at the metrics of its processes");
+  add_connection_options(*command, options->connection);
   command->add_option("--set", options->sets, "key=value: overrides a key of the farm file");
   command->add_option("--sort", options->sort, std::string(run::kTopSorts))
       ->check(CLI::Validator(

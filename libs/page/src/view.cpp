@@ -1,0 +1,84 @@
+#include "model.hpp"
+#include <weir/control/states.hpp>
+#include <weir/page/view.hpp>
+
+#include <vector>
+
+namespace weir::page {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+std::vector<control::Command> commands_of(const v1::FarmView& view, control::State state) {
+  if (!view.under_way().empty()) return {control::Command::reset};
+  std::vector<control::Command> commands;
+  for (const control::Transition& one : control::transitions()) {
+    if (one.from == state && one.command != control::Command::off) commands.push_back(one.command);
+  }
+  return commands;
+}
+
+Member page_member(const v1::FarmView::Node& node) {
+  Member member;
+  member.name = node.name();
+  member.role = node.role();
+  member.host = node.host();
+  member.pid = node.live() ? node.pid() : 0;
+  member.importance = node.duty();
+  member.heartbeat_age_s = static_cast<double>(node.silent_ns()) / kNsPerSecond;
+  if (node.silent_ns() < 0) member.heartbeat_age_s = -1;
+  member.state = node.live() ? node.inactive() ? "inactive" : node.state().state() : "dead";
+  member.reason = node.state().reason();
+  if (node.excluded()) member.reason = "removed" + (member.reason.empty() ? "" : "; " + member.reason);
+  // What a running node says of itself: "throttled: WRITER_DISK_90_PERCENT writer-1".
+  const std::string& said = node.report().state();
+  const std::size_t colon = said.find(": ");
+  if (member.state == "running" && colon != said.npos) {
+    member.state = said.substr(0, colon);
+    member.reason = said.substr(colon + 2);
+  }
+  if (!node.report().name().empty()) member.report = std::make_shared<const v1::Report>(node.report());
+  return member;
+}
+
+std::vector<control::Finding> health_of(const v1::FarmView& view) {
+  std::vector<control::Finding> health;
+  for (const v1::FarmView::Finding& one : view.health()) {
+    const auto gravity = control::gravity_of(one.gravity()).value_or(control::Gravity::error);
+    health.push_back({gravity, one.word(), one.reason()});
+  }
+  return health;
+}
+
+RunEntry page_run(const v1::FarmView::Run& run) {
+  return {run.run(),      run.begin_utc_ns(), run.duration_ns(), run.triggered(), run.stored(),
+          run.rejected(), run.discarded(),    run.balanced(),    run.faults(),    run.reason()};
+}
+
+}  // namespace
+
+Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
+  Farm farm;
+  farm.name = view.farm();
+  farm.state = control::state_of(view.state()).value_or(control::State::error);
+  farm.health = health_of(view);
+  farm.under_way = control::command_of(view.under_way());
+  farm.run = view.run();
+  farm.now_utc_ns = view.utc_ns();
+  farm.run_begin_utc_ns = view.run_begin_utc_ns();
+  farm.commands = commands_of(view, farm.state);
+  for (const auto& node : view.nodes()) farm.members.push_back(page_member(node));
+  if (last != nullptr) farm.ledger = ledger_lines(*last);
+  for (int i = view.runs_size(); i-- > 0;) farm.runs.push_back(page_run(view.runs(i)));
+  return farm;
+}
+
+ViewState::ViewState() : model_(std::make_unique<Model>(Model::Limits{1, 0})) {}
+ViewState::~ViewState() = default;
+
+std::string ViewState::next(const v1::FarmView& view) {
+  model_->update(farm_of(view, nullptr));
+  return model_->state_json(false);
+}
+
+}  // namespace weir::page
