@@ -329,21 +329,48 @@ TEST_CASE("a farm in a lab is led, watched and tapped from outside") {
                      {"--slices", "1000000", "--set", "lab.port_rate=50mbit", "--page", "127.0.0.1:0"}));
   const std::string at = run.control_at();
   CHECK(at.starts_with("127.0.0.1:"));
-  REQUIRE(wait_until(
-      [&] {
-        return run_command(folder, "weir", {"ctl", "--connect", at, "status"}).out.find("running") !=
-               std::string::npos;
-      },
-      Seconds(30)));
+  const auto is_running = [&] {
+    return run_command(folder, "weir", {"ctl", "--connect", at, "status"}).out.find("  running  run 1") !=
+           std::string::npos;
+  };
+  REQUIRE(wait_until(is_running, Seconds(30)));
   const CommandEnd tapped =
       run_command(folder, "weir", {"tap", "--stream", "raw", "--connect", at, "--count", "1", "--json"});
   INFO(tapped.err);
   CHECK(tapped.status == 0);
   CHECK_THAT(run.process().out(), Catch::ContainsSubstring("page http://127.0.0.1:"));
+  const CommandEnd top = run_command(folder, "weir", {"top", "--once", "--interval", "0.5", "--connect", at});
+  CHECK_THAT(top.out, Catch::ContainsSubstring("farm incast-8to1: running, run 1: "));
   const CommandEnd stopped =
       run_command(folder, "weir", {"ctl", "--connect", at, "stop", "--reason", "seen enough"});
   CHECK(stopped.status == 0);
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 0);
   CHECK(end.summary.text("reason") == "seen enough");
+}
+
+TEST_CASE("run control of a farm in a lab that is killed is back, for its processes and from outside") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("incast-8to1.yaml"),
+              incast("star-8.yaml", {"--slices", "1000000", "--set", "lab.port_rate=50mbit"}));
+  const std::string at = run.control_at();
+  const auto are_all_there = [&] {
+    const std::string status = run_command(folder, "weir", {"ctl", "--connect", at, "--json", "status"}).out;
+    constexpr std::string_view kLive = "\"live\": true";
+    std::size_t count = 0;
+    for (std::size_t i = 0; (i = status.find(kLive, i)) != status.npos; i += kLive.size()) ++count;
+    return count == 10;  // eight readouts, the DCM and the supervisor
+  };
+  REQUIRE(run.wait_for_log("run-control", "the farm is running"));
+  REQUIRE(wait_until(are_all_there, Seconds(30)));
+  const pid_t killed = run.pid_of("run-control");
+  REQUIRE(run.send_signal("run-control", SIGKILL));
+  REQUIRE(wait_until([&] { return run.pid_of("run-control") != 0 && run.pid_of("run-control") != killed; },
+                     Seconds(20)));
+  CHECK(wait_until(are_all_there, Seconds(30)));
+  CHECK(run_command(folder, "weir", {"ctl", "--connect", at, "stop"}).status == 0);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK_THAT(end.err + end.out, Catch::ContainsSubstring("run control ended with signal 9"));
 }
