@@ -1,10 +1,9 @@
-// Works for a set time and then decides by chance: stands in for an algorithm when the farm itself is
-// measured.
+// Works for a set time and then decides by chance: stands in for an algorithm when the farm itself
+// is measured.
 //   microseconds   of CPU time per slice (default 1000)
-//   asleep         microseconds per slice without CPU time, beside those (default 0): more processes than
-//   cores can
-//                  work so. One who wakes up late takes the next slice for so much shorter, up to one slice's
-//                  time
+//   asleep         microseconds per slice without CPU time, beside those (default 0): so more processes than
+//                  cores can work. One that wakes up late is as much faster with the next slice, by a slice's
+//                  time at most
 //   reject         share of the slices that are rejected, 0 to 1 (default 0)
 //   keep           all (default): accepted slices with raw data; none: without
 #include <weir/filter.hpp>

@@ -1,10 +1,9 @@
 // Checks every byte that `dummy` sources sent, and accepts every slice: into the default stream when all is
 // well, into `debug`, with a line in the log, when a byte or a length is wrong.
 //   keep           all (default): with raw data; none: without (a slice with a mismatch always keeps all)
-//   distribution   unchecked (default): any length is good; fixed, uniform, exponential or log_normal:
-//   lengths are
-//                  checked against the source's, which is then set with size_bytes, size_bytes_min,
-//                  size_bytes_max, sigma and seed as there
+//   distribution   unchecked (default): any length is good; fixed, uniform, exponential or log_normal: the
+//                  source's lengths, which are then set with size_bytes, size_bytes_min, size_bytes_max,
+//                  sigma and seed as there
 // Counters: verify_fragments, verify_bytes, verify_absent (no bytes, whatever the reason), verify_mismatch
 // (fragments with a wrong byte), verify_wrong_length.
 #include <weir/filter.hpp>

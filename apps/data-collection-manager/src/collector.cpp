@@ -55,7 +55,7 @@ std::shared_ptr<const Selection> Collector::select(std::span<const SourceId> sou
   selection->by_readout.resize(settings_.readouts);
   for (const SourceId source : sources) {
     const auto index = assembler_.index_of(source);
-    if (!index) continue;  // masked: nobody serves it
+    if (!index) continue;  // masked: no readout serves it
     selection->sources.push_back(*index);
     selection->by_readout[assembler_.sources()[*index].readout].push_back(source);
   }
@@ -85,7 +85,7 @@ void Collector::forget(BuiltSlice& slice) {
 }
 
 bool Collector::has_memory() const {
-  // Where nobody else gives memory back, what waits for memory must go on with what there is.
+  // Where no other slice gives memory back, those that wait for memory must go on with what there is.
   if (assembler_.collecting() + assembler_.leaving() == 0) return true;
   // One slice goes ahead to tell how large they are.
   if (!assembler_.knows_sizes()) return false;
@@ -374,7 +374,7 @@ void Collector::pass(TimeNs now_ns) {
   for (const Reply& reply : replies_) {
     const DurationNs time_ns = std::max<DurationNs>(1, now_ns - reply.asked_ns);
     const DurationNs host_ns = reply.held_ns + std::max<DurationNs>(0, now_ns - reply.arrived_ns);
-    // Otherwise somebody is wrong, or a clock was set.
+    // Otherwise one side is wrong, or a clock was set.
     if (host_ns < time_ns)
       shaper_->response({reply.readout, time_ns, reply.bytes, host_ns, reply.owed}, now_ns);
   }

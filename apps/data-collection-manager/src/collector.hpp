@@ -78,7 +78,7 @@ class Collector {
   void timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns);
   // It is not known after all when that came.
   void forget_timing(std::uint32_t readout);
-  // Readouts that there are frames for; whoever takes them clears the list.
+  // Readouts that there are frames for; the caller that takes them clears the list.
   [[nodiscard]] std::vector<std::uint32_t>& to_send() { return to_send_; }
   // Request and cancel frames for this readout, in order, appended.
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
@@ -152,7 +152,7 @@ class Collector {
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
   void lose_given_up(assembly::BuiltSlice& slice, TimeNs now_ns);
   void issue(TimeNs now_ns);
-  // Its deadline runs although nothing could be asked for: of those before `order`, which somebody who is
+  // Its deadline runs although nothing could be requested: of those before `order`, which a readout that is
   // down holds up.
   void start_deadlines(std::uint64_t order, TimeNs now_ns);
   // What decides about this readout's turn may have changed; looked at when requests are next made.

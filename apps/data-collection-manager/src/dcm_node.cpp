@@ -99,7 +99,7 @@ void DcmNode::to_filter(BuiltSlice& slice) {
 
 void DcmNode::hand_back_stranded() {
   for (BuiltSlice* slice : builder_.collector.take_stranded()) {
-    // One that is not assigned has nobody to be given back to.
+    // One that is not assigned cannot be given back.
     if (slice->awaits_assignment) continue;
     builder_.collector.forget(*slice);
     ++handed_back_;
@@ -120,7 +120,7 @@ bool DcmNode::tell_supervisor(const v1::Control& message) {
   return true;
 }
 
-// ---- who is reached
+// ---- which nodes are reached
 
 void DcmNode::look_at_reach() {
   if (now_ns_ - reach_looked_ns_ < kLookEvery) return;
@@ -219,8 +219,8 @@ Expected<void, wire::WireError> DcmNode::take_absences(const v1::Absences& messa
 void DcmNode::on_supervisor_gone() {
   reach_.lost();
   builder_.collector.set_verdict(std::vector<bool>(readouts_.size()), false);
-  // It gives all of this DCM's slices to others, as soon as it notices. Who was told to end has none that is
-  // not settled, and waits on for what writers say of them.
+  // It gives all of this DCM's slices to others, as soon as it notices. A DCM that was told to end has only
+  // settled ones, and waits on for what writers say of them.
   abandon_all(!course_.is_ending());
 }
 

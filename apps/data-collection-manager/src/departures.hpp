@@ -24,7 +24,7 @@ class Departures final : private OutletEvents {
 
   // The supervisor's word. What it confirms to be stored and is not here any more is answered as lost.
   void confirm(std::span<const ConfirmedSlice> rows);
-  // Nobody wants it here any more.
+  // It is not wanted here any more.
   void give_up(assembly::BuiltSlice& slice);
   // Each pass looks; connections do not call back, for they may let go of memory in the middle of anything.
   void release_unreferenced();

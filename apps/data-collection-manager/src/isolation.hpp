@@ -27,7 +27,7 @@ class Isolation {
   void returned(const assembly::BuiltSlice& slice);
   // The supervisor has heard what was told under this serial.
   void answered(std::uint64_t serial) { answered_ = serial == told_ ? serial : answered_; }
-  // Nobody waits any more, and nothing is to be told: there is no supervisor.
+  // No slice waits any more, and nothing is to be told: there is no supervisor.
   void clear();
 
   struct Step {

@@ -6,8 +6,9 @@
 
 namespace weir::dcm {
 
-// Whether anything is heard over a connection. A dead line breaks no connection for a long time, so who has
-// been silent for a while is asked, and answers even when he has nothing else to say. Pure; one thread.
+// Whether anything is heard over a connection. A dead line breaks no connection for a long time, so a peer
+// that has been silent for a while is asked, and answers even when it has nothing else to say. Pure; one
+// thread.
 class Pulse {
  public:
   explicit Pulse(DurationNs silence_ns) : silence_ns_(silence_ns) {}

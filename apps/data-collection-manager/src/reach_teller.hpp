@@ -10,7 +10,7 @@
 
 namespace weir::dcm {
 
-// What the supervisor knows of whom this DCM reaches, and what the farm makes of it. Pure.
+// What the supervisor was told of the nodes that this DCM reaches, and what the farm makes of it. Pure.
 class ReachTeller {
  public:
   // `patience_ns`: at the begin what is not reached may be connecting.

@@ -18,7 +18,7 @@
 
 namespace weir::dcm {
 
-// The DCM's connections to the readouts: requests out, fragments in, and who is reached.
+// The DCM's connections to the readouts: requests out, fragments in, and which of them are reached.
 class ReadoutLinks final : public messages::PeerHandler {
  public:
   // `pushing`: null in pull running.
@@ -36,7 +36,7 @@ class ReadoutLinks final : public messages::PeerHandler {
   // ... the collector's requests.
   void send_requests();
 
-  // Every few ms. Asks silent ones whether they are there, and says who is lost.
+  // Every few ms. Asks silent ones whether they are there, and names those that are lost.
   void look();
   // Of those that have sources.
   void add_lost_to(v1::Reach& reach) const;

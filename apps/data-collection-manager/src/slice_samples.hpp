@@ -15,8 +15,8 @@ class TapWish;
 
 namespace weir::dcm {
 
-// Samples of slices for who asked for them over the bus: as records, made when a slice is complete and when
-// it is confirmed. Without a sink there are none.
+// Samples of slices for clients that asked for them over the bus: as records, made when a slice is complete
+// and when it is confirmed. Without a sink there are none.
 class SliceSamples {
  public:
   SliceSamples(const node::Setup& setup, tap::SamplerSettings settings);

@@ -12,7 +12,7 @@ struct FilterResult;
 namespace weir::dcm {
 
 // Where a slice goes from one part of the DCM to another, and what the parts say to the supervisor. The node
-// is it; in tests somebody who takes notes.
+// implements it; in tests a recorder does.
 class SliceWay {
  public:
   virtual ~SliceWay() = default;

@@ -30,7 +30,7 @@ class Commands final : public RuleDeeds {
   [[nodiscard]] std::string start(const v1::Request& request);
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool away);
   [[nodiscard]] std::string log_level(const v1::Request& request);
-  // Members by their names. The error names who is none.
+  // Members by their names. The error names the ones that are not in the farm.
   [[nodiscard]] Expected<std::vector<std::size_t>, std::string> named(const v1::Request& request) const;
 
   Parts& parts_;

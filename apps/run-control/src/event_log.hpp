@@ -11,7 +11,8 @@
 
 namespace weir::run_control {
 
-// What happened to the farm: the last events, for who looks, and each at once for the log and who listens.
+// What happened to the farm: the last events, to be looked at, and each at once for the log and for
+// listeners.
 class EventLog {
  public:
   static constexpr std::size_t kKept = 500;

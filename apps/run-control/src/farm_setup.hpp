@@ -10,7 +10,7 @@
 namespace weir::run_control {
 
 // What the farm is set to: its file, the keys that the command line and `set` have changed, and those of
-// `start` for its run. Errors are sentences, or problems one a line; who gets one has changed nothing.
+// `start` for its run. Errors are sentences, or problems one a line; nothing has changed then.
 class FarmSetup {
  public:
   using Sets = std::vector<std::string>;  // key=value

@@ -30,20 +30,20 @@ std::string reached_at(const weir::bus::Hub& hub) {
 }
 
 int run(weir::run_control::RunControlSettings settings) {
-  // For whoever started the farm's processes: those that end from now on were told to.
+  // For the program that started the farm's processes: those that end from now on were told to.
   settings.going_off = [] {
     std::printf("off\n");
     std::fflush(stdout);
   };
   weir::run_control::RunControl control(std::move(settings));
-  // For whoever started this process and has to know the ports.
+  // For the program that started this process and has to know the ports.
   std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
               control.hub().subscribe_port());
   std::printf("page %s\n", control.page().empty() ? "none" : control.page().c_str());
   std::fflush(stdout);
   const weir::run::FarmNote note({control.view().farm(), reached_at(control.hub())});
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
-  // Who said `off` hears that it is done.
+  // The client that said `off` hears that it is done.
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
   // The farm does not need it: a run that is on goes on.
   spdlog::info("ends {}", signalled != 0 ? "signalled" : "off");

@@ -24,10 +24,10 @@ struct Process {
   v1::Report report;  // its last one
 };
 
-// On this machine, and there no more: nobody has to wait until it is silent.
+// On this machine, and there no more: its silence need not be waited for.
 [[nodiscard]] bool is_dead(const Process& process);
 
-// Who is a member, and where. Members are named by their place among the machine's.
+// Which processes are members, and where they are. Members are named by their place among the machine's.
 class Members {
  public:
   explicit Members(std::size_t count) : processes_(count) {}

@@ -12,8 +12,8 @@
 
 namespace weir::run_control {
 
-// What processes are told: the machine's orders with all that goes with them, and others, whose end nobody
-// waits for.
+// What processes are told: the machine's orders with all that goes with them, and others, whose end is not
+// waited for.
 class Orders {
  public:
   using Send = std::function<void(const std::string& client, const v1::BusMessage& message)>;
@@ -27,8 +27,8 @@ class Orders {
   void tell(std::size_t member, v1::Order order);
   // The node of the supervisor that is in a run; without one nothing.
   void tell_supervisor(const v1::Command& command);
-  // Who was taken out of the farm: a supervisor that was started again in its run takes back all who are
-  // there.
+  // The members that were taken out of the farm: a supervisor that was started again in its run would take
+  // all back.
   void tell_who_is_out();
   // Whether an answer is to a tell().
   [[nodiscard]] static bool is_tell(std::uint64_t id) { return id >= kFirst; }

@@ -10,8 +10,8 @@
 
 namespace weir::run_control {
 
-// What those work on who act for operators, rules and processes: each part keeps its own state, and `actions`
-// gathers what the machine wants done about it, until the turn's end.
+// What commands, rules and reception work on, for operators, by themselves and for processes: each part keeps
+// its own state, and `actions` gathers what the machine wants done about it, until the turn's end.
 struct Parts {
   FarmSetup& setup;
   EventLog& log;

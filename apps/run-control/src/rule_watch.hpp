@@ -40,7 +40,7 @@ class RuleWatch {
   // A rule has ended a run to start the next, and that is over: starts it, with the keys of the one before.
   [[nodiscard]] bool wants_next() const { return !next_by_.empty(); }
   void start_next(control::State state, const std::vector<std::string>& run_sets);
-  // Whoever commands, commands what comes next, too.
+  // A command from outside takes the place of what a rule was to do next.
   void commanded() { next_by_.clear(); }
   // The rule that ended the run and starts the next one; empty: none.
   [[nodiscard]] const std::string& next_by() const { return next_by_; }

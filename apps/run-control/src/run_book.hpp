@@ -23,7 +23,7 @@ class RunBook {
   static constexpr std::size_t kRunsKept = 200;
   enum class Keeper : std::uint8_t {
     self,
-    starter,  // whoever started the farm gave its one run a number, and writes its records
+    starter,  // the program that started the farm gave its one run a number, and writes its records
   };
 
   // Throws std::runtime_error: there is no folder `out` and none can be made.
@@ -34,7 +34,7 @@ class RunBook {
                                                        const v1::Farm& farm);
   // That run is not to be after all.
   void give_up(RunNumber run) const;
-  // The id of whoever has claimed the run; 0: nobody.
+  // The id under which the run was claimed; 0: it was not.
   [[nodiscard]] std::uint64_t claim_of(RunNumber run) const;
   // The run is on from now.
   [[nodiscard]] std::string begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan);

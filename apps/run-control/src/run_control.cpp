@@ -78,7 +78,7 @@ ConstBytes bytes_of(const std::string& text) {
 
 }  // namespace
 
-// Puts the parts together: who says what to whom, in which order.
+// Puts the parts together: which of them is told what, in which order.
 class RunControl::Core final : private bus::HubHandler {
  public:
   explicit Core(RunControlSettings settings);

@@ -49,7 +49,7 @@ control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run) {
   deadlines.init_ns = seconds(settings.init_s());
   deadlines.start_ns = seconds(settings.start_s());
   deadlines.stop_ns = seconds(std::max(settings.stop_s(), farm.run().drain_timeout_s() + kAfterDrainS));
-  // Whoever started the processes has no other run for them: a drain lasts while there is progress.
+  // There is no other run for these processes: a drain lasts while there is progress.
   if (one_run) deadlines.stop_ns = kNever;
   deadlines.return_ns = seconds(settings.return_s());
   deadlines.silence_ns = settings.silence_ms() * kMillisecond;

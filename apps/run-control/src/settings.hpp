@@ -12,7 +12,7 @@
 namespace weir::run_control {
 
 // The plan's processes but for masked ones. Throws std::runtime_error when the farm file gives a duty to
-// nobody. With `one_run` none is transient: whoever started them waits for all.
+// a process that it does not have. With `one_run` none is transient: all are waited for.
 [[nodiscard]] std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan,
                                                           const v1::ControlSettings& settings, bool one_run);
 [[nodiscard]] control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run);

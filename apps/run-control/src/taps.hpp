@@ -9,7 +9,7 @@
 
 namespace weir::run_control {
 
-// Samples of a run, for who asks: checks the wish, and hands it to the DCMs.
+// Samples of a run for clients: checks a wish, and hands it to the DCMs.
 class Taps {
  public:
   // `subscribe_port`: where samples are read.

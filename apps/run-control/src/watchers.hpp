@@ -11,7 +11,7 @@
 
 namespace weir::run_control {
 
-// Who wants to be told of every change, as long as he asks again in time. Pure.
+// Clients that want to be told of every change, for as long as they ask again in time. Pure.
 class Watchers {
  public:
   static constexpr std::size_t kMost = 16;
@@ -37,7 +37,7 @@ class Watchers {
   void take(const v1::BusMessage& run_over);
   // Once for each change, each report and each run's end.
   [[nodiscard]] Due due(const Seen& now);
-  // Who has asked lately.
+  // Those that have asked lately.
   [[nodiscard]] const std::vector<Watcher>& present(TimeNs now);
   // The last one; null: none, in this process' time.
   [[nodiscard]] const v1::BusMessage* run_over() const { return run_over_ ? &*run_over_ : nullptr; }

@@ -21,7 +21,7 @@ namespace weir::run_control {
 namespace {
 
 constexpr std::size_t kWishesMax = 16;
-constexpr std::size_t kTokenBytesMin = 16;  // of one that somebody wrote himself
+constexpr std::size_t kTokenBytesMin = 16;  // of one that a person wrote
 constexpr std::chrono::seconds kAnswerPatience{5};
 
 }  // namespace

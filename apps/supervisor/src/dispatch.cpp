@@ -28,7 +28,7 @@ void Dispatch::send_to(Role role, const v1::Control& message) {
 
 void Dispatch::send_to(Member& member, const v1::Control& message) {
   member.peer->send(message);
-  // Somebody who takes nothing for so long is not there.
+  // A peer that takes nothing for this long is not there.
   if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
 }
 
@@ -156,7 +156,7 @@ void Dispatch::directory_to_all() {
   send_to(Role::dcm, directory(roster_));
 }
 
-// The window belongs to the port. Who is alone at a port is not told.
+// The window belongs to the port. A DCM that is alone at its port is not told.
 void Dispatch::tell_ports() {
   if (!std::exchange(ports_changed_, false)) return;
   for (Member& member : roster_.members()) {

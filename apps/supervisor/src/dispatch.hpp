@@ -13,20 +13,21 @@
 
 namespace weir::supervisor {
 
-// What is sent to whom: the machine's actions, and what each node has to know of the farm. Knows what the
+// What each node is sent: the machine's actions, and what each node has to know of the farm. Knows what the
 // nodes that are there were told.
 class Dispatch {
  public:
   Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
            assignment::SupervisorMachine& machine);
 
-  // Who is there has changed, or takes part; what is known of a port has.
+  // Nodes have come or gone, or their part has changed, or what is known of a port.
   void directory_changed() { directory_changed_ = true; }
   void ports_changed() { ports_changed_ = true; }
   // Once a pass: to DCMs, where something has changed.
   void tell_directory();
   void tell_ports();
-  // ... before any slice that they are for: which DCMs readouts push to, and who has no part in what.
+  // ... before any slice that they are for: which DCMs readouts push to, and which readouts have no part in
+  // which slices.
   void tell_destinations();
   void tell_absences();
 

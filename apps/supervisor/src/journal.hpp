@@ -41,7 +41,7 @@ struct JournalledRun {
 [[nodiscard]] std::optional<JournalledRun> read_journal(ConstBytes bytes);
 
 // Writes a run down as it goes. Where there is no room it waits: what is there stays, and holds all that
-// anybody was told, for as long as nobody is told more; the next state that can be written goes on. When
+// nodes were told, and they are told no more; the next state that can be written goes on. When
 // something cannot be written the journal is abandoned, for a run must not be resumed from half of it; it
 // begins again with the next state that can be written. Without a store it does nothing.
 class Journal {
@@ -67,7 +67,7 @@ class Journal {
   [[nodiscard]] bool is_long() const { return bytes_ > kLong && !lost_ && !waits_; }
   // There is none at present.
   [[nodiscard]] bool lost() const { return lost_; }
-  // There is no room: nobody may be told anything that is not written.
+  // There is no room: no node may be told anything that is not written.
   [[nodiscard]] bool waits() const { return waits_; }
   // The run ends, and does not wait any longer.
   void give_up_waiting();

@@ -54,7 +54,7 @@ class JournalFile final : public JournalStore {
       return {};
     }
     const auto error = failed("cannot write");
-    // A part of an entry would be the end of the journal for who reads it.
+    // A part of an entry would be the end of the journal for its reader.
     if (whole >= 0 && ::ftruncate(file_, whole) != 0) full_ = false;
     return error;
   }

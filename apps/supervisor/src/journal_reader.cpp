@@ -197,7 +197,7 @@ class Reader {
       Open& open = open_[slice];
       open.slice.slice = slice;
       open.slice.info = {cell(pass.time_ns(), i), pass.duration_ns(), TriggerType(cell(pass.type(), i))};
-      open.slice.assigned = true;  // perhaps it was: the next attempt is one that nobody has in any case
+      open.slice.assigned = true;  // perhaps it was: the next attempt is one that no DCM has in any case
       run_.state.ledger.triggered.add(slice);
       run_.state.next_slice = std::max(run_.state.next_slice, slice.next());
     }

@@ -21,8 +21,8 @@ std::string journal_path(const weir::node::Setup& setup) {
   return fmt::format("{}/run-{:06}-{}.journal", setup.farm.run().out(), setup.run.value, setup.self.name);
 }
 
-// Where nobody has claimed the run for its processes this one does, when it begins: a process that was killed
-// before is started again without one.
+// Where the run has not been claimed for its processes this one claims it, when it begins: a process that was
+// killed before is started again without one.
 void claim(const weir::node::Setup& setup, weir::supervisor::Environment& environment) {
   const std::string& out = setup.farm.run().out();
   const auto hold = [&setup, &out](std::uint64_t id) {
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
                       triggers.host.c_str(), triggers.port);
           std::fflush(stdout);
         };
-        std::error_code none;  // whoever writes will say that the folder is not there
+        std::error_code none;  // the writers will say that the folder is not there
         std::filesystem::create_directories(setup.farm.run().out(), none);
         if (setup.farm.supervisor().journal())
           journal = weir::supervisor::make_journal_file(journal_path(setup));

@@ -31,11 +31,11 @@ struct Member {
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
-  bool absent = false;  // nobody waits for it, until it comes
+  bool absent = false;  // not waited for, until it comes
   TimeNs heard_ns = 0;  // when it last sent a message
 };
 
-// The nodes of the plan: who is there, and the last words of everyone, dead processes included.
+// The nodes of the plan: which of them are there, and the last reports of all, dead processes included.
 class Roster {
  public:
   void plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
@@ -50,17 +50,17 @@ class Roster {
   // Last words that an earlier process of the supervisor took.
   void recall(const v1::Report& report);
 
-  // Of the port that this DCM receives through, by who is there and what they reported last.
+  // Of the port that this DCM receives through, by the DCMs that are there and what they reported last.
   [[nodiscard]] PortShare share_of(const Member& dcm) const;
 
-  [[nodiscard]] bool complete() const;       // whom the run waits for
+  [[nodiscard]] bool complete() const;       // all that the run waits for are there
   [[nodiscard]] std::string absent() const;  // names, for people
-  [[nodiscard]] bool all_final() const;      // everyone who is there has given its final report
-  [[nodiscard]] bool is_one_away() const;    // someone who was there is not, and has not given it
+  [[nodiscard]] bool all_final() const;      // all nodes that are there have given their final reports
+  [[nodiscard]] bool is_one_away() const;    // one that was there is not, and has not given it
   [[nodiscard]] std::vector<Member>& members() { return members_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }
-  // Of everyone's last report, dead processes included.
+  // Of the last reports of all, dead processes included.
   [[nodiscard]] node::FragmentTotals totals() const;
 
  private:

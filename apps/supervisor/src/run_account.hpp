@@ -20,7 +20,7 @@ class RunAccount {
   RunAccount(const node::Setup& setup, const Environment& environment, const messages::PeerCounters& counters,
              assignment::SupervisorMachine& machine, const Roster& roster);
 
-  // Once a pass while slices are on their way: who holds triggers up.
+  // Once a pass while slices are on their way: which node holds triggers up.
   void look(bool triggering, TimeNs now_ns);
   // `journal_waits`: triggers wait for room for it.
   [[nodiscard]] v1::FarmStatus status(const RunCourse& course, bool journal_waits, TimeNs now_ns);

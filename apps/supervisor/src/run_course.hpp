@@ -17,8 +17,8 @@ enum class RunStage : std::uint8_t {
   gathering,  // not all nodes of the plan have come
   running,    //
   draining,   // no more triggers; what is in flight is waited for
-  reporting,  // everyone is told to end; the final reports are waited for
-  accounted,  // the run's account is there, for who watches to take it
+  reporting,  // all nodes are told to end; their final reports are waited for
+  accounted,  // the run's account is there, for the watching clients to take
   done,       // the process ends
 };
 constexpr std::size_t kRunStages = 6;
@@ -45,7 +45,7 @@ inline constexpr RunTransition kRunTransitions[] = {
   return false;
 }
 
-// Where the run is, why it ends, and until when is waited for whom. Pure.
+// Where the run is, why it ends, and until when nodes are waited for. Pure.
 class RunCourse {
  public:
   explicit RunCourse(TimeNs now_ns) : gather_until_ns_(now_ns + kGatherPatience) {}
@@ -68,7 +68,7 @@ class RunCourse {
   [[nodiscard]] bool is(RunStage stage) const { return stage_ == stage; }
   // Slices are on their way.
   [[nodiscard]] bool is_on() const { return is(RunStage::running) || is(RunStage::draining); }
-  // Everyone is told to end.
+  // All nodes are told to end.
   [[nodiscard]] bool is_ending() const { return is(RunStage::reporting) || is(RunStage::accounted); }
   [[nodiscard]] bool has_begun() const { return stage_ != RunStage::gathering; }
   // As people are told: "gathering", … The account is part of reporting.

@@ -34,7 +34,7 @@ class RunJournal {
   // The farm's shape, where it has changed.
   void write_shape(TimeNs now_ns);
   void write_state(const RunCourse& course, TimeNs now_ns);
-  // Once a pass. True: it waited for room, and does no more: what nobody was told is in the state that was
+  // Once a pass. True: it waited for room, and does no more: what no node was told is in the state that was
   // written, or the run ends.
   [[nodiscard]] bool keep(const RunCourse& course, TimeNs now_ns);
   [[nodiscard]] bool waits() const { return journal_.waits(); }

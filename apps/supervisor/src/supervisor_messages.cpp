@@ -84,7 +84,7 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v
 
 void SupervisorNode::take_report(Member& member, const v1::Report& report) {
   member.report = report;
-  member.report.set_name(member.name);  // who it is, is known from the hello
+  member.report.set_name(member.name);  // the name is known from the hello
   member.report.set_role(static_cast<v1::Role>(member.role));
   member.report.set_index(member.index.value);
   member.report.set_incarnation(member.incarnation.value);

@@ -11,7 +11,8 @@
 namespace weir::supervisor {
 namespace {
 
-// A process that connects anew has given its old connection up: whoever spoke there so shortly is another.
+// A process that connects anew has given its old connection up: recent traffic there means that another
+// process uses this name.
 constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
 constexpr std::size_t kClientUnsentMax = 1U << 20;
@@ -71,7 +72,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   dispatch_.tell_ports();
   if (course_.is(RunStage::gathering)) gather();
   if (course_.is_on()) go_on();
-  // Until somebody has the account the next process of this run gives it again.
+  // Until a client has the account the next process of this run gives it again.
   if (watchers_.have_account()) {
     if (watchers_.wait_no_longer(now_ns_)) {
       if (!watchers_.account_awaited()) journal_.entries().remove();
@@ -108,7 +109,7 @@ void SupervisorNode::go_on() {
 
 void SupervisorNode::wait_for_reports() {
   carry_out();  // what became of copies that writers acknowledge only now
-  // Who is away for a moment may be back to hear that the run is over.
+  // A node that is away for a moment may be back to hear that the run is over.
   const bool orphans = std::any_of(roster_.members().begin(), roster_.members().end(),
                                    [this](const Member& member) { return may_leave_orphans(member); });
   const bool away = roster_.is_one_away() && (course_.waits_for_absent(now_ns_) || orphans);
@@ -121,8 +122,8 @@ void SupervisorNode::carry_out() {
   if (!journal_.waits()) dispatch_.carry_out(actions_, course_, now_ns_);
 }
 
-// A writer that is away and may have copies of slices that were not stored: nobody else can mark them as
-// dead.
+// A writer that is away and may have copies of slices that were not stored: no other process can mark them
+// as dead.
 bool SupervisorNode::may_leave_orphans(const Member& member) const {
   const bool away = member.was_there && member.peer == nullptr;
   const bool told = member.has_report && member.report.final();
@@ -301,13 +302,14 @@ void SupervisorNode::finish() {
                course_.reason());
   if (!summary.balanced()) course_.note_failure("the ledger does not balance");
   course_.account();
-  // Run control has its account already; but who started a farm for one run may not have come to it yet.
+  // Run control has its account already; but the program that started a farm for one run may not have come to
+  // it yet.
   const bool awaited = setup_.one_run || (watchers_.was_one() && setup_.watcher == nullptr);
   watchers_.give_account(std::move(message), awaited, now_ns_);
 }
 
 void SupervisorNode::send_status() {
-  // A change of stage is told at once: who watches must not take a process that dies in the run for one that
+  // A change of stage is told at once: a client must not take a process that dies in the run for one that
   // never came.
   if (watchers_.is_empty() && setup_.reports == nullptr) return;
   if (now_ns_ < next_status_ns_ && course_.shown() == told_stage_) return;
@@ -345,7 +347,7 @@ void SupervisorNode::resume_run() {
   }
   dispatch_.set_next_slice(run.state.next_slice.value);
   assignment::RunState state = run.state;
-  // Nobody made triggers meanwhile either.
+  // No triggers were made meanwhile either.
   if (state.shape.paused)
     state.shape.paused_ns += std::max<DurationNs>(0, environment_.clock.utc_ns() - run.shaped_utc);
   machine_.resume(state, already, now(), actions_);

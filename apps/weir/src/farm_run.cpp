@@ -349,7 +349,7 @@ void FarmRun::hurry() {
   nodes_.signal_all(push == Ending::Push::kill ? SIGKILL : SIGTERM);
 }
 
-// ---- who watches
+// ---- what is shown
 
 void FarmRun::say_it_ends() const {
   if (view_.ends) view_.ends();

@@ -43,7 +43,7 @@ class FarmUp {
   FarmUp(const UpOptions& options, LoadedFarm& farm, std::FILE* out)
       : options_(options), farm_(farm), out_(out) {}
 
-  // The reason of a failure; empty: everyone has ended well.
+  // The reason of a failure; empty: all have ended well.
   std::string run();
 
  private:
@@ -55,7 +55,7 @@ class FarmUp {
   void end_next();
   void ended(Kept& kept, const ProcessEnd& end, TimeNs now_ns);
   void listen_to_control();
-  // They were told to end: by run control, or by who started the farm.
+  // They were told to end: by run control, or by the program that started the farm.
   [[nodiscard]] bool is_to_end() const { return signals_ > 0 || off_; }
   void introduce(const std::string& page) const;
   [[nodiscard]] bool everyone_over() const {

@@ -12,7 +12,7 @@ constexpr DurationNs kStopAgain = kSecond;
 constexpr const char* kCommands[] = {"init", "configure", "start"};
 constexpr const char* kStates[] = {"standby", "ready", "running"};
 
-// Everyone takes part in a run that has just begun, or the run is not what was asked for.
+// All processes take part in a run that has just begun, or the run is not what was asked for.
 std::string names_of_absent(const v1::FarmView& view) {
   std::string names;
   for (const auto& node : view.nodes()) {

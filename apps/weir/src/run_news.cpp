@@ -23,7 +23,7 @@ std::string take_note(v1::Report& report, const char* name) {
   return text;
 }
 
-// The supervisor's word of the run, and everyone's report. Without that it has no state.
+// The supervisor's word of the run, and all reports. Without that it has no state.
 v1::FarmStatus status_of(const v1::FarmView& view) {
   v1::FarmStatus status;
   for (const v1::FarmView::Node& node : view.nodes()) {

@@ -40,7 +40,7 @@ void PartTable::restore(const FarmShape& shape) {
 bool PartTable::remove(NodeRef node, bool live, SliceId next, TimeNs now) {
   Part& part = part_of(node);
   const Part before = part;
-  WEIR_ASSERT(live || before == Part::in || before == Part::out);  // who died has left
+  WEIR_ASSERT(live || before == Part::in || before == Part::out);  // a node that died has left
   part = after(before, live ? Event::removed_live : Event::removed);
   if (before == part && part != Part::out) return false;
   ++number_;

@@ -58,7 +58,7 @@ class SchedulePolicy final : public AssignmentPolicy {
  private:
   static constexpr std::uint64_t kRowsMax = 65536;  // beyond, the weights are scaled down
 
-  // Each row goes to the one who is furthest behind its share: so the turns of each are spread evenly.
+  // Each row goes to the DCM that is furthest behind its share: so the turns of each are spread evenly.
   void make_table(std::size_t places) {
     places_ = places;
     next_ = 0;

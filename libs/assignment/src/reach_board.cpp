@@ -73,7 +73,7 @@ void ReachBoard::look_at_readouts(TimeNs now) {
   }
 }
 
-// What only this DCM does not reach is its own fault; what nobody reaches is the readout's.
+// What only this DCM does not reach is its own fault; what no DCM reaches is the readout's.
 void ReachBoard::believe(Dcm& dcm, TimeNs now) {
   for (Loss& loss : dcm.readouts) {
     const Readout& readout = readouts_[loss.node.value];

@@ -28,7 +28,7 @@ std::vector<ReachNews::News> ReachNews::take(NodeIndex dcm, const ReachBoard& re
   }
   if (!cut_off && told.cut_off) news.push_back({FaultKind::restored, told.handed_back, {}});
   told.cut_off = cut_off;
-  // A readout that is down is nobody's own loss.
+  // A readout that is down is no single DCM's loss.
   std::vector<NodeIndex> missing;
   for (const NodeIndex readout : reach.missing(dcm)) {
     if (!reach.is_down(readout)) missing.push_back(readout);

@@ -35,7 +35,7 @@ class Book {
     add({std::move(name), left, right, Relation::at_most, left.sum.count <= right.sum.count,
          std::move(note)});
   }
-  // Equal where everyone lived to tell, otherwise at most.
+  // Equal where all processes lived to tell, otherwise at most.
   void equal_unless(const std::string& reason, std::string name, const LedgerSide& left,
                     const LedgerSide& right) {
     if (reason.empty()) {

@@ -1,4 +1,4 @@
-// Who is given slices and copies: as run control wants it, and as far as nodes reach each other.
+// Which nodes are given slices and copies: as run control wants it, and as far as nodes reach each other.
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/assert.hpp>
 

@@ -21,7 +21,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   reach_.wait_for_dcms(now.mono + kDcmsReturn);
   clock_.go_on(already, state.begun_utc, state.shape.paused, state.shape.paused_ns);
   parts_.restore(state.shape);
-  // What somebody offered in vain to a closed run was none of the source's.
+  // What was offered in vain to a closed run was none of the source's.
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];
   source_->resume(ledger_.offered - foreign, clock_.begun());
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
@@ -76,7 +76,7 @@ RunState SupervisorMachine::state(TimeNs now) {
       const ConstBytes payload = book_.payload(entry);
       open.payload.assign(payload.begin(), payload.end());
     }
-    // A pending one waits for an attempt that nobody has yet.
+    // A pending one waits for an attempt that no DCM has yet.
     open.assigned = entry.state != SliceState::pending || entry.attempt.value > 0;
     open.attempt = entry.attempt;
     open.kills = entry.kills;

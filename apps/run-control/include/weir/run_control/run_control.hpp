@@ -19,8 +19,8 @@ struct RunControlSettings {
   std::vector<std::string> sets;  // key=value, before those of `configure`
   std::string listen;             // host:port; empty: control.listen
   std::string page;               // host:port; empty: control.page
-  // The farm makes one run, led and recorded by whoever started this and the processes, which end with it:
-  // nothing is written down, but for the token of a page that is asked for here, and `memory`.
+  // The farm makes one run, led and recorded by the program that started this process and the others, which
+  // end with it: nothing is written down, but for the token of a page that is asked for here, and `memory`.
   bool one_run = false;
   // Called when `off` was asked for, before any process is told to end; may be none.
   std::function<void()> going_off = {};
@@ -32,7 +32,7 @@ struct RunControlSettings {
   std::string memory = {};
 };
 
-// Run control of one farm: the bus' hub, the farm's mind, what it remembers, the records of its runs. One
+// Run control of one farm: the bus' hub, the farm's machine, what it remembers, the records of its runs. One
 // thread.
 class RunControl {
  public:
@@ -46,7 +46,7 @@ class RunControl {
   // An operator's wish; the answer says whether it is taken, not what comes of it: see view().
   [[nodiscard]] v1::Reply request(const v1::Request& request);
   [[nodiscard]] v1::FarmView view();
-  // After `off`: everyone is gone.
+  // After `off`: all processes are gone.
   [[nodiscard]] bool finished() const;
   [[nodiscard]] const bus::Hub& hub() const;
   // Of the farm's web page; empty: there is none.

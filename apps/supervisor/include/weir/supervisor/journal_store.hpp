@@ -19,13 +19,13 @@ class JournalStore {
   [[nodiscard]] virtual Expected<std::vector<std::byte>, std::string> read() = 0;
   // Is there when it returns, whatever becomes of this process. On an error nothing of it is.
   [[nodiscard]] virtual Expected<void, std::string> append(ConstBytes bytes) = 0;
-  // Instead of everything; whoever reads finds the old or the new.
+  // Instead of everything; a reader finds the old or the new.
   [[nodiscard]] virtual Expected<void, std::string> replace(ConstBytes bytes) = 0;
   // The last error was that there is no room.
   [[nodiscard]] virtual bool no_room() const { return false; }
   // The run is over: nothing is left.
   virtual void remove() = 0;
-  // It has a gap from here on, and nobody may go on with the run from it, until it is replaced.
+  // It has a gap from here on, and no process may go on with the run from it, until it is replaced.
   virtual void abandon() = 0;
 };
 

@@ -6,7 +6,8 @@
 
 namespace weir::run {
 
-// From a run's end to that of its last process: who does not end by himself is told to, then killed. Pure.
+// From a run's end to that of its last process: a process that does not end by itself is told to, then
+// killed. Pure.
 class Ending {
  public:
   static constexpr DurationNs kOwnPatience = 10 * kSecond;  // for processes to end by themselves

@@ -67,7 +67,7 @@ class FarmNodes {
   bool start_again(Node& node, TimeNs now);
   // Starts those whose time has come. The error is a sentence.
   [[nodiscard]] std::string start_due(TimeNs now);
-  // Nobody is started again any more; but the supervisor, if it is `spared`.
+  // No process is started again any more; but the supervisor, if it is `spared`.
   void stay_away(bool spared = false);
   void signal_all(int signal) const;
   // What the supervisor has written to standard output.
@@ -80,7 +80,7 @@ class FarmNodes {
   [[nodiscard]] std::optional<Role> role_without_any() const;
   // "dcm-1 ended with status 1: filter.plugin: ..."
   [[nodiscard]] std::string story(const Node& node) const;
-  // The rows in the order of starting; who is not there says why.
+  // The rows in the order of starting; of a process that is not there, why.
   void complete(LiveFrame& frame) const;
 
  private:

@@ -118,7 +118,7 @@ class FarmRun {
   TimeNs lead_failed_ns_ = 0;       // the run did not come about; 0: not
   std::string stop_asked_;          // by a signal, of a run that may have begun,
   TimeNs stop_asked_ns_ = 0;        // and when; 0: not
-  TimeNs role_empty_ns_ = 0;        // since when a role has nobody; 0: each has
+  TimeNs role_empty_ns_ = 0;        // since when a role has no process; 0: each has
 };
 
 }  // namespace weir::run

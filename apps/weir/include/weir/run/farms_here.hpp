@@ -4,7 +4,7 @@
 #include <vector>
 
 // Which farms of this user run control leads on this machine. Each run control leaves a note, in a folder
-// that is nobody else's.
+// of this user alone.
 namespace weir::run {
 
 struct FarmHere {

@@ -29,7 +29,7 @@ struct RecordPaths {
                                                        const std::vector<std::string>& file_names);
 // What to do when a folder has no run number left, a sentence.
 [[nodiscard]] std::string no_run_number_left(const std::string& out);
-// Claims the first run number from `from` on that is free and that nobody else claims at this moment
+// Claims the first run number from `from` on that is free and that no other process claims at this moment
 // (node/run_claim.hpp), for the process with this id. The error is a sentence.
 [[nodiscard]] Expected<RunNumber, std::string> claim_free_run(const std::string& out, RunNumber from,
                                                               const std::string& farm, std::uint64_t id);

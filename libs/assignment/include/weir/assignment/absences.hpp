@@ -22,7 +22,7 @@ struct AbsenceRange {
 };
 
 // Which readouts have no part in which slices: those that were taken out of the run on purpose, or had not
-// come yet. The supervisor changes it, always from a slice on that nobody was told of yet; DCMs are told the
+// come yet. The supervisor changes it, always from a slice on that no node was told of yet; DCMs are told the
 // whole of it before that slice. So both agree on a slice, whenever they look. A readout that dies is not in
 // it: what it held is lost, and has other reasons. Pure; one thread.
 class AbsenceTable {

@@ -60,11 +60,11 @@ struct Assignment {
   std::uint32_t payload_length = 0;
   Attempt attempt;
   bool unfiltered = false;  // poison: accept to the debug stream unseen
-  // It was with a DCM that died, and that nobody else is to blame for: goes through the filter alone, once
+  // It was with a DCM that died, and no other slice is to blame: goes through the filter alone, once
   // the supervisor knows that it does.
   bool suspect = false;
   std::uint8_t kills = 0;   // earlier attempts that killed or stalled their filter
-  std::uint8_t losses = 0;  // earlier attempts whose DCM died or stalled, and nobody knows by what
+  std::uint8_t losses = 0;  // earlier attempts whose DCM died or stalled without a slice to blame
 };
 
 struct Confirmation {
@@ -110,7 +110,7 @@ struct Actions {
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
   std::vector<NodeRef> leaving;    // drained: to be told that they may end
-  std::vector<NodeIndex> judged;   // DCMs to be told what the farm makes of who reaches whom
+  std::vector<NodeIndex> judged;   // DCMs to be told what the farm makes of what they do not reach
   std::vector<std::byte> payload;  // of announcements and assignments
 
   [[nodiscard]] DcmActions& of(NodeIndex dcm);

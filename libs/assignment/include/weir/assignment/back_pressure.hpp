@@ -22,8 +22,8 @@ struct HoldUp {
   double share = 1;             // of the time in which triggers are not accepted
 };
 
-// How full everybody's buffers are, and what that does to triggers. Whoever can take nothing more holds them
-// up; below that the gate lowers their rate, by the fullest buffer. Only nodes that take part count. Of
+// How full the nodes' buffers are, and what that does to triggers. A node that can take nothing more holds
+// them up; below that the gate lowers their rate, by the fullest buffer. Only nodes that take part count. Of
 // writers the emptiest counts, and none holds triggers up while another has room.
 // `pending`: how full the list of slices is that wait for a DCM, 0 to 1. Pure; one thread.
 class BackPressure {
@@ -43,7 +43,7 @@ class BackPressure {
     return gate_.opens_at(level(pending), now);
   }
 
-  // Who can take nothing more.
+  // The nodes that can take nothing more.
   [[nodiscard]] std::vector<HoldUp> stopped_by(const PartTable& parts, const NodeTable& writers) const;
   // The fullest buffer, where it lowers the rate.
   [[nodiscard]] std::optional<HoldUp> slowed_by(double pending) const;

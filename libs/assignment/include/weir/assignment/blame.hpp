@@ -7,7 +7,7 @@
 
 namespace weir::assignment {
 
-// Who is to blame for the end of an attempt that is followed by another.
+// Which slice is to blame for the end of an attempt that is followed by another.
 enum class Blame : std::uint8_t {
   nobody,
   suspect,  // this slice, or another of its DCM's
@@ -25,7 +25,7 @@ class BlameRule {
   // The DCM died that has the slice, and had said this of its filter last. Only a slice that was in a filter
   // can be to blame; what is decided never is.
   [[nodiscard]] Blame of_death(SliceEntry& entry, const FilterNote& in_filter) const;
-  // Its lease ran out. One that waited for data, memory or its turn has stalled nobody.
+  // Its lease ran out. One that waited for data, memory or its turn is not to blame.
   [[nodiscard]] Blame of_expiry(SliceEntry& entry, bool in_filter_for_long) const;
   // False: there is no further attempt. Else whether the slice is a suspect in that one is in the entry.
   [[nodiscard]] bool try_again(SliceEntry& entry, Blame blame) const;

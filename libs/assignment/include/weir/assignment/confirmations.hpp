@@ -18,7 +18,7 @@ enum class Copy : std::uint8_t {
               // too
   repeated,   // it counted already
   dead,       // another one counts, or none
-  old_live,   // of a slice that nobody remembers, and not known as given up: it is the one that counts
+  old_live,   // of a slice that is forgotten, and not known as given up: it is the one that counts
   old_dead    // ... that was given up
 };
 
@@ -41,7 +41,7 @@ class Confirmations {
   // A confirmation is taken back: its copy may be on disk, or get there, and does not count. Changes nothing
   // for a slice that is not confirmed.
   void give_up(const SliceEntry& entry);
-  // `entry`: null when nobody remembers the slice.
+  // `entry`: null when the slice is forgotten.
   [[nodiscard]] Copy judge(const SliceEntry* entry, NodeIndex writer, const StoredAck& ack) const;
   // A copy that is late_live counts from here on.
   void take(SliceEntry& entry, NodeIndex writer, const StoredAck& ack);

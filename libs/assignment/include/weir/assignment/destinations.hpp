@@ -16,13 +16,13 @@ struct DestinationEpoch {
   std::vector<NodeIndex> dcms;
 };
 
-// Who is sent which slice in push running. The supervisor changes it, readouts and DCMs are told the whole of
-// it: so all three agree on a slice, whenever they look. Pure; one thread.
+// Which DCM is sent which slice in push running. The supervisor changes it, readouts and DCMs are told the
+// whole of it: so all three agree on a slice, whenever they look. Pure; one thread.
 class DestinationTable {
  public:
   static constexpr std::size_t kEpochsMax = 64;  // older ones are forgotten: their slices are not pushed
 
-  // From this slice on, which nobody was told of yet.
+  // From this slice on, which no node was told of yet.
   void change(SliceId from, std::vector<NodeIndex> dcms);
   // As told by the supervisor. False, and nothing taken, when numbers or slices do not ascend or are too
   // many.

@@ -15,7 +15,7 @@ struct LeaseTimes {
   DurationNs writer_ack_ns = 0;  // 0: no limit
 };
 
-// When the leases of DCMs run out, and the confirmations to writers. It knows no slice: whoever has them asks
+// When the leases of DCMs run out, and the confirmations to writers. It knows no slice: the machine asks
 // about each, when it is time to look. Pure; one thread.
 class LeaseClock {
  public:

@@ -35,7 +35,7 @@ struct SupervisorLedger {
   std::uint64_t copies_taken = 0;  // of an attempt that had been given up, when they were on disk after all
   std::uint64_t acks_dead = 0;     // of copies that do not count
   std::uint64_t acks_repeated = 0;
-  std::uint64_t acks_unknown = 0;     // of slices that nobody remembers
+  std::uint64_t acks_unknown = 0;     // of slices that are forgotten
   std::uint64_t records_refused = 0;  // by writers: damaged, or not to be believed
   std::uint64_t handed_back = 0;      // attempts that a DCM gave back which is cut off from a readout
   std::uint64_t strangers = 0;        // batches from nodes that had not joined
@@ -54,7 +54,7 @@ struct DcmLedger {
   std::uint64_t assigned = 0;  // assignments received
   SliceSum rejected;           // rejects that were confirmed
   SliceSum stored;             // accepts that a writer has acknowledged
-  SliceSum discarded;          // confirmed failures, and accepts that nobody stores
+  SliceSum discarded;          // confirmed failures, and accepts that no writer stores
   std::uint64_t unheard = 0;   // sent to a writer whose word had not come when the process ended
   // Fragments. Every requested one ends as received, missing or cancelled; the others come on top (a corrupt
   // one is received, too).
@@ -75,7 +75,7 @@ struct WriterLedger {
   SliceSum live;                     // of every life of this writer in the run: its last process has them all
   std::uint64_t dead = 0;            // copies that do not count
   std::uint64_t files_compared = 0;  // with what the file system says at the end; 0: it did not come to that
-  std::uint64_t files_left = 0;      // of them, moved away by who may
+  std::uint64_t files_left = 0;      // of them, moved away by a person or a job that may
   std::uint64_t lost = 0;            // live copies that were on disk, and are gone
   std::uint64_t given_up = 0;        // of one that is lost: copies that it may have and that do not count
 };
@@ -151,12 +151,10 @@ struct LedgerResult {
 //   offered = triggered + vetoed                      supervisor
 //   triggered = stored + rejected + discarded         supervisor; ids as well
 //   0 = open                                          supervisor
-//   stored = live on disk                             writers; ids as well. Holds whatever died. For a writer
-//   that
-//                                                     is lost at the end counts what it had acknowledged
-//   assignments, rejected, discarded = sum of DCMs    ids as well. Where a DCM died: the DCMs' sum is at most
-//   that stored = sum of DCMs' acknowledged                ids as well. Where one died or the drain timed
-//   out:
+//   stored = live on disk                             writers; ids as well. Holds whatever died; of a writer
+//                                                     that is lost at the end counts what it acknowledged
+//   assignments, rejected, discarded = sum of DCMs    ids as well. Where a DCM died the sum may be less
+//   stored = sum of DCMs' acknowledged                ids as well. Where one died, or the drain timed out:
 //                                                     acknowledged <= live + dead copies on disk, and those
 //                                                     that a lost writer may have besides
 //   requested = received + missing + cancelled        each DCM. A last report of a dead one: at least that

@@ -11,7 +11,7 @@
 
 namespace weir::assignment {
 
-// Who is there, and the credits of the DCMs. For each live DCM:
+// The nodes that are there, and the credits of the DCMs. For each live DCM:
 //   credits = free + assigned and undecided + revoked and undecided
 // and while it is held back, what would be free is kept apart.
 // A credit whose lease was taken back is still in use, for the DCM still has the slice in a slot: it returns
@@ -96,10 +96,10 @@ class NodeTable {
   void close(NodeIndex node, bool closed) { nodes_[node.value].closed = closed; }
   // Chosen only where there is no other.
   void set_full(NodeIndex node, bool full) { nodes_[node.value].full = full; }
-  // There is somebody to be chosen besides this one.
+  // There is another one to be chosen.
   [[nodiscard]] bool has_other(NodeIndex node) const;
-  [[nodiscard]] bool has_room() const;  // somebody to be chosen who is not full
-  // Who next() chose last.
+  [[nodiscard]] bool has_room() const;  // one to be chosen that is not full
+  // The one that next() chose last.
   [[nodiscard]] std::size_t last() const { return last_; }
   // The next live node in turn; kNoNode when none is to be chosen. `unreached` and `silent` are taken where
   // there is no other.

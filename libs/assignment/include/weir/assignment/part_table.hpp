@@ -13,8 +13,8 @@
 
 namespace weir::assignment {
 
-// Who takes part in the run, as run control wants it, and which slices each readout has a part in. Whether a
-// node is there is another matter: it is told by whoever asks (`live`). Pure; one thread.
+// Which nodes take part in the run, as run control wants it, and which slices each readout has a part in.
+// Whether a node is there is another matter: the caller says that (`live`). Pure; one thread.
 class PartTable {
  public:
   PartTable(std::size_t readouts, std::size_t dcms, std::size_t writers);
@@ -38,7 +38,7 @@ class PartTable {
 
   // Those that drain, to be looked at; the next look is `look_ns` later.
   [[nodiscard]] std::vector<NodeRef> look(TimeNs now, DurationNs look_ns);
-  [[nodiscard]] TimeNs next_look() const { return next_look_; }  // INT64_MAX: nobody drains
+  [[nodiscard]] TimeNs next_look() const { return next_look_; }  // INT64_MAX: no node drains
   // A node that drains has this slice to finish.
   [[nodiscard]] bool has_work(NodeRef node, const SliceEntry& entry) const;
   // It drained and has nothing left: it is told to end.
@@ -47,7 +47,7 @@ class PartTable {
   [[nodiscard]] Part of(NodeRef node) const { return parts_[place_of(node.role)][node.node.value]; }
   [[nodiscard]] bool takes_part(Role role, NodeIndex node) const { return of({role, node}) == Part::in; }
   [[nodiscard]] const AbsenceTable& absences() const { return absences_; }
-  [[nodiscard]] std::vector<NodeRef> removed() const;  // who takes no part, and will not by itself
+  [[nodiscard]] std::vector<NodeRef> removed() const;  // those that take no part, and will not by themselves
   // Visits each (NodeRef, Part).
   template <class Visit>
   void for_each(Visit visit) const {

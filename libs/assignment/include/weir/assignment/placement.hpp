@@ -14,7 +14,7 @@
 namespace weir::assignment {
 
 // Which DCM builds a slice: as the policy chooses, and in push running the slice's destination, for its first
-// attempt. A DCM that is not there, or is held back, is nobody's destination. Pure; one thread.
+// attempt. A DCM that is not there, or is held back, is no slice's destination. Pure; one thread.
 class Placement {
  public:
   Placement(std::unique_ptr<AssignmentPolicy> policy, bool push) : policy_(std::move(policy)), push_(push) {}

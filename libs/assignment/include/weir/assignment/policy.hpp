@@ -47,21 +47,17 @@ struct PolicySettings {
   std::vector<std::uint32_t> weights;  // schedule-table: of each DCM, 1 for those beyond; none is 0
 };
 
-// `credits`         round robin among the DCMs that have a credit free: a flow control, that balances nothing
-// before
-//                   somebody is full (REFERENCE.md B)
-// `static`          slice s to DCM s mod N, N being all places of the farm; when that DCM is not there, the
-// next one
-//                   that is. A slice whose DCM has no credit free waits for it
+// `credits`         round robin among the DCMs that have a credit free: flow control, which balances nothing
+//                   before a DCM is full (REFERENCE.md B)
+// `static`          slice s to DCM s mod N, N being all places of the farm; when that one is not there, the
+//                   next one that is. A slice whose DCM has no credit free waits for it
 // `schedule-table`  round robin through a table in which each DCM stands as often as its weight says, evenly
-// spread;
-//                   who has no credit free is passed over. The paper's enhanced scheme: it has to be told the
-//                   speeds
+//                   spread; a DCM without a free credit is passed over. The paper's enhanced scheme: it has
+//                   to be told the speeds
 // `least-loaded`    the DCM with the smallest share of its credits in use (join the shortest queue); among
-// equals the
-//                   one that decided most of late, for it will be free first
-// `learning`        the DCM that is expected to decide first, by what was measured of it: see
-// learning_policy.cpp
+//                   equals the one that decided most of late, for it will be free first
+// `learning`        the DCM that is expected to decide first, by what was measured of it
+//                   (learning_policy.cpp)
 [[nodiscard]] std::vector<std::string_view> policy_names();
 [[nodiscard]] Expected<std::unique_ptr<AssignmentPolicy>, Failure> make_policy(
     const PolicySettings& settings);

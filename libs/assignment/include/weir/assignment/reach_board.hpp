@@ -17,17 +17,15 @@ struct ReachSettings {
   DurationNs return_ns = kSecond;     // what is back counts as back when it has been so for as long
 };
 
-// The farm's judgement of who reaches whom, from what each DCM says of itself. Pure; one thread.
+// The farm's judgement of which nodes reach each other, from what each DCM says of itself. Pure; one thread.
 // - A readout that no DCM reaches for grace_ns is down: its fragments are missing (`source_down`). That goes
-// for
-//   a farm with one DCM, too, and where the one that did reach it is gone.
-// - A DCM that lacks more of the readouts that somebody reaches than the best connected DCM does is cut off:
-// it
-//   takes no slices, and gives back what it cannot build. So somebody always goes on.
+//   for a farm with one DCM, too, and where the one that did reach it is gone.
+// - A DCM that lacks more of the readouts that any DCM reaches than the best connected one does is cut off:
+//   it takes no slices, and gives back what it cannot build. So one DCM at least always goes on.
 // - Where the best connected lack something too (one reaches the first readout, another the second), they go
 //   on, and mark what they lack once it has been lost for grace_ns.
 // - A DCM that has not reached a writer for grace_ns is confirmed to another.
-// Only DCMs that take part and have said anything count. Work is done when somebody says something new, or a
+// Only DCMs that take part and have said anything count. Work is done when a DCM says something new, or a
 // time is up; it costs a pass over the readouts, the DCMs and what is lost.
 class ReachBoard {
  public:
@@ -35,7 +33,7 @@ class ReachBoard {
       : settings_(settings), dcms_(dcms), readouts_(readouts) {}
 
   // Another process of the supervisor knew more DCMs than have come back yet: until then nothing is missing
-  // because nobody reaches it.
+  // because no DCM reaches it.
   void wait_for_dcms(TimeNs until) { waits_until_ = until; }
   // A new process, or none: nothing is known of it.
   void forget(NodeIndex dcm);
@@ -44,7 +42,7 @@ class ReachBoard {
   // All that this DCM does not reach, instead of what it said before. Each node once.
   void report(NodeIndex dcm, std::span<const NodeIndex> readouts, std::span<const NodeIndex> writers,
               TimeNs now);
-  // A new process, which everybody has to connect to first.
+  // A new process, which all have to connect to first.
   void readout_joined(NodeIndex readout, TimeNs now) {
     begin_anew(&Dcm::readouts, readout, now);
     readouts_[readout.value].changed = now;
@@ -102,7 +100,7 @@ class ReachBoard {
   void believe(Dcm& dcm, TimeNs now);
   void believe_writers(Dcm& dcm, TimeNs now);
   [[nodiscard]] std::vector<NodeIndex> marked(const Dcm& dcm, bool cut_off, TimeNs now);
-  // Whether that moment has come; else somebody looks again then.
+  // Whether that moment has come; if not, there is a look at it then.
   [[nodiscard]] bool has_come(TimeNs moment, TimeNs now);
 
   ReachSettings settings_;

@@ -30,7 +30,7 @@ class ReachNews {
   [[nodiscard]] bool changed(NodeIndex dcm, const ReachBoard& reach) const {
     return told_[dcm.value].cut_off != reach.is_cut_off(dcm);
   }
-  // What is new of a DCM, of its writers, and of readouts that nobody reaches. It is told then.
+  // What is new of a DCM, of its writers, and of readouts that no DCM reaches. It is told then.
   [[nodiscard]] std::vector<News> take(NodeIndex dcm, const ReachBoard& reach);
   [[nodiscard]] std::vector<NodeIndex> take_writers_lost(NodeIndex dcm, const ReachBoard& reach);
   [[nodiscard]] std::vector<NodeIndex> take_readouts_down(const ReachBoard& reach);

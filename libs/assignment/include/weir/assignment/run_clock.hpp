@@ -12,7 +12,7 @@ namespace weir::assignment {
 enum class RunPhase : std::uint8_t {
   waiting,     // for start()
   triggering,  // slices begin
-  finishing,   // no trigger will come any more; the run goes on until somebody stops it
+  finishing,   // no trigger will come any more; the run goes on until it is stopped
   stopping     // likewise, and what is in flight has so long to be settled
 };
 constexpr std::size_t kRunPhases = 4;

@@ -19,7 +19,7 @@ struct OpenSlice {
   Attempt attempt;                  // the last one that was handed out
   bool assigned = false;            // it was handed out at all
   std::uint8_t kills = 0;           // attempts that killed or stalled their filter
-  std::uint8_t losses = 0;          // attempts whose DCM died or stalled, and nobody knows by what
+  std::uint8_t losses = 0;          // attempts whose DCM died or stalled without a slice to blame
   bool suspect = false;             // goes through a filter alone
   std::uint16_t confirmations = 0;  // over all attempts
   StoreEpoch epoch;                 // of the last one

@@ -37,7 +37,7 @@ struct SliceEntry {
   SliceState state = SliceState::empty;
   Outcome outcome = Outcome::discarded;  // when settled
   std::uint8_t kills = 0;                // attempts that killed or stalled their filter
-  std::uint8_t losses = 0;               // attempts whose DCM died or stalled, and nobody knows by what
+  std::uint8_t losses = 0;               // attempts whose DCM died or stalled without a slice to blame
   bool suspect = false;                  // goes through a filter alone
   bool held = false;                     // accepted by its DCM, whose decision is to follow
   std::uint8_t refusals = 0;             // records of it that writers refused
@@ -97,8 +97,8 @@ class SliceBook {
     lowest_ = lowest.value_or(highest_);
     for (auto& [slice, entry] : overflow_) visit(entry);
   }
-  // The unsettled slices that are wanted(entry), by ascending id: whoever goes through them may settle and
-  // insert, and the order does not depend on where the book keeps them. Costs as for_each_live(), and the
+  // The unsettled slices that are wanted(entry), by ascending id: a caller that goes through them may settle
+  // and insert, and the order does not depend on where the book keeps them. Costs as for_each_live(), and the
   // sort.
   template <class Wanted>
   void collect(std::vector<SliceId>& slices, Wanted wanted) {

@@ -65,7 +65,7 @@ struct OfferResult {
   VetoReason reason = VetoReason::none;  // when not
 };
 
-// The supervisor's mind: triggers, leases, confirmations, clears, and its side of the ledger. Pure: time
+// The supervisor's decisions: triggers, leases, confirmations, clears, and its side of the ledger. Pure: time
 // comes in, actions go out, one thread. Node indexes come from the farm file and are below the settings'
 // places (an assert); all else may be anything that a peer sends, and is answered or counted, never trusted.
 //
@@ -110,14 +110,14 @@ class SupervisorMachine {
   void readout_left(NodeIndex readout, TimeNs now);
   void writer_joined(NodeIndex writer, Incarnation incarnation, TimeNs now, Actions& out);
   void writer_left(NodeIndex writer, TimeNs now, Actions& out);
-  // Triggers are held up while anyone asks for it who takes part (`on`), and lowered in rate by how full the
-  // fullest is (settings.gate): of readouts and DCMs the fullest, of writers the emptiest, and the slices
+  // Triggers are held up while any node asks for it that takes part (`on`), and lowered in rate by how full
+  // the fullest is (settings.gate): of readouts and DCMs the fullest, of writers the emptiest, and the slices
   // that wait for a DCM, but for a source that waits for room. A writer that asks for it is given nothing
-  // while another has room, and holds nobody up. `level`: 0 to 1.
+  // while another has room, and holds no triggers up. `level`: 0 to 1.
   void throttle(Role role, NodeIndex node, bool on, std::string_view reason, double level = 0);
 
   // What a DCM does not reach, all of it, as it says (ReachBoard). One that is cut off is given no slices,
-  // and has no part in push running; what it cannot build it gives back (`unreachable`), which is nobody's
+  // and has no part in push running; what it cannot build it gives back (`unreachable`), which is no
   // kill. Accepts of one that does not reach their writer are confirmed to another, where there is one.
   void reach(NodeIndex dcm, std::span<const NodeIndex> readouts, std::span<const NodeIndex> writers,
              TimeNs now);
@@ -139,13 +139,13 @@ class SupervisorMachine {
   // The node drains: nothing new from here on, and when it has nothing left it is in Actions::leaving, once.
   // A DCM gets no slices; a writer no confirmations; a readout has no part in the slices that are triggered
   // from now on (absences()). That it leaves then is no fault, of a DCM: with its final report. A node that
-  // is not there is out at once; so is one that dies while it drains, as everyone who dies.
+  // is not there is out at once; so is one that dies while it drains.
   void remove(NodeRef node, TimeNs now);
   // It takes part again: at once when it still drains or idles; else its next process does, from when it
   // joins.
   void add(NodeRef node, TimeNs now, Actions& out);
   [[nodiscard]] Part part(NodeRef node) const { return parts_.of(node); }
-  // Whoever is assigned a slice has to know the table as it is then.
+  // A DCM that is assigned a slice has to know the table as it is then.
   [[nodiscard]] const AbsenceTable& absences() const { return parts_.absences(); }
   [[nodiscard]] FarmShape shape(TimeNs now) const;
   // Changes with all that shape() tells, but for the time.
@@ -166,9 +166,9 @@ class SupervisorMachine {
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
   [[nodiscard]] std::size_t pending() const { return waiting_.pending() + waiting_.suspects(); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
-  // Empty unless settings.push. Whoever is told of a slice has to know the table as it is then.
+  // Empty unless settings.push. A node that is told of a slice has to know the table as it is then.
   [[nodiscard]] const DestinationTable& destinations() const { return placement_.destinations(); }
-  // What holds triggers up now: a pause, whoever asks for it, or else the fullest buffer.
+  // What holds triggers up now: a pause, nodes that ask for it, or else the fullest buffer.
   [[nodiscard]] std::vector<HoldUp> throttled_by() const;
   // `open` is brought up to date by the call.
   [[nodiscard]] const SupervisorLedger& ledger();
@@ -187,7 +187,7 @@ class SupervisorMachine {
   [[nodiscard]] SupervisorMachine twin() const { return *this; }
   // Appends what decides what the machine does from now on, until request_stop(): equal rows, equal futures.
   // Moments are told as how long ago they were. What it only counts is left out, and so is what DCMs said of
-  // whom they reach: no search has such a report.
+  // the nodes that they reach: no search has such a report.
   void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
 
  private:

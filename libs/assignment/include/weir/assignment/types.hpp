@@ -22,13 +22,13 @@ enum class Part : std::uint8_t {
 };
 constexpr std::size_t kParts = 5;
 
-// Who takes part beside the supervisor. The places are those of JournalFarm.Node.role, too.
+// The roles that take part beside the supervisor. The places are those of JournalFarm.Node.role, too.
 inline constexpr Role kNodeRoles[] = {Role::readout, Role::dcm, Role::writer};
 [[nodiscard]] constexpr std::size_t place_of(Role role) {
   return role == Role::readout ? 0 : role == Role::dcm ? 1 : 2;
 }
 
-// Who joined, left or asked for less: a readout, a DCM or a writer.
+// The node that joined, left or asked for less: a readout, a DCM or a writer.
 struct NodeRef {
   Role role = Role::readout;
   NodeIndex node;
@@ -56,8 +56,8 @@ enum class DiscardReason : std::uint8_t {
   lost = 7,                 // the DCM no longer has what it accepted: never final, likewise
   no_writer = 8,            // accepted in a farm that stores nothing
   drain_timeout = 9,        // not settled when the time to drain was over
-  attempts_exhausted = 10,  // whoever had it died or stalled, too often
-  supervisor_restart = 11,  // nobody knew it after the supervisor had been restarted
+  attempts_exhausted = 10,  // the DCMs that had it died or stalled, too often
+  supervisor_restart = 11,  // it was not known after the supervisor had been restarted
   writer_refused = 12,      // no writer took its record, however often it was built
   unreachable = 13          // the DCM is cut off from a readout that others reach: never final, likewise
 };
@@ -74,7 +74,7 @@ enum class VetoReason : std::uint8_t {
   too_large = 6,     // the payload is longer than the limit
   draining = 7,      // the run ends, or has its number of slices
   closed = 8,        // this run takes no triggers from outside
-  stalled = 9,       // fell due so long ago, while nobody looked, that it was not even tried
+  stalled = 9,       // fell due so long ago, without a pass, that it was not even tried
   paused = 10        // the run is paused
 };
 constexpr std::size_t kVetoReasons = 11;
@@ -92,7 +92,7 @@ enum class Answer : std::uint8_t {
 [[nodiscard]] std::string_view name(DiscardReason reason);
 [[nodiscard]] std::string_view name(VetoReason reason);
 [[nodiscard]] std::string_view name(Outcome outcome);
-// Not what the farm file asks for: slices that somebody wanted, and does not have.
+// Not what the farm file asks for: slices that were wanted, and are not there.
 [[nodiscard]] constexpr bool is_loss(DiscardReason reason) {
   return reason != DiscardReason::none && reason != DiscardReason::no_writer &&
          reason != DiscardReason::deadline;

@@ -62,7 +62,7 @@ class WaitingSlices {
   PendingList pending_;
   PendingList suspects_;
   std::vector<SliceId> passed_over_;
-  bool stuck_ = true;  // nobody can be given more
+  bool stuck_ = true;  // no DCM can be given more
 };
 
 }  // namespace weir::assignment
