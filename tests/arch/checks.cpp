@@ -313,6 +313,24 @@ Breaches check_skips(const SourceTree& tree) {
   return breaches;
 }
 
+Breaches check_matchers(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    if (path.starts_with("tests/arch/") || path.find("tests/") == std::string::npos || !path.ends_with("pp"))
+      continue;
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text)) {
+      ++number;
+      for (const char* name : {"Contains(", "Equals(", "StartsWith(", "EndsWith("}) {
+        if (line.find(std::string("Catch::") + name) != line.npos)
+          breaches.push_back(path + ":" + std::to_string(number) + ": Catch::" + name +
+                             "...) is not in Catch2 3: take Catch::ContainsSubstring");
+      }
+    }
+  }
+  return breaches;
+}
+
 Breaches check_header_guards(const SourceTree& tree) {
   Breaches breaches;
   for (const auto& [path, text] : tree) {

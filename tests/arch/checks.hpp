@@ -37,6 +37,10 @@ Breaches check_nothing_left(const SourceTree& tree);
 // looks for would hide the failures beside it.
 Breaches check_skips(const SourceTree& tree);
 
+// Tests are built with Catch2 2 and 3: they take the matchers of strings that both have under one name
+// (tests/support/weir_catch.hpp).
+Breaches check_matchers(const SourceTree& tree);
+
 // Every header guards itself with #pragma once; a C header (.h) may use #ifndef.
 Breaches check_header_guards(const SourceTree& tree);
 

@@ -205,6 +205,14 @@ TEST_CASE("a test that skips by a warning, and one that ctest is to find by its 
   require_one(check_skips(tree), "libs/wire/CMakeLists.txt:", "weir::skip_test()");
 }
 
+TEST_CASE("a matcher that one version of Catch2 alone has is found") {
+  auto tree = good_tree();
+  tree["libs/wire/tests/frame_test.cpp"] += "void f() { CHECK_THAT(a, Catch::ContainsSubstring(b)); }\n";
+  CHECK(check_matchers(tree).empty());
+  tree["libs/wire/tests/frame_test.cpp"] += "void g() { CHECK_THAT(a, Catch::Contains(b)); }\n";
+  require_one(check_matchers(tree), "libs/wire/tests/frame_test.cpp:", "ContainsSubstring");
+}
+
 TEST_CASE("a header without a guard is found, and a C header may use the old one") {
   auto tree = good_tree();
   tree["libs/base/include/weir/c.h"] = "/* C */\n#ifndef WEIR_C_H\n#define WEIR_C_H\n#endif\n";

@@ -98,6 +98,10 @@ TEST_CASE("every row of the fault table names a test that there is") {
 TEST_CASE("no test skips by a warning or by words that ctest looks for") {
   CHECK(listed(check_skips(tree())) == "");
 }
+TEST_CASE("tests take matchers that both versions of Catch2 have") {
+  CHECK(listed(check_matchers(tree())) == "");
+}
+
 TEST_CASE("nothing is left for later in the text") { CHECK(listed(check_nothing_left(tree())) == ""); }
 
 TEST_CASE("every header can be included twice") { CHECK(listed(check_header_guards(tree())) == ""); }

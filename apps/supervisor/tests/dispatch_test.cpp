@@ -320,10 +320,10 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   CHECK(found->faults == std::vector<std::string>{"a fault before the state", "a fault after it"});
   CHECK(found->joined.at({static_cast<int>(Role::dcm), 1}).first_slice == 77);
   environment.claim = 4;
-  CHECK_THROWS_WITH(journal.read(), Catch::Contains("another run"));
+  CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("another run"));
   environment.claim = 3;
   farm.setup.run = RunNumber(8);
-  CHECK_THROWS_WITH(journal.read(), Catch::Contains("not of this one"));
+  CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("not of this one"));
 }
 
 }  // namespace weir::supervisor
