@@ -25,10 +25,6 @@ constexpr std::uint32_t kResponses = 48;
 constexpr double kUsual = 0.5;
 constexpr double kFast = 0.05;  // the quantile of response times that shows a queue that does not empty
 
-constexpr double kStartFactor = 1.25;
-// Less growth of the rate than this, for a window kStartFactor larger: the port is full.
-constexpr double kStartGain = 1.04;
-constexpr double kStartGrowth = 1.15;
 constexpr double kFull = 0.998;  // of the full rate: the link is not quite full below
 constexpr double kUp = 1.03;
 constexpr double kUpMore = 1.35;  // of the step, for each that follows another one
@@ -54,13 +50,10 @@ constexpr double kTimingBytes = 32;
 constexpr double kPieceMax = 24 * kSegment;
 
 constexpr DurationNs kRefillMin = 500 * kMicrosecond;  // from half of the window to all of it
-constexpr double kFarStartFactor = 1.75;
 // What TCP sends of each readout in its first round trip (RFC 6928).
 constexpr double kFarFirst = 10 * kSegment;
 constexpr double kLinePieces = 2;
 constexpr DurationNs kLineMin = 2 * kMillisecond;
-constexpr double kFarStartGain = 1.2;
-constexpr int kFarStartVain = 3;  // round trips without more: TCP's own start may be the slower one
 constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
 constexpr double kFarGain = 1.25;            // of what it holds, while no queue stands
 constexpr std::uint32_t kFarResponses = 4;
@@ -295,7 +288,7 @@ double Adaptive::line_holds() const {
 
 // As TCP's slow start: twice as much in each round trip, until the line is full.
 void Adaptive::grow_line() {
-  if (!line_grows_ || !far()) return;
+  if (!start_.line_grows() || !far()) return;
   const double most = kFarGain * line_holds() + kFarExtra;
   if (target_ < most) move_to(std::min(most, target_ + static_cast<double>(pass_bytes_)));
 }
@@ -328,32 +321,21 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   if (drains_.due(now_ns) && share_.members == 1) begin_drain(now_ns);
 }
 
-// The window grows for as long as the rate grows with it and the answers do not queue.
 void Adaptive::start_up(double rate, DurationNs fast) {
-  const double best = std::exchange(best_rate_, std::max(best_rate_, rate));
-  if (far() || on_line(rate)) return start_far(rate, best);
-  const bool queues = standing(rate, fast) > kStandingBytes;
-  // What waits while the rate grows with the window waits on its own uplink.
-  if (rate > best * (queues ? kStartGrowth : kStartGain)) {
-    far_vain_ = 0;
-    return move_to(target_ * kStartFactor);
+  const bool line = far() || on_line(rate);
+  const double line_bytes = rate * static_cast<double>(shortest_.ns());
+  const StartUp::Step step = start_.epoch({rate, line, line_bytes, standing(rate, fast) > kStandingBytes});
+  if (step.over) phase_ = Phase::steady;
+  switch (step.move) {
+    case StartUp::Move::grow:
+      return move_to(target_ * StartUp::kFactor);
+    case StartUp::Move::shrink:
+      return move_to(target_ / StartUp::kFactor);
+    case StartUp::Move::follow:
+      return move_to(std::max(target_, step.least));
+    case StartUp::Move::stay:
+      return;
   }
-  // Where hosts are busy, rates come and go.
-  if (!queues && ++far_vain_ < kFarStartVain) return move_to(target_ * kStartFactor);
-  phase_ = Phase::steady;
-  if (queues) move_to(target_ / kStartFactor);
-}
-
-// What came in this round trip was asked for with the window of the one before.
-void Adaptive::start_far(double rate, double best) {
-  if (rate > best * kFarStartGain) {
-    far_vain_ = 0;
-    line_grows_ = true;
-    const double line = rate * static_cast<double>(shortest_.ns());
-    return move_to(std::max(target_, kFarStartFactor * line));
-  }
-  line_grows_ = false;
-  if (++far_vain_ >= kFarStartVain) phase_ = Phase::steady;
 }
 
 // More is under way than what takes the shortest response's time by its length alone.

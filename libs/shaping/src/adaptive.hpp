@@ -8,6 +8,7 @@
 #include "losses.hpp"
 #include "recent_rates.hpp"
 #include "shortest_times.hpp"
+#include "start_up.hpp"
 #include "ways.hpp"
 #include "window.hpp"
 
@@ -45,7 +46,6 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] bool on_line(double rate) const;
   [[nodiscard]] double line_holds() const;  // bytes, of this one's share
   void grow_line();
-  void start_far(double rate, double best);
   [[nodiscard]] std::uint64_t share_of_one() const override;
   void steady(double rate, DurationNs fast, TimeNs now_ns);
   [[nodiscard]] DurationNs own_ns(const Response& response) const;
@@ -92,15 +92,13 @@ class Adaptive final : public ByteWindow {
   Drains drains_;
   TimeNs refill_ns_ = kNever;
 
+  StartUp start_;
   RecentRates rates_;
-  double best_rate_ = 0;  // start-up: of the best epoch
   static constexpr std::size_t kFarRates = 10;
-  int far_vain_ = 0;
   LineRate line_;
-  bool line_grows_ = true;  // start-up: its rate with the window
-  double uplink_ns_ = 0;    // what a readout's uplink takes for an answer, mean of late
-  double host_ns_ = 0;      // what the hosts take for an answer, mean of late
-  double full_rate_ = 0;    // of late, when the port was full; bytes per ns
+  double uplink_ns_ = 0;  // what a readout's uplink takes for an answer, mean of late
+  double host_ns_ = 0;    // what the hosts take for an answer, mean of late
+  double full_rate_ = 0;  // of late, when the port was full; bytes per ns
 
   double rate_ = 0;  // of the last epoch
   ForeignTraffic foreign_;
