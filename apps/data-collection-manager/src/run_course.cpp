@@ -5,7 +5,7 @@
 namespace weir::dcm {
 
 void RunCourse::enter(RunPhase to) {
-  WEIR_ASSERT(may_follow(phase_, to));
+  WEIR_ASSERT(kRunTransitions.allow(phase_, to));
   phase_ = to;
 }
 

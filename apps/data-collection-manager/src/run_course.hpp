@@ -1,8 +1,8 @@
 #pragma once
 
 #include <weir/base/time.hpp>
+#include <weir/base/transitions.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -18,23 +18,14 @@ enum class RunPhase : std::uint8_t {
 };
 constexpr std::size_t kRunPhases = 5;
 
-struct RunTransition {
-  RunPhase from;
-  RunPhase to;
-};
 // Every transition that there is.
-inline constexpr RunTransition kRunTransitions[] = {
-    {RunPhase::ready, RunPhase::running},     {RunPhase::ready, RunPhase::told_early},
+inline constexpr Transitions kRunTransitions({
+    Transition<RunPhase>{RunPhase::ready, RunPhase::running},
+    {RunPhase::ready, RunPhase::told_early},
     {RunPhase::told_early, RunPhase::ending},  // the begin comes after all
-    {RunPhase::running, RunPhase::ending},    {RunPhase::ending, RunPhase::over},
-};
-
-[[nodiscard]] constexpr bool may_follow(RunPhase from, RunPhase to) {
-  for (const RunTransition& one : kRunTransitions) {
-    if (one.from == from && one.to == to) return true;
-  }
-  return false;
-}
+    {RunPhase::running, RunPhase::ending},
+    {RunPhase::ending, RunPhase::over},
+});
 
 // Where a DCM is in its run, and how long it waits at the end of it: every slice is settled then, but a
 // writer's word of what is stored may be on its way, and the filter may hang. Pure.

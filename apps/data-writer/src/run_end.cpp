@@ -5,7 +5,7 @@
 namespace weir::writer {
 
 void RunEnd::enter(EndPhase to) {
-  WEIR_ASSERT(may_follow(phase_, to));
+  WEIR_ASSERT(kEndTransitions.allow(phase_, to));
   phase_ = to;
 }
 

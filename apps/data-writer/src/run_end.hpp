@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/time.hpp>
+#include <weir/base/transitions.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,22 +16,12 @@ enum class EndPhase : std::uint8_t {
 };
 constexpr std::size_t kEndPhases = 4;
 
-struct EndTransition {
-  EndPhase from;
-  EndPhase to;
-};
 // Every transition that there is. A process also ends in `closing`, when the files are closed.
-inline constexpr EndTransition kEndTransitions[] = {
-    {EndPhase::open, EndPhase::told},
+inline constexpr Transitions kEndTransitions({
+    Transition<EndPhase>{EndPhase::open, EndPhase::told},
     {EndPhase::told, EndPhase::closing},
     {EndPhase::closing, EndPhase::given_up},
-};
-[[nodiscard]] constexpr bool may_follow(EndPhase from, EndPhase to) {
-  for (const EndTransition& one : kEndTransitions) {
-    if (one.from == from && one.to == to) return true;
-  }
-  return false;
-}
+});
 
 // How a writer comes to its run's end, and how long it waits on the way. Pure.
 class RunEnd {

@@ -13,7 +13,8 @@ constexpr DurationNs kDrain = 30 * kSecond;
 TEST_CASE("a writer's end goes one way only, one phase after the other") {
   for (std::size_t from = 0; from < kEndPhases; ++from) {
     for (std::size_t to = 0; to < kEndPhases; ++to)
-      CHECK(may_follow(static_cast<EndPhase>(from), static_cast<EndPhase>(to)) == (to == from + 1));
+      CHECK(kEndTransitions.allow(static_cast<EndPhase>(from), static_cast<EndPhase>(to)) ==
+            (to == from + 1));
   }
 }
 

@@ -8,7 +8,7 @@
 namespace weir::supervisor {
 
 void RunCourse::enter(RunStage to) {
-  WEIR_ASSERT(may_follow(stage_, to));
+  WEIR_ASSERT(kRunTransitions.allow(stage_, to));
   stage_ = to;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/time.hpp>
+#include <weir/base/transitions.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,13 +24,9 @@ enum class RunStage : std::uint8_t {
 };
 constexpr std::size_t kRunStages = 6;
 
-struct RunTransition {
-  RunStage from;
-  RunStage to;
-};
 // Every transition that there is.
-inline constexpr RunTransition kRunTransitions[] = {
-    {RunStage::gathering, RunStage::running},
+inline constexpr Transitions kRunTransitions({
+    Transition<RunStage>{RunStage::gathering, RunStage::running},
     {RunStage::gathering, RunStage::reporting},  // a run that goes on with another process
     {RunStage::gathering, RunStage::done},       // it cannot begin
     {RunStage::running, RunStage::draining},
@@ -37,13 +34,7 @@ inline constexpr RunTransition kRunTransitions[] = {
     {RunStage::reporting, RunStage::accounted},
     {RunStage::reporting, RunStage::done},  // by a signal
     {RunStage::accounted, RunStage::done},
-};
-[[nodiscard]] constexpr bool may_follow(RunStage from, RunStage to) {
-  for (const RunTransition& one : kRunTransitions) {
-    if (one.from == from && one.to == to) return true;
-  }
-  return false;
-}
+});
 
 // Where the run is, why it ends, and until when nodes are waited for. Pure.
 class RunCourse {

@@ -1,9 +1,8 @@
 // The run's stages, and what nodes' messages say to the machine.
 #include "../src/messages_in.hpp"
 #include "../src/run_course.hpp"
+#include "one_way.hpp"
 #include "weir_catch.hpp"
-
-#include <set>
 
 namespace weir::supervisor {
 namespace {
@@ -14,18 +13,12 @@ constexpr TimeNs kStart = 100 * kSecond;
 
 TEST_CASE(
     "a run's stages follow each other in the table's order alone, each is reached, and the last is done") {
-  std::set<RunStage> reached{RunStage::gathering};
-  for (const RunTransition& one : kRunTransitions) {
-    CHECK(may_follow(one.from, one.to));
-    CHECK(one.from < one.to);
-    CHECK(one.from != RunStage::done);
-    reached.insert(one.to);
-  }
-  CHECK(reached.size() == kRunStages);
-  CHECK_FALSE(may_follow(RunStage::running, RunStage::running));
-  CHECK_FALSE(may_follow(RunStage::running, RunStage::reporting));  // what is in flight is waited for
-  CHECK_FALSE(may_follow(RunStage::running, RunStage::done));
-  CHECK_FALSE(may_follow(RunStage::draining, RunStage::done));
+  test::check_one_way(kRunTransitions, RunStage::gathering, RunStage::done, kRunStages);
+  CHECK_FALSE(kRunTransitions.allow(RunStage::running, RunStage::running));
+  CHECK_FALSE(
+      kRunTransitions.allow(RunStage::running, RunStage::reporting));  // what is in flight is waited for
+  CHECK_FALSE(kRunTransitions.allow(RunStage::running, RunStage::done));
+  CHECK_FALSE(kRunTransitions.allow(RunStage::draining, RunStage::done));
 }
 
 TEST_CASE("a run gathers, runs, drains, reports and has its account, and waits for each so long") {

@@ -95,7 +95,7 @@ void SliceTable::close(BuiltSlice& slice) {
 
 void SliceTable::change(BuiltSlice& slice, SliceState to) {
   const SliceState from = slice.state_;
-  WEIR_ASSERT(may_follow(from, to));
+  WEIR_ASSERT(kSliceTransitions.allow(from, to));
   assert_ready_for(slice, to);
   List& old = list_of(from);
   list_of(to).splice(list_of(to).end(), old, old.iterator_to(slice));

@@ -26,7 +26,8 @@ std::set<SliceState> reached(SliceState from, const std::set<SliceState>& withou
     const SliceState here = next.back();
     next.pop_back();
     for (const SliceState to : all_states()) {
-      if (may_follow(here, to) && !without.contains(to) && found.insert(to).second) next.push_back(to);
+      if (kSliceTransitions.allow(here, to) && !without.contains(to) && found.insert(to).second)
+        next.push_back(to);
     }
   }
   return found;
@@ -36,14 +37,14 @@ std::set<SliceState> reached(SliceState from, const std::set<SliceState>& withou
 
 TEST_CASE("the table has each transition once, and what it does not have may not happen") {
   std::set<std::pair<SliceState, SliceState>> seen;
-  for (const SliceTransition& one : kSliceTransitions) {
+  for (const auto& one : kSliceTransitions) {
     CHECK(seen.insert({one.from, one.to}).second);
-    CHECK(may_follow(one.from, one.to));
+    CHECK(kSliceTransitions.allow(one.from, one.to));
   }
   for (const SliceState from : all_states()) {
     for (const SliceState to : all_states()) {
       CAPTURE(name(from), name(to));
-      CHECK(may_follow(from, to) == seen.contains({from, to}));
+      CHECK(kSliceTransitions.allow(from, to) == seen.contains({from, to}));
     }
   }
 }
@@ -56,7 +57,7 @@ TEST_CASE("every state of a slice has a name of its own") {
 }
 
 TEST_CASE("a slice begins with its assignment, ends as a spare one, and gets to and out of every state") {
-  for (const SliceState to : all_states()) CHECK(may_follow(spare, to) == (to == assigned));
+  for (const SliceState to : all_states()) CHECK(kSliceTransitions.allow(spare, to) == (to == assigned));
   CHECK(reached(spare).size() == kSliceStates);
   for (const SliceState from : all_states()) {
     CAPTURE(name(from));
@@ -65,7 +66,7 @@ TEST_CASE("a slice begins with its assignment, ends as a spare one, and gets to 
 }
 
 TEST_CASE("an open slice leaves by being released, and no other way leads to where it is not open") {
-  for (const SliceTransition& one : kSliceTransitions) {
+  for (const auto& one : kSliceTransitions) {
     CAPTURE(name(one.from), name(one.to));
     if (is_open(one.from) && !is_open(one.to)) CHECK(one.to == released);
     if (!is_open(one.from) && is_open(one.to)) CHECK(one.to == waiting_for_memory);
@@ -74,8 +75,8 @@ TEST_CASE("an open slice leaves by being released, and no other way leads to whe
 }
 
 TEST_CASE("what the processing units have is released only when they have given it back") {
-  CHECK_FALSE(may_follow(filtering, released));
-  for (const SliceState to : all_states()) CHECK(may_follow(abandoned, to) == (to == released));
+  CHECK_FALSE(kSliceTransitions.allow(filtering, released));
+  for (const SliceState to : all_states()) CHECK(kSliceTransitions.allow(abandoned, to) == (to == released));
 }
 
 TEST_CASE("only what is reported is stored, and nothing is decided once it was reported") {
@@ -89,8 +90,8 @@ TEST_CASE("only what is reported is stored, and nothing is decided once it was r
 
 TEST_CASE("what a writer may be sent waits for its connections before it is released") {
   // A connection may refer to its memory: whether one does is looked at in `stored` and `given_up`.
-  CHECK_FALSE(may_follow(storing, released));
-  CHECK(may_follow(stored, released));
-  CHECK(may_follow(given_up, released));
-  for (const SliceState to : all_states()) CHECK(may_follow(given_up, to) == (to == released));
+  CHECK_FALSE(kSliceTransitions.allow(storing, released));
+  CHECK(kSliceTransitions.allow(stored, released));
+  CHECK(kSliceTransitions.allow(given_up, released));
+  for (const SliceState to : all_states()) CHECK(kSliceTransitions.allow(given_up, to) == (to == released));
 }

@@ -171,7 +171,7 @@ TEST_CASE("whatever way slices go, each is in one list, and everything adds up")
   for (int i = 0; i < 5000; ++i) {
     BuiltSlice& slice = *slices[below(slices.size())];
     std::vector<SliceState> ways;
-    for (const SliceTransition& one : kSliceTransitions) {
+    for (const auto& one : kSliceTransitions) {
       if (one.from == slice.state()) ways.push_back(one.to);
     }
     const SliceState to = ways[below(ways.size())];

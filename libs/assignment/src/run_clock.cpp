@@ -1,21 +1,24 @@
 #include <weir/assignment/run_clock.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/base/transitions.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace weir::assignment {
+namespace {
+
+constexpr Transitions kPhaseTransitions({
+    Transition<RunPhase>{RunPhase::waiting, RunPhase::triggering},
+    {RunPhase::triggering, RunPhase::finishing},
+    {RunPhase::triggering, RunPhase::stopping},
+    {RunPhase::finishing, RunPhase::stopping},
+});
+
+}  // namespace
 
 void RunClock::enter(RunPhase phase) {
-  // clang-format off
-  constexpr bool kMayFollow[kRunPhases][kRunPhases] = {
-      //               waiting triggering finishing stopping
-      /* waiting */    {false, true,      false,    false},
-      /* triggering */ {false, false,     true,     true},
-      /* finishing */  {false, false,     false,    true},
-      /* stopping */   {false, false,     false,    false}};
-  // clang-format on
-  WEIR_ASSERT(kMayFollow[static_cast<std::size_t>(phase_)][static_cast<std::size_t>(phase)]);
+  WEIR_ASSERT(kPhaseTransitions.allow(phase_, phase));
   phase_ = phase;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <array>
+#include <weir/base/transitions.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -33,14 +34,9 @@ enum class SliceState : std::uint8_t {
 };
 constexpr std::size_t kSliceStates = 18;
 
-struct SliceTransition {
-  SliceState from;
-  SliceState to;
-};
-
 // Every transition that there is.
-inline constexpr SliceTransition kSliceTransitions[] = {
-    {SliceState::spare, SliceState::assigned},
+inline constexpr Transitions kSliceTransitions({
+    Transition<SliceState>{SliceState::spare, SliceState::assigned},
     {SliceState::assigned, SliceState::blocked},
     {SliceState::assigned, SliceState::waiting_for_memory},
     {SliceState::assigned, SliceState::spare},  // the slice is here already, or the supervisor gone
@@ -83,21 +79,7 @@ inline constexpr SliceTransition kSliceTransitions[] = {
     {SliceState::stored, SliceState::released},
     {SliceState::given_up, SliceState::released},
     {SliceState::released, SliceState::spare},
-};
-
-namespace detail {
-// By state: a bit for each one that may follow.
-inline constexpr auto kSliceFollowers = [] {
-  std::array<std::uint32_t, kSliceStates> followers{};
-  for (const SliceTransition& one : kSliceTransitions)
-    followers[static_cast<std::size_t>(one.from)] |= 1U << static_cast<unsigned>(one.to);
-  return followers;
-}();
-}  // namespace detail
-
-[[nodiscard]] constexpr bool may_follow(SliceState from, SliceState to) {
-  return (detail::kSliceFollowers[static_cast<std::size_t>(from)] >> static_cast<unsigned>(to) & 1U) != 0;
-}
+});
 
 [[nodiscard]] constexpr bool is_open(SliceState state) {
   return state >= SliceState::waiting_for_memory && state <= SliceState::given_up;

@@ -15,7 +15,6 @@ enum class RunPhase : std::uint8_t {
   finishing,   // no trigger will come any more; the run goes on until it is stopped
   stopping     // likewise, and what is in flight has so long to be settled
 };
-constexpr std::size_t kRunPhases = 4;
 
 // The phases of a run and its times: when it began, how long it was paused, whether it has triggered for long
 // enough, and until when it drains. Pure; one thread.

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+namespace weir {
+
+template <class State>
+struct Transition {
+  State from;
+  State to;
+};
+
+// Which state may follow which: the list of all transitions that there are. State: an enum that counts from
+// 0, of at most 32 states. A list that has a transition twice, or a state beyond the 32, does not compile
+// where it is constexpr. Pure.
+template <class State, std::size_t kCount>
+class Transitions {
+ public:
+  // std::logic_error: the list is wrong.
+  constexpr explicit Transitions(const Transition<State> (&all)[kCount]) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      std::uint32_t& followers = followers_.at(static_cast<std::size_t>(all[i].from));
+      const auto to = static_cast<std::size_t>(all[i].to);
+      if (to >= kStatesMax || (followers >> to & 1U) != 0)
+        throw std::invalid_argument("a transition that stands there twice, or a state beyond the last");
+      followers |= 1U << to;
+      all_[i] = all[i];
+    }
+  }
+
+  [[nodiscard]] constexpr bool allow(State from, State to) const {
+    return (followers_[static_cast<std::size_t>(from)] >> static_cast<std::size_t>(to) & 1U) != 0;
+  }
+  [[nodiscard]] constexpr const Transition<State>* begin() const { return all_.data(); }
+  [[nodiscard]] constexpr const Transition<State>* end() const { return all_.data() + kCount; }
+
+ private:
+  static constexpr std::size_t kStatesMax = 32;
+
+  std::array<Transition<State>, kCount> all_{};
+  std::array<std::uint32_t, kStatesMax> followers_{};  // by state: a bit for each one that may follow
+};
+
+}  // namespace weir

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "weir_catch.hpp"
+#include <weir/base/transitions.hpp>
+
+#include <cstddef>
+#include <set>
+
+namespace weir::test {
+
+// Every transition leads on, to a later state; each of `states` is reached from `first`, and `last` is left
+// by none.
+template <class State, std::size_t kCount>
+void check_one_way(const Transitions<State, kCount>& transitions, State first, State last,
+                   std::size_t states) {
+  std::set<State> reached{first};
+  for (const Transition<State>& one : transitions) {
+    CHECK(one.from < one.to);
+    CHECK(one.from != last);
+    reached.insert(one.to);
+  }
+  CHECK(reached.size() == states);
+}
+
+}  // namespace weir::test
