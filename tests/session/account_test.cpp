@@ -1,6 +1,6 @@
-// The account of a run that is over: given until somebody says that he has it.
+// The account of a run that is over: kept until a watching client confirms that it has it.
 #include "impostor.hpp"
-#include "rig.hpp"
+#include "memory_farm.hpp"
 #include "weir_catch.hpp"
 
 #include <spdlog/spdlog.h>
@@ -19,36 +19,37 @@ const char* const kFarm =
     "readout: {count: 1}\ndcm: {count: 1}\nwriter: {count: 1, sync_interval_ms: 5}\n"
     "network: {reconnect_ms: 10}\n";
 
-void until_it_ends(Rig& rig, Watcher& watcher) {
-  for (int i = 0; i < kTurnsToEnd && !rig.node("supervisor").finished(); ++i) {
-    rig.turn();
+void until_it_ends(MemoryFarm& farm, Watcher& watcher) {
+  for (int i = 0; i < kTurnsToEnd && !farm.node("supervisor").finished(); ++i) {
+    farm.turn();
     watcher.listen();
   }
-  REQUIRE(rig.node("supervisor").finished());
+  REQUIRE(farm.node("supervisor").finished());
 }
 
 std::uint64_t stored(const Watcher& watcher) { return watcher.summary.counters().at("stored"); }
 
 }  // namespace
 
-TEST_CASE("the account of a run is given by the next supervisor when nobody has said that he has it") {
+TEST_CASE(
+    "a supervisor that is started again gives the account of a run that no watching client has confirmed") {
   spdlog::set_level(spdlog::level::off);
-  Rig rig(kFarm, kSlices);
-  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) rig.start(name);
+  MemoryFarm farm(kFarm, kSlices);
+  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) farm.start(name);
   {
-    Watcher watcher(rig);  // takes it, and is gone before it says so
-    until_it_ends(rig, watcher);
+    Watcher watcher(farm);  // takes it, and is gone before it says so
+    until_it_ends(farm, watcher);
     CHECK(stored(watcher) == kSlices);
   }
-  CHECK(rig.journal().is_there());
+  CHECK(farm.journal().is_there());
 
-  rig.start("supervisor");
-  Watcher watcher(rig);
-  rig.turn(5'000);
+  farm.start("supervisor");
+  Watcher watcher(farm);
+  farm.turn(5'000);
   watcher.listen();
   REQUIRE(watcher.summary.balanced());
   CHECK(stored(watcher) == kSlices);
   watcher.confirm();
-  until_it_ends(rig, watcher);
-  CHECK_FALSE(rig.journal().is_there());
+  until_it_ends(farm, watcher);
+  CHECK_FALSE(farm.journal().is_there());
 }

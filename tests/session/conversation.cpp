@@ -28,21 +28,21 @@ struct Shape {
 };
 
 // Beside somebody in a node's place there is another one that does as it should.
-Shape shape_of(Talks who, Dice& dice, bool from_dice) {
+Shape shape_of(Part who, Random& random, bool at_random) {
   Shape shape;
-  if (from_dice) {
+  if (at_random) {
     constexpr const char* kShapers[] = {"adaptive", "none", "byte-credits", "fragment-credits", "diatcp"};
-    shape.readouts = 1 + dice.below(3);
-    shape.dcms = 1 + dice.below(2);
-    shape.writers = 1 + dice.below(2);
-    shape.shaper = kShapers[dice.below(std::size(kShapers))];
-    if (dice.one_in(4)) shape.filter = "two-step";
+    shape.readouts = 1 + random.below(3);
+    shape.dcms = 1 + random.below(2);
+    shape.writers = 1 + random.below(2);
+    shape.shaper = kShapers[random.below(std::size(kShapers))];
+    if (random.one_in(4)) shape.filter = "two-step";
   }
-  if (who == Talks::dcm) shape.dcms = std::max<std::uint64_t>(2, shape.dcms);
-  if (who == Talks::readout || who == Talks::writer) shape.dcms = std::max<std::uint64_t>(2, shape.dcms);
-  if (who == Talks::readout) shape.readouts = std::max<std::uint64_t>(2, shape.readouts);
-  if (who == Talks::writer) shape.writers = std::max<std::uint64_t>(2, shape.writers);
-  if (who == Talks::supervisor) shape.dcms = shape.writers = 1;
+  if (who == Part::dcm) shape.dcms = std::max<std::uint64_t>(2, shape.dcms);
+  if (who == Part::readout || who == Part::writer) shape.dcms = std::max<std::uint64_t>(2, shape.dcms);
+  if (who == Part::readout) shape.readouts = std::max<std::uint64_t>(2, shape.readouts);
+  if (who == Part::writer) shape.writers = std::max<std::uint64_t>(2, shape.writers);
+  if (who == Part::supervisor) shape.dcms = shape.writers = 1;
   return shape;
 }
 
@@ -63,24 +63,24 @@ std::size_t allocated() { return mallinfo2().uordblks; }
 
 class Growth {
  public:
-  explicit Growth(Rig& rig) : rig_(rig) {}
+  explicit Growth(MemoryFarm& farm) : farm_(farm) {}
   [[nodiscard]] std::size_t bytes() const {
-    const std::size_t allowed = allocated_ + 2 * (rig_.bytes_stored() - stored_);
+    const std::size_t allowed = allocated_ + 2 * (farm_.bytes_stored() - stored_);
     return std::max(allowed, allocated()) - allowed;
   }
 
  private:
-  Rig& rig_;
+  MemoryFarm& farm_;
   std::size_t allocated_ = allocated();
-  std::uint64_t stored_ = rig_.bytes_stored();
+  std::uint64_t stored_ = farm_.bytes_stored();
 };
 
 // The supervisor's account is of what nodes tell it: beside one that lies it need not balance.
-void demand_sound_nodes(Rig& rig, bool all_honest = true) {
-  for (const config::NodePlan& node : rig.plan().nodes) {
-    if (!rig.runs(node.name) || (!all_honest && node.role == Role::supervisor)) continue;
-    demand(rig.node(node.name).failure().empty(), node.name + ": " + rig.node(node.name).failure());
-    const std::string broken = rig.node(node.name).broken_invariant();
+void demand_sound_nodes(MemoryFarm& farm, bool all_honest = true) {
+  for (const config::NodePlan& node : farm.plan().nodes) {
+    if (!farm.runs(node.name) || (!all_honest && node.role == Role::supervisor)) continue;
+    demand(farm.node(node.name).failure().empty(), node.name + ": " + farm.node(node.name).failure());
+    const std::string broken = farm.node(node.name).broken_invariant();
     demand(broken.empty(), node.name + ": " + broken);
   }
 }
@@ -89,31 +89,31 @@ void demand_sound_nodes(Rig& rig, bool all_honest = true) {
 
 class Strangers {
  public:
-  Strangers(Rig& rig, Watcher& watcher) : rig_(rig), watcher_(watcher) {
-    for (const config::NodePlan& node : rig.plan().nodes) {
+  Strangers(MemoryFarm& farm, Watcher& watcher) : farm_(farm), watcher_(watcher) {
+    for (const config::NodePlan& node : farm.plan().nodes) {
       if (node.role != Role::dcm) doors_.push_back(node.name);
     }
   }
-  void talk(Dice& dice) {
-    const Surroundings surroundings = around(rig_, watcher_.counter("supervisor", "triggered"));
-    Talker stranger;
-    stranger.connect(rig_.network(), rig_.port_of(doors_[dice.below(doors_.size())]));
-    // Whoever has the name, the place and the number of a node's life is that node, and a trigger is taken
-    // from anyone: those who are none of the farm say hello as they like, but for that.
-    if (!dice.one_in(4)) stranger.say(wire::FrameType::hello, hello(dice, surroundings));
+  void act(Random& random) {
+    const Surroundings surroundings = around(farm_, watcher_.counter("supervisor", "triggered"));
+    RawPeer stranger;
+    stranger.connect(farm_.network(), farm_.port_of(doors_[random.below(doors_.size())]));
+    // A hello with a node's name, index and incarnation is that node's, and a trigger is taken from any peer:
+    // a stranger's hello is anything but those.
+    if (!random.one_in(4)) stranger.send(wire::FrameType::hello, hello(random, surroundings));
     std::vector<std::byte> earlier;
-    for (std::uint64_t n = dice.below(12); n > 0 && !stranger.closed(); --n) {
+    for (std::uint64_t n = random.below(12); n > 0 && !stranger.closed(); --n) {
       std::vector<std::byte> frames;
-      append_saying(dice, surroundings, {}, frames);
-      if (dice.one_in(6)) frames = earlier;
-      stranger.say(frames);
+      append_message(random, surroundings, {}, frames);
+      if (random.one_in(6)) frames = earlier;
+      stranger.send(frames);
       earlier = std::move(frames);
-      if (dice.one_in(2)) rig_.turn();
+      if (random.one_in(2)) farm_.turn();
     }
-    if (dice.one_in(3)) rig_.turn(static_cast<int>(dice.below(10)));
-    (void)stranger.take_heard();
+    if (random.one_in(3)) farm_.turn(static_cast<int>(random.below(10)));
+    (void)stranger.take_frames();
     stranger.leave();
-    rig_.turn();
+    farm_.turn();
     watcher_.listen();
   }
   void note(Outcome& outcome) const {
@@ -126,147 +126,147 @@ class Strangers {
   }
 
  private:
-  Rig& rig_;
+  MemoryFarm& farm_;
   Watcher& watcher_;
   std::vector<std::string> doors_;
 };
 
-void with_strangers(Rig& rig, Dice& dice, std::uint64_t sequences, Outcome& outcome) {
-  for (const config::NodePlan& node : rig.plan().nodes) rig.start(node.name);
-  Watcher watcher(rig);
-  demand_progress(rig, watcher);
-  const Growth growth(rig);
-  Strangers strangers(rig, watcher);
+void with_strangers(MemoryFarm& farm, Random& random, std::uint64_t sequences, Outcome& outcome) {
+  for (const config::NodePlan& node : farm.plan().nodes) farm.start(node.name);
+  Watcher watcher(farm);
+  demand_progress(farm, watcher);
+  const Growth growth(farm);
+  Strangers strangers(farm, watcher);
   for (; outcome.sequences < sequences; ++outcome.sequences) {
-    strangers.talk(dice);
-    if (outcome.sequences % 50 == 0) demand_progress(rig, watcher);
+    strangers.act(random);
+    if (outcome.sequences % 50 == 0) demand_progress(farm, watcher);
   }
-  demand_progress(rig, watcher);
-  rig.turn(50);
+  demand_progress(farm, watcher);
+  farm.turn(50);
   watcher.listen();
   strangers.note(outcome);
   outcome.growth_bytes = growth.bytes();
-  end_run(rig, watcher);
+  end_run(farm, watcher);
   const auto& counters = watcher.summary.counters();
   demand(watcher.summary.balanced(), "the ledger does not balance: " + watcher.summary.ledger_text());
   demand(!watcher.summary.faults(), "strangers made a fault");
   demand(counters.at("stored") == counters.at("triggered"), "not every slice is stored");
   outcome.triggered = counters.at("triggered");
-  demand_sound_nodes(rig);
+  demand_sound_nodes(farm);
 }
 
-// ---- somebody in the place of a DCM, readout or writer
+// ---- an impostor of a DCM, readout or writer
 
-void beside_impostor(Rig& rig, Role role, Dice& dice, std::uint64_t sequences, Outcome& outcome) {
-  Impostor impostor(rig, role, 1);
-  rig.start("supervisor");
-  for (const config::NodePlan& node : rig.plan().nodes) {
+void beside_impostor(MemoryFarm& farm, Role role, Random& random, std::uint64_t sequences, Outcome& outcome) {
+  Impostor impostor(farm, role, 1);
+  farm.start("supervisor");
+  for (const config::NodePlan& node : farm.plan().nodes) {
     const bool taken = node.name == std::string(name(role)) + "-1";
-    if (!taken && node.name != "supervisor") rig.start(node.name);
+    if (!taken && node.name != "supervisor") farm.start(node.name);
   }
-  Watcher watcher(rig);
+  Watcher watcher(farm);
   impostor.come();
-  rig.turn(20);
+  farm.turn(20);
   impostor.leave();
-  demand_progress(rig, watcher);
-  const Growth growth(rig);
+  demand_progress(farm, watcher);
+  const Growth growth(farm);
   for (; outcome.sequences < sequences; ++outcome.sequences) {
-    for (std::uint64_t n = dice.below(6); n > 0; --n) {
-      impostor.talk(dice);
-      rig.turn(1 + static_cast<int>(dice.below(3)));
+    for (std::uint64_t n = random.below(6); n > 0; --n) {
+      impostor.act(random);
+      farm.turn(1 + static_cast<int>(random.below(3)));
       watcher.listen();
     }
-    if (dice.one_in(5)) impostor.leave();
+    if (random.one_in(5)) impostor.leave();
     if (outcome.sequences % 50 != 0) continue;
     impostor.leave();
-    demand_progress(rig, watcher);
+    demand_progress(farm, watcher);
   }
   impostor.leave();
-  rig.turn(50);
+  farm.turn(50);
   watcher.listen();
   outcome.protocol_errors = watcher.counters("supervisor", "peers.protocol_errors.");
   outcome.growth_bytes = growth.bytes();
-  end_run(rig, watcher);
+  end_run(farm, watcher);
   outcome.triggered = watcher.summary.counters().at("triggered");
-  demand_sound_nodes(rig, false);
+  demand_sound_nodes(farm, false);
 }
 
-// ---- somebody who commands
+// ---- a client that commands
 
-void under_commands(Rig& rig, Dice& dice, std::uint64_t sequences, Outcome& outcome) {
-  for (const config::NodePlan& node : rig.plan().nodes) rig.start(node.name);
-  Watcher watcher(rig);
-  Impostor commander(rig, Role::control, 1);
-  demand_progress(rig, watcher);
-  const Growth growth(rig);
-  node::Node& supervisor = rig.node("supervisor");
+void under_commands(MemoryFarm& farm, Random& random, std::uint64_t sequences, Outcome& outcome) {
+  for (const config::NodePlan& node : farm.plan().nodes) farm.start(node.name);
+  Watcher watcher(farm);
+  Impostor commander(farm, Role::control, 1);
+  demand_progress(farm, watcher);
+  const Growth growth(farm);
+  node::Node& supervisor = farm.node("supervisor");
   for (; outcome.sequences < sequences && !supervisor.finished(); ++outcome.sequences) {
-    commander.talk(dice);
-    rig.turn(1 + static_cast<int>(dice.below(12)));
+    commander.act(random);
+    farm.turn(1 + static_cast<int>(random.below(12)));
     watcher.listen();
-    if (dice.one_in(20)) commander.leave();
+    if (random.one_in(20)) commander.leave();
   }
   commander.leave();
   outcome.protocol_errors = watcher.counters("supervisor", "peers.protocol_errors.");
   outcome.growth_bytes = growth.bytes();
   if (!supervisor.finished()) {
-    end_run(rig, watcher);
+    end_run(farm, watcher);
     outcome.triggered = watcher.summary.counters().at("triggered");
     demand(watcher.summary.balanced(), "the ledger does not balance: " + watcher.summary.ledger_text());
   }
-  demand_sound_nodes(rig);
+  demand_sound_nodes(farm);
 }
 
-// ---- somebody in the supervisor's place
+// ---- an impostor of the supervisor
 
 class FalseSupervisor {
  public:
-  explicit FalseSupervisor(Rig& rig) : rig_(rig), door_(rig.network(), kSupervisorPort) {
-    for (const config::NodePlan& node : rig.plan().nodes) {
+  explicit FalseSupervisor(MemoryFarm& farm) : farm_(farm), door_(farm.network(), kSupervisorPort) {
+    for (const config::NodePlan& node : farm.plan().nodes) {
       if (node.role != Role::supervisor) nodes_.push_back(node.name);
     }
-    for (const std::string& node : nodes_) rig.start(node);
+    for (const std::string& node : nodes_) farm.start(node);
     greeting_.set_version(wire::kVersion);
     greeting_.set_role(v1::ROLE_SUPERVISOR);
     greeting_.set_name("supervisor");
     greeting_.set_farm("session");
   }
-  void talk(Dice& dice, std::uint64_t newest_slice) {
-    Surroundings surroundings = around(rig_, newest_slice);
+  void act(Random& random, std::uint64_t newest_slice) {
+    Surroundings surroundings = around(farm_, newest_slice);
     surroundings.decided.assign(decided_.begin(), decided_.end());
     for (const std::string& node : nodes_) {
-      if (!node.starts_with("dcm")) surroundings.ports.push_back(rig_.port_of(node));
+      if (!node.starts_with("dcm")) surroundings.ports.push_back(farm_.port_of(node));
     }
-    for (std::uint64_t n = 1 + dice.below(4); n > 0; --n) {
-      for (auto& talker : door_.talkers()) {
-        listen(*talker);
+    for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
+      for (auto& peer : door_.peers()) {
+        listen(*peer);
         std::vector<std::byte> frames;
-        append_saying(dice, surroundings, fitting(Role::supervisor, roles_[talker.get()]), frames);
-        talker->say(frames);
-        if (dice.one_in(100)) talker->leave();
+        append_message(random, surroundings, fitting(Role::supervisor, roles_[peer.get()]), frames);
+        peer->send(frames);
+        if (random.one_in(100)) peer->leave();
       }
-      rig_.turn(1 + static_cast<int>(dice.below(12)));
+      farm_.turn(1 + static_cast<int>(random.below(12)));
       forget_closed();
     }
   }
   // They live, take connections, and hold nothing once nobody leads them.
   void demand_sound() {
-    for (auto& talker : door_.talkers()) talker->leave();
-    rig_.turn(50);
+    for (auto& peer : door_.peers()) peer->leave();
+    farm_.turn(50);
     forget_closed();
-    demand_sound_nodes(rig_);
+    demand_sound_nodes(farm_);
     for (const std::string& node : nodes_) {
       if (node.starts_with("dcm")) continue;
-      Talker client;
-      client.connect(rig_.network(), rig_.port_of(node));
+      RawPeer client;
+      client.connect(farm_.network(), farm_.port_of(node));
       v1::Hello hello = greeting_;
       hello.set_role(v1::ROLE_DCM);
       hello.set_name("dcm-0");
-      client.say(wire::FrameType::hello, hello);
-      rig_.turn(5);
-      demand(!client.take_heard().empty() && !client.closed(), node + " takes no connection any more");
+      client.send(wire::FrameType::hello, hello);
+      farm_.turn(5);
+      demand(!client.take_frames().empty() && !client.closed(), node + " takes no connection any more");
       client.leave();
-      rig_.turn();
+      farm_.turn();
     }
   }
   std::uint64_t counter(const std::string& node, const std::string& name) const {
@@ -277,18 +277,18 @@ class FalseSupervisor {
   }
 
  private:
-  void listen(Talker& talker) {
-    for (const Talker::Heard& heard : talker.take_heard()) {
-      const int size = static_cast<int>(heard.payload.size());
-      if (heard.header.type == wire::FrameType::hello) {
+  void listen(RawPeer& peer) {
+    for (const RawPeer::Frame& frame : peer.take_frames()) {
+      const int size = static_cast<int>(frame.payload.size());
+      if (frame.header.type == wire::FrameType::hello) {
         v1::Hello theirs;
-        (void)theirs.ParseFromArray(heard.payload.data(), size);
-        roles_[&talker] = static_cast<Role>(theirs.role());
-        talker.say(wire::FrameType::hello, greeting_);
+        (void)theirs.ParseFromArray(frame.payload.data(), size);
+        roles_[&peer] = static_cast<Role>(theirs.role());
+        peer.send(wire::FrameType::hello, greeting_);
       }
       v1::Control message;
-      if (heard.header.type != wire::FrameType::control ||
-          !message.ParseFromArray(heard.payload.data(), size))
+      if (frame.header.type != wire::FrameType::control ||
+          !message.ParseFromArray(frame.payload.data(), size))
         continue;
       if (message.has_report()) reports_[message.report().name()] = message.report();
       for (int row = 0; row < message.decide().slice_size(); ++row) {
@@ -298,26 +298,26 @@ class FalseSupervisor {
     }
   }
   void forget_closed() {
-    for (const auto& talker : door_.talkers()) {
-      if (talker->closed()) roles_.erase(talker.get());
+    for (const auto& peer : door_.peers()) {
+      if (peer->closed()) roles_.erase(peer.get());
     }
     door_.forget_closed();
   }
 
-  Rig& rig_;
-  TalkerDoor door_;
+  MemoryFarm& farm_;
+  RawListener door_;
   std::vector<std::string> nodes_;
   v1::Hello greeting_;
   std::map<std::string, v1::Report> reports_;
-  std::map<const Talker*, Role> roles_;
+  std::map<const RawPeer*, Role> roles_;
   std::deque<Surroundings::Decided> decided_;
 };
 
-void under_false_supervisor(Rig& rig, Dice& dice, std::uint64_t sequences, Outcome& outcome) {
-  FalseSupervisor supervisor(rig);
-  const Growth growth(rig);
+void under_false_supervisor(MemoryFarm& farm, Random& random, std::uint64_t sequences, Outcome& outcome) {
+  FalseSupervisor supervisor(farm);
+  const Growth growth(farm);
   for (; outcome.sequences < sequences; ++outcome.sequences)
-    supervisor.talk(dice, 10 + outcome.sequences / 4);
+    supervisor.act(random, 10 + outcome.sequences / 4);
   outcome.growth_bytes = growth.bytes();
   outcome.assigned = supervisor.counter("dcm-0", "dcm.assigned");
   outcome.records = supervisor.counter("writer-0", "writer.records");
@@ -327,39 +327,39 @@ void under_false_supervisor(Rig& rig, Dice& dice, std::uint64_t sequences, Outco
 
 }  // namespace
 
-std::string_view name(Talks who) { return kNames[static_cast<std::size_t>(who)]; }
+std::string_view name(Part who) { return kNames[static_cast<std::size_t>(who)]; }
 
-std::optional<Talks> talks_of(std::string_view name) {
-  for (std::size_t i = 0; i < kTalks; ++i) {
-    if (kNames[i] == name) return static_cast<Talks>(i);
+std::optional<Part> part_of(std::string_view name) {
+  for (std::size_t i = 0; i < kParts; ++i) {
+    if (kNames[i] == name) return static_cast<Part>(i);
   }
   return std::nullopt;
 }
 
-Outcome converse(Talks who, std::uint64_t seed, std::uint64_t sequences) {
+Outcome converse(Part who, std::uint64_t seed, std::uint64_t sequences) {
   Outcome outcome;
-  Dice dice(seed * kTalks + static_cast<std::uint64_t>(who));
+  Random random(seed * kParts + static_cast<std::uint64_t>(who));
   try {
-    Rig rig(farm_of(shape_of(who, dice, sequences == 0)));
-    if (sequences == 0) sequences = kSequencesMin + dice.below(kSequencesMore);
+    MemoryFarm farm(farm_of(shape_of(who, random, sequences == 0)));
+    if (sequences == 0) sequences = kSequencesMin + random.below(kSequencesMore);
     switch (who) {
-      case Talks::stranger:
-        with_strangers(rig, dice, sequences, outcome);
+      case Part::stranger:
+        with_strangers(farm, random, sequences, outcome);
         break;
-      case Talks::dcm:
-        beside_impostor(rig, Role::dcm, dice, sequences, outcome);
+      case Part::dcm:
+        beside_impostor(farm, Role::dcm, random, sequences, outcome);
         break;
-      case Talks::readout:
-        beside_impostor(rig, Role::readout, dice, sequences, outcome);
+      case Part::readout:
+        beside_impostor(farm, Role::readout, random, sequences, outcome);
         break;
-      case Talks::writer:
-        beside_impostor(rig, Role::writer, dice, sequences, outcome);
+      case Part::writer:
+        beside_impostor(farm, Role::writer, random, sequences, outcome);
         break;
-      case Talks::supervisor:
-        under_false_supervisor(rig, dice, sequences, outcome);
+      case Part::supervisor:
+        under_false_supervisor(farm, random, sequences, outcome);
         break;
-      case Talks::control:
-        under_commands(rig, dice, sequences, outcome);
+      case Part::control:
+        under_commands(farm, random, sequences, outcome);
         break;
     }
   } catch (const std::exception& error) {

@@ -1,6 +1,6 @@
 // One DCM, and a supervisor that says exactly what the test says.
-#include "rig.hpp"
-#include "talker.hpp"
+#include "memory_farm.hpp"
+#include "raw_peer.hpp"
 #include "weir_catch.hpp"
 #include <weir/node/report.hpp>
 #include <weir/wire/batch.hpp>
@@ -24,47 +24,47 @@ constexpr char kSettings[] =
     "dcm: {count: 1, credits: 4, deadline_ms: 20, grace_ms: 10}\n"
     "writer: {count: 1}\n";
 
-void greet(Talker& talker, v1::Role role, const char* name) {
+void greet(RawPeer& peer, v1::Role role, const char* name) {
   v1::Hello greeting;
   greeting.set_version(wire::kVersion);
   greeting.set_role(role);
   greeting.set_name(name);
   greeting.set_farm("session");
-  talker.say(wire::FrameType::hello, greeting);
+  peer.send(wire::FrameType::hello, greeting);
 }
 
 // There is no readout: each fragment is missing after the grace time, and the slice accepted incomplete.
 class SupervisedDcm {
  public:
-  SupervisedDcm() : rig_(kSettings), door_(rig_.network(), 19'000) {
+  SupervisedDcm() : farm_(kSettings), door_(farm_.network(), 19'000) {
     spdlog::set_level(spdlog::level::off);
-    rig_.start("dcm-0");
+    farm_.start("dcm-0");
     welcome(1);
   }
 
   // Over its so many-th connection.
   void welcome(std::size_t connections) {
-    rig_.turn(20);
-    REQUIRE(door_.talkers().size() == connections);
+    farm_.turn(20);
+    REQUIRE(door_.peers().size() == connections);
     greet(supervisor(), v1::ROLE_SUPERVISOR, "supervisor");
     v1::Control begin;
     begin.mutable_begin_run()->set_run(1);
-    supervisor().say(begin);
-    rig_.turn(2);
+    supervisor().send(begin);
+    farm_.turn(2);
   }
   void end_run() {
     v1::Control message;
     message.mutable_end_run()->set_shutdown(true);
-    supervisor().say(message);
-    rig_.turn(2);
+    supervisor().send(message);
+    farm_.turn(2);
   }
 
   void assign(std::uint64_t slice, std::uint32_t attempt) {
     v1::Control message;
     message.mutable_assign()->add_slice(slice);
     message.mutable_assign()->add_attempt(attempt);
-    supervisor().say(message);
-    rig_.turn(2);
+    supervisor().send(message);
+    farm_.turn(2);
   }
   static void confirm(v1::Control& message, std::uint64_t slice, std::uint32_t attempt,
                       v1::Confirmation code) {
@@ -75,18 +75,18 @@ class SupervisedDcm {
   void confirm(std::uint64_t slice, std::uint32_t attempt, v1::Confirmation code) {
     v1::Control message;
     confirm(message, slice, attempt, code);
-    supervisor().say(message);
-    rig_.turn(2);
+    supervisor().send(message);
+    farm_.turn(2);
   }
   // The DCM's last word about this attempt, if it says one in time.
   std::optional<std::string> decision(std::uint64_t slice, std::uint32_t attempt, int turns = 100) {
     std::optional<std::string> said;
     for (int i = 0; i < turns && !said; ++i) {
-      rig_.turn();
-      for (const Talker::Heard& heard : supervisor().take_heard()) {
+      farm_.turn();
+      for (const RawPeer::Frame& frame : supervisor().take_frames()) {
         v1::Control message;
-        if (heard.header.type != wire::FrameType::control ||
-            !message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size()))) {
+        if (frame.header.type != wire::FrameType::control ||
+            !message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size()))) {
           continue;
         }
         if (message.has_report()) report = message.report();
@@ -110,27 +110,27 @@ class SupervisedDcm {
     node.set_present(true);
     node.set_host("memory");
     node.set_port(port);
-    supervisor().say(message);
-    rig_.turn(20);
+    supervisor().send(message);
+    farm_.turn(20);
   }
-  Talker& supervisor() { return *door_.talkers().back(); }
-  Rig& rig() { return rig_; }
+  RawPeer& supervisor() { return *door_.peers().back(); }
+  MemoryFarm& farm() { return farm_; }
 
   v1::Report report;
 
  private:
-  Rig rig_;
-  TalkerDoor door_;
+  MemoryFarm farm_;
+  RawListener door_;
 };
 
 constexpr char kAccepted[] = "VERDICT_ACCEPT_INCOMPLETE";
 constexpr char kLost[] = "VERDICT_FAILED lost";
 
 // A writer behind the door, and a slice that the DCM was told to store there.
-Talker& with_slice_to_store(SupervisedDcm& dcm, TalkerDoor& door) {
+RawPeer& with_slice_to_store(SupervisedDcm& dcm, RawListener& door) {
   dcm.introduce_writer(19'500);
-  REQUIRE(door.talkers().size() == 1);
-  Talker& writer = *door.talkers().front();
+  REQUIRE(door.peers().size() == 1);
+  RawPeer& writer = *door.peers().front();
   greet(writer, v1::ROLE_WRITER, "writer-0");
   dcm.assign(5, 0);
   REQUIRE(dcm.decision(5, 0) == kAccepted);
@@ -139,12 +139,12 @@ Talker& with_slice_to_store(SupervisedDcm& dcm, TalkerDoor& door) {
 }
 
 // What the DCM last asked its writer for.
-v1::Space last_space(Talker& writer) {
+v1::Space last_space(RawPeer& writer) {
   v1::Space space;
-  for (const Talker::Heard& heard : writer.take_heard()) {
+  for (const RawPeer::Frame& frame : writer.take_frames()) {
     v1::Control message;
-    if (heard.header.type == wire::FrameType::control &&
-        message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size())) &&
+    if (frame.header.type == wire::FrameType::control &&
+        message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size())) &&
         message.has_space()) {
       space = message.space();
     }
@@ -184,7 +184,7 @@ TEST_CASE(
   (void)dcm.decision(0, 0, 50);
   CHECK(dcm.report.gauges().at("slices_in_flight") == 0);
   CHECK(dcm.report.gauges().at("shipments_waiting") == 0);
-  CHECK(dcm.rig().node("dcm-0").broken_invariant() == "");
+  CHECK(dcm.farm().node("dcm-0").broken_invariant() == "");
 }
 
 TEST_CASE("whatever one message says of a slice in a row, it is released once") {
@@ -200,27 +200,27 @@ TEST_CASE("whatever one message says of a slice in a row, it is released once") 
     for (std::uint64_t row = 0; row < kRows; ++row, rest /= std::size(codes))
       SupervisedDcm::confirm(message, n, 0, codes[rest % std::size(codes)]);
     SupervisedDcm::confirm(message, n, 0, v1::CONFIRMATION_REFUSED);
-    dcm.supervisor().say(message);
-    dcm.rig().turn(2);
+    dcm.supervisor().send(message);
+    dcm.farm().turn(2);
   }
   (void)dcm.decision(0, 9, 50);
   CHECK(dcm.report.gauges().at("slices_in_flight") == 0);
   CHECK(dcm.report.gauges().at("shipments_waiting") == 0);
-  CHECK(dcm.rig().node("dcm-0").broken_invariant() == "");
+  CHECK(dcm.farm().node("dcm-0").broken_invariant() == "");
 }
 
 TEST_CASE("what a DCM was granted for a slice that is taken from it, it gives back") {
   SupervisedDcm dcm;
-  TalkerDoor door(dcm.rig().network(), 19'500);
-  Talker& writer = with_slice_to_store(dcm, door);
+  RawListener door(dcm.farm().network(), 19'500);
+  RawPeer& writer = with_slice_to_store(dcm, door);
   const v1::Space asked = last_space(writer);
   REQUIRE(asked.wanted_total() > 0);
   CHECK(asked.returned_total() == 0);
   dcm.confirm(5, 0, v1::CONFIRMATION_REFUSED);
   v1::Control grant;
   grant.mutable_grant()->set_granted_total(asked.wanted_total());
-  writer.say(grant);
-  dcm.rig().turn(3);
+  writer.send(grant);
+  dcm.farm().turn(3);
   CHECK(last_space(writer).returned_total() == asked.wanted_total());
   // The next record is asked for whole.
   dcm.assign(6, 0);
@@ -239,14 +239,14 @@ TEST_CASE("a slice that is confirmed to a writer that the farm does not have is 
   SupervisedDcm::confirm(message, 5, 0, v1::CONFIRMATION_STORE);
   message.mutable_confirm()->add_epoch(0);
   message.mutable_confirm()->add_writer(9);
-  dcm.supervisor().say(message);
+  dcm.supervisor().send(message);
   CHECK(dcm.decision(5, 0) == kLost);
   (void)dcm.decision(0, 9, 50);
   CHECK(dcm.report.counters().at("dcm.refused") == 1);
   CHECK(dcm.report.gauges().at("slices_in_flight") == 0);
   dcm.assign(5, 1);
   CHECK(dcm.decision(5, 1) == kAccepted);
-  CHECK(dcm.rig().node("dcm-0").broken_invariant() == "");
+  CHECK(dcm.farm().node("dcm-0").broken_invariant() == "");
 }
 
 // Told to end, its slices are settled: what a writer says of them still counts, and what it never says is
@@ -255,19 +255,19 @@ TEST_CASE("a DCM that was told to end and loses its supervisor accounts for what
   const bool says = GENERATE(true, false);
   CAPTURE(says);
   SupervisedDcm dcm;
-  TalkerDoor door(dcm.rig().network(), 19'500);
-  Talker& writer = with_slice_to_store(dcm, door);
+  RawListener door(dcm.farm().network(), 19'500);
+  RawPeer& writer = with_slice_to_store(dcm, door);
   v1::Control grant;
   grant.mutable_grant()->set_granted_total(last_space(writer).wanted_total());
-  writer.say(grant);
-  dcm.rig().turn(3);
+  writer.send(grant);
+  dcm.farm().turn(3);
   dcm.end_run();
   dcm.supervisor().leave();
-  dcm.rig().turn(3);
+  dcm.farm().turn(3);
   const wire::SliceEntry stored{SliceId(5), Attempt(0), StoreEpoch(0)};
   std::vector<std::byte> frame;
   wire::append_slice_entries(wire::FrameType::stored, std::span(&stored, 1), frame);
-  if (says) writer.say(frame);
+  if (says) writer.send(frame);
   dcm.welcome(2);
   dcm.end_run();
   (void)dcm.decision(0, 9, 3000);

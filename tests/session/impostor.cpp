@@ -20,57 +20,65 @@ void demand(bool holds, const std::string& otherwise) {
   if (!holds) throw std::runtime_error(otherwise);
 }
 
-Surroundings around(const Rig& rig, std::uint64_t newest_slice) {
+Surroundings around(const MemoryFarm& farm, std::uint64_t newest_slice) {
   Surroundings surroundings;
   surroundings.farm = "session";
-  surroundings.run = rig.farm().run().number();
+  surroundings.run = farm.file().run().number();
   surroundings.newest_slice = newest_slice;
   return surroundings;
 }
 
-std::span<const Saying> fitting(Role from, Role to) {
-  static constexpr Saying kOfDcm[] = {Saying::decide, Saying::decide, Saying::report, Saying::throttle};
-  static constexpr Saying kOfWriter[] = {Saying::stored, Saying::report, Saying::throttle};
-  static constexpr Saying kOfReadout[] = {Saying::report, Saying::throttle};
-  static constexpr Saying kOfControl[] = {Saying::command, Saying::command, Saying::trigger};
-  static constexpr Saying kDcmToReadout[] = {Saying::request, Saying::request, Saying::cancel};
-  static constexpr Saying kDcmToWriter[] = {Saying::space, Saying::data};
-  static constexpr Saying kReadoutToDcm[] = {Saying::fragment};
-  static constexpr Saying kWriterToDcm[] = {Saying::grant, Saying::stored, Saying::refused};
-  static constexpr Saying kToReadout[] = {Saying::announce, Saying::clear, Saying::begin_run};
-  static constexpr Saying kToDcm[] = {Saying::assign,    Saying::assign,     Saying::confirm,
-                                      Saying::directory, Saying::port_share, Saying::begin_run};
-  static constexpr Saying kToWriter[] = {Saying::settled, Saying::begin_run};
+std::span<const MessageKind> fitting(Role from, Role to) {
+  static constexpr MessageKind kOfDcm[] = {MessageKind::decide, MessageKind::decide, MessageKind::report,
+                                           MessageKind::throttle};
+  static constexpr MessageKind kOfWriter[] = {MessageKind::stored, MessageKind::report,
+                                              MessageKind::throttle};
+  static constexpr MessageKind kOfReadout[] = {MessageKind::report, MessageKind::throttle};
+  static constexpr MessageKind kOfControl[] = {MessageKind::command, MessageKind::command,
+                                               MessageKind::trigger};
+  static constexpr MessageKind kDcmToReadout[] = {MessageKind::request, MessageKind::request,
+                                                  MessageKind::cancel};
+  static constexpr MessageKind kDcmToWriter[] = {MessageKind::space, MessageKind::data};
+  static constexpr MessageKind kReadoutToDcm[] = {MessageKind::fragment};
+  static constexpr MessageKind kWriterToDcm[] = {MessageKind::grant, MessageKind::stored,
+                                                 MessageKind::refused};
+  static constexpr MessageKind kToReadout[] = {MessageKind::announce, MessageKind::clear,
+                                               MessageKind::begin_run};
+  static constexpr MessageKind kToDcm[] = {MessageKind::assign,     MessageKind::assign,
+                                           MessageKind::confirm,    MessageKind::directory,
+                                           MessageKind::port_share, MessageKind::begin_run};
+  static constexpr MessageKind kToWriter[] = {MessageKind::settled, MessageKind::begin_run};
   if (to == Role::supervisor) {
     if (from == Role::control) return kOfControl;
     if (from == Role::dcm) return kOfDcm;
-    return from == Role::writer ? std::span<const Saying>(kOfWriter) : kOfReadout;
+    return from == Role::writer ? std::span<const MessageKind>(kOfWriter) : kOfReadout;
   }
   if (from == Role::supervisor) {
     if (to == Role::dcm) return kToDcm;
-    return to == Role::writer ? std::span<const Saying>(kToWriter) : kToReadout;
+    return to == Role::writer ? std::span<const MessageKind>(kToWriter) : kToReadout;
   }
-  if (from == Role::dcm) return to == Role::writer ? std::span<const Saying>(kDcmToWriter) : kDcmToReadout;
-  return from == Role::writer ? std::span<const Saying>(kWriterToDcm) : kReadoutToDcm;
+  if (from == Role::dcm)
+    return to == Role::writer ? std::span<const MessageKind>(kDcmToWriter) : kDcmToReadout;
+  return from == Role::writer ? std::span<const MessageKind>(kWriterToDcm) : kReadoutToDcm;
 }
 
 // ---- Watcher
 
-Watcher::Watcher(Rig& rig) : rig_(rig) {
-  talker_.connect(rig.network(), rig.port_of("supervisor"));
+Watcher::Watcher(MemoryFarm& farm) : farm_(farm) {
+  peer_.connect(farm.network(), farm.port_of("supervisor"));
   v1::Hello hello;
   hello.set_version(wire::kVersion);
   hello.set_role(v1::ROLE_CONTROL);
   hello.set_name("watcher");
   hello.set_farm("session");
-  talker_.say(wire::FrameType::hello, hello);
+  peer_.send(wire::FrameType::hello, hello);
 }
 
 void Watcher::listen() {
-  for (const Talker::Heard& heard : talker_.take_heard()) {
-    if (heard.header.type != wire::FrameType::control) continue;
+  for (const RawPeer::Frame& frame : peer_.take_frames()) {
+    if (frame.header.type != wire::FrameType::control) continue;
     v1::Control message;
-    demand(message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size())),
+    demand(message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size())),
            "the supervisor said what is no message");
     if (message.has_summary()) summary = message.summary();
     if (message.has_status()) status = message.status();
@@ -80,7 +88,7 @@ void Watcher::listen() {
 void Watcher::command(v1::Command::Kind kind) {
   v1::Control message;
   message.mutable_command()->set_kind(kind);
-  talker_.say(message);
+  peer_.send(message);
 }
 
 std::uint64_t Watcher::counter(const std::string& node, const std::string& name) const {
@@ -101,19 +109,19 @@ std::uint64_t Watcher::counters(const std::string& node, const std::string& pref
   return sum;
 }
 
-void demand_progress(Rig& rig, Watcher& watcher) {
-  const std::uint64_t before = rig.bytes_stored();
-  for (int i = 0; i < kTurnsToStore && rig.bytes_stored() == before; ++i) {
-    rig.turn();
+void demand_progress(MemoryFarm& farm, Watcher& watcher) {
+  const std::uint64_t before = farm.bytes_stored();
+  for (int i = 0; i < kTurnsToStore && farm.bytes_stored() == before; ++i) {
+    farm.turn();
     watcher.listen();
   }
-  demand(rig.bytes_stored() > before, "nothing is stored any more");
+  demand(farm.bytes_stored() > before, "nothing is stored any more");
 }
 
-void end_run(Rig& rig, Watcher& watcher) {
+void end_run(MemoryFarm& farm, Watcher& watcher) {
   watcher.stop_run();
   for (int i = 0; i < kTurnsToEnd && watcher.summary.duration_ns() == 0; ++i) {
-    rig.turn();
+    farm.turn();
     watcher.listen();
   }
   demand(watcher.summary.equations_size() > 0, "the run does not end");
@@ -128,19 +136,19 @@ void end_run(Rig& rig, Watcher& watcher) {
 
 // ---- Impostor
 
-Impostor::Impostor(Rig& rig, Role role, std::uint16_t index) : rig_(rig), role_(role) {
+Impostor::Impostor(MemoryFarm& farm, Role role, std::uint16_t index) : farm_(farm), role_(role) {
   hello_.set_version(wire::kVersion);
   hello_.set_role(static_cast<v1::Role>(role));
   hello_.set_name(std::string(name(role)) + "-" + std::to_string(index));
   hello_.set_index(index);
   hello_.set_farm("session");
-  hello_.set_run(rig.farm().run().number());
+  hello_.set_run(farm.file().run().number());
   hello_.set_credits(4);
   hello_.set_listen_host("memory");
   hello_.set_listen_port(kImpostorPort);
-  if (role == Role::readout || role == Role::writer) door_.emplace(rig.network(), kImpostorPort);
+  if (role == Role::readout || role == Role::writer) door_.emplace(farm.network(), kImpostorPort);
   if (role != Role::dcm) return;
-  for (const config::NodePlan& node : rig.plan().nodes) {
+  for (const config::NodePlan& node : farm.plan().nodes) {
     if (node.role == Role::readout || node.role == Role::writer) others_.push_back(node.name);
   }
 }
@@ -153,60 +161,61 @@ void Impostor::come() {
 
 void Impostor::leave() {
   if (supervisor_) supervisor_->leave();
-  for (auto& other : to_others_) other.talker->leave();
+  for (auto& other : to_others_) other.peer->leave();
   to_others_.clear();
   if (!door_) return;
-  for (auto& talker : door_->talkers()) talker->leave();
+  for (auto& peer : door_->peers()) peer->leave();
 }
 
-void Impostor::talk(Dice& dice) {
+void Impostor::act(Random& random) {
   come();
-  if (!others_.empty() && dice.one_in(3)) {
-    const std::string& node = others_[dice.below(others_.size())];
+  if (!others_.empty() && random.one_in(3)) {
+    const std::string& node = others_[random.below(others_.size())];
     const bool writer = node.starts_with("writer");
     to_others_.push_back({connect(node), writer ? Role::writer : Role::readout});
     if (to_others_.size() > kOthersMax) to_others_.erase(to_others_.begin());
   }
   listen(*supervisor_);
-  const Surroundings surroundings = around(rig_, newest_);
-  for (std::uint64_t n = dice.below(4); n > 0; --n) say(*supervisor_, dice, surroundings, Role::supervisor);
-  for (auto& [talker, role] : to_others_) {
-    listen(*talker);
-    say(*talker, dice, surroundings, role);
+  const Surroundings surroundings = around(farm_, newest_);
+  for (std::uint64_t n = random.below(4); n > 0; --n)
+    send(*supervisor_, random, surroundings, Role::supervisor);
+  for (auto& [peer, role] : to_others_) {
+    listen(*peer);
+    send(*peer, random, surroundings, role);
   }
   if (!door_) return;
-  for (auto& talker : door_->talkers()) {
-    if (listen(*talker)) talker->say(wire::FrameType::hello, hello_);
-    for (std::uint64_t n = dice.below(4); n > 0; --n) say(*talker, dice, surroundings, Role::dcm);
+  for (auto& peer : door_->peers()) {
+    if (listen(*peer)) peer->send(wire::FrameType::hello, hello_);
+    for (std::uint64_t n = random.below(4); n > 0; --n) send(*peer, random, surroundings, Role::dcm);
   }
   door_->forget_closed();
 }
 
-std::unique_ptr<Talker> Impostor::connect(const std::string& node) {
-  auto talker = std::make_unique<Talker>();
-  talker->connect(rig_.network(), rig_.port_of(node));
-  talker->say(wire::FrameType::hello, hello_);
-  return talker;
+std::unique_ptr<RawPeer> Impostor::connect(const std::string& node) {
+  auto peer = std::make_unique<RawPeer>();
+  peer->connect(farm_.network(), farm_.port_of(node));
+  peer->send(wire::FrameType::hello, hello_);
+  return peer;
 }
 
-bool Impostor::listen(Talker& talker) {
+bool Impostor::listen(RawPeer& peer) {
   bool greeted = false;
-  for (const Talker::Heard& heard : talker.take_heard()) {
-    greeted = greeted || heard.header.type == wire::FrameType::hello;
+  for (const RawPeer::Frame& frame : peer.take_frames()) {
+    greeted = greeted || frame.header.type == wire::FrameType::hello;
     v1::Control message;
-    if (heard.header.type != wire::FrameType::control) continue;
-    if (!message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size()))) continue;
+    if (frame.header.type != wire::FrameType::control) continue;
+    if (!message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size()))) continue;
     for (const std::uint64_t slice : message.assign().slice()) newest_ = std::max(newest_, slice);
     for (const std::uint64_t slice : message.announce().slice()) newest_ = std::max(newest_, slice);
   }
   return greeted;
 }
 
-void Impostor::say(Talker& talker, Dice& dice, const Surroundings& surroundings, Role to) {
+void Impostor::send(RawPeer& peer, Random& random, const Surroundings& surroundings, Role to) {
   std::vector<std::byte> frames;
-  append_saying(dice, surroundings, fitting(role_, to), frames);
-  talker.say(frames);
-  if (dice.one_in(40)) talker.leave();
+  append_message(random, surroundings, fitting(role_, to), frames);
+  peer.send(frames);
+  if (random.one_in(40)) peer.leave();
 }
 
 }  // namespace weir::session_test

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "rig.hpp"
-#include "talker.hpp"
+#include "memory_farm.hpp"
+#include "raw_peer.hpp"
 
 #include <functional>
 #include <optional>
@@ -13,14 +13,14 @@ namespace weir::session_test {
 // What must hold, or the conversation has failed: throws this sentence.
 void demand(bool holds, const std::string& otherwise);
 
-[[nodiscard]] Surroundings around(const Rig& rig, std::uint64_t newest_slice);
-// What fits into a conversation: who speaks, and to whom.
-[[nodiscard]] std::span<const Saying> fitting(Role from, Role to);
+[[nodiscard]] Surroundings around(const MemoryFarm& farm, std::uint64_t newest_slice);
+// The messages that a node of one role sends to one of the other.
+[[nodiscard]] std::span<const MessageKind> fitting(Role from, Role to);
 
 // Watches a farm as `weir run` does.
 class Watcher {
  public:
-  explicit Watcher(Rig& rig);
+  explicit Watcher(MemoryFarm& farm);
   void listen();
   void stop_run() { command(v1::Command::STOP); }
   // It has the account.
@@ -35,40 +35,41 @@ class Watcher {
  private:
   void command(v1::Command::Kind kind);
 
-  Rig& rig_;
-  Talker talker_;
+  MemoryFarm& farm_;
+  RawPeer peer_;
 };
 
-// The farm is served while others talk: slices are stored.
-void demand_progress(Rig& rig, Watcher& watcher);
-// The run ends; what must hold whoever talked.
-void end_run(Rig& rig, Watcher& watcher);
+// Honest nodes are served meanwhile: slices are stored.
+void demand_progress(MemoryFarm& farm, Watcher& watcher);
+// The run ends, and what must hold whatever was sent does.
+void end_run(MemoryFarm& farm, Watcher& watcher);
 
-// Somebody in the place of a node, who says its hello and then what he likes, to all that the node talks to.
+// In the place of a node: sends its hello and then what it likes, to every process that the node is connected
+// to.
 class Impostor {
  public:
-  Impostor(Rig& rig, Role role, std::uint16_t index);
+  Impostor(MemoryFarm& farm, Role role, std::uint16_t index);
   void come();
   void leave();
-  void talk(Dice& dice);
+  void act(Random& random);
 
  private:
   struct Other {
-    std::unique_ptr<Talker> talker;
+    std::unique_ptr<RawPeer> peer;
     Role role;
   };
 
-  std::unique_ptr<Talker> connect(const std::string& node);
-  // True when a hello was heard.
-  bool listen(Talker& talker);
-  void say(Talker& talker, Dice& dice, const Surroundings& surroundings, Role to);
+  std::unique_ptr<RawPeer> connect(const std::string& node);
+  // True when a hello was frame.
+  bool listen(RawPeer& peer);
+  void send(RawPeer& peer, Random& random, const Surroundings& surroundings, Role to);
 
-  Rig& rig_;
+  MemoryFarm& farm_;
   Role role_;
   v1::Hello hello_;
-  std::optional<TalkerDoor> door_;
+  std::optional<RawListener> door_;
   std::vector<std::string> others_;
-  std::unique_ptr<Talker> supervisor_;
+  std::unique_ptr<RawPeer> supervisor_;
   std::vector<Other> to_others_;
   std::uint64_t incarnation_ = 1;
   std::uint64_t newest_ = 0;

@@ -1,4 +1,4 @@
-// weir-session: conversations of the real nodes with somebody who says what he likes, from seeds. See
+// weir-session: conversations of the real nodes with a peer that sends what it likes, from seeds. See
 // README.md.
 #include "search.hpp"
 
@@ -33,18 +33,18 @@ void parse_range(const std::string& text, SearchOptions& options) {
 void parse_roles(const std::vector<std::string>& names, SearchOptions& options) {
   for (const std::string& each : names) {
     if (each == "all") continue;
-    const auto role = talks_of(each);
+    const auto role = part_of(each);
     if (!role)
       throw std::runtime_error("--role wants stranger, dcm, readout, writer, supervisor, control or all");
     options.roles.push_back(*role);
   }
   if (!options.roles.empty()) return;
-  for (std::size_t i = 0; i < kTalks; ++i) options.roles.push_back(static_cast<Talks>(i));
+  for (std::size_t i = 0; i < kParts; ++i) options.roles.push_back(static_cast<Part>(i));
 }
 
 int run_one(const SearchOptions& options) {
   int status = 0;
-  for (const Talks role : options.roles) {
+  for (const Part role : options.roles) {
     const Outcome outcome = converse(role, options.first);
     std::printf("%s seed %llu: %llu sequences; %s\n", std::string(name(role)).c_str(),
                 static_cast<unsigned long long>(options.first),
@@ -59,7 +59,8 @@ int run_one(const SearchOptions& options) {
 
 int main(int argc, char** argv) {
   try {
-    CLI::App app("weir-session: somebody in the place of a node says what he likes, a farm from each seed");
+    CLI::App app(
+        "weir-session: an impostor sends what it likes to the nodes of a farm, a farm from each seed");
     SearchOptions options;
     std::vector<std::string> roles;
     std::string seed;

@@ -1,6 +1,6 @@
 // Slice records on their way to a writer: in pieces, damaged, refused.
-#include "rig.hpp"
-#include "talker.hpp"
+#include "memory_farm.hpp"
+#include "raw_peer.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/run_store.hpp>
 #include <weir/storage/slice_record.hpp>
@@ -56,17 +56,17 @@ v1::Hello hello_of(v1::Role role, const std::string& name) {
 }
 
 // A whole run; its account.
-v1::RunSummary run_to_end(Rig& rig) {
-  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) rig.start(name);
-  Talker watcher;
-  watcher.connect(rig.network(), rig.port_of("supervisor"));
-  watcher.say(wire::FrameType::hello, hello_of(v1::ROLE_CONTROL, "watcher"));
+v1::RunSummary run_to_end(MemoryFarm& farm) {
+  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) farm.start(name);
+  RawPeer watcher;
+  watcher.connect(farm.network(), farm.port_of("supervisor"));
+  watcher.send(wire::FrameType::hello, hello_of(v1::ROLE_CONTROL, "watcher"));
   for (int i = 0; i < 30'000; ++i) {
-    rig.turn();
-    for (const Talker::Heard& heard : watcher.take_heard()) {
+    farm.turn();
+    for (const RawPeer::Frame& frame : watcher.take_frames()) {
       v1::Control message;
-      if (heard.header.type != wire::FrameType::control) continue;
-      REQUIRE(message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size())));
+      if (frame.header.type != wire::FrameType::control) continue;
+      REQUIRE(message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size())));
       if (message.has_summary()) return message.summary();
     }
   }
@@ -83,32 +83,32 @@ struct Quiet {
   Quiet() { spdlog::set_level(spdlog::level::off); }
 };
 
-// Somebody who speaks to a writer as a DCM, and has been granted `bytes`.
+// A connection to a writer under the name of a DCM, which has been granted `bytes`.
 struct Granted {
-  Granted(Rig& rig, std::uint64_t bytes) : rig_(rig) {
-    talker.connect(rig.network(), rig.port_of("writer-0"));
-    talker.say(wire::FrameType::hello, hello_of(v1::ROLE_DCM, "dcm-9"));
+  Granted(MemoryFarm& farm, std::uint64_t bytes) : farm_(farm) {
+    peer.connect(farm.network(), farm.port_of("writer-0"));
+    peer.send(wire::FrameType::hello, hello_of(v1::ROLE_DCM, "dcm-9"));
     v1::Control ask;
     ask.mutable_space()->set_wanted_total(bytes);
-    talker.say(ask);
-    rig.turn(5);
+    peer.send(ask);
+    farm.turn(5);
   }
-  void say(const wire::FrameHeader& header, std::size_t payload_bytes) {
+  void send(const wire::FrameHeader& header, std::size_t payload_bytes) {
     std::vector<std::byte> frame(wire::kHeaderBytes + payload_bytes);
     wire::encode_header(header, header_at(frame, 0));
-    talker.say(frame);
-    rig_.turn(2);
+    peer.send(frame);
+    farm_.turn(2);
   }
   void piece(std::uint32_t length, std::uint64_t total, std::uint64_t offset, std::uint64_t slice = 5) {
-    say(wire::data_header(SliceId(slice), Attempt(0), length, {total, offset}), length);
+    send(wire::data_header(SliceId(slice), Attempt(0), length, {total, offset}), length);
   }
   // What the writer refused since the last time.
   std::vector<v1::Refused::One> refused() {
     std::vector<v1::Refused::One> all;
-    for (const Talker::Heard& heard : talker.take_heard()) {
+    for (const RawPeer::Frame& frame : peer.take_frames()) {
       v1::Control message;
-      if (heard.header.type != wire::FrameType::control ||
-          !message.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size()))) {
+      if (frame.header.type != wire::FrameType::control ||
+          !message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size()))) {
         continue;
       }
       all.insert(all.end(), message.refused().records().begin(), message.refused().records().end());
@@ -116,10 +116,10 @@ struct Granted {
     return all;
   }
 
-  Talker talker;
+  RawPeer peer;
 
  private:
-  Rig& rig_;
+  MemoryFarm& farm_;
 };
 
 }  // namespace
@@ -129,41 +129,41 @@ TEST_CASE("a record that is longer than a frame goes in pieces, and is stored as
   std::uint64_t whole_bytes = 0;
   for (const char* frame_bytes_max : {"64KiB", "16000", "8192", "8000"}) {
     CAPTURE(frame_bytes_max);
-    Rig rig(farm_of(frame_bytes_max), kSlices);
+    MemoryFarm farm(farm_of(frame_bytes_max), kSlices);
     std::uint64_t pieces = 0;
-    rig.network().on_the_way = [&](std::vector<std::byte>& sent) {
+    farm.network().on_the_way = [&](std::vector<std::byte>& sent) {
       each_data_frame(sent, [&](const wire::FrameHeader& header, Bytes) {
         if (wire::record_piece(header).total > 0) ++pieces;
       });
     };
-    const v1::RunSummary summary = run_to_end(rig);
+    const v1::RunSummary summary = run_to_end(farm);
     CHECK(summary.balanced());
     CHECK_FALSE(summary.faults());
     CHECK(counter(summary, "stored") == kSlices);
     if (whole_bytes == 0) {
       CHECK(pieces == 0);
-      whole_bytes = rig.bytes_stored();
+      whole_bytes = farm.bytes_stored();
       CHECK(whole_bytes > kSlices * kRecordBytesMin);
     } else {
       CHECK(pieces >= 2 * kSlices);
-      CHECK(rig.bytes_stored() == whole_bytes);
+      CHECK(farm.bytes_stored() == whole_bytes);
     }
   }
 }
 
 TEST_CASE("of records of which one in five is damaged on its way every slice is stored all the same") {
   const Quiet quiet;
-  Rig rig(farm_of(), kSlices);
+  MemoryFarm farm(farm_of(), kSlices);
   std::set<std::uint64_t> damaged;
   std::uint64_t records = 0;
-  rig.network().on_the_way = [&](std::vector<std::byte>& sent) {
+  farm.network().on_the_way = [&](std::vector<std::byte>& sent) {
     each_data_frame(sent, [&](const wire::FrameHeader& header, Bytes payload) {
       if (header.attempt.value > 0 || ++records % 5 != 0) return;
       payload[payload.size() * (records / 5 % 7) / 7] ^= std::byte{0x40};
       damaged.insert(header.slice.value);
     });
   };
-  const v1::RunSummary summary = run_to_end(rig);
+  const v1::RunSummary summary = run_to_end(farm);
   INFO(summary.ledger_text());
   CHECK(damaged.size() == kSlices / 5);
   CHECK(summary.balanced());
@@ -176,13 +176,13 @@ TEST_CASE("of records of which one in five is damaged on its way every slice is 
 
 TEST_CASE("slices whose records are damaged each time are discarded as writer_refused, and the run goes on") {
   const Quiet quiet;
-  Rig rig(farm_of(), kSlices);
-  rig.network().on_the_way = [](std::vector<std::byte>& sent) {
+  MemoryFarm farm(farm_of(), kSlices);
+  farm.network().on_the_way = [](std::vector<std::byte>& sent) {
     each_data_frame(sent, [](const wire::FrameHeader& header, Bytes payload) {
       if (header.slice.value % 5 == 0) payload.back() ^= std::byte{1};
     });
   };
-  const v1::RunSummary summary = run_to_end(rig);
+  const v1::RunSummary summary = run_to_end(farm);
   INFO(summary.ledger_text());
   CHECK(summary.balanced());
   CHECK(counter(summary, "stored") == kSlices - kSlices / 5);
@@ -193,11 +193,11 @@ TEST_CASE("slices whose records are damaged each time are discarded as writer_re
 
 TEST_CASE("a writer says which record it refuses and why, and grants the room again") {
   const Quiet quiet;
-  Rig rig(farm_of());
-  rig.start("writer-0");
-  rig.turn(5);
-  Granted dcm(rig, 60'000);
-  dcm.say(wire::data_header(SliceId(5), Attempt(0), 60'000), 60'000);
+  MemoryFarm farm(farm_of());
+  farm.start("writer-0");
+  farm.turn(5);
+  Granted dcm(farm, 60'000);
+  dcm.send(wire::data_header(SliceId(5), Attempt(0), 60'000), 60'000);
   auto refused = dcm.refused();
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].record() == 1);
@@ -206,22 +206,22 @@ TEST_CASE("a writer says which record it refuses and why, and grants the room ag
   // There would be no room for another one if the first were still charged.
   v1::Control ask;
   ask.mutable_space()->set_wanted_total(120'000);
-  dcm.talker.say(ask);
-  rig.turn(5);
+  dcm.peer.send(ask);
+  farm.turn(5);
   dcm.piece(10'000, 60'000, 0);
   for (std::uint64_t offset = 10'000; offset < 60'000; offset += 10'000) dcm.piece(10'000, 60'000, offset);
   refused = dcm.refused();
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].record() == 2);
-  CHECK_FALSE(dcm.talker.closed());
+  CHECK_FALSE(dcm.peer.closed());
 }
 
 TEST_CASE("pieces that do not follow each other, or of more than was granted, end the connection") {
   const Quiet quiet;
-  Rig rig(farm_of());
-  rig.start("writer-0");
-  rig.turn(5);
-  Granted dcm(rig, 1000);
+  MemoryFarm farm(farm_of());
+  farm.start("writer-0");
+  farm.turn(5);
+  Granted dcm(farm, 1000);
   SECTION("the first one is missing") { dcm.piece(10, 100, 10); }
   SECTION("the record is longer than was granted, whatever the piece") { dcm.piece(10, 1001, 0); }
   SECTION("one in the middle is missing") {
@@ -234,27 +234,27 @@ TEST_CASE("pieces that do not follow each other, or of more than was granted, en
   }
   SECTION("a whole record before the end") {
     dcm.piece(10, 100, 0);
-    dcm.say(wire::data_header(SliceId(5), Attempt(0), 10), 10);
+    dcm.send(wire::data_header(SliceId(5), Attempt(0), 10), 10);
   }
   SECTION("another length") {
     dcm.piece(10, 100, 0);
     dcm.piece(10, 101, 10);
   }
-  SECTION("no byte") { dcm.say(wire::data_header(SliceId(5), Attempt(0), 0), 0); }
-  CHECK(dcm.talker.closed());
+  SECTION("no byte") { dcm.send(wire::data_header(SliceId(5), Attempt(0), 0), 0); }
+  CHECK(dcm.peer.closed());
 }
 
 TEST_CASE("a connection that is lost between two pieces costs its writer no room") {
   const Quiet quiet;
-  Rig rig(farm_of());
-  rig.start("writer-0");
-  rig.turn(5);
+  MemoryFarm farm(farm_of());
+  farm.start("writer-0");
+  farm.turn(5);
   for (int i = 0; i < 10; ++i) {
     CAPTURE(i);
-    Granted dcm(rig, 60'000);
+    Granted dcm(farm, 60'000);
     dcm.piece(10'000, 60'000, 0);
-    CHECK_FALSE(dcm.talker.closed());
-    dcm.talker.leave();
-    rig.turn(3);
+    CHECK_FALSE(dcm.peer.closed());
+    dcm.peer.leave();
+    farm.turn(3);
   }
 }

@@ -1,5 +1,7 @@
 #include "search.hpp"
 
+#include "cpu_limit.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -21,7 +23,8 @@ constexpr int kSecondsMax = 120;  // of the CPU, for a conversation; more is an 
 using Clock = std::chrono::steady_clock;
 using Count = unsigned long long;
 
-// What the processes that talk tell the one that waits for them. Turns go seed by seed, and role by role.
+// What the processes that lead conversations tell the one that waits for them. Turns go seed by seed, and
+// role by role.
 struct Shared {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> failures{0};
@@ -30,7 +33,7 @@ struct Shared {
     std::atomic<std::uint64_t> sequences{0};
     std::atomic<std::uint64_t> failed{0};
   };
-  Sum sums[kTalks];
+  Sum sums[kParts];
   std::atomic<std::uint64_t> at[kJobsMax];  // the turn that each works on
 };
 
@@ -40,20 +43,13 @@ Shared& make_shared_memory() {
   return *new (at) Shared;
 }
 
-// A busy machine is no endless loop: what counts is the process' own time.
-void limit_cpu() {
-  itimerval limit{};
-  limit.it_value.tv_sec = kSecondsMax;
-  ::setitimer(ITIMER_PROF, &limit, nullptr);
-}
-
 class Search {
  public:
   explicit Search(const SearchOptions& options) : options_(options), shared_(make_shared_memory()) {}
   int run();
 
  private:
-  [[nodiscard]] Talks role_of(std::uint64_t turn) const {
+  [[nodiscard]] Part role_of(std::uint64_t turn) const {
     return options_.roles[turn % options_.roles.size()];
   }
   [[nodiscard]] std::uint64_t seed_of(std::uint64_t turn) const {
@@ -86,7 +82,7 @@ void Search::work(std::uint32_t job) {
     const std::uint64_t turn = shared_.next++;
     if (seed_of(turn) > options_.last) return;
     shared_.at[job] = turn;
-    limit_cpu();
+    test::limit_cpu(kSecondsMax);
     const Outcome outcome = converse(role_of(turn), seed_of(turn));
     Shared::Sum& sum = shared_.sums[static_cast<std::size_t>(role_of(turn))];
     ++sum.conversations;
@@ -106,7 +102,7 @@ pid_t Search::start_worker(std::uint32_t job) {
 }
 
 void Search::print_sums() const {
-  for (const Talks role : options_.roles) {
+  for (const Part role : options_.roles) {
     const Shared::Sum& sum = shared_.sums[static_cast<std::size_t>(role)];
     std::printf("%s: %llu conversations from seed %llu, %llu sequences, %llu failed\n",
                 std::string(name(role)).c_str(), Count{sum.conversations}, Count{options_.first},

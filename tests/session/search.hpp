@@ -9,7 +9,7 @@
 namespace weir::session_test {
 
 struct SearchOptions {
-  std::vector<Talks> roles;
+  std::vector<Part> roles;
   std::uint64_t first = 1;
   std::uint64_t last = 1;
   std::uint32_t jobs = 1;

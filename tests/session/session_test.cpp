@@ -29,7 +29,7 @@ std::string with_nodes(int readouts, int dcms, int writers) {
 }
 
 // One long conversation with one farm; search.cpp has many short ones.
-Outcome long_conversation(Talks who) {
+Outcome long_conversation(Part who) {
   constexpr std::uint64_t kSequences = 1500;
   const Quiet quiet;
   const Outcome outcome = converse(who, 0, kSequences);
@@ -42,8 +42,8 @@ Outcome long_conversation(Talks who) {
 
 }  // namespace
 
-TEST_CASE("strangers at every door change nothing but counters, whatever they say") {
-  const Outcome outcome = long_conversation(Talks::stranger);
+TEST_CASE("strangers at every door change nothing but counters, whatever they send") {
+  const Outcome outcome = long_conversation(Part::stranger);
   CHECK(outcome.refused > 100);
   CHECK(outcome.protocol_errors > 50);
 }
@@ -51,25 +51,25 @@ TEST_CASE("strangers at every door change nothing but counters, whatever they sa
 TEST_CASE(
     "a DCM that says what it likes costs no slice: the others are served, and all that it held comes to an "
     "end") {
-  const Outcome outcome = long_conversation(Talks::dcm);
+  const Outcome outcome = long_conversation(Part::dcm);
   CHECK(outcome.protocol_errors > 100);
   CHECK(outcome.triggered > 100);
 }
 
 TEST_CASE("a readout that says what it likes stops nobody") {
-  const Outcome outcome = long_conversation(Talks::readout);
+  const Outcome outcome = long_conversation(Part::readout);
   CHECK(outcome.protocol_errors > 100);
   CHECK(outcome.triggered > 100);
 }
 
 TEST_CASE("a writer that says what it likes stops nobody") {
-  const Outcome outcome = long_conversation(Talks::writer);
+  const Outcome outcome = long_conversation(Part::writer);
   CHECK(outcome.protocol_errors > 100);
   CHECK(outcome.triggered > 100);
 }
 
 TEST_CASE("nodes survive a supervisor that says what it likes, and go on taking connections") {
-  const Outcome outcome = long_conversation(Talks::supervisor);
+  const Outcome outcome = long_conversation(Part::supervisor);
   // They did listen.
   CHECK(outcome.assigned > 1000);
   CHECK(outcome.records > 5);
@@ -78,10 +78,10 @@ TEST_CASE("nodes survive a supervisor that says what it likes, and go on taking 
 
 TEST_CASE("a conversation is the same whenever it is led") {
   const Quiet quiet;
-  for (std::size_t who = 0; who < kTalks; ++who) {
-    const Outcome first = converse(static_cast<Talks>(who), 5);
-    const Outcome again = converse(static_cast<Talks>(who), 5);
-    INFO(name(static_cast<Talks>(who)) << ": " << first.problem);
+  for (std::size_t who = 0; who < kParts; ++who) {
+    const Outcome first = converse(static_cast<Part>(who), 5);
+    const Outcome again = converse(static_cast<Part>(who), 5);
+    INFO(name(static_cast<Part>(who)) << ": " << first.problem);
     CHECK(first.problem.empty());
     CHECK(first.sequences == again.sequences);
     CHECK(first.triggered == again.triggered);
@@ -91,13 +91,14 @@ TEST_CASE("a conversation is the same whenever it is led") {
 }
 
 TEST_CASE(
-    "who repeats a node's hello is refused for as long as that node speaks, and let in when it is silent") {
+    "a second connection with a node's hello is refused while that node sends, and accepted when it is "
+    "silent") {
   const Quiet quiet;
-  Rig rig(with_nodes(1, 1, 1));
-  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) rig.start(name);
-  Watcher watcher(rig);
-  demand_progress(rig, watcher);
-  rig.turn(50);
+  MemoryFarm farm(with_nodes(1, 1, 1));
+  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) farm.start(name);
+  Watcher watcher(farm);
+  demand_progress(farm, watcher);
+  farm.turn(50);
   watcher.listen();
   v1::Hello hello;
   hello.set_version(wire::kVersion);
@@ -110,40 +111,40 @@ TEST_CASE(
   }
   REQUIRE(hello.incarnation() != 0);
   for (int i = 0; i < 20; ++i) {
-    Talker again;
-    again.connect(rig.network(), rig.port_of("supervisor"));
-    again.say(wire::FrameType::hello, hello);
-    rig.turn(7);
+    RawPeer again;
+    again.connect(farm.network(), farm.port_of("supervisor"));
+    again.send(wire::FrameType::hello, hello);
+    farm.turn(7);
     CHECK(again.closed());
   }
-  demand_progress(rig, watcher);
+  demand_progress(farm, watcher);
   CHECK(watcher.counter("supervisor", "peers.refused_hello") >= 15);
   CHECK(watcher.counter("supervisor", "supervisor.reopened") == 0);
-  rig.halt("dcm-0");
-  rig.turn(60);
-  Talker again;
-  again.connect(rig.network(), rig.port_of("supervisor"));
-  again.say(wire::FrameType::hello, hello);
-  rig.turn(5);
+  farm.halt("dcm-0");
+  farm.turn(60);
+  RawPeer again;
+  again.connect(farm.network(), farm.port_of("supervisor"));
+  again.send(wire::FrameType::hello, hello);
+  farm.turn(5);
   CHECK(!again.closed());
   again.leave();
-  rig.go_on("dcm-0");
-  end_run(rig, watcher);
+  farm.go_on("dcm-0");
+  end_run(farm, watcher);
   CHECK(watcher.summary.balanced());
 }
 
 TEST_CASE("a readout refuses a frame that asks for more sources than there are") {
   const Quiet quiet;
-  Rig rig(with_nodes(1, 1, 1));
-  rig.start("readout-0");
-  Talker client;
-  client.connect(rig.network(), rig.port_of("readout-0"));
+  MemoryFarm farm(with_nodes(1, 1, 1));
+  farm.start("readout-0");
+  RawPeer client;
+  client.connect(farm.network(), farm.port_of("readout-0"));
   v1::Hello hello;
   hello.set_version(wire::kVersion);
   hello.set_role(v1::ROLE_DCM);
   hello.set_name("dcm-0");
   hello.set_farm("session");
-  client.say(wire::FrameType::hello, hello);
+  client.send(wire::FrameType::hello, hello);
   wire::RequestWriter writer;
   const std::uint16_t set = writer.add_set(std::vector<SourceId>(60'000, SourceId(7)));
   for (std::uint64_t slice = 0; slice < wire::kBatchEntriesMax; ++slice) {
@@ -151,7 +152,7 @@ TEST_CASE("a readout refuses a frame that asks for more sources than there are")
   }
   std::vector<std::byte> frame;
   writer.take_frame(frame);
-  client.say(frame);
-  rig.turn(3);
+  client.send(frame);
+  farm.turn(3);
   CHECK(client.closed());
 }

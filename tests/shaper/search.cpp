@@ -1,5 +1,6 @@
 #include "search.hpp"
 
+#include "cpu_limit.hpp"
 #include "networks.hpp"
 #include "shrink.hpp"
 #include "table.hpp"
@@ -20,7 +21,7 @@
 namespace weir::shaper_model {
 namespace {
 
-constexpr unsigned kSeedSecondsMax = 120;  // more is an endless loop
+constexpr unsigned kSeedSecondsMax = 120;  // of the CPU; more is an endless loop
 constexpr std::uint64_t kSeedsMax = 10'000'000;
 constexpr double kAsBad = 0.7;  // shrinking without limits: so much of the harm remains
 
@@ -61,7 +62,7 @@ void work(const Options& options, Shared& shared, Found* found, Clock::time_poin
     if (options.seconds_max > 0 && seconds_since(begun) > options.seconds_max) return;
     const std::uint64_t seed = shared.next++;
     if (seed > options.last) return;
-    ::alarm(kSeedSecondsMax);
+    test::limit_cpu(kSeedSecondsMax);
     Found& place = found[seed - options.first];
     place.state = Found::State::running;
     place.judgement = judge(run_all(network_of(seed, options), options.shapers, options.run));

@@ -1,5 +1,6 @@
 #include "seeds.hpp"
 
+#include "cpu_limit.hpp"
 #include "shrink.hpp"
 #include "trace_log.hpp"
 
@@ -20,7 +21,7 @@
 namespace weir::sim {
 namespace {
 
-constexpr unsigned kSeedSecondsMax = 120;  // of real time; more is an endless loop
+constexpr unsigned kSeedSecondsMax = 120;  // of the CPU; more is an endless loop
 constexpr std::uint32_t kJobsMax = 64;
 
 using Clock = std::chrono::steady_clock;
@@ -118,6 +119,7 @@ void run_one(std::uint64_t seed, const Options& options, Shared& shared) {
   if (!outcome.problem.empty()) {
     ++shared.failed;
     print_failure(scenario, outcome);
+    test::limit_cpu(0);  // shrinking limits each of its farms itself
     if (options.shrink) print_shrunk(scenario, options.rates);
   } else if (!options.quiet) {
     std::printf(
@@ -139,7 +141,7 @@ void work(const Options& options, Shared& shared, std::uint32_t job, Clock::time
     const std::uint64_t seed = shared.next++;
     if (seed > options.last) break;
     shared.at[job] = seed;
-    ::alarm(kSeedSecondsMax);
+    test::limit_cpu(kSeedSecondsMax);
     run_one(seed, options, shared);
     shared.at[job] = kNone;
     if (shared.done % kWriteEvery == 0) write_progress(options, shared);

@@ -1,5 +1,6 @@
 #include "shrink.hpp"
 
+#include "cpu_limit.hpp"
 #include "seeds.hpp"
 
 #include <cstdio>
@@ -18,7 +19,7 @@ bool fails(const Scenario& scenario) {
   const pid_t child = ::fork();
   if (child < 0) return false;
   if (child == 0) {
-    ::alarm(kSecondsMax);
+    test::limit_cpu(kSecondsMax);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(2);
     ::_exit(run_scenario(scenario, false).problem.empty() ? 0 : 1);
   }

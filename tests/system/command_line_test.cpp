@@ -177,7 +177,8 @@ TEST_CASE("a normal stop warns of nothing, and run control's lines name their ru
 
 TEST_CASE("weir run waits for processes that are slow to start as long as run control does") {
   const TemporaryFolder folder;
-  FarmRun run(folder, config_file("event-building.yaml"), sets({"run.slices=200", "readout.count=2"}));
+  FarmRun run(folder, config_file("event-building.yaml"),
+              sets({"run.slices=200", "readout.count=2", "trigger.mode=rate", "trigger.rate_hz=50"}));
   REQUIRE(wait_until([&] { return run.send_signal("readout-1", SIGSTOP); }, Seconds(10)));
   std::this_thread::sleep_for(std::chrono::seconds(12));
   REQUIRE(run.send_signal("readout-1", SIGCONT));

@@ -31,6 +31,19 @@ namespace json = boost::json;
 constexpr double kFrameBytes = 1538;    // a full one on the wire
 constexpr double kPayloadBytes = 1448;  // of it
 
+// A lab that stays goes with this, whatever became of the test.
+struct TakenDown {
+  const TemporaryFolder& folder;
+  const std::string& lab;
+  ~TakenDown() {
+    try {
+      (void)run_command(folder, "weir", {"lab", "down", lab});
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s: %s\n", lab.c_str(), error.what());
+    }
+  }
+};
+
 void add_namespaces_of(const fs::path& process, std::set<std::string>& found) {
   std::error_code none;
   const auto add = [&](const fs::path& path) {
@@ -170,6 +183,7 @@ TEST_CASE("a lab that stays is there by name, shows its ports, and goes") {
   const TemporaryFolder folder;
   const std::string name = "test" + std::to_string(::getpid());
   const std::string lab = folder.write("lab.yaml", "lab: " + name + "\nhost_count: 3\nport_rate: 10mbit\n");
+  const TakenDown taken_down{folder, lab};
   const auto up = run_command(folder, "weir", {"lab", "up", lab});
   INFO(up.err);
   REQUIRE(up.status == 0);

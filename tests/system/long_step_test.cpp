@@ -2,39 +2,35 @@
 #include "controlled_farm.hpp"
 #include "weir_catch.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <thread>
 
 using namespace weir::system_test;
 
 namespace {
 
 constexpr int kStartAgain = 75;
+constexpr int kUnits = 2;
 const std::vector<std::string> kNodes = {"supervisor", "writer-0", "readout-0", "dcm-0"};
 
 std::string farm_text(const std::string& while_there) {
-  return "trigger: {mode: rate, rate_hz: 100}\nreadout: {count: 1}\ndcm: {count: 1, processing_units: 2}\n"
+  return "trigger: {mode: rate, rate_hz: 100}\nreadout: {count: 1}\ndcm: {count: 1, processing_units: " +
+         std::to_string(kUnits) +
+         "}\n"
          "filter: {plugin: dwells, search_path: [" WEIR_SYSTEM_PLUGIN_DIR
          "], parameters: {seconds: 60, while: " +
          while_there + "}}\n";
 }
 
 // A run is on, and both processing units are in a step that does not end.
-void begin_to_dwell(const ControlledFarm& farm) {
+void begin_to_dwell(const ControlledFarm& farm, const std::string& dwell) {
   farm.begin_run();
-  const bool dwells = wait_until(
-      [&] {
-        const boost::json::value status = farm.status();
-        for (const auto& one : status.at("nodes").as_array()) {
-          if (one.at("name").as_string() == "dcm-0") return one.at("state").at("state") == "running";
-        }
-        return false;
-      },
-      Seconds(20));
-  REQUIRE(dwells);
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const auto steps = [&] {
+    const std::string lines = read_file(dwell);
+    return std::count(lines.begin(), lines.end(), '\n');
+  };
+  REQUIRE(wait_until([&] { return steps() == kUnits; }, Seconds(30)));
 }
 
 }  // namespace
@@ -43,7 +39,7 @@ TEST_CASE("a DCM whose filter is still at work after a reset starts again, and t
   const TemporaryFolder folder;
   const std::string dwell = folder.write("dwell", "");
   ControlledFarm farm(folder, farm_text(dwell), kNodes);
-  begin_to_dwell(farm);
+  begin_to_dwell(farm, dwell);
 
   farm.must({"reset"});
   INFO(farm.logs());
@@ -63,7 +59,7 @@ TEST_CASE("a DCM whose filter is still at work ends with the status of its signa
   const TemporaryFolder folder;
   const std::string dwell = folder.write("dwell", "");
   ControlledFarm farm(folder, farm_text(dwell), kNodes);
-  begin_to_dwell(farm);
+  begin_to_dwell(farm, dwell);
 
   farm.node("dcm-0").send_signal(SIGTERM);
   INFO(farm.logs());

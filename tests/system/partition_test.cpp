@@ -37,7 +37,7 @@ FarmEnd run_with_a_cut(const TemporaryFolder& folder, const std::vector<std::str
   REQUIRE(run.wait_for_data(1 << 20));
   LabLines lines(folder, run, "dcm-1");
   for (const std::string& direction : directions) lines.cut(direction);
-  CHECK(run.wait_for_log("supervisor", "dcm 1 does not reach", Seconds(5)));
+  CHECK(run.wait_for_log("supervisor", "dcm 1 does not reach", Seconds(20)));
   std::this_thread::sleep_for(Seconds(4));
   lines.mend();
   // TCP waits for as long as the line was dead, and a connection that is made anew for no longer than this.

@@ -164,8 +164,8 @@ TEST_CASE("whatever way slices go, each is in one list, and everything adds up")
   SliceTable& table = walker.table;
   std::vector<BuiltSlice*> slices;
   std::map<SliceState, int> seen;
-  std::uint64_t dice = GENERATE(range(1, 9));
-  const auto below = [&](std::size_t limit) { return (dice = mix64(dice)) % limit; };
+  std::uint64_t random = GENERATE(range(1, 9));
+  const auto below = [&](std::size_t limit) { return (random = mix64(random)) % limit; };
   for (std::uint64_t i = 0; i < 20; ++i) slices.push_back(&table.assign(assignment(i)));
   std::uint64_t next_id = 100;
   for (int i = 0; i < 5000; ++i) {

@@ -27,10 +27,10 @@ class Farm {
     }
     return std::nullopt;
   }
-  void change(std::uint64_t dice) {
-    const auto readout = static_cast<std::uint32_t>((dice >> 8U) % readouts_.size());
-    const std::uint64_t amount = (dice >> 40U) % 4;  // small: many equals
-    switch (dice % 8) {
+  void change(std::uint64_t random) {
+    const auto readout = static_cast<std::uint32_t>((random >> 8U) % readouts_.size());
+    const std::uint64_t amount = (random >> 40U) % 4;  // small: many equals
+    switch (random % 8) {
       case 0:
         slices_.push_back({line_++, std::vector<std::uint64_t>(readouts_.size(), 1 + amount)});
         for (std::uint32_t i = 0; i < readouts_.size(); ++i) tell(i);

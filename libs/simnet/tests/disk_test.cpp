@@ -21,7 +21,7 @@ struct Events final : ports::DiskHandler {
   std::vector<ports::DiskEvent> seen;
 };
 
-struct Rig {
+struct Fixture {
   DiskImage image;
   Timeline timeline;
   std::unique_ptr<SimDisk> disk =
@@ -45,16 +45,16 @@ struct Rig {
 
 TEST_CASE("what was synced survives a loss of power, and nothing else for certain") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    Rig rig;
-    rig.disk->create(FileId(1), "f", 1);
-    rig.append(std::string(3000, 'a'));
-    rig.disk->sync(FileId(1), 3);
-    rig.append(std::string(3000, 'b'));
-    REQUIRE(rig.run() == DiskError::none);
-    rig.disk.reset();
+    Fixture fixture;
+    fixture.disk->create(FileId(1), "f", 1);
+    fixture.append(std::string(3000, 'a'));
+    fixture.disk->sync(FileId(1), 3);
+    fixture.append(std::string(3000, 'b'));
+    REQUIRE(fixture.run() == DiskError::none);
+    fixture.disk.reset();
     Random random(seed);
-    rig.image.lose_power(random);
-    const auto& file = rig.image.files().at("f");
+    fixture.image.lose_power(random);
+    const auto& file = fixture.image.files().at("f");
     REQUIRE(file.bytes.size() >= 3000);
     CHECK(file.bytes.size() <= 6000);
     CHECK(std::all_of(file.bytes.begin(), file.bytes.begin() + 3000,
@@ -65,51 +65,51 @@ TEST_CASE("what was synced survives a loss of power, and nothing else for certai
 TEST_CASE("a process that is killed inside an append leaves a part of it, and what it appended before") {
   bool torn = false;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    Rig rig;
-    rig.disk =
-        std::make_unique<SimDisk>(rig.image, rig.timeline, Random(seed), simnet::DiskSettings{}, [] {});
-    rig.disk->create(FileId(1), "f", 1);
-    rig.append("first");
-    REQUIRE(rig.run() == DiskError::none);
-    rig.append("second");
-    rig.disk.reset();
-    const std::size_t size = rig.image.files().at("f").bytes.size();
+    Fixture fixture;
+    fixture.disk = std::make_unique<SimDisk>(fixture.image, fixture.timeline, Random(seed),
+                                             simnet::DiskSettings{}, [] {});
+    fixture.disk->create(FileId(1), "f", 1);
+    fixture.append("first");
+    REQUIRE(fixture.run() == DiskError::none);
+    fixture.append("second");
+    fixture.disk.reset();
+    const std::size_t size = fixture.image.files().at("f").bytes.size();
     CHECK(size >= 5);
     CHECK(size <= 11);
     torn = torn || (size > 5 && size < 11);
-    while (rig.timeline.step(kSecond)) {  // the dead disk does nothing more
+    while (fixture.timeline.step(kSecond)) {  // the dead disk does nothing more
     }
-    CHECK(rig.image.files().at("f").bytes.size() == size);
+    CHECK(fixture.image.files().at("f").bytes.size() == size);
   }
   CHECK(torn);
 }
 
 TEST_CASE("a full disk takes what fits, fails until truncated, and goes on when there is room") {
-  Rig rig;
-  rig.disk->create(FileId(1), "f", 1);
-  rig.append("1234");
-  REQUIRE(rig.run() == DiskError::none);
-  rig.image.capacity = 6;
-  rig.append("5678");
-  CHECK(rig.run() == DiskError::no_space);
-  CHECK(rig.image.files().at("f").bytes.size() == 6);
-  rig.image.capacity = UINT64_MAX;
-  rig.append("5678");
-  CHECK(rig.run() == DiskError::no_space);
-  rig.disk->truncate(FileId(1), 4, 3);
-  rig.append("5678");
-  CHECK(rig.run() == DiskError::none);
-  CHECK(rig.image.files().at("f").bytes.size() == 8);
+  Fixture fixture;
+  fixture.disk->create(FileId(1), "f", 1);
+  fixture.append("1234");
+  REQUIRE(fixture.run() == DiskError::none);
+  fixture.image.capacity = 6;
+  fixture.append("5678");
+  CHECK(fixture.run() == DiskError::no_space);
+  CHECK(fixture.image.files().at("f").bytes.size() == 6);
+  fixture.image.capacity = UINT64_MAX;
+  fixture.append("5678");
+  CHECK(fixture.run() == DiskError::no_space);
+  fixture.disk->truncate(FileId(1), 4, 3);
+  fixture.append("5678");
+  CHECK(fixture.run() == DiskError::none);
+  CHECK(fixture.image.files().at("f").bytes.size() == 8);
 }
 
 TEST_CASE("publishing renames, and refuses a name that is taken") {
-  Rig rig;
-  rig.disk->create(FileId(1), "f.part", 1);
-  rig.disk->create(FileId(2), "g.part", 1);
-  rig.disk->publish(FileId(1), "f", 1);
-  CHECK(rig.run() == DiskError::none);
-  CHECK(rig.image.files().contains("f"));
-  CHECK(!rig.image.files().contains("f.part"));
-  rig.disk->publish(FileId(2), "f", 1);
-  CHECK(rig.run() == DiskError::exists);
+  Fixture fixture;
+  fixture.disk->create(FileId(1), "f.part", 1);
+  fixture.disk->create(FileId(2), "g.part", 1);
+  fixture.disk->publish(FileId(1), "f", 1);
+  CHECK(fixture.run() == DiskError::none);
+  CHECK(fixture.image.files().contains("f"));
+  CHECK(!fixture.image.files().contains("f.part"));
+  fixture.disk->publish(FileId(2), "f", 1);
+  CHECK(fixture.run() == DiskError::exists);
 }

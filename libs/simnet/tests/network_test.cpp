@@ -56,8 +56,8 @@ class Talker final : public ports::StreamHandler, public ports::Acceptor {
 constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
 
 // Two processes, connected.
-struct Rig {
-  explicit Rig(std::uint64_t seed = 1, const WorldSettings& settings = {}) : world(seed, settings) {
+struct Fixture {
+  explicit Fixture(std::uint64_t seed = 1, const WorldSettings& settings = {}) : world(seed, settings) {
     for (Host* host : {&left, &right}) {
       host->boot([](TimeNs) {}, [] { return kNever; });
     }
@@ -93,50 +93,50 @@ TEST_CASE("bytes arrive whole and in order, however they are cut on the way") {
     settings.window_min = settings.window_max = 100;
     settings.cut_permille = 500;
     settings.tail_permille = 300;
-    Rig rig(seed, settings);
+    Fixture fixture(seed, settings);
     const std::string text = long_text(2000);
-    rig.here.say(text);
-    rig.run(20 * kSecond);
-    CHECK(rig.here.connected);
-    CHECK(rig.there.heard == text);
-    CHECK(rig.here.drained > 0);
-    CHECK(rig.here.stream->unsent_bytes() == 0);
-    rig.there.say("answer");
-    rig.run(kSecond);
-    CHECK(rig.here.heard == "answer");
-    rig.here.stream->close();
-    rig.run(kSecond);
-    CHECK(rig.there.closed == CloseReason::peer_closed);
-    CHECK(!rig.here.closed);
+    fixture.here.say(text);
+    fixture.run(20 * kSecond);
+    CHECK(fixture.here.connected);
+    CHECK(fixture.there.heard == text);
+    CHECK(fixture.here.drained > 0);
+    CHECK(fixture.here.stream->unsent_bytes() == 0);
+    fixture.there.say("answer");
+    fixture.run(kSecond);
+    CHECK(fixture.here.heard == "answer");
+    fixture.here.stream->close();
+    fixture.run(kSecond);
+    CHECK(fixture.there.closed == CloseReason::peer_closed);
+    CHECK(!fixture.here.closed);
   }
 }
 
 TEST_CASE("a reader that pauses, or stalls, holds its writer back at the window") {
   WorldSettings settings;
   settings.window_min = settings.window_max = 100;
-  Rig rig(1, settings);
-  rig.run(kSecond);
-  rig.there.stream->pause_receiving(true);
-  rig.here.say(long_text(500));
-  rig.run(kSecond);
-  CHECK(rig.there.heard.empty());
-  CHECK(rig.here.stream->unsent_bytes() == 400);
-  rig.there.stream->pause_receiving(false);
-  rig.right.stall(rig.world.now_ns() + kSecond);
-  rig.run(kSecond / 2);
-  CHECK(rig.here.stream->unsent_bytes() == 400);
-  rig.run(10 * kSecond);
-  CHECK(rig.there.heard == long_text(500));
+  Fixture fixture(1, settings);
+  fixture.run(kSecond);
+  fixture.there.stream->pause_receiving(true);
+  fixture.here.say(long_text(500));
+  fixture.run(kSecond);
+  CHECK(fixture.there.heard.empty());
+  CHECK(fixture.here.stream->unsent_bytes() == 400);
+  fixture.there.stream->pause_receiving(false);
+  fixture.right.stall(fixture.world.now_ns() + kSecond);
+  fixture.run(kSecond / 2);
+  CHECK(fixture.here.stream->unsent_bytes() == 400);
+  fixture.run(10 * kSecond);
+  CHECK(fixture.there.heard == long_text(500));
 }
 
 TEST_CASE("nobody listens, or a host refuses: the one who connects hears so") {
-  Rig rig;
+  Fixture fixture;
   Talker lost;
-  lost.stream = rig.left.connect({"right", 81}, lost);
+  lost.stream = fixture.left.connect({"right", 81}, lost);
   Talker refused;
-  rig.world.refuse(rig.right, kSecond);
-  refused.stream = rig.left.connect({"right", 80}, refused);
-  rig.run(kSecond);
+  fixture.world.refuse(fixture.right, kSecond);
+  refused.stream = fixture.left.connect({"right", 80}, refused);
+  fixture.run(kSecond);
   CHECK(lost.closed == CloseReason::refused);
   CHECK(refused.closed == CloseReason::refused);
 }
@@ -144,86 +144,86 @@ TEST_CASE("nobody listens, or a host refuses: the one who connects hears so") {
 TEST_CASE("a connection that breaks is heard of on both sides, at different times in most cases") {
   int apart = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Rig rig(seed);
-    rig.run(kSecond);
-    rig.world.break_connections(rig.left, rig.right);
-    rig.here.say("into the void");
-    rig.run(kSecond);
-    CHECK(rig.here.closed == CloseReason::reset);
-    CHECK(rig.there.closed == CloseReason::reset);
-    CHECK(rig.there.heard.empty());
-    apart += rig.here.closed_at_ns != rig.there.closed_at_ns ? 1 : 0;
+    Fixture fixture(seed);
+    fixture.run(kSecond);
+    fixture.world.break_connections(fixture.left, fixture.right);
+    fixture.here.say("into the void");
+    fixture.run(kSecond);
+    CHECK(fixture.here.closed == CloseReason::reset);
+    CHECK(fixture.there.closed == CloseReason::reset);
+    CHECK(fixture.there.heard.empty());
+    apart += fixture.here.closed_at_ns != fixture.there.closed_at_ns ? 1 : 0;
   }
   CHECK(apart > 10);
 }
 
 TEST_CASE("silence of one direction delays it and leaves the other alone") {
-  Rig rig;
-  rig.run(kSecond);
-  rig.world.silence(rig.left, rig.right, rig.world.now_ns() + 10 * kSecond);
-  rig.here.say("late");
-  rig.there.say("at once");
-  rig.run(kSecond);
-  CHECK(rig.there.heard.empty());
-  CHECK(rig.here.heard == "at once");
-  rig.run(10 * kSecond);
-  CHECK(rig.there.heard == "late");
-  CHECK(!rig.here.closed);
+  Fixture fixture;
+  fixture.run(kSecond);
+  fixture.world.silence(fixture.left, fixture.right, fixture.world.now_ns() + 10 * kSecond);
+  fixture.here.say("late");
+  fixture.there.say("at once");
+  fixture.run(kSecond);
+  CHECK(fixture.there.heard.empty());
+  CHECK(fixture.here.heard == "at once");
+  fixture.run(10 * kSecond);
+  CHECK(fixture.there.heard == "late");
+  CHECK(!fixture.here.closed);
 }
 
 TEST_CASE("between two that are parted nothing passes, and it comes when they are not parted any more") {
-  Rig rig;
-  rig.run(kSecond);
-  rig.world.partition(rig.right, rig.left, rig.world.now_ns() + 10 * kSecond);
-  rig.here.say("there");
-  rig.there.say("back");
-  rig.run(9 * kSecond);
-  CHECK(rig.there.heard.empty());
-  CHECK(rig.here.heard.empty());
-  rig.run(2 * kSecond);
-  CHECK(rig.there.heard == "there");
-  CHECK(rig.here.heard == "back");
-  CHECK(!rig.here.closed);
+  Fixture fixture;
+  fixture.run(kSecond);
+  fixture.world.partition(fixture.right, fixture.left, fixture.world.now_ns() + 10 * kSecond);
+  fixture.here.say("there");
+  fixture.there.say("back");
+  fixture.run(9 * kSecond);
+  CHECK(fixture.there.heard.empty());
+  CHECK(fixture.here.heard.empty());
+  fixture.run(2 * kSecond);
+  CHECK(fixture.there.heard == "there");
+  CHECK(fixture.here.heard == "back");
+  CHECK(!fixture.here.closed);
 }
 
 TEST_CASE("a process that is killed calls nobody any more, and the far end hears a prefix and the end") {
   int whole = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    Rig rig(seed);
-    rig.run(kSecond);
-    rig.here.say("first");
-    rig.run(kMillisecond);
-    rig.here.say("second");
-    rig.left.wake();
-    rig.run(10 * kMicrosecond);
-    rig.left.crash(seed % 4 == 0 ? Death::machine : Death::process);
-    rig.run(5 * kSecond);
-    CHECK(!rig.here.closed);
-    CHECK(rig.there.closed.has_value());
-    CHECK(std::string("firstsecond").starts_with(rig.there.heard));
-    whole += rig.there.heard == "firstsecond" ? 1 : 0;
+    Fixture fixture(seed);
+    fixture.run(kSecond);
+    fixture.here.say("first");
+    fixture.run(kMillisecond);
+    fixture.here.say("second");
+    fixture.left.wake();
+    fixture.run(10 * kMicrosecond);
+    fixture.left.crash(seed % 4 == 0 ? Death::machine : Death::process);
+    fixture.run(5 * kSecond);
+    CHECK(!fixture.here.closed);
+    CHECK(fixture.there.closed.has_value());
+    CHECK(std::string("firstsecond").starts_with(fixture.there.heard));
+    whole += fixture.there.heard == "firstsecond" ? 1 : 0;
   }
   CHECK(whole > 0);
   CHECK(whole < 40);
 }
 
 TEST_CASE("what is written to a process that is gone comes back as a reset") {
-  Rig rig;
-  rig.run(kSecond);
-  rig.there.stream->close();
-  rig.here.say("anybody?");
-  rig.run(kSecond);
-  CHECK(rig.here.closed.has_value());
+  Fixture fixture;
+  fixture.run(kSecond);
+  fixture.there.stream->close();
+  fixture.here.say("anybody?");
+  fixture.run(kSecond);
+  CHECK(fixture.here.closed.has_value());
 }
 
 TEST_CASE("the same seed gives the same trace, another one another") {
   const auto hash = [](std::uint64_t seed) {
-    Rig rig(seed);
-    rig.here.say(long_text(3000));
-    rig.run(kSecond);
-    rig.world.break_connections(rig.left, rig.right);
-    rig.run(kSecond);
-    return rig.world.trace().hash();
+    Fixture fixture(seed);
+    fixture.here.say(long_text(3000));
+    fixture.run(kSecond);
+    fixture.world.break_connections(fixture.left, fixture.right);
+    fixture.run(kSecond);
+    return fixture.world.trace().hash();
   };
   CHECK(hash(3) == hash(3));
   CHECK(hash(3) != hash(4));

@@ -2,7 +2,7 @@
 // lost.
 
 #include "simulated_files.hpp"
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include "writer_life.hpp"
@@ -292,11 +292,11 @@ TEST_CASE(
     "none") {
   const TemporaryFolder from(TemporaryFolder::in_memory());
   const std::string original = from / "run-000007-writer-0-0000.weir.part";
-  Rig rig;
-  rig.start();
-  for (std::uint64_t i = 1; i <= 9; ++i) (void)rig.put(plan_of(i));
-  rig.pass(kSecond);
-  const Buffer bytes = rig.disk.files().begin()->second.bytes;
+  Fixture fixture;
+  fixture.start();
+  for (std::uint64_t i = 1; i <= 9; ++i) (void)fixture.put(plan_of(i));
+  fixture.pass(kSecond);
+  const Buffer bytes = fixture.disk.files().begin()->second.bytes;
   std::ofstream(original, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()) - 100);
   const auto size = std::filesystem::file_size(original);

@@ -1,5 +1,5 @@
 #include "disk_loop.hpp"
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/earlier_life.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 
 #include <array>
 #include <vector>

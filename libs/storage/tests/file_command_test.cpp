@@ -1,4 +1,4 @@
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/file_command.hpp>
@@ -10,8 +10,8 @@
 using namespace weir;
 using namespace weir::storage;
 using namespace weir::storage::test;
-using weir::test::TemporaryFolder;
 using Catch::Matchers::ContainsSubstring;
+using weir::test::TemporaryFolder;
 
 namespace {
 
@@ -31,12 +31,12 @@ Shown run(const FileCommand& command) {
 // One file with the slices 1 to 4, slice 2 twice.
 struct OneFile {
   OneFile() : path(folder / "run-000007-writer-0-0000.weir") {
-    Rig rig;
-    rig.start();
-    for (std::uint64_t i = 1; i <= 4; ++i) (void)rig.put({.slice = i, .fragment_bytes = 20});
-    (void)rig.put({.slice = 2, .attempt = 1, .epoch = 2});
-    rig.close();
-    bytes = rig.disk.files().begin()->second.bytes;
+    Fixture fixture;
+    fixture.start();
+    for (std::uint64_t i = 1; i <= 4; ++i) (void)fixture.put({.slice = i, .fragment_bytes = 20});
+    (void)fixture.put({.slice = 2, .attempt = 1, .epoch = 2});
+    fixture.close();
+    bytes = fixture.disk.files().begin()->second.bytes;
     save();
   }
   void save() const {

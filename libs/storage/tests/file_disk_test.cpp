@@ -1,6 +1,6 @@
 #include "disk_loop.hpp"
 #include "forwarded_calls.hpp"
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/earlier_life.hpp>
@@ -16,8 +16,8 @@
 using namespace weir;
 using namespace weir::storage;
 using namespace weir::storage::test;
-using weir::test::TemporaryFolder;
 using Catch::Matchers::ContainsSubstring;
+using weir::test::TemporaryFolder;
 
 namespace {
 

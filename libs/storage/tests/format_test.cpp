@@ -1,4 +1,4 @@
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/format.hpp>
 

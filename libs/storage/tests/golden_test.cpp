@@ -1,5 +1,5 @@
 #include "every_record.hpp"
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/verify.hpp>
 
@@ -18,13 +18,13 @@ namespace {
 const std::string kGolden = std::string(WEIR_TEST_SOURCE_DIR) + "/tests/golden/run_file_v1.weir";
 
 Buffer golden_file() {
-  Rig rig;
-  rig.start();
+  Fixture fixture;
+  fixture.start();
   for (const Buffer& record : one_of_each_kind()) {
-    REQUIRE(rig.store.store(record, {}, 0, rig.now) == StoreResult::accepted);
+    REQUIRE(fixture.store.store(record, {}, 0, fixture.now) == StoreResult::accepted);
   }
-  rig.close();
-  return rig.disk.files().begin()->second.bytes;
+  fixture.close();
+  return fixture.disk.files().begin()->second.bytes;
 }
 
 Buffer committed() {

@@ -1,6 +1,6 @@
 // Records beyond 4 GiB, of zeros that nobody has to keep: neither in memory nor on the disk.
 #include "forwarded_calls.hpp"
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/file_disk.hpp>

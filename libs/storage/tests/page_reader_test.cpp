@@ -157,30 +157,30 @@ Buffer every_fragment() {
 }
 
 Buffer whole_file() {
-  Rig rig;
-  rig.start();
-  for (const Buffer& record : one_of_each_kind()) (void)rig.store.store(record, {}, 0, rig.now);
-  (void)rig.store.store(every_fragment(), {}, 0, rig.now);
+  Fixture fixture;
+  fixture.start();
+  for (const Buffer& record : one_of_each_kind()) (void)fixture.store.store(record, {}, 0, fixture.now);
+  (void)fixture.store.store(every_fragment(), {}, 0, fixture.now);
   for (std::uint64_t i = 100; i < 112; ++i)
-    (void)rig.put({.slice = i, .sources = static_cast<std::uint32_t>(i % 4), .fragment_bytes = 90});
-  (void)rig.put({.slice = 103, .attempt = 1, .epoch = 3, .fragment_bytes = 40});
-  (void)rig.store.mark_dead(SliceId(111), Attempt(0), StoreEpoch(1));
-  rig.close();
-  return rig.disk.files().begin()->second.bytes;
+    (void)fixture.put({.slice = i, .sources = static_cast<std::uint32_t>(i % 4), .fragment_bytes = 90});
+  (void)fixture.put({.slice = 103, .attempt = 1, .epoch = 3, .fragment_bytes = 40});
+  (void)fixture.store.mark_dead(SliceId(111), Attempt(0), StoreEpoch(1));
+  fixture.close();
+  return fixture.disk.files().begin()->second.bytes;
 }
 
 // As a writer leaves one that has not come to close it; of slice 1 there are two copies alike.
 Buffer part_file() {
-  Rig rig;
-  rig.start();
-  (void)rig.put({.slice = 1});
-  CHECK(rig.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
+  Fixture fixture;
+  fixture.start();
+  (void)fixture.put({.slice = 1});
+  CHECK(fixture.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
   const SliceId slice(1);
-  rig.store.settle({&slice, 1});
-  (void)rig.put({.slice = 1});
-  (void)rig.put({.slice = 2, .fragment_bytes = 700});
-  rig.pass(kSecond);
-  return rig.disk.files().begin()->second.bytes;
+  fixture.store.settle({&slice, 1});
+  (void)fixture.put({.slice = 1});
+  (void)fixture.put({.slice = 2, .fragment_bytes = 700});
+  fixture.pass(kSecond);
+  return fixture.disk.files().begin()->second.bytes;
 }
 
 std::vector<Buffer> files() {

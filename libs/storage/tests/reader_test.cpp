@@ -1,4 +1,4 @@
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/verify.hpp>
 
@@ -13,11 +13,12 @@ namespace {
 
 // A closed file with the slices 1..count, in this order.
 Buffer closed_file(std::uint64_t count, std::uint32_t fragment_bytes = 50) {
-  Rig rig;
-  rig.start();
-  for (std::uint64_t i = 1; i <= count; ++i) (void)rig.put({.slice = i, .fragment_bytes = fragment_bytes});
-  rig.close();
-  return rig.disk.files().begin()->second.bytes;
+  Fixture fixture;
+  fixture.start();
+  for (std::uint64_t i = 1; i <= count; ++i)
+    (void)fixture.put({.slice = i, .fragment_bytes = fragment_bytes});
+  fixture.close();
+  return fixture.disk.files().begin()->second.bytes;
 }
 
 RunFileReader open(const Buffer& bytes) {
@@ -27,11 +28,12 @@ RunFileReader open(const Buffer& bytes) {
 }  // namespace
 
 TEST_CASE("a file is walked in file order and by id") {
-  Rig rig;
-  rig.start();
-  for (const std::uint64_t i : std::initializer_list<std::uint64_t>{5, 1, 9, 3}) (void)rig.put({.slice = i});
-  rig.close();
-  const RunFileReader file = rig.read("run-000007-writer-0-0000.weir");
+  Fixture fixture;
+  fixture.start();
+  for (const std::uint64_t i : std::initializer_list<std::uint64_t>{5, 1, 9, 3})
+    (void)fixture.put({.slice = i});
+  fixture.close();
+  const RunFileReader file = fixture.read("run-000007-writer-0-0000.weir");
   std::vector<std::uint64_t> in_file;
   std::vector<std::uint64_t> by_id;
   for (const IndexEntry& entry : file.entries()) in_file.push_back(entry.slice.value);
@@ -95,11 +97,11 @@ TEST_CASE("a run file stored as a payload is not taken for records") {
   Buffer bytes;
   encode_slice_meta(record, bytes);
   bytes.insert(bytes.end(), inner.begin(), inner.end());
-  Rig rig;
-  rig.start();
-  REQUIRE(rig.store.store(bytes, {}, 0, rig.now) == StoreResult::accepted);
-  rig.close();
-  Buffer outer = rig.disk.files().begin()->second.bytes;
+  Fixture fixture;
+  fixture.start();
+  REQUIRE(fixture.store.store(bytes, {}, 0, fixture.now) == StoreResult::accepted);
+  fixture.close();
+  Buffer outer = fixture.disk.files().begin()->second.bytes;
   const std::uint64_t at = open(outer).entries()[0].offset;
   outer[at] = std::byte{0};
   outer.resize(outer.size() - 8);
@@ -147,14 +149,14 @@ TEST_CASE("any flipped bit of a file is found, and in a slice it is named with s
 }
 
 TEST_CASE("of copies in several files the one with the highest store epoch counts") {
-  Rig first;
+  Fixture first;
   first.start();
   (void)first.put({.slice = 1, .epoch = 1});
   (void)first.put({.slice = 2, .epoch = 1});
   first.close();
   RunStoreConfig config = small_config();
   config.writer = "writer-1";
-  Rig second(config);
+  Fixture second(config);
   second.start();
   (void)second.put({.slice = 1, .attempt = 1, .epoch = 2});
   (void)second.put({.slice = 2, .epoch = 1});
@@ -171,7 +173,7 @@ TEST_CASE("of copies in several files the one with the highest store epoch count
 }
 
 TEST_CASE("a copy that a writer stored in two of its lives, or twice in one, counts once") {
-  Rig first;
+  Fixture first;
   first.start();
   (void)first.put({.slice = 1, .epoch = 1});
   // Given up, over, and forgotten; then it comes once more.
@@ -182,7 +184,7 @@ TEST_CASE("a copy that a writer stored in two of its lives, or twice in one, cou
   first.pass(kSecond);  // and the process dies: of a dead list nothing is on disk
   RunStoreConfig config = small_config();
   config.first_sequence = 1;
-  Rig second(config);
+  Fixture second(config);
   second.start();
   (void)second.put({.slice = 1, .epoch = 1});
   second.close();

@@ -20,17 +20,17 @@ constexpr const char* kPart = "out/run-000007-writer-0-0000.weir.part";
 Buffer whole_file() {
   RunStoreConfig config = small_config();
   config.reference_bytes_min = 1U << 10;
-  Rig rig(config);
-  rig.start();
+  Fixture fixture(config);
+  fixture.start();
   for (std::uint64_t i = 100; i < 130; ++i) {
     const auto bytes = static_cast<std::uint32_t>(i % 10 == 0 ? 1500 : i % 3 == 0 ? 0 : 7 * (i % 9));
-    (void)rig.put({.slice = i, .sources = static_cast<std::uint32_t>(i % 4), .fragment_bytes = bytes});
+    (void)fixture.put({.slice = i, .sources = static_cast<std::uint32_t>(i % 4), .fragment_bytes = bytes});
   }
-  for (const Buffer& record : one_of_each_kind()) (void)rig.store.store(record, {}, 0, rig.now);
-  (void)rig.put({.slice = 103, .attempt = 1, .epoch = 3, .fragment_bytes = 40});
-  (void)rig.store.mark_dead(SliceId(111), Attempt(0), StoreEpoch(1));
-  rig.close();
-  return rig.disk.files().begin()->second.bytes;
+  for (const Buffer& record : one_of_each_kind()) (void)fixture.store.store(record, {}, 0, fixture.now);
+  (void)fixture.put({.slice = 103, .attempt = 1, .epoch = 3, .fragment_bytes = 40});
+  (void)fixture.store.mark_dead(SliceId(111), Attempt(0), StoreEpoch(1));
+  fixture.close();
+  return fixture.disk.files().begin()->second.bytes;
 }
 
 Buffer bytes_of(const Recovery& recovery) {
@@ -203,15 +203,15 @@ TEST_CASE("damage in the middle costs the records it is in, named, and those beh
 }
 
 TEST_CASE("of a copy that stands in a file twice one is live when it is recovered") {
-  Rig rig;
-  rig.start();
-  (void)rig.put({.slice = 1});
-  CHECK(rig.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
+  Fixture fixture;
+  fixture.start();
+  (void)fixture.put({.slice = 1});
+  CHECK(fixture.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
   const SliceId slice(1);
-  rig.store.settle({&slice, 1});
-  CHECK(rig.put({.slice = 1}) == StoreResult::accepted);
-  rig.pass(kSecond);
-  const Recovery recovery = recovered(rig.disk.files().begin()->second.bytes);
+  fixture.store.settle({&slice, 1});
+  CHECK(fixture.put({.slice = 1}) == StoreResult::accepted);
+  fixture.pass(kSecond);
+  const Recovery recovery = recovered(fixture.disk.files().begin()->second.bytes);
   check_good(bytes_of(recovery), recovery.report);
   CHECK(recovery.report.live.count == 1);
   CHECK(recovery.report.slices == 2);

@@ -1,4 +1,4 @@
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/disk_watch.hpp>
 #include <weir/storage/grant_book.hpp>
@@ -15,11 +15,11 @@ namespace {
 constexpr const char* kFirst = "run-000007-writer-0-0000.weir";
 
 // Every slice of 1..count is in exactly one place of the published files, sound.
-void check_whole_run(const Rig& rig, std::uint64_t count) {
+void check_whole_run(const Fixture& fixture, std::uint64_t count) {
   SliceSum found;
   SliceSum expected;
-  for (const ClosedFile& closed : rig.seen.closed) {
-    const RunFileReader file = rig.read(closed.path.substr(4));
+  for (const ClosedFile& closed : fixture.seen.closed) {
+    const RunFileReader file = fixture.read(closed.path.substr(4));
     const VerifyReport report = verify(file);
     for (const Problem& problem : report.problems) FAIL_CHECK(problem.text);
     CHECK(crc32c(file.bytes()) == closed.crc32c);
@@ -27,138 +27,140 @@ void check_whole_run(const Rig& rig, std::uint64_t count) {
   }
   for (std::uint64_t i = 1; i <= count; ++i) expected.add(SliceId(i));
   CHECK(found == expected);
-  CHECK(rig.store.stored() == expected);
+  CHECK(fixture.store.stored() == expected);
 }
 
 }  // namespace
 
 TEST_CASE("an output folder that refuses the first file fails the run at once") {
-  Rig rig;
-  rig.disk.fail_at = GENERATE(0, 1, 2);  // create, append, sync
-  rig.disk.fail_with = ports::DiskError::not_writable;
-  rig.start();
-  CHECK(rig.seen.failed == std::vector{ports::DiskError::not_writable});
-  CHECK(rig.seen.ready == 0);
-  CHECK(rig.put({}) == StoreResult::not_open);
-  CHECK_FALSE(rig.store.next_deadline());
+  Fixture fixture;
+  fixture.disk.fail_at = GENERATE(0, 1, 2);  // create, append, sync
+  fixture.disk.fail_with = ports::DiskError::not_writable;
+  fixture.start();
+  CHECK(fixture.seen.failed == std::vector{ports::DiskError::not_writable});
+  CHECK(fixture.seen.ready == 0);
+  CHECK(fixture.put({}) == StoreResult::not_open);
+  CHECK_FALSE(fixture.store.next_deadline());
 }
 
 TEST_CASE("a store that starts on a full disk waits for room, says so, and is ready then") {
-  Rig rig;
-  rig.disk.capacity = GENERATE(0, 20, 100);  // of the header nothing, a part; of the first record a part
-  rig.start();
-  CHECK(rig.seen.failed.empty());
-  CHECK(rig.seen.ready == 0);
-  CHECK(rig.seen.blocked == std::vector{ports::DiskError::no_space});
-  CHECK(rig.put({}) == StoreResult::not_open);
-  REQUIRE(rig.store.next_deadline() == rig.now + kSecond);
-  for (int i = 0; i < 3; ++i) rig.pass(kSecond);
-  CHECK(rig.seen.ready == 0);
-  CHECK(rig.seen.blocked.size() == 1);
+  Fixture fixture;
+  fixture.disk.capacity = GENERATE(0, 20, 100);  // of the header nothing, a part; of the first record a part
+  fixture.start();
+  CHECK(fixture.seen.failed.empty());
+  CHECK(fixture.seen.ready == 0);
+  CHECK(fixture.seen.blocked == std::vector{ports::DiskError::no_space});
+  CHECK(fixture.put({}) == StoreResult::not_open);
+  REQUIRE(fixture.store.next_deadline() == fixture.now + kSecond);
+  for (int i = 0; i < 3; ++i) fixture.pass(kSecond);
+  CHECK(fixture.seen.ready == 0);
+  CHECK(fixture.seen.blocked.size() == 1);
 
   SECTION("until there is some") {
-    rig.disk.capacity = UINT64_MAX;
-    rig.pass(kSecond);
-    CHECK(rig.seen.ready == 1);
-    CHECK(rig.seen.resumed == 1);
-    for (std::uint64_t i = 1; i <= 5; ++i) REQUIRE(rig.put({.slice = i}) == StoreResult::accepted);
-    rig.pass(100 * kMillisecond);
-    rig.close();
-    CHECK(rig.seen.finished == 1);
-    check_whole_run(rig, 5);
+    fixture.disk.capacity = UINT64_MAX;
+    fixture.pass(kSecond);
+    CHECK(fixture.seen.ready == 1);
+    CHECK(fixture.seen.resumed == 1);
+    for (std::uint64_t i = 1; i <= 5; ++i) REQUIRE(fixture.put({.slice = i}) == StoreResult::accepted);
+    fixture.pass(100 * kMillisecond);
+    fixture.close();
+    CHECK(fixture.seen.finished == 1);
+    check_whole_run(fixture, 5);
   }
   SECTION("or the run ends") {
-    rig.close();
-    CHECK(rig.seen.finished == 0);
-    rig.disk.capacity = UINT64_MAX;
-    rig.pass(kSecond);
-    CHECK(rig.seen.finished == 1);
-    check_whole_run(rig, 0);
+    fixture.close();
+    CHECK(fixture.seen.finished == 0);
+    fixture.disk.capacity = UINT64_MAX;
+    fixture.pass(kSecond);
+    CHECK(fixture.seen.finished == 1);
+    check_whole_run(fixture, 0);
   }
 }
 
 TEST_CASE("a full disk blocks, acknowledges nothing more, and goes on when there is room") {
-  Rig rig;
-  rig.start();
-  for (std::uint64_t i = 1; i <= 5; ++i) (void)rig.put({.slice = i, .fragment_bytes = 1000});
-  rig.pass(100 * kMillisecond);
-  REQUIRE(rig.seen.stored.size() == 5);
-  const std::uint64_t kept = rig.disk.bytes_used();
-  rig.disk.capacity = kept + 3000;
-  for (std::uint64_t i = 6; i <= 10; ++i) (void)rig.put({.slice = i, .fragment_bytes = 1000});
-  rig.pass(100 * kMillisecond);
-  CHECK(rig.seen.blocked == std::vector{ports::DiskError::no_space});
-  CHECK(rig.store.blocked());
-  CHECK(rig.seen.stored.size() == 5);
-  const std::uint64_t queued = rig.store.bytes_queued();
+  Fixture fixture;
+  fixture.start();
+  for (std::uint64_t i = 1; i <= 5; ++i) (void)fixture.put({.slice = i, .fragment_bytes = 1000});
+  fixture.pass(100 * kMillisecond);
+  REQUIRE(fixture.seen.stored.size() == 5);
+  const std::uint64_t kept = fixture.disk.bytes_used();
+  fixture.disk.capacity = kept + 3000;
+  for (std::uint64_t i = 6; i <= 10; ++i) (void)fixture.put({.slice = i, .fragment_bytes = 1000});
+  fixture.pass(100 * kMillisecond);
+  CHECK(fixture.seen.blocked == std::vector{ports::DiskError::no_space});
+  CHECK(fixture.store.blocked());
+  CHECK(fixture.seen.stored.size() == 5);
+  const std::uint64_t queued = fixture.store.bytes_queued();
   CHECK(queued > 0);
 
   SECTION("it is tried again at the interval, without a second report") {
-    for (int i = 0; i < 3; ++i) rig.pass(kSecond);
-    CHECK(rig.store.counters().retries == 3);
-    CHECK(rig.seen.blocked.size() == 1);
-    CHECK(rig.seen.stored.size() == 5);
-    CHECK(rig.store.next_deadline() <= rig.now + kSecond);
+    for (int i = 0; i < 3; ++i) fixture.pass(kSecond);
+    CHECK(fixture.store.counters().retries == 3);
+    CHECK(fixture.seen.blocked.size() == 1);
+    CHECK(fixture.seen.stored.size() == 5);
+    CHECK(fixture.store.next_deadline() <= fixture.now + kSecond);
   }
-  SECTION("what is accepted meanwhile waits too") { CHECK(rig.put({.slice = 11}) == StoreResult::accepted); }
+  SECTION("what is accepted meanwhile waits too") {
+    CHECK(fixture.put({.slice = 11}) == StoreResult::accepted);
+  }
   SECTION("what was acknowledged before stays") {
-    const auto& part = rig.disk.files().at(std::string("out/") + kFirst + ".part");
+    const auto& part = fixture.disk.files().at(std::string("out/") + kFirst + ".part");
     const auto file = RunFileReader::from_bytes(ConstBytes(part.bytes).first(part.synced), "part");
     for (std::uint64_t i = 1; i <= 5; ++i) CHECK(file->find(SliceId(i)) != nullptr);
   }
 
-  rig.disk.capacity = UINT64_MAX;
-  rig.pass(kSecond);
-  rig.pass(100 * kMillisecond);
-  CHECK(rig.seen.resumed == 1);
-  CHECK_FALSE(rig.store.blocked());
-  CHECK(rig.store.bytes_queued() == 0);
-  const std::uint64_t last = rig.seen.stored.back().slice.value;
-  CHECK(rig.seen.stored.size() == last);
-  rig.close();
-  CHECK(rig.seen.finished == 1);
-  check_whole_run(rig, last);
+  fixture.disk.capacity = UINT64_MAX;
+  fixture.pass(kSecond);
+  fixture.pass(100 * kMillisecond);
+  CHECK(fixture.seen.resumed == 1);
+  CHECK_FALSE(fixture.store.blocked());
+  CHECK(fixture.store.bytes_queued() == 0);
+  const std::uint64_t last = fixture.seen.stored.back().slice.value;
+  CHECK(fixture.seen.stored.size() == last);
+  fixture.close();
+  CHECK(fixture.seen.finished == 1);
+  check_whole_run(fixture, last);
 }
 
 TEST_CASE("a disk that is full at the end of the run publishes the file when there is room") {
-  Rig rig;
-  rig.start();
-  (void)rig.put({.slice = 1});
-  rig.pass(100 * kMillisecond);
-  rig.disk.capacity = rig.disk.bytes_used() + 10;
-  rig.close();
-  CHECK(rig.seen.finished == 0);
-  CHECK(rig.store.blocked());
-  rig.pass(kSecond);
-  CHECK(rig.seen.finished == 0);
-  rig.disk.capacity = UINT64_MAX;
-  rig.pass(kSecond);
-  CHECK(rig.seen.finished == 1);
-  CHECK(rig.seen.resumed == 1);
-  check_whole_run(rig, 1);
+  Fixture fixture;
+  fixture.start();
+  (void)fixture.put({.slice = 1});
+  fixture.pass(100 * kMillisecond);
+  fixture.disk.capacity = fixture.disk.bytes_used() + 10;
+  fixture.close();
+  CHECK(fixture.seen.finished == 0);
+  CHECK(fixture.store.blocked());
+  fixture.pass(kSecond);
+  CHECK(fixture.seen.finished == 0);
+  fixture.disk.capacity = UINT64_MAX;
+  fixture.pass(kSecond);
+  CHECK(fixture.seen.finished == 1);
+  CHECK(fixture.seen.resumed == 1);
+  check_whole_run(fixture, 1);
 }
 
 TEST_CASE("what a full disk has not taken when every slice is settled is dead in the closed file") {
-  Rig rig;
-  rig.start();
-  (void)rig.put({.slice = 1});
-  rig.pass(100 * kMillisecond);
-  rig.disk.capacity = rig.disk.bytes_used() + 10;
-  (void)rig.put({.slice = 2});
-  (void)rig.put({.slice = 2});  // its DCM sent it again
-  rig.pass(100 * kMillisecond);
-  REQUIRE(rig.store.blocked());
-  CHECK(rig.store.has_unsettled_copies());
-  REQUIRE(rig.store.mark_unsynced_dead());
-  rig.store.settle(std::vector{SliceId(1)});
-  CHECK_FALSE(rig.store.has_unsettled_copies());
-  rig.disk.capacity = UINT64_MAX;
-  rig.pass(kSecond);
-  rig.close();
-  REQUIRE(rig.seen.finished == 1);
-  CHECK(rig.store.counters().dead_copies == 1);
-  CHECK(rig.read(kFirst).entries().size() == 2);
-  check_whole_run(rig, 1);
+  Fixture fixture;
+  fixture.start();
+  (void)fixture.put({.slice = 1});
+  fixture.pass(100 * kMillisecond);
+  fixture.disk.capacity = fixture.disk.bytes_used() + 10;
+  (void)fixture.put({.slice = 2});
+  (void)fixture.put({.slice = 2});  // its DCM sent it again
+  fixture.pass(100 * kMillisecond);
+  REQUIRE(fixture.store.blocked());
+  CHECK(fixture.store.has_unsettled_copies());
+  REQUIRE(fixture.store.mark_unsynced_dead());
+  fixture.store.settle(std::vector{SliceId(1)});
+  CHECK_FALSE(fixture.store.has_unsettled_copies());
+  fixture.disk.capacity = UINT64_MAX;
+  fixture.pass(kSecond);
+  fixture.close();
+  REQUIRE(fixture.seen.finished == 1);
+  CHECK(fixture.store.counters().dead_copies == 1);
+  CHECK(fixture.read(kFirst).entries().size() == 2);
+  check_whole_run(fixture, 1);
 }
 
 TEST_CASE("one error at any operation of a run loses nothing and doubles nothing") {
@@ -166,36 +168,36 @@ TEST_CASE("one error at any operation of a run loses nothing and doubles nothing
   config.file_records_max = 4;
   config.sync_bytes = 5000;
   const std::uint64_t operations = [&] {
-    Rig rig(config);
-    rig.start();
+    Fixture fixture(config);
+    fixture.start();
     for (std::uint64_t i = 1; i <= 14; ++i) {
-      (void)rig.put({.slice = i, .fragment_bytes = 1100});
-      if (i % 3 == 0) rig.pass(50 * kMillisecond);
+      (void)fixture.put({.slice = i, .fragment_bytes = 1100});
+      if (i % 3 == 0) fixture.pass(50 * kMillisecond);
     }
-    rig.close();
-    return rig.disk.operations();
+    fixture.close();
+    return fixture.disk.operations();
   }();
   REQUIRE(operations > 20);
   constexpr std::uint64_t kStartOperations = 3;
   for (std::uint64_t k = kStartOperations; k < operations; ++k) {
     CAPTURE(k);
-    Rig rig(config);
-    rig.disk.fail_at = k;
-    rig.start();
+    Fixture fixture(config);
+    fixture.disk.fail_at = k;
+    fixture.start();
     for (std::uint64_t i = 1; i <= 14; ++i) {
-      REQUIRE(rig.put({.slice = i, .fragment_bytes = 1100}) == StoreResult::accepted);
-      if (i % 3 == 0) rig.pass(50 * kMillisecond);
+      REQUIRE(fixture.put({.slice = i, .fragment_bytes = 1100}) == StoreResult::accepted);
+      if (i % 3 == 0) fixture.pass(50 * kMillisecond);
     }
-    rig.close();
-    for (int i = 0; i < 5 && rig.seen.finished == 0; ++i) rig.pass(kSecond);
-    REQUIRE(rig.seen.finished == 1);
-    const int refused = rig.disk.looks_failed() == 0 ? 1 : 0;  // what is only looked at holds nobody up
-    CHECK(rig.seen.blocked.size() == static_cast<std::size_t>(refused));
-    CHECK(rig.seen.resumed == refused);
-    CHECK(rig.seen.lost.empty());
-    CHECK(rig.seen.stored.size() == 14);
-    CHECK(rig.store.bytes_queued() == 0);
-    check_whole_run(rig, 14);
+    fixture.close();
+    for (int i = 0; i < 5 && fixture.seen.finished == 0; ++i) fixture.pass(kSecond);
+    REQUIRE(fixture.seen.finished == 1);
+    const int refused = fixture.disk.looks_failed() == 0 ? 1 : 0;  // what is only looked at holds nobody up
+    CHECK(fixture.seen.blocked.size() == static_cast<std::size_t>(refused));
+    CHECK(fixture.seen.resumed == refused);
+    CHECK(fixture.seen.lost.empty());
+    CHECK(fixture.seen.stored.size() == 14);
+    CHECK(fixture.store.bytes_queued() == 0);
+    check_whole_run(fixture, 14);
   }
 }
 
@@ -205,27 +207,27 @@ TEST_CASE("with a crash after any operation, every acknowledged slice is in what
   config.sync_bytes = 3000;
   for (std::uint64_t crash_at = 0; crash_at < 60; ++crash_at) {
     CAPTURE(crash_at);
-    Rig rig(config);
+    Fixture fixture(config);
     std::uint64_t steps = 0;
     const auto work = [&] {
-      while (steps < crash_at && rig.disk.step(rig.store)) ++steps;
+      while (steps < crash_at && fixture.disk.step(fixture.store)) ++steps;
     };
-    rig.store.start(rig.now, 0, {});
+    fixture.store.start(fixture.now, 0, {});
     work();
     for (std::uint64_t i = 1; i <= 14; ++i) {
-      (void)rig.put({.slice = i, .fragment_bytes = 1100});
-      rig.store.flush(rig.now);
+      (void)fixture.put({.slice = i, .fragment_bytes = 1100});
+      fixture.store.flush(fixture.now);
       work();
     }
-    rig.store.close(rig.now, {});
+    fixture.store.close(fixture.now, {});
     work();
     SliceSum acknowledged;
-    for (const StoredSlice& slice : rig.seen.stored) acknowledged.add(slice.slice);
+    for (const StoredSlice& slice : fixture.seen.stored) acknowledged.add(slice.slice);
     SliceSum found;
-    for (const auto& [path, contents] : rig.disk.files()) {
+    for (const auto& [path, contents] : fixture.disk.files()) {
       const auto file = RunFileReader::from_bytes(ConstBytes(contents.bytes).first(contents.synced), path);
       if (!file) continue;
-      for (const StoredSlice& slice : rig.seen.stored) {
+      for (const StoredSlice& slice : fixture.seen.stored) {
         const IndexEntry* entry = file->find(slice.slice);
         if (entry != nullptr && file->slice(*entry, Check::fragments)) found.add(slice.slice);
       }
@@ -235,26 +237,26 @@ TEST_CASE("with a crash after any operation, every acknowledged slice is in what
 }
 
 TEST_CASE("what speaks of a file's records is given to the disk only when those are on it") {
-  const auto run = [](Rig& rig, const std::function<void()>& after_each_step) {
-    rig.start();
-    (void)rig.put({.slice = 1, .fragment_bytes = 1100});
-    rig.pass(100 * kMillisecond);
-    (void)rig.put({.slice = 1, .attempt = 1, .epoch = 2, .fragment_bytes = 1100});
-    (void)rig.put({.slice = 2, .fragment_bytes = 1100});
-    rig.store.close(rig.now, {});
-    while (rig.disk.step(rig.store)) after_each_step();
+  const auto run = [](Fixture& fixture, const std::function<void()>& after_each_step) {
+    fixture.start();
+    (void)fixture.put({.slice = 1, .fragment_bytes = 1100});
+    fixture.pass(100 * kMillisecond);
+    (void)fixture.put({.slice = 1, .attempt = 1, .epoch = 2, .fragment_bytes = 1100});
+    (void)fixture.put({.slice = 2, .fragment_bytes = 1100});
+    fixture.store.close(fixture.now, {});
+    while (fixture.disk.step(fixture.store)) after_each_step();
   };
-  Rig reference;
+  Fixture reference;
   run(reference, [] {});
   REQUIRE(reference.seen.finished == 1);
   const std::uint64_t tail = reference.read(kFirst).footer()->tail_offset;
-  Rig rig;
-  run(rig, [&] {
-    for (const auto& [path, file] : rig.disk.files()) {
+  Fixture fixture;
+  run(fixture, [&] {
+    for (const auto& [path, file] : fixture.disk.files()) {
       if (file.bytes.size() > tail) CHECK(file.synced >= tail);
     }
   });
-  CHECK(rig.seen.finished == 1);
+  CHECK(fixture.seen.finished == 1);
 }
 
 TEST_CASE("after one error at any operation all is acknowledged, also when nothing more comes") {
@@ -264,14 +266,14 @@ TEST_CASE("after one error at any operation all is acknowledged, also when nothi
   std::uint64_t failed = 0;
   for (std::uint64_t k = kStartOperations; k < 30; ++k) {
     CAPTURE(k);
-    Rig rig(config);
-    rig.disk.fail_at = k;
-    rig.start();
-    for (std::uint64_t i = 1; i <= 5; ++i) (void)rig.put({.slice = i});
-    for (int i = 0; i < 8; ++i) rig.pass(kSecond);
-    CHECK(rig.seen.stored.size() == 5);
-    CHECK_FALSE(rig.store.blocked());
-    failed += rig.seen.blocked.size();
+    Fixture fixture(config);
+    fixture.disk.fail_at = k;
+    fixture.start();
+    for (std::uint64_t i = 1; i <= 5; ++i) (void)fixture.put({.slice = i});
+    for (int i = 0; i < 8; ++i) fixture.pass(kSecond);
+    CHECK(fixture.seen.stored.size() == 5);
+    CHECK_FALSE(fixture.store.blocked());
+    failed += fixture.seen.blocked.size();
   }
   CHECK(failed > 15);
 }
@@ -281,8 +283,8 @@ TEST_CASE("a disk that stalls for 30 s keeps what is queued within its bound, an
   constexpr PeerId kPeer(1);
   RunStoreConfig config = small_config();
   config.queue_bytes_max = 2 * kBound;
-  Rig rig(config);
-  rig.start();
+  Fixture fixture(config);
+  fixture.start();
   GrantBook grants(kBound, 4, 10'000);
   REQUIRE(grants.connect(kPeer));
   const std::uint64_t record = make_record({.slice = 1, .fragment_bytes = 3000}).size();
@@ -294,7 +296,7 @@ TEST_CASE("a disk that stalls for 30 s keeps what is queued within its bound, an
   std::vector<Grant> out;
   const auto second_of_a_farm = [&](bool stalled) {
     for (int i = 0; i < 100; ++i) {
-      rig.now += 10 * kMillisecond;
+      fixture.now += 10 * kMillisecond;
       for (; wanted < sent + 100 * record; wanted += record) {
         REQUIRE(grants.ask(kPeer, wanted + record));
       }
@@ -303,13 +305,13 @@ TEST_CASE("a disk that stalls for 30 s keeps what is queued within its bound, an
       if (!out.empty()) granted = out.back().granted_total;
       for (; sent + record <= granted; sent += record) {
         REQUIRE(grants.received(kPeer, record));
-        REQUIRE(rig.put({.slice = ++slice, .fragment_bytes = 3000}) == StoreResult::accepted);
+        REQUIRE(fixture.put({.slice = ++slice, .fragment_bytes = 3000}) == StoreResult::accepted);
       }
-      rig.store.tick(rig.now);
-      rig.store.flush(rig.now);
-      if (!stalled) rig.disk.run(rig.store);
-      for (; released < rig.seen.stored.size(); ++released) grants.release(kPeer, record);
-      REQUIRE(rig.store.bytes_queued() <= kBound);
+      fixture.store.tick(fixture.now);
+      fixture.store.flush(fixture.now);
+      if (!stalled) fixture.disk.run(fixture.store);
+      for (; released < fixture.seen.stored.size(); ++released) grants.release(kPeer, record);
+      REQUIRE(fixture.store.bytes_queued() <= kBound);
       REQUIRE(grants.charged_bytes() <= kBound);
     }
   };
@@ -320,10 +322,10 @@ TEST_CASE("a disk that stalls for 30 s keeps what is queued within its bound, an
   CHECK(slice <= before + kBound / record + 1);
   for (int i = 0; i < 3; ++i) second_of_a_farm(false);
   CHECK(slice > before + 100);
-  rig.pass(kSecond);
-  rig.close();
-  CHECK(rig.seen.stored.size() == slice);
-  check_whole_run(rig, slice);
+  fixture.pass(kSecond);
+  fixture.close();
+  CHECK(fixture.seen.stored.size() == slice);
+  check_whole_run(fixture, slice);
 }
 
 TEST_CASE("a disk that has something to do and does nothing for a second stalls, until it does something") {

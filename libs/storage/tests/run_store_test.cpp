@@ -1,4 +1,4 @@
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/verify.hpp>
 
@@ -20,33 +20,33 @@ std::vector<std::uint64_t> ids(const std::vector<StoredSlice>& slices) {
 }  // namespace
 
 TEST_CASE("a run is stored, acknowledged and readable, and every file is sound") {
-  Rig rig;
-  CHECK(rig.put({}) == StoreResult::not_open);
-  rig.start();
-  REQUIRE(rig.seen.ready == 1);
+  Fixture fixture;
+  CHECK(fixture.put({}) == StoreResult::not_open);
+  fixture.start();
+  REQUIRE(fixture.seen.ready == 1);
   // Small ones are copied, large ones referred to: both stand in the file unchanged.
   for (std::uint64_t i = 1; i <= 50; ++i) {
     const std::uint32_t size = i % 7 == 0 ? 5000 : 13;
-    REQUIRE(rig.put({.slice = i, .fragment_bytes = size}, static_cast<std::uint32_t>(i)) ==
+    REQUIRE(fixture.put({.slice = i, .fragment_bytes = size}, static_cast<std::uint32_t>(i)) ==
             StoreResult::accepted);
   }
-  CHECK(rig.store.bytes_queued() > 0);
-  rig.close();
-  REQUIRE(rig.seen.finished == 1);
-  REQUIRE(rig.seen.stored.size() == 50);
-  CHECK(rig.seen.stored[7].origin == 8);
-  CHECK(rig.store.bytes_queued() == 0);
-  REQUIRE(rig.seen.closed.size() == 1);
+  CHECK(fixture.store.bytes_queued() > 0);
+  fixture.close();
+  REQUIRE(fixture.seen.finished == 1);
+  REQUIRE(fixture.seen.stored.size() == 50);
+  CHECK(fixture.seen.stored[7].origin == 8);
+  CHECK(fixture.store.bytes_queued() == 0);
+  REQUIRE(fixture.seen.closed.size() == 1);
 
-  const RunFileReader file = rig.read(kFirst);
+  const RunFileReader file = fixture.read(kFirst);
   CHECK(file.closed());
   CHECK(verify(file).sound());
   CHECK(file.entries().size() == 50);
-  CHECK(file.live() == rig.store.stored());
-  CHECK(file.live() == rig.seen.closed[0].live);
-  CHECK(rig.seen.closed[0].bytes == file.bytes().size());
-  CHECK(rig.seen.closed[0].crc32c == crc32c(file.bytes()));
-  CHECK(rig.store.counters().bytes_stored == file.bytes().size());
+  CHECK(file.live() == fixture.store.stored());
+  CHECK(file.live() == fixture.seen.closed[0].live);
+  CHECK(fixture.seen.closed[0].bytes == file.bytes().size());
+  CHECK(fixture.seen.closed[0].crc32c == crc32c(file.bytes()));
+  CHECK(fixture.store.counters().bytes_stored == file.bytes().size());
   CHECK(std::ranges::equal(*file.begin_of_run(), text("{\"begin\":true}")));
   CHECK(std::ranges::equal(*file.end_of_run(), text("{\"end\":true}")));
   for (std::uint64_t i = 1; i <= 50; ++i) {
@@ -60,72 +60,72 @@ TEST_CASE("a run is stored, acknowledged and readable, and every file is sound")
 }
 
 TEST_CASE("small records share appends") {
-  Rig rig;
-  rig.start();
-  const std::uint64_t before = rig.disk.appends();
-  for (std::uint64_t i = 1; i <= 40; ++i) (void)rig.put({.slice = i});
-  CHECK(rig.disk.pending() == 0);
-  rig.store.flush(rig.now);
-  rig.disk.run(rig.store);
-  CHECK(rig.disk.appends() == before + 1);
+  Fixture fixture;
+  fixture.start();
+  const std::uint64_t before = fixture.disk.appends();
+  for (std::uint64_t i = 1; i <= 40; ++i) (void)fixture.put({.slice = i});
+  CHECK(fixture.disk.pending() == 0);
+  fixture.store.flush(fixture.now);
+  fixture.disk.run(fixture.store);
+  CHECK(fixture.disk.appends() == before + 1);
 }
 
 TEST_CASE("while the disk is at an append, passes of the loop do not add more") {
-  Rig rig;
-  rig.start();
-  (void)rig.put({.slice = 1});
-  rig.store.flush(rig.now);
+  Fixture fixture;
+  fixture.start();
+  (void)fixture.put({.slice = 1});
+  fixture.store.flush(fixture.now);
   for (std::uint64_t i = 2; i <= 5; ++i) {
-    (void)rig.put({.slice = i});
-    rig.store.flush(rig.now);
+    (void)fixture.put({.slice = i});
+    fixture.store.flush(fixture.now);
   }
-  CHECK(rig.disk.pending() == 1);
-  rig.disk.run(rig.store);
-  rig.store.flush(rig.now);
-  CHECK(rig.disk.pending() == 1);
+  CHECK(fixture.disk.pending() == 1);
+  fixture.disk.run(fixture.store);
+  fixture.store.flush(fixture.now);
+  CHECK(fixture.disk.pending() == 1);
 }
 
 TEST_CASE("nothing is acknowledged before the sync interval has passed, everything after it") {
-  Rig rig;
-  rig.start();
-  (void)rig.put({.slice = 1});
-  rig.pass(60 * kMillisecond);
-  (void)rig.put({.slice = 2});
-  CHECK(rig.store.next_deadline() == rig.now + 40 * kMillisecond);
-  rig.pass(39 * kMillisecond);
-  CHECK(rig.seen.stored.empty());
-  rig.pass(1 * kMillisecond);
-  CHECK(ids(rig.seen.stored) == std::vector<std::uint64_t>{1, 2});
-  CHECK(rig.seen.batches == 1);
-  CHECK(rig.disk.syncs() == 2);  // one for the beginning of the run
+  Fixture fixture;
+  fixture.start();
+  (void)fixture.put({.slice = 1});
+  fixture.pass(60 * kMillisecond);
+  (void)fixture.put({.slice = 2});
+  CHECK(fixture.store.next_deadline() == fixture.now + 40 * kMillisecond);
+  fixture.pass(39 * kMillisecond);
+  CHECK(fixture.seen.stored.empty());
+  fixture.pass(1 * kMillisecond);
+  CHECK(ids(fixture.seen.stored) == std::vector<std::uint64_t>{1, 2});
+  CHECK(fixture.seen.batches == 1);
+  CHECK(fixture.disk.syncs() == 2);  // one for the beginning of the run
 }
 
 TEST_CASE("enough bytes are synced at once") {
   RunStoreConfig config = small_config();
   config.sync_bytes = 3000;
-  Rig rig(config);
-  rig.start();
+  Fixture fixture(config);
+  fixture.start();
   for (std::uint64_t i = 1; i <= 20; ++i) {
-    (void)rig.put({.slice = i, .fragment_bytes = 1000});
-    rig.disk.run(rig.store);
+    (void)fixture.put({.slice = i, .fragment_bytes = 1000});
+    fixture.disk.run(fixture.store);
   }
-  CHECK(rig.seen.stored.size() >= 18);
-  CHECK(rig.seen.batches >= 9);
+  CHECK(fixture.seen.stored.size() >= 18);
+  CHECK(fixture.seen.batches >= 9);
 }
 
 TEST_CASE("an acknowledged record is in what a crash leaves") {
-  Rig rig;
-  rig.start();
+  Fixture fixture;
+  fixture.start();
   for (std::uint64_t i = 1; i <= 30; ++i) {
-    (void)rig.put({.slice = i, .fragment_bytes = 700});
-    if (i % 10 == 5) rig.pass(100 * kMillisecond);
+    (void)fixture.put({.slice = i, .fragment_bytes = 700});
+    if (i % 10 == 5) fixture.pass(100 * kMillisecond);
   }
-  REQUIRE(rig.seen.stored.size() == 25);
-  const auto& part = rig.disk.files().at(std::string("out/") + kFirst + ".part");
+  REQUIRE(fixture.seen.stored.size() == 25);
+  const auto& part = fixture.disk.files().at(std::string("out/") + kFirst + ".part");
   const auto file = RunFileReader::from_bytes(ConstBytes(part.bytes).first(part.synced), "part");
   REQUIRE(file);
   CHECK_FALSE(file->closed());
-  for (const StoredSlice& slice : rig.seen.stored) {
+  for (const StoredSlice& slice : fixture.seen.stored) {
     const IndexEntry* entry = file->find(slice.slice);
     REQUIRE(entry != nullptr);
     CHECK(file->slice(*entry, Check::fragments));
@@ -136,209 +136,209 @@ TEST_CASE("a file that is full by bytes or by records makes room for the next on
   RunStoreConfig config = small_config();
   SECTION("bytes") { config.file_bytes_max = 2000; }
   SECTION("records") { config.file_records_max = 5; }
-  Rig rig(config);
-  rig.start();
-  for (std::uint64_t i = 1; i <= 12; ++i) (void)rig.put({.slice = i});
-  rig.close();
-  REQUIRE(rig.seen.closed.size() >= 3);
+  Fixture fixture(config);
+  fixture.start();
+  for (std::uint64_t i = 1; i <= 12; ++i) (void)fixture.put({.slice = i});
+  fixture.close();
+  REQUIRE(fixture.seen.closed.size() >= 3);
   SliceSum sum;
-  for (const ClosedFile& closed : rig.seen.closed) {
+  for (const ClosedFile& closed : fixture.seen.closed) {
     CHECK(closed.bytes < 4000);
     sum += closed.live;
-    CHECK(verify(rig.read(closed.path.substr(4))).sound());
+    CHECK(verify(fixture.read(closed.path.substr(4))).sound());
   }
-  CHECK(sum == rig.store.stored());
-  CHECK(rig.seen.stored.size() == 12);
-  CHECK(rig.seen.finished == 1);
+  CHECK(sum == fixture.store.stored());
+  CHECK(fixture.seen.stored.size() == 12);
+  CHECK(fixture.seen.finished == 1);
 }
 
 TEST_CASE("a file is closed when it is old, but not while it is empty") {
   RunStoreConfig config = small_config();
   config.file_duration_max = 10 * kSecond;
-  Rig rig(config);
-  rig.start();
-  rig.pass(30 * kSecond);
-  CHECK(rig.seen.closed.empty());
-  (void)rig.put({.slice = 1});
-  rig.pass();
-  CHECK(rig.seen.closed.size() == 1);
-  CHECK(rig.seen.stored.size() == 1);
-  (void)rig.put({.slice = 2});
-  CHECK(rig.store.next_deadline() == rig.now + 100 * kMillisecond);
-  rig.pass(10 * kSecond);
-  CHECK(rig.seen.closed.size() == 2);
-  CHECK(rig.read(kNext).header().created == 1'700'000'030 * kSecond);
+  Fixture fixture(config);
+  fixture.start();
+  fixture.pass(30 * kSecond);
+  CHECK(fixture.seen.closed.empty());
+  (void)fixture.put({.slice = 1});
+  fixture.pass();
+  CHECK(fixture.seen.closed.size() == 1);
+  CHECK(fixture.seen.stored.size() == 1);
+  (void)fixture.put({.slice = 2});
+  CHECK(fixture.store.next_deadline() == fixture.now + 100 * kMillisecond);
+  fixture.pass(10 * kSecond);
+  CHECK(fixture.seen.closed.size() == 2);
+  CHECK(fixture.read(kNext).header().created == 1'700'000'030 * kSecond);
 }
 
 TEST_CASE("a record larger than a file's limit has a file of its own") {
   RunStoreConfig config = small_config();
   config.file_bytes_max = 1000;
-  Rig rig(config);
-  rig.start();
-  CHECK(rig.put({.slice = 1, .fragment_bytes = 5000}) == StoreResult::accepted);
-  CHECK(rig.put({.slice = 2, .fragment_bytes = 5000}) == StoreResult::accepted);
-  rig.close();
-  CHECK(rig.seen.closed.size() == 2);
+  Fixture fixture(config);
+  fixture.start();
+  CHECK(fixture.put({.slice = 1, .fragment_bytes = 5000}) == StoreResult::accepted);
+  CHECK(fixture.put({.slice = 2, .fragment_bytes = 5000}) == StoreResult::accepted);
+  fixture.close();
+  CHECK(fixture.seen.closed.size() == 2);
 }
 
 TEST_CASE("a slice that comes twice is stored once and acknowledged twice") {
-  Rig rig;
-  rig.start();
-  (void)rig.put({.slice = 1}, 10);
+  Fixture fixture;
+  fixture.start();
+  (void)fixture.put({.slice = 1}, 10);
   SECTION("before the first copy is on disk: when it is") {
-    CHECK(rig.put({.slice = 1}, 20) == StoreResult::duplicate);
-    rig.pass();
-    CHECK(rig.seen.stored.empty());
-    rig.pass(100 * kMillisecond);
+    CHECK(fixture.put({.slice = 1}, 20) == StoreResult::duplicate);
+    fixture.pass();
+    CHECK(fixture.seen.stored.empty());
+    fixture.pass(100 * kMillisecond);
   }
   SECTION("after that: at once") {
-    rig.pass(100 * kMillisecond);
-    CHECK(rig.put({.slice = 1}, 20) == StoreResult::duplicate);
-    rig.store.flush(rig.now);
+    fixture.pass(100 * kMillisecond);
+    CHECK(fixture.put({.slice = 1}, 20) == StoreResult::duplicate);
+    fixture.store.flush(fixture.now);
   }
-  REQUIRE(rig.seen.stored.size() == 2);
-  CHECK(rig.seen.stored[1].origin == 20);
-  CHECK(rig.store.bytes_queued() == 0);
-  CHECK(rig.store.stored().count == 1);
-  rig.close();
-  CHECK(rig.read(kFirst).entries().size() == 1);
-  CHECK(rig.store.counters().results[static_cast<std::size_t>(StoreResult::duplicate)] == 1);
+  REQUIRE(fixture.seen.stored.size() == 2);
+  CHECK(fixture.seen.stored[1].origin == 20);
+  CHECK(fixture.store.bytes_queued() == 0);
+  CHECK(fixture.store.stored().count == 1);
+  fixture.close();
+  CHECK(fixture.read(kFirst).entries().size() == 1);
+  CHECK(fixture.store.counters().results[static_cast<std::size_t>(StoreResult::duplicate)] == 1);
 }
 
 TEST_CASE("a duplicate of a slice in a file that is closed already is acknowledged at once") {
   RunStoreConfig config = small_config();
   config.file_records_max = 1;
-  Rig rig(config);
-  rig.start();
-  (void)rig.put({.slice = 1});
-  (void)rig.put({.slice = 2});
-  rig.disk.run(rig.store);
-  REQUIRE(rig.seen.closed.size() == 1);
-  CHECK(rig.put({.slice = 1}, 5) == StoreResult::duplicate);
-  rig.store.flush(rig.now);
-  CHECK(rig.seen.stored.back().origin == 5);
+  Fixture fixture(config);
+  fixture.start();
+  (void)fixture.put({.slice = 1});
+  (void)fixture.put({.slice = 2});
+  fixture.disk.run(fixture.store);
+  REQUIRE(fixture.seen.closed.size() == 1);
+  CHECK(fixture.put({.slice = 1}, 5) == StoreResult::duplicate);
+  fixture.store.flush(fixture.now);
+  CHECK(fixture.seen.stored.back().origin == 5);
 }
 
 TEST_CASE("a higher store epoch is stored and the older copy is dead, a lower one is refused") {
-  Rig rig;
-  rig.start();
-  (void)rig.put({.slice = 1, .epoch = 2});
-  (void)rig.put({.slice = 2, .epoch = 1});
+  Fixture fixture;
+  fixture.start();
+  (void)fixture.put({.slice = 1, .epoch = 2});
+  (void)fixture.put({.slice = 2, .epoch = 1});
   const bool on_disk_before = GENERATE(false, true);
-  if (on_disk_before) rig.pass(100 * kMillisecond);
-  CHECK(rig.put({.slice = 1, .attempt = 1, .epoch = 3}) == StoreResult::accepted);
-  CHECK(rig.put({.slice = 1, .epoch = 2}) == StoreResult::stale_epoch);
-  CHECK(rig.put({.slice = 1, .attempt = 2, .epoch = 3}) == StoreResult::epoch_conflict);
-  rig.close();
-  CHECK(rig.store.stored().count == 2);
-  REQUIRE(rig.store.dead_copies().size() == 1);
-  CHECK(rig.store.dead_copies()[0] == DeadCopy{SliceId(1), Attempt(0), StoreEpoch(2), 0});
-  const RunFileReader file = rig.read(kFirst);
+  if (on_disk_before) fixture.pass(100 * kMillisecond);
+  CHECK(fixture.put({.slice = 1, .attempt = 1, .epoch = 3}) == StoreResult::accepted);
+  CHECK(fixture.put({.slice = 1, .epoch = 2}) == StoreResult::stale_epoch);
+  CHECK(fixture.put({.slice = 1, .attempt = 2, .epoch = 3}) == StoreResult::epoch_conflict);
+  fixture.close();
+  CHECK(fixture.store.stored().count == 2);
+  REQUIRE(fixture.store.dead_copies().size() == 1);
+  CHECK(fixture.store.dead_copies()[0] == DeadCopy{SliceId(1), Attempt(0), StoreEpoch(2), 0});
+  const RunFileReader file = fixture.read(kFirst);
   CHECK(verify(file).sound());
-  CHECK(file.live() == rig.store.stored());
+  CHECK(file.live() == fixture.store.stored());
   CHECK(file.entries().size() == 3);
   CHECK(file.entries()[0].dead);
   CHECK(file.find(SliceId(1))->epoch == StoreEpoch(3));
-  CHECK(rig.store.counters().dead_copies == 1);
+  CHECK(fixture.store.counters().dead_copies == 1);
 }
 
 TEST_CASE("a copy that dies after its file was closed stands in the last file's dead list") {
   RunStoreConfig config = small_config();
   config.file_records_max = 1;
-  Rig rig(config);
-  rig.start();
-  (void)rig.put({.slice = 1});
-  (void)rig.put({.slice = 2});
-  rig.disk.run(rig.store);
-  CHECK(rig.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
-  CHECK(rig.put({.slice = 1}) == StoreResult::stale_epoch);
-  rig.close();
-  CHECK(rig.store.stored().count == 1);
+  Fixture fixture(config);
+  fixture.start();
+  (void)fixture.put({.slice = 1});
+  (void)fixture.put({.slice = 2});
+  fixture.disk.run(fixture.store);
+  CHECK(fixture.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
+  CHECK(fixture.put({.slice = 1}) == StoreResult::stale_epoch);
+  fixture.close();
+  CHECK(fixture.store.stored().count == 1);
   std::vector<RunFileReader> files;
-  files.push_back(rig.read(kFirst));
-  files.push_back(rig.read(kNext));
+  files.push_back(fixture.read(kFirst));
+  files.push_back(fixture.read(kNext));
   CHECK(files[0].live().count == 1);
   resolve_copies(files);
   CHECK(files[0].live().count == 0);
-  CHECK(files[1].live() == rig.store.stored());
+  CHECK(files[1].live() == fixture.store.stored());
   CHECK(verify(files[0]).sound());
 }
 
 TEST_CASE("a settled slice is forgotten, and the memory of slices is bounded") {
   RunStoreConfig config = small_config();
   config.unsettled_max = 3;
-  Rig rig(config);
-  rig.start();
-  for (std::uint64_t i = 1; i <= 3; ++i) CHECK(rig.put({.slice = i}) == StoreResult::accepted);
-  CHECK(rig.put({.slice = 4}) == StoreResult::unsettled_full);
-  CHECK(rig.put({.slice = 3, .epoch = 2}) == StoreResult::accepted);
+  Fixture fixture(config);
+  fixture.start();
+  for (std::uint64_t i = 1; i <= 3; ++i) CHECK(fixture.put({.slice = i}) == StoreResult::accepted);
+  CHECK(fixture.put({.slice = 4}) == StoreResult::unsettled_full);
+  CHECK(fixture.put({.slice = 3, .epoch = 2}) == StoreResult::accepted);
   const SliceId settled[] = {SliceId(1), SliceId(2)};
-  rig.store.settle(settled);
-  CHECK(rig.store.unsettled() == 1);
-  CHECK(rig.put({.slice = 2}) == StoreResult::duplicate);  // sent again after a lost connection
-  CHECK(rig.put({.slice = 4}) == StoreResult::accepted);
-  rig.close();
-  CHECK(rig.seen.stored.size() == 6);  // one of them twice
-  CHECK(rig.store.stored().count == 4);
+  fixture.store.settle(settled);
+  CHECK(fixture.store.unsettled() == 1);
+  CHECK(fixture.put({.slice = 2}) == StoreResult::duplicate);  // sent again after a lost connection
+  CHECK(fixture.put({.slice = 4}) == StoreResult::accepted);
+  fixture.close();
+  CHECK(fixture.seen.stored.size() == 6);  // one of them twice
+  CHECK(fixture.store.stored().count == 4);
 }
 
 TEST_CASE("only so many settled slices are recognised") {
   RunStoreConfig config = small_config();
   config.settled_max = 2;
-  Rig rig(config);
-  rig.start();
+  Fixture fixture(config);
+  fixture.start();
   std::vector<SliceId> settled;
   for (std::uint64_t i = 1; i <= 3; ++i) {
-    CHECK(rig.put({.slice = i}) == StoreResult::accepted);
+    CHECK(fixture.put({.slice = i}) == StoreResult::accepted);
     settled.emplace_back(i);
   }
-  rig.store.settle(settled);
-  CHECK(rig.store.unsettled() == 0);
-  CHECK(rig.put({.slice = 3}) == StoreResult::duplicate);
-  CHECK(rig.put({.slice = 2}) == StoreResult::duplicate);
-  CHECK(rig.put({.slice = 1}) == StoreResult::accepted);  // forgotten
-  rig.close();
+  fixture.store.settle(settled);
+  CHECK(fixture.store.unsettled() == 0);
+  CHECK(fixture.put({.slice = 3}) == StoreResult::duplicate);
+  CHECK(fixture.put({.slice = 2}) == StoreResult::duplicate);
+  CHECK(fixture.put({.slice = 1}) == StoreResult::accepted);  // forgotten
+  fixture.close();
 }
 
 TEST_CASE("a restarted writer knows what an earlier life has stored") {
-  Rig rig;
-  rig.store.remember(SliceId(5), Attempt(1), StoreEpoch(2), 0);
-  rig.store.remember(SliceId(6), Attempt(0), StoreEpoch(0), 0);
-  rig.start();
-  CHECK(rig.store.stored().count == 2);
-  CHECK(rig.store.unsettled_on_disk().size() == 2);
-  CHECK(rig.put({.slice = 5, .attempt = 1, .epoch = 2}) == StoreResult::duplicate);
-  rig.store.flush(rig.now);
-  CHECK(rig.seen.stored.size() == 1);
-  CHECK(rig.put({.slice = 5, .attempt = 1, .epoch = 3}) == StoreResult::accepted);
-  CHECK(rig.store.dead_copies().size() == 1);
-  CHECK(rig.store.unsettled_on_disk().size() == 1);  // the new copy is not on disk yet
-  CHECK(rig.store.has_unsettled_copies());
-  CHECK(rig.store.mark_dead(SliceId(6), Attempt(0), StoreEpoch(0)));
-  CHECK(rig.store.has_unsettled_copies());
-  rig.store.settle(std::vector{SliceId(5)});
-  CHECK(!rig.store.has_unsettled_copies());
-  rig.close();
-  CHECK(rig.store.stored().count == 1);
-  CHECK(rig.store.stored().hash_sum == mix64(5));
+  Fixture fixture;
+  fixture.store.remember(SliceId(5), Attempt(1), StoreEpoch(2), 0);
+  fixture.store.remember(SliceId(6), Attempt(0), StoreEpoch(0), 0);
+  fixture.start();
+  CHECK(fixture.store.stored().count == 2);
+  CHECK(fixture.store.unsettled_on_disk().size() == 2);
+  CHECK(fixture.put({.slice = 5, .attempt = 1, .epoch = 2}) == StoreResult::duplicate);
+  fixture.store.flush(fixture.now);
+  CHECK(fixture.seen.stored.size() == 1);
+  CHECK(fixture.put({.slice = 5, .attempt = 1, .epoch = 3}) == StoreResult::accepted);
+  CHECK(fixture.store.dead_copies().size() == 1);
+  CHECK(fixture.store.unsettled_on_disk().size() == 1);  // the new copy is not on disk yet
+  CHECK(fixture.store.has_unsettled_copies());
+  CHECK(fixture.store.mark_dead(SliceId(6), Attempt(0), StoreEpoch(0)));
+  CHECK(fixture.store.has_unsettled_copies());
+  fixture.store.settle(std::vector{SliceId(5)});
+  CHECK(!fixture.store.has_unsettled_copies());
+  fixture.close();
+  CHECK(fixture.store.stored().count == 1);
+  CHECK(fixture.store.stored().hash_sum == mix64(5));
 }
 
 TEST_CASE("what is damaged, of another run or more than the queue takes is refused and counted") {
-  Rig rig;
-  rig.start();
+  Fixture fixture;
+  fixture.start();
   Buffer record = make_record({.slice = 1});
-  CHECK(rig.store.store(ConstBytes(record).first(50), {}, 0, rig.now) == StoreResult::malformed);
+  CHECK(fixture.store.store(ConstBytes(record).first(50), {}, 0, fixture.now) == StoreResult::malformed);
   record.back() ^= std::byte{1};
-  CHECK(rig.store.store(record, {}, 0, rig.now) == StoreResult::bad_checksum);
-  CHECK(rig.put({.slice = 1, .run = 8}) == StoreResult::wrong_run);
-  CHECK(rig.put({.slice = 1, .fragment_bytes = 600'000}) ==
+  CHECK(fixture.store.store(record, {}, 0, fixture.now) == StoreResult::bad_checksum);
+  CHECK(fixture.put({.slice = 1, .run = 8}) == StoreResult::wrong_run);
+  CHECK(fixture.put({.slice = 1, .fragment_bytes = 600'000}) ==
         StoreResult::accepted);  // larger than the queue: alone
-  CHECK(rig.put({.slice = 2}) == StoreResult::queue_full);
-  rig.pass(100 * kMillisecond);
-  CHECK(rig.put({.slice = 2}) == StoreResult::accepted);
-  rig.close();
-  CHECK(rig.put({.slice = 3}) == StoreResult::not_open);
-  const StoreCounters counters = rig.store.counters();
+  CHECK(fixture.put({.slice = 2}) == StoreResult::queue_full);
+  fixture.pass(100 * kMillisecond);
+  CHECK(fixture.put({.slice = 2}) == StoreResult::accepted);
+  fixture.close();
+  CHECK(fixture.put({.slice = 3}) == StoreResult::not_open);
+  const StoreCounters counters = fixture.store.counters();
   for (const StoreResult refused : {StoreResult::malformed, StoreResult::bad_checksum, StoreResult::wrong_run,
                                     StoreResult::queue_full, StoreResult::not_open}) {
     CHECK(counters.results[static_cast<std::size_t>(refused)] == 1);

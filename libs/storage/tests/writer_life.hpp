@@ -1,7 +1,7 @@
 #pragma once
 
 #include "simulated_files.hpp"
-#include "store_rig.hpp"
+#include "store_fixture.hpp"
 #include <weir/storage/earlier_life.hpp>
 #include <weir/storage/file_disk.hpp>
 

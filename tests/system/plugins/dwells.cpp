@@ -1,10 +1,11 @@
 // Accepts every slice. While there is a file at the path `while`, a step takes `seconds` (default 5), and
-// reads the slice's bytes all that time.
+// reads the slice's bytes all that time; it appends a line to the file when it begins.
 #include <weir/filter.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -20,6 +21,7 @@ class Dwells : public weir::Filter {
   weir::Decision process(const weir::Slice& slice) override {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience_);
+    if (std::filesystem::exists(while_)) std::ofstream(while_, std::ios::app) << "a step begins\n";
     while (Clock::now() < until && std::filesystem::exists(while_)) {
       for (const weir::Fragment fragment : slice) {
         for (const std::byte byte : fragment.bytes()) sum_ = sum_ + std::to_integer<unsigned>(byte);

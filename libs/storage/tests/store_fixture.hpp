@@ -116,8 +116,8 @@ inline RunStoreConfig small_config() {
   return config;
 }
 
-struct Rig {
-  explicit Rig(RunStoreConfig config = small_config()) : store(std::move(config), disk, seen) {}
+struct Fixture {
+  explicit Fixture(RunStoreConfig config = small_config()) : store(std::move(config), disk, seen) {}
 
   void start() {
     store.start(now, 1'700'000'000 * kSecond, text("{\"begin\":true}"));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sayings.hpp"
+#include "random_messages.hpp"
 #include <weir/ports/network.hpp>
 #include <weir/wire/frame.hpp>
 
@@ -12,9 +12,9 @@
 namespace weir::session_test {
 
 // One end of a connection that says what it likes, and takes apart what it hears.
-class Talker final : public ports::StreamHandler {
+class RawPeer final : public ports::StreamHandler {
  public:
-  struct Heard {
+  struct Frame {
     wire::FrameHeader header;
     std::vector<std::byte> payload;
   };
@@ -23,18 +23,18 @@ class Talker final : public ports::StreamHandler {
     stream_ = network.connect({"memory", port}, *this);
   }
   void adopt(std::unique_ptr<ports::Stream> stream) { stream_ = std::move(stream); }
-  void say(ConstBytes bytes) {
+  void send(ConstBytes bytes) {
     if (!closed_) stream_->append(bytes);
   }
-  void say(wire::FrameType type, const google::protobuf::MessageLite& message);
-  void say(const v1::Control& message) { say(wire::FrameType::control, message); }
+  void send(wire::FrameType type, const google::protobuf::MessageLite& message);
+  void send(const v1::Control& message) { send(wire::FrameType::control, message); }
   void leave() {
     if (stream_ && !closed_) stream_->close();
     closed_ = true;
   }
   [[nodiscard]] bool closed() const { return closed_; }
   // Whole frames since the last call.
-  [[nodiscard]] std::vector<Heard> take_heard();
+  [[nodiscard]] std::vector<Frame> take_frames();
 
  private:
   ports::ReceiveSpace receive_space() override { return {Bytes(space_), Bytes{}}; }
@@ -43,21 +43,21 @@ class Talker final : public ports::StreamHandler {
 
   std::unique_ptr<ports::Stream> stream_;
   std::vector<std::byte> space_ = std::vector<std::byte>(4096);
-  std::vector<std::byte> heard_;
+  std::vector<std::byte> received_;
   bool closed_ = false;
 };
 
-// Takes connections, each of which it hands to a talker.
-class TalkerDoor final : public ports::Acceptor {
+// Takes connections, each of which it hands to a peer.
+class RawListener final : public ports::Acceptor {
  public:
-  TalkerDoor(ports::Network& network, std::uint16_t port);
-  [[nodiscard]] std::vector<std::unique_ptr<Talker>>& talkers() { return talkers_; }
+  RawListener(ports::Network& network, std::uint16_t port);
+  [[nodiscard]] std::vector<std::unique_ptr<RawPeer>>& peers() { return peers_; }
   void forget_closed();
 
  private:
   ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> stream) override;
 
-  std::vector<std::unique_ptr<Talker>> talkers_;
+  std::vector<std::unique_ptr<RawPeer>> peers_;
   std::unique_ptr<ports::Listener> listener_;
 };
 

@@ -25,11 +25,11 @@ class ManualClock final : public ports::Clock {
   TimeNs now = kSecond;
 };
 
-class Rig {
+class MemoryFarm {
  public:
   // `settings`: lines of a farm file. Nodes are started by name. A run of so many slices; 0: until it is
   // stopped.
-  explicit Rig(const std::string& settings, std::uint64_t slices = 0);
+  explicit MemoryFarm(const std::string& settings, std::uint64_t slices = 0);
 
   void start(const std::string& name);
   void stop(const std::string& name) { nodes_.erase(name); }
@@ -45,7 +45,7 @@ class Rig {
   [[nodiscard]] std::uint16_t trigger_port() const { return trigger_port_; }
   [[nodiscard]] test::MemoryNetwork& network() { return network_; }
   [[nodiscard]] const config::FarmPlan& plan() const { return plan_; }
-  [[nodiscard]] const v1::Farm& farm() const { return farm_; }
+  [[nodiscard]] const v1::Farm& file() const { return file_; }
   [[nodiscard]] TimeNs now() const { return clock_.now; }
   // The supervisor's; it is there when the process starts again.
   [[nodiscard]] const test::MemoryJournal& journal() const { return journal_; }
@@ -61,7 +61,7 @@ class Rig {
 
   void make(Hosted& hosted);
 
-  v1::Farm farm_;
+  v1::Farm file_;
   config::FarmPlan plan_;
   ManualClock clock_;
   test::MemoryNetwork network_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dice.hpp"
+#include "random.hpp"
 #include <weir/v1/control.pb.h>
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-// What somebody may say to a node: mostly what a peer of some role says, with numbers that are near the
+// What a peer may send to a node: mostly what one of its role sends, with numbers that are near the
 // truth, and now and then nonsense.
 namespace weir::session_test {
 
-enum class Saying : std::uint8_t {
+enum class MessageKind : std::uint8_t {
   assign,
   decide,
   confirm,
@@ -38,9 +38,9 @@ enum class Saying : std::uint8_t {
   hello,
   frame_of_anything,
   garbage,
-  command  // only where it fits: anybody who says it with a hello of control is obeyed
+  command  // only where it fits: a client with the hello of control is obeyed
 };
-constexpr std::size_t kSayings = 23;  // that anybody may say
+constexpr std::size_t kMessageKinds = 23;  // that any peer may send
 
 // What is known of the farm that is talked to.
 struct Surroundings {
@@ -55,9 +55,9 @@ struct Surroundings {
   std::vector<Decided> decided;  // attempts that a DCM reported of late
 };
 
-[[nodiscard]] v1::Hello hello(Dice& dice, const Surroundings& around);
-// One saying as bytes: one of the fitting ones mostly, any where there are none; damaged now and then.
-void append_saying(Dice& dice, const Surroundings& around, std::span<const Saying> fitting,
-                   std::vector<std::byte>& out);
+[[nodiscard]] v1::Hello hello(Random& random, const Surroundings& around);
+// One message as bytes: one of the fitting ones mostly, any where there are none; damaged now and then.
+void append_message(Random& random, const Surroundings& around, std::span<const MessageKind> fitting,
+                    std::vector<std::byte>& out);
 
 }  // namespace weir::session_test

@@ -9,9 +9,9 @@
 namespace weir::session_test {
 
 // Numbers from a seed, the same on every machine.
-class Dice {
+class Random {
  public:
-  explicit Dice(std::uint64_t seed) : state_(mix64(seed) | 1) {}
+  explicit Random(std::uint64_t seed) : state_(mix64(seed) | 1) {}
   std::uint64_t next() { return state_ = mix64(state_); }
   std::uint64_t below(std::uint64_t n) { return next() % n; }
   bool one_in(std::uint64_t n) { return below(n) == 0; }

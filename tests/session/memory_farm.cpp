@@ -1,4 +1,4 @@
-#include "rig.hpp"
+#include "memory_farm.hpp"
 
 #include <weir/config/plan.hpp>
 #include <weir/dcm/node.hpp>
@@ -18,31 +18,31 @@ ports::StreamCounters no_totals() { return {}; }
 
 }  // namespace
 
-Rig::Rig(const std::string& settings, std::uint64_t slices) {
+MemoryFarm::MemoryFarm(const std::string& settings, std::uint64_t slices) {
   auto file = config::read_farm("farm: session\nrun: {out: out}\n" + settings, "test");
   if (!file) throw std::runtime_error(config::to_text(file.error()));
   auto plan = config::expand(file->farm, file->locations);
   if (!plan) throw std::runtime_error(config::to_text(plan.error()));
-  farm_ = file->farm;
-  if (slices > 0) farm_.mutable_run()->set_slices(slices);
+  file_ = file->farm;
+  if (slices > 0) file_.mutable_run()->set_slices(slices);
   // The filter runs inside the DCM's own pass.
-  farm_.mutable_dcm()->set_processing_units(0);
-  farm_.mutable_trigger()->set_listen("memory:" + std::to_string(kTriggerPort));
+  file_.mutable_dcm()->set_processing_units(0);
+  file_.mutable_trigger()->set_listen("memory:" + std::to_string(kTriggerPort));
   trigger_port_ = kTriggerPort;
   plan_ = *plan;
 }
 
-void Rig::start(const std::string& name) {
+void MemoryFarm::start(const std::string& name) {
   nodes_.erase(name);
   auto hosted = std::make_unique<Hosted>();
-  hosted->setup = node::make_setup(farm_, plan_, name, {"memory", kSupervisorPort});
+  hosted->setup = node::make_setup(file_, plan_, name, {"memory", kSupervisorPort});
   hosted->setup.listen = {"memory", next_port_++};
   ports_[name] = name == "supervisor" ? kSupervisorPort : hosted->setup.listen.port;
   make(*hosted);
   nodes_[name] = std::move(hosted);
 }
 
-void Rig::make(Hosted& hosted) {
+void MemoryFarm::make(Hosted& hosted) {
   switch (hosted.setup.identity.role) {
     case Role::supervisor:
       hosted.node = supervisor::make_node(
@@ -68,7 +68,7 @@ void Rig::make(Hosted& hosted) {
   }
 }
 
-void Rig::turn(int times) {
+void MemoryFarm::turn(int times) {
   for (int i = 0; i < times; ++i) {
     clock_.now += kMillisecond;
     for (const auto& [name, hosted] : nodes_) {
@@ -78,7 +78,7 @@ void Rig::turn(int times) {
   }
 }
 
-std::uint64_t Rig::bytes_stored() const {
+std::uint64_t MemoryFarm::bytes_stored() const {
   std::uint64_t bytes = 0;
   for (const auto& [name, hosted] : nodes_) bytes += hosted->disk.bytes_used();
   return bytes;

@@ -1,0 +1,364 @@
+#include "random_messages.hpp"
+
+#include <weir/base/crc32c.hpp>
+#include <weir/wire/batch.hpp>
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+
+namespace weir::session_test {
+namespace {
+
+constexpr std::uint64_t kOdd[] = {0, 1, 0xff, 0xffff, 0x10000, 0xffffffff, 1ULL << 62, ~0ULL};
+
+std::uint64_t odd(Random& random) { return kOdd[random.below(std::size(kOdd))]; }
+
+std::uint64_t slice(Random& random, const Surroundings& around) {
+  if (random.one_in(12)) return odd(random);
+  const std::uint64_t back = random.below(12);
+  return around.newest_slice + 4 - std::min(back, around.newest_slice + 4);
+}
+std::uint32_t small(Random& random, std::uint64_t below) {
+  return static_cast<std::uint32_t>(random.one_in(15) ? odd(random) : random.below(below));
+}
+std::uint32_t rows(Random& random) {
+  return random.one_in(30) ? 3000 : static_cast<std::uint32_t>(random.below(6));
+}
+
+// A column of the right length, mostly; left out or of another one now and then.
+template <class Field, class Make>
+void column(Random& random, std::uint32_t length, Field& field, Make make) {
+  if (random.one_in(6)) return;
+  if (random.one_in(12)) length += static_cast<std::uint32_t>(random.below(3));
+  for (std::uint32_t i = 0; i < length; ++i) field.Add(make());
+}
+
+std::string text(Random& random) {
+  constexpr const char* kTexts[] = {"",         "lost",  "filter_failed", "no_buffer",
+                                    "x\ny\x01", "dcm-0", "too_large"};
+  if (random.one_in(10)) return std::string(random.below(2000), 'a');
+  return kTexts[random.below(std::size(kTexts))];
+}
+
+void fill(Random& random, const Surroundings& around, v1::Assign& out) {
+  const std::uint32_t n = rows(random);
+  for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
+  column(random, n, *out.mutable_attempt(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_time_ns(), [&] { return static_cast<std::int64_t>(odd(random)); });
+  column(random, n, *out.mutable_type(), [&] { return small(random, 3); });
+  if (random.one_in(4)) out.add_unfiltered(small(random, n + 1));
+  if (n > 0 && out.slice(0) % 4 == 1) out.add_suspect(n / 2);
+  if (random.one_in(4)) {
+    v1::Assign::Payload& payload = *out.add_payload();
+    payload.set_index(small(random, n + 1));
+    payload.set_bytes(text(random));
+  }
+}
+
+void fill(Random& random, const Surroundings& around, v1::Decide& out) {
+  const std::uint32_t n = rows(random);
+  for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
+  column(random, n, *out.mutable_attempt(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_verdict(), [&] { return small(random, 6); });
+  if (!random.one_in(3)) return;
+  out.add_failures()->set_index(small(random, n + 1));
+  out.mutable_failures(0)->set_reason(text(random));
+}
+
+// What a supervisor answers to decisions, in most rows.
+void confirm_decided(Random& random, const Surroundings& around, v1::Confirm& out) {
+  for (std::uint64_t n = 1 + random.below(6); n > 0; --n) {
+    const Surroundings::Decided& decided = around.decided[random.below(around.decided.size())];
+    out.add_slice(decided.slice);
+    out.add_attempt(decided.attempt);
+    out.add_code(random.one_in(4) ? small(random, 4) : std::uint32_t{v1::CONFIRMATION_STORE});
+    out.add_epoch(random.one_in(4) ? small(random, 3) : 0);
+    out.add_writer(random.one_in(8) ? small(random, 3) : 0);
+  }
+}
+
+void fill(Random& random, const Surroundings& around, v1::Confirm& out) {
+  if (!around.decided.empty() && !random.one_in(4)) return confirm_decided(random, around, out);
+  const std::uint32_t n = rows(random);
+  for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
+  column(random, n, *out.mutable_attempt(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_code(), [&] { return small(random, 4); });
+  column(random, n, *out.mutable_epoch(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_writer(), [&] { return small(random, 3); });
+}
+
+void fill(Random& random, const Surroundings& around, v1::Settled& out) {
+  const std::uint32_t n = rows(random);
+  for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
+  column(random, n, *out.mutable_attempt(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_epoch(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_writer(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_outcome(), [&] { return small(random, 4); });
+  if (!random.one_in(3)) return;
+  v1::Settled::Copy& copy = *out.add_copies();
+  copy.set_slice(slice(random, around));
+  copy.set_attempt(small(random, 3));
+  copy.set_epoch(small(random, 3));
+  copy.set_live(random.one_in(2));
+}
+
+void fill(Random& random, const Surroundings& around, v1::Announce& out) {
+  const std::uint32_t n = rows(random);
+  for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
+  column(random, n, *out.mutable_time_ns(), [&] { return static_cast<std::int64_t>(odd(random)); });
+  column(random, n, *out.mutable_type(), [&] { return small(random, 3); });
+  out.set_duration_ns(random.one_in(3) ? static_cast<std::int64_t>(odd(random)) : 0);
+}
+
+void fill(Random& random, const Surroundings& around, v1::Directory& out) {
+  const std::uint64_t n = random.below(4);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    v1::Directory::Node& node = *out.add_nodes();
+    node.set_role(static_cast<v1::Role>(small(random, 7)));
+    node.set_index(small(random, 3));
+    node.set_name(text(random));
+    node.set_host("memory");
+    node.set_port(around.ports.empty() || random.one_in(3) ? small(random, 9000)
+                                                           : around.ports[random.below(around.ports.size())]);
+    node.set_present(!random.one_in(4));
+  }
+}
+
+void fill(Random& random, const Surroundings&, v1::Destinations& out) {
+  const std::uint64_t n = random.below(4);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    v1::Destinations::Epoch& epoch = *out.add_epochs();
+    epoch.set_number(small(random, 5));
+    epoch.set_from_slice(odd(random));
+    for (std::uint64_t k = random.below(3); k > 0; --k) epoch.add_dcm(small(random, 3));
+  }
+}
+
+void fill(Random& random, const Surroundings&, v1::Report& out) {
+  out.set_final(random.one_in(4));
+  out.set_name(text(random));
+  out.set_role(static_cast<v1::Role>(small(random, 7)));
+  (*out.mutable_counters())[text(random)] = odd(random);
+  (*out.mutable_counters())["fragments.received"] = odd(random);
+  (*out.mutable_gauges())["shaper.base_us"] = static_cast<double>(odd(random)) - 5;
+  v1::Histogram& histogram = *out.add_histograms();
+  histogram.set_name("latency_us");
+  for (std::uint64_t k = random.below(4); k > 0; --k) histogram.add_bucket(odd(random));
+  for (std::uint64_t k = random.below(4); k > 0; --k) histogram.add_count(odd(random));
+  out.set_state(text(random));
+}
+
+void fill(Random& random, const Surroundings& around, v1::TriggerOffer& out) {
+  for (std::uint32_t n = rows(random); n > 0; --n) {
+    v1::TriggerOffer::One& one = *out.add_triggers();
+    if (random.one_in(2)) one.set_slice(slice(random, around));
+    one.set_time_ns(static_cast<std::int64_t>(odd(random)));
+    one.set_type(small(random, 3));
+    if (random.one_in(3)) one.set_payload(std::string(random.one_in(20) ? 100'000 : 7, 'p'));
+  }
+}
+
+void fill(Random& random, const Surroundings&, v1::Command& out) {
+  constexpr const char* kNodes[] = {"dcm-0", "dcm-1", "readout-0", "readout-1", "writer-0", "writer-1", "x"};
+  const bool ends = random.one_in(20);
+  const auto kind = ends ? random.below(4) : v1::Command::PAUSE + random.below(4);
+  out.set_kind(static_cast<v1::Command::Kind>(random.one_in(20) ? small(random, 12) : kind));
+  out.set_slices(random.one_in(4) ? odd(random) : 0);
+  out.set_duration_s(random.one_in(4) ? static_cast<double>(odd(random)) - 5 : 0);
+  out.set_reason(text(random));
+  for (std::uint64_t n = random.below(3); n > 0; --n) out.add_nodes(kNodes[random.below(std::size(kNodes))]);
+}
+
+void append_request(Random& random, const Surroundings& around, std::vector<std::byte>& out) {
+  wire::RequestWriter writer;
+  std::vector<SourceId> sources;
+  for (std::uint64_t n = random.below(4); n > 0; --n) sources.emplace_back(small(random, 5));
+  const std::uint16_t set = writer.add_set(sources);
+  for (std::uint32_t n = std::min(rows(random), 300U); n > 0; --n) {
+    writer.add({SliceId(slice(random, around)), Attempt(static_cast<std::uint16_t>(small(random, 3))),
+                random.one_in(3) ? wire::kAllSources : set, small(random, 300), small(random, 300)});
+  }
+  writer.take_frame(out);
+}
+
+void append_entries(Random& random, const Surroundings& around, wire::FrameType type,
+                    std::vector<std::byte>& out) {
+  std::vector<wire::SliceEntry> entries;
+  for (std::uint32_t n = rows(random); n > 0; --n) {
+    entries.push_back({SliceId(slice(random, around)), Attempt(static_cast<std::uint16_t>(small(random, 3))),
+                       StoreEpoch(static_cast<std::uint16_t>(small(random, 3)))});
+  }
+  wire::append_slice_entries(type, entries, out);
+}
+
+// Of a slice that may be asked for, with bytes that may be right.
+void append_fragment(Random& random, const Surroundings& around, wire::FrameType type,
+                     std::vector<std::byte>& out) {
+  const auto payload = random.bytes(random.below(400));
+  wire::FrameHeader header;
+  header.type = type;
+  header.slice = SliceId(slice(random, around));
+  header.attempt = Attempt(static_cast<std::uint16_t>(small(random, 2)));
+  header.length = static_cast<std::uint32_t>(payload.size());
+  if (header.type == wire::FrameType::fragment) {
+    header.status = static_cast<FragmentStatus>(random.one_in(3) ? random.below(7) : 0);
+    header.source = SourceId(small(random, 4));
+    header.offset = random.one_in(4) ? small(random, 300) : 0;
+    header.total = random.one_in(3) ? small(random, 500) : header.length;
+    header.crc = random.one_in(3) ? static_cast<std::uint32_t>(random.next()) : crc32c(payload);
+  }
+  const std::size_t at = out.size();
+  out.resize(at + wire::kHeaderBytes);
+  wire::encode_header(header, std::span(out).subspan(at).first<wire::kHeaderBytes>());
+  out.insert(out.end(), payload.begin(), payload.end());
+}
+
+void append_message(wire::FrameType type, const google::protobuf::MessageLite& message,
+                    std::vector<std::byte>& out) {
+  // The same bytes everywhere: the order of a map's entries is else the library's.
+  std::string payload;
+  {
+    google::protobuf::io::StringOutputStream stream(&payload);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    (void)message.SerializeToCodedStream(&coded);
+  }
+  wire::append_frame(type, std::as_bytes(std::span(payload)), out);
+}
+
+v1::Control control(Random& random, const Surroundings& around, MessageKind saying) {
+  v1::Control message;
+  switch (saying) {
+    case MessageKind::assign:
+      fill(random, around, *message.mutable_assign());
+      break;
+    case MessageKind::decide:
+      fill(random, around, *message.mutable_decide());
+      if (message.decide().slice_size() % 4 == 3) {
+        v1::Filtering filtering;
+        *filtering.mutable_slice() = message.decide().slice();
+        *filtering.mutable_attempt() = message.decide().attempt();
+        filtering.set_alone(filtering.slice(0));
+        *message.mutable_filtering() = filtering;
+      }
+      break;
+    case MessageKind::confirm:
+      fill(random, around, *message.mutable_confirm());
+      break;
+    case MessageKind::announce:
+      fill(random, around, *message.mutable_announce());
+      break;
+    case MessageKind::clear:
+      message.mutable_clear();
+      for (std::uint32_t n = rows(random); n > 0; --n)
+        message.mutable_clear()->add_slice(slice(random, around));
+      break;
+    case MessageKind::settled:
+      fill(random, around, *message.mutable_settled());
+      break;
+    case MessageKind::directory:
+      fill(random, around, *message.mutable_directory());
+      break;
+    case MessageKind::destinations:
+      fill(random, around, *message.mutable_destinations());
+      break;
+    case MessageKind::report:
+      fill(random, around, *message.mutable_report());
+      break;
+    case MessageKind::throttle:
+      message.mutable_throttle()->set_on(random.one_in(3));
+      message.mutable_throttle()->set_reason(text(random));
+      break;
+    case MessageKind::space:
+      message.mutable_space()->set_wanted_total(random.one_in(3) ? odd(random) : random.below(10'000));
+      break;
+    case MessageKind::grant:
+      message.mutable_grant()->set_granted_total(random.one_in(3) ? odd(random) : random.below(10'000));
+      break;
+    case MessageKind::refused:
+      for (std::uint64_t n = random.below(4); n > 0; --n) {
+        v1::Refused::One& one = *message.mutable_refused()->add_records();
+        one.set_record(random.one_in(3) ? odd(random) : random.below(100));
+        one.set_reason(random.one_in(2) ? "queue_full" : text(random));
+        one.set_again(random.one_in(2));
+      }
+      break;
+    case MessageKind::trigger:
+      fill(random, around, *message.mutable_trigger());
+      break;
+    case MessageKind::command:
+      fill(random, around, *message.mutable_command());
+      break;
+    case MessageKind::port_share:
+      message.mutable_port_share()->set_members(small(random, 4));
+      message.mutable_port_share()->set_base_ns(static_cast<std::int64_t>(odd(random)));
+      break;
+    default:
+      message.mutable_begin_run()->set_run(around.run);
+      message.mutable_begin_run()->set_first_slice(slice(random, around));
+      break;
+  }
+  return message;
+}
+
+void append(Random& random, const Surroundings& around, MessageKind saying, std::vector<std::byte>& out) {
+  switch (saying) {
+    case MessageKind::request:
+      return append_request(random, around, out);
+    case MessageKind::cancel:
+      return append_entries(random, around, wire::FrameType::cancel, out);
+    case MessageKind::stored:
+      return append_entries(random, around, wire::FrameType::stored, out);
+    case MessageKind::fragment:
+      return append_fragment(random, around, wire::FrameType::fragment, out);
+    case MessageKind::data:
+      return append_fragment(random, around, wire::FrameType::data, out);
+    case MessageKind::hello:
+      return append_message(wire::FrameType::hello, hello(random, around), out);
+    case MessageKind::frame_of_anything:
+      return wire::append_frame(static_cast<wire::FrameType>(1 + random.below(8)),
+                                random.bytes(random.below(300)), out);
+    case MessageKind::garbage: {
+      const auto garbage = random.bytes(random.below(200));
+      out.insert(out.end(), garbage.begin(), garbage.end());
+      return;
+    }
+    default:
+      return append_message(wire::FrameType::control, control(random, around, saying), out);
+  }
+}
+
+}  // namespace
+
+v1::Hello hello(Random& random, const Surroundings& around) {
+  v1::Hello hello;
+  hello.set_version(random.one_in(10) ? small(random, 3) : wire::kVersion);
+  hello.set_role(static_cast<v1::Role>(small(random, 8)));
+  constexpr const char* kNames[] = {"stranger", "dcm-0", "readout-0", "writer-0", "supervisor", "dcm-9"};
+  hello.set_name(random.one_in(10) ? text(random) : kNames[random.below(std::size(kNames))]);
+  hello.set_index(small(random, 3));
+  hello.set_run(random.one_in(8) ? small(random, 5) : around.run);
+  hello.set_farm(random.one_in(8) ? text(random) : around.farm);
+  hello.set_incarnation(odd(random));
+  hello.set_listen_host("memory");
+  hello.set_listen_port(small(random, 70'000));
+  for (std::uint64_t n = random.below(4); n > 0; --n) hello.add_sources(small(random, 5));
+  hello.set_credits(small(random, 100));
+  return hello;
+}
+
+void append_message(Random& random, const Surroundings& around, std::span<const MessageKind> fitting,
+                    std::vector<std::byte>& out) {
+  const std::size_t begin = out.size();
+  const bool fits = !fitting.empty() && !random.one_in(15);
+  append(random, around,
+         fits ? fitting[random.below(fitting.size())] : static_cast<MessageKind>(random.below(kMessageKinds)),
+         out);
+  const bool some = out.size() > begin;
+  if (some && random.one_in(25)) out[begin + random.below(out.size() - begin)] ^= std::byte{0x10};
+  if (some && random.one_in(30)) out.resize(begin + random.below(out.size() - begin));
+}
+
+}  // namespace weir::session_test
