@@ -68,9 +68,7 @@ void Shell::turn(TimeNs now_ns) {
     begun_ = node_->begun();
     bus_.state_changed();
   }
-  if (node_ && state_ != control::State::error) {
-    set_state(node_->paused() ? control::State::paused : control::State::running);
-  }
+  follow_node();
   orders_.clear();
   wishes_.clear();
   bus_.receive(orders_, wishes_);
@@ -93,7 +91,13 @@ v1::MemberState Shell::state() const {
   told.set_begun(begun_);
   told.set_ended(ended_);
   told.set_reason(reason_);
+  if (role_ == Role::supervisor && node_) told.set_supervisor(listens_at_);
   return told;
+}
+
+void Shell::follow_node() {
+  if (!node_ || state_ == control::State::error) return;
+  set_state(node_->paused() ? control::State::paused : control::State::running);
 }
 
 void Shell::set_state(control::State state) {
@@ -108,7 +112,6 @@ void Shell::answer(std::uint64_t order, const std::string& error) {
   answer.set_good(error.empty());
   answer.set_error(error);
   *answer.mutable_state() = state();
-  if (role_ == Role::supervisor && node_) answer.set_supervisor(listens_at_);
   bus_.answer(answer);
 }
 
@@ -145,7 +148,7 @@ void Shell::carry_out(const v1::Order& order) {
     return answer(order.id(), name_ + " ends: " + quits_);
   const std::string error = transition(*command, order);
   if (!error.empty()) {
-    spdlog::error("order command={} reason=\"{}\"", order.command(), error);
+    spdlog::error("order failed command={} reason=\"{}\"", order.command(), error);
     if (line_.one_run) end_with_run(error);
   }
   if (*command == control::Command::stop && error.empty() && node_) {
@@ -165,9 +168,11 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
       return start(order);
     case control::Command::pause:
       tell(v1::Command::PAUSE, order.reason());
+      follow_node();
       break;
     case control::Command::go_on:
       tell(v1::Command::CONTINUE, order.reason());
+      follow_node();
       break;
     case control::Command::stop:
       tell(v1::Command::STOP, order.reason());
@@ -193,7 +198,6 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
 std::string Shell::init() {
   try {
     (void)make_setup(line_, role_);
-    digest_ = farm_digest(line_.farm_file);
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -202,12 +206,11 @@ std::string Shell::init() {
 }
 
 std::string Shell::configure(const v1::Order& order) {
-  if (order.farm_digest() != digest_) {
-    return "its farm file " + line_.farm_file + " is not the one that run control has: give both the same";
-  }
   CommandLine line = line_;
   line.sets.insert(line.sets.end(), order.sets().begin(), order.sets().end());
   try {
+    if (farm_digest(line_.farm_file) != order.farm_digest())
+      return "its farm file " + line_.farm_file + " is not the one that run control has: give both the same";
     configured_ = make_setup(line, role_);
   } catch (const std::exception& error) {
     return error.what();

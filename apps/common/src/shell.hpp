@@ -54,6 +54,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   void on_signal(int signal);
   void answer(std::uint64_t order, const std::string& error);
   void set_state(control::State state);
+  void follow_node();  // the state is its run's
   [[nodiscard]] v1::MemberState state() const;
 
   CommandLine line_;
@@ -63,7 +64,6 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   BusLink bus_;
   MetricsExport* metrics_;  // may be none
   std::string name_;
-  std::string digest_;  // of the farm file, as read by init
   std::optional<Setup> configured_;
   std::unique_ptr<Setup> setup_;  // of the run that is on; outlives the node
   std::unique_ptr<Node> node_;

@@ -69,6 +69,7 @@ void Reception::join(const bus::Sender& from, const v1::Join& join) {
                           join.name(), parts_.members[*member].host));
   }
   parts_.members.joined(*member, from, join);
+  const bool leads_run = note_supervisor(join.state(), from);
   v1::BusMessage answer;
   v1::Welcome& welcome = *answer.mutable_welcome();
   welcome.set_publish_port(ports_.publish);
@@ -77,7 +78,14 @@ void Reception::join(const bus::Sender& from, const v1::Join& join) {
   send_(from.id, answer);
   parts_.machine.joined(*member, Incarnation(join.incarnation()), state_of(join.state()), parts_.now_ns,
                         parts_.actions);
+  if (leads_run) parts_.orders.tell_who_is_out();
   if (parts_.book.is_over()) send_home(*member);
+}
+
+bool Reception::note_supervisor(const v1::MemberState& state, const bus::Sender& from) {
+  if (state.supervisor().empty()) return false;
+  parts_.members.supervisor_listens(RunNumber(state.run()), state.supervisor(), from.address);
+  return true;
 }
 
 void Reception::heartbeat(std::size_t member, const v1::Heartbeat& heartbeat) {
@@ -95,11 +103,12 @@ void Reception::answer(std::size_t member, const bus::Sender& from, const v1::An
     note_failure();
     return parts_.machine.left(member, parts_.now_ns, parts_.actions);
   }
-  if (!answer.supervisor().empty())
-    parts_.members.supervisor_listens(RunNumber(answer.state().run()), answer.supervisor(), from.address);
+  const auto& order = parts_.machine.members()[member].order;
+  const bool begins = order && order->id == answer.id() && order->command == control::Command::start;
+  const bool leads_run = note_supervisor(answer.state(), from);
   parts_.machine.answered(member, answer.id(), answer.good(), answer.error(), state_of(answer.state()),
                           parts_.now_ns, parts_.actions);
-  if (!answer.supervisor().empty()) parts_.orders.tell_who_is_out();
+  if (leads_run && begins) parts_.orders.tell_who_is_out();
 }
 
 void Reception::run_over(const bus::Sender& from, const v1::RunOver& over) {

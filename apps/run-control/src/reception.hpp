@@ -32,6 +32,8 @@ class Reception {
   void run_over(const bus::Sender& from, const v1::RunOver& over);
   [[nodiscard]] bool is_held(std::size_t member, const bus::Sender& from, const v1::Join& join) const;
   void send_home(std::size_t member);
+  // Where the other nodes reach the supervisor of the run that is on. False: this is not its process.
+  bool note_supervisor(const v1::MemberState& state, const bus::Sender& from);
 
   Parts& parts_;
   Ports ports_;

@@ -66,6 +66,17 @@ TEST_CASE("a word of a process that is not known is answered with: join again") 
   CHECK(desk.answer_to("a", heartbeat).welcome().join_again());
 }
 
+TEST_CASE("a supervisor that is in a run says with its join where the others reach it") {
+  Desk desk;
+  v1::BusMessage leads = join("supervisor", 1);
+  v1::MemberState& state = *leads.mutable_join()->mutable_state();
+  state.set_state("running");
+  state.set_run(4);
+  state.set_supervisor("0.0.0.0:7100");
+  (void)desk.answer_to("s", leads);
+  CHECK(desk.farm.members.supervisor(RunNumber(4)) == "127.0.0.1:7100");
+}
+
 TEST_CASE(
     "in a farm of one run, a command that failed is a process that leaves, and who comes late goes home") {
   Desk desk(RunBook::Keeper::starter);

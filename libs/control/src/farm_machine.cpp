@@ -59,7 +59,6 @@ Expected<void, std::string> FarmMachine::command(Command command, RunNumber run,
     case Command::pause:
     case Command::go_on:
       begin(command, State::running, deadlines_.order_ns, now);
-      give(supervisor_, command, now, out);
       break;
     case Command::reset:
       reason_.clear();
@@ -140,14 +139,21 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   one.heard_ns = now;
   one.live = true;
   const bool awaited = one.order && one.order->id == order;
+  const bool of_pause = awaited && one.order->command == under_way_ && is_pausing();
   if (awaited) one.order.reset();
   if (!awaited && one.inactive) out.events.push_back({Level::info, one.plan.name + " answers after all"});
   one.inactive = false;
   take_state(one, state, out);
-  if (!good) {
-    one.inactive = true;
+  if (of_pause && !arrived(one)) {
+    give_up_pause(
+        good ? one.plan.name + " is " + std::string(name(state.state)) : one.plan.name + ": " + error, out);
+  } else if (!good) {
+    set_inactive(one, now);
     out.events.push_back({Level::error, one.plan.name + ": " + error});
-    if (waited_for(one) && one.plan.duty == Duty::essential) fail(one.plan.name + ": " + error, out);
+    // In a run that is on it has the time of a process that is away to be led back into it.
+    const bool run_is_on = goal_ == State::running && under_way_ != Command::start;
+    if (!run_is_on && waited_for(one) && one.plan.duty == Duty::essential)
+      fail(one.plan.name + ": " + error, out);
   }
   steer(now, out);
 }
@@ -205,8 +211,13 @@ void FarmMachine::watch_orders(TimeNs now, Actions& out) {
     out.events.push_back({Level::warning, member.plan.name + " does not answer to " +
                                               std::string(name(member.order->command)) + ": inactive"});
     member.order.reset();
-    member.inactive = true;
+    set_inactive(member, now);
   }
+}
+
+void FarmMachine::set_inactive(Member& member, TimeNs now) {
+  if (member.live && !member.inactive) member.gone_ns = now;
+  member.inactive = true;
 }
 
 // A run that is on, without an operator's doing.
@@ -219,9 +230,10 @@ void FarmMachine::watch_run(TimeNs now, Actions& out) {
     if (!under_way_ && leader.live && leader.told.run == run_ && leader.told.begun)
       state_ = leader.told.state;
     for (const Member& member : members_) {
-      if (member.plan.duty != Duty::essential || member.live) continue;
+      if (member.plan.duty != Duty::essential || (member.live && !member.inactive)) continue;
       if (now - member.gone_ns < deadlines_.return_ns) continue;
-      const std::string why = member.plan.name + " is essential and did not come back";
+      const std::string why =
+          member.plan.name + " is essential and " + (member.live ? "does not follow" : "did not come back");
       if (&member == &leader) return fail(why, out);
       out.events.push_back({Level::error, why + ": the run is stopped"});
       stop_reason_ = why;
@@ -279,6 +291,7 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
   const Command command = *under_way_;
   const std::string late = names_of_late(false);
   const std::string blocking = names_of_late(true);
+  if (is_pausing()) return give_up_pause(late + " did not follow in time", out);
   out.events.push_back({Level::warning, std::string(name(command)) + " was held up by " + late});
   if (command == Command::stop && !resetting_) {
     // A member that has not ended its part of the run by now is made to, and led to `ready` again.
@@ -296,12 +309,18 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
   bool possible = true;
   for (Member& member : members_) {
     if (!waited_for(member) || arrived(member)) continue;
-    member.inactive = true;
+    set_inactive(member, now);
     member.order.reset();
     possible = possible && member.plan.duty != Duty::essential;
   }
   if (possible || command == Command::reset || command == Command::off) return end_transition(goal_, out);
   fail(std::string(name(command)) + " failed: " + blocking + " did not follow in time", out);
+}
+
+// Of `pause` or `continue`: the run goes on as it is.
+void FarmMachine::give_up_pause(const std::string& why, Actions& out) {
+  out.events.push_back({Level::error, std::string(name(*under_way_)) + " failed: " + why});
+  under_way_.reset();
 }
 
 void FarmMachine::end_transition(State state, Actions& out) {

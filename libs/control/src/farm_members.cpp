@@ -12,6 +12,7 @@ std::string_view name(Duty duty) {
 
 bool FarmMachine::waited_for(const Member& member) const {
   if (member.excluded || member.plan.duty == Duty::transient) return false;
+  if (is_pausing()) return &member == &supervisor();
   if (off_) return member.live;
   if (member.plan.duty == Duty::essential) return true;
   if (member.inactive) return false;
@@ -50,6 +51,15 @@ bool FarmMachine::run_has_supervisor() const {
   return leader.live && leader.told.run == run_ && !leader.told.ended && leader.told.in_run();
 }
 
+// Of the supervisor, in the run that is on.
+std::optional<Command> FarmMachine::step_in_run(const MemberState& told) const {
+  if (under_way_ == Command::stop) return Command::stop;
+  if (!told.begun) return std::nullopt;
+  if (under_way_ == Command::pause && told.state == State::running) return Command::pause;
+  if (under_way_ == Command::go_on && told.state == State::paused) return Command::go_on;
+  return std::nullopt;
+}
+
 // The next command on this member's way to the goal.
 std::optional<Command> FarmMachine::next_step(const Member& member) const {
   const MemberState& told = member.told;
@@ -78,7 +88,7 @@ std::optional<Command> FarmMachine::next_step(const Member& member) const {
     // Of another run, from before run control came back.
     if (told.run != run_) return Command::reset;
     // The others end their part when the supervisor says that the run is over.
-    return is_supervisor && under_way_ == Command::stop ? std::optional(Command::stop) : std::nullopt;
+    return is_supervisor ? step_in_run(told) : std::nullopt;
   }
   if (told.epoch != epoch_) return Command::configure;
   // A run that is to stop goes on until it has stopped: a member that comes back is needed in it.
@@ -166,6 +176,12 @@ void FarmMachine::recall(const Remembered& remembered, TimeNs now) {
   }
   goal_ = remembered.goal;
   state_ = goal_;
+  if (run_open_ && goal_ == State::ready) {
+    // The run was being stopped, and its supervisor has not said that it is over.
+    state_ = State::running;
+    stop_reason_ = "stopped";
+    begin(Command::stop, State::ready, deadlines_.stop_ns, now);
+  }
   if (goal_ == State::error) reason_ = "it was before run control was started again";
   // Each member has as long to be heard of as a process has to come back.
   for (Member& member : members_) member.gone_ns = now;

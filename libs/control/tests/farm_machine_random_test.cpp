@@ -1,10 +1,11 @@
 // Farms whose processes die, come back, go deaf and end their runs at any time, under an operator who types
-// anything: a transition always ends within its deadlines, no order has no place, and a farm left alone comes
-// to rest.
+// anything: a transition always ends within its deadlines, no order has no place, no run begins before the
+// one before it has its account or was given up in so many words, and a farm left alone comes to rest.
 #include "model_members.hpp"
 #include "weir_catch.hpp"
 
 #include <random>
+#include <utility>
 
 using namespace weir;
 using namespace weir::control;
@@ -22,7 +23,7 @@ class RandomFarm {
       if (chance(8)) disturb();
       if (chance(10)) {
         const auto command = static_cast<Command>(random_() % (kCommands - 1));  // not off
-        farm_.command(command, ++run);
+        if (farm_.command(command, ++run)) note(command);
       }
       if (chance(40)) {
         (void)farm_.machine.exclude(random_() % farm_.processes.size(), chance(2), farm_.now, farm_.out);
@@ -83,6 +84,25 @@ class RandomFarm {
     }
   }
 
+  void note(Command command) {
+    if (command == Command::start) {
+      REQUIRE_FALSE(run_open_);
+      run_open_ = true;
+    }
+    if (command == Command::reset) run_open_ = false;
+  }
+
+  // Whether the run that was started has an account by now, or was given up.
+  void note_end() {
+    if (std::exchange(runs_over_, farm_.runs_over) != farm_.runs_over) run_open_ = false;
+    for (; events_seen_ < farm_.events.size(); ++events_seen_) {
+      const std::string& event = farm_.events[events_seen_];
+      if (event.starts_with("the farm is in error") ||
+          event == "the run ends without its supervisor's account")
+        run_open_ = false;
+    }
+  }
+
   void restart_run_control() {
     const Remembered kept = farm_.machine.remembered();
     farm_.machine = FarmMachine(test::small_plan(), {});
@@ -98,6 +118,7 @@ class RandomFarm {
   void step() {
     const auto before = farm_.machine.under_way();
     farm_.pass();
+    note_end();
     if (!farm_.machine.under_way() || farm_.machine.under_way() != before) since_ = farm_.now;
     // The longest: a stop with its resets.
     REQUIRE(farm_.now - since_ <= 110 * kSecond);
@@ -112,6 +133,9 @@ class RandomFarm {
   std::mt19937_64 random_;
   Farm farm_;
   TimeNs since_ = farm_.now;
+  bool run_open_ = false;  // as an operator sees it
+  int runs_over_ = 0;
+  std::size_t events_seen_ = 0;
 };
 
 }  // namespace

@@ -14,6 +14,21 @@ constexpr std::size_t kReadout0 = 2;
 constexpr std::size_t kDcm0 = 4;
 constexpr std::size_t kDcm1 = 5;
 
+constexpr int kPassesToReturn = 300;  // Deadlines::return_ns
+
+// The process of run control dies, and another one goes on from what it had written down.
+void restart_run_control(Farm& farm) {
+  const Remembered kept = farm.machine.remembered();
+  farm.machine = FarmMachine(control::test::small_plan(), {});
+  farm.machine.recall(kept, farm.now);
+  farm.out = {};
+  farm.orders.clear();
+  for (std::size_t i = 0; i < farm.processes.size(); ++i) {
+    const control::test::Process& one = farm.processes[i];
+    if (one.alive) farm.machine.joined(i, one.incarnation, one.state, farm.now, farm.out);
+  }
+}
+
 bool was_ordered(const Farm& farm, std::size_t member, Command command) {
   return std::any_of(farm.orders.begin(), farm.orders.end(),
                      [&](const Order& order) { return order.member == member && order.command == command; });
@@ -220,20 +235,153 @@ TEST_CASE("a member taken out is not started, and one taken in again joins the r
 TEST_CASE("run control that was started again finds the run as it is, and touches nobody") {
   Farm farm;
   farm.to_running(9);
-  const Remembered kept = farm.machine.remembered();
-  Farm next;
-  next.machine.recall(kept, next.now);
-  next.processes = farm.processes;
-  for (std::size_t i = 0; i < next.processes.size(); ++i) {
-    next.machine.joined(i, next.processes[i].incarnation, next.processes[i].state, next.now, next.out);
+  restart_run_control(farm);
+  for (int i = 0; i < 400; ++i) farm.pass();
+  CHECK(farm.orders.empty());
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.command(Command::stop));
+  farm.settle();
+  CHECK(farm.machine.state() == State::ready);
+  CHECK(farm.runs_over == 1);
+}
+
+TEST_CASE("run control that was started again while the run was being stopped waits for its account") {
+  Farm farm;
+  farm.to_running(9);
+  farm.processes[kSupervisor].deaf = true;  // it drains, and says nothing until that is done
+  REQUIRE(farm.command(Command::stop));
+  farm.pass();
+  restart_run_control(farm);
+  CHECK(farm.machine.under_way() == Command::stop);
+  CHECK_FALSE(farm.command(Command::start, 10));
+  for (int i = 0; i < 3; ++i) farm.pass();
+  CHECK_FALSE(was_ordered(farm, kSupervisor, Command::reset));
+  CHECK(farm.runs_over == 0);
+  farm.end_run();
+  farm.processes[kSupervisor].state.state = State::ready;
+  farm.processes[kSupervisor].state.ended = true;
+  farm.processes[kSupervisor].deaf = false;
+  farm.settle();
+  CHECK(farm.runs_over == 1);
+  CHECK(farm.machine.state() == State::ready);
+  REQUIRE(farm.command(Command::start, 10));
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+}
+
+TEST_CASE(
+    "a supervisor that was away when the run was to stop, and run control too, stops it when it is back") {
+  Farm farm;
+  farm.to_running(9);
+  farm.kill(kSupervisor);
+  REQUIRE(farm.command(Command::stop));
+  farm.pass();
+  restart_run_control(farm);
+  farm.start_process(kSupervisor);
+  farm.settle();
+  CHECK(was_ordered(farm, kSupervisor, Command::stop));
+  CHECK(farm.runs_over == 1);
+  CHECK(farm.machine.state() == State::ready);
+}
+
+TEST_CASE("pause and continue wait for a supervisor that is being started again") {
+  Farm farm;
+  farm.to_running(4);
+  farm.kill(kSupervisor);
+  REQUIRE(farm.command(Command::pause));
+  farm.pass();
+  CHECK(farm.machine.under_way() == Command::pause);
+  farm.start_process(kSupervisor);  // idle: pause has no place there
+  farm.settle();
+  CHECK(farm.machine.state() == State::paused);
+  farm.kill(kSupervisor);
+  farm.start_process(kSupervisor);
+  farm.processes[kSupervisor].state.state = State::idle;
+  REQUIRE(farm.command(Command::go_on));
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.illegal == 0);
+}
+
+TEST_CASE("a pause that comes to nothing leaves the run as it is, and says why") {
+  Farm farm;
+  farm.to_running(4);
+  SECTION("the supervisor stays away") {
+    farm.kill(kSupervisor);
+    REQUIRE(farm.command(Command::pause));
+    farm.settle();
+    CHECK(farm.has_event("pause failed: supervisor-0 (not there) did not follow in time"));
+    farm.start_process(kSupervisor);
   }
-  for (int i = 0; i < 400; ++i) next.pass();
-  CHECK(next.orders.empty());
-  CHECK(next.machine.state() == State::running);
-  CHECK(next.command(Command::stop));
-  next.settle();
-  CHECK(next.machine.state() == State::ready);
-  CHECK(next.runs_over == 1);
+  SECTION("it refuses") {
+    farm.processes[kSupervisor].refuses = "the run ends";
+    REQUIRE(farm.command(Command::pause));
+    farm.settle();
+    farm.pass();
+    CHECK(farm.has_event("pause failed: supervisor-0: the run ends"));
+    farm.processes[kSupervisor].refuses.clear();
+  }
+  SECTION("it goes on all the same") {
+    farm.processes[kSupervisor].ignores_pause = true;
+    REQUIRE(farm.command(Command::pause));
+    farm.settle();
+    farm.pass();
+    CHECK(farm.has_event("pause failed: supervisor-0 is running"));
+  }
+  CHECK(farm.machine.state() == State::running);
+  for (int i = 0; i < 5; ++i) farm.pass();
+  REQUIRE(farm.command(Command::stop));
+  farm.settle();
+  CHECK(farm.machine.state() == State::ready);
+  CHECK(farm.runs_over == 1);
+}
+
+TEST_CASE("a process that is slow to come back does not hold up a pause") {
+  Farm farm;
+  farm.to_running(4);
+  farm.kill(kReadout0);
+  farm.start_process(kReadout0);
+  farm.processes[kReadout0].deaf = true;
+  const TimeNs before = farm.now;
+  REQUIRE(farm.command(Command::pause));
+  farm.settle();
+  CHECK(farm.machine.state() == State::paused);
+  CHECK(farm.now - before < kSecond);
+}
+
+TEST_CASE("a supervisor that is refused its way back into the run has the time of one that is away") {
+  Farm farm;
+  farm.to_running(4);
+  farm.kill(kSupervisor);
+  farm.start_process(kSupervisor);
+  farm.processes[kSupervisor].refuses = "its farm file is another one";
+  for (int i = 0; i < kPassesToReturn / 2; ++i) farm.pass();
+  CHECK(farm.has_event("supervisor-0: its farm file is another one"));
+  CHECK(farm.machine.state() == State::running);
+  SECTION("the file is put right, and the process started again") {
+    farm.kill(kSupervisor);
+    farm.start_process(kSupervisor);
+    farm.processes[kSupervisor].refuses.clear();
+    for (int i = 0; i < kPassesToReturn; ++i) farm.pass();
+    CHECK(farm.state_of(kSupervisor) == State::running);
+    CHECK(farm.machine.state() == State::running);
+  }
+  SECTION("nothing is done") {
+    for (int i = 0; i < kPassesToReturn; ++i) farm.pass();
+    CHECK(farm.machine.state() == State::error);
+    CHECK(farm.machine.reason() == "supervisor-0 is essential and does not follow");
+  }
+}
+
+TEST_CASE("a supervisor that does not answer on its way back into the run does not leave it without an end") {
+  Farm farm;
+  farm.to_running(4);
+  farm.kill(kSupervisor);
+  farm.start_process(kSupervisor);
+  farm.processes[kSupervisor].deaf = true;
+  for (int i = 0; i < 2 * kPassesToReturn; ++i) farm.pass();
+  CHECK(farm.machine.state() == State::error);
+  CHECK(farm.machine.reason() == "supervisor-0 is essential and does not follow");
 }
 
 TEST_CASE("a transient process is never waited for, and led along when it is there") {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// A farm's processes that do what they are told, for tests of run control's mind.
+// A farm's processes that do what they are told, for tests of what run control decides.
 namespace weir::control::test {
 
 // supervisor-0, writer-0, readout-0, readout-1, dcm-0, dcm-1
@@ -27,6 +27,7 @@ struct Process {
   Incarnation incarnation;
   MemberState state;
   std::string refuses;  // answers every order with this
+  bool ignores_pause = false;
 };
 
 class Farm {
@@ -114,6 +115,8 @@ class Farm {
     illegal += to ? 0 : 1;
     if (!to) return machine.answered(order.member, order.id, false, "has no place", one.state, now, out);
     one.state.state = *to;
+    if (one.ignores_pause && (order.command == Command::pause || order.command == Command::go_on))
+      one.state.state = order.command == Command::pause ? State::running : State::paused;
     switch (order.command) {
       case Command::configure:
         one.state.epoch = order.epoch;

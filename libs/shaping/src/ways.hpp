@@ -13,7 +13,7 @@ namespace weir::shaping {
 
 // The ways to the readouts and back, and which of the bytes that they owe are in no queue of the collector's
 // port: what is on a line that is longer than the nearest readout's, and what a silent readout holds. Pure;
-// one thread. What changes of one readout costs the same however many there are; measure() and look() go
+// one thread. An update for one readout costs the same however many there are; measure() and look() go
 // through all of them.
 class Ways {
  public:

@@ -37,7 +37,7 @@ class JsonPayload final : public spdlog::custom_flag_formatter {
   }
 };
 
-// What gets into a line may be anyone's: it is cleaned here, before the sinks, once for all of them.
+// A line may hold the text of a peer or a plugin: it is cleaned here, once, before all sinks.
 class CleanLogger final : public spdlog::logger {
  public:
   using spdlog::logger::logger;

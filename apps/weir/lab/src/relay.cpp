@@ -29,7 +29,8 @@ constexpr std::size_t kDevicesBytesMax = std::size_t{1} << 20;
 constexpr int kSendDropColumn = 12;
 constexpr int kFramesPerTurn = 64;  // of one direction, before the other has its turn
 
-// Frames that found the queue between kernel and relay full, from a file like /proc/net/dev.
+// Frames dropped because the queue between kernel and relay was full, as a file like /proc/net/dev counts
+// them.
 std::uint64_t dropped_at(int devices, const std::string& device) {
   std::string text(kDevicesBytesMax, '\0');
   const ssize_t size = ::pread(devices, text.data(), text.size(), 0);

@@ -9,8 +9,8 @@ namespace weir::node {
 // with settle_ns() well below dcm.deadline_ms, as far as that leaves time for it: so that slices are given
 // back before they are incomplete.
 [[nodiscard]] DurationNs silence_ns(const v1::Farm& farm);
-// What one DCM has lost alone for less than this may be what others have not noticed yet, or what it has not
-// connected to again yet.
+// How long a DCM must have lost a process that other DCMs reach before that counts: for less, the others may
+// not have noticed yet, or it may be about to connect again.
 [[nodiscard]] DurationNs settle_ns(const v1::Farm& farm);
 
 }  // namespace weir::node

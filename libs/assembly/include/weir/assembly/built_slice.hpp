@@ -86,8 +86,7 @@ using WriterHook =
 // while it is opened, collected, filtered and shipped. SliceTable owns it and says in which state it is; it
 // stays where it is.
 struct BuiltSlice : StateHook, OrderHook, WriterHook {
-  // What every fragment touches stands in the first bytes of the object; Gathering's parts are the last of
-  // it.
+  // What every fragment touches lies in the first bytes of the object, from the assignment to `gathering`.
   static constexpr std::size_t kHotBytes = 320;
 
   explicit BuiltSlice(std::uint64_t slot_) : slot(slot_) {}

@@ -77,12 +77,13 @@ struct Actions {
 struct Member {
   MemberPlan plan;
   bool live = false;
-  bool inactive = false;  // did not do what it was told in time; not waited for until it is heard of again
+  bool inactive = false;  // refused what it was told, or did not do it in time; not waited for until it joins
+                          // anew, answers after all, or an operator wants something else
   bool excluded = false;  // removed by an operator
   Incarnation incarnation;
   MemberState told;
   TimeNs heard_ns = 0;
-  TimeNs gone_ns = 0;        // since when it is not live
+  TimeNs gone_ns = 0;        // since when it is not live, or inactive
   std::uint32_t losses = 0;  // times that it was lost in the run that is on,
   TimeNs lost_ns = 0;        // and when last
   std::optional<Order> order;
@@ -146,7 +147,12 @@ class FarmMachine {
   [[nodiscard]] bool waited_for(const Member& member) const;
   [[nodiscard]] bool arrived(const Member& member) const;
   [[nodiscard]] std::optional<Command> next_step(const Member& member) const;
+  [[nodiscard]] std::optional<Command> step_in_run(const MemberState& told) const;
   [[nodiscard]] bool run_has_supervisor() const;
+  // `pause` or `continue` is under way: the supervisor alone does it.
+  [[nodiscard]] bool is_pausing() const {
+    return under_way_ == Command::pause || under_way_ == Command::go_on;
+  }
   void count_loss(Member& member, TimeNs now);
   void take_state(Member& member, const MemberState& state, Actions& out);
   void begin(Command command, State goal, DurationNs limit, TimeNs now);
@@ -157,6 +163,8 @@ class FarmMachine {
   void watch_run(TimeNs now, Actions& out);
   void watch_transition(TimeNs now, Actions& out);
   void transition_late(TimeNs now, Actions& out);
+  void set_inactive(Member& member, TimeNs now);
+  void give_up_pause(const std::string& why, Actions& out);
   void end_transition(State state, Actions& out);
   void close_run(TimeNs now, Actions& out);
   void fail(const std::string& reason, Actions& out);
