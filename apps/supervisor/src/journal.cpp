@@ -39,6 +39,7 @@ void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
   out.set_epoch(slice.epoch.value);
   out.set_copy_attempt(slice.copy_attempt.value);
   out.set_copy_writer(slice.copy_writer.value);
+  out.set_copy_incomplete(slice.copy_incomplete);
 }
 
 void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm& out) {
@@ -133,6 +134,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
       pass.add_confirmed_attempt(one.attempt.value);
       pass.add_epoch(one.epoch.value);
       pass.add_writer(one.writer.value);
+      pass.add_confirmed_incomplete(one.incomplete);
     }
   }
   for (const assignment::Cleared& one : actions.cleared) {

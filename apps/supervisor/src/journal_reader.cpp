@@ -158,6 +158,7 @@ class Reader {
     slice.epoch = id_of<StoreEpoch>(open.epoch());
     slice.copy_attempt = id_of<Attempt>(open.copy_attempt());
     slice.copy_writer = id_of<NodeIndex>(open.copy_writer());
+    slice.copy_incomplete = open.copy_incomplete();
   }
 
   void take_join(const v1::JournalJoin& join) {
@@ -185,6 +186,7 @@ class Reader {
       open.slice.confirmations = static_cast<std::uint16_t>(open.slice.epoch.value + 1);
       open.slice.copy_attempt = id_of<Attempt>(cell(pass.confirmed_attempt(), i));
       open.slice.copy_writer = id_of<NodeIndex>(cell(pass.writer(), i));
+      open.slice.copy_incomplete = cell(pass.confirmed_incomplete(), i);
     }
     for (int i = 0; i < pass.settled_size(); ++i) settle(pass, i);
     if (pass.has_counts()) take_counts(pass.counts(), run_.state.ledger);

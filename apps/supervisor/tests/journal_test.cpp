@@ -213,6 +213,7 @@ void check_same(const RunState& read, const RunState& real) {
     CHECK(a.epoch == b.epoch);
     CHECK(a.copy_attempt == b.copy_attempt);
     CHECK(a.copy_writer == b.copy_writer);
+    CHECK(a.copy_incomplete == b.copy_incomplete);
   }
 }
 

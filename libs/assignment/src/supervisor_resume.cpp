@@ -40,6 +40,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   entry->epoch = open.epoch;
   entry->copy_attempt = open.copy_attempt;
   entry->copy_writer = open.copy_writer;
+  entry->copy_incomplete = open.copy_incomplete;
   out.announce.push_back({open.slice, open.info, 0, 0});
   if (!open.assigned) {
     waiting_.add(open.slice, open.suspect);
@@ -86,6 +87,7 @@ RunState SupervisorMachine::state(TimeNs now) {
     open.epoch = entry.epoch;
     open.copy_attempt = entry.copy_attempt;
     open.copy_writer = entry.copy_writer;
+    open.copy_incomplete = entry.copy_incomplete;
     if (entry.state == SliceState::confirmed) {
       state.given_up.push_back({entry.slice, entry.copy_writer, entry.epoch, false});
     }

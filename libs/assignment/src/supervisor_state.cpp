@@ -23,7 +23,7 @@ void append_entry(const SliceEntry& entry, std::uint64_t age, Row& out) {
   if (!entry.live()) return;
   append(out, {age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
                entry.confirmations, entry.kills, entry.losses, entry.incomplete ? 1U : 0U,
-               entry.suspect ? 1U : 0U, entry.held ? 1U : 0U});
+               entry.suspect ? 1U : 0U, entry.held ? 1U : 0U, entry.copy_incomplete ? 1U : 0U});
 }
 
 }  // namespace
