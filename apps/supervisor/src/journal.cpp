@@ -54,6 +54,14 @@ void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm
   out.set_utc_ns(utc_ns);
 }
 
+void put_lost_times(const assignment::LostTimes& times, v1::JournalLostTimes& out) {
+  out.set_all_ns(times.all);
+  for (const auto& [reason, time] : times.by_reason) {
+    out.add_reason(reason);
+    out.add_time_ns(time);
+  }
+}
+
 }  // namespace
 
 void Journal::write_state(const JournalledRun& run) {
@@ -92,6 +100,7 @@ void Journal::write_state(const JournalledRun& run) {
   state.set_reporting(run.reporting);
   for (const std::string& fault : run.faults) state.add_faults(fault);
   put_shape(run.state.shape, run.shaped_utc, *state.mutable_farm_now());
+  put_lost_times(run.lost_times, *state.mutable_lost_times());
   frame_.clear();
   frame(entry);
   const auto written = store_->replace(frame_);
@@ -185,6 +194,12 @@ void Journal::write_fault(const std::string& fault) {
 void Journal::write_shape(const assignment::FarmShape& shape, UtcNs utc_ns) {
   v1::JournalEntry entry;
   put_shape(shape, utc_ns, *entry.mutable_farm());
+  append(entry);
+}
+
+void Journal::write_lost_times(const assignment::LostTimes& times) {
+  v1::JournalEntry entry;
+  put_lost_times(times, *entry.mutable_lost_times());
   append(entry);
 }
 

@@ -66,6 +66,9 @@ class Reader {
       case v1::JournalEntry::kFarm:
         take_shape(entry.farm());
         return begun_;
+      case v1::JournalEntry::kLostTimes:
+        take_lost_times(entry.lost_times());
+        return begun_;
       case v1::JournalEntry::BODY_NOT_SET:
         break;
     }
@@ -128,6 +131,13 @@ class Reader {
     run_.reporting = state.reporting();
     run_.faults.assign(state.faults().begin(), state.faults().end());
     take_shape(state.farm_now());
+    take_lost_times(state.lost_times());
+  }
+
+  void take_lost_times(const v1::JournalLostTimes& times) {
+    run_.lost_times = {times.all_ns(), {}};
+    for (int i = 0; i < times.reason_size(); ++i)
+      run_.lost_times.by_reason[times.reason(i)] = cell(times.time_ns(), i);
   }
 
   void take_shape(const v1::JournalFarm& farm) {

@@ -13,11 +13,13 @@ constexpr DurationNs kRetry = kSecond;
 }  // namespace
 
 RunJournal::RunJournal(const node::Setup& setup, const Environment& environment,
-                       assignment::SupervisorMachine& machine, const Roster& roster)
+                       assignment::SupervisorMachine& machine, const Roster& roster,
+                       const assignment::ThrottleTimes& throttle_times)
     : setup_(setup),
       environment_(environment),
       machine_(machine),
       roster_(roster),
+      throttle_times_(throttle_times),
       journal_(environment.journal) {}
 
 std::optional<JournalledRun> RunJournal::read() const {
@@ -43,6 +45,7 @@ void RunJournal::resumed(const JournalledRun& run) {
   note_fault("the supervisor was restarted: " + std::to_string(run.state.open.size()) +
              " slice(s) given out anew");
   shape_written_ = machine_.shape_number();
+  lost_written_ = run.lost_times.all;
 }
 
 void RunJournal::write_state(const RunCourse& course, TimeNs now_ns) {
@@ -63,6 +66,7 @@ void RunJournal::write_state(const RunCourse& course, TimeNs now_ns) {
   run.stop = course.is(RunStage::draining) || course.is_ending() ? course.reason() : "";
   run.reporting = course.is_ending();
   run.faults = faults_;
+  run.lost_times = throttle_times_.lost();
   journal_.write_state(run);
 }
 
@@ -70,6 +74,13 @@ void RunJournal::write_shape(TimeNs now_ns) {
   const std::uint32_t number = machine_.shape_number();
   if (std::exchange(shape_written_, number) == number) return;
   journal_.write_shape(machine_.shape(now_ns), environment_.clock.utc_ns());
+}
+
+void RunJournal::write_lost_times(TimeNs now_ns) {
+  if (throttle_times_.lost().all == lost_written_ || now_ns < lost_times_due_ns_) return;
+  lost_written_ = throttle_times_.lost().all;
+  lost_times_due_ns_ = now_ns + kLostTimesEvery;
+  journal_.write_lost_times(throttle_times_.lost());
 }
 
 bool RunJournal::keep(const RunCourse& course, TimeNs now_ns) {
@@ -83,6 +94,14 @@ bool RunJournal::keep(const RunCourse& course, TimeNs now_ns) {
   const std::string why = journal_.take_failure();
   if (!why.empty()) spdlog::error("journal {} reason=\"{}\"", journal_.waits() ? "waits" : "lost", why);
   return waited && !journal_.waits();
+}
+
+void RunJournal::note_machine_faults() {
+  const auto faults = machine_.faults();
+  for (; machine_faults_noted_ < faults.size(); ++machine_faults_noted_) {
+    if (faults_.size() < assignment::kFaultsMax)
+      note_fault(assignment::describe(faults[machine_faults_noted_]));
+  }
 }
 
 void RunJournal::note_fault(const std::string& fault) {
