@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -37,7 +38,26 @@ std::optional<JournalledRun> RunJournal::read() const {
                              " of farm '" + run->farm +
                              "', begun by somebody else: take another run number, or another run.out");
   }
+  require_nodes(*run);
   return run;
+}
+
+// Of a writer that the farm does not have any more nobody could say what its disk holds.
+void RunJournal::require_nodes(const JournalledRun& run) const {
+  const auto require = [this, &run](Role role, std::uint32_t index) {
+    const auto& members = roster_.members();
+    if (std::any_of(members.begin(), members.end(),
+                    [&](const Member& member) { return member.role == role && member.index.value == index; }))
+      return;
+    throw std::runtime_error("the journal of run " + std::to_string(run.run.value) + " has " +
+                             std::string(name(role)) + " " + std::to_string(index) +
+                             " in it, and the farm file has not: go on with the farm file that the run was "
+                             "begun with, and take nodes out by `drain`");
+  };
+  for (const auto& [node, joined] : run.joined) require(static_cast<Role>(node.first), node.second);
+  for (const assignment::NodeRef& node : run.state.shape.removed) require(node.role, node.node.value);
+  for (const assignment::AbsenceRange& range : run.state.shape.absences)
+    require(Role::readout, range.readout.value);
 }
 
 void RunJournal::resumed(const JournalledRun& run) {

@@ -24,7 +24,7 @@ class RunJournal {
              const Roster& roster, const assignment::ThrottleTimes& throttle_times);
 
   // What an earlier process of this run left. Throws std::runtime_error, a sentence, when it is another
-  // run's.
+  // run's, or has nodes that the farm file has not.
   [[nodiscard]] std::optional<JournalledRun> read() const;
   // The machine goes on from there.
   void resumed(const JournalledRun& run);
@@ -49,6 +49,7 @@ class RunJournal {
  private:
   static constexpr DurationNs kLostTimesEvery = 100 * kMillisecond;
 
+  void require_nodes(const JournalledRun& run) const;
   [[nodiscard]] bool is_without() const { return journal_.lost() || journal_.waits(); }
 
   const node::Setup& setup_;

@@ -377,4 +377,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a journal with nodes that the farm file has no more is refused with a sentence that names one") {
+  Farm farm;
+  test::MemoryJournal store;
+  Environment environment{farm.network, farm.clock, {}, {}, &store};
+  const assignment::ThrottleTimes lost_times;
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, lost_times);
+  farm.course.begin(farm.clock.now, 9);
+  farm.machine->start({farm.clock.now, 9});
+  farm.roster.find(Role::writer, NodeIndex(1))->was_there = true;
+  journal.write_state(farm.course, farm.clock.now);
+  CHECK(journal.read());
+  std::erase_if(farm.roster.members(),
+                [](const Member& member) { return member.role == Role::writer && member.index.value == 1; });
+  CHECK_THROWS_WITH(journal.read(),
+                    Catch::ContainsSubstring("has writer 1 in it, and the farm file has not"));
+}
+
 }  // namespace weir::supervisor

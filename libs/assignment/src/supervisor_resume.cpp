@@ -26,6 +26,8 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   source_->resume(ledger_.offered - foreign, clock_.begun());
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
   for (const GivenUpCopy& copy : state.given_up) confirmations_.given_up().add(copy);
+  resumed_with_ = state.open.size();
+  waiting_.make_room(resumed_with_);
   for (const OpenSlice& open : state.open) resume_slice(open, out);
 }
 

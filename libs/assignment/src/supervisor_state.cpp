@@ -126,7 +126,8 @@ std::string_view SupervisorMachine::broken_invariant() {
   if (live == 0 && !(sum == ledger_.triggered)) return "a slice was settled twice, and another never";
   if (ledger_.offered != ledger_.triggered.count + ledger_.vetoed_total())
     return "triggers are not conserved";
-  if (live > settings_.in_flight_max) return "more slices are in flight than may be";
+  if (live > std::max<std::size_t>(settings_.in_flight_max, resumed_with_))
+    return "more slices are in flight than may be";
   return broken_parts();
 }
 

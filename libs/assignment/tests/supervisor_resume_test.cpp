@@ -235,3 +235,42 @@ TEST_CASE(
     CHECK(machine.ledger().stored_incomplete.count == (incomplete ? 1 : 0));
   }
 }
+
+TEST_CASE(
+    "more slices than may be in flight go on after a restart, and none is triggered until there is room") {
+  const bool suspects = GENERATE(false, true);
+  Farm before(small_farm());
+  before.join_dcm(0, 100);
+  while (before.pass().announce.size() > 0) {
+  }
+  const std::size_t open = before.machine.in_flight();
+  REQUIRE(open == small_farm().in_flight_max);
+  if (suspects) before.machine.dcm_left(node(0), before.now.mono, before.actions);
+
+  SupervisorSettings smaller = small_farm();
+  smaller.in_flight_max = 3;
+  smaller.remembered_slices = 4;
+  SupervisorMachine machine(smaller, make_trigger_source({}).value(), make_policy("credits").value());
+  Actions actions;
+  machine.resume(before.machine.state(before.now.mono), kMillisecond, before.now, actions);
+  CHECK(machine.in_flight() == open);
+  CHECK(actions.announce.size() == open);
+  machine.dcm_joined(node(1), Incarnation(1), 100, before.now.mono, actions);
+  std::size_t made = 0;
+  for (int pass = 0; pass < 100; ++pass) {
+    const bool full = machine.in_flight() >= smaller.in_flight_max;
+    actions.clear();
+    machine.tick(before.now, actions);
+    REQUIRE(machine.broken_invariant() == "");
+    if (full) CHECK(actions.announce.empty());
+    made += actions.announce.size();
+    const std::vector<Assignment> assigned = actions.of(node(1)).assign;
+    for (const Assignment& one : assigned) {
+      const Decision reject{one.slice, one.attempt, Verdict::reject, DiscardReason::none, false};
+      machine.decisions(node(1), {&reject, 1}, before.now.mono, actions);
+    }
+  }
+  CHECK(made > open);
+  CHECK(machine.in_flight() <= smaller.in_flight_max);
+  CHECK(machine.ledger().rejected.count >= open + made - smaller.in_flight_max);
+}
