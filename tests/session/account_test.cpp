@@ -5,6 +5,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <string>
+
 using namespace weir;
 using namespace weir::session_test;
 
@@ -52,4 +55,43 @@ TEST_CASE(
   watcher.confirm();
   until_it_ends(farm, watcher);
   CHECK_FALSE(farm.journal().is_there());
+}
+
+TEST_CASE(
+    "what happened to nodes, and the livetime that was lost, are in the account through a supervisor's "
+    "death") {
+  spdlog::set_level(spdlog::level::off);
+  Rig rig(kFarm);
+  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) rig.start(name);
+  const auto command = [&rig](v1::Command::Kind kind) {
+    v1::Command one;
+    one.set_kind(kind);
+    rig.node("supervisor").on_command(one);
+  };
+  rig.turn(300);
+  rig.start("dcm-0");  // another process
+  rig.turn(300);
+  command(v1::Command::PAUSE);
+  rig.turn(2'000);
+  rig.start("supervisor");
+  rig.turn(500);
+  command(v1::Command::CONTINUE);
+  rig.turn(300);
+  Watcher watcher(rig);
+  rig.turn(20);
+  command(v1::Command::STOP);
+  for (int i = 0; i < kTurnsToEnd && watcher.summary.ledger_text().empty(); ++i) {
+    rig.turn();
+    watcher.listen();
+  }
+  REQUIRE(watcher.summary.balanced());
+  const auto& faults = watcher.summary.faults_text();
+  CHECK(std::count_if(faults.begin(), faults.end(),
+                      [](const std::string& fault) { return fault.starts_with("dcm 0 was lost"); }) == 1);
+  REQUIRE(faults.size() == 2);
+  CHECK_THAT(faults[1], Catch::ContainsSubstring("the supervisor was restarted"));
+  const auto& counters = watcher.summary.counters();
+  CHECK(counters.at("paused_ms") >= 2'490);
+  CHECK(counters.at("throttled_ms.RUN_PAUSED") >= 2'390);
+  CHECK(counters.at("lost_livetime_ms") >= 2'390);
 }

@@ -161,6 +161,12 @@ void RunCheck::check_files() {
     if (equation.name() == kOnDisk && equation.left() != text_of(live))
       fail("the supervisor counts " + equation.left() + " as stored, the files hold " + text_of(live));
   }
+  if (counter("stored_incomplete") != incomplete_)
+    fail("the supervisor counts " + std::to_string(counter("stored_incomplete")) +
+         " as stored incomplete, the files hold " + std::to_string(incomplete_));
+  if (counter("supervisor.unfiltered") < poison_)
+    fail("the supervisor counts " + std::to_string(counter("supervisor.unfiltered")) +
+         " assignments of poison, the files hold " + std::to_string(poison_) + " such slices");
   // It may take a silence for a loss, for as long as an answer takes.
   const DurationNs slow_ns = 4 * scenario_.world.tail_max + 400 * kMillisecond;
   if (source_down_ > 0 && scenario_.grace_ns >= slow_ns && a_dcm_reached_all())
@@ -178,6 +184,7 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
   const bool poison = slice.head().decision == storage::DecisionKind::poison;
   const bool killer = scenario_.killers > 0 && id % scenario_.killers == 0;
   if (killer && !poison) fail("slice " + std::to_string(id) + " ends whoever filters it, and was filtered");
+  poison_ += poison ? 1 : 0;
   innocent_poison_ += poison && !killer ? 1 : 0;
   if (scenario_.clock_slice_ns > 0) {
     const UtcNs first = slice.head().trigger_time - static_cast<UtcNs>(id) * scenario_.clock_slice_ns;
@@ -185,10 +192,13 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       fail("slice " + std::to_string(id) + " has another time than its number says");
     clock_begin_ = first;
   }
+  bool flawed = false;
   for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
     const storage::FragmentView fragment = slice.fragment(i);
     const storage::FragmentRecord& record = fragment.record;
+    flawed = flawed || record.status == FragmentStatus::truncated || record.status == FragmentStatus::corrupt;
     if (record.status == FragmentStatus::missing) {
+      flawed = flawed || record.reason != MissingReason::removed;
       ++missing_;
       source_down_ += record.reason == MissingReason::source_down ? 1 : 0;
       // An announcement that was lost with its connection is of a slice that this readout never makes.
@@ -208,6 +218,9 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       fail("slice " + std::to_string(id) + " source " + std::to_string(record.source.value) + ": byte " +
            std::to_string(good.error()) + " is wrong");
   }
+  incomplete_ += flawed ? 1 : 0;
+  if (flawed != ((slice.head().flags & storage::slice_flag::incomplete) != 0))
+    fail("slice " + std::to_string(id) + " is marked incomplete, and is not, or the other way round");
 }
 
 }  // namespace weir::sim

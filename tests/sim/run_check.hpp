@@ -44,6 +44,8 @@ class RunCheck {
   std::string problem_;
   std::uint64_t triggered_ = 0;
   std::uint64_t stored_ = 0;
+  std::uint64_t incomplete_ = 0;  // of them
+  std::uint64_t poison_ = 0;      // of them
   std::uint64_t missing_ = 0;
   std::uint64_t source_down_ = 0;      // of them
   std::uint64_t unexplained_ = 0;      // of them

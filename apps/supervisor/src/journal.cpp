@@ -39,6 +39,7 @@ void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
   out.set_epoch(slice.epoch.value);
   out.set_copy_attempt(slice.copy_attempt.value);
   out.set_copy_writer(slice.copy_writer.value);
+  out.set_copy_incomplete(slice.copy_incomplete);
 }
 
 void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm& out) {
@@ -51,6 +52,14 @@ void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm
   out.set_paused(shape.paused);
   out.set_paused_ns(shape.paused_ns);
   out.set_utc_ns(utc_ns);
+}
+
+void put_lost_times(const assignment::LostTimes& times, v1::JournalLostTimes& out) {
+  out.set_all_ns(times.all);
+  for (const auto& [reason, time] : times.by_reason) {
+    out.add_reason(reason);
+    out.add_time_ns(time);
+  }
 }
 
 }  // namespace
@@ -91,6 +100,7 @@ void Journal::write_state(const JournalledRun& run) {
   state.set_reporting(run.reporting);
   for (const std::string& fault : run.faults) state.add_faults(fault);
   put_shape(run.state.shape, run.shaped_utc, *state.mutable_farm_now());
+  put_lost_times(run.lost_times, *state.mutable_lost_times());
   frame_.clear();
   frame(entry);
   const auto written = store_->replace(frame_);
@@ -133,6 +143,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
       pass.add_confirmed_attempt(one.attempt.value);
       pass.add_epoch(one.epoch.value);
       pass.add_writer(one.writer.value);
+      pass.add_confirmed_incomplete(one.incomplete);
     }
   }
   for (const assignment::Cleared& one : actions.cleared) {
@@ -183,6 +194,12 @@ void Journal::write_fault(const std::string& fault) {
 void Journal::write_shape(const assignment::FarmShape& shape, UtcNs utc_ns) {
   v1::JournalEntry entry;
   put_shape(shape, utc_ns, *entry.mutable_farm());
+  append(entry);
+}
+
+void Journal::write_lost_times(const assignment::LostTimes& times) {
+  v1::JournalEntry entry;
+  put_lost_times(times, *entry.mutable_lost_times());
   append(entry);
 }
 

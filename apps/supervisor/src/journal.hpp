@@ -2,6 +2,7 @@
 
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/run_state.hpp>
+#include <weir/assignment/throttle_times.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/messages/peer.hpp>
 #include <weir/supervisor/journal_store.hpp>
@@ -34,6 +35,7 @@ struct JournalledRun {
   std::vector<std::string> faults;
   UtcNs shaped_utc = 0;     // when state.shape was so
   std::uint64_t claim = 0;  // whose run of this number it is
+  assignment::LostTimes lost_times = {};
 };
 
 // The entries of a journal, from its begin up to the first that is not whole. Nothing when there is no run in
@@ -59,6 +61,7 @@ class Journal {
   void write_reporting();
   void write_fault(const std::string& fault);
   void write_shape(const assignment::FarmShape& shape, UtcNs utc_ns);
+  void write_lost_times(const assignment::LostTimes& times);
   // The run is over.
   void remove();
 

@@ -20,6 +20,7 @@ constexpr std::array kJournalCounts = {
     &assignment::SupervisorLedger::copies_taken,      &assignment::SupervisorLedger::acks_dead,
     &assignment::SupervisorLedger::acks_repeated,     &assignment::SupervisorLedger::acks_unknown,
     &assignment::SupervisorLedger::strangers,         &assignment::SupervisorLedger::restarts,
-    &assignment::SupervisorLedger::suspected,         &assignment::SupervisorLedger::handed_back};
+    &assignment::SupervisorLedger::suspected,         &assignment::SupervisorLedger::handed_back,
+    &assignment::SupervisorLedger::records_refused};
 
 }  // namespace weir::supervisor

@@ -66,6 +66,9 @@ class Reader {
       case v1::JournalEntry::kFarm:
         take_shape(entry.farm());
         return begun_;
+      case v1::JournalEntry::kLostTimes:
+        take_lost_times(entry.lost_times());
+        return begun_;
       case v1::JournalEntry::BODY_NOT_SET:
         break;
     }
@@ -128,6 +131,13 @@ class Reader {
     run_.reporting = state.reporting();
     run_.faults.assign(state.faults().begin(), state.faults().end());
     take_shape(state.farm_now());
+    take_lost_times(state.lost_times());
+  }
+
+  void take_lost_times(const v1::JournalLostTimes& times) {
+    run_.lost_times = {times.all_ns(), {}};
+    for (int i = 0; i < times.reason_size(); ++i)
+      run_.lost_times.by_reason[times.reason(i)] = cell(times.time_ns(), i);
   }
 
   void take_shape(const v1::JournalFarm& farm) {
@@ -158,6 +168,7 @@ class Reader {
     slice.epoch = id_of<StoreEpoch>(open.epoch());
     slice.copy_attempt = id_of<Attempt>(open.copy_attempt());
     slice.copy_writer = id_of<NodeIndex>(open.copy_writer());
+    slice.copy_incomplete = open.copy_incomplete();
   }
 
   void take_join(const v1::JournalJoin& join) {
@@ -185,6 +196,7 @@ class Reader {
       open.slice.confirmations = static_cast<std::uint16_t>(open.slice.epoch.value + 1);
       open.slice.copy_attempt = id_of<Attempt>(cell(pass.confirmed_attempt(), i));
       open.slice.copy_writer = id_of<NodeIndex>(cell(pass.writer(), i));
+      open.slice.copy_incomplete = cell(pass.confirmed_incomplete(), i);
     }
     for (int i = 0; i < pass.settled_size(); ++i) settle(pass, i);
     if (pass.has_counts()) take_counts(pass.counts(), run_.state.ledger);

@@ -26,8 +26,13 @@ void add_reasons(google::protobuf::Map<std::string, std::uint64_t>& counters, co
 
 RunAccount::RunAccount(const node::Setup& setup, const Environment& environment,
                        const messages::PeerCounters& counters, assignment::SupervisorMachine& machine,
-                       const Roster& roster)
-    : setup_(setup), environment_(environment), counters_(counters), machine_(machine), roster_(roster) {}
+                       const Roster& roster, assignment::ThrottleTimes& throttle_times)
+    : setup_(setup),
+      environment_(environment),
+      counters_(counters),
+      machine_(machine),
+      roster_(roster),
+      throttle_times_(throttle_times) {}
 
 void RunAccount::look(bool triggering, TimeNs now_ns) {
   throttle_times_.look(triggering ? machine_.throttled_by() : std::vector<assignment::HoldUp>(), now_ns);
@@ -83,7 +88,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   counters["supervisor.acks_unknown"] = ledger.acks_unknown;
   if (const DurationNs paused = machine_.paused_ns(now_ns); paused > 0)
     counters["paused_ms"] = static_cast<std::uint64_t>(paused / kMillisecond);
-  for (const auto& [reason, time] : throttle_times_.by_reason()) {
+  for (const auto& [reason, time] : throttle_times_.lost().by_reason) {
     counters["throttled_ms." + reason] = static_cast<std::uint64_t>(time / kMillisecond);
   }
   auto& gauges = *report.mutable_gauges();
@@ -93,8 +98,8 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   node::add_totals(report, roster_.totals());
   node::add_network(report, environment_.stream_totals(), counters_);
   node::add_process(report);
-  if (throttle_times_.lost() > 0)
-    counters["lost_livetime_ms"] = static_cast<std::uint64_t>(throttle_times_.lost() / kMillisecond);
+  if (throttle_times_.lost().all > 0)
+    counters["lost_livetime_ms"] = static_cast<std::uint64_t>(throttle_times_.lost().all / kMillisecond);
   report.set_state(throttle_state(journal_waits));
   return report;
 }
@@ -125,11 +130,9 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
     out.set_good(equation.ok);
     out.set_note(equation.note);
   }
-  for (const assignment::Fault& fault : machine_.faults())
-    summary.add_faults_text(assignment::describe(fault));
+  for (const std::string& fault : faults) summary.add_faults_text(fault);
   for (const std::string& loss : assignment::describe_losses(machine_.ledger()))
     summary.add_faults_text(loss);
-  for (const std::string& fault : faults) summary.add_faults_text(fault);
   for (const std::string& fault : disturbed) summary.add_faults_text(fault);
   *summary.add_nodes() = own_report(true, journal_waits, now_ns);
   *summary.mutable_counters() = summary.nodes(0).counters();

@@ -18,12 +18,14 @@ namespace weir::supervisor {
 class RunAccount {
  public:
   RunAccount(const node::Setup& setup, const Environment& environment, const messages::PeerCounters& counters,
-             assignment::SupervisorMachine& machine, const Roster& roster);
+             assignment::SupervisorMachine& machine, const Roster& roster,
+             assignment::ThrottleTimes& throttle_times);
 
   // Once a pass while slices are on their way: which node holds triggers up.
   void look(bool triggering, TimeNs now_ns);
   // `journal_waits`: triggers wait for room for it.
   [[nodiscard]] v1::FarmStatus status(const RunCourse& course, bool journal_waits, TimeNs now_ns);
+  // `faults`: all that happened to nodes, and to the run.
   [[nodiscard]] v1::RunSummary summary(const RunCourse& course, std::span<const std::string> faults,
                                        bool journal_waits, TimeNs now_ns);
 
@@ -40,7 +42,7 @@ class RunAccount {
   const messages::PeerCounters& counters_;
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;
-  assignment::ThrottleTimes throttle_times_;
+  assignment::ThrottleTimes& throttle_times_;
 };
 
 }  // namespace weir::supervisor

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -13,11 +14,13 @@ constexpr DurationNs kRetry = kSecond;
 }  // namespace
 
 RunJournal::RunJournal(const node::Setup& setup, const Environment& environment,
-                       assignment::SupervisorMachine& machine, const Roster& roster)
+                       assignment::SupervisorMachine& machine, const Roster& roster,
+                       const assignment::ThrottleTimes& throttle_times)
     : setup_(setup),
       environment_(environment),
       machine_(machine),
       roster_(roster),
+      throttle_times_(throttle_times),
       journal_(environment.journal) {}
 
 std::optional<JournalledRun> RunJournal::read() const {
@@ -35,7 +38,26 @@ std::optional<JournalledRun> RunJournal::read() const {
                              " of farm '" + run->farm +
                              "', begun by somebody else: take another run number, or another run.out");
   }
+  require_nodes(*run);
   return run;
+}
+
+// Of a writer that the farm does not have any more nobody could say what its disk holds.
+void RunJournal::require_nodes(const JournalledRun& run) const {
+  const auto require = [this, &run](Role role, std::uint32_t index) {
+    const auto& members = roster_.members();
+    if (std::any_of(members.begin(), members.end(),
+                    [&](const Member& member) { return member.role == role && member.index.value == index; }))
+      return;
+    throw std::runtime_error("the journal of run " + std::to_string(run.run.value) + " has " +
+                             std::string(name(role)) + " " + std::to_string(index) +
+                             " in it, and the farm file has not: go on with the farm file that the run was "
+                             "begun with, and take nodes out by `drain`");
+  };
+  for (const auto& [node, joined] : run.joined) require(static_cast<Role>(node.first), node.second);
+  for (const assignment::NodeRef& node : run.state.shape.removed) require(node.role, node.node.value);
+  for (const assignment::AbsenceRange& range : run.state.shape.absences)
+    require(Role::readout, range.readout.value);
 }
 
 void RunJournal::resumed(const JournalledRun& run) {
@@ -43,6 +65,7 @@ void RunJournal::resumed(const JournalledRun& run) {
   note_fault("the supervisor was restarted: " + std::to_string(run.state.open.size()) +
              " slice(s) given out anew");
   shape_written_ = machine_.shape_number();
+  lost_written_ = run.lost_times.all;
 }
 
 void RunJournal::write_state(const RunCourse& course, TimeNs now_ns) {
@@ -63,6 +86,7 @@ void RunJournal::write_state(const RunCourse& course, TimeNs now_ns) {
   run.stop = course.is(RunStage::draining) || course.is_ending() ? course.reason() : "";
   run.reporting = course.is_ending();
   run.faults = faults_;
+  run.lost_times = throttle_times_.lost();
   journal_.write_state(run);
 }
 
@@ -70,6 +94,13 @@ void RunJournal::write_shape(TimeNs now_ns) {
   const std::uint32_t number = machine_.shape_number();
   if (std::exchange(shape_written_, number) == number) return;
   journal_.write_shape(machine_.shape(now_ns), environment_.clock.utc_ns());
+}
+
+void RunJournal::write_lost_times(TimeNs now_ns) {
+  if (throttle_times_.lost().all == lost_written_ || now_ns < lost_times_due_ns_) return;
+  lost_written_ = throttle_times_.lost().all;
+  lost_times_due_ns_ = now_ns + kLostTimesEvery;
+  journal_.write_lost_times(throttle_times_.lost());
 }
 
 bool RunJournal::keep(const RunCourse& course, TimeNs now_ns) {
@@ -83,6 +114,14 @@ bool RunJournal::keep(const RunCourse& course, TimeNs now_ns) {
   const std::string why = journal_.take_failure();
   if (!why.empty()) spdlog::error("journal {} reason=\"{}\"", journal_.waits() ? "waits" : "lost", why);
   return waited && !journal_.waits();
+}
+
+void RunJournal::note_machine_faults() {
+  const auto faults = machine_.faults();
+  for (; machine_faults_noted_ < faults.size(); ++machine_faults_noted_) {
+    if (faults_.size() < assignment::kFaultsMax)
+      note_fault(assignment::describe(faults[machine_faults_noted_]));
+  }
 }
 
 void RunJournal::note_fault(const std::string& fault) {

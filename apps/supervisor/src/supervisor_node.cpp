@@ -27,9 +27,9 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
       now_ns_(environment_.clock.now_ns()),
       machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy(setup_)),
       course_(now_ns_),
-      journal_(setup_, environment_, machine_, roster_),
+      journal_(setup_, environment_, machine_, roster_, throttle_times_),
       dispatch_(setup_, environment_.clock, roster_, machine_),
-      account_(setup_, environment_, peer_counters_, machine_, roster_),
+      account_(setup_, environment_, peer_counters_, machine_, roster_, throttle_times_),
       door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       trigger_door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       told_stage_(course_.shown()) {
@@ -96,6 +96,7 @@ void SupervisorNode::go_on() {
   machine_.tick(now(), actions_);
   account_.look(course_.is(RunStage::running), now_ns_);
   journal_.write_shape(now_ns_);
+  journal_.write_lost_times(now_ns_);
   dispatch_.tell_destinations();
   dispatch_.tell_absences();
   carry_out();
@@ -118,6 +119,7 @@ void SupervisorNode::wait_for_reports() {
 }
 
 void SupervisorNode::carry_out() {
+  journal_.note_machine_faults();
   journal_.entries().write_pass(actions_, machine_.ledger());
   if (!journal_.waits()) dispatch_.carry_out(actions_, course_, now_ns_);
 }
@@ -351,6 +353,7 @@ void SupervisorNode::resume_run() {
   if (state.shape.paused)
     state.shape.paused_ns += std::max<DurationNs>(0, environment_.clock.utc_ns() - run.shaped_utc);
   machine_.resume(state, already, now(), actions_);
+  throttle_times_.resume(run.lost_times);
   journal_.resumed(run);
   for (const auto& [node, joined] : run.joined) {
     Member* member =

@@ -7,6 +7,7 @@
 #include "run_journal.hpp"
 #include "watchers.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
+#include <weir/assignment/throttle_times.hpp>
 #include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/supervisor/node.hpp>
@@ -78,6 +79,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   assignment::SupervisorMachine machine_;
   assignment::Actions actions_;
   RunCourse course_;
+  assignment::ThrottleTimes throttle_times_;
   RunJournal journal_;
   Dispatch dispatch_;
   RunAccount account_;

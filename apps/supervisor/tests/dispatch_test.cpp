@@ -301,7 +301,8 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   test::MemoryJournal store;
   Environment environment{farm.network, farm.clock, {}, {}, &store};
   environment.claim = 3;
-  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster);
+  const assignment::ThrottleTimes lost_times;
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, lost_times);
   CHECK_FALSE(journal.read());
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
@@ -324,6 +325,73 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   environment.claim = 3;
   farm.setup.run = RunNumber(8);
   CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("not of this one"));
+}
+
+TEST_CASE(
+    "what happened to nodes, and the livetime that was lost, outlive the supervisor's process, each once") {
+  Farm farm;
+  test::MemoryJournal store;
+  Environment environment{farm.network, farm.clock, {}, {}, &store};
+  assignment::ThrottleTimes lost_times;
+  RunJournal first(farm.setup, environment, *farm.machine, farm.roster, lost_times);
+  farm.course.begin(farm.clock.now, 9);
+  farm.machine->start({farm.clock.now, 9});
+  const auto lose_dcm = [](assignment::SupervisorMachine& machine, std::uint16_t dcm) {
+    assignment::Actions actions;
+    machine.dcm_joined(NodeIndex(dcm), Incarnation(1), 4, 5, actions);
+    machine.dcm_left(NodeIndex(dcm), 6, actions);
+  };
+  const std::string lost = " was lost: 0 slice(s) given to others";
+  lose_dcm(*farm.machine, 0);
+  first.note_machine_faults();
+  first.write_state(farm.course, farm.clock.now);
+  lose_dcm(*farm.machine, 1);
+  first.note_machine_faults();
+  first.note_machine_faults();
+  const assignment::LostTimes before{7, {{"RUN_PAUSED", 5}, {"WRITER_DISK_FULL", 4}}};
+  lost_times.resume(before);
+  first.write_lost_times(farm.clock.now);
+  const auto found = first.read();
+  REQUIRE(found);
+  CHECK(found->faults == std::vector<std::string>{"dcm 0" + lost, "dcm 1" + lost});
+  CHECK(found->lost_times == before);
+
+  assignment::SupervisorMachine machine(machine_settings(farm.setup), make_triggers(farm.setup),
+                                        make_assignment_policy(farm.setup));
+  machine.start({farm.clock.now, 9});
+  RunJournal second(farm.setup, environment, machine, farm.roster, lost_times);
+  second.resumed(*found);
+  lose_dcm(machine, 0);
+  second.note_machine_faults();
+  for (const bool anew : {false, true}) {
+    if (anew) second.write_state(farm.course, farm.clock.now);
+    const auto again = second.read();
+    REQUIRE(again);
+    CHECK(again->lost_times == before);
+    if (!anew) continue;
+    REQUIRE(second.faults().size() == 4);
+    CHECK(second.faults()[1] == "dcm 1" + lost);
+    CHECK_THAT(second.faults()[2], Catch::ContainsSubstring("the supervisor was restarted"));
+    CHECK(second.faults()[3] == "dcm 0" + lost);
+    CHECK(again->faults == second.faults());
+  }
+}
+
+TEST_CASE("a journal with nodes that the farm file has no more is refused with a sentence that names one") {
+  Farm farm;
+  test::MemoryJournal store;
+  Environment environment{farm.network, farm.clock, {}, {}, &store};
+  const assignment::ThrottleTimes lost_times;
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, lost_times);
+  farm.course.begin(farm.clock.now, 9);
+  farm.machine->start({farm.clock.now, 9});
+  farm.roster.find(Role::writer, NodeIndex(1))->was_there = true;
+  journal.write_state(farm.course, farm.clock.now);
+  CHECK(journal.read());
+  std::erase_if(farm.roster.members(),
+                [](const Member& member) { return member.role == Role::writer && member.index.value == 1; });
+  CHECK_THROWS_WITH(journal.read(),
+                    Catch::ContainsSubstring("has writer 1 in it, and the farm file has not"));
 }
 
 }  // namespace weir::supervisor

@@ -30,6 +30,7 @@ Confirmations::Result Confirmations::confirm(SliceEntry& entry, TimeNs now, Node
   if (planted(Planted::forget_epoch)) entry.epoch = StoreEpoch(0);
   entry.copy_attempt = entry.attempt;
   entry.copy_writer = entry.writer;
+  entry.copy_incomplete = entry.incomplete;
   entry.since = now;
   return Result::confirmed;
 }
@@ -52,6 +53,7 @@ void Confirmations::take(SliceEntry& entry, NodeIndex writer, const StoredAck& a
   given_up_.take_back(entry.slice, writer, ack.epoch);
   entry.attempt = ack.attempt;
   entry.writer = writer;
+  entry.incomplete = entry.copy_incomplete;
 }
 
 }  // namespace weir::assignment

@@ -218,7 +218,8 @@ void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision
   }
   ++ledger_.decisions_repeated;
   if (entry.state != SliceState::confirmed) return;
-  out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
+  out.of(entry.dcm).confirm.push_back(
+      {entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store, entry.copy_incomplete});
 }
 
 void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Actions& out) {
@@ -254,7 +255,8 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
   if (planted(Planted::clear_early))
     out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Outcome::stored});
   leases_.confirmed(entry, now);
-  out.of(entry.dcm).confirm.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store});
+  out.of(entry.dcm).confirm.push_back(
+      {entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store, entry.copy_incomplete});
 }
 
 void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out) {

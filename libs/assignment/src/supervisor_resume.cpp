@@ -26,6 +26,8 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   source_->resume(ledger_.offered - foreign, clock_.begun());
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
   for (const GivenUpCopy& copy : state.given_up) confirmations_.given_up().add(copy);
+  resumed_with_ = state.open.size();
+  waiting_.make_room(resumed_with_);
   for (const OpenSlice& open : state.open) resume_slice(open, out);
 }
 
@@ -40,6 +42,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   entry->epoch = open.epoch;
   entry->copy_attempt = open.copy_attempt;
   entry->copy_writer = open.copy_writer;
+  entry->copy_incomplete = open.copy_incomplete;
   out.announce.push_back({open.slice, open.info, 0, 0});
   if (!open.assigned) {
     waiting_.add(open.slice, open.suspect);
@@ -86,6 +89,7 @@ RunState SupervisorMachine::state(TimeNs now) {
     open.epoch = entry.epoch;
     open.copy_attempt = entry.copy_attempt;
     open.copy_writer = entry.copy_writer;
+    open.copy_incomplete = entry.copy_incomplete;
     if (entry.state == SliceState::confirmed) {
       state.given_up.push_back({entry.slice, entry.copy_writer, entry.epoch, false});
     }

@@ -23,7 +23,7 @@ void append_entry(const SliceEntry& entry, std::uint64_t age, Row& out) {
   if (!entry.live()) return;
   append(out, {age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
                entry.confirmations, entry.kills, entry.losses, entry.incomplete ? 1U : 0U,
-               entry.suspect ? 1U : 0U, entry.held ? 1U : 0U});
+               entry.suspect ? 1U : 0U, entry.held ? 1U : 0U, entry.copy_incomplete ? 1U : 0U});
 }
 
 }  // namespace
@@ -126,7 +126,8 @@ std::string_view SupervisorMachine::broken_invariant() {
   if (live == 0 && !(sum == ledger_.triggered)) return "a slice was settled twice, and another never";
   if (ledger_.offered != ledger_.triggered.count + ledger_.vetoed_total())
     return "triggers are not conserved";
-  if (live > settings_.in_flight_max) return "more slices are in flight than may be";
+  if (live > std::max<std::size_t>(settings_.in_flight_max, resumed_with_))
+    return "more slices are in flight than may be";
   return broken_parts();
 }
 

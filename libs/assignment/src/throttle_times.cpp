@@ -11,17 +11,17 @@ void ThrottleTimes::look(std::span<const HoldUp> held_up, TimeNs now) {
   std::map<std::string_view, double> shares;
   double most = 0;
   for (const HoldUp& one : held_up) {
-    const bool room = times_.contains(one.reason) || times_.size() < kReasonsMax;
+    const bool room = lost_.by_reason.contains(one.reason) || lost_.by_reason.size() < kReasonsMax;
     double& share = shares[room ? std::string_view(one.reason) : kOther];
     share = std::max(share, one.share);
     most = std::max(most, one.share);
-    if (room) times_.try_emplace(one.reason);
+    if (room) lost_.by_reason.try_emplace(one.reason);
   }
   const auto part = [passed](double share) {
     return static_cast<DurationNs>(share * static_cast<double>(passed));
   };
-  for (const auto& [reason, share] : shares) times_[std::string(reason)] += part(share);
-  lost_ += part(most);
+  for (const auto& [reason, share] : shares) lost_.by_reason[std::string(reason)] += part(share);
+  lost_.all += part(most);
 }
 
 }  // namespace weir::assignment

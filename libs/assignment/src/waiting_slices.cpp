@@ -1,6 +1,14 @@
 #include <weir/assignment/waiting_slices.hpp>
+#include <weir/base/assert.hpp>
 
 namespace weir::assignment {
+
+void WaitingSlices::make_room(std::size_t capacity) {
+  WEIR_ASSERT(pending_.empty() && suspects_.empty());
+  if (capacity <= pending_.capacity()) return;
+  pending_ = PendingList(capacity);
+  suspects_ = PendingList(capacity);
+}
 
 void WaitingSlices::put_back(SliceId slice, bool suspect) {
   list_of(suspect).insert(slice);

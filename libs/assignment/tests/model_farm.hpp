@@ -41,8 +41,8 @@ class Farm {
     now.utc += ns;
   }
   void decide(std::uint16_t dcm, std::uint64_t slice, std::uint16_t attempt, Verdict verdict,
-              DiscardReason reason = DiscardReason::none) {
-    const Decision decision{SliceId(slice), Attempt(attempt), verdict, reason, false};
+              DiscardReason reason = DiscardReason::none, bool incomplete = false) {
+    const Decision decision{SliceId(slice), Attempt(attempt), verdict, reason, incomplete};
     machine.decisions(node(dcm), {&decision, 1}, now.mono, actions);
   }
   void store(std::uint16_t writer, std::uint64_t slice, std::uint16_t attempt, std::uint16_t epoch) {

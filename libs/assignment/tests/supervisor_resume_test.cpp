@@ -200,3 +200,77 @@ TEST_CASE("a copy of a slice's last possible attempt is an orphan when its DCM l
   REQUIRE(actions.copies.size() == 1);
   CHECK_FALSE(actions.copies[0].live);
 }
+
+TEST_CASE(
+    "a copy counts as incomplete when its own attempt was, whatever was accepted since, restarts included") {
+  const bool incomplete = GENERATE(true, false);
+  Farm farm = one_slice_farm();
+  farm.join_dcm(0, 4);
+  farm.join_writer(0);
+  farm.pass();
+  farm.decide(0, 0, 0, Verdict::accept, DiscardReason::none, incomplete);
+  farm.pass();
+  farm.machine.writer_left(node(0), farm.now.mono, farm.actions);
+  farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
+  farm.join_dcm(1, 4);
+  farm.pass();
+  SECTION("the same process") {
+    farm.decide(1, 0, 1, Verdict::accept, DiscardReason::none, !incomplete);  // waits for a writer
+    farm.machine.dcm_left(node(1), farm.now.mono, farm.actions);
+    farm.join_writer(0);
+    farm.store(0, 0, 0, 0);
+    CHECK(farm.machine.ledger().copies_taken == 1);
+    CHECK(farm.machine.ledger().stored_incomplete.count == (incomplete ? 1 : 0));
+    REQUIRE(farm.actions.cleared.size() == 1);
+    CHECK(farm.actions.cleared[0].incomplete == incomplete);
+  }
+  SECTION("the next process") {
+    SupervisorMachine machine(small_farm(), make_trigger_source({}).value(), make_policy("credits").value());
+    Actions actions;
+    machine.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
+    machine.writer_joined(node(0), Incarnation(2), farm.now.mono, actions);
+    const StoredAck ack{SliceId(0), Attempt(0), StoreEpoch(0)};
+    machine.stored(node(0), {&ack, 1}, actions);
+    CHECK(machine.ledger().copies_taken == 1);
+    CHECK(machine.ledger().stored_incomplete.count == (incomplete ? 1 : 0));
+  }
+}
+
+TEST_CASE(
+    "more slices than may be in flight go on after a restart, and none is triggered until there is room") {
+  const bool suspects = GENERATE(false, true);
+  Farm before(small_farm());
+  before.join_dcm(0, 100);
+  while (before.pass().announce.size() > 0) {
+  }
+  const std::size_t open = before.machine.in_flight();
+  REQUIRE(open == small_farm().in_flight_max);
+  if (suspects) before.machine.dcm_left(node(0), before.now.mono, before.actions);
+
+  SupervisorSettings smaller = small_farm();
+  smaller.in_flight_max = 3;
+  smaller.remembered_slices = 4;
+  SupervisorMachine machine(smaller, make_trigger_source({}).value(), make_policy("credits").value());
+  Actions actions;
+  machine.resume(before.machine.state(before.now.mono), kMillisecond, before.now, actions);
+  CHECK(machine.in_flight() == open);
+  CHECK(actions.announce.size() == open);
+  machine.dcm_joined(node(1), Incarnation(1), 100, before.now.mono, actions);
+  std::size_t made = 0;
+  for (int pass = 0; pass < 100; ++pass) {
+    const bool full = machine.in_flight() >= smaller.in_flight_max;
+    actions.clear();
+    machine.tick(before.now, actions);
+    REQUIRE(machine.broken_invariant() == "");
+    if (full) CHECK(actions.announce.empty());
+    made += actions.announce.size();
+    const std::vector<Assignment> assigned = actions.of(node(1)).assign;
+    for (const Assignment& one : assigned) {
+      const Decision reject{one.slice, one.attempt, Verdict::reject, DiscardReason::none, false};
+      machine.decisions(node(1), {&reject, 1}, before.now.mono, actions);
+    }
+  }
+  CHECK(made > open);
+  CHECK(machine.in_flight() <= smaller.in_flight_max);
+  CHECK(machine.ledger().rejected.count >= open + made - smaller.in_flight_max);
+}

@@ -23,10 +23,10 @@ TEST_CASE("the time that triggers are held up is counted by reason, once for sev
   times.look(disk, 6 * kSecond);
   times.look(both, 8 * kSecond);
   times.look(none, 10 * kSecond);
-  CHECK(times.by_reason().size() == 2);
-  CHECK(times.by_reason().at("WRITER_DISK_FULL") == 3 * kSecond);
-  CHECK(times.by_reason().at("READOUT_BUFFER_BYTES") == 2 * kSecond);
-  CHECK(times.lost() == 3 * kSecond);
+  CHECK(times.lost().by_reason.size() == 2);
+  CHECK(times.lost().by_reason.at("WRITER_DISK_FULL") == 3 * kSecond);
+  CHECK(times.lost().by_reason.at("READOUT_BUFFER_BYTES") == 2 * kSecond);
+  CHECK(times.lost().all == 3 * kSecond);
 }
 
 TEST_CASE("where a share of the time is lost, that counts") {
@@ -34,8 +34,8 @@ TEST_CASE("where a share of the time is lost, that counts") {
   const std::vector<HoldUp> some{by("READOUT_BUFFER_BYTES", 0.25), by("READOUT_BUFFER_BYTES", 0.125)};
   times.look(some, kSecond);
   times.look(some, 5 * kSecond);
-  CHECK(times.by_reason().at("READOUT_BUFFER_BYTES") == kSecond);
-  CHECK(times.lost() == kSecond);
+  CHECK(times.lost().by_reason.at("READOUT_BUFFER_BYTES") == kSecond);
+  CHECK(times.lost().all == kSecond);
 }
 
 TEST_CASE("more reasons than there is room for count as other") {
@@ -44,6 +44,15 @@ TEST_CASE("more reasons than there is room for count as other") {
   for (int i = 0; i < 100; ++i) many.push_back(by("reason " + std::to_string(i)));
   times.look(many, kSecond);
   times.look(many, 3 * kSecond);
-  CHECK(times.by_reason().size() == ThrottleTimes::kReasonsMax + 1);
-  CHECK(times.by_reason().at("other") == 2 * kSecond);
+  CHECK(times.lost().by_reason.size() == ThrottleTimes::kReasonsMax + 1);
+  CHECK(times.lost().by_reason.at("other") == 2 * kSecond);
+}
+
+TEST_CASE("lost time is counted on from what an earlier process had, and the time between the two is not") {
+  ThrottleTimes times;
+  const std::vector<HoldUp> disk{by("WRITER_DISK_FULL")};
+  times.resume({3 * kSecond, {{"WRITER_DISK_FULL", 3 * kSecond}, {"RUN_PAUSED", kSecond}}});
+  times.look(disk, 100 * kSecond);
+  times.look(disk, 102 * kSecond);
+  CHECK(times.lost() == LostTimes{5 * kSecond, {{"WRITER_DISK_FULL", 5 * kSecond}, {"RUN_PAUSED", kSecond}}});
 }

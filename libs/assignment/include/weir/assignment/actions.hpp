@@ -73,6 +73,7 @@ struct Confirmation {
   StoreEpoch epoch;            // when answer is store
   NodeIndex writer = kNoNode;  // when answer is store
   Answer answer = Answer::refused;
+  bool incomplete = false;  // when answer is store: as it was accepted
 };
 
 // To all readouts and all writers: the slice's fate is settled. A writer that has another copy of it than the

@@ -52,6 +52,7 @@ class PendingList {
     size_ = kept;
   }
   void clear() { size_ = 0; }
+  [[nodiscard]] std::size_t capacity() const { return ring_.size(); }
   [[nodiscard]] std::size_t size() const { return size_; }
   // The i-th from the front.
   [[nodiscard]] SliceId at(std::size_t i) const { return ring_[(head_ + i) & mask()]; }

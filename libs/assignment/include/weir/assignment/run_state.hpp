@@ -25,6 +25,7 @@ struct OpenSlice {
   StoreEpoch epoch;                 // of the last one
   Attempt copy_attempt;             // of the last one, as is its writer
   NodeIndex copy_writer = kNoNode;
+  bool copy_incomplete = false;  // with missing fragments
 };
 
 // A copy whose confirmation was taken back: its writer may come with it, and it does not count.

@@ -32,6 +32,7 @@ struct SliceEntry {
   NodeIndex writer = kNoNode;
   Attempt copy_attempt;  // of the last confirmation, as is the writer of the copy
   NodeIndex copy_writer = kNoNode;
+  bool copy_incomplete = false;     // as its accepting decision said
   std::uint16_t before = 0;         // other slices that the DCM had when it was given this one
   std::uint16_t confirmations = 0;  // accepts that were confirmed, over all attempts
   SliceState state = SliceState::empty;

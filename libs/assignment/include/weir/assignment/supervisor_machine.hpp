@@ -83,7 +83,8 @@ class SupervisorMachine {
   // The run begins. Nodes may join before and after.
   void start(const Now& now);
   // Instead of start(): the run goes on that another process began `already` ago, and left in this state.
-  // What was unsettled waits for its next attempt, and is announced again.
+  // What was unsettled waits for its next attempt, and is announced again, also where that is more than
+  // settings.in_flight_max: no slice is triggered until there is room.
   void resume(const RunState& state, DurationNs already, const Now& now, Actions& out);
   // These two cost a pass over the book.
   [[nodiscard]] RunState state(TimeNs now);
@@ -256,6 +257,7 @@ class SupervisorMachine {
   SupervisorLedger ledger_;
   FaultList faults_;
   std::vector<SliceId> scratch_;
+  std::size_t resumed_with_ = 0;  // unsettled slices
   SliceIds ids_;
 };
 

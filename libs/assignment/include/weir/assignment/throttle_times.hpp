@@ -12,6 +12,13 @@
 
 namespace weir::assignment {
 
+// By whatever it was; and by reason: where several hold triggers up, the sum over the reasons is more.
+struct LostTimes {
+  DurationNs all = 0;
+  std::map<std::string, DurationNs, std::less<>> by_reason;
+  bool operator==(const LostTimes&) const = default;
+};
+
 // How much livetime was lost, and by what: for people, at the end of a run. Pure.
 class ThrottleTimes {
  public:
@@ -22,13 +29,12 @@ class ThrottleTimes {
   // What holds triggers up now. The time since the last look counts for each reason once, however many nodes
   // have it, and by the share of it that was lost.
   void look(std::span<const HoldUp> held_up, TimeNs now);
-  // By whatever it was: where several hold triggers up, the sum over the reasons is more.
-  [[nodiscard]] DurationNs lost() const { return lost_; }
-  [[nodiscard]] const std::map<std::string, DurationNs, std::less<>>& by_reason() const { return times_; }
+  // What an earlier process had counted in this run: it goes on from there.
+  void resume(const LostTimes& before) { lost_ = before; }
+  [[nodiscard]] const LostTimes& lost() const { return lost_; }
 
  private:
-  std::map<std::string, DurationNs, std::less<>> times_;
-  DurationNs lost_ = 0;
+  LostTimes lost_;
   TimeNs last_ = 0;
 };
 

@@ -16,6 +16,8 @@ class WaitingSlices {
     passed_over_.reserve(kLookAhead);
   }
 
+  // Of none that wait: room for as many of each kind, at least.
+  void make_room(std::size_t capacity);
   // A slice waits that did not: behind all others.
   void add(SliceId slice, bool suspect) { list_of(suspect).push_back(slice); }
   // A reopened one: the oldest first, for readouts have it, whatever else they have no room for.
