@@ -49,6 +49,8 @@ class Rig {
   [[nodiscard]] TimeNs now() const { return clock_.now; }
   // The supervisor's; it is there when the process starts again.
   [[nodiscard]] const test::MemoryJournal& journal() const { return journal_; }
+  // A writer's.
+  [[nodiscard]] storage::MemoryDisk& disk_of(const std::string& name) { return nodes_.at(name)->disk; }
   // On all disks.
   [[nodiscard]] std::uint64_t bytes_stored() const;
 
