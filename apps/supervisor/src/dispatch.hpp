@@ -27,16 +27,16 @@ class Dispatch {
   void tell_directory();
   void tell_ports();
   // ... before any slice that they are for: which DCMs readouts push to, and which readouts have no part in
-  // which slices.
+  // which slices. Who is yet to be welcomed has them with that.
   void tell_destinations();
   void tell_absences();
 
-  // Carries out, and clears. The slices that were announced, and when what was settled, are noted in
-  // `course`.
+  // When the journal has all of it: welcomes who has come, carries out, and clears. The slices that were
+  // announced, and when what was settled, are noted in `course`.
   void carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns);
 
-  // To a member that is there. `knows`: it has missed nothing but what was said while its connection broke.
-  void welcome(const Member& member, UtcNs begun_utc_ns, bool knows) const;
+  // To a member that is there, all at once: nothing is under way any more.
+  void welcome(Member& member, UtcNs begun_utc_ns) const;
   void send_begin(const Member& member, UtcNs begun_utc_ns) const;
   static void send_end(messages::Peer& peer);
   void directory_to_all();
@@ -49,6 +49,8 @@ class Dispatch {
   void send_to(Role role, const v1::Control& message);
   static void send_to(Member& member, const v1::Control& message);
   void send_announcements(const assignment::Actions& actions);
+  void greet(const Member& member, UtcNs begun_utc_ns) const;
+  void bring_up_to_date(Member& member) const;
   void send_open_slices(const Member& member) const;
   void send_verdicts(const assignment::Actions& actions);
   void send_cleared(const assignment::Actions& actions);
