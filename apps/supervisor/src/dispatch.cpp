@@ -12,8 +12,6 @@
 namespace weir::supervisor {
 namespace {
 
-constexpr std::size_t kUnsentMax = 256U << 20;  // bytes that wait for one node
-
 bool is_there(const Member& member) { return member.peer != nullptr; }
 bool is_to_be_welcomed(const Member& member) { return is_there(member) && member.welcome != Welcome::none; }
 // One that is to have all open slices has those of this pass with them.
@@ -24,19 +22,21 @@ bool takes_announcements(const Member& member) {
 }  // namespace
 
 Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
-                   assignment::SupervisorMachine& machine)
-    : setup_(setup), clock_(clock), roster_(roster), machine_(machine) {}
+                   assignment::SupervisorMachine& machine, std::size_t unsent_max)
+    : setup_(setup), clock_(clock), roster_(roster), machine_(machine), unsent_max_(unsent_max) {}
 
-void Dispatch::send_to(Role role, const v1::Control& message) {
-  for (Member& member : roster_.members()) {
-    if (member.role == role && member.peer != nullptr) send_to(member, message);
+// Not where something is sent: a node that goes means new actions, amid those that are carried out.
+void Dispatch::drop_who_does_not_read() {
+  for (const Member& member : roster_.members()) {
+    if (is_there(member) && member.peer->unsent_bytes() > unsent_max_)
+      member.peer->drop("does not read what it is sent");
   }
 }
 
-void Dispatch::send_to(Member& member, const v1::Control& message) {
-  member.peer->send(message);
-  // A peer that takes nothing for this long is not there.
-  if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
+void Dispatch::send_to(Role role, const v1::Control& message) {
+  for (Member& member : roster_.members()) {
+    if (member.role == role && member.peer != nullptr) member.peer->send(message);
+  }
 }
 
 template <class Row>
@@ -87,7 +87,7 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
   if (machine_.absences().ranges().empty()) {
     each_announcement(actions.announce, false, push_utc_ns(), [this](const v1::Control& message) {
       for (Member& member : roster_.members()) {
-        if (takes_announcements(member)) send_to(member, message);
+        if (takes_announcements(member)) member.peer->send(message);
       }
     });
     return;
@@ -95,9 +95,7 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
   for (Member& member : roster_.members()) {
     if (!takes_announcements(member)) continue;
     each_announcement(own_part<assignment::Announcement>(member, actions.announce), false, push_utc_ns(),
-                      [&member](const v1::Control& message) {
-                        if (member.peer != nullptr) send_to(member, message);
-                      });
+                      [&member](const v1::Control& message) { member.peer->send(message); });
   }
 }
 
@@ -141,7 +139,7 @@ void Dispatch::send_clear(const assignment::Actions& actions) {
   for (Member& member : roster_.members()) {
     if (member.role != Role::readout || member.peer == nullptr) continue;
     if (!for_all) message = clear(own_part<assignment::Cleared>(member, actions.cleared));
-    if (message.has_clear()) send_to(member, message);
+    if (message.has_clear()) member.peer->send(message);
   }
 }
 

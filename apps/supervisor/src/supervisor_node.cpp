@@ -68,6 +68,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   door_.tick();
   trigger_door_.tick();
+  dispatch_.drop_who_does_not_read();
   dispatch_.tell_directory();
   dispatch_.tell_ports();
   if (course_.is(RunStage::gathering)) gather();

@@ -272,6 +272,23 @@ TEST_CASE("who comes is told of this pass' slices once: after the run's begin, o
   CHECK(back.heard.size() == 3);
 }
 
+TEST_CASE("whatever its role, a node for which too much waits is dropped, and no other is") {
+  const Role role = GENERATE(Role::readout, Role::dcm, Role::writer);
+  constexpr std::size_t kMax = 1000;
+  Farm farm;
+  Dispatch dispatch(farm.setup, farm.clock, farm.roster, *farm.machine, kMax);
+  farm.come(role, 0);
+  farm.come(role, 1);
+  Member& slow = *farm.roster.find(role, NodeIndex(1));
+  slow.peer->stream().append(std::vector<std::byte>(kMax));
+  dispatch.drop_who_does_not_read();
+  CHECK(slow.peer != nullptr);
+  slow.peer->stream().append(std::vector<std::byte>(1));
+  dispatch.drop_who_does_not_read();
+  CHECK(slow.peer == nullptr);
+  CHECK(farm.roster.find(role, NodeIndex(0))->peer != nullptr);
+}
+
 TEST_CASE("a node that is let go is told to end, and nobody else is") {
   Farm farm;
   Far& first = farm.come(Role::dcm, 0);
