@@ -48,7 +48,9 @@ class MemoryFarm {
   [[nodiscard]] const v1::Farm& file() const { return file_; }
   [[nodiscard]] TimeNs now() const { return clock_.now; }
   // The supervisor's; it is there when the process starts again.
-  [[nodiscard]] const test::MemoryJournal& journal() const { return journal_; }
+  [[nodiscard]] test::MemoryJournal& journal() { return journal_; }
+  // A writer's.
+  [[nodiscard]] storage::MemoryDisk& disk_of(const std::string& name) { return nodes_.at(name)->disk; }
   // On all disks.
   [[nodiscard]] std::uint64_t bytes_stored() const;
 

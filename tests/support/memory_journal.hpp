@@ -15,17 +15,22 @@ class MemoryJournal final : public supervisor::JournalStore {
     return bytes_;
   }
   [[nodiscard]] Expected<void, std::string> append(ConstBytes bytes) override {
+    if (full) return Unexpected<std::string>("no room");
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
     return {};
   }
   [[nodiscard]] Expected<void, std::string> replace(ConstBytes bytes) override {
+    if (full) return Unexpected<std::string>("no room");
     bytes_.assign(bytes.begin(), bytes.end());
     return {};
   }
+  [[nodiscard]] bool no_room() const override { return full; }
   void remove() override { bytes_.clear(); }
   void abandon() override { abandoned_ = true; }
 
   [[nodiscard]] bool is_there() const { return !bytes_.empty(); }
+
+  bool full = false;  // takes nothing
 
  private:
   std::vector<std::byte> bytes_;

@@ -83,8 +83,7 @@ void WriterNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   environment_.deliver_disk_events(store_);
   door_.tick();
-  // The supervisor shall not learn of a writer that cannot store, but of one that waits for room.
-  if (run_begun_ || !blocked_.empty()) supervisor_.tick(environment_.network, now_ns);
+  if (takes_part_) supervisor_.tick(environment_.network, now_ns);
   store_.flush(now_ns);
   store_.tick(now_ns);
   disk_watch_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);
@@ -411,7 +410,7 @@ void WriterNode::send_refusals() {
 
 // ---- store
 
-void WriterNode::on_ready() { run_begun_ = true; }
+void WriterNode::on_ready() { takes_part_ = true; }
 
 void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
   for (const storage::StoredSlice& stored : slices) {
@@ -450,6 +449,7 @@ void WriterNode::note_disturbance(const std::string& what) {
 
 void WriterNode::on_blocked(ports::DiskError error, const std::string& detail) {
   if (error == ports::DiskError::changed) note_disturbance(detail);
+  takes_part_ = true;
   blocked_ = ports::name(error);
   blocked_detail_ = detail;
   spdlog::error("blocked reason=\"{}\"", detail);

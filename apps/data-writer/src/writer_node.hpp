@@ -117,7 +117,9 @@ class WriterNode final : public node::Node,
   std::string unclosed_;           // why a file stays a .part
   node::ThrottleTeller throttle_;
   std::string failure_;
-  bool run_begun_ = false;
+  // The supervisor shall not learn of a writer that cannot store, but of one that waits for room. What it has
+  // learnt of has to end there, whatever becomes of the disk.
+  bool takes_part_ = false;
   RunEnd end_;
   bool signalled_ = false;
 };

@@ -12,24 +12,31 @@
 namespace weir::supervisor {
 namespace {
 
-constexpr std::size_t kUnsentMax = 256U << 20;  // bytes that wait for one node
+bool is_there(const Member& member) { return member.peer != nullptr; }
+bool is_to_be_welcomed(const Member& member) { return is_there(member) && member.welcome != Welcome::none; }
+// One that is to have all open slices has those of this pass with them.
+bool takes_announcements(const Member& member) {
+  return member.role == Role::readout && is_there(member) && member.welcome != Welcome::open_slices;
+}
 
 }  // namespace
 
 Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
-                   assignment::SupervisorMachine& machine)
-    : setup_(setup), clock_(clock), roster_(roster), machine_(machine) {}
+                   assignment::SupervisorMachine& machine, std::size_t unsent_max)
+    : setup_(setup), clock_(clock), roster_(roster), machine_(machine), unsent_max_(unsent_max) {}
 
-void Dispatch::send_to(Role role, const v1::Control& message) {
-  for (Member& member : roster_.members()) {
-    if (member.role == role && member.peer != nullptr) send_to(member, message);
+// Not where something is sent: a node that goes means new actions, amid those that are carried out.
+void Dispatch::drop_who_does_not_read() {
+  for (const Member& member : roster_.members()) {
+    if (is_there(member) && member.peer->unsent_bytes() > unsent_max_)
+      member.peer->drop("does not read what it is sent");
   }
 }
 
-void Dispatch::send_to(Member& member, const v1::Control& message) {
-  member.peer->send(message);
-  // A peer that takes nothing for this long is not there.
-  if (member.peer->unsent_bytes() > kUnsentMax) member.peer->drop("does not read what it is sent");
+void Dispatch::send_to(Role role, const v1::Control& message) {
+  for (Member& member : roster_.members()) {
+    if (member.role == role && member.peer != nullptr) member.peer->send(message);
+  }
 }
 
 template <class Row>
@@ -46,11 +53,17 @@ std::optional<UtcNs> Dispatch::push_utc_ns() const {
 }
 
 void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns) {
-  if (actions.empty()) return;
+  for (const Member& member : roster_.members()) {
+    if (is_to_be_welcomed(member)) greet(member, course.begun_utc_ns());
+  }
   if (!actions.announce.empty()) {
     course.triggered(now_ns);
     send_announcements(actions);
   }
+  for (Member& member : roster_.members()) {
+    if (is_to_be_welcomed(member)) bring_up_to_date(member);
+  }
+  if (actions.empty()) return;
   if (!actions.judged.empty()) send_verdicts(actions);
   for (const NodeIndex index : actions.touched) {
     Member* member = roster_.find(Role::dcm, index);
@@ -72,16 +85,17 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
   for (const assignment::Announcement& one : actions.announce)
     next_slice_ = std::max(next_slice_, one.slice.value + 1);
   if (machine_.absences().ranges().empty()) {
-    each_announcement(actions.announce, false, push_utc_ns(),
-                      [this](const v1::Control& message) { send_to(Role::readout, message); });
+    each_announcement(actions.announce, false, push_utc_ns(), [this](const v1::Control& message) {
+      for (Member& member : roster_.members()) {
+        if (takes_announcements(member)) member.peer->send(message);
+      }
+    });
     return;
   }
   for (Member& member : roster_.members()) {
-    if (member.role != Role::readout || member.peer == nullptr) continue;
+    if (!takes_announcements(member)) continue;
     each_announcement(own_part<assignment::Announcement>(member, actions.announce), false, push_utc_ns(),
-                      [&member](const v1::Control& message) {
-                        if (member.peer != nullptr) send_to(member, message);
-                      });
+                      [&member](const v1::Control& message) { member.peer->send(message); });
   }
 }
 
@@ -125,7 +139,7 @@ void Dispatch::send_clear(const assignment::Actions& actions) {
   for (Member& member : roster_.members()) {
     if (member.role != Role::readout || member.peer == nullptr) continue;
     if (!for_all) message = clear(own_part<assignment::Cleared>(member, actions.cleared));
-    if (message.has_clear()) send_to(member, message);
+    if (message.has_clear()) member.peer->send(message);
   }
 }
 
@@ -175,7 +189,8 @@ void Dispatch::tell_destinations() {
   const std::uint32_t number = machine_.destinations().number();
   if (std::exchange(destinations_told_, number) == number) return;
   for (Member& member : roster_.members()) {
-    if (member.role != Role::writer && member.peer != nullptr) send_destinations(*member.peer);
+    const bool told = member.role != Role::writer && is_there(member) && !is_to_be_welcomed(member);
+    if (told) send_destinations(*member.peer);
   }
 }
 
@@ -183,7 +198,8 @@ void Dispatch::tell_absences() {
   const std::uint32_t number = machine_.absences().number();
   if (std::exchange(absences_told_, number) == number) return;
   for (Member& member : roster_.members()) {
-    if (member.role == Role::dcm && member.peer != nullptr) send_absences(*member.peer);
+    const bool told = member.role == Role::dcm && is_there(member) && !is_to_be_welcomed(member);
+    if (told) send_absences(*member.peer);
   }
 }
 
@@ -199,11 +215,20 @@ void Dispatch::send_absences(messages::Peer& peer) const {
   peer.send(message);
 }
 
-void Dispatch::welcome(const Member& member, UtcNs begun_utc_ns, bool knows) const {
+void Dispatch::welcome(Member& member, UtcNs begun_utc_ns) const {
+  greet(member, begun_utc_ns);
+  bring_up_to_date(member);
+}
+
+void Dispatch::greet(const Member& member, UtcNs begun_utc_ns) const {
   send_begin(member, begun_utc_ns);
   if (member.role != Role::writer) send_destinations(*member.peer);
   if (member.role == Role::dcm) send_absences(*member.peer);
-  if (knows && member.role == Role::readout) send_open_slices(member);
+}
+
+void Dispatch::bring_up_to_date(Member& member) const {
+  const bool missed_some = std::exchange(member.welcome, Welcome::none) == Welcome::open_slices;
+  if (missed_some && member.role == Role::readout) send_open_slices(member);
 }
 
 // A process that has not got it over an earlier connection missed nothing by that.

@@ -17,9 +17,14 @@ namespace weir::supervisor {
 // nodes that are there were told.
 class Dispatch {
  public:
-  Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
-           assignment::SupervisorMachine& machine);
+  static constexpr std::size_t kUnsentMax = 256U << 20;  // bytes that wait for one node
 
+  Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
+           assignment::SupervisorMachine& machine, std::size_t unsent_max = kUnsentMax);
+
+  // Once a pass, before anything is sent: a node that has taken nothing for as long as it takes to have more
+  // than that wait for it is not there.
+  void drop_who_does_not_read();
   // Nodes have come or gone, or their part has changed, or what is known of a port.
   void directory_changed() { directory_changed_ = true; }
   void ports_changed() { ports_changed_ = true; }
@@ -27,16 +32,16 @@ class Dispatch {
   void tell_directory();
   void tell_ports();
   // ... before any slice that they are for: which DCMs readouts push to, and which readouts have no part in
-  // which slices.
+  // which slices. Who is yet to be welcomed has them with that.
   void tell_destinations();
   void tell_absences();
 
-  // Carries out, and clears. The slices that were announced, and when what was settled, are noted in
-  // `course`.
+  // When the journal has all of it: welcomes who has come, carries out, and clears. The slices that were
+  // announced, and when what was settled, are noted in `course`.
   void carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns);
 
-  // To a member that is there. `knows`: it has missed nothing but what was said while its connection broke.
-  void welcome(const Member& member, UtcNs begun_utc_ns, bool knows) const;
+  // To a member that is there, all at once: nothing is under way any more.
+  void welcome(Member& member, UtcNs begun_utc_ns) const;
   void send_begin(const Member& member, UtcNs begun_utc_ns) const;
   static void send_end(messages::Peer& peer);
   void directory_to_all();
@@ -47,8 +52,9 @@ class Dispatch {
 
  private:
   void send_to(Role role, const v1::Control& message);
-  static void send_to(Member& member, const v1::Control& message);
   void send_announcements(const assignment::Actions& actions);
+  void greet(const Member& member, UtcNs begun_utc_ns) const;
+  void bring_up_to_date(Member& member) const;
   void send_open_slices(const Member& member) const;
   void send_verdicts(const assignment::Actions& actions);
   void send_cleared(const assignment::Actions& actions);
@@ -66,6 +72,7 @@ class Dispatch {
   const ports::Clock& clock_;
   Roster& roster_;
   assignment::SupervisorMachine& machine_;
+  std::size_t unsent_max_;
   std::uint64_t next_slice_ = 0;
   bool directory_changed_ = false;
   bool ports_changed_ = false;

@@ -229,7 +229,8 @@ void Journal::append(const v1::JournalEntry& entry) {
 void Journal::give_up(const std::string& why) {
   begun_ = false;
   if (lost_) return;
-  if (!std::exchange(waits_, store_->no_room())) failure_ = why;
+  const bool waited = std::exchange(waits_, store_->no_room());
+  if (!waited || !waits_) failure_ = why;
   if (waits_) return;
   lost_ = true;
   store_->abandon();

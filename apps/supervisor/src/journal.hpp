@@ -74,7 +74,7 @@ class Journal {
   [[nodiscard]] bool waits() const { return waits_; }
   // The run ends, and does not wait any longer.
   void give_up_waiting();
-  // Why it was lost; once.
+  // Why it waits or was lost; once for each.
   [[nodiscard]] std::string take_failure() { return std::exchange(failure_, {}); }
 
  private:

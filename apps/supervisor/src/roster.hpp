@@ -5,6 +5,7 @@
 #include <weir/node/report.hpp>
 #include <weir/v1/control.pb.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,6 +17,13 @@ struct PortShare {
   std::uint32_t members = 0;
   double base_us = 0;
   bool operator==(const PortShare&) const = default;
+};
+
+// What a node that has come to a run has yet to be told of it.
+enum class Welcome : std::uint8_t {
+  none,
+  begin,       // a process that is new to the run: that it has begun
+  open_slices  // one whose connection broke: besides, what it may not have heard of
 };
 
 // One planned node, and what is known of it.
@@ -33,6 +41,7 @@ struct Member {
   bool was_there = false;
   bool absent = false;  // not waited for, until it comes
   TimeNs heard_ns = 0;  // when it last sent a message
+  Welcome welcome = Welcome::none;
 };
 
 // The nodes of the plan: which of them are there, and the last reports of all, dead processes included.

@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace weir::supervisor {
 namespace {
@@ -131,7 +132,7 @@ void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer&
     out.set_slice(result.slice.value);
     if (!result.taken) out.set_busy(std::string(assignment::name(result.reason)));
   }
-  peer.send(answer);
+  answers_.add(peer, std::move(answer));
 }
 
 void SupervisorNode::on_command(const v1::Command& command) {

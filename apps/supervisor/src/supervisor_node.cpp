@@ -68,6 +68,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   door_.tick();
   trigger_door_.tick();
+  dispatch_.drop_who_does_not_read();
   dispatch_.tell_directory();
   dispatch_.tell_ports();
   if (course_.is(RunStage::gathering)) gather();
@@ -81,7 +82,8 @@ void SupervisorNode::pass(TimeNs now_ns) {
   } else if (course_.is(RunStage::reporting)) {
     wait_for_reports();
   }
-  if (journal_.keep(course_, now_ns_)) dispatch_.carry_out(actions_, course_, now_ns_);
+  if (journal_.keep(course_, now_ns_)) tell_nodes();
+  if (!journal_.waits()) answers_.send();
   hold_back_slow_clients();
   send_status();
 }
@@ -97,15 +99,13 @@ void SupervisorNode::go_on() {
   account_.look(course_.is(RunStage::running), now_ns_);
   journal_.write_shape(now_ns_);
   journal_.write_lost_times(now_ns_);
-  dispatch_.tell_destinations();
-  dispatch_.tell_absences();
   carry_out();
   if (course_.is(RunStage::running) && machine_.triggers_done()) {
     stop(machine_.ids_used_up()
              ? "the slice ids are used up: begin the next run with a lower trigger.first_slice"
              : "all triggers made");
   }
-  if (course_.is(RunStage::draining) && machine_.drained()) end_run();
+  if (course_.is(RunStage::draining) && machine_.drained() && !journal_.waits()) end_run();
 }
 
 void SupervisorNode::wait_for_reports() {
@@ -121,7 +121,16 @@ void SupervisorNode::wait_for_reports() {
 void SupervisorNode::carry_out() {
   journal_.note_machine_faults();
   journal_.entries().write_pass(actions_, machine_.ledger());
-  if (!journal_.waits()) dispatch_.carry_out(actions_, course_, now_ns_);
+  if (!journal_.waits()) tell_nodes();
+}
+
+// What the journal has; who came meanwhile is welcomed with it.
+void SupervisorNode::tell_nodes() {
+  if (course_.is_on()) {
+    dispatch_.tell_destinations();
+    dispatch_.tell_absences();
+  }
+  dispatch_.carry_out(actions_, course_, now_ns_);
 }
 
 // A writer that is away and may have copies of slices that were not stored: no other process can mark them
@@ -203,12 +212,15 @@ void SupervisorNode::join(Member& member) {
   // It was told to end, and has not: its connection broke.
   const assignment::NodeRef node{member.role, member.index};
   if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
-  dispatch_.welcome(member, course_.begun_utc_ns(), same_process);
-  if (course_.is_ending()) Dispatch::send_end(peer);
+  member.welcome = same_process ? Welcome::open_slices : Welcome::begin;
+  if (!course_.is_ending()) return;  // in the pass, when the journal has what it is told
+  dispatch_.welcome(member, course_.begun_utc_ns());
+  Dispatch::send_end(peer);
 }
 
 void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
   watchers_.remove(peer);
+  answers_.forget(peer);
   Member* member = roster_.find(peer);
   if (member == nullptr) {
     if (!peer.was_ready()) refusals_.note(peer, why, now_ns_);
@@ -329,7 +341,7 @@ void SupervisorNode::hold_back_slow_clients() {
   for (const messages::Door* door : {&door_, &trigger_door_}) {
     for (const auto& peer : door->peers()) {
       if (!peer->ready() || takes_part(peer->info().role)) continue;
-      peer->stream().pause_receiving(peer->unsent_bytes() > kClientUnsentMax);
+      peer->stream().pause_receiving(peer->unsent_bytes() + answers_.bytes_for(*peer) > kClientUnsentMax);
     }
   }
 }

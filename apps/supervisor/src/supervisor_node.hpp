@@ -5,6 +5,7 @@
 #include "run_account.hpp"
 #include "run_course.hpp"
 #include "run_journal.hpp"
+#include "trigger_answers.hpp"
 #include "watchers.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
@@ -66,6 +67,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] bool may_leave_orphans(const Member& member) const;
 
   void carry_out();
+  void tell_nodes();
   void send_status();
   void hold_back_slow_clients();
   [[nodiscard]] assignment::Now now() const { return {now_ns_, environment_.clock.utc_ns()}; }
@@ -84,6 +86,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   Dispatch dispatch_;
   RunAccount account_;
   Watchers watchers_;
+  TriggerAnswers answers_;
   messages::Door door_;
   messages::Door trigger_door_;
   std::vector<assignment::Decision> decisions_;

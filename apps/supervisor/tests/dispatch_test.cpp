@@ -238,15 +238,55 @@ TEST_CASE("who comes to a run is told its begin, and a readout that was there wh
   Far& dcm = farm.come(Role::dcm, 0);
   Member& member = *farm.roster.find(Role::readout, NodeIndex(0));
   member.first_slice = 77;
-  farm.dispatch->welcome(member, 9, true);
-  farm.dispatch->welcome(*farm.roster.find(Role::dcm, NodeIndex(0)), 9, true);
+  farm.course.begin(farm.clock.now, 9);
+  for (Member& each : farm.roster.members()) each.welcome = Welcome::open_slices;
+  farm.dispatch->tell_destinations();
+  farm.dispatch->tell_absences();
   farm.pass();
+  CHECK(readout.heard.empty());
+  farm.carry_out();
+  farm.carry_out();
   REQUIRE(readout.heard.size() == 2);
   CHECK(readout.heard[0].begin_run().run() == 7);
   CHECK(readout.heard[0].begin_run().utc_ns() == 9);
   CHECK(readout.heard[0].begin_run().first_slice() == 77);
   CHECK(readout.heard[1].has_open_slices());
   CHECK(dcm.heard.size() == 1);
+}
+
+TEST_CASE("who comes is told of this pass' slices once: after the run's begin, or with the open ones") {
+  Farm farm;
+  Far& fresh = farm.come(Role::readout, 0);
+  Far& back = farm.come(Role::readout, 1);
+  farm.roster.find(Role::readout, NodeIndex(0))->welcome = Welcome::begin;
+  farm.roster.find(Role::readout, NodeIndex(1))->welcome = Welcome::open_slices;
+  farm.actions.announce = {announced(5)};
+  farm.carry_out();
+  REQUIRE(fresh.heard.size() == 2);
+  CHECK(fresh.heard[0].has_begin_run());
+  CHECK(fresh.heard[1].announce().slice(0) == 5);
+  REQUIRE(back.heard.size() == 2);
+  CHECK(back.heard[1].has_open_slices());
+  farm.actions.announce = {announced(6)};
+  farm.carry_out();
+  CHECK(back.heard.size() == 3);
+}
+
+TEST_CASE("whatever its role, a node for which too much waits is dropped, and no other is") {
+  const Role role = GENERATE(Role::readout, Role::dcm, Role::writer);
+  constexpr std::size_t kMax = 1000;
+  Farm farm;
+  Dispatch dispatch(farm.setup, farm.clock, farm.roster, *farm.machine, kMax);
+  farm.come(role, 0);
+  farm.come(role, 1);
+  Member& slow = *farm.roster.find(role, NodeIndex(1));
+  slow.peer->stream().append(std::vector<std::byte>(kMax));
+  dispatch.drop_who_does_not_read();
+  CHECK(slow.peer != nullptr);
+  slow.peer->stream().append(std::vector<std::byte>(1));
+  dispatch.drop_who_does_not_read();
+  CHECK(slow.peer == nullptr);
+  CHECK(farm.roster.find(role, NodeIndex(0))->peer != nullptr);
 }
 
 TEST_CASE("a node that is let go is told to end, and nobody else is") {

@@ -24,14 +24,14 @@ class MemoryStore final : public supervisor::JournalStore {
  public:
   Expected<std::vector<std::byte>, std::string> read() override { return bytes; }
   Expected<void, std::string> append(ConstBytes more) override {
-    if (full) return Unexpected<std::string>("no space");
+    if (full) return Unexpected<std::string>(error);
     bytes.insert(bytes.end(), more.begin(), more.end());
     ++appends;
     return {};
   }
   Expected<void, std::string> replace(ConstBytes all) override {
     ++replaces;
-    if (full) return Unexpected<std::string>("no space");
+    if (full) return Unexpected<std::string>(error);
     bytes.assign(all.begin(), all.end());
     return {};
   }
@@ -44,6 +44,7 @@ class MemoryStore final : public supervisor::JournalStore {
   int replaces = 0;
   bool full = false;
   bool room_may_come = false;
+  std::string error = "no space";
   bool abandoned = false;
 };
 
@@ -497,6 +498,24 @@ TEST_CASE("a journal without room waits with all that was told, and goes on when
     CHECK(journal.lost());
     CHECK(store.abandoned);
   }
+}
+
+TEST_CASE("a journal that waited for room and is lost for another reason says that reason, once") {
+  MemoryStore store;
+  Journal journal(&store);
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
+  store.full = store.room_may_come = true;
+  journal.write_stop("a");
+  REQUIRE(journal.waits());
+  CHECK(journal.take_failure() == "no space");
+  store.room_may_come = false;
+  store.error = "I/O error";
+  for (int i = 0; i < 2; ++i) journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "a", false, {}});
+  CHECK(journal.lost());
+  CHECK(store.abandoned);
+  CHECK(journal.take_failure() == "I/O error");
+  journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "a", false, {}});
+  CHECK(journal.take_failure() == "");
 }
 
 TEST_CASE("a long journal without room is not written anew at every pass") {

@@ -162,8 +162,8 @@ class RunStore final : public ports::DiskHandler {
   RunStore(RunStoreConfig config, ports::Disk& disk, StoreHandler& handler, ports::FileId first_file_id = {});
   ~RunStore() override;
 
-  // Creates the first file; on_ready() or on_failed() follows, when there is room. `begin_of_run` stands in
-  // every file.
+  // Creates the first file; on_ready() or on_failed() follows, when there is room, unless close() comes
+  // first. `begin_of_run` stands in every file.
   void start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run);
   // `record` is one slice record as received. `owner` keeps a large one alive (small ones are copied before
   // the call returns) and may be empty for bytes that outlive the store. `origin` comes back with the

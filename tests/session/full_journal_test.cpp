@@ -1,0 +1,196 @@
+// A supervisor whose journal has no room: nobody hears of what would be gone with its process. Its nodes and
+// its trigger client say exactly what the test says.
+#include "memory_farm.hpp"
+#include "raw_peer.hpp"
+#include "weir_catch.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+using namespace weir;
+using namespace weir::session_test;
+
+namespace {
+
+constexpr char kSettings[] =
+    "trigger: {mode: network}\n"
+    "source: {kind: dummy, size_bytes: 100}\n"
+    "supervisor: {status_interval_ms: 20, lease_ms: 60000}\n"
+    "network: {reconnect_ms: 10}\n"
+    "filter: {plugin: accept-all}\n"
+    "readout: {count: 2}\n"
+    "dcm: {count: 1}\n"
+    "writer: {count: 1}\n";
+
+constexpr int kLongerThanARetry = 1500;  // turns: what the journal waits between two attempts, and more
+
+using Slices = std::vector<std::uint64_t>;
+
+// Somebody who speaks to the supervisor; what he was told so far.
+struct Party {
+  Party(MemoryFarm& farm, std::uint16_t port, v1::Role role, const char* name) : farm_(farm), port_(port) {
+    hello_.set_version(wire::kVersion);
+    hello_.set_role(role);
+    hello_.set_name(name);
+    hello_.set_index(name[std::char_traits<char>::length(name) - 1] == '1' ? 1 : 0);
+    hello_.set_farm("session");
+    hello_.set_incarnation(77);
+    hello_.set_credits(16);
+    come();
+  }
+  void come() {
+    peer = std::make_unique<RawPeer>();
+    peer->connect(farm_.network(), port_);
+    peer->send(wire::FrameType::hello, hello_);
+  }
+  void listen() {
+    for (const RawPeer::Frame& frame : peer->take_frames()) {
+      v1::Control message;
+      if (frame.header.type != wire::FrameType::control) continue;
+      REQUIRE(message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size())));
+      const auto& rows = message.announce().slice();
+      announced.insert(announced.end(), rows.begin(), rows.end());
+      if (message.has_open_slices())
+        open = Slices(message.open_slices().slice().begin(), message.open_slices().slice().end());
+      for (const v1::TriggerAnswer::One& answer : message.trigger_answer().answers()) {
+        if (answer.taken()) taken.push_back(answer.slice());
+        if (!answer.taken()) busy.push_back(answer.busy());
+      }
+      begins += message.has_begin_run() ? 1 : 0;
+      absences += message.has_absences() ? 1 : 0;
+    }
+  }
+
+  std::unique_ptr<RawPeer> peer;
+  int begins = 0;
+  int absences = 0;
+  Slices announced;
+  std::optional<Slices> open;
+  Slices taken;
+  std::vector<std::string> busy;
+
+ private:
+  MemoryFarm& farm_;
+  std::uint16_t port_;
+  v1::Hello hello_;
+};
+
+struct Farm {
+  Farm() : farm(kSettings) {
+    spdlog::set_level(spdlog::level::off);
+    farm.start("supervisor");
+    const std::uint16_t port = farm.port_of("supervisor");
+    readout.emplace(farm, port, v1::ROLE_READOUT, "readout-0");
+    other.emplace(farm, port, v1::ROLE_READOUT, "readout-1");
+    dcm.emplace(farm, port, v1::ROLE_DCM, "dcm-0");
+    writer.emplace(farm, port, v1::ROLE_WRITER, "writer-0");
+    client.emplace(farm, farm.trigger_port(), v1::ROLE_TRIGGER, "client");
+    turn(20);
+    REQUIRE(readout->begins == 1);
+  }
+  void turn(int times) {
+    farm.turn(times);
+    for (auto* party : {&readout, &other, &dcm, &writer, &client}) (*party)->listen();
+  }
+  void offer(const Slices& slices) {
+    v1::Control message;
+    for (const std::uint64_t slice : slices) message.mutable_trigger()->add_triggers()->set_slice(slice);
+    client->peer->send(message);
+    turn(20);
+  }
+
+  MemoryFarm farm;
+  std::optional<Party> readout, other, dcm, writer, client;
+};
+
+}  // namespace
+
+TEST_CASE("a trigger client is told that a slice is taken when the journal has it, and not before") {
+  Farm farm;
+  farm.offer({1, 2});
+  CHECK(farm.client->taken == Slices{1, 2});
+  farm.farm.journal().full = true;
+  farm.offer({3, 4});
+  farm.offer({4, 5});
+  farm.turn(kLongerThanARetry);
+  CHECK(farm.client->taken == Slices{1, 2});
+  CHECK(farm.client->busy.empty());
+  CHECK(farm.readout->announced == Slices{1, 2});
+  SECTION("there is room") {
+    farm.farm.journal().full = false;
+    farm.turn(kLongerThanARetry);
+    CHECK(farm.client->taken == Slices{1, 2, 3, 4, 5});
+    CHECK(farm.client->busy == std::vector<std::string>{"duplicate_id"});
+    CHECK(farm.readout->announced == Slices{1, 2, 3, 4, 5});
+  }
+  SECTION("the client has gone meanwhile") {
+    farm.client->peer->leave();
+    farm.turn(20);
+    farm.farm.journal().full = false;
+    farm.turn(kLongerThanARetry);
+    CHECK(farm.readout->announced == Slices{1, 2, 3, 4, 5});
+  }
+  SECTION("the supervisor dies: nobody was promised what its successor does not know") {
+    farm.farm.stop("supervisor");
+    farm.turn(20);
+    farm.farm.journal().full = false;
+    farm.farm.start("supervisor");
+    farm.turn(20);
+    CHECK(farm.client->taken == Slices{1, 2});
+    farm.readout->come();
+    farm.turn(20);
+    CHECK(farm.readout->open == Slices{1, 2});
+  }
+}
+
+TEST_CASE("a readout that comes back while the journal has no room is told of open slices when it has them") {
+  Farm farm;
+  farm.offer({1, 2});
+  farm.farm.journal().full = true;
+  farm.offer({3, 4});
+  farm.readout->peer->leave();
+  farm.turn(20);
+  farm.readout->come();
+  farm.turn(kLongerThanARetry);
+  CHECK(farm.readout->announced == Slices{1, 2});
+  CHECK_FALSE(farm.readout->open);
+  farm.farm.journal().full = false;
+  farm.turn(kLongerThanARetry);
+  CHECK(farm.readout->begins == 2);
+  CHECK(farm.readout->open == Slices{1, 2, 3, 4});
+  CHECK(farm.readout->announced == Slices{1, 2, 1, 2, 3, 4});  // each once over a connection
+  CHECK(farm.other->announced == Slices{1, 2, 3, 4});
+}
+
+TEST_CASE("a readout that comes back is told once of a slice that is triggered at that moment") {
+  Farm farm;
+  farm.offer({1, 2});
+  farm.readout->peer->leave();
+  farm.turn(20);
+  farm.readout->come();
+  farm.farm.network().hold_connections = true;
+  farm.turn(1);
+  farm.farm.network().hold_connections = false;
+  farm.offer({3});  // arrives with it
+  CHECK(farm.readout->open == Slices{1, 2, 3});
+  CHECK(farm.readout->announced == Slices{1, 2, 1, 2, 3});
+}
+
+TEST_CASE("DCMs are told which slices a readout has no part in when the journal has it") {
+  Farm farm;
+  Party watcher(farm.farm, farm.farm.port_of("supervisor"), v1::ROLE_CONTROL, "watcher");
+  farm.farm.journal().full = true;
+  farm.offer({1});
+  v1::Control drain;
+  drain.mutable_command()->set_kind(v1::Command::DRAIN);
+  drain.mutable_command()->add_nodes("readout-1");
+  watcher.peer->send(drain);
+  farm.turn(kLongerThanARetry);
+  CHECK(farm.dcm->absences == 0);
+  farm.farm.journal().full = false;
+  farm.turn(kLongerThanARetry);
+  CHECK(farm.dcm->absences == 1);
+}
