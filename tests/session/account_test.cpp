@@ -61,27 +61,27 @@ TEST_CASE(
     "what happened to nodes, and the livetime that was lost, are in the account through a supervisor's "
     "death") {
   spdlog::set_level(spdlog::level::off);
-  Rig rig(kFarm);
-  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) rig.start(name);
-  const auto command = [&rig](v1::Command::Kind kind) {
+  MemoryFarm farm(kFarm);
+  for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) farm.start(name);
+  const auto command = [&farm](v1::Command::Kind kind) {
     v1::Command one;
     one.set_kind(kind);
-    rig.node("supervisor").on_command(one);
+    farm.node("supervisor").on_command(one);
   };
-  rig.turn(300);
-  rig.start("dcm-0");  // another process
-  rig.turn(300);
+  farm.turn(300);
+  farm.start("dcm-0");  // another process
+  farm.turn(300);
   command(v1::Command::PAUSE);
-  rig.turn(2'000);
-  rig.start("supervisor");
-  rig.turn(500);
+  farm.turn(2'000);
+  farm.start("supervisor");
+  farm.turn(500);
   command(v1::Command::CONTINUE);
-  rig.turn(300);
-  Watcher watcher(rig);
-  rig.turn(20);
+  farm.turn(300);
+  Watcher watcher(farm);
+  farm.turn(20);
   command(v1::Command::STOP);
   for (int i = 0; i < kTurnsToEnd && watcher.summary.ledger_text().empty(); ++i) {
-    rig.turn();
+    farm.turn();
     watcher.listen();
   }
   REQUIRE(watcher.summary.balanced());

@@ -75,38 +75,58 @@ void add(LedgerInput& input, const v1::Report& report) {
 }  // namespace
 
 void Roster::plan(Role role, NodeIndex index, const std::string& name, const std::string& port) {
-  Member member;
+  const auto place = static_cast<std::uint32_t>(members_.size());
+  Member& member = members_.emplace_back();
   member.role = role;
   member.index = index;
   member.name = name;
   member.port = port;
-  members_.push_back(std::move(member));
+  std::vector<std::uint32_t>& places = places_.at(static_cast<std::size_t>(role));
+  if (places.size() <= index.value) places.resize(index.value + std::size_t{1}, kNoPlace);
+  if (places[index.value] == kNoPlace) places[index.value] = place;
+  by_name_.try_emplace(name, place);
+}
+
+std::uint32_t Roster::place_of(Role role, NodeIndex index) const {
+  const auto number = static_cast<std::size_t>(role);
+  if (number >= places_.size() || index.value >= places_[number].size()) return kNoPlace;
+  ++steps_;
+  return places_[number][index.value];
 }
 
 Member* Roster::find(Role role, NodeIndex index) {
-  for (Member& member : members_) {
-    if (member.role == role && member.index == index) return &member;
-  }
-  return nullptr;
+  const std::uint32_t place = place_of(role, index);
+  return place == kNoPlace ? nullptr : &members_[place];
+}
+
+const Member* Roster::find(Role role, NodeIndex index) const {
+  const std::uint32_t place = place_of(role, index);
+  return place == kNoPlace ? nullptr : &members_[place];
 }
 
 Member* Roster::find(const messages::Peer& peer) {
-  for (Member& member : members_) {
-    if (member.peer == &peer) return &member;
-  }
-  return nullptr;
+  if (peer.tag >= members_.size()) return nullptr;
+  ++steps_;
+  Member& member = members_[peer.tag];
+  return member.peer == &peer ? &member : nullptr;
 }
 
 Member* Roster::find(const std::string& name) {
-  for (Member& member : members_) {
-    if (member.name == name) return &member;
-  }
-  return nullptr;
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return nullptr;
+  ++steps_;
+  return &members_[found->second];
+}
+
+void Roster::connected(Member& member, messages::Peer& peer) {
+  peer.tag = static_cast<std::uint64_t>(&member - members_.data());
+  member.peer = &peer;
 }
 
 PortShare Roster::share_of(const Member& dcm) const {
   PortShare share;
   for (const Member& member : members_) {
+    ++steps_;
     if (member.role != dcm.role || member.port != dcm.port || member.peer == nullptr) continue;
     ++share.members;
     const auto found = member.report.gauges().find("shaper.base_us");

@@ -5,6 +5,8 @@
 #include <weir/node/report.hpp>
 #include <weir/v1/control.pb.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -49,8 +51,11 @@ class Roster {
  public:
   void plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
   [[nodiscard]] Member* find(Role role, NodeIndex index);
+  [[nodiscard]] const Member* find(Role role, NodeIndex index) const;
   [[nodiscard]] Member* find(const messages::Peer& peer);
   [[nodiscard]] Member* find(const std::string& name);
+  // This connection is its process' from now on; the roster knows it by its tag.
+  void connected(Member& member, messages::Peer& peer);
   // A process that another one follows, or that is gone before its final report: its last report is kept
   // apart. That of a writer with a final one is forgotten: the next process has all that it had.
   void bury(Member& member);
@@ -71,12 +76,21 @@ class Roster {
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }
   // Of the last reports of all, dead processes included.
   [[nodiscard]] node::FragmentTotals totals() const;
+  // Members that were looked at to find one, or to sum up ports: what that has cost.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
+  [[nodiscard]] std::uint32_t place_of(Role role, NodeIndex index) const;
   void keep(const v1::Report& report);
   void count_buried();
 
+  static constexpr std::uint32_t kNoPlace = UINT32_MAX;
+  static constexpr std::size_t kRoles = static_cast<std::size_t>(Role::trigger) + 1;
+
   std::vector<Member> members_;
+  std::array<std::vector<std::uint32_t>, kRoles> places_;  // in members_, by role and index
+  std::map<std::string, std::uint32_t> by_name_;           // likewise
+  mutable std::uint64_t steps_ = 0;
   std::vector<v1::Report> buried_;  // bounded: further ones count in the totals alone
   node::FragmentTotals buried_totals_;
   node::FragmentTotals beyond_totals_;  // of those that buried_ has no room for

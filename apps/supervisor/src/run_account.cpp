@@ -3,7 +3,6 @@
 #include <weir/assignment/reasons.hpp>
 #include <weir/node/report.hpp>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -157,14 +156,6 @@ std::vector<std::string> RunAccount::disturbances() const {
   return texts;
 }
 
-const Member* RunAccount::member_of(assignment::NodeRef node) const {
-  const auto& members = roster_.members();
-  const auto found = std::find_if(members.begin(), members.end(), [&](const Member& member) {
-    return member.role == node.role && member.index == node.node;
-  });
-  return found == members.end() ? nullptr : &*found;
-}
-
 // Where a writer's disk is full as well it is that which people look for: mostly the two are one.
 std::string RunAccount::throttle_state(bool journal_waits) const {
   const std::vector<assignment::HoldUp> held_up = machine_.throttled_by();
@@ -173,7 +164,8 @@ std::string RunAccount::throttle_state(bool journal_waits) const {
                                      setup_.self.name);
   }
   if (held_up.empty()) return "running";
-  const Member* member = held_up.front().node ? member_of(*held_up.front().node) : nullptr;
+  const std::optional<assignment::NodeRef>& node = held_up.front().node;
+  const Member* member = node ? roster_.find(node->role, node->node) : nullptr;
   return assignment::throttled_state(held_up.front().reason,
                                      member == nullptr ? setup_.self.name : member->name);
 }
@@ -186,7 +178,7 @@ std::string RunAccount::absences_text() const {
   std::string text = first > 0 ? "(" + std::to_string(first) + " earlier) " : "";
   for (std::size_t i = first; i < ranges.size(); ++i) {
     const assignment::AbsenceRange& range = ranges[i];
-    const Member* member = member_of({Role::readout, range.readout});
+    const Member* member = roster_.find(Role::readout, range.readout);
     if (member == nullptr) continue;
     text += (i == first ? "" : "; ") + member->name + " from slice " + std::to_string(range.from.value);
     if (range.until != assignment::AbsenceRange::kOpen)

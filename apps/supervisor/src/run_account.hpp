@@ -35,7 +35,6 @@ class RunAccount {
   [[nodiscard]] std::string absences_text() const;
   [[nodiscard]] std::string throttle_state(bool journal_waits) const;
   [[nodiscard]] std::vector<std::string> disturbances() const;
-  [[nodiscard]] const Member* member_of(assignment::NodeRef node) const;
 
   const node::Setup& setup_;
   const Environment& environment_;

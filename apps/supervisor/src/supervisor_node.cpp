@@ -174,7 +174,7 @@ void SupervisorNode::on_ready(messages::Peer& peer) {
   Member* member = roster_.find(peer.info().role, peer.info().index);
   if (member == nullptr) return;  // a trigger client
   if (member->peer != nullptr) member->peer->drop("connected again");
-  member->peer = &peer;
+  roster_.connected(*member, peer);
   join(*member);
 }
 

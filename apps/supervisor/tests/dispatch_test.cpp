@@ -81,7 +81,7 @@ struct Farm : messages::PeerHandler {
   void on_ready(messages::Peer& peer) override {
     if (peer.info().role == Role::control) return watchers.add(peer);
     Member& member = *roster.find(peer.info().role, peer.info().index);
-    member.peer = &peer;
+    roster.connected(member, peer);
     member.was_there = true;
   }
   void on_gone(messages::Peer& peer, std::string_view) override {

@@ -5,7 +5,7 @@
 namespace weir::supervisor {
 namespace {
 
-// Of a roster the address alone is looked at.
+// Of a roster the address and the mark alone are looked at.
 struct Connection {
   messages::PeerInfo self;
   messages::PeerLimits limits;
@@ -27,7 +27,7 @@ struct Farm {
   }
   Member& member(const std::string& name) { return *roster.find(name); }
   void join(const std::string& name, Connection& by) {
-    member(name).peer = &by.peer;
+    roster.connected(member(name), by.peer);
     member(name).was_there = true;
   }
   void report(const std::string& name, double base_us, bool final = false) {

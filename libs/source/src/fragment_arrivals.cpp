@@ -14,7 +14,7 @@ constexpr std::size_t index_of(DropReason reason) { return static_cast<std::size
 
 Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, Fragment fragment, AnswerSink& sink) {
   const std::uint32_t column = column_of(source);
-  if (column == kNone || !arrives_[column] || masked_[column]) return Delivery::unknown_source;
+  if (column == kNone || !arrives_[column]) return Delivery::unknown_source;
   if (fragment.status == FragmentStatus::missing) {
     if (fragment.reason == MissingReason::none) fragment.reason = MissingReason::not_produced;
   } else {
@@ -63,9 +63,7 @@ void FragmentBuffer::put_arrived(Entry& entry, std::uint32_t column, bool pushed
   Fragment& place = rows_[entry.row][column];
   if (is_pending(place)) {
     const MissingReason passed = passed_[column].reason_of(entry.trigger.slice);
-    if (masked_[column]) {
-      place.reason = MissingReason::masked;
-    } else if (pushed_out) {
+    if (pushed_out) {
       place.reason = MissingReason::dropped;
     } else if (passed != MissingReason::none) {
       place.reason = passed;

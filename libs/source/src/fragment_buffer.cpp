@@ -28,7 +28,6 @@ std::uint32_t take_free(std::vector<std::uint32_t>& free, std::vector<T>& all) {
 FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, const BufferLimits& limits)
     : limits_(limits),
       sources_(std::move(sources)),
-      masked_(sources_.size()),
       index_(limits.slices_max + limits.announced_max),
       queue_(std::max<std::size_t>(limits.announced_max, 1)),
       parked_(limits.parked_max),
@@ -91,13 +90,6 @@ void FragmentBuffer::end_run(AnswerSink& sink) {
   update_throttle();
 }
 
-bool FragmentBuffer::set_masked(SourceId source, bool masked) {
-  const std::uint32_t column = column_of(source);
-  if (column == kNone) return false;
-  masked_[column] = masked;
-  return true;
-}
-
 std::size_t FragmentBuffer::announce(std::span<const Trigger> triggers, AnswerSink& sink) {
   std::size_t taken = 0;
   std::optional<SliceId> highest;
@@ -132,19 +124,6 @@ std::size_t FragmentBuffer::announce(std::span<const Trigger> triggers, AnswerSi
   if (highest) move_watermark(*highest, sink);
   update_throttle();
   return taken;
-}
-
-void FragmentBuffer::skip(std::span<const Trigger> triggers, AnswerSink& sink) {
-  std::optional<SliceId> highest;
-  for (const Trigger& trigger : triggers) {
-    if (is_past(trigger.slice) || index_.find(trigger.slice) != SliceIndex::kNone) continue;
-    ++counters_.skipped;
-    if (!first_) first_ = trigger.slice;
-    note(trigger.slice, MissingReason::dropped);
-    answer_early(trigger.slice, MissingReason::dropped, sink);
-    if (limits_.ids_ascend && (!highest || trigger.slice > *highest)) highest = trigger.slice;
-  }
-  if (highest) move_watermark(*highest, sink);
 }
 
 void FragmentBuffer::advance_watermark(SliceId watermark, AnswerSink& sink) {
@@ -275,7 +254,6 @@ void FragmentBuffer::make(std::uint32_t at) {
 }
 
 Fragment FragmentBuffer::make_fragment(std::uint32_t column, const Trigger& trigger) {
-  if (masked_[column]) return missing_fragment(MissingReason::masked);
   Fragment fragment = sources_[column]->produce(trigger);
   if (fragment.status == FragmentStatus::missing) return fragment;
   const std::uint64_t size = fragment.bytes.size();

@@ -16,10 +16,8 @@ void FragmentBuffer::request(const RequestedFragment& request, AnswerSink& sink)
       const Fragment& fragment = rows_[entry.row][column];
       return is_pending(fragment) ? park(entry.parked, request, sink) : answer(request, fragment, sink);
     }
-    if (masked_[column]) return answer_missing(request, MissingReason::masked, sink);
     return park(entry.parked, request, sink);
   }
-  if (masked_[column]) return answer_missing(request, MissingReason::masked, sink);
   const MissingReason reason = reason_of_absent(request.slice);
   if (reason != MissingReason::none) return answer_missing(request, reason, sink);
   if (parked_.size() >= limits_.parked_max) return answer_missing(request, MissingReason::overflow, sink);

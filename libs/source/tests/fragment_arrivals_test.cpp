@@ -208,11 +208,9 @@ TEST_CASE("the end of the run drops what came early, and releases its memory") {
   CHECK(balanced(bench.buffer->counters()));
 }
 
-TEST_CASE("nobody delivers for a source that is not there, is made here, or is masked") {
+TEST_CASE("nobody delivers for a source that is not there, or is made here") {
   Bench bench;
-  REQUIRE(bench.buffer->set_masked(SourceId(2), true));
   CHECK(bench.deliver(99, 1) == Delivery::unknown_source);
   CHECK(bench.deliver(3, 1) == Delivery::unknown_source);
-  CHECK(bench.deliver(2, 1) == Delivery::unknown_source);
   CHECK(bench.buffer->counters().produced == 0);
 }

@@ -330,21 +330,6 @@ void RunStore::tick(TimeNs now) {
   if (check_retry_at_ && now_ >= *check_retry_at_) begin_check();
 }
 
-std::optional<TimeNs> RunStore::next_deadline() const {
-  std::optional<TimeNs> next;
-  const auto at = [&next](TimeNs time) { next = next ? std::min(*next, time) : time; };
-  if (state_ == State::open) {
-    const File& file = current();
-    if (file.unsynced_since) at(*file.unsynced_since + config_.sync_interval);
-    if (!file.index.empty()) at(file.opened + config_.file_duration_max);
-  }
-  for (const auto& file : files_) {
-    if (file->output.failed() && file->output.idle() && state_ != State::failed) at(file->retry_at);
-  }
-  if (check_retry_at_) at(*check_retry_at_);
-  return next;
-}
-
 void RunStore::on_disk_event(const ports::DiskEvent& event) {
   if (event.file == check_id_) return on_check_event(event);
   const auto found = std::find_if(files_.begin(), files_.end(),

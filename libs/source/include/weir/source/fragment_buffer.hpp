@@ -78,7 +78,6 @@ struct BufferCounters {
   std::uint64_t never_made = 0;  // cleared before their turn came
   std::uint64_t waiting = 0;
   std::uint64_t announced_again = 0;  // repeats, and ids at or below the watermark: ignored
-  std::uint64_t skipped = 0;          // slices given up by skip()
 
   std::uint64_t slices_held = 0;
   std::uint64_t slices_cleared = 0;
@@ -121,19 +120,14 @@ class FragmentBuffer {
   // Owns the sources. Throws std::runtime_error when two have the same id or a limit is zero.
   FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, const BufferLimits& limits);
 
-  // Begins with nothing held and all counters at zero; masks stay.
+  // Begins with nothing held and all counters at zero.
   void begin_run(RunNumber run);
   // Answers what waits with not_produced, drops what is held (run_ended). Counters stay until begin_run().
   void end_run(AnswerSink& sink);
 
-  // A masked source makes nothing for slices made from now on. False: no such source.
-  [[nodiscard]] bool set_masked(SourceId source, bool masked);
-
   // Takes slices to be made, in this order, and returns how many of them: fewer than given when announced_max
-  // is reached. The caller keeps the rest, or gives them up with skip().
+  // is reached. The caller keeps the rest, and gives it again.
   [[nodiscard]] std::size_t announce(std::span<const Trigger> triggers, AnswerSink& sink);
-  // These will not be made: requests for them are answered missing, dropped.
-  void skip(std::span<const Trigger> triggers, AnswerSink& sink);
   // No slice up to and including this one will be announced any more. Before the first announcement: those
   // are from before this process' start, and missing as restarted.
   void advance_watermark(SliceId watermark, AnswerSink& sink);
@@ -230,7 +224,6 @@ class FragmentBuffer {
   BufferLimits limits_;
   std::vector<std::unique_ptr<Source>> sources_;  // ascending in id, as are the next two
   std::vector<SourceId> ids_;
-  std::vector<bool> masked_;
   std::vector<bool> arrives_;
   bool any_arrives_ = false;
 

@@ -67,6 +67,7 @@ class GrantBook {
   void grant(std::vector<Grant>& out);
 
   [[nodiscard]] std::uint64_t bound_bytes() const { return bound_bytes_; }
+  // What the invariant is about; for tests, which hold it against what peers did.
   [[nodiscard]] std::uint64_t charged_bytes() const { return charged_bytes_; }
   [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }
   [[nodiscard]] std::size_t peers() const { return peers_.size(); }

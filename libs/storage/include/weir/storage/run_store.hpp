@@ -172,9 +172,8 @@ class RunStore final : public ports::DiskHandler {
                                   std::uint32_t origin, TimeNs now);
   // At the end of a pass of the loop: hands gathered records to the disk, acknowledges duplicates.
   void flush(TimeNs now);
-  // Group commit, roll-over, retry; to be called at next_deadline() at the latest.
+  // Group commit, roll-over, retry, once in each pass of the loop: what is due is done then.
   void tick(TimeNs now);
-  [[nodiscard]] std::optional<TimeNs> next_deadline() const;
   // Ends the run: closes the file with the dead list and this record. on_finished() follows, unless the disk
   // keeps refusing: then there remains a .part that holds all that was acknowledged.
   void close(TimeNs now, const std::vector<std::byte>& end_of_run);
