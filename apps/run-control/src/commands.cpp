@@ -87,6 +87,8 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
 }
 
 std::string Commands::log_level(const v1::Request& request) {
+  if (!telemetry::is_log_level(request.level()))
+    return "'" + request.level() + "' is not a log level: there are trace, debug, info, warning, error";
   auto members = named(request);
   if (!members) return members.error();
   if (members->empty()) {

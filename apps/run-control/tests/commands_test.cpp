@@ -67,6 +67,17 @@ TEST_CASE("a log level goes to those who are named, or to all who are there") {
   CHECK(desk.farm.sent.size() == 1 + desk.farm.members.size());
 }
 
+TEST_CASE("a word that is no log level, or would silence the log, goes to nobody") {
+  Desk desk;
+  for (const char* word : {"loud", "off", "critical", "INFO", ""}) {
+    INFO(word);
+    v1::Request level = request("log-level");
+    level.set_level(word);
+    CHECK_THAT(desk.ask(level), ContainsSubstring("is not a log level: there are trace, debug, info"));
+  }
+  CHECK(desk.farm.sent.empty());
+}
+
 TEST_CASE("a restart is for processes that are there, and not for the supervisor") {
   Desk desk;
   CHECK_THAT(desk.commands.restart(desk.farm.member("supervisor"), "a rule"),
