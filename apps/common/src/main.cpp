@@ -110,7 +110,8 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   app.add_option("--supervisor", line.supervisor,
                  "HOST:PORT of the supervisor, instead of supervisor.listen");
   app.add_option("--listen", line.listen, "HOST:PORT that this node listens on, instead of the farm file's");
-  app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error, instead of log.level");
+  app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error, instead of log.level")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
   app.add_option("--control", line.control, "HOST:PORT of run control, instead of control.listen");
   app.add_flag("--alone", line.alone, "one run without run control, whatever the farm file says");
   app.add_flag("--one-run", line.one_run, "under run control, and ends with its run");

@@ -1,6 +1,7 @@
 #include "commands.hpp"
 
 #include "signals.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <utility>
@@ -71,11 +72,14 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
   const auto members = named(request);
   if (!members) return members.error();
   if (members->empty()) return request.command() + " takes the names of processes";
+  for (const std::size_t member : *members) {
+    if (const auto possible = parts_.machine.can_exclude(member, away); !possible) return possible.error();
+  }
   v1::Command command;
   command.set_kind(away ? v1::Command::DRAIN : v1::Command::ADD);
   for (const std::size_t member : *members) {
     const auto done = parts_.machine.exclude(member, away, parts_.now_ns, parts_.actions);
-    if (!done) return done.error();
+    WEIR_ASSERT(done.has_value());
     command.add_nodes(parts_.machine.members()[member].plan.name);
   }
   parts_.orders.tell_supervisor(command);
@@ -83,6 +87,8 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
 }
 
 std::string Commands::log_level(const v1::Request& request) {
+  if (!telemetry::is_log_level(request.level()))
+    return "'" + request.level() + "' is not a log level: there are trace, debug, info, warning, error";
   auto members = named(request);
   if (!members) return members.error();
   if (members->empty()) {

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace weir::run_control {
 namespace {
@@ -13,6 +16,13 @@ namespace {
 std::uint64_t counter(const v1::RunSummary& summary, const std::string& name) {
   const auto found = summary.counters().find(name);
   return found == summary.counters().end() ? 0 : found->second;
+}
+
+bool ends_in_line(int file) {
+  struct stat now {};
+  char last = '\n';
+  if (::fstat(file, &now) != 0 || now.st_size == 0) return true;
+  return ::pread(file, &last, 1, now.st_size - 1) != 1 || last == '\n';
 }
 
 }  // namespace
@@ -39,6 +49,7 @@ v1::FarmView::Run run_of(const v1::RunSummary& summary) {
 History::History(std::string path, std::size_t kept_max) : path_(std::move(path)), kept_max_(kept_max) {
   std::ifstream file(path_);
   for (std::string line; std::getline(file, line);) {
+    if (line.empty()) continue;  // a write was cut after its first byte
     v1::FarmView::Run run;
     if (google::protobuf::util::JsonStringToMessage(line, &run).ok()) {
       keep(run);
@@ -62,9 +73,15 @@ std::string History::add(const v1::FarmView::Run& run) {
   options.always_print_primitive_fields = true;
   if (!google::protobuf::util::MessageToJsonString(run, &line, options).ok())
     return "a run's line cannot be made";
-  std::ofstream file(path_, std::ios::app);
-  file << line << '\n' << std::flush;
-  return file ? std::string() : "cannot write '" + path_ + "': " + std::strerror(errno);
+  const auto failed = [this](int why) { return "cannot write '" + path_ + "': " + std::strerror(why); };
+  const int file = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) return failed(errno);
+  if (!ends_in_line(file)) line.insert(line.begin(), '\n');
+  line += '\n';
+  const ssize_t written = ::write(file, line.data(), line.size());
+  const int why = written < 0 ? errno : ENOSPC;
+  ::close(file);
+  return written == static_cast<ssize_t>(line.size()) ? std::string() : failed(why);
 }
 
 }  // namespace weir::run_control

@@ -16,7 +16,8 @@ class History {
  public:
   // Lines that cannot be read are passed over, counted.
   History(std::string path, std::size_t kept_max);
-  // The error is a sentence; empty: it is on disk. In memory it is in any case.
+  // The error is a sentence; empty: the file has it. In memory it is in any case. After a line that was cut
+  // it begins one of its own.
   [[nodiscard]] std::string add(const v1::FarmView::Run& run);
   [[nodiscard]] const std::deque<v1::FarmView::Run>& runs() const { return runs_; }  // newest first
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }

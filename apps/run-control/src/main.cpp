@@ -78,7 +78,8 @@ int main(int argc, char** argv) {
   app.add_option("--network", settings.network,
                  "path of a network namespace to listen in, too: one that is reached from nowhere else");
   app.add_option("--network-host", settings.network_host, "address there")->needs("--network");
-  app.add_option("--log-level", log_level, "trace, debug, info, warning or error");
+  app.add_option("--log-level", log_level, "trace, debug, info, warning or error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
   const CLI::Option* dies = app.add_option("--die-with-parent", parent,
                                            "end when the process that started this one is gone: its PID")
                                 ->expected(0, 1)

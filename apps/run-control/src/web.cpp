@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <climits>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <unistd.h>
@@ -20,9 +18,7 @@
 namespace weir::run_control {
 namespace {
 
-constexpr std::size_t kWishesMax = 16;
 constexpr std::size_t kTokenBytesMin = 16;  // of one that a person wrote
-constexpr std::chrono::seconds kAnswerPatience{5};
 
 }  // namespace
 
@@ -59,8 +55,8 @@ Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::stri
 }
 
 page::CommandAnswer Web::ask(const page::Command& command) {
-  Wish wish;
-  wish.request.set_command(std::string(control::name(command.kind)));
+  v1::Request wish;
+  wish.set_command(std::string(control::name(command.kind)));
   for (const auto& [key, value] : command.parameters) {
     if (key == "run" && !value.empty()) {
       std::uint32_t run = 0;
@@ -68,37 +64,23 @@ page::CommandAnswer Web::ask(const page::Command& command) {
       if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) {
         return {false, "'" + value + "' is not a run number"};
       }
-      wish.request.set_run(run);
+      wish.set_run(run);
     }
-    if (key == "slices" && !value.empty()) wish.request.add_sets("run.slices=" + value);
-    if (key == "duration_s" && !value.empty()) wish.request.add_sets("run.duration_s=" + value);
+    if (key == "slices" && !value.empty()) wish.add_sets("run.slices=" + value);
+    if (key == "duration_s" && !value.empty()) wish.add_sets("run.duration_s=" + value);
     if (key == "set") {
       std::istringstream lines(value);
       for (std::string line; std::getline(lines, line);) {
-        if (!line.empty()) wish.request.add_sets(line);
+        if (!line.empty()) wish.add_sets(line);
       }
     }
   }
-  std::future<std::string> answer = wish.answer.get_future();
-  {
-    const std::lock_guard lock(mutex_);
-    if (wishes_.size() >= kWishesMax) return {false, "too many commands wait: try again"};
-    wishes_.push_back(std::move(wish));
-  }
-  if (answer.wait_for(kAnswerPatience) != std::future_status::ready) {
-    return {false, "run control does not answer: look at its log"};
-  }
-  const std::string error = answer.get();
+  const std::string error = wishes_.ask(std::move(wish));
   return {error.empty(), error.empty() ? std::string(control::name(command.kind)) + " is under way" : error};
 }
 
 void Web::answer(const std::function<std::string(const v1::Request&)>& carry_out) {
-  std::deque<Wish> taken;
-  {
-    const std::lock_guard lock(mutex_);
-    taken.swap(wishes_);
-  }
-  for (Wish& wish : taken) wish.answer.set_value(carry_out(wish.request));
+  wishes_.answer(carry_out);
 }
 
 void Web::show(const v1::FarmView& view, const v1::RunSummary* last) {

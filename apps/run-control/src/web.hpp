@@ -1,12 +1,11 @@
 #pragma once
 
+#include "wishes.hpp"
 #include <weir/page/page.hpp>
 #include <weir/v1/bus.pb.h>
 
-#include <deque>
+#include <chrono>
 #include <functional>
-#include <future>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,14 +25,9 @@ class Web {
   [[nodiscard]] const ports::Endpoint& endpoint() const { return page_->endpoint(); }
 
  private:
-  struct Wish {
-    v1::Request request;
-    std::promise<std::string> answer;
-  };
   page::CommandAnswer ask(const page::Command& command);
 
-  std::mutex mutex_;
-  std::deque<Wish> wishes_;         // of the page's thread
+  Wishes wishes_{std::chrono::seconds(5)};
   std::optional<page::Page> page_;  // its thread ends first
 };
 

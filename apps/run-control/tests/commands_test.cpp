@@ -34,6 +34,20 @@ TEST_CASE("a command that is none is answered with those that there are") {
   CHECK_THAT(desk.ask(request("set")), ContainsSubstring("key=value"));
 }
 
+TEST_CASE("of processes of which one cannot leave the farm, or come back, none does") {
+  Desk desk;
+  desk.farm.parts.actions.clear();
+  CHECK_THAT(desk.ask(request("remove", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
+  CHECK(desk.farm.machine.remembered().excluded.empty());
+  CHECK(desk.farm.parts.actions.events.empty());
+  CHECK(desk.ask(request("remove", {"dcm-0", "readout-0"})).empty());
+  CHECK(desk.farm.machine.remembered().excluded.size() == 2);
+  CHECK_THAT(desk.ask(request("add", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
+  CHECK(desk.farm.machine.remembered().excluded.size() == 2);
+  CHECK(desk.ask(request("add", {"dcm-0", "readout-0"})).empty());
+  CHECK(desk.farm.machine.remembered().excluded.empty());
+}
+
 TEST_CASE("a start that has no place now gives its number back") {
   Desk desk;
   CHECK_FALSE(desk.ask(request("start")).empty());
@@ -51,6 +65,17 @@ TEST_CASE("a log level goes to those who are named, or to all who are there") {
   level.clear_nodes();
   CHECK(desk.ask(level).empty());
   CHECK(desk.farm.sent.size() == 1 + desk.farm.members.size());
+}
+
+TEST_CASE("a word that is no log level, or would silence the log, goes to nobody") {
+  Desk desk;
+  for (const char* word : {"loud", "off", "critical", "INFO", ""}) {
+    INFO(word);
+    v1::Request level = request("log-level");
+    level.set_level(word);
+    CHECK_THAT(desk.ask(level), ContainsSubstring("is not a log level: there are trace, debug, info"));
+  }
+  CHECK(desk.farm.sent.empty());
 }
 
 TEST_CASE("a restart is for processes that are there, and not for the supervisor") {

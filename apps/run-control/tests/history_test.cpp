@@ -37,6 +37,34 @@ TEST_CASE("the history outlives its process, keeps the newest, and passes over a
   std::filesystem::remove(path);
 }
 
+TEST_CASE("a line that was cut takes no other run's line with it") {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("weir-history-cut-" + std::to_string(::getpid()));
+  std::ofstream(path) << "{\"run\": 1}\n\n{\"run\": 2, \"sto";
+  {
+    History history(path, 9);
+    CHECK(history.unreadable() == 1);
+    for (std::uint32_t run = 3; run <= 4; ++run) {
+      v1::FarmView::Run one;
+      one.set_run(run);
+      CHECK(history.add(one).empty());
+    }
+  }
+  const History history(path, 9);
+  REQUIRE(history.runs().size() == 3);
+  CHECK(history.runs()[0].run() == 4);
+  CHECK(history.runs()[1].run() == 3);
+  CHECK(history.runs()[2].run() == 1);
+  CHECK(history.unreadable() == 1);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a history that cannot be written says so, and why") {
+  History history("/no/such/folder/runs.jsonl", 9);
+  CHECK(history.add({}) == "cannot write '/no/such/folder/runs.jsonl': No such file or directory");
+  CHECK(history.runs().size() == 1);
+}
+
 TEST_CASE("a run's line has what its account says") {
   v1::RunSummary summary;
   summary.set_run(5);

@@ -74,13 +74,19 @@ Expected<void, std::string> FarmMachine::command(Command command, RunNumber run,
   return {};
 }
 
-Expected<void, std::string> FarmMachine::exclude(std::size_t member, bool on, TimeNs now, Actions& out) {
+Expected<void, std::string> FarmMachine::can_exclude(std::size_t member, bool on) const {
   WEIR_ASSERT(member < members_.size());
-  Member& one = members_[member];
-  if (member == supervisor_) return refusal(one.plan.name + " is the supervisor: no run goes on without it");
-  if (on && one.plan.duty == Duty::essential) {
-    return refusal(one.plan.name + " is essential: the farm file does not let a run go on without it");
+  const MemberPlan& plan = members_[member].plan;
+  if (member == supervisor_) return refusal(plan.name + " is the supervisor: no run goes on without it");
+  if (on && plan.duty == Duty::essential) {
+    return refusal(plan.name + " is essential: the farm file does not let a run go on without it");
   }
+  return {};
+}
+
+Expected<void, std::string> FarmMachine::exclude(std::size_t member, bool on, TimeNs now, Actions& out) {
+  if (auto possible = can_exclude(member, on); !possible) return possible;
+  Member& one = members_[member];
   one.excluded = on;
   if (!on) {
     one.inactive = false;

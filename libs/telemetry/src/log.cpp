@@ -7,7 +7,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -117,11 +119,15 @@ void set_up_logging(const LogSettings& settings) {
 
 void on_log_line(LogListener listener) { listener_sink()->listen(std::move(listener)); }
 
+bool is_log_level(std::string_view level) {
+  constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warning", "error"};
+  return std::find(std::begin(kLevels), std::end(kLevels), level) != std::end(kLevels);
+}
+
 bool set_log_level(const std::string& level) {
-  const auto found = spdlog::level::from_str(level);
-  if (found == spdlog::level::off && level != "off") return false;
+  if (!is_log_level(level)) return false;
   current().level = level;
-  spdlog::default_logger()->set_level(found);
+  spdlog::default_logger()->set_level(spdlog::level::from_str(level));
   return true;
 }
 

@@ -108,6 +108,23 @@ TEST_CASE("a message that holds anything is one line in either format, cut where
   }
 }
 
+TEST_CASE(
+    "a log is never silenced: the levels are five, and every other word is refused and changes nothing") {
+  const auto lines = written_by([] {
+    set_up(telemetry::LogFormat::text);
+    for (const char* level : {"trace", "debug", "info", "warning", "error"})
+      CHECK(telemetry::set_log_level(level));
+    for (const char* word : {"off", "critical", "warn", "loud", ""}) {
+      INFO(word);
+      CHECK_FALSE(telemetry::set_log_level(word));
+    }
+    spdlog::warn("below");
+    spdlog::error("above");
+  });
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0], ContainsSubstring("above"));
+}
+
 TEST_CASE("who listens to lines is given clean ones, and may make a library complain") {
   const std::string bad = bad_message();
   std::vector<std::string> heard;

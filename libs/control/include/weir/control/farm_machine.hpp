@@ -115,6 +115,8 @@ class FarmMachine {
                                                     TimeNs now, Actions& out);
   // Takes a member out of the farm, or in again. In a run the supervisor has to be told too.
   [[nodiscard]] Expected<void, std::string> exclude(std::size_t member, bool on, TimeNs now, Actions& out);
+  // Whether exclude() takes it; the error is the same. What other members do changes nothing.
+  [[nodiscard]] Expected<void, std::string> can_exclude(std::size_t member, bool on) const;
   // Takes a member out of `error`: it is reset, and led to where the farm is. One that is not in error, and
   // the supervisor, whose errors are the farm's, are refused.
   [[nodiscard]] Expected<void, std::string> readmit(std::size_t member, TimeNs now, Actions& out);

@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace weir::telemetry {
 
 enum class LogFormat : std::uint8_t { text, json };
 
 struct LogSettings {
-  std::string level = "info";  // trace, debug, info, warning, error
+  std::string level = "info";  // is_log_level()
   LogFormat format = LogFormat::text;
   std::string process;  // stands in every line
   std::uint32_t run = 0;
@@ -23,7 +24,9 @@ struct LogSettings {
 using LogListener = std::function<void(UtcNs utc_ns, const std::string& level, const std::string& text)>;
 void on_log_line(LogListener listener);
 
-// From now on, of the logger that set_up_logging() made. False: there is no such level.
+// One of trace, debug, info, warning, error. There is none that silences the log.
+[[nodiscard]] bool is_log_level(std::string_view level);
+// From now on, of the logger that set_up_logging() made. False: there is no such level, and nothing changes.
 [[nodiscard]] bool set_log_level(const std::string& level);
 // The run that stands in every line; 0: none is on.
 void set_log_run(std::uint32_t run);
