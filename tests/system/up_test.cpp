@@ -80,6 +80,19 @@ TEST_CASE("weir up starts again who ends without having been told to, and ends w
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
+TEST_CASE("weir up ends when the farm is off, although a process of it stands still") {
+  const TemporaryFolder folder;
+  KeptFarm farm(folder, {"control.silence_ms=500", "control.order_s=1"});
+  for (const char* command : {"init", "configure", "reset"}) farm.must({command});
+  const pid_t still = farm.pid_of("dcm-0");
+  REQUIRE(still != 0);
+  REQUIRE(::kill(still, SIGSTOP) == 0);
+  farm.must({"off", "--no-wait"});
+  CHECK(farm.process().wait(Seconds(60)) == 0);
+  CHECK_THAT(farm.out(), !Catch::ContainsSubstring("starts again"));
+  CHECK(processes_naming(folder.path().string()).empty());
+}
+
 TEST_CASE("a farm's logs have one form, whoever writes into them") {
   const TemporaryFolder folder;
   KeptFarm farm(folder, {"log.format=json"});

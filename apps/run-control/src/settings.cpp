@@ -3,6 +3,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/node/stop_limit.hpp>
 #include <weir/security/keys.hpp>
 
 #include <fmt/format.h>
@@ -16,7 +17,6 @@ namespace weir::run_control {
 namespace {
 
 constexpr DurationNs kNever = 365LL * 24 * 3600 * kSecond;
-constexpr double kAfterDrainS = 20;  // for final reports, and what is reconciled then
 
 DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
 
@@ -48,7 +48,7 @@ control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run) {
   deadlines.order_ns = seconds(settings.order_s());
   deadlines.init_ns = seconds(settings.init_s());
   deadlines.start_ns = seconds(settings.start_s());
-  deadlines.stop_ns = seconds(std::max(settings.stop_s(), farm.run().drain_timeout_s() + kAfterDrainS));
+  deadlines.stop_ns = node::stop_limit(farm);
   // There is no other run for these processes: a drain lasts while there is progress.
   if (one_run) deadlines.stop_ns = kNever;
   deadlines.return_ns = seconds(settings.return_s());

@@ -1,7 +1,7 @@
 #include "farm.hpp"
 #include "text.hpp"
 #include <weir/config/rate.hpp>
-#include <weir/filter_host/plugin.hpp>
+#include <weir/filter_host/instance.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/push.hpp>
@@ -17,7 +17,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::run {
@@ -150,28 +153,51 @@ Expected<FarmNetwork, std::string> network_at(const LoadedFarm& loaded, const st
   return network_of(*lab, loaded.plan);
 }
 
-// Empty, or why the DCMs will not load the filter.
-std::string filter_problem(const v1::Farm& farm, std::string& description) {
-  std::vector<std::string> folders(farm.filter().search_path().begin(), farm.filter().search_path().end());
-  folders.push_back(node::plugin_folder());
-  const auto plugin = filter_host::FilterPlugin::load(farm.filter().plugin(), folders);
-  if (!plugin) return "filter.plugin: " + plugin.error().text;
-  description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
-                            (*plugin)->description(), (*plugin)->path());
-  return {};
+config::Problem plugin_problem(const LoadedFarm& loaded, const std::string& key, const std::string& what) {
+  return {config::ProblemKind::bad_value, config::Severity::error, loaded.locations.of(key), key, what};
 }
 
-// Empty, or why the readouts will not load the source plugin, where there is one.
-std::string source_problem(const v1::Farm& farm, std::string& description) {
-  const std::string name = source_plugin(farm);
-  if (name.empty()) return {};
-  std::vector<std::string> folders(farm.source().search_path().begin(), farm.source().search_path().end());
+// Why no DCM will make an instance of the filter. This one is given no slice, and what it logs is nobody's.
+std::optional<config::Problem> parameters_problem(
+    const LoadedFarm& loaded, const std::shared_ptr<const filter_host::FilterPlugin>& plugin) {
+  const auto& parameters = loaded.farm.filter().parameters();
+  filter_host::FilterConfig config;
+  config.parameters.assign(parameters.begin(), parameters.end());
+  filter_host::FilterMetrics metrics;
+  const auto made = filter_host::FilterInstance::create(plugin, std::move(config), metrics);
+  if (made) return std::nullopt;
+  const std::string& why = made.error().text;
+  const auto named = std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) {
+    return why.find("'" + one.first + "'") != why.npos;
+  });
+  const std::string key = "filter.parameters" + (named == parameters.end() ? "" : "." + named->first);
+  return plugin_problem(loaded, key, why);
+}
+
+// Why the DCMs will not take the filter.
+std::optional<config::Problem> filter_problem(const LoadedFarm& loaded, std::string& description) {
+  const v1::FilterSettings& filter = loaded.farm.filter();
+  std::vector<std::string> folders(filter.search_path().begin(), filter.search_path().end());
   folders.push_back(node::plugin_folder());
-  const auto plugin = source_host::SourcePlugin::load(name, folders);
-  if (!plugin) return "source.plugin: " + plugin.error().text;
+  const auto plugin = filter_host::FilterPlugin::load(filter.plugin(), folders);
+  if (!plugin) return plugin_problem(loaded, "filter.plugin", plugin.error().text);
   description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
                             (*plugin)->description(), (*plugin)->path());
-  return {};
+  return parameters_problem(loaded, *plugin);
+}
+
+// Why the readouts will not load the source plugin, where there is one. An instance of it would open sockets.
+std::optional<config::Problem> source_problem(const LoadedFarm& loaded, std::string& description) {
+  const std::string name = source_plugin(loaded.farm);
+  if (name.empty()) return std::nullopt;
+  const v1::SourceSettings& source = loaded.farm.source();
+  std::vector<std::string> folders(source.search_path().begin(), source.search_path().end());
+  folders.push_back(node::plugin_folder());
+  const auto plugin = source_host::SourcePlugin::load(name, folders);
+  if (!plugin) return plugin_problem(loaded, "source.plugin", plugin.error().text);
+  description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
+                            (*plugin)->description(), (*plugin)->path());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -198,10 +224,11 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;
   std::string filter;
-  const std::string problems[] = {source_problem(farm, source), filter_problem(farm, filter)};
-  for (const std::string& problem : problems) {
-    if (!problem.empty()) fmt::print(err, "{}: {}\n", options.farm_file, problem);
+  config::Problems problems;
+  for (auto& problem : {source_problem(*loaded, source), filter_problem(*loaded, filter)}) {
+    if (problem) problems.push_back(*problem);
   }
+  if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   const std::uint64_t early = source_plugin(farm).empty() ? 0 : farm.source().early_bytes();
   const auto nodes = [&](Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
@@ -213,7 +240,7 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);
-  if (!problems[0].empty() || !problems[1].empty()) return kExitUsage;
+  if (!problems.empty()) return kExitUsage;
   fmt::print(out, "\n{} is good{}.\n", options.farm_file, loaded->warnings.empty() ? "" : ", with warnings");
   return kExitFine;
 }

@@ -3,18 +3,18 @@
 #include <weir/run/child.hpp>
 #include <weir/run/control_process.hpp>
 #include <weir/run/exit_status.hpp>
+#include <weir/run/farm_keeper.hpp>
 #include <weir/run/farm_up.hpp>
 #include <weir/run/log_tail.hpp>
-#include <weir/run/restarts.hpp>
 #include <weir/transport/loop.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace weir::run {
@@ -22,26 +22,18 @@ namespace {
 
 constexpr DurationNs kUpTurn = 50 * kMillisecond;
 constexpr DurationNs kControlPatience = 20 * kSecond;
-constexpr DurationNs kDrainPatience = 60 * kSecond;  // from the signal to SIGKILL
-constexpr std::uint32_t kRestartsMax = 1'000'000;    // a farm that is to live for months
 
 struct Kept {
   std::string name;
   ChildSettings settings;
   Child child;
-  Restarts restarts{{true, kRestartsMax}};
-  std::optional<TimeNs> start_at;
-  bool is_control = false;
-  bool is_supervisor = false;
-  bool told = false;  // to end
-  bool over = false;
 };
 
-// Keeps a farm's processes alive.
+// Does what FarmKeeper says of a farm's processes.
 class FarmUp {
  public:
   FarmUp(const UpOptions& options, LoadedFarm& farm, std::FILE* out)
-      : options_(options), farm_(farm), out_(out) {}
+      : options_(options), farm_(farm), out_(out), keeper_(drain_patience(farm.farm)) {}
 
   // The reason of a failure; empty: all have ended well.
   std::string run();
@@ -52,15 +44,9 @@ class FarmUp {
   [[nodiscard]] std::string start_run_control();
   [[nodiscard]] std::string start_nodes();
   void turn(TimeNs now_ns);
-  void end_next();
-  void ended(Kept& kept, const ProcessEnd& end, TimeNs now_ns);
+  void ended(std::size_t process, const ProcessEnd& end, TimeNs now_ns);
   void listen_to_control();
-  // They were told to end: by run control, or by the program that started the farm.
-  [[nodiscard]] bool is_to_end() const { return signals_ > 0 || off_; }
   void introduce(const std::string& page) const;
-  [[nodiscard]] bool everyone_over() const {
-    return std::all_of(kept_.begin(), kept_.end(), [](const Kept& one) { return one.over; });
-  }
   void say(const std::string& line) const {
     fmt::print(out_, "{}\n", line);
     std::fflush(out_);
@@ -70,13 +56,12 @@ class FarmUp {
   LoadedFarm& farm_;
   std::FILE* out_;
   transport::Loop loop_{{}};
-  std::vector<Kept> kept_;  // run control first
+  FarmKeeper keeper_;
+  std::vector<Kept> kept_;  // its processes
   std::string control_;     // host:port
   std::string failure_;
   std::string output_;
-  bool off_ = false;  // run control ends the farm
-  int signals_ = 0;
-  TimeNs kill_at_ = 0;
+  bool signalled_ = false;
 };
 
 ChildSettings FarmUp::settings_of(const std::string& program, const std::string& name) const {
@@ -96,14 +81,13 @@ std::string FarmUp::start(Kept& kept) {
   if (!child) return kept.name + ": " + child.error();
   kept.child = std::move(*child);
   kept.settings.append_log = true;
-  kept.start_at.reset();
   return {};
 }
 
 std::string FarmUp::start_run_control() {
   Kept& control = kept_.emplace_back();
   control.name = "run-control";
-  control.is_control = true;
+  keeper_.add(FarmKeeper::Kind::control);
   const v1::ControlSettings& keys = farm_.farm.control();
   const std::string listen = !options_.listen.empty() ? options_.listen
                              : keys.listen().empty()  ? "127.0.0.1:0"
@@ -156,7 +140,7 @@ std::string FarmUp::start_nodes() {
     if (node.masked) continue;
     Kept& kept = kept_.emplace_back();
     kept.name = node.name;
-    kept.is_supervisor = node.role == Role::supervisor;
+    keeper_.add(node.role == Role::supervisor ? FarmKeeper::Kind::supervisor : FarmKeeper::Kind::other);
     kept.settings = settings_of(kPrograms.at(node.role), node.name);
     kept.settings.arguments.insert(kept.settings.arguments.end(),
                                    {"--name", node.name, "--control", control_});
@@ -165,65 +149,50 @@ std::string FarmUp::start_nodes() {
   return {};
 }
 
-void FarmUp::ended(Kept& kept, const ProcessEnd& end, TimeNs now_ns) {
+void FarmUp::ended(std::size_t process, const ProcessEnd& end, TimeNs now_ns) {
   listen_to_control();  // it says that it ends the others before it does
-  // Run control that dies while it ends the others is to come back for that.
-  if (is_to_end() && (end.well() || signals_ > 0 || !kept.is_control)) {
-    kept.over = true;
-    return;
-  }
-  kept.start_at = kept.restarts.after_end(now_ns);
-  say(fmt::format("{} ended with {}{}", kept.name, describe(end), kept.start_at ? ": starts again" : ""));
-  kept.over = !kept.start_at;
-}
-
-// The supervisor first: it drains the run, and with that the others' parts of it end. Run control last: it
-// keeps the record.
-void FarmUp::end_next() {
-  const auto term = [](Kept& kept) {
-    if (!kept.told && kept.child.running()) kept.child.send_signal(SIGTERM);
-    kept.told = true;
-  };
-  const auto over = [](const Kept& one) { return one.over; };
-  for (Kept& kept : kept_) {
-    if (kept.is_supervisor) term(kept);
-    if (kept.is_supervisor && !kept.over) return;
-  }
-  std::for_each(kept_.begin() + 1, kept_.end(), term);
-  if (std::all_of(kept_.begin() + 1, kept_.end(), over)) term(kept_.front());
+  const FarmKeeper::Verdict verdict = keeper_.ended(process, end.well(), now_ns);
+  if (verdict == FarmKeeper::Verdict::over) return;
+  say(fmt::format("{} ended with {}{}", kept_[process].name, describe(end),
+                  verdict == FarmKeeper::Verdict::starts_again ? ": starts again" : ""));
 }
 
 void FarmUp::listen_to_control() {
   output_ += kept_.front().child.take_output();
-  off_ = off_ || control_says_off(output_);
+  if (control_says_off(output_)) keeper_.off();
 }
 
 void FarmUp::turn(TimeNs now_ns) {
-  for (Kept& kept : kept_) {
-    if (kept.child.running()) {
-      if (const auto end = kept.child.poll()) ended(kept, *end, now_ns);
-    }
-    if (kept.start_at && now_ns >= *kept.start_at && signals_ == 0) {
-      if (const std::string error = start(kept); !error.empty()) say(error);
-    }
-    if (signals_ > 0 && !kept.child.running()) kept.over = true;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (!kept_[i].child.running()) continue;
+    if (const auto end = kept_[i].child.poll()) ended(i, *end, now_ns);
   }
-  if (signals_ > 0) end_next();
-  if (kill_at_ != 0 && now_ns >= kill_at_) {
-    for (const Kept& kept : kept_) kept.child.send_signal(SIGKILL);
+  listen_to_control();
+  const FarmKeeper::Deeds deeds = keeper_.turn(now_ns);
+  for (const std::size_t i : deeds.start) {
+    const std::string error = start(kept_[i]);
+    if (error.empty()) {
+      keeper_.started(i);
+    } else {
+      say(error);
+      (void)keeper_.ended(i, false, now_ns);
+    }
   }
+  for (const std::size_t i : deeds.terminate) kept_[i].child.send_signal(SIGTERM);
+  if (!deeds.kill) return;
+  for (const Kept& kept : kept_) kept.child.send_signal(SIGKILL);
 }
 
 std::string FarmUp::run() {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
     if (signal == SIGCHLD) return;
-    if (signals_++ == 0) say("ends: the run that is on is drained (Ctrl-C again kills)");
-    kill_at_ = loop_.now_ns() + (signals_ > 1 ? 0 : kDrainPatience);
+    if (!std::exchange(signalled_, true)) say("ends: the run that is on is drained (Ctrl-C again kills)");
+    keeper_.signalled(loop_.now_ns());
   });
   std::string failure = start_run_control();
   if (failure.empty()) failure = start_nodes();
   if (!failure.empty()) return failure;
-  while (!everyone_over()) loop_.run_once([this](TimeNs now_ns) { turn(now_ns); }, kUpTurn);
+  while (!keeper_.everyone_over()) loop_.run_once([this](TimeNs now_ns) { turn(now_ns); }, kUpTurn);
   return {};
 }
 

@@ -1,0 +1,64 @@
+#include "weir_catch.hpp"
+#include <weir/base/scratch_folder.hpp>
+#include <weir/run/farm_command.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+using namespace weir;
+using namespace weir::run;
+using Catch::ContainsSubstring;
+
+namespace {
+
+struct Checked {
+  int status = 0;
+  std::string problems;
+};
+
+std::string text_of(std::FILE* file) {
+  std::string text;
+  std::rewind(file);
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) text += static_cast<char>(c);
+  std::fclose(file);
+  return text;
+}
+
+Checked check_text(const std::string& text, const std::vector<std::string>& sets = {}) {
+  const ScratchFolder folder;
+  const std::string path = folder.path() / "farm.yaml";
+  std::ofstream(path) << text;
+  std::FILE* out = std::tmpfile();
+  std::FILE* err = std::tmpfile();
+  Checked checked;
+  checked.status = check_farm({path, sets}, "", out, err);
+  std::fclose(out);
+  checked.problems = text_of(err);
+  return checked;
+}
+
+}  // namespace
+
+TEST_CASE("parameters that the filter refuses are a problem of the farm file, at their line") {
+  const Checked unknown = check_text(
+      "farm: small\nfilter:\n  plugin: prescale\n  parameters:\n    events: 2\n    colour: red\n");
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.problems, ContainsSubstring("farm.yaml:6: filter.parameters.colour: filter 'prescale': "
+                                                 "unknown parameter 'colour'"));
+  const Checked set = check_text("farm: small\nfilter: {plugin: prescale}\n", {"filter.parameters.colour=red"});
+  CHECK(set.status == 2);
+  CHECK_THAT(set.problems, ContainsSubstring("--set filter.parameters.colour: filter 'prescale'"));
+}
+
+TEST_CASE("a filter plugin that is not there is a problem of the farm file, at its line") {
+  const Checked none = check_text("farm: small\nfilter:\n  plugin: no-such-filter\n");
+  CHECK(none.status == 2);
+  CHECK_THAT(none.problems, ContainsSubstring("farm.yaml:3: filter.plugin: "));
+}
+
+TEST_CASE("a farm whose filter takes its parameters is good") {
+  const Checked good = check_text("farm: small\nfilter: {plugin: prescale}\n");
+  INFO(good.problems);
+  CHECK(good.status == 0);
+}
