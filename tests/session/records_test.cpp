@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 using namespace weir;
@@ -257,4 +258,37 @@ TEST_CASE("a connection that is lost between two pieces costs its writer no room
     dcm.talker.leave();
     rig.turn(3);
   }
+}
+
+TEST_CASE(
+    "a writer keeps nothing of a dead copy whose slice is settled, and what it has to know of one that is "
+    "not") {
+  const Quiet quiet;
+  Rig rig(farm_of());
+  TalkerDoor door(rig.network(), 19'000);
+  rig.start("writer-0");
+  rig.turn(20);
+  REQUIRE(door.talkers().size() == 1);
+  Talker& supervisor = *door.talkers().back();
+  supervisor.say(wire::FrameType::hello, hello_of(v1::ROLE_SUPERVISOR, "supervisor"));
+  rig.turn(2);
+  v1::Control message;
+  for (std::uint64_t slice = 0; slice < 10; ++slice) {
+    v1::Settled::Copy& copy = *message.mutable_settled()->add_copies();
+    copy.set_slice(slice);
+    copy.set_epoch(1);
+    copy.set_settled(slice != 7);
+  }
+  supervisor.say(message);
+  rig.turn(2);
+  (void)supervisor.take_heard();
+  rig.turn(100);
+  std::optional<double> unsettled;
+  for (const Talker::Heard& heard : supervisor.take_heard()) {
+    v1::Control said;
+    if (heard.header.type != wire::FrameType::control) continue;
+    REQUIRE(said.ParseFromArray(heard.payload.data(), static_cast<int>(heard.payload.size())));
+    if (said.has_report()) unsettled = said.report().gauges().at("slices_in_flight");
+  }
+  CHECK(unsettled == 1);
 }

@@ -100,6 +100,7 @@ void fill(Dice& dice, const Surroundings& around, v1::Settled& out) {
   copy.set_attempt(small(dice, 3));
   copy.set_epoch(small(dice, 3));
   copy.set_live(dice.one_in(2));
+  copy.set_settled(copy.attempt() == 1);
 }
 
 void fill(Dice& dice, const Surroundings& around, v1::Announce& out) {

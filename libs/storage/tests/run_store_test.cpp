@@ -300,6 +300,28 @@ TEST_CASE("only so many settled slices are recognised") {
   rig.close();
 }
 
+TEST_CASE("nothing is kept of a dead copy whose slice is over, unless another copy waits for its word") {
+  RunStoreConfig config = small_config();
+  config.unsettled_max = 2;
+  Rig rig(config);
+  rig.start();
+  for (std::uint64_t slice = 1; slice <= 10; ++slice) {
+    CAPTURE(slice);
+    REQUIRE(rig.put({.slice = slice, .epoch = 1}) == StoreResult::accepted);
+    CHECK(rig.store.mark_dead(SliceId(slice), Attempt(0), StoreEpoch(1)));
+    CHECK(rig.store.unsettled() == 1);
+    rig.store.forget_dead(SliceId(slice));
+    CHECK(rig.store.unsettled() == 0);
+  }
+  REQUIRE(rig.put({.slice = 20, .epoch = 3}) == StoreResult::accepted);
+  CHECK(rig.store.mark_dead(SliceId(20), Attempt(0), StoreEpoch(2)));
+  rig.store.forget_dead(SliceId(20));
+  CHECK(rig.store.has_unsettled_copies());
+  rig.close();
+  CHECK(rig.store.stored().count == 1);
+  CHECK(rig.store.counters().dead_copies == 10);
+}
+
 TEST_CASE("a restarted writer knows what an earlier life has stored") {
   Rig rig;
   rig.store.remember(SliceId(5), Attempt(1), StoreEpoch(2), 0);
