@@ -102,6 +102,7 @@ void fill(Random& random, const Surroundings& around, v1::Settled& out) {
   copy.set_attempt(small(random, 3));
   copy.set_epoch(small(random, 3));
   copy.set_live(random.one_in(2));
+  copy.set_settled(copy.attempt() == 1);
 }
 
 void fill(Random& random, const Surroundings& around, v1::Announce& out) {

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 using namespace weir;
@@ -257,4 +258,37 @@ TEST_CASE("a connection that is lost between two pieces costs its writer no room
     dcm.peer.leave();
     farm.turn(3);
   }
+}
+
+TEST_CASE(
+    "a writer keeps nothing of a dead copy whose slice is settled, and what it has to know of one that is "
+    "not") {
+  const Quiet quiet;
+  MemoryFarm farm(farm_of());
+  RawListener door(farm.network(), 19'000);
+  farm.start("writer-0");
+  farm.turn(20);
+  REQUIRE(door.peers().size() == 1);
+  RawPeer& supervisor = *door.peers().back();
+  supervisor.send(wire::FrameType::hello, hello_of(v1::ROLE_SUPERVISOR, "supervisor"));
+  farm.turn(2);
+  v1::Control message;
+  for (std::uint64_t slice = 0; slice < 10; ++slice) {
+    v1::Settled::Copy& copy = *message.mutable_settled()->add_copies();
+    copy.set_slice(slice);
+    copy.set_epoch(1);
+    copy.set_settled(slice != 7);
+  }
+  supervisor.send(message);
+  farm.turn(2);
+  (void)supervisor.take_frames();
+  farm.turn(100);
+  std::optional<double> unsettled;
+  for (const RawPeer::Frame& frame : supervisor.take_frames()) {
+    v1::Control said;
+    if (frame.header.type != wire::FrameType::control) continue;
+    REQUIRE(said.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size())));
+    if (said.has_report()) unsettled = said.report().gauges().at("slices_in_flight");
+  }
+  CHECK(unsettled == 1);
 }

@@ -129,8 +129,10 @@ Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& sett
       over.emplace_back(copy.slice());
       continue;
     }
-    (void)store_.mark_dead(SliceId(copy.slice()), Attempt(static_cast<std::uint16_t>(copy.attempt())),
+    const SliceId slice(copy.slice());
+    (void)store_.mark_dead(slice, Attempt(static_cast<std::uint16_t>(copy.attempt())),
                            StoreEpoch(static_cast<std::uint16_t>(copy.epoch())));
+    if (copy.settled()) store_.forget_dead(slice);
   }
   store_.settle(over);
   return {};

@@ -109,6 +109,7 @@ void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer
     copy.set_attempt(notice.attempt.value);
     copy.set_epoch(notice.epoch.value);
     copy.set_live(notice.live);
+    copy.set_settled(notice.settled);
   }
 }
 

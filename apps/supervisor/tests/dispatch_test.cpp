@@ -186,7 +186,7 @@ TEST_CASE("each node is sent its own part: readouts announcements and clears, DC
   farm.actions.of(NodeIndex(1)).assign.push_back(assigned);
   farm.actions.of(NodeIndex(0)).assign.push_back(assigned);  // is not there
   farm.actions.cleared.push_back({SliceId(3), Attempt(0), StoreEpoch(1), NodeIndex(0)});
-  farm.actions.copies.push_back({NodeIndex(1), SliceId(2), Attempt(0), StoreEpoch(1), true});
+  farm.actions.copies.push_back({NodeIndex(1), SliceId(2), Attempt(0), StoreEpoch(1), true, true});
   farm.clock.now = 5 * kSecond;
   farm.carry_out();
   REQUIRE(readout.heard.size() == 2);
@@ -199,6 +199,7 @@ TEST_CASE("each node is sent its own part: readouts announcements and clears, DC
   CHECK(writer.heard[0].settled().copies_size() == 0);
   REQUIRE(other.heard.size() == 1);
   CHECK(other.heard[0].settled().copies(0).slice() == 2);
+  CHECK(other.heard[0].settled().copies(0).settled());
   CHECK(farm.actions.empty());
   CHECK(farm.dispatch->next_slice() == 10);
   CHECK(farm.course.has_triggered());

@@ -286,7 +286,8 @@ void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batc
         break;
     }
     const bool live = copy == Copy::repeated || copy == Copy::old_live;
-    out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, live});
+    const bool settled = entry == nullptr || !entry->live();
+    out.copies.push_back({writer, ack.slice, ack.attempt, ack.epoch, live, settled});
   }
 }
 

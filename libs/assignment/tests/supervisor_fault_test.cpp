@@ -141,6 +141,41 @@ TEST_CASE("once the reopened attempt is confirmed, the copy that was on its way 
   CHECK(farm.machine.ledger().acks_dead == 1);
 }
 
+TEST_CASE(
+    "a writer is told of a dead copy whether its slice is settled, and so that nothing more will be said") {
+  SupervisorSettings settings = small_farm();
+  settings.slices_max = 1;
+  settings.remembered_slices = 1;
+  Farm farm(settings);
+  farm.join_dcm(0, 4);
+  farm.join_writer(0);
+  farm.pass();
+  farm.decide(0, 0, 0, Verdict::accept);
+  farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
+  farm.join_dcm(1, 4);
+  farm.pass();
+  farm.decide(1, 0, 1, Verdict::accept);
+  farm.pass();
+  farm.store(0, 0, 0, 0);
+  const Actions open = farm.pass();
+  REQUIRE(open.copies.size() == 1);
+  CHECK_FALSE(open.copies[0].live);
+  CHECK_FALSE(open.copies[0].settled);
+  farm.store(0, 0, 1, 1);
+  CHECK(farm.pass().cleared.size() == 1);
+  farm.store(0, 0, 0, 0);
+  SupervisorMachine next(settings, make_trigger_source({}).value(), make_policy("credits").value());
+  next.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, farm.actions);
+  next.writer_joined(NodeIndex(0), Incarnation(1), farm.now.mono, farm.actions);
+  const StoredAck ack{SliceId(0), Attempt(0), StoreEpoch(0)};
+  next.stored(NodeIndex(0), {&ack, 1}, farm.actions);  // forgotten there
+  REQUIRE(farm.actions.copies.size() == 2);
+  for (const CopyNotice& copy : farm.actions.copies) {
+    CHECK_FALSE(copy.live);
+    CHECK(copy.settled);
+  }
+}
+
 TEST_CASE("whatever the reopened attempt decides counts, also a reject after an accept") {
   Farm farm = one_slice();
   farm.join_writer(0);

@@ -177,6 +177,10 @@ bool RunStore::mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch) {
   return true;
 }
 
+void RunStore::forget_dead(SliceId slice) {
+  if (!has_copy(slice)) forget(slice);
+}
+
 bool RunStore::mark_unsynced_dead() {
   for (const auto& file : files_) {
     for (const File::Waiting& waiting : file->waiting) {

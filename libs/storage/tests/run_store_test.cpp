@@ -298,6 +298,28 @@ TEST_CASE("only so many settled slices are recognised") {
   fixture.close();
 }
 
+TEST_CASE("nothing is kept of a dead copy whose slice is over, unless another copy waits for its word") {
+  RunStoreConfig config = small_config();
+  config.unsettled_max = 2;
+  Fixture fixture(config);
+  fixture.start();
+  for (std::uint64_t slice = 1; slice <= 10; ++slice) {
+    CAPTURE(slice);
+    REQUIRE(fixture.put({.slice = slice, .epoch = 1}) == StoreResult::accepted);
+    CHECK(fixture.store.mark_dead(SliceId(slice), Attempt(0), StoreEpoch(1)));
+    CHECK(fixture.store.unsettled() == 1);
+    fixture.store.forget_dead(SliceId(slice));
+    CHECK(fixture.store.unsettled() == 0);
+  }
+  REQUIRE(fixture.put({.slice = 20, .epoch = 3}) == StoreResult::accepted);
+  CHECK(fixture.store.mark_dead(SliceId(20), Attempt(0), StoreEpoch(2)));
+  fixture.store.forget_dead(SliceId(20));
+  CHECK(fixture.store.has_unsettled_copies());
+  fixture.close();
+  CHECK(fixture.store.stored().count == 1);
+  CHECK(fixture.store.counters().dead_copies == 10);
+}
+
 TEST_CASE("a restarted writer knows what an earlier life has stored") {
   Fixture fixture;
   fixture.store.remember(SliceId(5), Attempt(1), StoreEpoch(2), 0);

@@ -94,7 +94,8 @@ struct CopyNotice {
   SliceId slice;
   Attempt attempt;
   StoreEpoch epoch;
-  bool live = false;  // false: list it as dead
+  bool live = false;     // false: list it as dead
+  bool settled = false;  // the slice is: no more is said of it
 };
 
 struct DcmActions {

@@ -184,6 +184,9 @@ class RunStore final : public ports::DiskHandler {
   // Copies of `slice` with this store epoch or a lower one do not count, here and when they come later.
   // False: there is no room to note it (dead_copies_max, unsettled_max).
   [[nodiscard]] bool mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch);
+  // The slice is over, and a copy of it is marked: what is kept of it is forgotten, unless another copy is
+  // here, whose fate is told by itself.
+  void forget_dead(SliceId slice);
   // Every slice of the run is settled: what has come and is not on disk was never acknowledged, so it is
   // no copy that counts. False: as with mark_dead().
   [[nodiscard]] bool mark_unsynced_dead();
