@@ -159,9 +159,10 @@ void Dispatch::directory_to_all() {
 // The window belongs to the port. A DCM that is alone at its port is not told.
 void Dispatch::tell_ports() {
   if (!std::exchange(ports_changed_, false)) return;
+  const auto shares = roster_.port_shares();
   for (Member& member : roster_.members()) {
     if (member.role != Role::dcm || member.peer == nullptr) continue;
-    const PortShare share = roster_.share_of(member);
+    const PortShare share = shares.at(member.port);
     if (share == member.share_sent || (share.members == 1 && member.share_sent.members <= 1)) continue;
     member.share_sent = share;
     v1::Control message;

@@ -3,6 +3,7 @@
 #include <weir/node/report.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace weir::supervisor {
 namespace {
@@ -10,6 +11,15 @@ namespace {
 constexpr std::size_t kBuriedMax = 10'000;
 constexpr std::string_view kMissing = "fragments.missing.";
 constexpr std::string_view kDropped = "fragments.dropped.";
+constexpr double kUnknownUs = std::numeric_limits<double>::infinity();
+
+double or_unknown(double base_us) { return base_us > 0 ? base_us : kUnknownUs; }
+
+// The shortest time that this DCM knows of its port.
+double base_us_of(const Member& dcm) {
+  const auto found = dcm.report.gauges().find("shaper.base_us");
+  return !dcm.has_report || found == dcm.report.gauges().end() ? kUnknownUs : or_unknown(found->second);
+}
 
 assignment::DcmLedger dcm_ledger(const v1::Report& report) {
   assignment::DcmLedger ledger;
@@ -123,17 +133,31 @@ void Roster::connected(Member& member, messages::Peer& peer) {
   member.peer = &peer;
 }
 
-PortShare Roster::share_of(const Member& dcm) const {
-  PortShare share;
+bool Roster::take_report(Member& member, const v1::Report& report) {
+  const double before = base_us_of(member);
+  member.report = report;
+  member.report.set_name(member.name);  // the name is known from the hello
+  member.report.set_role(static_cast<v1::Role>(member.role));
+  member.report.set_index(member.index.value);
+  member.report.set_incarnation(member.incarnation.value);
+  member.has_report = true;
+  const double after = base_us_of(member);
+  if (member.role != Role::dcm || before == after || member.share_sent.members <= 1) return false;
+  // Times above the shortest one decide nothing.
+  return std::min(before, after) <= or_unknown(member.share_sent.base_us);
+}
+
+std::map<std::string_view, PortShare> Roster::port_shares() const {
+  std::map<std::string_view, PortShare> shares;
   for (const Member& member : members_) {
     ++steps_;
-    if (member.role != dcm.role || member.port != dcm.port || member.peer == nullptr) continue;
+    if (member.role != Role::dcm || member.peer == nullptr) continue;
+    PortShare& share = shares[member.port];
     ++share.members;
-    const auto found = member.report.gauges().find("shaper.base_us");
-    if (!member.has_report || found == member.report.gauges().end() || found->second <= 0) continue;
-    if (share.base_us == 0 || found->second < share.base_us) share.base_us = found->second;
+    const double base_us = std::min(base_us_of(member), or_unknown(share.base_us));
+    share.base_us = base_us == kUnknownUs ? 0 : base_us;
   }
-  return share;
+  return shares;
 }
 
 void Roster::bury(Member& member) {

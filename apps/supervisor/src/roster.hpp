@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weir::supervisor {
@@ -56,8 +57,11 @@ class Roster {
   // Last words that an earlier process of the supervisor took.
   void recall(const v1::Report& report);
 
-  // Of the port that this DCM receives through, by the DCMs that are there and what they reported last.
-  [[nodiscard]] PortShare share_of(const Member& dcm) const;
+  // Its last report is this one. True: the share of its port may be another one by it.
+  [[nodiscard]] bool take_report(Member& member, const v1::Report& report);
+  // Of each port that DCMs receive through, by those that are there and what they reported last. Costs a walk
+  // over the members.
+  [[nodiscard]] std::map<std::string_view, PortShare> port_shares() const;
 
   [[nodiscard]] bool complete() const;       // all that the run waits for are there
   [[nodiscard]] std::string absent() const;  // names, for people

@@ -83,14 +83,8 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v
 }
 
 void SupervisorNode::take_report(Member& member, const v1::Report& report) {
-  member.report = report;
-  member.report.set_name(member.name);  // the name is known from the hello
-  member.report.set_role(static_cast<v1::Role>(member.role));
-  member.report.set_index(member.index.value);
-  member.report.set_incarnation(member.incarnation.value);
-  member.has_report = true;
+  if (roster_.take_report(member, report)) dispatch_.ports_changed();
   if (member.report.final()) journal_.entries().write_report(member.report);
-  if (member.role == Role::dcm) dispatch_.ports_changed();
 }
 
 Expected<void, wire::WireError> SupervisorNode::take_filtering(Member& dcm, const v1::Filtering& filtering) {

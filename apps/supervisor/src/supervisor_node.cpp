@@ -185,7 +185,7 @@ void SupervisorNode::join(Member& member) {
   member.absent = false;
   member.share_sent = {};
   dispatch_.directory_changed();
-  dispatch_.ports_changed();
+  if (member.role == Role::dcm) dispatch_.ports_changed();
   switch (member.role) {
     case Role::dcm:
       machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
@@ -213,6 +213,7 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
     return;
   }
   member->peer = nullptr;
+  if (member->role == Role::dcm) dispatch_.ports_changed();
   const bool final = member->has_report && member->report.final();
   if (final && (course_.is_ending() || course_.is(RunStage::done))) return;
   if (final) {
@@ -225,7 +226,6 @@ void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
 
 void SupervisorNode::leave(Member& member) {
   dispatch_.directory_changed();
-  dispatch_.ports_changed();
   const bool reported = member.has_report && member.report.final();
   if (!reported) {
     if (member.has_report) journal_.entries().write_report(member.report);

@@ -24,6 +24,8 @@ struct HandClock final : ports::Clock {
 
 using test::process;
 
+constexpr std::uint16_t kSizes[] = {4, 16, 64, 256};
+
 // A node, or a watching client: keeps what it is told.
 struct Far final : messages::PeerHandler {
   Far(messages::PeerInfo self, const ports::Endpoint& to)
@@ -41,13 +43,13 @@ struct Far final : messages::PeerHandler {
   messages::Link link;
 };
 
-// Two DCMs, two readouts and two writers; those that a test lets come are there.
+// Two DCMs, two readouts and two writers, or more of each; those that a test lets come are there.
 struct Farm : messages::PeerHandler {
-  Farm() {
+  explicit Farm(std::uint16_t each = 2) {
     setup.run = RunNumber(7);
     setup.farm.set_farm("test farm");
     for (const Role role : {Role::readout, Role::dcm, Role::writer}) {
-      for (std::uint16_t i = 0; i < 2; ++i) {
+      for (std::uint16_t i = 0; i < each; ++i) {
         roster.plan(role, NodeIndex(i), process(role, i).name, "");
         config::NodePlan& plan = setup.plan.nodes.emplace_back();
         plan.role = role;
@@ -230,6 +232,22 @@ TEST_CASE(
   REQUIRE(second.heard.size() == 1);
   CHECK(second.heard.front().port_share().members() == 2);
   CHECK(first.heard.size() == 2);
+}
+
+TEST_CASE("what the DCMs of a port share is found out in one walk over the farm, however many they are") {
+  for (const std::uint16_t each : kSizes) {
+    CAPTURE(each);
+    Farm farm(each);
+    farm.come(Role::dcm, 0);
+    messages::Peer& peer = *farm.roster.find(Role::dcm, NodeIndex(0))->peer;
+    for (Member& member : farm.roster.members()) {
+      if (member.role == Role::dcm) member.peer = &peer;
+    }
+    const std::uint64_t before = farm.roster.steps();
+    farm.dispatch->ports_changed();
+    farm.dispatch->tell_ports();
+    CHECK(farm.roster.steps() - before <= farm.roster.members().size());
+  }
 }
 
 TEST_CASE("who comes to a run is told its begin, and a readout that was there what is still open") {

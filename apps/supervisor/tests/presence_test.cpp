@@ -30,10 +30,18 @@ struct Farm {
     roster.connected(member(name), by.peer);
     member(name).was_there = true;
   }
-  void report(const std::string& name, double base_us, bool final = false) {
-    member(name).has_report = true;
-    member(name).report.set_final(final);
-    if (base_us > 0) (*member(name).report.mutable_gauges())["shaper.base_us"] = base_us;
+  bool report(const std::string& name, double base_us, bool final = false) {
+    v1::Report report;
+    report.set_final(final);
+    if (base_us > 0) (*report.mutable_gauges())["shaper.base_us"] = base_us;
+    return roster.take_report(member(name), report);
+  }
+  // As who sends it to all of them does.
+  void tell_shares() {
+    for (Member& member : roster.members()) {
+      if (member.role == Role::dcm && member.peer != nullptr)
+        member.share_sent = roster.port_shares().at(member.port);
+    }
   }
 
   Roster roster;
@@ -53,6 +61,11 @@ TEST_CASE("a member is found by what it is, by its name and by its connection") 
   CHECK(farm.roster.find(farm.second.peer) == nullptr);
   CHECK(farm.roster.find(Role::writer, NodeIndex(1)) == nullptr);
   CHECK(farm.roster.find("dcm-3") == nullptr);
+  farm.roster.plan(Role::dcm, NodeIndex(5), "dcm-5", "");
+  CHECK(farm.roster.find(Role::dcm, NodeIndex(5)) == &farm.member("dcm-5"));
+  CHECK(farm.roster.find(Role::dcm, NodeIndex(4)) == nullptr);
+  CHECK(farm.roster.find(Role::trigger, NodeIndex(0)) == nullptr);
+  CHECK(farm.roster.find(static_cast<Role>(200), NodeIndex(0)) == nullptr);
 }
 
 TEST_CASE("a run begins when all of the plan are there, but for those that it does not wait for") {
@@ -92,12 +105,33 @@ TEST_CASE(
   farm.report("dcm-0", 120);
   farm.report("dcm-1", 10);  // its last words
   farm.join("dcm-2", farm.second);
-  CHECK(farm.roster.share_of(farm.member("dcm-0")) == PortShare{1, 120});
+  CHECK(farm.roster.port_shares().at("east") == PortShare{1, 120});
   farm.join("dcm-1", farm.third);
-  CHECK(farm.roster.share_of(farm.member("dcm-0")) == PortShare{2, 10});
-  CHECK(farm.roster.share_of(farm.member("dcm-2")) == PortShare{1, 0});
+  CHECK(farm.roster.port_shares().at("east") == PortShare{2, 10});
+  CHECK(farm.roster.port_shares().at("west") == PortShare{1, 0});
   farm.report("dcm-1", 150);
-  CHECK(farm.roster.share_of(farm.member("dcm-1")) == PortShare{2, 120});
+  CHECK(farm.roster.port_shares().at("east") == PortShare{2, 120});
+}
+
+TEST_CASE("a report that leaves the share of its port as it was told says so") {
+  Farm farm;
+  farm.join("dcm-0", farm.first);
+  farm.join("dcm-1", farm.second);
+  farm.join("dcm-2", farm.third);
+  farm.join("writer-0", farm.fourth);
+  farm.tell_shares();
+  CHECK(farm.report("dcm-0", 120));
+  farm.tell_shares();
+  CHECK_FALSE(farm.report("dcm-0", 120));
+  CHECK_FALSE(farm.report("dcm-1", 150));
+  CHECK_FALSE(farm.report("dcm-1", 140));
+  CHECK_FALSE(farm.report("dcm-2", 10));  // is alone
+  CHECK_FALSE(farm.report("writer-0", 10));
+  CHECK(farm.roster.port_shares().at("east") == PortShare{2, 120});
+  CHECK(farm.report("dcm-1", 110));
+  farm.tell_shares();
+  CHECK(farm.report("dcm-1", 130));  // was the shortest
+  CHECK(farm.roster.port_shares().at("east") == PortShare{2, 120});
 }
 
 TEST_CASE("a writer that was lost for good stands in the ledger with its index alone") {
@@ -105,11 +139,12 @@ TEST_CASE("a writer that was lost for good stands in the ledger with its index a
   CHECK(ledger_input(farm.roster).writers.empty());
   farm.join("writer-0", farm.first);
   farm.report("writer-0", 0);
-  (*farm.member("writer-0").report.mutable_counters())["writer.dead_copies"] = 3;
+  auto& counters = *farm.member("writer-0").report.mutable_counters();
+  counters["writer.dead_copies"] = 3;
   REQUIRE(ledger_input(farm.roster).writers.size() == 1);
   CHECK(ledger_input(farm.roster).writers.front().dead == 0);
   CHECK_FALSE(ledger_input(farm.roster).writers.front().final);
-  farm.report("writer-0", 0, true);
+  farm.member("writer-0").report.set_final(true);
   CHECK(ledger_input(farm.roster).writers.front().dead == 3);
 }
 
