@@ -107,7 +107,7 @@ void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {
   assembler_.want_all(slice);
   // Whatever range of a fragment is here, the rest is under way.
   for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
-  mark_absent(slice, now_ns);
+  if (find_absent(slice.id())) mark_absent(slice, now_ns);
   lose_given_up(slice, now_ns);
 }
 
@@ -148,6 +148,7 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
   if (gathering.has_begun()) want_nothing(slice);
   gathering.begin(settings_.readouts, std::move(gathering.next), started_++);
   bool lost = false;
+  const bool absent = find_absent(slice.id());
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     ++steps_;
     Gathering::Part& part = gathering.parts[readout];
@@ -155,9 +156,9 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
     part.again = slice.step > 0;
     lost = lost || flows_[readout].given_up;
     if (selection.by_readout[readout].empty() || flows_[readout].given_up) continue;
-    if (!is_absent(readout, slice.id())) want_of(slice, readout);
+    if (!absent || !absent_[readout]) want_of(slice, readout);
   }
-  mark_absent(slice, now_ns);
+  if (absent) mark_absent(slice, now_ns);
   if (!lost) return;
   assembler_.requested(slice, now_ns);
   lose_given_up(slice, now_ns);
@@ -188,15 +189,24 @@ void Collector::queue_ranges() {
 }
 
 bool Collector::is_absent(std::uint32_t readout, SliceId slice) const {
-  return !absences_.ranges().empty() &&
+  return absences_.may_cover(slice) &&
          absences_.covers(NodeIndex(static_cast<std::uint16_t>(readout)), slice);
 }
 
-void Collector::mark_absent(BuiltSlice& slice, TimeNs now_ns) {
-  for (const assignment::AbsenceRange& range : absences_.ranges()) {
-    if (range.covers(slice.id()) && range.readout.value < settings_.readouts)
-      assembler_.readout_lost(slice, range.readout.value, MissingReason::removed, now_ns);
+bool Collector::find_absent(SliceId slice) {
+  if (!absences_.may_cover(slice)) return false;
+  bool any = false;
+  absent_.resize(settings_.readouts);
+  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+    absent_[readout] = is_absent(readout, slice);
+    any = any || absent_[readout];
   }
+  return any;
+}
+
+void Collector::mark_absent(BuiltSlice& slice, TimeNs now_ns) {
+  steps_ += assembler_.sources().size();
+  assembler_.readouts_lost(slice, absent_, MissingReason::removed, now_ns);
 }
 
 void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
@@ -207,11 +217,14 @@ void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
     // It is back at the supervisor, and will be here: it is judged anew.
     flow.given_up = flow.missing = false;
   }
+  steps_ += absences_.steps();
   absences_ = std::move(absences);
   // What completes meanwhile changes its state, and not the order of the open slices.
   std::vector<BuiltSlice*> open;
   slices_.for_each_open([&](BuiltSlice& slice) { open.push_back(&slice); });
-  for (BuiltSlice* slice : open) mark_absent(*slice, now_ns);
+  for (BuiltSlice* slice : open) {
+    if (find_absent(slice->id())) mark_absent(*slice, now_ns);
+  }
 }
 
 void Collector::readout_up(std::uint32_t readout, TimeNs) {

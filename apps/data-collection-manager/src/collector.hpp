@@ -83,7 +83,7 @@ class Collector {
   // Request and cancel frames for this readout, in order, appended.
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
   // Turns of all loops over readouts and slices, and of the choice's: what collecting has cost.
-  [[nodiscard]] std::uint64_t steps() const { return steps_ + choice_.steps(); }
+  [[nodiscard]] std::uint64_t steps() const { return steps_ + choice_.steps() + absences_.steps(); }
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
   // Requests that went although the shaper's window was full, because nothing came of what it was full of.
   [[nodiscard]] std::uint64_t overdrawn() const { return overdrawn_; }
@@ -180,6 +180,8 @@ class Collector {
   [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice) const;
   [[nodiscard]] bool wants_lost(const assembly::BuiltSlice& slice) const;
   [[nodiscard]] bool is_absent(std::uint32_t readout, SliceId slice) const;
+  // absent_ is of this slice then. False: no readout is, and it is not looked at.
+  bool find_absent(SliceId slice);
   void mark_absent(assembly::BuiltSlice& slice, TimeNs now_ns);
   void cancel_expired();
   void add_entry(std::uint32_t readout, std::span<const SourceId> sources, bool all,
@@ -194,6 +196,7 @@ class Collector {
   std::shared_ptr<const assembly::Selection> everything_;
   std::vector<Flow> flows_;
   assignment::AbsenceTable absences_;
+  std::vector<bool> absent_;                     // by readout
   std::vector<shaping::ExpectedSize> expected_;  // of each source's fragment
   Wants wants_;
   shaping::ReadoutChoice choice_;          // of those that are up, not full, and wanted

@@ -11,9 +11,11 @@ struct Case {
   std::size_t answers;   // in a pass
 };
 
-double steps_per_fragment(const Case& what, std::uint32_t readouts, std::size_t in_flight) {
+double steps_per_fragment(const Case& what, std::uint32_t readouts, std::size_t in_flight,
+                          const assignment::AbsenceTable& absences = {}) {
   const std::uint64_t window = what.window > 0 ? what.window : readouts;
   CollectorFarm farm(what.shaper, shaping::ReadoutOrder::least_loaded, readouts, window, in_flight);
+  farm.collector().set_absences(absences, 0);
   std::size_t slices = 0;
   const auto collect = [&](std::size_t most) {
     slices = 0;
@@ -59,6 +61,7 @@ class TellTale final : public shaping::Shaper {
   std::uint64_t taken_ = 0;
 };
 
+constexpr std::uint16_t kReadouts[] = {4, 16, 64, 256};
 constexpr Case kCases[] = {
     {"none", 1, 16}, {"byte-credits", 24, 4}, {"byte-credits", 0, 1}, {"fragment-credits", 8, 2}};
 
@@ -81,6 +84,21 @@ TEST_CASE("a fragment costs the collector the same however many slices are in fl
     const double few = steps_per_fragment(what, 16, 8);
     CAPTURE(what.shaper, what.window);
     CHECK(steps_per_fragment(what, 16, 256) <= 1.5 * few);
+  }
+}
+
+TEST_CASE("a fragment costs the collector no more where readouts were out, and where half of them are") {
+  const Case& what = kCases[0];
+  const double without = steps_per_fragment(what, 4, 8);
+  for (const std::uint16_t readouts : kReadouts) {
+    assignment::AbsenceTable absences;
+    for (std::uint16_t readout = 0; readout < readouts; ++readout) {
+      absences.leave(NodeIndex(readout), SliceId(0));
+      absences.join(NodeIndex(readout), SliceId(1));
+      if (readout % 2 == 1) absences.leave(NodeIndex(readout), SliceId(1));
+    }
+    CAPTURE(readouts);
+    CHECK(steps_per_fragment(what, readouts, 8, absences) <= 3 * without);
   }
 }
 

@@ -40,6 +40,12 @@ void Dispatch::send_to(Role role, const v1::Control& message) {
 }
 
 template <class Row>
+bool Dispatch::for_all(std::span<const Row> rows) const {
+  return std::none_of(rows.begin(), rows.end(),
+                      [this](const Row& row) { return machine_.absences().may_cover(row.slice); });
+}
+
+template <class Row>
 std::vector<Row> Dispatch::own_part(const Member& readout, std::span<const Row> rows) const {
   std::vector<Row> own;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
@@ -84,7 +90,7 @@ void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs
 void Dispatch::send_announcements(const assignment::Actions& actions) {
   for (const assignment::Announcement& one : actions.announce)
     next_slice_ = std::max(next_slice_, one.slice.value + 1);
-  if (machine_.absences().ranges().empty()) {
+  if (for_all<assignment::Announcement>(actions.announce)) {
     each_announcement(actions.announce, false, push_utc_ns(), [this](const v1::Control& message) {
       for (Member& member : roster_.members()) {
         if (takes_announcements(member)) member.peer->send(message);
@@ -134,11 +140,11 @@ void Dispatch::log_new_faults() {
 }
 
 void Dispatch::send_clear(const assignment::Actions& actions) {
-  const bool for_all = machine_.absences().ranges().empty();
+  const bool all = for_all<assignment::Cleared>(actions.cleared);
   v1::Control message = clear(actions.cleared);
   for (Member& member : roster_.members()) {
     if (member.role != Role::readout || member.peer == nullptr) continue;
-    if (!for_all) message = clear(own_part<assignment::Cleared>(member, actions.cleared));
+    if (!all) message = clear(own_part<assignment::Cleared>(member, actions.cleared));
     if (message.has_clear()) member.peer->send(message);
   }
 }

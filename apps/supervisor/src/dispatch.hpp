@@ -63,6 +63,9 @@ class Dispatch {
   void send_destinations(messages::Peer& peer) const;
   void send_absences(messages::Peer& peer) const;
   void log_new_faults();
+  // Every readout has a part in the slices that these rows are about.
+  template <class Row>
+  [[nodiscard]] bool for_all(std::span<const Row> rows) const;
   // The rows that are about slices which this readout has a part in.
   template <class Row>
   [[nodiscard]] std::vector<Row> own_part(const Member& readout, std::span<const Row> rows) const;

@@ -93,7 +93,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   auto& gauges = *report.mutable_gauges();
   gauges["slices_in_flight"] = static_cast<double>(machine_.in_flight());
   gauges["slices_pending"] = static_cast<double>(machine_.pending());
-  if (!machine_.absences().ranges().empty()) (*report.mutable_notes())["removed"] = absences_text();
+  if (!machine_.absences().empty()) (*report.mutable_notes())["removed"] = absences_text();
   node::add_totals(report, roster_.totals());
   node::add_network(report, environment_.stream_totals(), counters_);
   node::add_process(report);
@@ -173,7 +173,7 @@ std::string RunAccount::throttle_state(bool journal_waits) const {
 // For people, at the end: the latest ones, of very many.
 std::string RunAccount::absences_text() const {
   constexpr std::size_t kToldMax = 20;
-  const auto& ranges = machine_.absences().ranges();
+  const auto ranges = machine_.absences().ranges();
   const std::size_t first = ranges.size() > kToldMax ? ranges.size() - kToldMax : 0;
   std::string text = first > 0 ? "(" + std::to_string(first) + " earlier) " : "";
   for (std::size_t i = first; i < ranges.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <weir/base/assert.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace weir::assignment {
@@ -9,41 +10,110 @@ namespace weir::assignment {
 void AbsenceTable::leave(NodeIndex readout, SliceId from) {
   WEIR_ASSERT(!is_out(readout));
   ++number_;
-  ranges_.push_back({readout, from});
-  const auto ended = [](const AbsenceRange& range) { return range.until != AbsenceRange::kOpen; };
-  if (static_cast<std::size_t>(std::count_if(ranges_.begin(), ranges_.end(), ended)) <= kEndedMax) return;
-  ranges_.erase(std::find_if(ranges_.begin(), ranges_.end(), ended));
+  Own& left = append({readout, from});
+  // In its place, which is the last, but for a table that was told.
+  auto place = std::prev(left.end());
+  for (; place != left.begin() && std::prev(place)->from > from; --place, ++steps_)
+    std::iter_swap(place, std::prev(place));
+  reach_from(left, place);
+  if (ended_.size() <= kEndedMax) return;
+  const auto oldest = ended_.begin();
+  Own& own = of_[oldest->second.value];
+  erase(own, std::find_if(own.begin(), own.end(),
+                          [&](const Range& range) { return ++steps_, range.serial == oldest->first; }));
+  ended_.erase(oldest);
 }
 
 void AbsenceTable::join(NodeIndex readout, SliceId from) {
-  const auto open = std::find_if(ranges_.begin(), ranges_.end(), [readout](const AbsenceRange& range) {
-    return range.readout == readout && range.until == AbsenceRange::kOpen;
+  if (!is_out(readout)) return;
+  Own& own = of_[readout.value];
+  // The last one, as a rule.
+  const auto last = std::find_if(own.rbegin(), own.rend(), [this](const Range& range) {
+    return ++steps_, range.until == AbsenceRange::kOpen;
   });
-  if (open == ranges_.end()) return;
+  const auto open = std::prev(last.base());
   ++number_;
+  --open_;
+  if (open->from >= from) return erase(own, open);
   open->until = from;
-  if (open->from >= from) ranges_.erase(open);
+  note_end(readout, *open);
+  reach_from(own, open);
 }
 
-bool AbsenceTable::replace(std::vector<AbsenceRange> ranges) {
+bool AbsenceTable::replace(const std::vector<AbsenceRange>& ranges) {
   constexpr std::size_t kMax = kEndedMax + std::numeric_limits<std::uint16_t>::max();
   const auto is_empty = [](const AbsenceRange& range) { return range.from >= range.until; };
   if (ranges.size() > kMax || std::any_of(ranges.begin(), ranges.end(), is_empty)) return false;
   ++number_;
-  ranges_ = std::move(ranges);
+  of_.clear();
+  ended_.clear();
+  open_ = 0;
+  highest_end_ = {};
+  for (const AbsenceRange& range : ranges) append(range);
+  for (Own& own : of_) {
+    std::stable_sort(own.begin(), own.end(), [](const Range& a, const Range& b) { return a.from < b.from; });
+    reach_from(own, own.begin());
+  }
   return true;
 }
 
+AbsenceTable::Own& AbsenceTable::append(const AbsenceRange& range) {
+  if (of_.size() <= range.readout.value) of_.resize(range.readout.value + std::size_t{1});
+  Own& own = of_[range.readout.value];
+  own.push_back({range.from, range.until, range.until, serial_++});
+  if (range.until == AbsenceRange::kOpen) {
+    ++open_;
+  } else {
+    note_end(range.readout, own.back());
+  }
+  return own;
+}
+
+void AbsenceTable::erase(Own& own, Own::iterator place) { reach_from(own, own.erase(place)); }
+
+void AbsenceTable::note_end(NodeIndex readout, const Range& range) {
+  ended_.emplace(range.serial, readout);
+  highest_end_ = std::max(highest_end_, range.until);
+}
+
+void AbsenceTable::reach_from(Own& own, Own::iterator place) {
+  for (; place != own.end(); ++place) {
+    ++steps_;
+    const SliceId before = place == own.begin() ? SliceId() : std::prev(place)->reach;
+    place->reach = std::max(before, place->until);
+  }
+}
+
 bool AbsenceTable::covers(NodeIndex readout, SliceId slice) const {
-  return std::any_of(ranges_.begin(), ranges_.end(), [&](const AbsenceRange& range) {
-    return range.readout == readout && range.covers(slice);
-  });
+  if (readout.value >= of_.size() || of_[readout.value].empty()) return false;
+  const Own& own = of_[readout.value];
+  ++steps_;
+  // As it mostly is: slices of now are asked for.
+  if (own.back().from <= slice) return slice < own.back().reach;
+  const auto after =
+      std::upper_bound(own.begin(), own.end(), slice,
+                       [this](SliceId asked, const Range& range) { return ++steps_, asked < range.from; });
+  return after != own.begin() && slice < std::prev(after)->reach;
 }
 
 bool AbsenceTable::is_out(NodeIndex readout) const {
-  return std::any_of(ranges_.begin(), ranges_.end(), [readout](const AbsenceRange& range) {
-    return range.readout == readout && range.until == AbsenceRange::kOpen;
-  });
+  if (readout.value >= of_.size() || of_[readout.value].empty()) return false;
+  return of_[readout.value].back().reach == AbsenceRange::kOpen;
+}
+
+std::vector<AbsenceRange> AbsenceTable::ranges() const {
+  std::vector<std::pair<std::uint64_t, AbsenceRange>> all;
+  all.reserve(ended_.size() + open_);
+  for (std::size_t readout = 0; readout < of_.size(); ++readout) {
+    const NodeIndex index(static_cast<std::uint16_t>(readout));
+    for (const Range& range : of_[readout])
+      all.emplace_back(range.serial, AbsenceRange{index, range.from, range.until});
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<AbsenceRange> ranges;
+  ranges.reserve(all.size());
+  for (const auto& [serial, range] : all) ranges.push_back(range);
+  return ranges;
 }
 
 }  // namespace weir::assignment

@@ -111,8 +111,9 @@ std::vector<NodeRef> PartTable::removed() const {
 
 void PartTable::append_state(TimeNs now, std::vector<std::uint64_t>& out) const {
   for_each([&](NodeRef, Part part) { out.push_back(static_cast<std::uint64_t>(part)); });
-  out.push_back(absences_.ranges().size());
-  for (const AbsenceRange& range : absences_.ranges())
+  const std::vector<AbsenceRange> ranges = absences_.ranges();
+  out.push_back(ranges.size());
+  for (const AbsenceRange& range : ranges)
     out.insert(out.end(), {range.readout.value, range.from.value, range.until.value});
   out.push_back(
       next_look_ == INT64_MAX ? 0 : 1U + static_cast<std::uint64_t>(std::max<TimeNs>(0, next_look_ - now)));

@@ -8,6 +8,35 @@ namespace {
 
 constexpr NodeIndex kFirst{0};
 constexpr NodeIndex kSecond{1};
+constexpr std::uint16_t kMany[] = {16, 64, 256};
+
+// After each of so many readouts was out so often.
+struct Moves {
+  Moves(std::uint16_t readouts, int times) : readouts_(readouts) {
+    for (int time = 0; time < times; ++time) {
+      for (std::uint16_t readout = 0; readout < readouts; ++readout) {
+        table_.leave(NodeIndex(readout), SliceId(next_));
+        table_.join(NodeIndex(readout), SliceId(next_ + 5));
+        next_ += 10;
+      }
+    }
+    changes_ = 2.0 * times * readouts;
+  }
+  [[nodiscard]] double steps_per_change() const { return static_cast<double>(table_.steps()) / changes_; }
+  [[nodiscard]] double steps_per_look(SliceId slice) const {
+    const std::uint64_t before = table_.steps();
+    for (std::uint16_t readout = 0; readout < readouts_; ++readout)
+      (void)table_.covers(NodeIndex(readout), slice);
+    return static_cast<double>(table_.steps() - before) / readouts_;
+  }
+  [[nodiscard]] SliceId next() const { return SliceId(next_); }
+
+ private:
+  std::uint16_t readouts_;
+  AbsenceTable table_;
+  std::uint64_t next_ = 0;
+  double changes_ = 0;
+};
 
 }  // namespace
 
@@ -59,4 +88,57 @@ TEST_CASE("beyond the bound the oldest range that has ended is forgotten, and an
   CHECK(table.covers(kSecond, SliceId(7)));
   CHECK_FALSE(table.covers(kFirst, SliceId(0)));
   CHECK(table.covers(kFirst, SliceId(10 * (AbsenceTable::kEndedMax + 9))));
+}
+
+TEST_CASE("whether a readout has a part in a slice is looked up at the same cost however many were out") {
+  const Moves few(4, 4);
+  for (const std::uint16_t readouts : kMany) {
+    CAPTURE(readouts);
+    const Moves many(readouts, 4);
+    CHECK(many.steps_per_look(many.next()) <= few.steps_per_look(few.next()));
+    CHECK(many.steps_per_look(SliceId(0)) <= few.steps_per_look(SliceId(0)));
+    CHECK(many.steps_per_change() <= 1.5 * few.steps_per_change());
+  }
+}
+
+TEST_CASE("for slices from the end of the last range on it is known at once that nobody is out") {
+  AbsenceTable table;
+  CHECK_FALSE(table.may_cover(SliceId(0)));
+  table.leave(kFirst, SliceId(10));
+  CHECK(table.may_cover(SliceId(5)));
+  table.leave(kSecond, SliceId(12));
+  table.join(kFirst, SliceId(20));
+  CHECK(table.may_cover(SliceId(20)));
+  table.join(kSecond, SliceId(15));
+  CHECK(table.may_cover(SliceId(19)));
+  CHECK_FALSE(table.may_cover(SliceId(20)));
+  CHECK_FALSE(table.empty());
+  REQUIRE(table.replace({{kFirst, SliceId(1), SliceId(3)}}));
+  CHECK_FALSE(table.may_cover(SliceId(3)));
+}
+
+TEST_CASE("a readout that was out very often is looked up at one step for the slices of now") {
+  const Moves often(1, 1000);
+  CHECK(often.steps_per_look(often.next()) <= 1);
+  CHECK(often.steps_per_look(SliceId(0)) <= 12);  // the logarithm
+}
+
+TEST_CASE("ranges of a readout that overlap, as told, cover what any of them covers") {
+  AbsenceTable table;
+  REQUIRE(table.replace({{kFirst, SliceId(10), SliceId(40)},
+                         {kSecond, SliceId(0), SliceId(3)},
+                         {kFirst, SliceId(15), SliceId(20)},
+                         {kFirst, SliceId(5), SliceId(8)}}));
+  for (std::uint64_t slice = 0; slice < 50; ++slice) {
+    CAPTURE(slice);
+    CHECK(table.covers(kFirst, SliceId(slice)) == ((slice >= 5 && slice < 8) || (slice >= 10 && slice < 40)));
+  }
+  CHECK(table.ranges()[2] == AbsenceRange{kFirst, SliceId(15), SliceId(20)});  // as they were told
+  table.leave(kFirst, SliceId(30));
+  CHECK(table.is_out(kFirst));
+  CHECK(table.covers(kFirst, SliceId(1000)));
+  CHECK_FALSE(table.covers(kFirst, SliceId(8)));
+  table.join(kFirst, SliceId(45));
+  CHECK(table.covers(kFirst, SliceId(44)));
+  CHECK_FALSE(table.covers(kFirst, SliceId(45)));
 }

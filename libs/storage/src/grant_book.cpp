@@ -3,7 +3,6 @@
 #include <weir/storage/grant_book.hpp>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace weir::storage {
@@ -22,6 +21,7 @@ void GrantBook::disconnect(PeerId peer) {
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return;
   const Peer& gone = found->second;
+  askers_.erase(turn_of(peer, gone));
   charged_bytes_ -= gone.granted_total - gone.received_total;
   orphaned_bytes_ += gone.received_total - gone.released_total;
   waiting_bytes_ -= gone.wanted_total - gone.granted_total;
@@ -41,6 +41,7 @@ bool GrantBook::ask(PeerId peer, std::uint64_t wanted_total) {
   waiting_bytes_ += wanted_total - asking.wanted_total;
   asking.wanted_total = wanted_total;
   asking.asks.push_back(wanted_total);
+  if (asking.asks.size() == 1) askers_.insert(turn_of(peer, asking));
   return true;
 }
 
@@ -80,19 +81,26 @@ void GrantBook::release(PeerId peer, std::uint64_t bytes) {
   } else {
     Peer& owner = found->second;
     WEIR_ASSERT(bytes <= owner.received_total - owner.released_total);
+    const bool asks = askers_.erase(turn_of(peer, owner)) > 0;
     owner.released_total += bytes;
+    if (asks) askers_.insert(turn_of(peer, owner));
   }
   charged_bytes_ -= bytes;
 }
 
 void GrantBook::grant(std::vector<Grant>& out) {
-  while (Peer* peer = next_peer()) {
-    const std::uint64_t bytes = peer->asks.front() - peer->granted_total;
-    if (!admissible(*peer, bytes)) break;
-    peer->granted_total = peer->asks.front();
-    peer->asks.pop_front();
-    peer->turn = ++turns_;
-    peer->told = false;
+  while (!askers_.empty()) {
+    ++steps_;
+    const PeerId id = askers_.begin()->peer;
+    Peer& peer = peers_.at(id);
+    const std::uint64_t bytes = peer.asks.front() - peer.granted_total;
+    if (!admissible(peer, bytes)) break;
+    askers_.erase(askers_.begin());
+    peer.granted_total = peer.asks.front();
+    peer.asks.pop_front();
+    peer.turn = ++turns_;
+    if (!peer.asks.empty()) askers_.insert(turn_of(id, peer));
+    if (std::exchange(peer.told, false)) untold_.push_back(id);
     charged_bytes_ += bytes;
     waiting_bytes_ -= bytes;
     ++counters_.grants;
@@ -100,22 +108,14 @@ void GrantBook::grant(std::vector<Grant>& out) {
     if (bytes > bound_bytes_) ++counters_.oversize;
     counters_.charged_max = std::max(counters_.charged_max, charged_bytes_);
   }
-  for (auto& [id, peer] : peers_) {
-    if (peer.told) continue;
+  std::sort(untold_.begin(), untold_.end());
+  for (const PeerId id : untold_) {
+    ++steps_;
+    Peer& peer = peers_.at(id);
     peer.told = true;
     out.push_back({id, peer.granted_total});
   }
-}
-
-GrantBook::Peer* GrantBook::next_peer() {
-  Peer* next = nullptr;
-  for (auto& [id, peer] : peers_) {
-    if (peer.asks.empty()) continue;
-    if (next == nullptr || std::tuple(peer.charged(), peer.turn) < std::tuple(next->charged(), next->turn)) {
-      next = &peer;
-    }
-  }
-  return next;
+  untold_.clear();
 }
 
 bool GrantBook::admissible(const Peer& peer, std::uint64_t bytes) const {

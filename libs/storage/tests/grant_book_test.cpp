@@ -154,6 +154,33 @@ TEST_CASE("more asks than are remembered are refused, and cost the earlier ones 
   CHECK(granted(book, kA) == 120);
 }
 
+TEST_CASE("a grant costs the same however many peers there are") {
+  for (const std::uint32_t peers : {4U, 16U, 64U, 256U}) {
+    CAPTURE(peers);
+    GrantBook book(1'000'000, peers, 16);
+    for (std::uint32_t p = 1; p <= peers; ++p) REQUIRE(book.connect(PeerId(p)));
+    std::vector<Grant> grants;
+    for (std::uint64_t round = 1; round <= 20; ++round) {
+      for (std::uint32_t p = 1; p <= peers; ++p) REQUIRE(book.ask(PeerId(p), 100 * round));
+      grants.clear();
+      book.grant(grants);
+      REQUIRE(grants.size() == peers);
+      for (const Grant& grant : grants) {
+        REQUIRE(book.received(grant.peer, 100));
+        book.release(grant.peer, 100);
+      }
+    }
+    CHECK(book.steps() <= 2 * book.counters().grants);
+  }
+}
+
+TEST_CASE("where nobody asks no peer is looked at") {
+  GrantBook book(1000, 300, 16);
+  for (std::uint32_t p = 1; p <= 256; ++p) REQUIRE(book.connect(PeerId(p)));
+  CHECK(granted(book, kA) == 0);
+  CHECK(book.steps() == 0);
+}
+
 TEST_CASE(
     "whatever peers do, no more is charged than the bound or one oversize ask, and nobody waits for ever") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

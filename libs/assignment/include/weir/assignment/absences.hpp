@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <vector>
 
 namespace weir::assignment {
@@ -37,16 +38,42 @@ class AbsenceTable {
   // From this slice on it has a part again; nothing changes for one that is not out.
   void join(NodeIndex readout, SliceId from);
   // As told. False, and nothing taken, when a range is empty or there are more than a supervisor makes.
-  [[nodiscard]] bool replace(std::vector<AbsenceRange> ranges);
+  [[nodiscard]] bool replace(const std::vector<AbsenceRange>& ranges);
 
+  // The logarithm of the ranges of this readout at most; one step for slices from its last range on.
   [[nodiscard]] bool covers(NodeIndex readout, SliceId slice) const;
+  // False: no readout is out of this slice, which is found out without a look at the ranges. For most of a
+  // run that is so, however many readouts were out before.
+  [[nodiscard]] bool may_cover(SliceId slice) const { return open_ > 0 || slice < highest_end_; }
   [[nodiscard]] bool is_out(NodeIndex readout) const;  // from some slice on, without an end yet
-  [[nodiscard]] const std::vector<AbsenceRange>& ranges() const { return ranges_; }  // as they began
+  [[nodiscard]] bool empty() const { return open_ == 0 && ended_.empty(); }
+  // As they began. Costs a walk over all of them.
+  [[nodiscard]] std::vector<AbsenceRange> ranges() const;
   // Changes with every change.
   [[nodiscard]] std::uint32_t number() const { return number_; }
+  // Ranges that were looked at: what looking and changing has cost.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
-  std::vector<AbsenceRange> ranges_;
+  struct Range {
+    SliceId from;
+    SliceId until;
+    SliceId reach;  // the highest `until` of this one and those before it: as told, they may overlap
+    std::uint64_t serial = 0;
+  };
+  using Own = std::vector<Range>;  // of a readout, ascending in `from`
+
+  Own& append(const AbsenceRange& range);  // not in its place yet
+  void erase(Own& own, Own::iterator place);
+  void note_end(NodeIndex readout, const Range& range);
+  void reach_from(Own& own, Own::iterator place);
+
+  std::vector<Own> of_;                       // by readout
+  std::map<std::uint64_t, NodeIndex> ended_;  // by serial number: as they began
+  std::size_t open_ = 0;                      // ranges
+  SliceId highest_end_;                       // of all that ended, those that are forgotten too
+  std::uint64_t serial_ = 0;
+  mutable std::uint64_t steps_ = 0;
   std::uint32_t number_ = 0;
 };
 

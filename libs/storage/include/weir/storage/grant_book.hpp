@@ -2,10 +2,12 @@
 
 #include <weir/base/ids.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace weir::storage {
@@ -63,7 +65,8 @@ class GrantBook {
   // The record is on disk, or refused; also for a peer that is gone.
   void release(PeerId peer, std::uint64_t bytes);
 
-  // Appends what can be granted now: at most one line for each peer.
+  // Appends what can be granted now: at most one line for each peer, ascending. A grant costs the logarithm
+  // of the peers that ask.
   void grant(std::vector<Grant>& out);
 
   [[nodiscard]] std::uint64_t bound_bytes() const { return bound_bytes_; }
@@ -72,6 +75,8 @@ class GrantBook {
   [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }
   [[nodiscard]] std::size_t peers() const { return peers_.size(); }
   [[nodiscard]] const GrantCounters& counters() const { return counters_; }
+  // Peers that were looked at: what granting has cost.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
   struct Peer {
@@ -82,22 +87,33 @@ class GrantBook {
     std::uint64_t released_total = 0;
     std::uint64_t returned_total = 0;  // counts as received and released
     std::uint64_t turn = 0;            // when it was last served: breaks ties
-    bool told = true;                  // of granted_total
+    bool told = true;                  // of granted_total; else in untold_
 
     [[nodiscard]] std::uint64_t charged() const { return granted_total - released_total; }
   };
 
-  [[nodiscard]] Peer* next_peer();
+  // Whose turn it is: the lowest one's.
+  struct Turn {
+    std::uint64_t charged = 0;
+    std::uint64_t turn = 0;
+    PeerId peer;
+    auto operator<=>(const Turn&) const = default;
+  };
+  [[nodiscard]] static Turn turn_of(PeerId id, const Peer& peer) { return {peer.charged(), peer.turn, id}; }
+
   [[nodiscard]] bool admissible(const Peer& peer, std::uint64_t bytes) const;
 
   std::uint64_t bound_bytes_;
   std::size_t peers_max_;
   std::size_t asks_max_;
   std::map<PeerId, Peer> peers_;
+  std::set<Turn> askers_;       // the peers with asks
+  std::vector<PeerId> untold_;  // while grant() runs
   std::uint64_t charged_bytes_ = 0;
   std::uint64_t waiting_bytes_ = 0;
   std::uint64_t orphaned_bytes_ = 0;  // charged for peers that are gone
   std::uint64_t turns_ = 0;
+  std::uint64_t steps_ = 0;
   GrantCounters counters_;
 };
 
