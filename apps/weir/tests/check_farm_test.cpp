@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <vector>
 
 using namespace weir;
 using namespace weir::run;
@@ -41,12 +42,13 @@ Checked check_text(const std::string& text, const std::vector<std::string>& sets
 }  // namespace
 
 TEST_CASE("parameters that the filter refuses are a problem of the farm file, at their line") {
-  const Checked unknown = check_text(
-      "farm: small\nfilter:\n  plugin: prescale\n  parameters:\n    events: 2\n    colour: red\n");
+  const Checked unknown =
+      check_text("farm: small\nfilter:\n  plugin: prescale\n  parameters:\n    n: 2\n    colour: red\n");
   CHECK(unknown.status == 2);
   CHECK_THAT(unknown.problems, ContainsSubstring("farm.yaml:6: filter.parameters.colour: filter 'prescale': "
                                                  "unknown parameter 'colour'"));
-  const Checked set = check_text("farm: small\nfilter: {plugin: prescale}\n", {"filter.parameters.colour=red"});
+  const Checked set =
+      check_text("farm: small\nfilter: {plugin: prescale}\n", {"filter.parameters.colour=red"});
   CHECK(set.status == 2);
   CHECK_THAT(set.problems, ContainsSubstring("--set filter.parameters.colour: filter 'prescale'"));
 }
