@@ -134,8 +134,11 @@ void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> r
 
 // What is asked of readouts that are gone for good is missing at once.
 void Collector::lose_given_up(BuiltSlice& slice, TimeNs now_ns) {
+  const auto given_up = [this](std::uint32_t readout) { return flows_[readout].given_up; };
+  if (std::none_of(lost_.begin(), lost_.end(), given_up)) return;
+  steps_ += settings_.readouts;
   std::vector<bool> lost(settings_.readouts);
-  for (const std::uint32_t readout : lost_) lost[readout] = flows_[readout].given_up;
+  for (const std::uint32_t readout : lost_) lost[readout] = given_up(readout);
   assembler_.readouts_lost(slice, lost, MissingReason::source_down, now_ns);
 }
 

@@ -102,6 +102,17 @@ TEST_CASE("a fragment costs the collector no more where readouts were out, and w
   }
 }
 
+TEST_CASE("what is pushed costs no walk over lost readouts where none is given up") {
+  CollectorFarm farm("none", shaping::ReadoutOrder::least_loaded, 256, 1, 8);
+  for (const bool lost : {false, true}) {
+    farm.collector().set_lost(7, lost);
+    const std::uint64_t before = farm.collector().steps();
+    for (int slice = 0; slice < 3; ++slice) farm.expect_pushed();
+    CAPTURE(lost);
+    CHECK(farm.collector().steps() - before <= 3);
+  }
+}
+
 TEST_CASE("a shaper is told once in a pass what a readout has sent, however many fragments that are") {
   constexpr std::uint32_t kReadouts = 4;
   TellTale::Told told;

@@ -55,6 +55,12 @@ class CollectorFarm {
     take_requests();
     return whole.size();
   }
+  // Opens a slice whose fragments come without being asked for.
+  void expect_pushed() {
+    assembly::BuiltSlice& slice = opened();
+    assembler_.expect(slice, now_ns_ + kSecond);
+    collector_->expect_pushed(slice, now_ns_);
+  }
   [[nodiscard]] Collector& collector() { return *collector_; }
   [[nodiscard]] assembly::Assembler& assembler() { return assembler_; }
   [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
@@ -84,13 +90,14 @@ class CollectorFarm {
       made.push_back({SourceId(readout + 1), readout});
     return made;
   }
-  void open() {
+  assembly::BuiltSlice& opened() {
     assembly::Assignment assignment;
     assignment.slice = SliceId(next_slice_++);
     assembly::BuiltSlice& slice = slices_.assign(std::move(assignment));
     WEIR_ASSERT(assembler_.open(slice, now_ns_).has_value());
-    collector_->collect(slice, collector_->everything());
+    return slice;
   }
+  void open() { collector_->collect(opened(), collector_->everything()); }
   void take_requests() {
     for (const std::uint32_t readout : collector_->to_send()) {
       frames_.clear();

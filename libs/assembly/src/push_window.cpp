@@ -4,11 +4,20 @@
 
 namespace weir::assembly {
 
+void PushWindow::opened(SliceId slice, TimeNs ask_ns) {
+  if (!open_.try_emplace(slice, ask_ns).second) return;
+  active_.insert(slice);
+  waiting_.emplace(ask_ns, slice);
+}
+
 void PushWindow::left(SliceId slice) {
   newest_left_ = std::max(slice, newest_left_.value_or(slice));
   const auto found = open_.find(slice);
   if (found == open_.end()) return;
-  if (found->second.pushed_out) --pushed_out_;
+  ++steps_;
+  waiting_.erase({found->second, slice});
+  due_.erase(slice);
+  active_.erase(slice);
   open_.erase(found);
 }
 
@@ -18,19 +27,22 @@ void PushWindow::arrived(std::uint32_t readout, SliceId slice) {
 }
 
 std::optional<PushWindow::Due> PushWindow::next_due(TimeNs now_ns) {
-  for (const auto& [slice, open] : open_) {
-    if (open.ask_ns > now_ns) continue;
-    const Due due{slice, true};
+  while (!waiting_.empty() && waiting_.begin()->first <= now_ns) {
+    ++steps_;
+    due_.insert(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());
+  }
+  if (!due_.empty()) {
+    const Due due{*due_.begin(), true};
     left(due.slice);
     return due;
   }
   if (active() <= active_max_) return std::nullopt;
-  const auto oldest =
-      std::find_if(open_.begin(), open_.end(), [](const auto& entry) { return !entry.second.pushed_out; });
-  oldest->second.pushed_out = true;
-  ++pushed_out_;
-  newest_left_ = std::max(oldest->first, newest_left_.value_or(oldest->first));
-  return Due{oldest->first, false};
+  ++steps_;
+  const SliceId oldest = *active_.begin();
+  active_.erase(active_.begin());
+  newest_left_ = std::max(oldest, newest_left_.value_or(oldest));
+  return Due{oldest, false};
 }
 
 }  // namespace weir::assembly

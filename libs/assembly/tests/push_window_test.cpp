@@ -50,3 +50,44 @@ TEST_CASE("a readout has passed by what is older than the newest of its present 
   window.readout_lost(0);
   CHECK_FALSE(window.passed_by(0, SliceId(4)));
 }
+
+TEST_CASE("a pass in which nothing is due looks at no slice, however many are open") {
+  for (const std::uint64_t slices : {4U, 16U, 64U, 256U}) {
+    CAPTURE(slices);
+    PushWindow window(1000, 1);
+    for (std::uint64_t slice = 0; slice < slices; ++slice) window.opened(SliceId(slice), 1000);
+    for (TimeNs now_ns = 0; now_ns < 100; ++now_ns) CHECK_FALSE(window.next_due(now_ns));
+    CHECK(window.steps() == 0);
+  }
+}
+
+TEST_CASE("a slice that is due, or pushed out, costs the same however many are open") {
+  for (const std::uint64_t slices : {4U, 16U, 64U, 256U}) {
+    CAPTURE(slices);
+    PushWindow window(2, 1);
+    std::uint64_t pushed_out = 0;
+    for (std::uint64_t slice = 0; slice < slices; ++slice) {
+      window.opened(SliceId(slice), 1000);
+      while (window.next_due(0)) ++pushed_out;
+    }
+    CHECK(pushed_out == slices - 2);
+    std::uint64_t due = 0;
+    while (const auto one = window.next_due(1000)) CHECK(one->slice == SliceId(due++));
+    CHECK(due == slices);
+    CHECK(window.steps() <= 4 * slices);
+  }
+}
+
+TEST_CASE("of slices whose time has come the lowest is the first, in whatever order their times were") {
+  PushWindow window(10, 1);
+  window.opened(SliceId(5), 10);
+  window.opened(SliceId(3), 30);
+  window.opened(SliceId(4), 20);
+  window.opened(SliceId(9), 5);
+  CHECK(window.next_due(20)->slice == SliceId(4));
+  window.left(SliceId(9));  // complete meanwhile
+  CHECK(window.next_due(20)->slice == SliceId(5));
+  CHECK_FALSE(window.next_due(20));
+  CHECK(window.next_due(30)->slice == SliceId(3));
+  CHECK(window.active() == 0);
+}

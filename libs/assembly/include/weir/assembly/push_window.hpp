@@ -3,10 +3,13 @@
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace weir::assembly {
@@ -25,7 +28,7 @@ class PushWindow {
   };
 
   // Waits for it from now on. From `ask_ns` on whatever is missing is asked for.
-  void opened(SliceId slice, TimeNs ask_ns) { open_.try_emplace(slice, Open{ask_ns, false}); }
+  void opened(SliceId slice, TimeNs ask_ns);
   // Complete, or over.
   void left(SliceId slice);
   // A pushed fragment of this readout has begun to arrive. A connection keeps the order, and a readout sends
@@ -39,19 +42,20 @@ class PushWindow {
     return newest_of_[readout] && *newest_of_[readout] > slice;
   }
   // One at a time, until there is none: first those whose time has come, then the oldest where there are more
-  // than active_max. Each slice comes at most once as pushed out, and once as `all`.
+  // than active_max. Each slice comes at most once as pushed out, and once as `all`. Looks at no others.
   [[nodiscard]] std::optional<Due> next_due(TimeNs now_ns);
-  [[nodiscard]] std::size_t active() const { return open_.size() - pushed_out_; }
+  [[nodiscard]] std::size_t active() const { return active_.size(); }
+
+  // Slices that were looked at: what the window has cost.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
-  struct Open {
-    TimeNs ask_ns = 0;
-    bool pushed_out = false;
-  };
-
   std::uint32_t active_max_;
-  std::map<SliceId, Open> open_;
-  std::size_t pushed_out_ = 0;  // of these
+  boost::unordered_flat_map<SliceId, TimeNs, std::hash<SliceId>> open_;  // from when on it is asked for
+  std::set<SliceId> active_;                                             // of these, not pushed out
+  std::set<std::pair<TimeNs, SliceId>> waiting_;                         // of these, whose time has not come
+  std::set<SliceId> due_;                                                // ... and has
+  std::uint64_t steps_ = 0;
   std::optional<SliceId> newest_left_;
   std::vector<std::optional<SliceId>> newest_of_;  // by readout, on its present connection
 };
