@@ -1,22 +1,10 @@
 // Who of the plan is there, and whom the run waits for.
 #include "../src/roster.hpp"
+#include "deaf_peer.hpp"
 #include "weir_catch.hpp"
 
 namespace weir::supervisor {
 namespace {
-
-// Of a roster the address and the mark alone are looked at.
-struct Connection {
-  messages::PeerInfo self;
-  messages::PeerLimits limits;
-  messages::PeerCounters counters;
-  struct Deaf final : messages::PeerHandler {
-    void on_ready(messages::Peer&) override {}
-    void on_gone(messages::Peer&, std::string_view) override {}
-    Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control&) override { return {}; }
-  } deaf;
-  messages::Peer peer{self, deaf, limits, counters, 0};
-};
 
 struct Farm {
   Farm() {
@@ -26,7 +14,7 @@ struct Farm {
     roster.plan(Role::writer, NodeIndex(0), "writer-0", "");
   }
   Member& member(const std::string& name) { return *roster.find(name); }
-  void join(const std::string& name, Connection& by) {
+  void join(const std::string& name, test::DeafPeer& by) {
     roster.connected(member(name), by.peer);
     member(name).was_there = true;
   }
@@ -45,10 +33,10 @@ struct Farm {
   }
 
   Roster roster;
-  Connection first;
-  Connection second;
-  Connection third;
-  Connection fourth;
+  test::DeafPeer first;
+  test::DeafPeer second;
+  test::DeafPeer third;
+  test::DeafPeer fourth;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What finding a member costs, in farms of any size.
 #include "../src/roster.hpp"
+#include "deaf_peer.hpp"
 #include "weir_catch.hpp"
 
 #include <deque>
@@ -9,19 +10,6 @@ namespace weir::supervisor {
 namespace {
 
 constexpr std::uint16_t kSizes[] = {4, 16, 64, 256};
-
-// Of a roster the address and the mark alone are looked at.
-struct Wire {
-  messages::PeerInfo self;
-  messages::PeerLimits limits;
-  messages::PeerCounters counters;
-  struct Deaf final : messages::PeerHandler {
-    void on_ready(messages::Peer&) override {}
-    void on_gone(messages::Peer&, std::string_view) override {}
-    Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control&) override { return {}; }
-  } deaf;
-  messages::Peer peer{self, deaf, limits, counters, 0};
-};
 
 // As many readouts as DCMs, all of them there.
 struct BigFarm {
@@ -44,7 +32,7 @@ struct BigFarm {
     return roster.steps() - before;
   }
   Roster roster;
-  std::deque<Wire> wires;
+  std::deque<test::DeafPeer> wires;
 };
 
 }  // namespace

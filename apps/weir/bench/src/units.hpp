@@ -1,10 +1,10 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdint>
 #include <string>
-
-#include <fmt/format.h>
 
 // What the points and pages of several benchmarks need.
 namespace weir::bench {
