@@ -26,7 +26,7 @@ Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& 
     : setup_(setup), clock_(clock), roster_(roster), machine_(machine), unsent_max_(unsent_max) {}
 
 // Not where something is sent: a node that goes means new actions, amid those that are carried out.
-void Dispatch::drop_who_does_not_read() {
+void Dispatch::drop_nodes_that_do_not_read() {
   for (const Member& member : roster_.members()) {
     if (is_there(member) && member.peer->unsent_bytes() > unsent_max_)
       member.peer->drop("does not read what it is sent");
@@ -59,7 +59,9 @@ std::optional<UtcNs> Dispatch::push_utc_ns() const {
 }
 
 void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns) {
+  const bool newcomers = std::exchange(newcomers_, false);
   for (const Member& member : roster_.members()) {
+    if (!newcomers) break;
     if (is_to_be_welcomed(member)) greet(member, course.begun_utc_ns());
   }
   if (!actions.announce.empty()) {
@@ -67,6 +69,7 @@ void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs
     send_announcements(actions);
   }
   for (Member& member : roster_.members()) {
+    if (!newcomers) break;
     if (is_to_be_welcomed(member)) bring_up_to_date(member);
   }
   if (actions.empty()) return;

@@ -22,9 +22,9 @@ class Dispatch {
   Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
            assignment::SupervisorMachine& machine, std::size_t unsent_max = kUnsentMax);
 
-  // Once a pass, before anything is sent: a node that has taken nothing for as long as it takes to have more
-  // than that wait for it is not there.
-  void drop_who_does_not_read();
+  // Drops the nodes for which more than `unsent_max` bytes wait: they do not read. Called now and then,
+  // before a pass sends anything. Costs a walk over the members.
+  void drop_nodes_that_do_not_read();
   // Nodes have come or gone, or their part has changed, or what is known of a port.
   void directory_changed() { directory_changed_ = true; }
   void ports_changed() { ports_changed_ = true; }
@@ -40,6 +40,11 @@ class Dispatch {
   // announced, and when what was settled, are noted in `course`.
   void carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns);
 
+  // It has come in a run: carry_out() welcomes it.
+  void came(Member& member, Welcome welcome) {
+    member.welcome = welcome;
+    newcomers_ = true;
+  }
   // To a member that is there, all at once: nothing is under way any more.
   void welcome(Member& member, UtcNs begun_utc_ns) const;
   void send_begin(const Member& member, UtcNs begun_utc_ns) const;
@@ -77,6 +82,7 @@ class Dispatch {
   assignment::SupervisorMachine& machine_;
   std::size_t unsent_max_;
   std::uint64_t next_slice_ = 0;
+  bool newcomers_ = false;  // since the last carry_out()
   bool directory_changed_ = false;
   bool ports_changed_ = false;
   std::uint32_t destinations_told_ = 0;  // number of their epoch

@@ -13,6 +13,7 @@ namespace {
 
 // A process that connects anew has given its old connection up: recent traffic there means that another
 // process uses this name.
+constexpr DurationNs kLookForUnread = 10 * kMillisecond;  // a walk over the members
 constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
 constexpr std::size_t kClientUnsentMax = 1U << 20;
@@ -68,7 +69,10 @@ void SupervisorNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   door_.tick();
   trigger_door_.tick();
-  dispatch_.drop_who_does_not_read();
+  if (now_ns >= look_for_unread_ns_) {
+    look_for_unread_ns_ = now_ns + kLookForUnread;
+    dispatch_.drop_nodes_that_do_not_read();
+  }
   dispatch_.tell_directory();
   dispatch_.tell_ports();
   if (course_.is(RunStage::gathering)) gather();
@@ -212,7 +216,7 @@ void SupervisorNode::join(Member& member) {
   // It was told to end, and has not: its connection broke.
   const assignment::NodeRef node{member.role, member.index};
   if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
-  member.welcome = same_process ? Welcome::open_slices : Welcome::begin;
+  dispatch_.came(member, same_process ? Welcome::open_slices : Welcome::begin);
   if (!course_.is_ending()) return;  // in the pass, when the journal has what it is told
   dispatch_.welcome(member, course_.begun_utc_ns());
   Dispatch::send_end(peer);

@@ -74,6 +74,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
 
   const node::Setup& setup_;
   Environment environment_;
+  TimeNs look_for_unread_ns_ = 0;
   TimeNs now_ns_;
   messages::PeerCounters peer_counters_;
   node::RefusalLog refusals_;

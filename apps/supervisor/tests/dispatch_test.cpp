@@ -258,7 +258,7 @@ TEST_CASE("who comes to a run is told its begin, and a readout that was there wh
   Member& member = *farm.roster.find(Role::readout, NodeIndex(0));
   member.first_slice = 77;
   farm.course.begin(farm.clock.now, 9);
-  for (Member& each : farm.roster.members()) each.welcome = Welcome::open_slices;
+  for (Member& each : farm.roster.members()) farm.dispatch->came(each, Welcome::open_slices);
   farm.dispatch->tell_destinations();
   farm.dispatch->tell_absences();
   farm.pass();
@@ -277,8 +277,8 @@ TEST_CASE("who comes is told of this pass' slices once: after the run's begin, o
   Farm farm;
   Far& fresh = farm.come(Role::readout, 0);
   Far& back = farm.come(Role::readout, 1);
-  farm.roster.find(Role::readout, NodeIndex(0))->welcome = Welcome::begin;
-  farm.roster.find(Role::readout, NodeIndex(1))->welcome = Welcome::open_slices;
+  farm.dispatch->came(*farm.roster.find(Role::readout, NodeIndex(0)), Welcome::begin);
+  farm.dispatch->came(*farm.roster.find(Role::readout, NodeIndex(1)), Welcome::open_slices);
   farm.actions.announce = {announced(5)};
   farm.carry_out();
   REQUIRE(fresh.heard.size() == 2);
@@ -300,10 +300,10 @@ TEST_CASE("whatever its role, a node for which too much waits is dropped, and no
   farm.come(role, 1);
   Member& slow = *farm.roster.find(role, NodeIndex(1));
   slow.peer->stream().append(std::vector<std::byte>(kMax));
-  dispatch.drop_who_does_not_read();
+  dispatch.drop_nodes_that_do_not_read();
   CHECK(slow.peer != nullptr);
   slow.peer->stream().append(std::vector<std::byte>(1));
-  dispatch.drop_who_does_not_read();
+  dispatch.drop_nodes_that_do_not_read();
   CHECK(slow.peer == nullptr);
   CHECK(farm.roster.find(role, NodeIndex(0))->peer != nullptr);
 }
