@@ -4,7 +4,7 @@
 set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics packets)
 set(WEIR_LAYER_2 source shaping assembly assignment control ports tap)
-set(WEIR_LAYER_3 clock json proto security bus messages transport http ingest plugin_loader filter_host source_host storage config telemetry simnet)
+set(WEIR_LAYER_3 clock json proto security bus messages reports transport http ingest plugin_loader filter_host source_host storage config telemetry simnet)
 # Layer 4: the node libraries of the executables. Layer 5: what runs several nodes. Any name.
 set(WEIR_LAYER_MAX 5)
 set(WEIR_LAYER_TOP 6)  # executables and plugins: nothing depends on them
@@ -18,9 +18,10 @@ set(WEIR_SIDEWAYS
     "bus>proto" "bus>security"  # carries the generated types, under the farm's keys
     "transport>clock" "http>clock" "telemetry>clock" "filter_host>clock"  # read in one place
     "messages>proto"  # translates the generated types
+    "reports>proto"   # reads and writes them
     "config>proto"    # the farm file's schema is a Protocol Buffers message
     "config>ingest"   # a replaying farm's layout depends on what was recorded
-    "telemetry>proto" "telemetry>http"  # exports nodes' reports, over HTTP
+    "telemetry>proto" "telemetry>reports" "telemetry>http"  # exports nodes' reports, over HTTP
     "ingest>storage"  # a replay source reads Weir's own run files
     # Both kinds of plugin read their parameters, and are found and refused, alike.
     "filter_abi>plugin_abi" "source_abi>plugin_abi" "filter_host>plugin_loader" "source_host>plugin_loader"

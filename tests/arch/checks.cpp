@@ -331,6 +331,27 @@ Breaches check_matchers(const SourceTree& tree) {
   return breaches;
 }
 
+Breaches check_report_numbers(const SourceTree& tree) {
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    const bool product = path.starts_with("libs/") || path.starts_with("apps/");
+    // The exporter goes over all that there is, whatever it is called.
+    const bool may = path.starts_with("libs/reports/") || path.starts_with("libs/telemetry/");
+    if (!product || may || path.find("/tests/") != std::string::npos || !path.ends_with("pp")) continue;
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(text)) {
+      ++number;
+      for (const char* way : {"mutable_gauges(", "mutable_sums(", ".gauges()", ".sums()",
+                              "mutable_counters())[", "counters().find(", "counters().at("}) {
+        if (line.find(way) != line.npos)
+          breaches.push_back(path + ":" + std::to_string(number) + ": " + way +
+                             "...): write and read a report's numbers with weir/reports/numbers.hpp");
+      }
+    }
+  }
+  return breaches;
+}
+
 Breaches check_header_guards(const SourceTree& tree) {
   Breaches breaches;
   for (const auto& [path, text] : tree) {

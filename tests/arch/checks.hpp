@@ -41,6 +41,10 @@ Breaches check_skips(const SourceTree& tree);
 // (tests/support/weir_catch.hpp).
 Breaches check_matchers(const SourceTree& tree);
 
+// Reports' numbers are written and read by keys of metrics' table, through libs/reports: a text beside it
+// would drift.
+Breaches check_report_numbers(const SourceTree& tree);
+
 // Every header guards itself with #pragma once; a C header (.h) may use #ifndef.
 Breaches check_header_guards(const SourceTree& tree);
 

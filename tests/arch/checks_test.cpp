@@ -213,6 +213,15 @@ TEST_CASE("a matcher that one version of Catch2 alone has is found") {
   require_one(check_matchers(tree), "libs/wire/tests/frame_test.cpp:", "ContainsSubstring");
 }
 
+TEST_CASE("a number of a report that goes by a text of its own is found") {
+  auto tree = good_tree();
+  tree["libs/reports/src/numbers.cpp"] = "void f() { report.gauges(); }\n";
+  tree["libs/wire/tests/frame_test.cpp"] += "void f() { report.gauges(); }\n";
+  CHECK(check_report_numbers(tree).empty());
+  tree["libs/wire/src/frame.cpp"] += "void g() { (*report.mutable_counters())[\"stord\"] = 1; }\n";
+  require_one(check_report_numbers(tree), "libs/wire/src/frame.cpp:", "weir/reports/numbers.hpp");
+}
+
 TEST_CASE("a header without a guard is found, and a C header may use the old one") {
   auto tree = good_tree();
   tree["libs/base/include/weir/c.h"] = "/* C */\n#ifndef WEIR_C_H\n#define WEIR_C_H\n#endif\n";

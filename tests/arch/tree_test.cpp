@@ -102,6 +102,10 @@ TEST_CASE("tests take matchers that both versions of Catch2 have") {
   CHECK(listed(check_matchers(tree())) == "");
 }
 
+TEST_CASE("reports' numbers go by the keys of the one table") {
+  CHECK(listed(check_report_numbers(tree())) == "");
+}
+
 TEST_CASE("nothing is left for later in the text") { CHECK(listed(check_nothing_left(tree())) == ""); }
 
 TEST_CASE("every header can be included twice") { CHECK(listed(check_header_guards(tree())) == ""); }

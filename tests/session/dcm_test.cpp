@@ -272,6 +272,6 @@ TEST_CASE("a DCM that was told to end and loses its supervisor accounts for what
   dcm.end_run();
   (void)dcm.decision(0, 9, 3000);
   REQUIRE(dcm.report.final());
-  CHECK(node::sum_of(dcm.report, "stored").count == (says ? 1 : 0));
-  CHECK(node::counter_of(dcm.report, "dcm.unheard") == (says ? 0 : 1));
+  CHECK(reports::sum_of(dcm.report, "stored").count == (says ? 1 : 0));
+  CHECK(reports::counter_of(dcm.report, "dcm.unheard") == (says ? 0 : 1));
 }

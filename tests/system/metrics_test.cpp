@@ -2,7 +2,7 @@
 #include "farm_run.hpp"
 #include "weir_catch.hpp"
 #include <weir/http/client.hpp>
-#include <weir/telemetry/metric_table.hpp>
+#include <weir/metrics/table.hpp>
 
 #include <csignal>
 #include <map>
@@ -129,12 +129,12 @@ TEST_CASE("every metric that nodes export is in the document, and every one in t
   const Kinds document = documented();
   CHECK(document.size() > 100);
   for (const auto& [name, kind] : exported) {
-    INFO(name << " is exported; libs/telemetry/src/metric_table.cpp describes metrics");
+    INFO(name << " is exported; libs/metrics/include/weir/metrics/table.hpp describes metrics");
     CHECK(document.contains(name));
     if (document.contains(name)) CHECK(document.at(name) == kind);
   }
   std::set<std::string> rare;
-  for (const telemetry::MetricEntry& entry : telemetry::metric_table()) {
+  for (const metrics::Entry& entry : metrics::kTable) {
     if (entry.rare && in_sources(entry.key)) rare.insert(std::string(entry.name));
   }
   for (const auto& [name, kind] : document) {

@@ -1,6 +1,7 @@
 #include "shell.hpp"
 
 #include <weir/config/farm_file.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <fmt/format.h>
@@ -351,11 +352,11 @@ void Shell::on_summary(const v1::RunSummary& summary) { summary_ = summary; }
 void Shell::take(const v1::Report& report) {
   const bus::ClientCounters bus = bus_.counters();
   v1::Report counted;
-  const std::pair<const char*, std::uint64_t> dropped[] = {{"bus.dropped.sent", bus.dropped_messages},
-                                                           {"bus.dropped.published", bus.dropped_published},
-                                                           {"bus.dropped.received", bus.dropped_received}};
-  for (const auto& [key, count] : dropped) {
-    if (count > 0) (*counted.mutable_counters())[key] = count;
+  const std::pair<std::string_view, std::uint64_t> dropped[] = {{"sent", bus.dropped_messages},
+                                                                {"published", bus.dropped_published},
+                                                                {"received", bus.dropped_received}};
+  for (const auto& [what, count] : dropped) {
+    if (count > 0) reports::Counters(counted).of("bus.dropped.", what) = count;
   }
   const bool none = counted.counters().empty();
   if (!none) counted.MergeFrom(report);

@@ -13,7 +13,7 @@ namespace {
 using assembly::SliceState;
 
 void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragments) {
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   counters["fragments.cancelled"] = fragments.cancelled;
   counters["fragments.requested"] = fragments.requested;
   counters["fragments.received"] = fragments.received;
@@ -27,12 +27,12 @@ void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragmen
   counters["fragments.bytes"] = fragments.bytes;
   for (std::size_t i = 1; i < fragments.missing.size(); ++i) {
     if (fragments.missing[i] == 0) continue;
-    counters["fragments.missing." + std::string(name(static_cast<MissingReason>(i)))] = fragments.missing[i];
+    counters.of("fragments.missing.", name(static_cast<MissingReason>(i))) = fragments.missing[i];
   }
 }
 
 void add_shaper(v1::Report& report, const shaping::Shaper& shaper) {
-  auto& gauges = *report.mutable_gauges();
+  reports::Gauges gauges(report);
   gauges["shaper.window"] = static_cast<double>(shaper.window());
   gauges["shaper.outstanding"] = static_cast<double>(shaper.outstanding());
   gauges["shaper.base_us"] = static_cast<double>(shaper.base_ns()) / kMicrosecond;
@@ -71,7 +71,7 @@ Workload DcmNode::workload() const {
 v1::Report DcmNode::make_report(bool final) {
   if (final) close_run();
   v1::Report report = node::begin_report(setup_.identity, now_ns_, final);
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   counters["dcm.assigned"] = intake_.assigned();
   counters["dcm.accepted"] = decisions_.accepted();
   counters["dcm.handed_back"] = handed_back_;
@@ -82,7 +82,7 @@ v1::Report DcmNode::make_report(bool final) {
   filter_.add_to(report);
   samples_.add_to(report);
   if (pushing_) pushing_->add_to(report);
-  auto& gauges = *report.mutable_gauges();
+  reports::Gauges gauges(report);
   gauges["slices_in_flight"] = static_cast<double>(intake_.in_flight());
   gauges["buffer_bytes_used"] = static_cast<double>(builder_.pool.bytes_used());
   const shaping::Shaper& shaper = builder_.collector.shaper();
@@ -90,9 +90,9 @@ v1::Report DcmNode::make_report(bool final) {
   spdlog::debug("shaper window={} outstanding={} base_us={} piece_bytes={} received_bytes={} now_ns={}",
                 shaper.window(), shaper.outstanding(), shaper.base_ns() / kMicrosecond, shaper.piece_bytes(),
                 readouts_.arrived_bytes(), now_ns_);
-  node::add_histogram(report, "latency_us", times_.latency);
-  node::add_histogram(report, "build_latency_us", times_.build_latency);
-  node::add_histogram(report, "decision_latency_us", decisions_.latency());
+  reports::add_histogram(report, "latency_us", times_.latency);
+  reports::add_histogram(report, "build_latency_us", times_.build_latency);
+  reports::add_histogram(report, "decision_latency_us", decisions_.latency());
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
   report.set_state(status_of(course_, workload(), setup_.identity.name));

@@ -160,22 +160,21 @@ void Departures::release(BuiltSlice& slice) {
 }
 
 void Departures::add_to(v1::Report& report, bool final) const {
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   counters["dcm.output_events"] = counts_.output_events;
   counters["dcm.refused"] = counts_.refused;
   for (std::size_t i = 0; i < storage::kStoreResults; ++i) {
     const std::string_view reason = storage::name(static_cast<storage::StoreResult>(i));
-    if (outlet_.refused()[i] > 0)
-      counters["dcm.records_refused." + std::string(reason)] = outlet_.refused()[i];
+    if (outlet_.refused()[i] > 0) counters.of("dcm.records_refused.", reason) = outlet_.refused()[i];
   }
   const std::size_t unheard =
       builder_.slices.in(SliceState::storing).size() + builder_.slices.in(SliceState::given_up).size();
   if (final && unheard > 0) counters["dcm.unheard"] = unheard;
-  (*report.mutable_gauges())["shipments_waiting"] =
-      static_cast<double>(builder_.slices.in(SliceState::storing).size());
-  node::add_sum(report, "rejected", counts_.rejected);
-  node::add_sum(report, "stored", counts_.stored);
-  node::add_sum(report, "discarded", counts_.discarded);
+  reports::Gauges gauges(report);
+  gauges["shipments_waiting"] = static_cast<double>(builder_.slices.in(SliceState::storing).size());
+  reports::add_sum(report, "rejected", counts_.rejected);
+  reports::add_sum(report, "stored", counts_.stored);
+  reports::add_sum(report, "discarded", counts_.discarded);
 }
 
 }  // namespace weir::dcm

@@ -1,6 +1,7 @@
 #include "filter_desk.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/reports/numbers.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -248,13 +249,14 @@ void FilterDesk::tell_long_in_filter() {
 }
 
 void FilterDesk::add_to(v1::Report& report) const {
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   counters["dcm.filter_errors"] = errors_;
   counters["dcm.filter_stalled"] = stalls_;
   counters["dcm.steps"] = steps_;
-  for (const auto& [name, value] : units_->metrics().counters) counters["filter." + name] = value;
+  for (const auto& [name, value] : units_->metrics().counters) counters.of("filter.", name) = value;
   if (const auto oldest = units_->oldest_start_ns()) {
-    (*report.mutable_gauges())["filter.oldest_s"] = static_cast<double>(clock_.now_ns() - *oldest) / kSecond;
+    reports::Gauges gauges(report);
+    gauges["filter.oldest_s"] = static_cast<double>(clock_.now_ns() - *oldest) / kSecond;
   }
   (*report.mutable_notes())["filter"] = plugin_->name() + " " + plugin_->version();
 }

@@ -1,6 +1,7 @@
 #include "push_intake.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/reports/numbers.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -138,7 +139,7 @@ void PushIntake::leaves(const BuiltSlice& slice) {
 }
 
 void PushIntake::add_to(v1::Report& report) const {
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   counters["push.opened_early"] = opened_early_;
   counters["push.never_assigned"] = never_assigned_;
   counters["push.pushed_out"] = pushed_out_;

@@ -1,5 +1,6 @@
 #include "slice_samples.hpp"
 
+#include <weir/reports/numbers.hpp>
 #include <weir/v1/bus.pb.h>
 #include <weir/v1/control.pb.h>
 
@@ -62,15 +63,18 @@ void SliceSamples::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, b
 
 void SliceSamples::add_to(v1::Report& report) const {
   const tap::SamplerCounts& counts = sampler_.counts();
-  auto& counters = *report.mutable_counters();
-  const auto add = [&](const char* name, std::uint64_t count) {
-    if (count > 0) counters[name] = count;
+  reports::Counters counters(report);
+  const auto add = [&](metrics::CounterKey key, std::uint64_t count) {
+    if (count > 0) counters[key] = count;
+  };
+  const auto add_dropped = [&](std::string_view reason, std::uint64_t count) {
+    if (count > 0) counters.of("tap.dropped.", reason) = count;
   };
   add("tap.samples", counts.samples);
   add("tap.bytes", counts.bytes);
-  add("tap.dropped.rate", counts.dropped_rate);
-  add("tap.dropped.too_large", counts.dropped_too_large);
-  add("tap.dropped.bus", counts.dropped_bus);
+  add_dropped("rate", counts.dropped_rate);
+  add_dropped("too_large", counts.dropped_too_large);
+  add_dropped("bus", counts.dropped_bus);
   add("tap.refused", counts.refused);
 }
 

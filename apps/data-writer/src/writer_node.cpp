@@ -208,7 +208,7 @@ void WriterNode::on_signal(std::string_view signal_name) {
 
 v1::Report WriterNode::make_report(bool final) {
   v1::Report report = node::begin_report(identity_, now_ns_, final);
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   const storage::StoreCounters store = store_.counters();
   const storage::GrantCounters& grants = grants_.counters();
   counters["writer.records"] = store.records;
@@ -227,8 +227,7 @@ v1::Report WriterNode::make_report(bool final) {
   if (disturbances_ > 0) (*report.mutable_notes())[std::string(node::kDisturbedNote)] = disturbances_text_;
   for (std::size_t i = 0; i < store.results.size(); ++i) {
     const auto result = static_cast<storage::StoreResult>(i);
-    if (store.results[i] > 0)
-      counters["writer.result." + std::string(storage::name(result))] = store.results[i];
+    if (store.results[i] > 0) counters.of("writer.result.", storage::name(result)) = store.results[i];
   }
   if (environment_.close_counts) {
     const CloseCounts commands = environment_.close_counts();
@@ -237,13 +236,13 @@ v1::Report WriterNode::make_report(bool final) {
     counters["writer.on_close_ended_by_limit"] = commands.ended_by_limit;
     counters["writer.on_close_dropped"] = commands.dropped;
   }
-  if (no_memory_ > 0) counters["writer.result.no_memory"] = no_memory_;
+  if (no_memory_ > 0) counters.of("writer.result.", "no_memory") = no_memory_;
   counters["writer.grants"] = grants.grants;
   counters["writer.grant_violations"] = grants.violations;
-  auto& gauges = *report.mutable_gauges();
+  reports::Gauges gauges(report);
   gauges["buffer_bytes_used"] = static_cast<double>(store_.bytes_queued());
   gauges["slices_in_flight"] = static_cast<double>(store_.unsettled());
-  node::add_sum(report, "live", store_.stored());
+  reports::add_sum(report, "live", store_.stored());
   for (const storage::ClosedFile& file : files_) {
     v1::Report::File& out = *report.add_files();
     out.set_path(file.path);

@@ -1,5 +1,7 @@
 #include "front_end.hpp"
 
+#include <weir/reports/numbers.hpp>
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -102,9 +104,8 @@ void FrontEnd::pass(TimeNs now_ns) {
 }
 
 void FrontEnd::add_to(v1::Report& report) const {
-  for (const auto& [name, value] : instance_->counters()) {
-    (*report.mutable_counters())["source." + name] = value;
-  }
+  reports::Counters counters(report);
+  for (const auto& [name, value] : instance_->counters()) counters.of("source.", name) = value;
   (*report.mutable_notes())["source"] = instance_->plugin().name() + " " + instance_->plugin().version();
 }
 

@@ -1,6 +1,7 @@
 #include "push_sender.hpp"
 
 #include <weir/base/crc32c.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <spdlog/spdlog.h>
@@ -160,7 +161,7 @@ source::Fragment PushSender::shown(SliceId slice, SourceId source, const source:
 }
 
 void PushSender::add_to(v1::Report& report) const {
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   const shaping::BarrelCounters& counted = barrel_.counters();
   counters["push.fragments"] = counted.sent.fragments;
   counters["push.bytes"] = counted.sent.bytes;
@@ -173,19 +174,19 @@ void PushSender::add_to(v1::Report& report) const {
   counters["push.slices_no_destination"] = no_destination_;
   counters["push.clocks_off"] = clocks_off_;
   for (std::size_t i = 0; i < counted.not_pushed.size(); ++i) {
-    const std::string reason(shaping::name(static_cast<shaping::NotPushed>(i)));
-    counters["push.not_pushed." + reason] = counted.not_pushed[i].fragments;
+    counters.of("push.not_pushed.", shaping::name(static_cast<shaping::NotPushed>(i))) =
+        counted.not_pushed[i].fragments;
   }
   // The probes were no answers to anyone.
-  const auto take_out = [&](const std::string& key, std::uint64_t count) {
-    const auto found = counters.find(key);
-    if (found != counters.end()) found->second -= std::min(found->second, count);
+  const auto take_out = [](std::uint64_t& counter, std::uint64_t count) {
+    counter -= std::min(counter, count);
   };
-  take_out("fragments.served", probes_served_);
+  take_out(counters["fragments.served"], probes_served_);
   for (std::size_t i = 1; i < probes_missing_.size(); ++i) {
-    take_out("readout.missing." + std::string(name(static_cast<MissingReason>(i))), probes_missing_[i]);
+    if (probes_missing_[i] > 0)
+      take_out(counters.of("readout.missing.", name(static_cast<MissingReason>(i))), probes_missing_[i]);
   }
-  auto& gauges = *report.mutable_gauges();
+  reports::Gauges gauges(report);
   gauges["push.waiting_bytes"] = static_cast<double>(counted.waiting.bytes);
   gauges["push.clock_ahead_us"] = static_cast<double>(ahead_ns_) / kMicrosecond;
   if (clocks_off_ > 0) {

@@ -239,7 +239,7 @@ void ReadoutNode::on_signal(std::string_view signal_name) {
 
 v1::Report ReadoutNode::make_report(bool final) {
   v1::Report report = node::begin_report(identity_, now_ns_, final);
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   const source::BufferCounters& buffer = buffer_.counters();
   counters["fragments.produced"] = buffer.produced;
   counters["fragments.cleared"] = buffer.cleared;
@@ -248,12 +248,11 @@ v1::Report ReadoutNode::make_report(bool final) {
   counters["fragments.bytes_produced"] = buffer.bytes_produced;
   for (std::size_t i = 0; i < buffer.dropped.size(); ++i) {
     const auto reason = static_cast<source::DropReason>(i);
-    if (buffer.dropped[i] > 0)
-      counters["fragments.dropped." + std::string(source::name(reason))] = buffer.dropped[i];
+    if (buffer.dropped[i] > 0) counters.of("fragments.dropped.", source::name(reason)) = buffer.dropped[i];
   }
   for (std::size_t i = 1; i < buffer.missing.size(); ++i) {
     if (buffer.missing[i] == 0) continue;
-    counters["readout.missing." + std::string(name(static_cast<MissingReason>(i)))] = buffer.missing[i];
+    counters.of("readout.missing.", name(static_cast<MissingReason>(i))) = buffer.missing[i];
   }
   counters["readout.announced"] = buffer.announced;
   counters["readout.made"] = buffer.made;
@@ -267,7 +266,7 @@ v1::Report ReadoutNode::make_report(bool final) {
     front_end_->add_to(report);
   }
   if (push_) push_->add_to(report);
-  auto& gauges = *report.mutable_gauges();
+  reports::Gauges gauges(report);
   gauges["slices_in_flight"] = static_cast<double>(buffer.slices_held);
   gauges["buffer_bytes_used"] = static_cast<double>(buffer.bytes_held + buffer.bytes_early);
   node::add_network(report, environment_.stream_totals(), peer_counters_);

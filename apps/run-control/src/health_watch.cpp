@@ -1,6 +1,7 @@
 #include "health_watch.hpp"
 
 #include <weir/assignment/reasons.hpp>
+#include <weir/reports/numbers.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -28,20 +29,16 @@ bool is_loss(const std::string& reason) { return reason != "removed"; }
 control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) {
   control::RunProgress::Counts counts;
   counts.run = run;
-  constexpr std::string_view kDiscarded = "discarded.";
-  constexpr std::string_view kMissing = "farm.fragments.missing.";
-  for (const auto& [key, value] : report.counters()) {
-    if (key == "stored" || key == "rejected") counts.settled += value;
-    if (key.starts_with(kDiscarded)) {
-      counts.settled += value;
-      counts.lost[key] = value;
-    }
-    if (key.starts_with(kMissing) && is_loss(key.substr(kMissing.size())))
-      counts.lost["missing." + key.substr(kMissing.size())] = value;
+  counts.settled = reports::counter_of(report, "stored") + reports::counter_of(report, "rejected");
+  for (const auto& [reason, count] : reports::by_reason(report, "discarded.")) {
+    counts.settled += count;
+    counts.lost["discarded." + reason] = count;
   }
-  const auto in_flight = report.gauges().find("slices_in_flight");
-  if (in_flight != report.gauges().end() && in_flight->second > 0)
-    counts.in_flight = static_cast<std::uint64_t>(in_flight->second);
+  for (const auto& [reason, count] : reports::by_reason(report, "farm.fragments.missing.")) {
+    if (is_loss(reason)) counts.lost["missing." + reason] = count;
+  }
+  if (const double in_flight = reports::gauge_of(report, "slices_in_flight").value_or(0); in_flight > 0)
+    counts.in_flight = static_cast<std::uint64_t>(in_flight);
   return counts;
 }
 

@@ -1,5 +1,7 @@
 #include "history.hpp"
 
+#include <weir/reports/numbers.hpp>
+
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
@@ -12,11 +14,6 @@
 
 namespace weir::run_control {
 namespace {
-
-std::uint64_t counter(const v1::RunSummary& summary, const std::string& name) {
-  const auto found = summary.counters().find(name);
-  return found == summary.counters().end() ? 0 : found->second;
-}
 
 bool ends_in_line(int file) {
   struct stat now {};
@@ -32,14 +29,10 @@ v1::FarmView::Run run_of(const v1::RunSummary& summary) {
   run.set_run(summary.run());
   run.set_begin_utc_ns(summary.begin_utc_ns());
   run.set_duration_ns(summary.duration_ns());
-  run.set_triggered(counter(summary, "triggered"));
-  run.set_stored(counter(summary, "stored"));
-  run.set_rejected(counter(summary, "rejected"));
-  std::uint64_t discarded = 0;
-  for (const auto& [name, count] : summary.counters()) {
-    if (name.starts_with("discarded.")) discarded += count;
-  }
-  run.set_discarded(discarded);
+  run.set_triggered(reports::counter_of(summary, "triggered"));
+  run.set_stored(reports::counter_of(summary, "stored"));
+  run.set_rejected(reports::counter_of(summary, "rejected"));
+  run.set_discarded(reports::total_of(summary, "discarded."));
   run.set_balanced(summary.balanced());
   run.set_faults(summary.faults());
   run.set_reason(summary.reason());

@@ -1,5 +1,7 @@
 #include "rule_watch.hpp"
 
+#include <weir/reports/numbers.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,9 +32,10 @@ control::RulesView rules_view(const control::FarmMachine& machine, const Members
                                     member.excluded,  member.told.state, {}};
     if (member.told.in_run() && member.told.run == seen.run) {
       one.said = report.state();
-      const auto lost = report.counters().find("lost_livetime_ms");
-      if (member.plan.role == Role::supervisor && lost != report.counters().end())
-        seen.livetime = {report.now_ns(), static_cast<DurationNs>(lost->second) * kMillisecond};
+      if (report.role() == v1::ROLE_SUPERVISOR) {
+        const std::uint64_t lost_ms = reports::counter_of(report, "lost_livetime_ms");
+        seen.livetime = {report.now_ns(), static_cast<DurationNs>(lost_ms) * kMillisecond};
+      }
     }
     seen.processes.push_back(std::move(one));
   }

@@ -9,38 +9,36 @@ namespace weir::supervisor {
 namespace {
 
 constexpr std::size_t kBuriedMax = 10'000;
-constexpr std::string_view kMissing = "fragments.missing.";
-constexpr std::string_view kDropped = "fragments.dropped.";
 constexpr double kUnknownUs = std::numeric_limits<double>::infinity();
 
 double or_unknown(double base_us) { return base_us > 0 ? base_us : kUnknownUs; }
 
 // The shortest time that this DCM knows of its port.
 double base_us_of(const Member& dcm) {
-  const auto found = dcm.report.gauges().find("shaper.base_us");
-  return !dcm.has_report || found == dcm.report.gauges().end() ? kUnknownUs : or_unknown(found->second);
+  const auto base_us = reports::gauge_of(dcm.report, "shaper.base_us");
+  return !dcm.has_report || !base_us ? kUnknownUs : or_unknown(*base_us);
 }
 
 assignment::DcmLedger dcm_ledger(const v1::Report& report) {
   assignment::DcmLedger ledger;
   ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
   ledger.final = report.final();
-  ledger.assigned = node::counter_of(report, "dcm.assigned");
-  ledger.rejected = node::sum_of(report, "rejected");
-  ledger.stored = node::sum_of(report, "stored");
-  ledger.discarded = node::sum_of(report, "discarded");
-  ledger.unheard = node::counter_of(report, "dcm.unheard");
-  ledger.requested = node::counter_of(report, "fragments.requested");
-  ledger.received = node::counter_of(report, "fragments.received");
+  ledger.assigned = reports::counter_of(report, "dcm.assigned");
+  ledger.rejected = reports::sum_of(report, "rejected");
+  ledger.stored = reports::sum_of(report, "stored");
+  ledger.discarded = reports::sum_of(report, "discarded");
+  ledger.unheard = reports::counter_of(report, "dcm.unheard");
+  ledger.requested = reports::counter_of(report, "fragments.requested");
+  ledger.received = reports::counter_of(report, "fragments.received");
   for (std::size_t i = 0; i < ledger.missing.size(); ++i) {
     ledger.missing[i] =
-        node::counter_of(report, std::string(kMissing) + std::string(name(static_cast<MissingReason>(i))));
+        reports::counter_of(report, "fragments.missing.", name(static_cast<MissingReason>(i)));
   }
-  ledger.cancelled = node::counter_of(report, "fragments.cancelled");
-  ledger.late = node::counter_of(report, "fragments.late");
-  ledger.duplicate = node::counter_of(report, "fragments.duplicate");
-  ledger.unknown = node::counter_of(report, "fragments.unknown");
-  ledger.corrupt = node::counter_of(report, "fragments.corrupt");
+  ledger.cancelled = reports::counter_of(report, "fragments.cancelled");
+  ledger.late = reports::counter_of(report, "fragments.late");
+  ledger.duplicate = reports::counter_of(report, "fragments.duplicate");
+  ledger.unknown = reports::counter_of(report, "fragments.unknown");
+  ledger.corrupt = reports::counter_of(report, "fragments.corrupt");
   return ledger;
 }
 
@@ -48,11 +46,11 @@ assignment::WriterLedger writer_ledger(const v1::Report& report) {
   assignment::WriterLedger ledger;
   ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
   ledger.final = report.final();
-  ledger.live = node::sum_of(report, "live");
-  ledger.dead = node::counter_of(report, "writer.dead_copies");
-  ledger.files_compared = node::counter_of(report, "writer.files_compared");
-  ledger.files_left = node::counter_of(report, "writer.files_left");
-  ledger.lost = node::counter_of(report, "writer.slices_lost");
+  ledger.live = reports::sum_of(report, "live");
+  ledger.dead = reports::counter_of(report, "writer.dead_copies");
+  ledger.files_compared = reports::counter_of(report, "writer.files_compared");
+  ledger.files_left = reports::counter_of(report, "writer.files_left");
+  ledger.lost = reports::counter_of(report, "writer.slices_lost");
   return ledger;
 }
 
@@ -60,12 +58,11 @@ assignment::ReadoutLedger readout_ledger(const v1::Report& report) {
   assignment::ReadoutLedger ledger;
   ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
   ledger.final = report.final();
-  ledger.produced = node::counter_of(report, "fragments.produced");
-  ledger.cleared = node::counter_of(report, "fragments.cleared");
-  ledger.held = node::counter_of(report, "fragments.held");
-  for (const auto& [key, value] : report.counters()) {
-    if (key.starts_with(kDropped)) ledger.dropped.emplace_back(key.substr(kDropped.size()), value);
-  }
+  ledger.produced = reports::counter_of(report, "fragments.produced");
+  ledger.cleared = reports::counter_of(report, "fragments.cleared");
+  ledger.held = reports::counter_of(report, "fragments.held");
+  for (const auto& [reason, count] : reports::by_reason(report, "fragments.dropped."))
+    ledger.dropped.emplace_back(reason, count);
   return ledger;
 }
 
@@ -185,8 +182,8 @@ void Roster::count_buried() {
   for (const v1::Report& report : buried_) buried_totals_.add(report, true);
 }
 
-node::FragmentTotals Roster::totals() const {
-  node::FragmentTotals totals = buried_totals_;
+reports::FragmentTotals Roster::totals() const {
+  reports::FragmentTotals totals = buried_totals_;
   totals.add(beyond_totals_);
   for (const Member& member : members_) {
     if (member.has_report) totals.add(member.report, false);

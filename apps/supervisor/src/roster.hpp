@@ -79,7 +79,7 @@ class Roster {
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }
   // Of the last reports of all, dead processes included.
-  [[nodiscard]] node::FragmentTotals totals() const;
+  [[nodiscard]] reports::FragmentTotals totals() const;
   // Members that were looked at to find one, or to sum up ports: what that has cost.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
@@ -96,8 +96,8 @@ class Roster {
   std::map<std::string, std::uint32_t> by_name_;           // likewise
   mutable std::uint64_t steps_ = 0;
   std::vector<v1::Report> buried_;  // bounded: further ones count in the totals alone
-  node::FragmentTotals buried_totals_;
-  node::FragmentTotals beyond_totals_;  // of those that buried_ has no room for
+  reports::FragmentTotals buried_totals_;
+  reports::FragmentTotals beyond_totals_;  // of those that buried_ has no room for
 };
 
 // What the processes counted, as the ledger takes it. Reports of dead processes are lower bounds; those of

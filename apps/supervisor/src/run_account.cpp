@@ -13,11 +13,11 @@ std::string text_of(const assignment::LedgerSide& side) {
   return std::to_string(side.sum.count) + (side.hashed ? " #" + std::to_string(side.sum.hash_sum) : "");
 }
 
-template <std::size_t N, class Reason>
-void add_reasons(google::protobuf::Map<std::string, std::uint64_t>& counters, const std::string& prefix,
-                 const std::array<std::uint64_t, N>& counts, Reason (*reason_of)(std::size_t)) {
+template <class Reason, std::size_t N>
+void add_reasons(reports::Counters& counters, metrics::FamilyKey family,
+                 const std::array<std::uint64_t, N>& counts) {
   for (std::size_t i = 1; i < N; ++i) {
-    if (counts[i] > 0) counters[prefix + std::string(assignment::name(reason_of(i)))] = counts[i];
+    if (counts[i] > 0) counters.of(family, assignment::name(static_cast<Reason>(i))) = counts[i];
   }
 }
 
@@ -57,21 +57,17 @@ v1::FarmStatus RunAccount::status(const RunCourse& course, bool journal_waits, T
 
 v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns) {
   v1::Report report = node::begin_report(setup_.identity, now_ns, final);
-  auto& counters = *report.mutable_counters();
+  reports::Counters counters(report);
   const assignment::SupervisorLedger& ledger = machine_.ledger();
   counters["offered"] = ledger.offered;
   counters["triggered"] = ledger.triggered.count;
   counters["stored"] = ledger.stored.count;
   counters["stored_incomplete"] = ledger.stored_incomplete.count;
   counters["rejected"] = ledger.rejected.count;
-  add_reasons<assignment::kVetoReasons, assignment::VetoReason>(
-      counters, "vetoed.", ledger.vetoed,
-      [](std::size_t i) { return static_cast<assignment::VetoReason>(i); });
+  add_reasons<assignment::VetoReason>(counters, "vetoed.", ledger.vetoed);
   std::array<std::uint64_t, assignment::kDiscardReasons> discarded{};
   for (std::size_t i = 0; i < discarded.size(); ++i) discarded[i] = ledger.discarded[i].count;
-  add_reasons<assignment::kDiscardReasons, assignment::DiscardReason>(
-      counters, "discarded.", discarded,
-      [](std::size_t i) { return static_cast<assignment::DiscardReason>(i); });
+  add_reasons<assignment::DiscardReason>(counters, "discarded.", discarded);
   counters["supervisor.assignments"] = ledger.assignments;
   counters["supervisor.unfiltered"] = ledger.unfiltered;
   counters["supervisor.reopened"] = ledger.reopened;
@@ -88,13 +84,13 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   if (const DurationNs paused = machine_.paused_ns(now_ns); paused > 0)
     counters["paused_ms"] = static_cast<std::uint64_t>(paused / kMillisecond);
   for (const auto& [reason, time] : throttle_times_.lost().by_reason) {
-    counters["throttled_ms." + reason] = static_cast<std::uint64_t>(time / kMillisecond);
+    counters.of("throttled_ms.", reason) = static_cast<std::uint64_t>(time / kMillisecond);
   }
-  auto& gauges = *report.mutable_gauges();
+  reports::Gauges gauges(report);
   gauges["slices_in_flight"] = static_cast<double>(machine_.in_flight());
   gauges["slices_pending"] = static_cast<double>(machine_.pending());
   if (!machine_.absences().empty()) (*report.mutable_notes())["removed"] = absences_text();
-  node::add_totals(report, roster_.totals());
+  reports::add_totals(report, roster_.totals());
   node::add_network(report, environment_.stream_totals(), counters_);
   node::add_process(report);
   if (throttle_times_.lost().all > 0)

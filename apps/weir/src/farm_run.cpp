@@ -356,7 +356,7 @@ void FarmRun::say_it_ends() const {
 }
 
 void FarmRun::show() {
-  LiveFrame frame = rates_.take(news_.status());
+  LiveFrame frame = rates_.take(news_.status(), now_ns_);
   nodes_.complete(frame);
   view_.show(frame);
 }

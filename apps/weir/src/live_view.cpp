@@ -1,7 +1,8 @@
 #include "text.hpp"
+#include <weir/base/role.hpp>
 #include <weir/base/time.hpp>
-#include <weir/messages/peer.hpp>
-#include <weir/node/report.hpp>
+#include <weir/reports/fragment_totals.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/run/live_view.hpp>
 
 #include <fmt/format.h>
@@ -10,36 +11,6 @@
 
 namespace weir::run {
 namespace {
-
-std::uint64_t sum_with_prefix(const v1::Report& report, std::string_view prefix) {
-  std::uint64_t sum = 0;
-  for (const auto& [key, value] : report.counters()) {
-    if (key.starts_with(prefix)) sum += value;
-  }
-  return sum;
-}
-
-struct Totals {
-  std::uint64_t slices = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t lost = 0;
-};
-
-Totals totals_of(const v1::Report& report) {
-  const auto count = [&](const char* key) { return node::counter_of(report, key); };
-  switch (report.role()) {
-    case v1::ROLE_SUPERVISOR:
-      return {count("triggered"), 0, sum_with_prefix(report, "discarded.")};
-    case v1::ROLE_READOUT:
-      return {count("readout.made"), count("net.bytes_sent"), sum_with_prefix(report, "fragments.dropped.")};
-    case v1::ROLE_DCM:
-      return {count("dcm.assigned"), count("fragments.bytes"), sum_with_prefix(report, "fragments.missing.")};
-    case v1::ROLE_WRITER:
-      return {count("writer.records"), count("writer.bytes_stored"), count("writer.dead_copies")};
-    default:
-      return {};
-  }
-}
 
 std::string heading() {
   return fmt::format("  {:<16} {:>10} {:>10} {:>9} {:>9}  {}", "process", "slices/s", "rate", "in flight",
@@ -96,45 +67,33 @@ std::vector<LiveRow> by_role(const std::vector<LiveRow>& rows) {
 
 }  // namespace
 
-LiveRow LiveRates::row_of(const v1::Report& report) {
-  const Totals totals = totals_of(report);
-  Last& last = last_[report.name()];
-  if (last.incarnation != report.incarnation())
-    last = {report.incarnation(), report.now_ns(), totals.slices, totals.bytes, false, 0, 0};
-  if (const auto passed = report.now_ns() - last.now_ns; passed > 0) {
-    const double seconds = static_cast<double>(passed) / static_cast<double>(kSecond);
-    last.slices_per_s = static_cast<double>(totals.slices - std::min(last.slices, totals.slices)) / seconds;
-    last.bytes_per_s = static_cast<double>(totals.bytes - std::min(last.bytes, totals.bytes)) / seconds;
-    last.measured = true;
-    last.now_ns = report.now_ns();
-    last.slices = totals.slices;
-    last.bytes = totals.bytes;
-  }
+LiveRow LiveRates::row_of(const v1::Report& report, TimeNs now_ns) {
+  reports::NodeRates& rates = rates_[report.name()];
+  rates.take(report, now_ns);
   LiveRow row;
   row.name = report.name();
   row.role = name(static_cast<Role>(report.role()));
   row.state = report.state();
-  row.measured = last.measured;
-  row.slices_per_s = last.slices_per_s;
-  row.bytes_per_s = last.bytes_per_s;
-  row.lost = totals.lost;
-  const auto in_flight = report.gauges().find("slices_in_flight");
-  if (in_flight != report.gauges().end()) row.in_flight = static_cast<std::uint64_t>(in_flight->second);
+  row.measured = rates.measured();
+  row.slices_per_s = rates.slices_per_s();
+  row.bytes_per_s = rates.bytes_per_s();
+  row.lost = reports::node_totals(report).lost;
+  row.in_flight = static_cast<std::uint64_t>(reports::gauge_of(report, "slices_in_flight").value_or(0));
   return row;
 }
 
-LiveFrame LiveRates::take(const v1::FarmStatus& status) {
+LiveFrame LiveRates::take(const v1::FarmStatus& status, TimeNs now_ns) {
   LiveFrame frame;
   frame.state = status.state();
   frame.run_s = static_cast<double>(status.run_ns()) / static_cast<double>(kSecond);
   for (const v1::Report& report : status.nodes()) {
-    frame.rows.push_back(row_of(report));
+    frame.rows.push_back(row_of(report, now_ns));
     if (report.role() != v1::ROLE_SUPERVISOR) continue;
-    frame.triggered = node::counter_of(report, "triggered");
-    frame.stored = node::counter_of(report, "stored");
-    frame.rejected = node::counter_of(report, "rejected");
+    frame.triggered = reports::counter_of(report, "triggered");
+    frame.stored = reports::counter_of(report, "stored");
+    frame.rejected = reports::counter_of(report, "rejected");
     frame.discarded = frame.rows.back().lost;
-    const node::FragmentTotals totals = node::totals_of(report);
+    const reports::FragmentTotals totals = reports::fragment_totals(report);
     for (const auto& [reason, count] : totals.missing) frame.missing += count;
     frame.dcms_lost = totals.dcms_lost;
   }

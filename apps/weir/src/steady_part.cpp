@@ -1,4 +1,4 @@
-#include <weir/node/report.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/run/steady_part.hpp>
 
 #include <algorithm>
@@ -14,9 +14,9 @@ struct DcmTotals {
   [[nodiscard]] double goodput() const { return bytes / seconds; }
 };
 
-std::uint64_t difference(const v1::Report& first, const v1::Report& last, const char* counter) {
-  const std::uint64_t before = node::counter_of(first, counter);
-  const std::uint64_t after = node::counter_of(last, counter);
+std::uint64_t difference(const v1::Report& first, const v1::Report& last, metrics::CounterKey counter) {
+  const std::uint64_t before = reports::counter_of(first, counter);
+  const std::uint64_t after = reports::counter_of(last, counter);
   return after > before ? after - before : 0;
 }
 
@@ -40,8 +40,8 @@ std::optional<SteadyFigures> SteadyPart::figures() const {
     const auto& [first, last] = life;
     figures.retransmits += difference(first, last, "net.retransmits");
     if (last.role() != v1::ROLE_DCM) continue;
-    const auto since = [&](const char* name) {
-      return node::histogram_of(last, name).since(node::histogram_of(first, name));
+    const auto since = [&](metrics::HistogramKey latency) {
+      return reports::histogram_of(last, latency).since(reports::histogram_of(first, latency));
     };
     figures.latency_us.merge(since("latency_us"));
     const metrics::Histogram build_latency = since("build_latency_us");

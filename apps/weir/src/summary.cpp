@@ -1,31 +1,43 @@
 #include <weir/base/time.hpp>
-#include <weir/node/report.hpp>
+#include <weir/reports/fragment_totals.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/run/summary.hpp>
 
 #include <algorithm>
-#include <string_view>
 
 namespace weir::run {
 namespace {
 
-using Counters = google::protobuf::Map<std::string, std::uint64_t>;
+struct FragmentOutcome {
+  const char* name;  // in the summary
+  metrics::CounterKey key;
+};
+constexpr FragmentOutcome kFragmentOutcomes[] = {{"produced", "fragments.produced"},
+                                                 {"requested", "fragments.requested"},
+                                                 {"received", "fragments.received"},
+                                                 {"late", "fragments.late"},
+                                                 {"duplicate", "fragments.duplicate"},
+                                                 {"unknown", "fragments.unknown"},
+                                                 {"corrupt", "fragments.corrupt"},
+                                                 {"truncated", "fragments.truncated"},
+                                                 {"suppressed", "fragments.suppressed"},
+                                                 {"asked_again", "fragments.asked_again"},
+                                                 {"served", "fragments.served"},
+                                                 {"cleared", "fragments.cleared"},
+                                                 {"held", "fragments.held"}};
 
-// `prefix`REASON: adds each to `counts` by its reason.
-void add_by_reason(const Counters& counters, std::string_view prefix, Counts& counts) {
-  for (const auto& [key, value] : counters) {
-    if (key.starts_with(prefix) && value > 0) counts[key.substr(prefix.size())] += value;
-  }
+void add_counts(const Counts& more, Counts& counts) {
+  for (const auto& [reason, count] : more) counts[reason] += count;
 }
 
 void add_fragments(const v1::Report& report, Summary& summary) {
-  for (const std::string& outcome : fragment_outcomes()) {
-    summary.fragments[outcome] += node::counter_of(report, "fragments." + outcome);
-  }
+  for (const FragmentOutcome& outcome : kFragmentOutcomes)
+    summary.fragments[outcome.name] += reports::counter_of(report, outcome.key);
 }
 
 // The supervisor's sums over all processes, so that no two views of a farm differ.
 void take_totals(const v1::Report& supervisor, Summary& summary) {
-  const node::FragmentTotals totals = node::totals_of(supervisor);
+  const reports::FragmentTotals totals = reports::fragment_totals(supervisor);
   summary.fragments["requested"] = totals.requested;
   summary.fragments["received"] = totals.received;
   summary.fragments_missing = totals.missing;
@@ -43,13 +55,13 @@ void add_files(const v1::Report& report, std::vector<Summary::File>& files) {
 }
 
 void add_filter(const v1::Report& report, Summary& summary) {
-  add_by_reason(report.counters(), "filter.", summary.filter);
+  add_counts(reports::by_reason(report, "filter."), summary.filter);
   const auto plugin = report.notes().find("filter");
   if (plugin != report.notes().end()) summary.filter_plugin = plugin->second;
 }
 
 void add_source(const v1::Report& report, Summary& summary) {
-  add_by_reason(report.counters(), "source.", summary.source);
+  add_counts(reports::by_reason(report, "source."), summary.source);
   const auto plugin = report.notes().find("source");
   if (plugin != report.notes().end()) summary.source_plugin = plugin->second;
 }
@@ -59,26 +71,24 @@ double per_second(std::uint64_t count, double seconds) {
 }
 
 void add_outcomes(const v1::RunSummary& account, Summary& summary) {
-  const auto count = [&](const char* key) {
-    const auto found = account.counters().find(key);
-    return found == account.counters().end() ? 0 : found->second;
-  };
-  summary.offered = count("offered");
-  summary.triggered = count("triggered");
-  summary.stored = count("stored");
-  summary.stored_incomplete = count("stored_incomplete");
-  summary.rejected = count("rejected");
-  add_by_reason(account.counters(), "vetoed.", summary.vetoed);
-  add_by_reason(account.counters(), "throttled_ms.", summary.throttled_ms);
-  add_by_reason(account.counters(), "discarded.", summary.discarded);
+  summary.offered = reports::counter_of(account, "offered");
+  summary.triggered = reports::counter_of(account, "triggered");
+  summary.stored = reports::counter_of(account, "stored");
+  summary.stored_incomplete = reports::counter_of(account, "stored_incomplete");
+  summary.rejected = reports::counter_of(account, "rejected");
+  summary.vetoed = reports::by_reason(account, "vetoed.");
+  summary.throttled_ms = reports::by_reason(account, "throttled_ms.");
+  summary.discarded = reports::by_reason(account, "discarded.");
 }
 
 }  // namespace
 
 const std::vector<std::string>& fragment_outcomes() {
-  static const std::vector<std::string> names = {
-      "produced",  "requested",  "received",    "late",   "duplicate", "unknown", "corrupt",
-      "truncated", "suppressed", "asked_again", "served", "cleared",   "held"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const FragmentOutcome& outcome : kFragmentOutcomes) out.emplace_back(outcome.name);
+    return out;
+  }();
   return names;
 }
 
@@ -127,16 +137,16 @@ Summary summarize(const v1::RunSummary& account) {
   for (const v1::Report& report : account.nodes()) {
     add_fragments(report, summary);
     add_files(report, summary.files);
-    summary.retransmits += node::counter_of(report, "net.retransmits");
-    summary.bytes_stored += node::counter_of(report, "writer.bytes_stored");
+    summary.retransmits += reports::counter_of(report, "net.retransmits");
+    summary.bytes_stored += reports::counter_of(report, "writer.bytes_stored");
     if (report.role() == v1::ROLE_READOUT) add_source(report, summary);
     if (report.role() != v1::ROLE_DCM) continue;
-    summary.bytes_in += node::counter_of(report, "fragments.bytes");
-    summary.output_events += node::counter_of(report, "dcm.output_events");
+    summary.bytes_in += reports::counter_of(report, "fragments.bytes");
+    summary.output_events += reports::counter_of(report, "dcm.output_events");
     add_filter(report, summary);
-    latency.merge(node::histogram_of(report, "latency_us"));
-    build_latency.merge(node::histogram_of(report, "build_latency_us"));
-    decision_latency.merge(node::histogram_of(report, "decision_latency_us"));
+    latency.merge(reports::histogram_of(report, "latency_us"));
+    build_latency.merge(reports::histogram_of(report, "build_latency_us"));
+    decision_latency.merge(reports::histogram_of(report, "decision_latency_us"));
   }
   for (const v1::Report& report : account.nodes()) {
     if (report.role() == v1::ROLE_SUPERVISOR) take_totals(report, summary);

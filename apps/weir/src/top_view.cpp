@@ -1,5 +1,8 @@
 #include "text.hpp"
+#include <weir/base/role.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/run/top_view.hpp>
+#include <weir/telemetry/prometheus_reader.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -16,7 +19,6 @@ namespace json = boost::json;
 
 constexpr std::array<std::string_view, 8> kSortNames = {"plan", "name", "state", "slices",
                                                         "data", "p99",  "lost",  "cpu"};
-constexpr double kUsPerS = 1e6;
 
 std::string text_of(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
@@ -32,89 +34,6 @@ std::optional<double> number_of(const json::object& object, std::string_view key
 std::uint64_t count_of(const json::object& object, std::string_view key) {
   const double value = number_of(object, key).value_or(0);
   return value > 0 && value < 1e19 ? static_cast<std::uint64_t>(value) : 0;
-}
-
-// One line of Prometheus' text format: name{label="value",…} value
-struct Sample {
-  std::string_view name;
-  std::map<std::string, std::string> labels;
-  double value = 0;
-};
-
-// False when the labels are none.
-bool read_labels(std::string_view text, std::map<std::string, std::string>& labels) {
-  while (!text.empty()) {
-    const std::size_t equals = text.find("=\"");
-    if (equals == text.npos) return false;
-    std::string value;
-    std::size_t at = equals + 2;
-    for (; at < text.size() && text[at] != '"'; ++at) {
-      const bool escaped = text[at] == '\\' && at + 1 < text.size();
-      if (escaped) ++at;
-      value.push_back(escaped && text[at] == 'n' ? '\n' : text[at]);
-    }
-    if (at >= text.size()) return false;
-    labels[std::string(text.substr(0, equals))] = value;
-    text.remove_prefix(std::min(text.size(), at + 1));
-    if (text.starts_with(',')) text.remove_prefix(1);
-  }
-  return true;
-}
-
-std::optional<Sample> read_sample(std::string_view line) {
-  const std::size_t space = line.rfind(' ');
-  if (line.empty() || line.front() == '#' || space == line.npos) return std::nullopt;
-  Sample sample;
-  const std::string number(line.substr(space + 1));
-  char* end = nullptr;
-  sample.value = std::strtod(number.c_str(), &end);
-  const std::string_view before = line.substr(0, space);
-  const std::size_t brace = before.find('{');
-  sample.name = before.substr(0, brace);
-  if (end == number.c_str()) return std::nullopt;
-  if (brace == before.npos) return sample;
-  if (before.back() != '}') return std::nullopt;
-  if (!read_labels(before.substr(brace + 1, before.size() - brace - 2), sample.labels)) return std::nullopt;
-  return sample;
-}
-
-// What is read off a process' metrics.
-struct Read {
-  std::string role;
-  double age_s = 0;
-  std::map<std::string, double, std::less<>> sums;  // over a metric's labels
-  std::map<double, double> built;
-};
-
-// Names of slices, bytes and losses, by role.
-std::array<const char*, 3> names_of(const std::string& role) {
-  if (role == "supervisor") return {"weir_slices_triggered_total", "", "weir_slices_discarded_total"};
-  if (role == "readout")
-    return {"weir_readout_made_total", "weir_net_sent_bytes_total", "weir_fragments_dropped_total"};
-  if (role == "dcm")
-    return {"weir_dcm_assigned_total", "weir_fragments_received_bytes_total", "weir_fragments_missing_total"};
-  return {"weir_writer_records_total", "weir_writer_stored_bytes_total", "weir_writer_dead_copies_total"};
-}
-
-double sum_of(const Read& read, std::string_view name) {
-  const auto found = read.sums.find(name);
-  return found == read.sums.end() ? 0 : found->second;
-}
-
-// Of what came between two looks; buckets are cumulative.
-std::optional<double> p99_us(const std::map<double, double>& now, const std::map<double, double>& before) {
-  constexpr double kShare = 0.99;
-  const auto since = [&](double bound, double count) {
-    const auto found = before.find(bound);
-    return count - (found == before.end() ? 0 : found->second);
-  };
-  if (now.empty()) return std::nullopt;
-  const double all = since(now.rbegin()->first, now.rbegin()->second);
-  if (all <= 0) return std::nullopt;
-  for (const auto& [bound, count] : now) {
-    if (since(bound, count) >= kShare * all && std::isfinite(bound)) return bound * kUsPerS;
-  }
-  return std::nullopt;
 }
 
 std::string rate_text(const std::optional<double>& rate) { return rate ? fmt::format("{:.1f}", *rate) : "-"; }
@@ -183,8 +102,6 @@ Expected<TopFrame, std::string> TopRates::of_state(const std::string& text) {
                               text_of(*finding, "reason"));
     }
   }
-  constexpr double kMsPerS = 1000;
-  const double now_s = number_of(*state, "now").value_or(0) / kMsPerS;
   for (const json::value& one : members->get_array()) {
     const json::object* member = one.if_object();
     if (member == nullptr) continue;
@@ -199,58 +116,35 @@ Expected<TopFrame, std::string> TopRates::of_state(const std::string& text) {
     row.in_flight = count_of(*member, "in_flight");
     row.pid = count_of(*member, "pid");
     row.lost = count_of(*member, "lost");
-    if (const auto cpu_s = number_of(*member, "cpu_s")) {
-      Last& last = last_[row.name];
-      if (last.at_s > 0 && now_s > last.at_s && *cpu_s >= last.cpu_s)
-        row.cpu_percent = kPercent * (*cpu_s - last.cpu_s) / (now_s - last.at_s);
-      last.at_s = now_s;
-      last.cpu_s = *cpu_s;
-    }
+    row.cpu_percent = number_of(*member, "cpu_percent");
     frame.rows.push_back(std::move(row));
   }
   return frame;
 }
 
 Expected<TopRow, std::string> TopRates::of_metrics(const std::string& text, TimeNs now_ns) {
+  auto scraped = telemetry::read_prometheus(text);
+  if (!scraped) return Unexpected(scraped.error());
+  v1::Report& report = scraped->report;
+  Seen& seen = seen_[report.name()];
+  // The age is rounded: less than that apart it is the same report.
+  constexpr DurationNs kApart = 10 * kMillisecond;
+  const TimeNs made_ns = now_ns - scraped->age_ns;
+  if (seen.made_ns == 0 || std::abs(made_ns - seen.made_ns) >= kApart) seen.made_ns = made_ns;
+  report.set_now_ns(seen.made_ns);
+  seen.rates.take(report, now_ns);
   TopRow row;
-  Read read;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const auto sample = read_sample(line);
-    if (!sample) continue;
-    if (sample->name == "weir_node_state") {
-      row.name = sample->labels.contains("node") ? sample->labels.at("node") : "";
-      row.state = sample->labels.contains("state") ? sample->labels.at("state") : "";
-      read.role = sample->labels.contains("role") ? sample->labels.at("role") : "";
-    } else if (sample->name == "weir_report_age_seconds") {
-      read.age_s = sample->value;
-    } else if (sample->name == "weir_slice_build_seconds_bucket" && sample->labels.contains("le")) {
-      read.built[std::strtod(sample->labels.at("le").c_str(), nullptr)] = sample->value;
-    } else {
-      read.sums[std::string(sample->name)] += sample->value;
-    }
-  }
-  if (row.name.empty()) return Unexpected(std::string("what came has no metrics of a node, or none yet"));
-  row.role = read.role;
-  const auto names = names_of(read.role);
-  Last now{static_cast<double>(now_ns) / kSecond - read.age_s, sum_of(read, names[0]), sum_of(read, names[1]),
-           sum_of(read, "weir_process_cpu_seconds_total"), read.built};
-  row.lost = static_cast<std::uint64_t>(sum_of(read, names[2]));
-  row.in_flight = static_cast<std::uint64_t>(sum_of(read, "weir_slices_in_flight"));
-  const auto found = last_.find(row.name);
-  // Less than that apart it is the same report.
-  constexpr double kApart_s = 0.01;
-  if (found != last_.end() && now.at_s - found->second.at_s > kApart_s &&
-      now.slices >= found->second.slices) {
-    const Last& last = found->second;
-    const double passed_s = now.at_s - last.at_s;
-    row.slices_per_s = (now.slices - last.slices) / passed_s;
-    if (names[1][0] != '\0') row.bytes_per_s = std::max(0.0, now.bytes - last.bytes) / passed_s;
-    row.cpu_percent = kPercent * std::max(0.0, now.cpu_s - last.cpu_s) / passed_s;
-    row.p99_us = p99_us(now.built, last.built);
-  }
-  last_[row.name] = std::move(now);
+  row.name = report.name();
+  row.role = name(static_cast<Role>(report.role()));
+  row.state = report.state();
+  row.lost = reports::node_totals(report).lost;
+  row.in_flight = static_cast<std::uint64_t>(reports::gauge_of(report, "slices_in_flight").value_or(0));
+  if (!seen.rates.measured()) return row;
+  row.slices_per_s = seen.rates.slices_per_s();
+  if (report.role() != v1::ROLE_SUPERVISOR) row.bytes_per_s = seen.rates.bytes_per_s();
+  row.cpu_percent = kPercent * seen.rates.cores();
+  if (const metrics::Histogram& built_us = seen.rates.built_us(); built_us.count() > 0)
+    row.p99_us = static_cast<double>(built_us.percentile(99));
   return row;
 }
 

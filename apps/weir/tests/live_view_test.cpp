@@ -37,7 +37,7 @@ v1::FarmStatus status_at(std::int64_t seconds, std::uint64_t assigned, std::uint
 
 TEST_CASE("the first line has what is missing in the whole run, of processes that are gone too") {
   LiveRates rates;
-  const LiveFrame frame = rates.take(status_at(1, 100, 5000));
+  const LiveFrame frame = rates.take(status_at(1, 100, 5000), kSecondNs);
   CHECK(frame.missing == 2088);  // the DCM that is there counts 3
   CHECK_THAT(format_live(frame, 200, 10).at(0),
              Catch::ContainsSubstring("6 discarded, at least 2088 fragments missing"));
@@ -45,11 +45,11 @@ TEST_CASE("the first line has what is missing in the whole run, of processes tha
 
 TEST_CASE("a process has rates from its second report on") {
   LiveRates rates;
-  const LiveFrame first = rates.take(status_at(1, 100, 5000));
+  const LiveFrame first = rates.take(status_at(1, 100, 5000), kSecondNs);
   CHECK(!first.rows.at(0).measured);
   CHECK(format_live(first, 200, 10).at(2) ==
         "  dcm-0                     -          -        12         3  running");
-  const LiveRow row = rates.take(status_at(3, 300, 9000)).rows.at(0);
+  const LiveRow row = rates.take(status_at(3, 300, 9000), 3 * kSecondNs).rows.at(0);
   CHECK(row.measured);
   CHECK(row.slices_per_s == 100);
   CHECK(row.bytes_per_s == 2000);
@@ -60,22 +60,22 @@ TEST_CASE("a process has rates from its second report on") {
 
 TEST_CASE("a status that repeats a report keeps its rates") {
   LiveRates rates;
-  (void)rates.take(status_at(1, 100, 5000));
-  (void)rates.take(status_at(2, 150, 5000));
-  CHECK(rates.take(status_at(2, 150, 5000)).rows.at(0).slices_per_s == 50);
+  (void)rates.take(status_at(1, 100, 5000), kSecondNs);
+  (void)rates.take(status_at(2, 150, 5000), 2 * kSecondNs);
+  CHECK(rates.take(status_at(2, 150, 5000), 2 * kSecondNs).rows.at(0).slices_per_s == 50);
 }
 
 TEST_CASE("the counters of a restarted process begin anew without a wild rate") {
   LiveRates rates;
-  (void)rates.take(status_at(1, 100, 5000));
+  (void)rates.take(status_at(1, 100, 5000), kSecondNs);
   v1::FarmStatus later = status_at(2, 10, 100);
   later.mutable_nodes(0)->set_incarnation(6);
-  CHECK(rates.take(later).rows.at(0).slices_per_s == 0);
+  CHECK(rates.take(later, 2 * kSecondNs).rows.at(0).slices_per_s == 0);
 }
 
 TEST_CASE("the run's line says what became of the slices") {
   LiveRates rates;
-  const auto lines = format_live(rates.take(status_at(61, 99, 0)), 200, 10);
+  const auto lines = format_live(rates.take(status_at(61, 99, 0), 0), 200, 10);
   CHECK(lines.at(0) ==
         "   61.0 s  running: 100 triggered, 4 stored, 5 rejected, 6 discarded, at least 2088 fragments "
         "missing");
@@ -83,8 +83,8 @@ TEST_CASE("the run's line says what became of the slices") {
 
 TEST_CASE("there is a line per process under a heading") {
   LiveRates rates;
-  (void)rates.take(status_at(1, 100, 0));
-  const auto lines = format_live(rates.take(status_at(2, 1100, 2'500'000)), 200, 10);
+  (void)rates.take(status_at(1, 100, 0), 0);
+  const auto lines = format_live(rates.take(status_at(2, 1100, 2'500'000), 0), 200, 10);
   REQUIRE(lines.size() == 4);
   CHECK(lines[1] == "  process            slices/s       rate in flight      lost  state");
   CHECK(lines[2] == "  dcm-0                1000.0  2.50 MB/s        12         3  running");
@@ -92,7 +92,7 @@ TEST_CASE("there is a line per process under a heading") {
 
 TEST_CASE("no line is longer than the screen is wide") {
   LiveRates rates;
-  for (const std::string& line : format_live(rates.take(status_at(1, 100, 0)), 30, 10))
+  for (const std::string& line : format_live(rates.take(status_at(1, 100, 0), 0), 30, 10))
     CHECK(line.size() <= 30);
 }
 

@@ -18,8 +18,8 @@ void add_dcm(v1::FarmStatus& status, const std::string& name, double at_s, std::
   report.set_now_ns(kBegin + static_cast<TimeNs>(at_s * static_cast<double>(kSecond)));
   (*report.mutable_counters())["fragments.bytes_arrived"] = bytes;
   (*report.mutable_counters())["net.retransmits"] = bytes / 1000;
-  node::add_histogram(report, "latency_us", latency);
-  node::add_histogram(report, "build_latency_us", latency);
+  reports::add_histogram(report, "latency_us", latency);
+  reports::add_histogram(report, "build_latency_us", latency);
 }
 
 v1::FarmStatus status_at(double run_s, const std::string& state = "running") {

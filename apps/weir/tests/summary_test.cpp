@@ -1,6 +1,7 @@
 #include "weir_catch.hpp"
 #include <weir/metrics/histogram.hpp>
-#include <weir/node/report.hpp>
+#include <weir/reports/fragment_totals.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/run/summary.hpp>
 
 #include <boost/json.hpp>
@@ -14,16 +15,7 @@ namespace json = boost::json;
 void add_latency(v1::Report& report, std::uint64_t microseconds, std::uint64_t times) {
   metrics::Histogram histogram;
   histogram.record(microseconds, times);
-  const auto encoded = histogram.encode();
-  v1::Histogram& out = *report.add_histograms();
-  out.set_name("latency_us");
-  for (const auto& bucket : encoded.buckets) {
-    out.add_bucket(bucket.index);
-    out.add_count(bucket.count);
-  }
-  out.set_min(encoded.min);
-  out.set_max(encoded.max);
-  out.set_sum(encoded.sum);
+  reports::add_histogram(report, "latency_us", histogram);
 }
 
 v1::Report& add_dcm(v1::RunSummary& account, std::uint64_t received) {
@@ -43,12 +35,12 @@ v1::Report& add_dcm(v1::RunSummary& account, std::uint64_t received) {
 
 // It adds up what everyone reported last; of these processes one DCM is lost.
 void add_supervisor(v1::RunSummary& account, bool dcm_lost = false) {
-  node::FragmentTotals totals;
+  reports::FragmentTotals totals;
   for (const v1::Report& report : account.nodes()) totals.add(report, false);
   totals.dcms_lost = dcm_lost ? 1 : 0;
   v1::Report& supervisor = *account.add_nodes();
   supervisor.set_role(v1::ROLE_SUPERVISOR);
-  node::add_totals(supervisor, totals);
+  reports::add_totals(supervisor, totals);
 }
 
 v1::RunSummary hand_made() {

@@ -28,19 +28,19 @@ constexpr const char* kState = R"({"farm": "lab", "state": "running", "run": 12,
   "health": [{"gravity": "warning", "word": "DCM lost", "reason": "dcm-1 is dead"},
              {"gravity": "good", "word": "running", "reason": ""}], "counts": {"triggered": 10, "stored": 1, "rejected": 9, "discarded": 0},
   "members": [{"name": "dcm-0", "role": "dcm", "state": "running", "reason": "", "slices_per_s": 12.5,
-    "bytes_per_s": 2000000, "p99_us": 1500, "in_flight": 3, "lost": 4, "cpu_s": 1.0},
+    "bytes_per_s": 2000000, "p99_us": 1500, "in_flight": 3, "lost": 4, "cpu_s": 1.0, "cpu_percent": 42},
     {"name": "dcm-1", "role": "dcm", "state": "dead", "reason": "signal 9", "in_flight": null}]})";
 
 }  // namespace
 
 TEST_CASE("the page's state becomes a frame, with rates as the page says them") {
-  TopRates rates;
-  const auto frame = rates.of_state(kState);
+  const auto frame = TopRates::of_state(kState);
   REQUIRE(frame.has_value());
   CHECK(frame->title == "farm lab: running, run 12: 10 triggered, 1 stored, 9 rejected, 0 discarded");
   REQUIRE(frame->rows.size() == 2);
   CHECK(frame->rows[0].slices_per_s == 12.5);
-  CHECK(!frame->rows[0].cpu_percent);
+  CHECK(frame->rows[0].cpu_percent == 42);
+  CHECK(!frame->rows[1].cpu_percent);
   CHECK(!frame->rows[1].slices_per_s);
   const auto lines = format_top(*frame, TopSort::plan, 200, 100);
   REQUIRE(lines.size() == 5);
@@ -51,9 +51,8 @@ TEST_CASE("the page's state becomes a frame, with rates as the page says them") 
 }
 
 TEST_CASE("what is no state of a farm is refused") {
-  TopRates rates;
-  for (const char* text : {"", "[]", "{}", "{\"members\": 5}", "<html>"}) CHECK(!rates.of_state(text));
-  CHECK(rates.of_state(R"({"members": [5, {}, {"name": 7, "in_flight": "x"}]})").has_value());
+  for (const char* text : {"", "[]", "{}", "{\"members\": 5}", "<html>"}) CHECK(!TopRates::of_state(text));
+  CHECK(TopRates::of_state(R"({"members": [5, {}, {"name": 7, "in_flight": "x"}]})").has_value());
 }
 
 TEST_CASE("metrics give rates, percentiles and processor time from one look to the next") {
@@ -69,8 +68,12 @@ TEST_CASE("metrics give rates, percentiles and processor time from one look to t
   CHECK(*second->bytes_per_s == Approx(2000));
   CHECK(*second->cpu_percent == Approx(50));
   CHECK(*second->p99_us == Approx(10'000));
+  // The same report once more: the same rates, until it is old.
+  CHECK(*rates.of_metrics(dcm_metrics(300, 5000, 2, 1000, 50, 1.5), 13'500 * kMillisecond)->slices_per_s ==
+        Approx(100));
+  CHECK(!rates.of_metrics(dcm_metrics(300, 5000, 2, 1000, 50, 9), 21 * kSecond)->slices_per_s);
   // A new run counts from nought.
-  CHECK(!rates.of_metrics(dcm_metrics(5, 10, 3, 2, 0), 20 * kSecond)->slices_per_s);
+  CHECK(!rates.of_metrics(dcm_metrics(5, 10, 3, 2, 0), 30 * kSecond)->slices_per_s);
 }
 
 TEST_CASE("what are no metrics of a node is refused, whatever it is") {

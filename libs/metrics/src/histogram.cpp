@@ -5,6 +5,22 @@
 
 namespace weir::metrics {
 
+std::string_view name(MetricsError error) {
+  switch (error) {
+    case MetricsError::bucket_out_of_range:
+      return "bucket_out_of_range";
+    case MetricsError::buckets_not_ascending:
+      return "buckets_not_ascending";
+    case MetricsError::bucket_empty:
+      return "bucket_empty";
+    case MetricsError::count_overflow:
+      return "count_overflow";
+    case MetricsError::extremes_do_not_match:
+      return "extremes_do_not_match";
+  }
+  return "unknown";
+}
+
 std::uint64_t Histogram::percentile(double percent) const {
   if (count_ == 0) return 0;
   const double share = std::clamp(percent, 0.0, 100.0) / 100.0;

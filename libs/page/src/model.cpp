@@ -1,6 +1,7 @@
 #include "model.hpp"
 
 #include <weir/base/text.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <boost/json.hpp>
@@ -35,24 +36,20 @@ bool has_rates(const Member& member) {
 json::string text(const std::string& from) { return json::string(clean_text(from, kTextBytesMax)); }
 
 // "discarded." -> {"lease_expired": 3, …}
-json::object reasons(const v1::Report* report, const std::string& prefix) {
+json::object reasons(const v1::Report* report, metrics::FamilyKey family) {
   json::object out;
   if (report == nullptr) return out;
-  std::map<std::string, std::uint64_t> sorted;
-  for (const auto& [key, value] : report->counters()) {
-    if (key.starts_with(prefix) && value > 0) sorted[key.substr(prefix.size())] = value;
-  }
-  for (const auto& [reason, count] : sorted) out[clean_text(reason, kTextBytesMax)] = count;
+  for (const auto& [reason, count] : reports::by_reason(*report, family))
+    out[clean_text(reason, kTextBytesMax)] = count;
   return out;
 }
 
-json::value gauge(const v1::Report& report, const char* key) {
-  const auto found = report.gauges().find(key);
-  if (found == report.gauges().end()) return nullptr;
-  return found->second;
+json::value gauge(const v1::Report& report, metrics::GaugeKey key) {
+  const auto value = reports::gauge_of(report, key);
+  return value ? json::value(*value) : json::value(nullptr);
 }
 
-json::object member_json(const Member& member, const MemberRates& rates) {
+json::object member_json(const Member& member, const reports::NodeRates& rates) {
   json::object out;
   out["name"] = text(member.name);
   out["role"] = text(member.role);
@@ -64,14 +61,17 @@ json::object member_json(const Member& member, const MemberRates& rates) {
   out["age_s"] = member.heartbeat_age_s < 0 ? json::value(nullptr) : rounded(member.heartbeat_age_s);
   if (!member.report) return out;
   out["report_state"] = text(member.report->state());
-  out["lost"] = totals_of(*member.report).lost;
-  out["slices"] = totals_of(*member.report).slices;
+  const reports::NodeTotals totals = reports::node_totals(*member.report);
+  out["lost"] = totals.lost;
+  out["slices"] = totals.slices;
   out["in_flight"] = gauge(*member.report, "slices_in_flight");
   out["buffer_bytes"] = gauge(*member.report, "buffer_bytes_used");
   out["rss_bytes"] = gauge(*member.report, "process.rss_max_bytes");
   out["cpu_s"] = gauge(*member.report, "process.cpu_s");
-  out["retransmits"] = counter_of(*member.report, "net.retransmits");
+  out["retransmits"] = reports::counter_of(*member.report, "net.retransmits");
   if (!rates.measured()) return out;
+  constexpr double kPercent = 100;
+  out["cpu_percent"] = rounded(kPercent * rates.cores());
   out["slices_per_s"] = rounded(rates.slices_per_s());
   if (member.report->role() != v1::ROLE_SUPERVISOR) out["bytes_per_s"] = rounded(rates.bytes_per_s());
   if (rates.built_us().count() > 0) {
@@ -92,17 +92,20 @@ json::object counts_json(const Farm& farm) {
   json::object out;
   const v1::Report* report = supervisor_report(farm);
   if (report == nullptr) return out;
-  for (const char* key : {"offered", "triggered", "stored", "stored_incomplete", "rejected"}) {
-    out[key] = counter_of(*report, key);
-  }
-  out["discarded"] = sum_of(*report, "discarded.");
-  out["vetoed"] = sum_of(*report, "vetoed.");
+  const auto count = [&](metrics::CounterKey key) { return reports::counter_of(*report, key); };
+  out["offered"] = count("offered");
+  out["triggered"] = count("triggered");
+  out["stored"] = count("stored");
+  out["stored_incomplete"] = count("stored_incomplete");
+  out["rejected"] = count("rejected");
+  out["discarded"] = reports::total_of(*report, "discarded.");
+  out["vetoed"] = reports::total_of(*report, "vetoed.");
   out["in_flight"] = gauge(*report, "slices_in_flight");
   // The supervisor's sums: the members that there are do not know what dead ones have counted.
-  out["fragments_requested"] = counter_of(*report, "farm.fragments.requested");
-  out["fragments_received"] = counter_of(*report, "farm.fragments.received");
-  out["fragments_missing"] = sum_of(*report, "farm.fragments.missing.");
-  out["dcms_lost"] = counter_of(*report, "farm.dcms_lost");
+  out["fragments_requested"] = count("farm.fragments.requested");
+  out["fragments_received"] = count("farm.fragments.received");
+  out["fragments_missing"] = reports::total_of(*report, "farm.fragments.missing.");
+  out["dcms_lost"] = count("farm.dcms_lost");
   return out;
 }
 
@@ -140,9 +143,9 @@ void Model::update(const Farm& farm) {
   std::set<std::string> there;
   for (const Member& member : farm_.members) {
     there.insert(member.name);
-    MemberRates& rates = rates_[member.name];
+    reports::NodeRates& rates = rates_[member.name];
     if (has_rates(member)) {
-      rates.take(*member.report);
+      rates.take(*member.report, farm_.now_utc_ns);
     } else {
       rates.clear();
     }
@@ -160,7 +163,7 @@ Model::Point Model::make_point() const {
   std::size_t measured = 0;    // DCMs,
   std::size_t unmeasured = 0;  // and those that are too new for a rate
   for (const Member& member : farm_.members) {
-    const MemberRates& rates = rates_.at(member.name);
+    const reports::NodeRates& rates = rates_.at(member.name);
     if (!has_rates(member)) continue;
     if (!rates.measured()) {
       if (member.report->role() == v1::ROLE_DCM) ++unmeasured;

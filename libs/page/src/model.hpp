@@ -1,8 +1,8 @@
 #pragma once
 
 #include "log_ring.hpp"
-#include "member_rates.hpp"
 #include <weir/page/state.hpp>
+#include <weir/reports/node_rates.hpp>
 
 #include <cstddef>
 #include <deque>
@@ -49,7 +49,7 @@ class Model {
 
   Limits limits_;
   Farm farm_;
-  std::map<std::string, MemberRates> rates_;  // of the members that there are
+  std::map<std::string, reports::NodeRates> rates_;  // of the members that there are
   std::deque<Point> history_;
   friend struct ModelJson;
 };

@@ -259,6 +259,5 @@ const ports::Endpoint& Page::endpoint() const { return impl_->server().endpoint(
 void Page::update(const Farm& farm) { impl_->update(farm); }
 void Page::log(const LogLine& line) { impl_->log(line); }
 PageCounters Page::counters() const { return impl_->counters(); }
-http::Counters Page::http_counters() const { return impl_->server().counters(); }
 
 }  // namespace weir::page

@@ -19,28 +19,6 @@ std::optional<LogLevel> log_level(std::string_view text) {
   return static_cast<LogLevel>(found - kLevels.begin());
 }
 
-RunEntry run_entry(const v1::RunSummary& summary) {
-  const auto& counters = summary.counters();
-  const auto count = [&](const char* key) {
-    const auto found = counters.find(key);
-    return found == counters.end() ? 0 : found->second;
-  };
-  RunEntry entry;
-  entry.number = summary.run();
-  entry.begin_utc_ns = summary.begin_utc_ns();
-  entry.duration_ns = summary.duration_ns();
-  entry.triggered = count("triggered");
-  entry.stored = count("stored");
-  entry.rejected = count("rejected");
-  for (const auto& [key, value] : counters) {
-    if (key.starts_with("discarded.")) entry.discarded += value;
-  }
-  entry.balanced = summary.balanced();
-  entry.faults = summary.faults();
-  entry.reason = summary.reason();
-  return entry;
-}
-
 std::vector<LedgerLine> ledger_lines(const v1::RunSummary& summary) {
   std::vector<LedgerLine> lines;
   for (const auto& equation : summary.equations()) {

@@ -1,5 +1,5 @@
 #include <weir/metrics/histogram.hpp>
-#include <weir/telemetry/metric_table.hpp>
+#include <weir/metrics/table.hpp>
 #include <weir/telemetry/prometheus.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -12,8 +12,8 @@
 namespace weir::telemetry {
 namespace {
 
-using From = MetricEntry::From;
-using Kind = MetricEntry::Kind;
+using From = metrics::Entry::From;
+using Kind = metrics::Entry::Kind;
 
 // 10 us, 20 us, 50 us, … 100 s.
 std::vector<std::uint64_t> bounds_us() {
@@ -60,10 +60,10 @@ class Writer {
   // A number of the report, with the label that its key brings.
   template <class Number>
   void add(From from, const std::string& key, Number value) {
-    const MetricEntry* entry = find_metric(from, key);
+    const metrics::Entry* entry = metrics::find(from, key);
     if (entry == nullptr) {
       const Kind kind = from == From::gauge ? Kind::gauge : Kind::counter;
-      const std::string name = plain_metric_name(key, kind);
+      const std::string name = metrics::plain_name(key, kind);
       announce(name, kind, "Not described.").samples += fmt::format("{}{{{}}} {}\n", name, labels_, value);
       return;
     }
@@ -99,9 +99,9 @@ class Writer {
 void Writer::add(const v1::Histogram& histogram) {
   constexpr double kSecondsPerUs = 1e-6;
   if (histogram.bucket_size() != histogram.count_size()) return;
-  const MetricEntry* entry = find_metric(From::histogram, histogram.name());
+  const metrics::Entry* entry = metrics::find(From::histogram, histogram.name());
   const std::string name =
-      entry == nullptr ? plain_metric_name(histogram.name(), Kind::histogram) : std::string(entry->name);
+      entry == nullptr ? metrics::plain_name(histogram.name(), Kind::histogram) : std::string(entry->name);
   Metric& metric = announce(name, Kind::histogram, entry == nullptr ? "Not described." : entry->help);
   std::uint64_t below = 0;
   int next = 0;
@@ -150,7 +150,7 @@ std::string escape_label(const std::string& value) {
 
 std::string prometheus_text(const v1::Report& report, const MetricLabels& labels) {
   Writer writer(labels);
-  for (const MetricEntry& entry : metric_table()) {
+  for (const metrics::Entry& entry : metrics::kTable) {
     if (!entry.label.empty() && is_of(entry.of, labels.role))
       writer.announce(std::string(entry.name), entry.kind, entry.help);
   }

@@ -9,6 +9,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/run/child.hpp>
 #include <weir/transport/loop.hpp>
 #include <weir/v1/bus.pb.h>
@@ -187,12 +188,11 @@ class ChangingFarm {
   }
 
   void take(const v1::Report& report) {
-    const auto found = report.counters().find("stored");
-    if (found == report.counters().end() || report.now_ns() == last_report_ns_) return;
+    if (report.role() != v1::ROLE_SUPERVISOR || report.now_ns() == last_report_ns_) return;
     last_report_ns_ = report.now_ns();
     const double at_s = static_cast<double>(report.now_ns()) / kSecond;
     if (begin_s_ == 0) begin_s_ = at_s;
-    stored_.push_back({at_s - begin_s_, found->second});
+    stored_.push_back({at_s - begin_s_, reports::counter_of(report, "stored")});
   }
 
   void change(const std::string& what, std::uint32_t dcms) {

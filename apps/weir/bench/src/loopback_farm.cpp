@@ -4,6 +4,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/run/farm_run.hpp>
 #include <weir/security/keys.hpp>
 
@@ -52,9 +53,8 @@ struct Totals {
 Totals totals_of(const v1::RunSummary& account) {
   Totals totals;
   for (const v1::Report& node : account.nodes()) {
-    const auto counter = [&](const char* key) {
-      const auto found = node.counters().find(key);
-      return found == node.counters().end() ? 0.0 : static_cast<double>(found->second);
+    const auto counter = [&](metrics::CounterKey key) {
+      return static_cast<double>(reports::counter_of(node, key));
     };
     if (node.role() == v1::ROLE_DCM) totals.fragments += counter("fragments.received");
     totals.system_calls +=

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/base/time.hpp>
+#include <weir/reports/node_rates.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cstddef>
@@ -39,22 +41,14 @@ struct LiveFrame {
 // Rates from one status to the next. Pure.
 class LiveRates {
  public:
-  // What a status says; a node's row has rates from its second report on.
-  [[nodiscard]] LiveFrame take(const v1::FarmStatus& status);
+  // What a status says that is shown at `now_ns` (any clock); a node's row has rates from its second report
+  // on.
+  [[nodiscard]] LiveFrame take(const v1::FarmStatus& status, TimeNs now_ns);
 
  private:
-  struct Last {
-    std::uint64_t incarnation = 0;
-    std::int64_t now_ns = 0;
-    std::uint64_t slices = 0;
-    std::uint64_t bytes = 0;
-    bool measured = false;
-    double slices_per_s = 0;
-    double bytes_per_s = 0;
-  };
-  [[nodiscard]] LiveRow row_of(const v1::Report& report);
+  [[nodiscard]] LiveRow row_of(const v1::Report& report, TimeNs now_ns);
 
-  std::map<std::string, Last> last_;
+  std::map<std::string, reports::NodeRates> rates_;
 };
 
 // A line on the run, a heading, a line per process; with more than `rows_max` processes those of a role share

@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/base/time.hpp>
+#include <weir/reports/node_rates.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,25 +39,22 @@ enum class TopSort : std::uint8_t { plan, name, state, slices, data, p99, lost, 
 [[nodiscard]] std::optional<TopSort> top_sort(std::string_view text);
 constexpr std::string_view kTopSorts = "plan, name, state, slices, data, p99, lost, cpu";
 
-// Rates from one look to the next.
+// Of a page rates are there; of metrics they are made from one look to the next.
 class TopRates {
  public:
   // GET /api/state of the page. Error: what is wrong with it.
-  [[nodiscard]] Expected<TopFrame, std::string> of_state(const std::string& json);
+  [[nodiscard]] static Expected<TopFrame, std::string> of_state(const std::string& json);
   // GET /metrics of one process, in Prometheus' text format, looked at at `now_ns`. Error: it is no node's.
   [[nodiscard]] Expected<TopRow, std::string> of_metrics(const std::string& text, TimeNs now_ns);
   // Of the rows of all processes of a farm.
   [[nodiscard]] static TopFrame frame_of(std::vector<TopRow> rows);
 
  private:
-  struct Last {
-    double at_s = 0;
-    double slices = 0;
-    double bytes = 0;
-    double cpu_s = 0;
-    std::map<double, double> built;  // counts by their buckets' upper bounds, s
+  struct Seen {
+    TimeNs made_ns = 0;
+    reports::NodeRates rates;
   };
-  std::map<std::string, Last> last_;
+  std::map<std::string, Seen> seen_;
 };
 
 // The title, reasons, a heading, a row per process, as many lines as `lines_max` at most; no line is longer

@@ -10,8 +10,7 @@ enum class MetricsError : std::uint8_t {
   buckets_not_ascending,  // encoded buckets are ordered by index, each once
   bucket_empty,           // an encoded bucket holds nothing
   count_overflow,         // the counts do not fit 64 bits together
-  extremes_do_not_match,  // minimum or maximum lie outside the first or last bucket
-  kind_mismatch           // one name, two kinds of metric
+  extremes_do_not_match   // minimum or maximum lie outside the first or last bucket
 };
 
 [[nodiscard]] std::string_view name(MetricsError error);

@@ -57,7 +57,6 @@ class Page {
   // Any thread.
   void log(const LogLine& line);
   [[nodiscard]] PageCounters counters() const;
-  [[nodiscard]] http::Counters http_counters() const;
 
  private:
   class Impl;

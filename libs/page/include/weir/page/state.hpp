@@ -53,7 +53,6 @@ struct RunEntry {
   bool faults = false;  // survived ones
   std::string reason;   // why it ended
 };
-[[nodiscard]] RunEntry run_entry(const v1::RunSummary& summary);
 // The equations of a run's account.
 [[nodiscard]] std::vector<LedgerLine> ledger_lines(const v1::RunSummary& summary);
 

@@ -20,7 +20,7 @@ struct MetricLabels {
 // The content type of the text (Prometheus' text format 0.0.4).
 constexpr const char* kPrometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-// A report as Prometheus' text: every counter, gauge and histogram of it, by metric_table(); what the table
+// A report as Prometheus' text: every counter, gauge and histogram of it, by metrics::kTable; what the table
 // does not know goes under a name made from its key. Histograms of us become buckets in seconds, three to
 // each power of ten from 10 us to 100 s: a value counts below a bound when its bucket in the report (1/32
 // wide) ends there, so at most 3 % of a bound's values stand one bucket too high. A metric that has its

@@ -1,49 +1,75 @@
-#include <weir/telemetry/metric_table.hpp>
+#pragma once
 
-namespace weir::telemetry {
-namespace {
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
-using From = MetricEntry::From;
-using Kind = MetricEntry::Kind;
+// The one table of what nodes count: what each number is called in a report, of which node, in which unit,
+// and under which name it is exported. Reports are written and read by keys of this table (key.hpp),
+// `/metrics` has its names, and docs/metrics.md is rendered from it.
+namespace weir::metrics {
 
-constexpr MetricEntry count(std::string_view key, std::string_view name, std::string_view of,
-                            std::string_view help, double scale = 1) {
+struct Entry {
+  enum class From : std::uint8_t { counter, gauge, sum, histogram };  // which part of the report
+  enum class Kind : std::uint8_t { counter, gauge, histogram };       // as what it is exported
+
+  From from = From::counter;
+  std::string_view key;  // in the report; one that ends in '.' stands for all that begin so: a family
+  Kind kind = Kind::counter;
+  std::string_view name;   // exported: base units, counters end in _total
+  std::string_view label;  // of a family: what the rest of its keys is, "reason"
+  double scale = 1;        // exported value = reported value * scale
+  std::string_view of;     // whose: "all", or of "supervisor", "readout", "DCM", "writer" some, then when
+  bool rare = false;       // not in every run of such a node
+  std::string_view help;
+
+  [[nodiscard]] constexpr bool is_family() const { return key.back() == '.'; }
+};
+
+namespace table {
+
+using From = Entry::From;
+using Kind = Entry::Kind;
+
+constexpr Entry count(std::string_view key, std::string_view name, std::string_view of, std::string_view help,
+                      double scale = 1) {
   return {From::counter, key, Kind::counter, name, {}, scale, of, false, help};
 }
-constexpr MetricEntry counts(std::string_view key, std::string_view name, std::string_view label,
-                             std::string_view of, std::string_view help, double scale = 1) {
+constexpr Entry counts(std::string_view key, std::string_view name, std::string_view label,
+                       std::string_view of, std::string_view help, double scale = 1) {
   return {From::counter, key, Kind::counter, name, label, scale, of, true, help};
 }
 // One that not every run has.
-constexpr MetricEntry rare(std::string_view key, std::string_view name, std::string_view of,
-                           std::string_view help, double scale = 1) {
+constexpr Entry rare(std::string_view key, std::string_view name, std::string_view of, std::string_view help,
+                     double scale = 1) {
   return {From::counter, key, Kind::counter, name, {}, scale, of, true, help};
 }
-constexpr MetricEntry level(std::string_view key, std::string_view name, std::string_view of,
-                            std::string_view help, double scale = 1) {
+constexpr Entry level(std::string_view key, std::string_view name, std::string_view of, std::string_view help,
+                      double scale = 1) {
   return {From::gauge, key, Kind::gauge, name, {}, scale, of, false, help};
 }
-constexpr MetricEntry slices(std::string_view key, std::string_view name, std::string_view of,
-                             std::string_view help) {
+constexpr Entry slices(std::string_view key, std::string_view name, std::string_view of,
+                       std::string_view help) {
   return {From::sum, key, Kind::counter, name, {}, 1, of, false, help};
 }
-constexpr double kMicro = 1e-6;
-constexpr double kMilli = 1e-3;
-constexpr MetricEntry latency(std::string_view key, std::string_view name, std::string_view help) {
+inline constexpr double kMicro = 1e-6;
+inline constexpr double kMilli = 1e-3;
+constexpr Entry latency(std::string_view key, std::string_view name, std::string_view help) {
   return {From::histogram, key, Kind::histogram, name, {}, kMicro, "DCM", false, help};
 }
 
-constexpr std::string_view kAll = "all";
-constexpr std::string_view kSupervisor = "supervisor";
-constexpr std::string_view kReadout = "readout";
-constexpr std::string_view kPushReadout = "readout, in push running";
-constexpr std::string_view kFrontEnd = "readout, with front-ends";
-constexpr std::string_view kDcm = "DCM";
-constexpr std::string_view kTapDcm = "DCM, when somebody tapped it";
-constexpr std::string_view kPushDcm = "DCM, in push running";
-constexpr std::string_view kWriter = "writer";
+inline constexpr std::string_view kAll = "all";
+inline constexpr std::string_view kSupervisor = "supervisor";
+inline constexpr std::string_view kReadout = "readout";
+inline constexpr std::string_view kPushReadout = "readout, in push running";
+inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
+inline constexpr std::string_view kDcm = "DCM";
+inline constexpr std::string_view kTapDcm = "DCM, when somebody tapped it";
+inline constexpr std::string_view kPushDcm = "DCM, in push running";
+inline constexpr std::string_view kWriter = "writer";
 
-constexpr MetricEntry kTable[] = {
+inline constexpr Entry kTable[] = {
     // The bus
     counts(
         "bus.dropped.", "weir_bus_dropped_total", "what", kAll,
@@ -286,6 +312,13 @@ constexpr MetricEntry kTable[] = {
           "Run files that were compared with what the file system says, at the end."),
     count("writer.dead_copies", "weir_writer_dead_copies_total", kWriter,
           "Copies on disk that do not count; the manifest lists them."),
+    rare("writer.files_left", "weir_writer_files_left_total", "writer, where others took files away",
+         "Run files that a person or a job moved away, as they may; of those that were compared."),
+    rare("writer.files_restored", "weir_writer_files_restored_total",
+         "writer, where others touched its files",
+         "Run files that were changed from outside, and made whole again."),
+    rare("writer.slices_lost", "weir_writer_slices_lost_total", "writer, where others touched its files",
+         "Slices that were on disk and counted, and are gone."),
     counts("writer.result.", "weir_writer_results_total", "result", kWriter,
            "Records that came, by what became of them."),
     count("writer.grants", "weir_writer_grants_total", kWriter, "Grants given to DCMs."),
@@ -320,63 +353,24 @@ constexpr MetricEntry kTable[] = {
           "The most memory that the process ever had."),
 };
 
-}  // namespace
+}  // namespace table
 
-std::span<const MetricEntry> metric_table() { return kTable; }
+using table::kTable;
 
-const MetricEntry* find_metric(MetricEntry::From from, std::string_view key) {
-  const MetricEntry* family = nullptr;
-  for (const MetricEntry& entry : kTable) {
+// The exact key, else the family that it is of; null: none.
+[[nodiscard]] constexpr const Entry* find(Entry::From from, std::string_view key) {
+  const Entry* family = nullptr;
+  for (const Entry& entry : kTable) {
     if (entry.from != from) continue;
     if (entry.key == key) return &entry;
-    if (entry.key.back() == '.' && key.starts_with(entry.key)) family = &entry;
+    if (entry.is_family() && key.starts_with(entry.key)) family = &entry;
   }
   return family;
 }
+// A name for what no entry stands for: "a.b-c" -> "weir_a_b_c".
+[[nodiscard]] std::string plain_name(std::string_view key, Entry::Kind kind);
 
-std::string plain_metric_name(std::string_view key, MetricEntry::Kind kind) {
-  std::string name = "weir_";
-  for (const char c : key) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    name.push_back(good ? c : '_');
-  }
-  return kind == Kind::counter ? name + "_total" : name;
-}
+// docs/metrics.md.
+[[nodiscard]] std::string document();
 
-std::string metrics_document() {
-  constexpr const char* kKinds[] = {"counter", "gauge", "histogram"};
-  std::string text =
-      "# Metrics\n\n"
-      "What each process exports at `http://HOST:PORT/metrics` in Prometheus' text format, when "
-      "`metrics.listen` is set\n"
-      "in the farm file ([configuration](configuration.md)). Every sample has the labels `farm`, `node`, "
-      "`role` and `run`;\n"
-      "some metrics have one more, which the table names. Counters count from the begin of a run in a "
-      "process: they begin\n"
-      "at 0 with each run. Numbers are those of the process' last report, made every "
-      "`supervisor.status_interval_ms`;\n"
-      "`weir_report_age_seconds` says how old it is. Latencies are histograms with bounds from 10 us to 100 "
-      "s, three to\n"
-      "each power of ten. [deploy/grafana](../deploy/grafana/README.md) has a configuration for Prometheus "
-      "and a dashboard.\n\n"
-      "This page is rendered from `libs/telemetry/src/metric_table.cpp`, and compared with what the nodes of "
-      "whole farms\n"
-      "export: `system_metrics`.\n\n"
-      "| metric | kind | label | of | what it is |\n| --- | --- | --- | --- | --- |\n";
-  for (const MetricEntry& entry : kTable) {
-    text.append("| `").append(entry.name).append("` | ").append(kKinds[static_cast<std::size_t>(entry.kind)]);
-    text.append(" | ").append(entry.label.empty() ? std::string() : "`" + std::string(entry.label) + "`");
-    text.append(" | ").append(entry.of).append(" | ").append(entry.help).append(" |\n");
-  }
-  text +=
-      "| `weir_node_state` | gauge | `state` | all | 1 for the state that the process says: running, "
-      "throttled, blocked, "
-      "ending, ready, or other. |\n"
-      "| `weir_report_age_seconds` | gauge |  | all | Time since the report that the numbers are of; before "
-      "the first "
-      "there is nothing else. |\n"
-      "| `weir_metrics_requests_total` | counter |  | all | Requests for metrics that were answered. |\n";
-  return text;
-}
-
-}  // namespace weir::telemetry
+}  // namespace weir::metrics

@@ -1,18 +1,18 @@
 #include "weir_catch.hpp"
-#include <weir/telemetry/metric_table.hpp>
+#include <weir/metrics/table.hpp>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
-using namespace weir::telemetry;
+using namespace weir::metrics;
 
 TEST_CASE("docs/metrics.md is what the table says") {
   std::ifstream stream(WEIR_SOURCE_DIR "/docs/metrics.md");
   std::ostringstream committed;
   committed << stream.rdbuf();
-  const std::string rendered = metrics_document();
+  const std::string rendered = document();
   if (committed.str() != rendered) {
     const auto written = std::filesystem::path(WEIR_BIN_DIR).parent_path() / "metrics.md";
     std::ofstream(written) << rendered;
@@ -22,12 +22,12 @@ TEST_CASE("docs/metrics.md is what the table says") {
 
 TEST_CASE("each metric has a name of its own, and one that Prometheus' manual would give it") {
   std::set<std::string_view> names;
-  for (const MetricEntry& entry : metric_table()) {
+  for (const Entry& entry : kTable) {
     INFO(entry.name);
     CHECK(names.insert(entry.name).second);
     CHECK(entry.name.starts_with("weir_"));
-    CHECK(entry.name.ends_with("_total") == (entry.kind == MetricEntry::Kind::counter));
-    CHECK((entry.key.back() == '.') == !entry.label.empty());
+    CHECK(entry.name.ends_with("_total") == (entry.kind == Entry::Kind::counter));
+    CHECK((entry.is_family()) == !entry.label.empty());
     CHECK(entry.help.ends_with("."));
   }
 }

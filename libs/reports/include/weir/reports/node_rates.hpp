@@ -1,0 +1,65 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+#include <weir/metrics/histogram.hpp>
+
+#include <cstdint>
+
+namespace weir::v1 {
+class Report;
+}
+
+namespace weir::reports {
+
+// What a node's report counts, by its role.
+struct NodeTotals {
+  std::uint64_t slices = 0;  // triggered, made, assigned, stored
+  std::uint64_t bytes = 0;   // of fragments sent or built, or stored
+  std::uint64_t lost = 0;    // slices discarded, fragments dropped or missing, dead copies
+  std::uint64_t stored = 0;  // the supervisor's
+  std::uint64_t rejected = 0;
+  double cpu_s = 0;
+};
+[[nodiscard]] NodeTotals node_totals(const v1::Report& report);
+
+// Rates of one node, from one of its reports to the next. What the page, the live view of `weir run` and
+// `weir top` show is this. Pure.
+class NodeRates {
+ public:
+  // The node's last report, which may be the one of the time before, looked at at `seen_ns` (any clock). One
+  // that is not renewed for three of its intervals, and for a second, has no rates any more; nor has a final
+  // one.
+  void take(const v1::Report& report, TimeNs seen_ns);
+  // There is none, or it counts no more.
+  void clear();
+
+  [[nodiscard]] bool measured() const { return measured_; }
+  [[nodiscard]] double slices_per_s() const { return per_s(static_cast<double>(slices_)); }
+  [[nodiscard]] double bytes_per_s() const { return per_s(static_cast<double>(bytes_)); }
+  [[nodiscard]] double stored_per_s() const { return per_s(static_cast<double>(stored_)); }
+  [[nodiscard]] double rejected_per_s() const { return per_s(static_cast<double>(rejected_)); }
+  [[nodiscard]] double cores() const { return per_s(cpu_s_); }  // that it kept busy
+  // Of the slices built between the last two reports, us.
+  [[nodiscard]] const metrics::Histogram& built_us() const { return built_us_; }
+
+ private:
+  [[nodiscard]] double per_s(double count) const;
+  void measure(const NodeTotals& totals, const metrics::Histogram& built_us, TimeNs now_ns);
+
+  bool known_ = false;
+  bool measured_ = false;
+  std::uint64_t incarnation_ = 0;
+  TimeNs now_ns_ = 0;   // of the report, by the node's clock
+  TimeNs seen_ns_ = 0;  // when it came, by the looker's
+  DurationNs passed_ns_ = 0;
+  NodeTotals totals_;
+  metrics::Histogram built_us_total_;
+  std::uint64_t slices_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t stored_ = 0;
+  std::uint64_t rejected_ = 0;
+  double cpu_s_ = 0;
+  metrics::Histogram built_us_;
+};
+
+}  // namespace weir::reports
