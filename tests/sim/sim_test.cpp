@@ -55,6 +55,13 @@ TEST_CASE("seeds in which copies, accounts or grants were left over leave none")
   }
 }
 
+// The only DCM dies with 40 slices: these were assigned again one at a time, and newer ones beside them,
+// which waited for readouts that had no room before the older were built, and had the DCM's memory and window
+// meanwhile.
+TEST_CASE("after a DCM's death no newer slice has what an older one needs") {
+  CHECK(run_scenario(make_scenario(830189827), false).problem == "");
+}
+
 // One of two DCMs is told to end at 0.592 s, and its connection to the supervisor breaks: before it has heard
 // so, or a writer's last word, or while it gives its account (720156247). Or it dies.
 TEST_CASE("a DCM that is let go may lose its connection or die at any moment, and the ledger balances") {

@@ -20,6 +20,7 @@ using assembly::SourceIndex;
 constexpr std::size_t kPlannedNumerator = 7;
 constexpr std::size_t kPlannedDenominator = 8;
 constexpr std::ptrdiff_t kQuestionsSearched = 16;
+constexpr DurationNs kLookForOldest = kMillisecond;
 
 }  // namespace
 
@@ -84,22 +85,35 @@ void Collector::forget(BuiltSlice& slice) {
   gathering.end();
 }
 
+// The pool hands out powers of two.
+std::size_t Collector::slice_memory() const { return std::bit_ceil(assembler_.slice_bytes_expected()); }
+
 bool Collector::has_memory() const {
   // Where no other slice gives memory back, those that wait for memory must go on with what there is.
   if (assembler_.collecting() + assembler_.leaving() == 0) return true;
   // One slice goes ahead to tell how large they are.
   if (!assembler_.knows_sizes()) return false;
-  // The pool hands out powers of two.
-  const std::size_t expected = std::bit_ceil(assembler_.slice_bytes_expected());
-  const std::size_t planned = pool_.bytes_used() + (assembler_.collecting() + 1) * expected;
+  const std::size_t planned = pool_.bytes_used() + (assembler_.collecting() + 1) * slice_memory();
   return planned <= settings_.memory_bytes / kPlannedDenominator * kPlannedNumerator;
 }
 
 void Collector::start_slices(TimeNs now_ns) {
   while (BuiltSlice* slice = slices_.first_in(SliceState::waiting_for_memory)) {
-    if (!has_memory()) return;
+    if (!has_memory()) return start_oldest(now_ns);
     start(*slice, now_ns);
   }
+}
+
+void Collector::start_oldest(TimeNs now_ns) {
+  if (now_ns - oldest_looked_ns_ < kLookForOldest || !assembler_.knows_sizes()) return;
+  oldest_looked_ns_ = now_ns;
+  BuiltSlice* oldest = nullptr;
+  slices_.for_each_in(SliceState::waiting_for_memory, [&](BuiltSlice& slice) {
+    if (oldest == nullptr || slice.id() < oldest->id()) oldest = &slice;
+  });
+  const auto is_older = [&](const BuiltSlice& slice) { return slice.id() < oldest->id(); };
+  if (slices_.find_in(SliceState::collecting, is_older) != nullptr) return;
+  if (pool_.bytes_total() - pool_.bytes_used() >= slice_memory()) start(*oldest, now_ns);
 }
 
 void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {
@@ -114,7 +128,7 @@ void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {
 void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> readouts) {
   if (slice.state() != SliceState::collecting) return;
   Gathering& gathering = slice.gathering;
-  if (!gathering.has_begun()) gathering.begin(settings_.readouts, everything_, started_++);
+  if (!gathering.has_begun()) gathering.begin(settings_.readouts, everything_, slice.id().value);
   std::vector<bool> asked(settings_.readouts);
   for (const std::uint32_t readout : readouts) {
     // Else asked before, or missing already.
@@ -149,7 +163,7 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
       selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources);
   if (fresh == 0) return gathering.next.reset();
   if (gathering.has_begun()) want_nothing(slice);
-  gathering.begin(settings_.readouts, std::move(gathering.next), started_++);
+  gathering.begin(settings_.readouts, std::move(gathering.next), slice.id().value);
   bool lost = false;
   const bool absent = find_absent(slice.id());
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {

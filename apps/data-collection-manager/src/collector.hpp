@@ -148,8 +148,12 @@ class Collector {
     std::uint32_t end = 0;
     std::uint32_t end_offset = 0;
   };
+  [[nodiscard]] std::size_t slice_memory() const;
   [[nodiscard]] bool has_memory() const;
   void start_slices(TimeNs now_ns);
+  // The memory that is planned with may be all with newer slices, and these wait for readouts that have no
+  // room before the oldest is built: one that is older than all of them goes ahead.
+  void start_oldest(TimeNs now_ns);
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
   void lose_given_up(assembly::BuiltSlice& slice, TimeNs now_ns);
   void issue(TimeNs now_ns);
@@ -205,7 +209,7 @@ class Collector {
   std::vector<std::uint32_t> full_;        // of this pass
   std::vector<std::uint32_t> down_;        // readouts that are not up
   std::vector<std::uint32_t> to_send_;
-  std::uint64_t started_ = 0;
+  TimeNs oldest_looked_ns_ = 0;
   std::uint64_t steps_ = 0;
   std::vector<SourceId> asked_sources_;
   std::vector<Reply> replies_;  // of this pass, for a shaper that learns

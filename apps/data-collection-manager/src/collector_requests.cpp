@@ -82,7 +82,7 @@ void Collector::issue(TimeNs now_ns) {
     }
     refresh(readout);
   }
-  start_deadlines(started_, now_ns);
+  start_deadlines(UINT64_MAX, now_ns);
 }
 
 // A readout that never comes costs one deadline or the grace time.

@@ -7,7 +7,7 @@
 
 namespace weir::dcm {
 
-// Which slices want something of which readout: for each readout a list in the order of starting. Whatever is
+// Which slices want something of which readout: for each readout a list, the oldest first. Whatever is
 // changed or looked at costs the same, however many slices and readouts there are.
 class Wants {
  public:

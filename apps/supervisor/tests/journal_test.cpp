@@ -371,7 +371,7 @@ TEST_CASE("a supervisor that goes on from the journal has the same run, with not
     const std::vector<Assignment> now = actions.of(NodeIndex(0)).assign;
     more = !now.empty();
     assigned.insert(assigned.end(), now.begin(), now.end());
-    for (const Assignment& one : now) {  // suspects go one at a time
+    for (const Assignment& one : now) {
       const Decision decision{one.slice, one.attempt, Verdict::reject, DiscardReason::none, false};
       if (one.suspect) next.decisions(NodeIndex(0), {&decision, 1}, 5001, actions);
     }

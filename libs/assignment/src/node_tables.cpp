@@ -86,11 +86,6 @@ bool DcmTable::redeem(NodeIndex dcm, SliceId slice, Attempt attempt) {
   return true;
 }
 
-void DcmTable::clear_suspect(NodeIndex dcm, SliceId slice, Attempt attempt) {
-  std::optional<Lease>& suspect = states_[dcm.value].suspect;
-  if (suspect == Lease{slice, attempt}) suspect.reset();
-}
-
 void DcmTable::note_filter(NodeIndex dcm, const FilterNote& note, TimeNs now) {
   const std::size_t size = std::min<std::size_t>(note.for_long.size(), views_[dcm.value].credits);
   FilterNote sorted = note;

@@ -114,7 +114,7 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
-  waiting_.put_back(entry.slice, entry.suspect);
+  waiting_.put_back(entry.slice);
   ++ledger_.reopened;
 }
 

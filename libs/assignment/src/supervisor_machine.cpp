@@ -71,33 +71,12 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
 }
 
 void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
-  assign_suspects(now, out);
   const auto any_credit = [this] { return dcms_.credits_free() > 0; };
   waiting_.hand_out(any_credit, [&](SliceId slice) {
     SliceEntry& entry = waiting(slice);
     const auto dcm = placement_.choose(entry, dcms_, now);
     if (dcm) assign(entry, *dcm, now, out);
     return dcm.has_value();
-  });
-}
-
-// Before all others, one at a time to each DCM.
-void SupervisorMachine::assign_suspects(TimeNs now, Actions& out) {
-  if (waiting_.suspects() == 0) return;
-  std::vector<DcmView> views(dcms_.views().begin(), dcms_.views().end());
-  std::size_t places = 0;
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    if (dcms_.suspect(NodeIndex(static_cast<std::uint16_t>(i)))) views[i].credits_free = 0;
-    places += views[i].credits_free > 0 ? 1 : 0;
-  }
-  const auto any_place = [&places] { return places > 0; };
-  waiting_.hand_out_suspects(any_place, [&](SliceId slice) {
-    const auto dcm = placement_.policy().choose(slice, views, now);
-    if (!dcm) return false;
-    views[dcm->value].credits_free = 0;
-    --places;
-    assign(waiting(slice), *dcm, now, out);
-    return true;
   });
 }
 
@@ -131,10 +110,7 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   }
   ++ledger_.assignments;
   if (assignment.unfiltered) ++ledger_.unfiltered;
-  if (assignment.suspect) {
-    ++ledger_.suspected;
-    dcms_.set_suspect(dcm, {entry.slice, entry.attempt});
-  }
+  if (assignment.suspect) ++ledger_.suspected;
   out.of(dcm).assign.push_back(assignment);
 }
 
@@ -157,7 +133,6 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
     dcms_.decided(dcm, now);
     return;
   }
-  dcms_.clear_suspect(dcm, decision.slice, decision.attempt);
   if (!own) {
     if (dcms_.redeem(dcm, decision.slice, decision.attempt)) dcms_.decided(dcm, now);
     if (planted(Planted::confirm_two_attempts) && decision.verdict == Verdict::accept && entry != nullptr) {
@@ -292,7 +267,7 @@ void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batc
 }
 
 void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out) {
-  if (entry.state == SliceState::pending) waiting_.erase(entry.slice, entry.suspect);
+  if (entry.state == SliceState::pending) waiting_.erase(entry.slice);
   if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
   if (entry.state == SliceState::waiting_writer)
     out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);

@@ -45,7 +45,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   entry->copy_incomplete = open.copy_incomplete;
   out.announce.push_back({open.slice, open.info, 0, 0});
   if (!open.assigned) {
-    waiting_.add(open.slice, open.suspect);
+    waiting_.add(open.slice);
     return;
   }
   if (entry->attempt.value == UINT16_MAX) {
@@ -54,7 +54,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   }
   entry->attempt = entry->attempt.next();
   ++ledger_.reopened;
-  waiting_.add(open.slice, open.suspect);
+  waiting_.add(open.slice);
 }
 
 std::vector<Announcement> SupervisorMachine::open_slices() {

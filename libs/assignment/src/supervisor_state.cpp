@@ -52,10 +52,8 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     std::sort(revoked.begin(), revoked.end());
     out.push_back(revoked.size());
     out.insert(out.end(), revoked.begin(), revoked.end());
-    const auto& suspect = dcms_.suspect(dcm);
     const FilterNote& in_filter = dcms_.in_filter(dcm);
-    append(out, {suspect ? 1 + number(*suspect) : 0, in_filter.alone ? 1 + number(*in_filter.alone) : 0,
-                 in_filter.for_long.size()});
+    append(out, {in_filter.alone ? 1 + number(*in_filter.alone) : 0, in_filter.for_long.size()});
     for (const Lease& lease : in_filter.for_long) {
       const DurationNs age = std::min(now - *dcms_.noted_at(dcm, lease), settings_.lease_ns / 2);
       append(out, {number(lease), static_cast<std::uint64_t>(age)});
@@ -74,8 +72,6 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
 
 std::string_view SupervisorMachine::broken_invariant() {
   std::vector<std::uint32_t> assigned(settings_.dcms, 0);
-  std::vector<std::uint32_t> suspects(settings_.dcms, 0);
-  std::size_t suspects_pending = 0;
   std::size_t live = 0;
   std::size_t pending = 0;
   std::string_view broken;
@@ -83,11 +79,10 @@ std::string_view SupervisorMachine::broken_invariant() {
     ++live;
     switch (entry.state) {
       case SliceState::pending:
-        ++(entry.suspect ? suspects_pending : pending);
+        ++pending;
         break;
       case SliceState::assigned:
         ++assigned[entry.dcm.value];
-        if (entry.suspect && ++suspects[entry.dcm.value] > 1) broken = "a DCM has two suspects";
         [[fallthrough]];
       case SliceState::waiting_writer:
         if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
@@ -103,8 +98,7 @@ std::string_view SupervisorMachine::broken_invariant() {
   });
   if (!broken.empty()) return broken;
   if (live != book_.live()) return "the number of unsettled slices is wrong";
-  if (pending != waiting_.pending() || suspects_pending != waiting_.suspects())
-    return "the list of pending slices does not match the slices";
+  if (pending != waiting_.pending()) return "the list of pending slices does not match the slices";
   std::uint64_t credits_free = 0;
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));

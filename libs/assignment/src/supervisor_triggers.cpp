@@ -59,7 +59,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
   }
   ids_.give(slice);
   ledger_.triggered.add(slice);
-  waiting_.add(slice, false);
+  waiting_.add(slice);
   out.announce.push_back({slice, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
                           static_cast<std::uint32_t>(trigger.payload.size())});
   out.payload.insert(out.payload.end(), trigger.payload.begin(), trigger.payload.end());

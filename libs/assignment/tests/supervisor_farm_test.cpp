@@ -334,7 +334,7 @@ TEST_CASE("a writer whose copy does not count hears of that before it goes") {
   farm.pass();
   farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);  // the copy may be on disk, or not
   farm.machine.remove(writer(0), farm.now.mono);
-  farm.join_dcm(1, 2);  // for a suspect, and for this slice
+  farm.join_dcm(1, 2);
   farm.advance(1);
   CHECK_FALSE(leaves(farm.pass(), writer(0)));
   farm.decide(1, 0, 1, Verdict::reject);

@@ -290,18 +290,41 @@ TEST_CASE("an accept that is held back keeps its credit, and no lease runs out f
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a DCM whose filter hangs on a suspect is given no other, until it has decided") {
+TEST_CASE(
+    "a DCM whose filter hangs on a suspect keeps no slice for more than a lease, and gets no credit for it") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = 2;
   Farm farm(settings);
   farm.join_dcm(0, 2);
   farm.pass();
-  farm.join_dcm(0, 4);
-  REQUIRE(farm.pass().dcms[0].assign.size() == 1);
+  farm.join_dcm(0, 2);
+  REQUIRE(farm.pass().dcms[0].assign.size() == 2);  // both suspects
   farm.advance(kSecond);
-  CHECK(farm.pass().touched.empty());
+  CHECK(farm.pass().touched.empty());     // both leases are over, and there is nobody else
   farm.decide(0, 0, 1, Verdict::accept);  // too late
   const Actions late = farm.pass();
   CHECK(only_confirmation(late, 0).answer == Answer::refused);
   CHECK(only_assignment(late, 0).suspect);
+}
+
+TEST_CASE("no newer slice goes before a suspect, whatever room there is") {
+  SupervisorSettings settings = small_farm();
+  settings.in_flight_max = settings.pending_max = 64;
+  settings.slices_max = 64;
+  Farm farm(settings);
+  farm.join_dcm(0, 40);
+  farm.pass();
+  const std::uint32_t credits = GENERATE(8U, 40U);
+  farm.join_dcm(0, credits);  // the one before has died
+  std::uint64_t next = 0;
+  while (next < 64) {
+    const auto given = assigned(farm.pass(), 0);
+    REQUIRE_FALSE(given.empty());
+    for (const Assignment& one : given) {
+      CHECK(one.slice == SliceId(next));
+      CHECK(one.suspect == (next < 40));
+      ++next;
+    }
+    for (const Assignment& one : given) farm.decide(0, one.slice.value, one.attempt.value, Verdict::reject);
+  }
 }

@@ -12,7 +12,7 @@ using Ids = std::vector<std::uint64_t>;
 
 WaitingSlices with(const Ids& ids) {
   WaitingSlices waiting(kCapacity);
-  for (const std::uint64_t id : ids) waiting.add(SliceId(id), false);
+  for (const std::uint64_t id : ids) waiting.add(SliceId(id));
   return waiting;
 }
 
@@ -36,9 +36,9 @@ Ids hand_out(WaitingSlices& waiting, std::size_t most = kCapacity) {
 
 TEST_CASE("slices are handed out in the order of their triggers, those that were reopened first") {
   WaitingSlices waiting = with({10, 11, 12});
-  waiting.put_back(SliceId(7), false);
-  waiting.put_back(SliceId(5), false);
-  waiting.put_back(SliceId(9), false);
+  waiting.put_back(SliceId(7));
+  waiting.put_back(SliceId(5));
+  waiting.put_back(SliceId(9));
   CHECK(waiting.pending() == 6);
   CHECK(hand_out(waiting) == Ids{5, 7, 9, 10, 11, 12});
   CHECK(waiting.pending() == 0);
@@ -62,25 +62,9 @@ TEST_CASE("behind so many slices that wait for their own DCM nobody is looked at
   WaitingSlices waiting = with(ids);
   const auto is_last = [](std::uint64_t id) { return id == WaitingSlices::kLookAhead; };
   CHECK(hand_out(waiting, kCapacity, is_last).empty());
-  waiting.erase(SliceId(0), false);
+  waiting.erase(SliceId(0));
   CHECK(hand_out(waiting, kCapacity, is_last) == Ids{WaitingSlices::kLookAhead});
   CHECK(hand_out(waiting).front() == 1);
-}
-
-TEST_CASE("suspects wait in a list of their own") {
-  WaitingSlices waiting = with({1, 2});
-  waiting.put_back(SliceId(0), true);
-  waiting.add(SliceId(3), true);
-  CHECK(waiting.suspects() == 2);
-  waiting.erase(SliceId(3), true);
-  CHECK(hand_out(waiting) == Ids{1, 2});
-  Ids suspects;
-  waiting.hand_out_suspects([] { return true; },
-                            [&](SliceId slice) {
-                              suspects.push_back(slice.value);
-                              return true;
-                            });
-  CHECK(suspects == Ids{0});
 }
 
 TEST_CASE("who could not hand out all is stuck until something changes") {
@@ -89,7 +73,7 @@ TEST_CASE("who could not hand out all is stuck until something changes") {
   waiting.look_again();
   CHECK(hand_out(waiting, 1) == Ids{1});
   CHECK(waiting.is_stuck());
-  waiting.put_back(SliceId(0), false);
+  waiting.put_back(SliceId(0));
   CHECK_FALSE(waiting.is_stuck());
   CHECK(hand_out(waiting).size() == 2);
   CHECK_FALSE(waiting.is_stuck());  // and a new slice is handed out at once
@@ -104,9 +88,6 @@ TEST_CASE("what waits, in its order, is in the state for searches") {
   WaitingSlices one = with({1, 2});
   CHECK(state(one) == state(with({1, 2})));
   CHECK(state(one) != state(with({2, 1})));
-  WaitingSlices other = with({1});
-  other.add(SliceId(2), true);
-  CHECK(state(one) != state(other));
   one.look_again();
   CHECK(state(one) != state(with({1, 2})));
   one.clear();

@@ -31,12 +31,6 @@ class DcmTable {
   // The late decision of a revoked lease; false when there was none.
   bool redeem(NodeIndex dcm, SliceId slice, Attempt attempt);
 
-  // A DCM has one suspect at a time, from the assignment to its decision, however late that comes.
-  void set_suspect(NodeIndex dcm, const Lease& suspect) { states_[dcm.value].suspect = suspect; }
-  void clear_suspect(NodeIndex dcm, SliceId slice, Attempt attempt);
-  [[nodiscard]] const std::optional<Lease>& suspect(NodeIndex dcm) const {
-    return states_[dcm.value].suspect;
-  }
   // It got something done: as long as it does, what waits there for its turn waits for good reason.
   void decided(NodeIndex dcm, TimeNs now) { states_[dcm.value].decided_at = now; }
   [[nodiscard]] TimeNs decided_at(NodeIndex dcm) const { return states_[dcm.value].decided_at; }
@@ -63,9 +57,8 @@ class DcmTable {
     Incarnation incarnation;
     std::uint32_t assigned = 0;
     bool held_back = false;
-    std::uint32_t kept = 0;      // credits, while it is held back
-    std::vector<Lease> revoked;  // at most `credits`
-    std::optional<Lease> suspect;
+    std::uint32_t kept = 0;         // credits, while it is held back
+    std::vector<Lease> revoked;     // at most `credits`
     FilterNote in_filter;           // for_long by slice and attempt
     std::vector<TimeNs> noted_at;   // of in_filter.for_long
     TimeNs decided_at = INT64_MIN;  // last; never

@@ -100,7 +100,7 @@ class SupervisorMachine {
   // A node that is there already and joins again has left before. When a DCM leaves, what it did not decide,
   // and what it accepted and no writer has on disk, is reopened as the next attempt. If it had said what was
   // alone in its filter, that is to blame, and nothing else; if not, each slice that it had not decided is a
-  // suspect, without a count: suspects go one at a time (Assignment::suspect). When a writer leaves,
+  // suspect, without a count: it goes through its filter alone (Assignment::suspect). When a writer leaves,
   // what it did not acknowledge is confirmed again under a higher epoch.
   void dcm_joined(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits, TimeNs now, Actions& out);
   // `reported`: with its final report. One that was let go and has not given it is a loss like any other:
@@ -165,7 +165,7 @@ class SupervisorMachine {
   // Stopped, and every slice is settled.
   [[nodiscard]] bool drained() const { return clock_.stopping() && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
-  [[nodiscard]] std::size_t pending() const { return waiting_.pending() + waiting_.suspects(); }
+  [[nodiscard]] std::size_t pending() const { return waiting_.pending(); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
   // Empty unless settings.push. A node that is told of a slice has to know the table as it is then.
   [[nodiscard]] const DestinationTable& destinations() const { return placement_.destinations(); }
@@ -203,7 +203,6 @@ class SupervisorMachine {
     if (clock_.started()) placement_.renew(ids_.next(), dcms_);
   }
   void assign_pending(TimeNs now, Actions& out);
-  void assign_suspects(TimeNs now, Actions& out);
   [[nodiscard]] SliceEntry& waiting(SliceId slice);
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
 

@@ -8,35 +8,34 @@
 
 namespace weir::assignment {
 
-// The slices that wait for a DCM: pending ones in the order of their triggers, with reopened ones in front;
-// and suspects in a list of their own. Never allocates after construction. Pure; one thread.
+// The slices that wait for a DCM, in the order of their triggers, with reopened ones in front. Never
+// allocates after construction. Pure; one thread.
 class WaitingSlices {
  public:
-  explicit WaitingSlices(std::size_t capacity) : pending_(capacity), suspects_(capacity) {
-    passed_over_.reserve(kLookAhead);
-  }
+  explicit WaitingSlices(std::size_t capacity) : pending_(capacity) { passed_over_.reserve(kLookAhead); }
 
-  // Of none that wait: room for as many of each kind, at least.
+  // Of none that wait: room for as many, at least.
   void make_room(std::size_t capacity);
   // A slice waits that did not: behind all others.
-  void add(SliceId slice, bool suspect) { list_of(suspect).push_back(slice); }
+  void add(SliceId slice) { pending_.push_back(slice); }
   // A reopened one: the oldest first, for readouts have it, whatever else they have no room for.
-  void put_back(SliceId slice, bool suspect);
+  void put_back(SliceId slice);
   // It waits no more: looks through the whole list.
-  void erase(SliceId slice, bool suspect) { list_of(suspect).erase(slice); }
-  void clear();
+  void erase(SliceId slice) { pending_.erase(slice); }
+  void clear() { pending_.clear(); }
 
   // Calls give(SliceId) for one after the other, while more(); true: that slice was given to a DCM, and waits
   // no more. The others keep their places, and those behind them are looked at, up to kLookAhead: a policy
   // may leave slices waiting for their own DCM.
   template <class More, class Give>
   void hand_out(More more, Give give) {
-    walk(pending_, more, give);
+    passed_over_.clear();
+    while (more() && !pending_.empty() && passed_over_.size() < kLookAhead) {
+      const SliceId slice = pending_.pop_front();
+      if (!give(slice)) passed_over_.push_back(slice);
+    }
+    for (; !passed_over_.empty(); passed_over_.pop_back()) pending_.push_front(passed_over_.back());
     stuck_ = !pending_.empty();
-  }
-  template <class More, class Give>
-  void hand_out_suspects(More more, Give give) {
-    walk(suspects_, more, give);
   }
   static constexpr std::size_t kLookAhead = 256;
 
@@ -45,24 +44,11 @@ class WaitingSlices {
   [[nodiscard]] bool is_stuck() const { return stuck_; }
 
   [[nodiscard]] std::size_t pending() const { return pending_.size(); }
-  [[nodiscard]] std::size_t suspects() const { return suspects_.size(); }
   // SupervisorMachine::append_state()
   void append_state(std::vector<std::uint64_t>& out) const;
 
  private:
-  [[nodiscard]] PendingList& list_of(bool suspect) { return suspect ? suspects_ : pending_; }
-  template <class More, class Give>
-  void walk(PendingList& list, More more, Give give) {
-    passed_over_.clear();
-    while (more() && !list.empty() && passed_over_.size() < kLookAhead) {
-      const SliceId slice = list.pop_front();
-      if (!give(slice)) passed_over_.push_back(slice);
-    }
-    for (; !passed_over_.empty(); passed_over_.pop_back()) list.push_front(passed_over_.back());
-  }
-
   PendingList pending_;
-  PendingList suspects_;
   std::vector<SliceId> passed_over_;
   bool stuck_ = true;  // no DCM can be given more
 };

@@ -1,0 +1,61 @@
+// Which slices begin while memory is short.
+#include "building.hpp"
+
+namespace weir::dcm {
+namespace {
+
+using assembly::BuiltSlice;
+
+// One slice collects, and others have all the memory that may be planned with.
+struct Short : Building {
+  Short() {
+    notes.release(complete(1));  // how large slices are is known
+    (void)collect(10);
+    pass();
+    REQUIRE(find(10)->gathering.has_begun());
+    while (builder.pool.bytes_used() < kMemory / 16 * 15) (void)builder.pool.allocate(BufferPool::kBlockMin);
+  }
+  BuiltSlice& collect(std::uint64_t id) {
+    BuiltSlice& slice = open(id);
+    collector().collect(slice, collector().everything());
+    return slice;
+  }
+  void pass() {
+    now() += kMillisecond;
+    collector().pass(now());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a slice that is older than all that collect begins with the memory that is left") {
+  Short dcm;
+  BuiltSlice& newer = dcm.collect(11);
+  BuiltSlice& old = dcm.collect(6);
+  BuiltSlice& older = dcm.collect(5);
+  dcm.pass();
+  CHECK(older.gathering.has_begun());
+  CHECK_FALSE(old.gathering.has_begun());
+  dcm.pass();
+  CHECK_FALSE(old.gathering.has_begun());
+  CHECK_FALSE(newer.gathering.has_begun());
+}
+
+TEST_CASE("and waits where none is left") {
+  Short dcm;
+  while (dcm.builder.pool.allocate(BufferPool::kBlockMin)) {
+  }
+  BuiltSlice& older = dcm.collect(5);
+  dcm.pass();
+  CHECK_FALSE(older.gathering.has_begun());
+}
+
+TEST_CASE("an older slice is asked for before newer ones, whenever it comes") {
+  Short dcm;
+  BuiltSlice& older = dcm.collect(5);
+  dcm.pass();
+  REQUIRE(older.gathering.has_begun());
+  CHECK(older.gathering.order < dcm.find(10)->gathering.order);
+}
+
+}  // namespace weir::dcm
