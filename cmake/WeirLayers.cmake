@@ -5,7 +5,8 @@ set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics packets)
 set(WEIR_LAYER_2 source shaping assembly assignment control ports tap)
 set(WEIR_LAYER_3 clock json proto security bus messages reports transport http ingest plugin_loader filter_host source_host storage config telemetry simnet)
-# Layer 4: the node libraries of the executables. Layer 5: what runs several nodes. Any name.
+set(WEIR_LAYER_4 page lab node farm_view launch run_record readout_node dcm_node supervisor_node writer_node)
+set(WEIR_LAYER_5 run run_control bench emit tap_client)
 set(WEIR_LAYER_MAX 5)
 set(WEIR_LAYER_TOP 6)  # executables and plugins: nothing depends on them
 
@@ -26,16 +27,18 @@ set(WEIR_SIDEWAYS
     # Both kinds of plugin read their parameters, and are found and refused, alike.
     "filter_abi>plugin_abi" "source_abi>plugin_abi" "filter_host>plugin_loader" "source_host>plugin_loader"
     # What every executable does alike: start-up, reports, the connection to the supervisor.
-    "readout_node>node" "dcm_node>node" "supervisor_node>node" "writer_node>node" "run>node"
+    "readout_node>node" "dcm_node>node" "supervisor_node>node" "writer_node>node"
+    # Processes of nodes are started, and shown with their end.
+    "launch>node" "launch>farm_view"
+    # A run's record has the lab's ports, and how each process ended.
+    "run_record>node" "run_record>lab" "run_record>launch"
     # Benchmarks start farms as `weir run` does.
-    "bench>run" "bench>node"
-    # Run control writes the same records of a run.
-    "run_control>run"
+    "bench>run"
 )
 
 # weir_layer_of(OUT NAME): the layer of a library of the table or of one already declared; empty if unknown.
 function(weir_layer_of out name)
-  foreach(layer RANGE 0 3)
+  foreach(layer RANGE 0 ${WEIR_LAYER_MAX})
     if(name IN_LIST WEIR_LAYER_${layer})
       set(${out} ${layer} PARENT_SCOPE)
       return()
@@ -51,7 +54,7 @@ function(weir_check_layers name layer)
   weir_layer_of(table_layer ${name})
   if(layer LESS 0 OR layer GREATER WEIR_LAYER_MAX)
     message(FATAL_ERROR "library '${name}': LAYER is 0 to ${WEIR_LAYER_MAX}, not '${layer}'")
-  elseif(layer LESS 4 AND table_layer STREQUAL "")
+  elseif(table_layer STREQUAL "")
     message(FATAL_ERROR "library '${name}' is not in the table of layers: add it to WEIR_LAYER_${layer} in "
                         "cmake/WeirLayers.cmake, and to docs/architecture.md")
   elseif(NOT table_layer STREQUAL "" AND NOT table_layer EQUAL layer)

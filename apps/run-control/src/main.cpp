@@ -1,6 +1,6 @@
 #include <weir/config/farm_file.hpp>
+#include <weir/launch/farms_here.hpp>
 #include <weir/node/process.hpp>
-#include <weir/run/farms_here.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
 
@@ -41,7 +41,7 @@ int run(weir::run_control::RunControlSettings settings) {
               control.hub().subscribe_port());
   std::printf("page %s\n", control.page().empty() ? "none" : control.page().c_str());
   std::fflush(stdout);
-  const weir::run::FarmNote note({control.view().farm(), reached_at(control.hub())});
+  const weir::launch::FarmNote note({control.view().farm(), reached_at(control.hub())});
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
   // The client that said `off` hears that it is done.
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);

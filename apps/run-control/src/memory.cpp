@@ -1,6 +1,6 @@
 #include "memory.hpp"
 
-#include <weir/run/records.hpp>
+#include <weir/run_record/records.hpp>
 
 #include <google/protobuf/text_format.h>
 
@@ -18,7 +18,7 @@ std::string write_memory(const std::string& path, const v1::ControlMemory& memor
   google::protobuf::TextFormat::PrintToString(memory, &text);
   const std::string head =
       "# What run control remembers of its farm; it reads this when it is started again.\n";
-  if (run::write_file(path, head + text)) return {};
+  if (run_record::write_file(path, head + text)) return {};
   return "cannot write '" + path + "': " + std::strerror(errno);
 }
 

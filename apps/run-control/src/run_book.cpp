@@ -3,8 +3,8 @@
 #include "clock.hpp"
 #include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
-#include <weir/run/records.hpp>
-#include <weir/run/summary.hpp>
+#include <weir/run_record/records.hpp>
+#include <weir/run_record/summary.hpp>
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last
   }
   claim_ = node::make_incarnation().value;
   if (wanted.value != 0) {
-    const bool is_free = run::free_run_number(wanted, run::file_names_in(out_)) == wanted;
+    const bool is_free = run_record::free_run_number(wanted, run_record::file_names_in(out_)) == wanted;
     const auto claimed = is_free ? node::claim_run(out_, wanted, farm.farm(), claim_) : false;
     if (!claimed) return refused("control.out: " + claimed.error());
     if (!*claimed)
@@ -50,9 +50,9 @@ Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last
   }
   const RunNumber highest(std::max(last.value, history_.highest()));
   if (highest.value == std::numeric_limits<std::uint32_t>::max())
-    return refused("control.out: " + run::no_run_number_left(out_));
+    return refused("control.out: " + run_record::no_run_number_left(out_));
   const RunNumber from = std::max(highest.next(), RunNumber(farm.run().number()));
-  auto claimed = run::claim_free_run(out_, from, farm.farm(), claim_);
+  auto claimed = run_record::claim_free_run(out_, from, farm.farm(), claim_);
   if (!claimed) return refused("control.out: " + claimed.error());
   return *claimed;
 }
@@ -66,8 +66,8 @@ std::uint64_t RunBook::claim_of(RunNumber run) const { return node::read_claim(o
 std::string RunBook::begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan) {
   begin_utc_ = utc_now();
   if (keeper_ == Keeper::starter) return {};
-  const run::RecordPaths paths = run::record_paths(out_, run);
-  if (run::write_begin_records(paths, "Every key of this run.", of_run, plan, begin_utc_)) return {};
+  const run_record::RecordPaths paths = run_record::record_paths(out_, run);
+  if (run_record::write_begin_records(paths, "Every key of this run.", of_run, plan, begin_utc_)) return {};
   return fmt::format("cannot write into '{}': {}", out_, std::strerror(errno));
 }
 
@@ -89,11 +89,11 @@ std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::str
 
 std::vector<control::Event> RunBook::record(const v1::RunOver& over, const std::string& farm) {
   std::vector<control::Event> events;
-  run::Summary summary = run::summarize(over.summary());
+  run_record::Summary summary = run_record::summarize(over.summary());
   summary.farm = farm;
   summary.failure = over.failure();
-  const run::RecordPaths paths = run::record_paths(out_, RunNumber(over.run()));
-  if (!run::write_file(paths.end, run::to_json(summary))) {
+  const run_record::RecordPaths paths = run_record::record_paths(out_, RunNumber(over.run()));
+  if (!run_record::write_file(paths.end, run_record::to_json(summary))) {
     events.push_back(
         {control::Level::error, fmt::format("cannot write '{}': {}", paths.end, std::strerror(errno))});
   }

@@ -2,8 +2,8 @@
 
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
-#include <weir/run/control_process.hpp>
-#include <weir/run/farms_here.hpp>
+#include <weir/launch/control_process.hpp>
+#include <weir/launch/farms_here.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr DurationNs kAnswerWait = 50 * kMillisecond;
 
 std::string only_farm_here() {
-  const std::vector<run::FarmHere> farms = run::farms_here();
+  const std::vector<launch::FarmHere> farms = launch::farms_here();
   if (farms.size() == 1) return farms.front().control;
   if (farms.empty()) {
     throw std::invalid_argument(
@@ -27,7 +27,8 @@ std::string only_farm_here() {
         "control.listen, or set WEIR_CONNECT");
   }
   std::string list;
-  for (const run::FarmHere& one : farms) list += (list.empty() ? "" : ", ") + one.farm + " at " + one.control;
+  for (const launch::FarmHere& one : farms)
+    list += (list.empty() ? "" : ", ") + one.farm + " at " + one.control;
   throw std::invalid_argument("which farm? There are " + list +
                               ": give --connect HOST:PORT, or set WEIR_CONNECT");
 }
@@ -60,7 +61,7 @@ ControlConnection control_connection(const ConnectionOptions& options) {
   const std::string& folder = options.keys.empty() ? farm.control().keys() : options.keys;
   const auto role = options.role == "observer" ? security::BusRole::observer : security::BusRole::operator_;
   try {
-    auto client = run::bus_client(at, folder, role);
+    auto client = launch::bus_client(at, folder, role);
     if (!client) throw std::invalid_argument(client.error());
     made.client = std::move(*client);
   } catch (const std::runtime_error& error) {

@@ -1,6 +1,6 @@
 #include "commands.hpp"
 #include "control_connection.hpp"
-#include "text.hpp"
+#include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/tap_client/sample_file.hpp>
 #include <weir/tap_client/tap_client.hpp>
@@ -66,9 +66,9 @@ void print_slice(const tap_client::SampledSlice& slice, bool json) {
         slice.head.sequence);
   } else {
     fmt::print("{:>12}  {}  {:<8}  {:<8}  {:<10}  {:>5} fragments  {:>9}{}\n", head.slice.value,
-               run::utc_text(head.trigger_time), slice.stream, slice.dcm,
+               utc_text(head.trigger_time), slice.stream, slice.dcm,
                complete ? "complete" : "incomplete", facts.fragments,
-               run::bytes_text(static_cast<double>(slice.record.payload_bytes())),
+               bytes_text(static_cast<double>(slice.record.payload_bytes())),
                facts.missing > 0 ? fmt::format("  {} missing", facts.missing) : "");
   }
   std::fflush(stdout);
@@ -82,8 +82,8 @@ void print_end(const tap::Tally& tally, std::uint64_t known, const TapOptions& o
     return;
   }
   fmt::print(stderr, "{} of {}; {} lost here, {} dropped by the DCMs{}{}\n",
-             run::counted(tally.received(), "sample"), run::counted(tally.seen(), "slice"),
-             run::grouped(tally.lost()), run::grouped(tally.dropped()),
+             counted(tally.received(), "sample"), counted(tally.seen(), "slice"),
+             grouped(tally.lost()), grouped(tally.dropped()),
              tally.malformed() > 0 ? fmt::format(", {} malformed", tally.malformed()) : "",
              known > 0 ? fmt::format(", {} were in the file already", known) : "");
 }

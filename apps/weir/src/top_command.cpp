@@ -4,10 +4,10 @@
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/farm_view/top_view.hpp>
 #include <weir/http/client.hpp>
 #include <weir/node/metrics_export.hpp>
 #include <weir/page/view.hpp>
-#include <weir/run/top_view.hpp>
 
 #include <CLI/CLI.hpp>
 #include <termios.h>
@@ -99,9 +99,9 @@ class Looker {
       : control_(std::make_unique<ControlClient>(connection, kTimeout_s)) {}
 
   // A frame, or a sentence why there is none.
-  Expected<run::TopFrame, std::string> look() {
+  Expected<farm_view::TopFrame, std::string> look() {
     if (control_) return look_at_control();
-    std::vector<run::TopRow> rows;
+    std::vector<farm_view::TopRow> rows;
     std::vector<std::string> silent;
     for (std::string place : places_) {
       while (place.ends_with('/')) place.pop_back();
@@ -121,21 +121,21 @@ class Looker {
       }
     }
     if (rows.empty()) return Unexpected(silent.empty() ? std::string("no place to look at") : silent.front());
-    run::TopFrame frame = run::TopRates::frame_of(std::move(rows));
+    farm_view::TopFrame frame = farm_view::TopRates::frame_of(std::move(rows));
     frame.reasons = std::move(silent);
     return frame;
   }
   // Of a page rates are there at once; else they are made here, from one report to the next.
-  [[nodiscard]] bool needs_more(const run::TopFrame& frame, int looks) const {
+  [[nodiscard]] bool needs_more(const farm_view::TopFrame& frame, int looks) const {
     if (control_ == nullptr) return looks < 2 && places_.front().ends_with("/metrics");
-    const auto runs = [](const run::TopRow& row) { return row.state == "running"; };
-    const auto has_rate = [](const run::TopRow& row) { return row.slices_per_s.has_value(); };
+    const auto runs = [](const farm_view::TopRow& row) { return row.state == "running"; };
+    const auto has_rate = [](const farm_view::TopRow& row) { return row.slices_per_s.has_value(); };
     return looks < kLooksForRates && std::any_of(frame.rows.begin(), frame.rows.end(), runs) &&
            std::none_of(frame.rows.begin(), frame.rows.end(), has_rate);
   }
 
  private:
-  Expected<run::TopFrame, std::string> look_at_control() {
+  Expected<farm_view::TopFrame, std::string> look_at_control() {
     try {
       return rates_.of_state(state_.next(control_->status()));
     } catch (const std::runtime_error& error) {
@@ -157,7 +157,7 @@ class Looker {
   std::vector<std::string> places_;
   std::unique_ptr<ControlClient> control_;
   page::ViewState state_;
-  run::TopRates rates_;
+  farm_view::TopRates rates_;
 };
 
 // The terminal takes single keys while this lives.
@@ -194,10 +194,10 @@ bool ends(char key) {
   return key == 'q' || key == kControlC;
 }
 
-run::TopSort sort_of(char key, run::TopSort now) {
+farm_view::TopSort sort_of(char key, farm_view::TopSort now) {
   constexpr std::string_view kKeys = "pnasd9lc";  // in the order of TopSort
   const std::size_t at = key == 0 ? kKeys.npos : kKeys.find(key);
-  return at == kKeys.npos ? now : static_cast<run::TopSort>(at);
+  return at == kKeys.npos ? now : static_cast<farm_view::TopSort>(at);
 }
 
 void print(const std::vector<std::string>& lines, bool terminal) {
@@ -207,12 +207,12 @@ void print(const std::vector<std::string>& lines, bool terminal) {
   std::fflush(stdout);
 }
 
-std::vector<std::string> lines_of(const run::TopFrame& frame, run::TopSort sort, bool terminal) {
+std::vector<std::string> lines_of(const farm_view::TopFrame& frame, farm_view::TopSort sort, bool terminal) {
   constexpr std::size_t kPlain = 100'000;
   winsize size{};
   if (!terminal || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2 || size.ws_col == 0)
-    return run::format_top(frame, sort, kPlain, kPlain);
-  return run::format_top(frame, sort, size.ws_col, size.ws_row - 1U);
+    return farm_view::format_top(frame, sort, kPlain, kPlain);
+  return farm_view::format_top(frame, sort, size.ws_col, size.ws_row - 1U);
 }
 
 std::unique_ptr<Looker> looker_for(const TopOptions& options, std::vector<std::string> places) {
@@ -242,7 +242,7 @@ int top(const TopOptions& options) {
     std::fprintf(stderr, "weir top: %s\n", error.what());
     return kUsage;
   }
-  run::TopSort sort = *run::top_sort(options.sort);
+  farm_view::TopSort sort = *farm_view::top_sort(options.sort);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1 && !options.once;
   std::optional<Keys> keys;
   if (terminal) keys.emplace();
@@ -275,10 +275,10 @@ void add_top(CLI::App& app, int& status) {
                       "HOST:PORT of run control's page, or URLs ending in /metrics");
   add_connection_options(*command, options->connection);
   command->add_option("--set", options->sets, "key=value: overrides a key of the farm file");
-  command->add_option("--sort", options->sort, std::string(run::kTopSorts))
+  command->add_option("--sort", options->sort, std::string(farm_view::kTopSorts))
       ->check(CLI::Validator(
           [](std::string& text) {
-            return run::top_sort(text) ? std::string() : "one of " + std::string(run::kTopSorts);
+            return farm_view::top_sort(text) ? std::string() : "one of " + std::string(farm_view::kTopSorts);
           },
           "KEY"))
       ->capture_default_str();

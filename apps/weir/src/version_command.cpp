@@ -1,5 +1,5 @@
 #include "commands.hpp"
-#include <weir/run/version.hpp>
+#include <weir/run_record/version.hpp>
 #include <weir/storage/format.hpp>
 #include <weir/weir_filter.h>
 #include <weir/wire/frame.hpp>
@@ -12,10 +12,10 @@
 namespace weir::commands {
 
 void add_version(CLI::App& app, int& status) {
-  app.set_version_flag("--version", std::string("weir ") + run::kVersion, "version of this program");
+  app.set_version_flag("--version", std::string("weir ") + run_record::kVersion, "version of this program");
   app.add_subcommand("version", "Versions of this program, its protocol, file format and filter ABI")
       ->callback([&status] {
-        std::printf("weir %s\nprotocol %u\nfile format %u\nfilter ABI %u\n", run::kVersion,
+        std::printf("weir %s\nprotocol %u\nfile format %u\nfilter ABI %u\n", run_record::kVersion,
                     static_cast<unsigned>(wire::kVersion), static_cast<unsigned>(storage::kFormatVersion),
                     static_cast<unsigned>(WEIR_FILTER_ABI_VERSION));
         status = 0;

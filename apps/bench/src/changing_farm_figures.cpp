@@ -1,0 +1,157 @@
+// The rate beside what the DCMs that are there should make: phases, a line, a table, a picture.
+#include "units.hpp"
+#include <weir/bench/changing_farm.hpp>
+#include <weir/run_record/json.hpp>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace weir::bench {
+namespace {
+
+constexpr double kStartUpS = 1;
+constexpr double kLookS = 0.1;
+double count_at(const std::vector<StoredUntil>& stored, double at_s) {
+  const auto after = std::lower_bound(stored.begin(), stored.end(), at_s,
+                                      [](const StoredUntil& one, double at) { return one.at_s < at; });
+  if (after == stored.end()) return stored.empty() ? 0 : static_cast<double>(stored.back().slices);
+  if (after == stored.begin()) return static_cast<double>(after->slices);
+  const StoredUntil& before = *std::prev(after);
+  const double share = (at_s - before.at_s) / (after->at_s - before.at_s);
+  return static_cast<double>(before.slices) + share * static_cast<double>(after->slices - before.slices);
+}
+
+bool in_band(double rate_hz, double expected_hz) { return std::abs(rate_hz / expected_hz - 1) <= kRateBand; }
+
+std::optional<double> followed_after(const std::vector<StoredUntil>& stored, const Phase& phase) {
+  for (int look = 0;; ++look) {
+    const double from_s = phase.change.at_s + look * kLookS;
+    const double middle_s = from_s + kRateWindowS;
+    const double until_s = middle_s + kRateWindowS;
+    if (until_s > phase.until_s) return std::nullopt;
+    if (in_band(rate_between(stored, from_s, middle_s), phase.expected_hz) &&
+        in_band(rate_between(stored, middle_s, until_s), phase.expected_hz)) {
+      return from_s - phase.change.at_s;
+    }
+  }
+}
+
+}  // namespace
+
+bool Phase::good() const { return followed_s && in_band(rate_hz, expected_hz); }
+
+double rate_between(const std::vector<StoredUntil>& stored, double from_s, double until_s) {
+  if (until_s <= from_s) return 0;
+  return (count_at(stored, until_s) - count_at(stored, from_s)) / (until_s - from_s);
+}
+
+std::vector<Phase> phases_of(const std::vector<StoredUntil>& stored, const std::vector<FarmChange>& changes) {
+  std::vector<Phase> phases;
+  if (stored.empty() || changes.empty()) return phases;
+  const double end_s = stored.back().at_s;
+  const auto until = [&](std::size_t i) { return i + 1 < changes.size() ? changes[i + 1].at_s : end_s; };
+  const double full_hz = rate_between(stored, changes.front().at_s + kStartUpS, until(0));
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Phase phase{changes[i], until(i), full_hz * changes[i].dcms / changes.front().dcms, {}, 0};
+    phase.followed_s = i == 0 ? kStartUpS : followed_after(stored, phase);
+    phase.rate_hz = rate_between(stored, phase.change.at_s + phase.followed_s.value_or(0), phase.until_s);
+    phases.push_back(std::move(phase));
+  }
+  return phases;
+}
+
+std::vector<FarmStep> changing_farm_steps(std::uint32_t dcms) {
+  std::vector<FarmStep> steps;
+  const auto name = [](std::uint32_t index) { return "dcm-" + std::to_string(index); };
+  const std::uint32_t least = dcms - dcms / 2;
+  for (std::uint32_t i = dcms; i > least; --i) steps.push_back({FarmStep::Kind::remove, name(i - 1)});
+  for (std::uint32_t i = least; i < dcms; ++i) steps.push_back({FarmStep::Kind::add, name(i)});
+  steps.push_back({FarmStep::Kind::kill, name(0)});
+  steps.push_back({FarmStep::Kind::start, name(0)});
+  return steps;
+}
+
+std::string to_json_line(const ChangingFarmResult& result, const ChangingFarmOptions& options) {
+  boost::json::array phases;
+  for (const Phase& phase : result.phases) {
+    boost::json::object one{{"change", phase.change.what},
+                            {"at_s", hundredths(phase.change.at_s)},
+                            {"until_s", hundredths(phase.until_s)},
+                            {"dcms", phase.change.dcms},
+                            {"expected_hz", hundredths(phase.expected_hz)},
+                            {"rate_hz", hundredths(phase.rate_hz)},
+                            {"deviation_percent", hundredths(kPercent * phase.deviation())},
+                            {"good", phase.good()}};
+    if (phase.followed_s) one["followed_s"] = hundredths(*phase.followed_s);
+    phases.push_back(std::move(one));
+  }
+  const boost::json::object line{{"bench", "changing-farm"},       {"dcms", options.dcms},
+                                 {"filter_ms", options.filter_ms}, {"step_s", options.step_s},
+                                 {"phases", std::move(phases)},    {"stored", result.stored_slices},
+                                 {"discarded", result.discarded},  {"ledger_balanced", result.balanced},
+                                 {"reason", result.reason}};
+  return run_record::one_line(line);
+}
+
+std::string table_of(const ChangingFarmResult& result, const ChangingFarmOptions& options,
+                     const std::string& machine) {
+  std::string text = fmt::format("# {}\n\n", options.name);
+  if (!options.command.empty()) text += fmt::format("```sh\n{}\n```\n", options.command);
+  text += fmt::format(
+      "On {}; {} DCMs whose filter takes {:g} ms a slice asleep, so {:.0f} slices/s together at most. "
+      "Expected is the "
+      "first row's rate, in the share of DCMs that are there. The account: {} slices stored, {} discarded, "
+      "the ledger "
+      "{}.\n\n| at, s | change | DCMs | expected, slices/s | rate, slices/s | deviation, % | followed after, "
+      "s |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n",
+      machine, options.dcms, options.filter_ms, 1000 * options.dcms / options.filter_ms, result.stored_slices,
+      result.discarded, result.balanced ? "balances" : "does NOT balance");
+  for (const Phase& phase : result.phases) {
+    fmt::format_to(std::back_inserter(text), "| {:.1f} | {} | {} | {:.1f} | {:.1f} | {:+.1f} | {} |\n",
+                   phase.change.at_s, phase.change.what, phase.change.dcms, phase.expected_hz, phase.rate_hz,
+                   kPercent * phase.deviation(),
+                   &phase == &result.phases.front() ? "-"
+                   : phase.followed_s               ? fmt::format("{:.1f}", *phase.followed_s)
+                                                    : "never");
+  }
+  return text + fmt::format("\n![Rate and DCMs over time]({}.svg)\n", options.name);
+}
+
+Figure figure_of(const ChangingFarmResult& result, const ChangingFarmOptions& options) {
+  Figure figure{options.name, "The rate follows the farm", {}, {}};
+  figure.data = "# time in s, slices/s in the half second before\n";
+  const double end_s = result.stored.empty() ? 0 : result.stored.back().at_s;
+  for (double at_s = kRateWindowS; at_s <= end_s; at_s += kRateWindowS) {
+    figure.data +=
+        fmt::format("{:.1f} {:.2f}\n", at_s, rate_between(result.stored, at_s - kRateWindowS, at_s));
+  }
+  figure.data += "\n\n# time in s, slices/s that are expected, DCMs\n";
+  std::string marks;
+  for (const Phase& phase : result.phases) {
+    for (const double at_s : {phase.change.at_s, phase.until_s})
+      figure.data += fmt::format("{:.2f} {:.2f} {}\n", at_s, phase.expected_hz, phase.change.dcms);
+    marks += fmt::format(
+        "set arrow from {0:.2f}, graph 0 to {0:.2f}, graph 1 nohead dashtype 2 linecolor 'gray70'\n"
+        "set label '{1}' at {0:.2f}, graph 0.02 rotate by 90 offset 0.7,0 textcolor 'gray40'\n",
+        phase.change.at_s, phase.change.what);
+  }
+  figure.script = fmt::format(
+      "set terminal svg size 1000,540 font 'sans,15' background rgb 'white' noenhanced\n"
+      "set output '{0}.svg'\nset tmargin 5\nset label \"{1}\\n{2} DCMs, {3:g} ms a slice each\" at screen "
+      "0.5, 0.96 "
+      "center\nset grid ytics\nset key outside right center\n{4}set xrange [0:{5:.0f}]\nset yrange [0:*]\n"
+      "set xlabel 'time, s'\nset ylabel 'slices stored per second'\n"
+      "plot '{0}.dat' index 1 using 1:2 with lines linewidth 2 linecolor 'magenta' title 'DCMs that are "
+      "there', \\\n"
+      "     '{0}.dat' index 0 using 1:2 with points pointtype 7 pointsize 0.5 linecolor 'black' title "
+      "'rate'\n",
+      figure.name, figure.title, options.dcms, options.filter_ms, marks, std::ceil(end_s));
+  return figure;
+}
+
+}  // namespace weir::bench

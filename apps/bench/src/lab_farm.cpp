@@ -1,0 +1,106 @@
+// A farm runs in a lab, and its summary becomes figures.
+#include "lab_farm.hpp"
+
+#include <weir/clock/clock.hpp>
+#include <weir/run_record/summary.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+namespace weir::bench {
+namespace {
+
+// Seconds that all cores together have worked since the machine started (proc(5): user, nice, system, idle,
+// iowait, irq, softirq; what a hypervisor took is not counted).
+double machine_cpu_s() {
+  std::ifstream stat("/proc/stat");
+  std::string word;
+  double user = 0;
+  double nice = 0;
+  double system = 0;
+  double idle = 0;
+  double wait = 0;
+  double irq = 0;
+  double softirq = 0;
+  stat >> word >> user >> nice >> system >> idle >> wait >> irq >> softirq;
+  return (user + nice + system + irq + softirq) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+// `weir run`, in a thread of its own: the one that runs a farm in a lab stays in the lab's network. The error
+// is what it said.
+Expected<run_record::Summary, std::string> run_in_lab(const run::RunOptions& options) {
+  char* said = nullptr;
+  std::size_t said_bytes = 0;
+  std::FILE* err = ::open_memstream(&said, &said_bytes);
+  if (err == nullptr) return Unexpected<std::string>("no memory");
+  run_record::Summary summary;
+  int status = 1;
+  std::thread([&] { status = run::run_farm(options, err, err, &summary); }).join();
+  std::fclose(err);
+  const std::string text(said, said_bytes);
+  std::free(said);
+  if (status != 0 && summary.reason.empty()) return Unexpected<std::string>(text);
+  if (!summary.failure.empty()) return Unexpected<std::string>(summary.failure);
+  if (summary.reason.starts_with("SIG")) return Unexpected<std::string>(summary.reason);
+  return summary;
+}
+
+NetworkPart part(const run_record::Percentiles& latency, double seconds, std::uint64_t retransmits) {
+  NetworkPart part;
+  part.p50_us = static_cast<double>(latency.p50);
+  part.p90_us = static_cast<double>(latency.p90);
+  part.p99_us = static_cast<double>(latency.p99);
+  part.p999_us = static_cast<double>(latency.p999);
+  part.max_us = static_cast<double>(latency.max);
+  part.retransmits_per_s = seconds > 0 ? static_cast<double>(retransmits) / seconds : 0;
+  return part;
+}
+
+Expected<NetworkRun, std::string> figures_of_run(const run_record::Summary& summary) {
+  if (!summary.after_1s)
+    return Unexpected<std::string>("the run was too short: nothing after its first second");
+  const run_record::SteadySummary& after = *summary.after_1s;
+  NetworkRun run;
+  run.whole = part(summary.latency_us, summary.duration_s, summary.retransmits);
+  run.whole.goodput_bytes_per_s = summary.goodput_bytes_per_s;
+  run.whole.share_of_theory = run_record::share_of_theory(summary);
+  run.whole.slices_per_s = summary.slices_per_s;
+  run.whole.port_drops = static_cast<double>(run_record::port_drops(summary));
+  run.after_1s = part(after.latency_us, after.seconds, after.retransmits);
+  run.after_1s.goodput_bytes_per_s = after.goodput_bytes_per_s;
+  run.after_1s.share_of_theory = after.goodput_share_of_theory;
+  run.after_1s.slices_per_s = after.slices_per_s;
+  run.after_1s.port_drops = static_cast<double>(run_record::port_drops_after_1s(summary));
+  run.theory_bytes_per_s = summary.theory.goodput_bytes_per_s;
+  run.serialisation_us = summary.theory.serialisation_us;
+  run.dcm_share_min = after.dcm_share_min;
+  run.dcm_share_max = after.dcm_share_max;
+  if (summary.lab) run.machine_drops = static_cast<double>(summary.lab->machine_drops);
+  double cpu_s = 0;
+  for (const run_record::ProcessRecord& process : summary.processes) cpu_s += process.end.cpu_s;
+  run.cpu_s_per_s = summary.duration_s > 0 ? cpu_s / summary.duration_s : 0;
+  run.latency_us = after.latency;
+  return run;
+}
+
+}  // namespace
+
+Expected<NetworkRun, std::string> measure_farm(const run::RunOptions& options) {
+  std::error_code ignored;
+  std::filesystem::remove_all(options.out, ignored);
+  const double cpu_before_s = machine_cpu_s();
+  const double before_s = monotonic_now_s();
+  const auto summary = run_in_lab(options);
+  if (!summary) return Unexpected<std::string>(summary.error());
+  auto figures = figures_of_run(*summary);
+  if (!figures) return figures;
+  figures->machine_cpu_s_per_s = (machine_cpu_s() - cpu_before_s) / (monotonic_now_s() - before_s);
+  return figures;
+}
+
+}  // namespace weir::bench

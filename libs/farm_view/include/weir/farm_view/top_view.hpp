@@ -1,0 +1,65 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/time.hpp>
+#include <weir/reports/node_rates.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What `weir top` shows, from the page's state or from metrics. Pure.
+namespace weir::farm_view {
+
+struct TopRow {
+  std::string name;
+  std::string role;
+  std::string state;
+  std::string reason;
+  std::optional<double> slices_per_s;
+  std::optional<double> bytes_per_s;
+  std::optional<double> p99_us;  // of building a slice
+  std::optional<double> cpu_percent;
+  std::uint64_t in_flight = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t pid = 0;  // 0: not known
+};
+
+struct TopFrame {
+  std::string title;  // the farm, its state and run, and counts
+  std::vector<std::string> reasons;
+  std::vector<TopRow> rows;
+};
+
+enum class TopSort : std::uint8_t { plan, name, state, slices, data, p99, lost, cpu };
+[[nodiscard]] std::optional<TopSort> top_sort(std::string_view text);
+constexpr std::string_view kTopSorts = "plan, name, state, slices, data, p99, lost, cpu";
+
+// Of a page rates are there; of metrics they are made from one look to the next.
+class TopRates {
+ public:
+  // GET /api/state of the page. Error: what is wrong with it.
+  [[nodiscard]] static Expected<TopFrame, std::string> of_state(const std::string& json);
+  // GET /metrics of one process, in Prometheus' text format, looked at at `now_ns`. Error: it is no node's.
+  [[nodiscard]] Expected<TopRow, std::string> of_metrics(const std::string& text, TimeNs now_ns);
+  // Of the rows of all processes of a farm.
+  [[nodiscard]] static TopFrame frame_of(std::vector<TopRow> rows);
+
+ private:
+  struct Seen {
+    TimeNs made_ns = 0;
+    reports::NodeRates rates;
+  };
+  std::map<std::string, Seen> seen_;
+};
+
+// The title, reasons, a heading, a row per process, as many lines as `lines_max` at most; no line is longer
+// than `columns` bytes. The largest first, or names in order; `plan`: as they come.
+[[nodiscard]] std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::size_t columns,
+                                                  std::size_t lines_max);
+
+}  // namespace weir::farm_view

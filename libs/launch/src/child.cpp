@@ -1,0 +1,149 @@
+#include <weir/launch/child.hpp>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace weir::launch {
+namespace {
+
+constexpr int kCannotExecute = 127;  // as a shell says it
+constexpr mode_t kLogMode = 0644;
+constexpr double kMicro = 1e-6;
+constexpr std::uint64_t kRssUnitBytes = 1024;  // of ru_maxrss
+
+std::string system_error(const std::string& what) { return what + ": " + std::strerror(errno); }
+
+void close_if_open(int& descriptor) {
+  if (descriptor >= 0) ::close(descriptor);
+  descriptor = -1;
+}
+
+ProcessEnd end_of(int status, const rusage& usage) {
+  ProcessEnd end;
+  end.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  end.cpu_s = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+              kMicro * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  end.rss_max_bytes = kRssUnitBytes * static_cast<std::uint64_t>(usage.ru_maxrss);
+  return end;
+}
+
+// In the new process, until it becomes the program. Only calls that are safe after fork().
+[[noreturn]] void become(pid_t parent, char* const* argv, int log, int output, int network) {
+  ::setpgid(0, 0);
+  // The kernel's kill, not a request: a process that hangs must not outlive the run. A death of the parent
+  // before this call is seen by the next line.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kCannotExecute);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::signal(SIGPIPE, SIG_DFL);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(output >= 0 ? output : log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  const bool entered = network < 0 || ::setns(network, CLONE_NEWNET) == 0;
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  if (entered) ::execv(argv[0], argv);
+  const char* why = entered ? std::strerror(errno) : "its network namespace cannot be entered";
+  for (const char* part : {"cannot execute ", static_cast<const char*>(argv[0]), ": ", why, "\n"}) {
+    if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
+  }
+  ::_exit(kCannotExecute);
+}
+
+}  // namespace
+
+std::string describe(const ProcessEnd& end) {
+  if (end.status >= 0) return "status " + std::to_string(end.status);
+  return "signal " + std::to_string(-end.status) + " (" + ::strsignal(-end.status) + ")";
+}
+
+Child::~Child() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  close_if_open(output_);
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), output_(std::exchange(other.output_, -1)) {}
+
+Child& Child::operator=(Child&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(output_, other.output_);
+  return *this;
+}
+
+Expected<Child, std::string> Child::start(const ChildSettings& settings) {
+  const int mode = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (settings.append_log ? 0 : O_TRUNC);
+  int log = ::open(settings.log_file.c_str(), mode, kLogMode);
+  if (log < 0) return Unexpected<std::string>(system_error("cannot write '" + settings.log_file + "'"));
+  std::array<int, 2> pipe{-1, -1};
+  if (settings.read_output && ::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) < 0) {
+    close_if_open(log);
+    return Unexpected<std::string>(system_error("cannot make a pipe"));
+  }
+  std::vector<char*> argv;
+  argv.reserve(settings.arguments.size() + 2);
+  argv.push_back(const_cast<char*>(settings.program.c_str()));
+  for (const std::string& argument : settings.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+
+  const pid_t self = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) become(self, argv.data(), log, pipe[1], settings.network);
+  const int error = errno;
+  close_if_open(log);
+  close_if_open(pipe[1]);
+  Child child;
+  child.output_ = pipe[0];
+  if (pid < 0) {
+    errno = error;
+    return Unexpected<std::string>(system_error("cannot start a process"));
+  }
+  child.pid_ = pid;
+  return child;
+}
+
+std::optional<ProcessEnd> Child::poll() {
+  if (pid_ <= 0) return std::nullopt;
+  int status = 0;
+  rusage usage{};
+  const pid_t ended = ::wait4(pid_, &status, WNOHANG, &usage);
+  if (ended != pid_) return std::nullopt;
+  pid_ = -1;
+  return end_of(status, usage);
+}
+
+void Child::send_signal(int signal) const {
+  if (pid_ > 0) ::kill(pid_, signal);
+}
+
+std::string Child::take_output() {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (output_ >= 0) {
+    const ssize_t size = ::read(output_, buffer.data(), buffer.size());
+    if (size > 0) {
+      text.append(buffer.data(), static_cast<std::size_t>(size));
+    } else {
+      if (size == 0) close_if_open(output_);
+      break;
+    }
+  }
+  return text;
+}
+
+}  // namespace weir::launch

@@ -1,0 +1,135 @@
+#include "temporary_folder.hpp"
+#include "weir_catch.hpp"
+#include <weir/launch/child.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <poll.h>
+#include <unistd.h>
+
+namespace weir::launch {
+
+using test::TemporaryFolder;
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Until the process has ended; a test that hangs is ended by its time limit.
+ProcessEnd wait_for(Child& child) {
+  for (;;) {
+    if (const auto end = child.poll()) return *end;
+    ::poll(nullptr, 0, 2);
+  }
+}
+
+ChildSettings shell(const std::string& script, const TemporaryFolder& folder) {
+  ChildSettings settings;
+  settings.program = "/bin/sh";
+  settings.arguments = {"-c", script};
+  settings.log_file = folder / "log";
+  return settings;
+}
+
+TEST_CASE("a process that ends is polled once with its status and what it used") {
+  const TemporaryFolder folder;
+  auto child = Child::start(shell("exit 3", folder));
+  REQUIRE(child.has_value());
+  const ProcessEnd end = wait_for(*child);
+  CHECK(end.status == 3);
+  CHECK(end.rss_max_bytes > 0);
+  CHECK(describe(end) == "status 3");
+  CHECK_FALSE(child->running());
+  CHECK_FALSE(child->poll().has_value());
+}
+
+TEST_CASE("a process that a signal ends has the signal's number, negative") {
+  const TemporaryFolder folder;
+  auto child = Child::start(shell("kill -9 $$", folder));
+  REQUIRE(child.has_value());
+  const ProcessEnd end = wait_for(*child);
+  CHECK(end.status == -SIGKILL);
+  CHECK(describe(end) == "signal 9 (Killed)");
+}
+
+TEST_CASE("standard error goes to the log, which a restart continues") {
+  const TemporaryFolder folder;
+  auto first = Child::start(shell("echo one >&2", folder));
+  REQUIRE(first.has_value());
+  (void)wait_for(*first);
+  ChildSettings again = shell("echo two >&2; echo three", folder);
+  again.append_log = true;
+  auto second = Child::start(again);
+  REQUIRE(second.has_value());
+  (void)wait_for(*second);
+  CHECK(read(folder / "log") == "one\ntwo\nthree\n");
+}
+
+TEST_CASE("standard output comes back when it is asked for") {
+  const TemporaryFolder folder;
+  ChildSettings settings = shell("echo here", folder);
+  settings.read_output = true;
+  auto child = Child::start(settings);
+  REQUIRE(child.has_value());
+  (void)wait_for(*child);
+  CHECK(child->take_output() == "here\n");
+  CHECK(child->take_output().empty());
+}
+
+TEST_CASE("a program that is not there ends with status 127 and is named in the log") {
+  const TemporaryFolder folder;
+  ChildSettings settings;
+  settings.program = "/nonexistent/weir-dcm";
+  settings.log_file = folder / "log";
+  auto child = Child::start(settings);
+  REQUIRE(child.has_value());
+  CHECK(wait_for(*child).status == 127);
+  CHECK(read(folder / "log") == "cannot execute /nonexistent/weir-dcm: No such file or directory\n");
+}
+
+TEST_CASE("a log that cannot be written is an error, and nothing is started") {
+  ChildSettings settings;
+  settings.program = "/bin/true";
+  settings.log_file = "/nonexistent/log";
+  const auto child = Child::start(settings);
+  REQUIRE_FALSE(child.has_value());
+  CHECK(child.error() == "cannot write '/nonexistent/log': No such file or directory");
+}
+
+TEST_CASE("a process has a group of its own and no files of its parent's") {
+  const TemporaryFolder folder;
+  const TemporaryFolder secret;
+  std::ofstream open(secret / "open");
+  ChildSettings settings =
+      shell("ls -l /proc/self/fd; ps -o pgid= -p $$ 2>/dev/null || cut -d' ' -f5 /proc/$$/stat", folder);
+  settings.read_output = true;
+  auto child = Child::start(settings);
+  REQUIRE(child.has_value());
+  const pid_t pid = child->pid();
+  (void)wait_for(*child);
+  const std::string output = child->take_output();
+  CHECK(output.find(secret / "open") == output.npos);
+  CHECK(output.find(std::to_string(pid)) != output.npos);
+}
+
+TEST_CASE("a process that is let go of is killed") {
+  const TemporaryFolder folder;
+  pid_t pid = 0;
+  {
+    auto child = Child::start(shell("exec sleep 100", folder));
+    REQUIRE(child.has_value());
+    pid = child->pid();
+    CHECK(::kill(pid, 0) == 0);
+  }
+  CHECK(::kill(pid, 0) != 0);
+}
+
+}  // namespace
+}  // namespace weir::launch

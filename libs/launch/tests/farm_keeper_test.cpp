@@ -1,0 +1,122 @@
+#include "weir_catch.hpp"
+#include <weir/launch/farm_keeper.hpp>
+
+#include <vector>
+
+namespace weir::launch {
+namespace {
+
+using Places = std::vector<std::size_t>;
+using Verdict = FarmKeeper::Verdict;
+
+constexpr TimeNs kNow = 7 * kSecond;
+constexpr DurationNs kPatience = 100 * kSecond;
+constexpr std::size_t kControl = 0;
+constexpr std::size_t kSupervisor = 1;
+constexpr std::size_t kWriter = 2;
+constexpr std::size_t kDcm = 3;
+
+FarmKeeper keeper_of_four() {
+  FarmKeeper keeper(kPatience);
+  keeper.add(FarmKeeper::Kind::control);
+  keeper.add(FarmKeeper::Kind::supervisor);
+  keeper.add(FarmKeeper::Kind::other);
+  keeper.add(FarmKeeper::Kind::other);
+  return keeper;
+}
+
+TEST_CASE("a kept process that ends without having been told to is started again after its wait") {
+  FarmKeeper keeper = keeper_of_four();
+  CHECK(keeper.ended(kDcm, true, kNow) == Verdict::starts_again);
+  CHECK(keeper.turn(kNow).start.empty());
+  CHECK(keeper.turn(kNow + 200 * kMillisecond).start == Places{kDcm});
+  keeper.started(kDcm);
+  CHECK(keeper.turn(kNow + kSecond).start.empty());
+  CHECK(keeper.ended(kDcm, false, kNow + kSecond) == Verdict::starts_again);
+  CHECK(keeper.turn(kNow + kSecond + 200 * kMillisecond).start.empty());
+  CHECK(keeper.turn(kNow + kSecond + 400 * kMillisecond).start == Places{kDcm});
+  CHECK_FALSE(keeper.everyone_over());
+}
+
+TEST_CASE("a process that waits for its next start when the farm is off is not started any more") {
+  FarmKeeper keeper = keeper_of_four();
+  CHECK(keeper.ended(kDcm, false, kNow) == Verdict::starts_again);
+  keeper.off();
+  CHECK(keeper.ended(kWriter, true, kNow) == Verdict::over);
+  CHECK(keeper.ended(kSupervisor, false, kNow) == Verdict::over);
+  CHECK(keeper.turn(kNow + 10 * kSecond).start.empty());
+  CHECK(keeper.ended(kControl, true, kNow + 10 * kSecond) == Verdict::over);
+  CHECK(keeper.everyone_over());
+}
+
+TEST_CASE("a process that still lives when run control has ended the farm is told to end, and killed") {
+  FarmKeeper keeper = keeper_of_four();
+  keeper.off();
+  CHECK(keeper.turn(kNow).terminate.empty());
+  CHECK(keeper.ended(kSupervisor, true, kNow) == Verdict::over);
+  CHECK(keeper.ended(kWriter, true, kNow) == Verdict::over);
+  CHECK(keeper.turn(kNow + 1000 * kSecond).terminate.empty());  // run control sees to it
+  const TimeNs off = kNow + 1000 * kSecond;
+  CHECK(keeper.ended(kControl, true, off) == Verdict::over);
+  CHECK(keeper.turn(off).terminate.empty());  // it may be on its way
+  FarmKeeper::Deeds deeds = keeper.turn(off + kOffGrace);
+  CHECK(deeds.terminate == Places{kDcm});
+  CHECK_FALSE(deeds.kill);
+  deeds = keeper.turn(off + kOffPatience - 1);
+  CHECK(deeds.terminate.empty());
+  CHECK_FALSE(deeds.kill);
+  CHECK(keeper.turn(off + kOffPatience).kill);
+  CHECK_FALSE(keeper.everyone_over());
+  CHECK(keeper.ended(kDcm, false, off + kOffPatience) == Verdict::over);
+  CHECK(keeper.everyone_over());
+}
+
+TEST_CASE("run control that dies while it ends the farm comes back for that, alone") {
+  FarmKeeper keeper = keeper_of_four();
+  keeper.off();
+  CHECK(keeper.ended(kDcm, true, kNow) == Verdict::over);
+  CHECK(keeper.ended(kControl, false, kNow) == Verdict::starts_again);
+  const FarmKeeper::Deeds deeds = keeper.turn(kNow + kSecond);
+  CHECK(deeds.start == Places{kControl});
+  CHECK(deeds.terminate.empty());
+  CHECK_FALSE(keeper.turn(kNow + 1000 * kSecond).kill);
+}
+
+TEST_CASE("a signal ends the supervisor, then the others, then run control, and after its patience all") {
+  FarmKeeper keeper = keeper_of_four();
+  CHECK(keeper.ended(kDcm, false, kNow) == Verdict::starts_again);
+  keeper.signalled(kNow);
+  FarmKeeper::Deeds deeds = keeper.turn(kNow + kSecond);
+  CHECK(deeds.start.empty());
+  CHECK(deeds.terminate == Places{kSupervisor});
+  CHECK(keeper.turn(kNow + 2 * kSecond).terminate.empty());
+  CHECK(keeper.ended(kSupervisor, true, kNow + 3 * kSecond) == Verdict::over);
+  CHECK(keeper.turn(kNow + 3 * kSecond).terminate == Places{kWriter});
+  CHECK_FALSE(keeper.turn(kNow + kPatience - 1).kill);
+  CHECK(keeper.turn(kNow + kPatience).kill);
+  CHECK(keeper.ended(kWriter, false, kNow + kPatience) == Verdict::over);
+  CHECK(keeper.turn(kNow + kPatience).terminate == Places{kControl});
+  CHECK(keeper.ended(kControl, false, kNow + kPatience) == Verdict::over);
+  CHECK(keeper.everyone_over());
+}
+
+TEST_CASE("a second signal kills at once") {
+  FarmKeeper keeper = keeper_of_four();
+  keeper.signalled(kNow);
+  keeper.signalled(kNow + kSecond);
+  CHECK(keeper.turn(kNow + kSecond).kill);
+}
+
+TEST_CASE("a farm that is told to end has as long to drain as its file says, and a minute at least") {
+  v1::Farm farm;
+  farm.mutable_run()->set_drain_timeout_s(10);
+  farm.mutable_control()->set_stop_s(5);
+  CHECK(drain_patience(farm) == 60 * kSecond);
+  farm.mutable_run()->set_drain_timeout_s(600);
+  CHECK(drain_patience(farm) == 620 * kSecond);
+  farm.mutable_control()->set_stop_s(1800);
+  CHECK(drain_patience(farm) == 1800 * kSecond);
+}
+
+}  // namespace
+}  // namespace weir::launch

@@ -1,0 +1,59 @@
+#include "weir_catch.hpp"
+#include <weir/launch/restarts.hpp>
+
+namespace weir::launch {
+namespace {
+
+constexpr TimeNs kNow = 7 * kSecond;
+
+TEST_CASE(
+    "a process that fails is started again, each time after twice the wait, until restarts are used up") {
+  RestartSettings settings;
+  settings.restarts_max = 3;
+  settings.backoff_ns = 200 * kMillisecond;
+  Restarts restarts(settings);
+  CHECK(restarts.after_end(kNow) == kNow + 200 * kMillisecond);
+  CHECK(restarts.after_end(kNow) == kNow + 400 * kMillisecond);
+  CHECK(restarts.after_end(kNow) == kNow + 800 * kMillisecond);
+  CHECK(restarts.count() == 3);
+  CHECK_FALSE(restarts.after_end(kNow).has_value());
+  CHECK(restarts.count() == 3);
+}
+
+TEST_CASE("restarts that were used come back with time, one after another, and never more than there were") {
+  RestartSettings settings;
+  settings.restarts_max = 3;
+  settings.refill_ns = 60 * kSecond;
+  Restarts restarts(settings);
+  for (int i = 0; i < 3; ++i) REQUIRE(restarts.after_end(kNow));
+  CHECK_FALSE(restarts.after_end(kNow + 59 * kSecond));
+  CHECK(restarts.after_end(kNow + 60 * kSecond));  // the one that came back
+  CHECK_FALSE(restarts.after_end(kNow + 61 * kSecond));
+  CHECK(restarts.after_end(kNow + 120 * kSecond));
+  const TimeNs later = kNow + 86'400 * kSecond;
+  for (int i = 0; i < 3; ++i) {
+    // The wait begins anew as well.
+    const auto at = restarts.after_end(later);
+    REQUIRE(at);
+    CHECK(*at == later + (settings.backoff_ns << i));
+  }
+  CHECK_FALSE(restarts.after_end(later));
+}
+
+TEST_CASE("the wait before a restart does not grow beyond its limit") {
+  RestartSettings settings;
+  settings.restarts_max = 1000;
+  Restarts restarts(settings);
+  for (int i = 0; i < 100; ++i) (void)restarts.after_end(kNow);
+  CHECK(restarts.after_end(kNow) == kNow + settings.backoff_max_ns);
+}
+
+TEST_CASE("a process stays away where restarts are off") {
+  RestartSettings settings;
+  settings.on_failure = false;
+  Restarts restarts(settings);
+  CHECK_FALSE(restarts.after_end(kNow).has_value());
+}
+
+}  // namespace
+}  // namespace weir::launch

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <weir/config/plan.hpp>
+#include <weir/farm_view/live_view.hpp>
+#include <weir/launch/farm_nodes.hpp>
+#include <weir/launch/run_control_child.hpp>
+#include <weir/run/end_verdict.hpp>
+#include <weir/run/ending.hpp>
+#include <weir/run/run_leader.hpp>
+#include <weir/run/run_news.hpp>
+#include <weir/run_record/steady_part.hpp>
+#include <weir/run_record/summary.hpp>
+#include <weir/transport/loop.hpp>
+#include <weir/v1/control.pb.h>
+#include <weir/v1/farm.pb.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::run {
+
+struct FarmRunSettings {
+  std::string program_folder;                            // of weir-supervisor and the others
+  std::string farm_file;                                 // which every process reads
+  std::string log_folder;                                // exists; one file per node
+  std::string log_level;                                 // empty: the farm file's
+  std::string page = {};                                 // host:port of the farm's page; empty: none
+  std::map<std::string, launch::NodePlace> places = {};  // by node; others run like this process
+  // Where this process and the nodes reach run control, if not by loopback: an address in this process'
+  // network, which is not the one that run control is in.
+  std::string control_host = {};
+  int control_network = -1;  // ChildSettings::network of run control
+};
+
+struct FarmRunResult {
+  std::optional<v1::RunSummary> account;  // the supervisor's
+  v1::FarmStatus last_status;             // what is known without an account
+  std::string failure;                    // why the run could not be done, or not to its end; empty: it was
+  std::vector<std::string> faults;        // of processes, survived or at the end
+  std::vector<run_record::ProcessRecord> processes;  // one per process start
+  run_record::SteadyPart steady;                     // what the statuses told
+};
+
+// What a person watching is told.
+struct FarmRunView {
+  std::function<void(const farm_view::LiveFrame&)> show;
+  std::function<void(const std::string&)> say;
+  std::function<void(TimeNs now_ns)> pass = {};       // often, 20 ms apart at most; may be empty
+  std::function<void(DurationNs ago_ns)> begun = {};  // once, when the run has begun; may be empty
+  std::function<void()> ends = {};  // when it drains or is given up, if not sooner; likewise
+  std::function<void(const std::string& node, pid_t pid)> started = {};  // a process, again too; likewise
+};
+
+// All processes of a farm on this machine, from the first start to the last end. Run control goes first; it
+// is asked, as by an operator, to lead the others into the run, tells how it goes, and has its account at the
+// end. This class decides what a process' end means for the run, asks for the run's end when it cannot go
+// on, and passes on Ctrl-C (a second one kills). When run() returns, or throws, no process is left.
+class FarmRun {
+ public:
+  FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSettings settings, FarmRunView view);
+
+  [[nodiscard]] FarmRunResult run();
+
+ private:
+  enum class Stage : std::uint8_t {
+    control,  // run control is started; its port is not known
+    leading,  // all are started; the run has not begun
+    running,
+    over,     // the supervisor collects the final reports: nodes end one after another
+    settled,  // its account is here: the processes end by themselves
+    ending    // they are made to end
+  };
+  [[nodiscard]] bool is_on() const { return stage_ == Stage::running || stage_ == Stage::over; }
+
+  void pass(TimeNs now_ns);
+  // run control
+  void find_control();
+  void talk_to_control();
+  void follow_news(bool fresh);
+  void watch_control();
+  void control_ended(const launch::ProcessEnd& end);
+  void end_control();
+  // processes
+  void ended(launch::FarmNodes::Node& node);
+  void judge_end(launch::FarmNodes::Node& node);
+  [[nodiscard]] EndFacts facts_of(const launch::FarmNodes::Node& node) const;
+  void start_due();
+  void tell_triggers();
+  // the run's end
+  void watch_roles();
+  void watch_silence();
+  void hurry();
+  void on_signal(int signal);
+  void ask_to_stop(const std::string& reason);
+  void give_up(const std::string& reason);
+  void say_it_ends() const;
+  void show();
+
+  const v1::Farm& farm_;
+  FarmRunView view_;
+  transport::Loop loop_;
+  launch::FarmNodes nodes_;
+  launch::RunControlChild control_;
+  RunLeader leader_;
+  RunNews news_;
+  farm_view::LiveRates rates_;
+  Ending ending_;
+  FarmRunResult result_;
+  Stage stage_ = Stage::control;
+  std::string supervisor_output_;  // until its line is whole
+  int signals_ = 0;
+  TimeNs now_ns_ = 0;
+  TimeNs since_ns_ = 0;             // when the stage, or the run's lead, was reached
+  TimeNs supervisor_ended_ns_ = 0;  // ... well, and without its account so far; 0: not
+  TimeNs lead_failed_ns_ = 0;       // the run did not come about; 0: not
+  std::string stop_asked_;          // by a signal, of a run that may have begun,
+  TimeNs stop_asked_ns_ = 0;        // and when; 0: not
+  TimeNs role_empty_ns_ = 0;        // since when a role has no process; 0: each has
+};
+
+}  // namespace weir::run

@@ -1,0 +1,365 @@
+#include <weir/node/setup.hpp>
+#include <weir/run/farm_run.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <unistd.h>
+#include <utility>
+
+namespace weir::run {
+namespace {
+
+constexpr DurationNs kTurn = 20 * kMillisecond;
+constexpr DurationNs kPortPatience = 10 * kSecond;    // for run control's line
+constexpr DurationNs kSilenceMax = 60 * kSecond;      // of the supervisor, which reports every second or so
+constexpr DurationNs kAccountPatience = 2 * kSecond;  // for the account of a supervisor that has ended
+constexpr DurationNs kToldPatience = 200 * kMillisecond;  // for why a process has ended in order
+constexpr DurationNs kBeginPatience = 3 * kSecond;  // for word of a run that was asked for and may have begun
+constexpr DurationNs kStoryPatience = kSecond;      // for the end of the process that is to blame
+constexpr DurationNs kRoleEmptyMax = kSecond;       // nodes that end one after another at the end are no loss
+
+const char* person_name(Role role) { return role == Role::dcm ? "DCM" : "writer"; }
+
+const char* signal_name(int signal) {
+  return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
+}
+
+launch::FarmNodesSettings nodes_settings(const FarmRunSettings& settings, const v1::Farm& farm) {
+  launch::FarmNodesSettings nodes{settings.program_folder, settings.farm_file, settings.log_folder,
+                                  settings.log_level, settings.places};
+  nodes.restarts.on_failure = farm.run().restart() == v1::RunSettings::RESTART_ON_FAILURE;
+  nodes.restarts.restarts_max = farm.run().restarts_max();
+  return nodes;
+}
+
+launch::ControlChildSettings control_settings(const FarmRunSettings& settings) {
+  launch::ControlChildSettings control;
+  control.program_folder = settings.program_folder;
+  control.farm_file = settings.farm_file;
+  control.listen = "127.0.0.1:0";
+  control.page = settings.page;
+  control.log_level = settings.log_level;
+  control.log_file = settings.log_folder + "/run-control.log";
+  control.network = settings.control_network;
+  if (!settings.control_host.empty()) {
+    control.more = {"--network", fmt::format("/proc/{}/task/{}/ns/net", ::getpid(), ::gettid()),
+                    "--network-host", settings.control_host};
+  }
+  return control;
+}
+
+std::string memory_file(const v1::Farm& farm) {
+  return fmt::format("{}/run-{:06}-control.state", farm.run().out(), farm.run().number());
+}
+
+}  // namespace
+
+FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSettings settings,
+                 FarmRunView view)
+    : farm_(farm),
+      view_(std::move(view)),
+      loop_(node::socket_policy(farm)),
+      nodes_(plan, nodes_settings(settings, farm), view_.started),
+      control_({control_settings(settings), memory_file(farm), farm.control().keys(), settings.control_host},
+               [this] { loop_.wake(); }),
+      leader_(RunNumber(farm.run().number())) {}
+
+FarmRunResult FarmRun::run() {
+  loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
+    if (signal != SIGCHLD) on_signal(signal);
+  });
+  now_ns_ = since_ns_ = loop_.now_ns();
+  if (const std::string error = control_.start(); !error.empty()) give_up(error);
+  while (nodes_.is_any_there() || (stage_ != Stage::settled && stage_ != Stage::ending)) {
+    loop_.run_once([this](TimeNs now_ns) { pass(now_ns); }, kTurn);
+  }
+  end_control();
+  result_.last_status = news_.status();
+  result_.account = news_.account();
+  result_.steady = news_.steady();
+  return std::move(result_);
+}
+
+void FarmRun::pass(TimeNs now_ns) {
+  now_ns_ = now_ns;
+  if (view_.pass) view_.pass(now_ns);
+  nodes_.reap(now_ns, [this](launch::FarmNodes::Node& node) { ended(node); });
+  if (const auto end = control_.poll()) control_ended(*end);
+  find_control();
+  talk_to_control();
+  watch_control();
+  tell_triggers();
+  start_due();
+  watch_roles();
+  watch_silence();
+  hurry();
+}
+
+// ---- run control
+
+void FarmRun::find_control() {
+  if (stage_ != Stage::control) return;
+  const auto place = control_.found();
+  if (!place) return give_up(place.error());
+  if (!*place) return;
+  const std::string& at = (*place)->at;
+  view_.say("run control at " + at + ": weir ctl, weir top and weir tap take --connect " + at);
+  if (!(*place)->page.empty())
+    view_.say("page http://" + (*place)->page + "/  its buttons want the token in " + farm_.run().out() +
+              "/page-token");
+  stage_ = Stage::leading;
+  since_ns_ = now_ns_;
+  if (const std::string error = nodes_.start(control_.asked_at()); !error.empty()) give_up(error);
+}
+
+void FarmRun::talk_to_control() {
+  if (stage_ == Stage::ending) return;
+  for (const v1::BusMessage& message : control_.heard()) {
+    const bool was_led = leader_.led();
+    if (message.has_reply()) leader_.take(message.reply(), now_ns_);
+    if (leader_.led() && !was_led) since_ns_ = now_ns_;
+    if (message.has_run_over()) news_.take(message.run_over());
+    follow_news(message.has_reply() && news_.take(message.reply().view()));
+  }
+  if (control_.state() != launch::RunControlChild::State::there) return;
+  if (const auto request = leader_.next(now_ns_)) control_.ask(*request);
+}
+
+void FarmRun::follow_news(bool fresh) {
+  if (stage_ == Stage::ending || stage_ == Stage::settled) return;
+  const RunNews::Phase phase = news_.phase();
+  if (stage_ == Stage::leading && phase != RunNews::Phase::gathering) {
+    stage_ = Stage::running;
+    if (view_.begun) view_.begun(news_.run_ns(now_ns_));
+  }
+  if (phase == RunNews::Phase::over) stage_ = Stage::over;
+  if (phase == RunNews::Phase::draining || phase == RunNews::Phase::over) say_it_ends();
+  if (fresh) show();
+  if (!news_.account()) return;
+  stage_ = Stage::settled;
+  nodes_.stay_away();
+  ending_.settle(now_ns_);
+}
+
+void FarmRun::watch_control() {
+  if (stage_ == Stage::settled || stage_ == Stage::ending) return;
+  if (leader_.led() && leader_.is_silent(now_ns_) &&
+      control_.state() == launch::RunControlChild::State::there) {
+    view_.say("run control does not answer: it is killed");
+    leader_.control_again();
+    return control_.send_signal(SIGKILL);
+  }
+  if (stage_ == Stage::running && !leader_.lost().empty()) return give_up(leader_.lost());
+  if (leader_.failure().empty() || is_on()) return;
+  // The process that is to blame ends, and its log says more.
+  if (lead_failed_ns_ == 0) lead_failed_ns_ = now_ns_;
+  if (now_ns_ - lead_failed_ns_ > kStoryPatience) give_up(leader_.failure());
+}
+
+void FarmRun::control_ended(const launch::ProcessEnd& end) {
+  result_.processes.push_back({"run-control", "control", end});
+  if (stage_ == Stage::ending || (stage_ == Stage::settled && end.well())) return;
+  const std::string what = control_.story(end);
+  if (!is_on() && stage_ != Stage::settled && !leader_.led()) return give_up(what);
+  result_.faults.push_back(what);
+  if (stage_ == Stage::settled) return;
+  if (!control_.start_again(now_ns_)) return give_up(what);
+  view_.say(what + ": the run goes on, and run control starts again");
+}
+
+void FarmRun::end_control() {
+  control_.let_go();
+  control_.send_signal(SIGTERM);
+  const TimeNs until = loop_.now_ns() + Ending::kTermPatience;
+  while (control_.running()) {
+    if (loop_.now_ns() >= until) control_.send_signal(SIGKILL);
+    loop_.run_once(
+        [this](TimeNs) {
+          if (const auto end = control_.poll()) control_ended(*end);
+        },
+        kTurn);
+  }
+}
+
+// ---- processes
+
+void FarmRun::ended(launch::FarmNodes::Node& node) {
+  result_.processes.push_back({node.plan->name, std::string(name(node.plan->role)), node.end});
+  // The run may have begun although the supervisor's first word of it is still under way.
+  const bool begins = leader_.started() && stage_ == Stage::leading && &node != &nodes_.supervisor();
+  if (is_on() || begins) {
+    if (node.end.well()) leader_.look_again();
+    return judge_end(node);
+  }
+  node.life = launch::FarmNodes::Life::away;
+  if (stage_ == Stage::ending) return;
+  if (node.end.well()) {
+    if (&node == &nodes_.supervisor() && stage_ != Stage::settled) supervisor_ended_ns_ = now_ns_;
+    return;
+  }
+  const std::string what = nodes_.story(node);
+  if (stage_ != Stage::settled) return give_up(what);
+  result_.faults.push_back(what);
+}
+
+EndFacts FarmRun::facts_of(const launch::FarmNodes::Node& node) const {
+  EndFacts facts;
+  facts.supervisor = node.plan->role == Role::supervisor;
+  facts.well = node.end.well();
+  facts.run_over = stage_ == Stage::over;
+  facts.taken_out = leader_.taken_out(node.plan->name);
+  facts.led = leader_.lost().empty();
+  facts.looked = now_ns_ - node.at_ns >= kToldPatience &&
+                 (!facts.led || !leader_.led() || leader_.looked_ns() >= node.at_ns);
+  facts.journal = farm_.supervisor().journal();
+  return facts;
+}
+
+void FarmRun::judge_end(launch::FarmNodes::Node& node) {
+  if (!is_on()) {
+    if (stage_ != Stage::settled && now_ns_ - node.at_ns < kBeginPatience) return;
+    node.life = launch::FarmNodes::Life::away;
+    if (stage_ != Stage::settled) return give_up(nodes_.story(node));
+    if (!node.end.well()) result_.faults.push_back(nodes_.story(node));
+    return;
+  }
+  const EndFacts facts = facts_of(node);
+  const EndVerdict verdict = verdict_of(facts);
+  if (verdict == EndVerdict::look) return;
+  node.life = launch::FarmNodes::Life::away;
+  if (verdict == EndVerdict::told) {
+    if (facts.supervisor) supervisor_ended_ns_ = now_ns_;
+    return;
+  }
+  const std::string what = nodes_.story(node);
+  result_.faults.push_back(what);
+  if (verdict == EndVerdict::run_fails) return give_up(what);
+  if (verdict == EndVerdict::stays_away) return view_.say(what + (facts.run_over ? "" : ": stays away"));
+  if (nodes_.start_again(node, now_ns_)) {
+    view_.say(
+        fmt::format("{}: starts again ({} of {})", what, node.restarts.count(), farm_.run().restarts_max()));
+  } else if (facts.supervisor) {
+    give_up(what);
+  } else {
+    view_.say(what + ": stays away");
+  }
+}
+
+void FarmRun::start_due() {
+  if (stage_ == Stage::ending) return;
+  for (launch::FarmNodes::Node& node : nodes_.all()) {
+    if (node.life == launch::FarmNodes::Life::ended) judge_end(node);
+  }
+  if (stage_ == Stage::settled || stage_ == Stage::ending) return;
+  const auto control = control_.start_due(now_ns_);
+  if (!control) return give_up(control.error());
+  if (*control) leader_.control_again();
+  if (stage_ == Stage::over) nodes_.stay_away(true);
+  if (!is_on()) return;
+  if (const std::string error = nodes_.start_due(now_ns_); !error.empty()) give_up(error);
+}
+
+// Its line says where triggers from outside are taken.
+void FarmRun::tell_triggers() {
+  if (stage_ != Stage::leading && !is_on()) return;
+  constexpr std::string_view kTriggers = " triggers ";
+  supervisor_output_ += nodes_.take_supervisor_output();
+  const std::size_t end = supervisor_output_.find('\n');
+  if (end == supervisor_output_.npos) return;
+  const std::string line = supervisor_output_.substr(0, end);
+  supervisor_output_.clear();
+  const std::size_t triggers = line.find(kTriggers);
+  if (triggers == line.npos) return;
+  const std::string offers = line.substr(triggers + kTriggers.size());
+  if (!offers.ends_with(":0")) view_.say("takes triggers at " + offers);
+}
+
+// ---- the run's end
+
+void FarmRun::watch_silence() {
+  if (stage_ == Stage::settled || stage_ == Stage::ending) return;
+  if (supervisor_ended_ns_ != 0) {
+    if (now_ns_ - supervisor_ended_ns_ > kAccountPatience)
+      give_up("the supervisor ended without its account of the run");
+    return;
+  }
+  if (stage_ == Stage::control && now_ns_ - since_ns_ >= kPortPatience)
+    return give_up("run control says nothing");
+  if (stop_asked_ns_ != 0 && !is_on() && now_ns_ - stop_asked_ns_ >= kBeginPatience)
+    return give_up("stopped before the run began: " + stop_asked_);
+  if (!leader_.led()) return;  // run control does not wait for ever
+  const DurationNs silence = now_ns_ - std::max(since_ns_, news_.told_ns());
+  if (silence >= kSilenceMax) give_up(fmt::format("the supervisor says nothing for {} s", silence / kSecond));
+}
+
+void FarmRun::watch_roles() {
+  if (stage_ != Stage::running || !result_.failure.empty()) return;
+  const auto role = nodes_.role_without_any();
+  if (!role) {
+    role_empty_ns_ = 0;
+    return;
+  }
+  if (role_empty_ns_ == 0) role_empty_ns_ = now_ns_;
+  if (now_ns_ - role_empty_ns_ < kRoleEmptyMax) return;
+  result_.failure = fmt::format("no {} is left", person_name(*role));
+  if (!result_.faults.empty()) result_.failure += ": " + result_.faults.back();
+  ask_to_stop(result_.failure);
+}
+
+void FarmRun::on_signal(int signal) {
+  ++signals_;
+  if (signals_ > 1) {
+    give_up(std::string("killed by the second ") + signal_name(signal));
+    ending_.kill();
+  } else if (is_on()) {
+    view_.say("stops: waits for the slices in flight (Ctrl-C again kills)");
+    ask_to_stop(signal_name(signal));
+  } else if (leader_.started() && stage_ != Stage::settled) {
+    stop_asked_ns_ = now_ns_;
+    stop_asked_ = signal_name(signal);
+    ask_to_stop(signal_name(signal));  // the run may just have begun
+  } else if (stage_ != Stage::settled) {
+    give_up(std::string("stopped before the run began: ") + signal_name(signal));
+  }
+}
+
+void FarmRun::ask_to_stop(const std::string& reason) {
+  say_it_ends();
+  leader_.stop(reason);
+}
+
+void FarmRun::give_up(const std::string& reason) {
+  if (stage_ == Stage::ending) return;
+  say_it_ends();  // a process that stands still does not end
+  if (result_.failure.empty()) result_.failure = reason;
+  stage_ = Stage::ending;
+  nodes_.stay_away();
+  ending_.terminate(now_ns_);
+}
+
+void FarmRun::hurry() {
+  const Ending::Push push = ending_.due(now_ns_);
+  if (push == Ending::Push::none) return;
+  if (push == Ending::Push::terminate && stage_ == Stage::settled) {
+    for (const launch::FarmNodes::Node& node : nodes_.all()) {
+      if (node.child.running()) result_.faults.push_back(node.plan->name + " did not end by itself");
+    }
+  }
+  nodes_.signal_all(push == Ending::Push::kill ? SIGKILL : SIGTERM);
+}
+
+// ---- what is shown
+
+void FarmRun::say_it_ends() const {
+  if (view_.ends) view_.ends();
+}
+
+void FarmRun::show() {
+  farm_view::LiveFrame frame = rates_.take(news_.status(), now_ns_);
+  nodes_.complete(frame);
+  view_.show(frame);
+}
+
+}  // namespace weir::run

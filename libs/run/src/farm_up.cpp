@@ -1,0 +1,225 @@
+#include "farm.hpp"
+#include <weir/launch/child.hpp>
+#include <weir/launch/control_process.hpp>
+#include <weir/launch/farm_keeper.hpp>
+#include <weir/launch/log_tail.hpp>
+#include <weir/node/paths.hpp>
+#include <weir/run/exit_status.hpp>
+#include <weir/run/farm_up.hpp>
+#include <weir/transport/loop.hpp>
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weir::run {
+namespace {
+
+constexpr DurationNs kUpTurn = 50 * kMillisecond;
+constexpr DurationNs kControlPatience = 20 * kSecond;
+
+struct Kept {
+  std::string name;
+  launch::ChildSettings settings;
+  launch::Child child;
+};
+
+// Does what FarmKeeper says of a farm's processes.
+class FarmUp {
+ public:
+  FarmUp(const UpOptions& options, LoadedFarm& farm, std::FILE* out)
+      : options_(options), farm_(farm), out_(out), keeper_(launch::drain_patience(farm.farm)) {}
+
+  // The reason of a failure; empty: all have ended well.
+  std::string run();
+
+ private:
+  launch::ChildSettings settings_of(const std::string& program, const std::string& name) const;
+  [[nodiscard]] std::string start(Kept& kept);
+  [[nodiscard]] std::string start_run_control();
+  [[nodiscard]] std::string start_nodes();
+  void turn(TimeNs now_ns);
+  void ended(std::size_t process, const launch::ProcessEnd& end, TimeNs now_ns);
+  void listen_to_control();
+  void introduce(const std::string& page) const;
+  void say(const std::string& line) const {
+    fmt::print(out_, "{}\n", line);
+    std::fflush(out_);
+  }
+
+  const UpOptions& options_;
+  LoadedFarm& farm_;
+  std::FILE* out_;
+  transport::Loop loop_{{}};
+  launch::FarmKeeper keeper_;
+  std::vector<Kept> kept_;  // its processes
+  std::string control_;     // host:port
+  std::string failure_;
+  std::string output_;
+  bool signalled_ = false;
+};
+
+launch::ChildSettings FarmUp::settings_of(const std::string& program, const std::string& name) const {
+  launch::ChildSettings settings;
+  settings.program = node::program_folder() + "/" + program;
+  settings.arguments = {"--farm", options_.farm.farm_file};
+  for (const std::string& one : options_.farm.sets)
+    settings.arguments.insert(settings.arguments.end(), {"--set", one});
+  if (!options_.log_level.empty())
+    settings.arguments.insert(settings.arguments.end(), {"--log-level", options_.log_level});
+  settings.log_file = farm_.farm.run().out() + "/log/" + name + ".log";
+  return settings;
+}
+
+std::string FarmUp::start(Kept& kept) {
+  auto child = launch::Child::start(kept.settings);
+  if (!child) return kept.name + ": " + child.error();
+  kept.child = std::move(*child);
+  kept.settings.append_log = true;
+  return {};
+}
+
+std::string FarmUp::start_run_control() {
+  Kept& control = kept_.emplace_back();
+  control.name = "run-control";
+  keeper_.add(launch::FarmKeeper::Kind::control);
+  const v1::ControlSettings& keys = farm_.farm.control();
+  const std::string listen = !options_.listen.empty() ? options_.listen
+                             : keys.listen().empty()  ? "127.0.0.1:0"
+                                                      : keys.listen();
+  const std::string page = !options_.page.empty() ? options_.page
+                           : keys.page().empty()  ? "127.0.0.1:0"
+                                                  : keys.page();
+  launch::ControlChildSettings wanted{node::program_folder(),
+                                      options_.farm.farm_file,
+                                      options_.farm.sets,
+                                      listen,
+                                      page,
+                                      options_.log_level,
+                                      farm_.farm.run().out() + "/log/" + control.name + ".log",
+                                      {},
+                                      -1};
+  control.settings = launch::control_child(wanted);
+  if (const std::string error = start(control); !error.empty()) return error;
+  const TimeNs until = loop_.now_ns() + kControlPatience;
+  std::optional<launch::ControlPlace> place;
+  while (!(place = launch::control_place(output_, listen))) {
+    if (control.child.poll() || loop_.now_ns() > until) {
+      return "run control does not start: " + launch::last_error_of_file(control.settings.log_file, 0);
+    }
+    loop_.run_once([&](TimeNs) { output_ += control.child.take_output(); }, kUpTurn);
+  }
+  control_ = place->at;
+  // Started again, it listens where its processes look for it.
+  wanted.listen = place->at;
+  wanted.page = place->page;
+  control.settings.arguments = launch::control_child(wanted).arguments;
+  introduce("http://" + place->page + "/");
+  return {};
+}
+
+void FarmUp::introduce(const std::string& page) const {
+  const std::string& out =
+      farm_.farm.control().out().empty() ? farm_.farm.run().out() : farm_.farm.control().out();
+  say("run control  " + control_ + "   weir ctl --connect " + control_ + " status");
+  say("page         " + page + "   its buttons want the token in " + out + "/page-token");
+  say("logs         " + farm_.farm.run().out() + "/log");
+}
+
+std::string FarmUp::start_nodes() {
+  static const std::map<Role, std::string> kPrograms = {{Role::supervisor, "weir-supervisor"},
+                                                        {Role::writer, "weir-writer"},
+                                                        {Role::readout, "weir-readout"},
+                                                        {Role::dcm, "weir-dcm"}};
+  for (const config::NodePlan& node : farm_.plan.nodes) {
+    if (node.masked) continue;
+    Kept& kept = kept_.emplace_back();
+    kept.name = node.name;
+    keeper_.add(node.role == Role::supervisor ? launch::FarmKeeper::Kind::supervisor
+                                              : launch::FarmKeeper::Kind::other);
+    kept.settings = settings_of(kPrograms.at(node.role), node.name);
+    kept.settings.arguments.insert(kept.settings.arguments.end(),
+                                   {"--name", node.name, "--control", control_});
+    if (const std::string error = start(kept); !error.empty()) return error;
+  }
+  return {};
+}
+
+void FarmUp::ended(std::size_t process, const launch::ProcessEnd& end, TimeNs now_ns) {
+  listen_to_control();  // it says that it ends the others before it does
+  const launch::FarmKeeper::Verdict verdict = keeper_.ended(process, end.well(), now_ns);
+  if (verdict == launch::FarmKeeper::Verdict::over) return;
+  say(fmt::format("{} ended with {}{}", kept_[process].name, launch::describe(end),
+                  verdict == launch::FarmKeeper::Verdict::starts_again ? ": starts again" : ""));
+}
+
+void FarmUp::listen_to_control() {
+  output_ += kept_.front().child.take_output();
+  if (launch::control_says_off(output_)) keeper_.off();
+}
+
+void FarmUp::turn(TimeNs now_ns) {
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (!kept_[i].child.running()) continue;
+    if (const auto end = kept_[i].child.poll()) ended(i, *end, now_ns);
+  }
+  listen_to_control();
+  const launch::FarmKeeper::Deeds deeds = keeper_.turn(now_ns);
+  for (const std::size_t i : deeds.start) {
+    const std::string error = start(kept_[i]);
+    if (error.empty()) {
+      keeper_.started(i);
+    } else {
+      say(error);
+      (void)keeper_.ended(i, false, now_ns);
+    }
+  }
+  for (const std::size_t i : deeds.terminate) kept_[i].child.send_signal(SIGTERM);
+  if (!deeds.kill) return;
+  for (const Kept& kept : kept_) kept.child.send_signal(SIGKILL);
+}
+
+std::string FarmUp::run() {
+  loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
+    if (signal == SIGCHLD) return;
+    if (!std::exchange(signalled_, true)) say("ends: the run that is on is drained (Ctrl-C again kills)");
+    keeper_.signalled(loop_.now_ns());
+  });
+  std::string failure = start_run_control();
+  if (failure.empty()) failure = start_nodes();
+  if (!failure.empty()) return failure;
+  while (!keeper_.everyone_over()) loop_.run_once([this](TimeNs now_ns) { turn(now_ns); }, kUpTurn);
+  return {};
+}
+
+}  // namespace
+
+int farm_up(const UpOptions& options, std::FILE* out, std::FILE* err) {
+  auto loaded = load(options.farm);
+  if (!loaded) {
+    fmt::print(err, "{}\n", config::to_text(loaded.error()));
+    return kExitUsage;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(loaded->farm.run().out() + "/log", error);
+  if (error) {
+    fmt::print(err, "weir up: run.out: cannot make '{}/log': {}\n", loaded->farm.run().out(),
+               error.message());
+    return kExitFailed;
+  }
+  try {
+    const std::string failure = FarmUp(options, *loaded, out).run();
+    if (failure.empty()) return kExitFine;
+    fmt::print(err, "weir up: {}\n", failure);
+  } catch (const std::exception& thrown) {
+    fmt::print(err, "weir up: {}\n", thrown.what());
+  }
+  return kExitFailed;
+}
+
+}  // namespace weir::run

@@ -1,0 +1,143 @@
+#include <weir/base/figures.hpp>
+#include <weir/run/lab_run.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::run {
+namespace {}  // namespace
+
+Expected<config::LabFile, std::string> load_lab(const std::string& path,
+                                                const std::vector<std::string>& sets) {
+  auto file = config::load_lab(path);
+  if (!file) return Unexpected<std::string>(config::to_text(file.error()));
+  config::Problems problems;
+  for (const std::string& set : sets) {
+    const config::Problems found = config::apply_lab_override(*file, set);
+    problems.insert(problems.end(), found.begin(), found.end());
+  }
+  if (!problems.empty()) return Unexpected<std::string>(config::to_text(problems));
+  return std::move(*file);
+}
+
+LabRun::LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::Network network, lab::Counters counters)
+    : plan_(std::move(plan)),
+      disturbance_(std::move(disturbance)),
+      network_(std::move(network)),
+      counters_(std::move(counters)),
+      ports_(plan_.counted_ports()),
+      record_(ports_) {}
+
+Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::LabPlan& plan,
+                                        const std::string& congestion_control) {
+  const auto failed = [&](const std::string& why, bool usage) {
+    return Unexpected<LabError>({fmt::format("lab {}: {}", plan.name, why), usage});
+  };
+  auto network = lab::Network::make(plan);
+  if (!network) return failed(network.error().what, network.error().usage);
+  auto counters = lab::Counters::open(plan, *network);
+  if (!counters) return failed(counters.error(), false);
+  auto disturbance = lab::Disturbance::open(plan);
+  if (!disturbance) return failed(disturbance.error(), false);
+  LabRun run(plan, std::move(*disturbance), std::move(*network), std::move(*counters));
+  run.yaml_ = config::to_yaml(file.lab);
+  if (plan.line) {
+    auto relay = lab::Relay::open(plan, run.network_);
+    if (!relay) return failed(relay.error(), false);
+    run.relay_ = std::move(*relay);
+    run.relay_->start();
+  }
+  if (!plan.foreign.empty()) {
+    auto traffic = lab::Traffic::open(plan, run.network_, congestion_control);
+    if (!traffic) return failed(traffic.error(), false);
+    run.traffic_ = std::move(*traffic);
+  }
+  if (const auto entered = run.network_.enter(lab::kControl); !entered) return failed(entered.error(), false);
+  return run;
+}
+
+std::string LabRun::introduction() const {
+  const std::string disturbed = disturbance_.introduction();
+  return fmt::format("in lab {}: {}, {}{}{}{}", plan_.name, plan_.topology,
+                     counted(plan_.hosts.size(), "host"), disturbed.empty() ? "" : "; ", disturbed,
+                     network_.in_order() ? ""
+                                         : "; frames may overtake each other here, which TCP takes for loss: "
+                                           "receive packet steering cannot be set");
+}
+
+std::map<std::string, launch::NodePlace> LabRun::places() const {
+  std::map<std::string, launch::NodePlace> places;
+  for (const auto& [node, there] : plan_.places) {
+    launch::NodePlace& place = places[node];
+    place.network = network_.space(there.space);
+    place.address = there.address;
+    // A lab's hosts are reached from nowhere else.
+    place.arguments = {"--set", "security.mode=open"};
+    if (!there.congestion_control.empty()) {
+      place.arguments.insert(place.arguments.end(),
+                             {"--set", "network.congestion_control=" + there.congestion_control});
+    }
+  }
+  return places;
+}
+
+const std::vector<lab::PortCount>& LabRun::read() {
+  counts_ = counters_.read();
+  if (relay_) {
+    for (const lab::PortCount& count : relay_->counts()) counts_.push_back(count);
+  }
+  return counts_;
+}
+
+void LabRun::pass(TimeNs now_ns) {
+  now_ns_ = now_ns;
+  const auto changes = disturbance_.pass(plan_, network_);
+  // What was carried at the old rate is counted before the new one is known.
+  if (!changes.empty()) record_.take(now_ns, read());
+  for (const lab::PortChange& change : changes) record_.change_rate(change.port, change.rate_bits_per_s);
+  if (now_ns < next_sample_ns_) return;
+  next_sample_ns_ = now_ns + lab::kSampleInterval;
+  record_.take(now_ns, read());
+}
+
+void LabRun::begun(DurationNs ago_ns) {
+  if (traffic_) traffic_->start(ago_ns);
+  disturbance_.begun(ago_ns);
+}
+
+std::vector<double> LabRun::mean_rates(double seconds) const {
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < plan_.ports.size(); ++i) rates.push_back(plan_.mean_rate(i, 0, seconds));
+  return rates;
+}
+
+std::string LabRun::live_line() const {
+  std::uint64_t drops = 0;
+  for (const lab::PortCount& count : counts_) drops += count.drops;
+  const std::vector<double>& use = record_.use_now();
+  const auto busiest = std::max_element(use.begin(), use.end());
+  if (busiest == use.end()) return {};
+  return fmt::format("lab {}: busiest port {} at {:.0f} %, {} dropped", plan_.name,
+                     ports_[static_cast<std::size_t>(busiest - use.begin())].name, kPercent * *busiest,
+                     counted(drops, "frame"));
+}
+
+void LabRun::account(run_record::Summary& summary) {
+  disturbance_.ends();
+  if (traffic_) summary.foreign = traffic_->stop();
+  record_.take(now_ns_ + 1, read());
+  summary.ports = record_.report(summary.duration_s, mean_rates(summary.duration_s));
+  run_record::LabSummary& lab = summary.lab.emplace();
+  lab.name = plan_.name;
+  lab.topology = plan_.topology;
+  lab.hosts = plan_.hosts.size();
+  lab.machine_drops = lab::machine_drops() - machine_drops_before_;
+  lab.cpu_load = plan_.cpu_load;
+  lab.cpu_load_s = disturbance_.stop_load();
+  summary.disturbed = disturbance_.hosts(plan_, counters_.lost());
+  summary.changes = disturbance_.changes();
+}
+
+}  // namespace weir::run

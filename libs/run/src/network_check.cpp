@@ -1,0 +1,174 @@
+#include <weir/base/figures.hpp>
+#include <weir/config/rate.hpp>
+#include <weir/run/network_check.hpp>
+#include <weir/wire/frame.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weir::run {
+namespace {
+
+constexpr double kBytesPerKb = 1000;
+// Anything from a third to four fifths of a port's buffer is good (docs/benchmarks): the middle of the upper
+// half is far from both ends.
+constexpr double kPartOfMost = 2.0 / 3;
+
+std::string kb(double bytes) {
+  return bytes < 10 * kBytesPerKb ? fmt::format("{:.1f}kB", bytes / kBytesPerKb)
+                                  : fmt::format("{:.0f}kB", bytes / kBytesPerKb);
+}
+
+class NetworkCheck {
+ public:
+  NetworkCheck(const v1::Farm& farm, const config::Locations& locations,
+               const run_record::FarmNetwork& network, const ExpectedTraffic& traffic)
+      : farm_(farm), locations_(locations), network_(network), traffic_(traffic) {}
+
+  config::Problems run() {
+    check_rate();
+    if (const auto safe = safe_window_of(farm_, network_)) {
+      safe_ = *safe;
+      members_ = std::max(1U, network_.port()->dcms);
+      check_shaper();
+    }
+    return std::move(problems_);
+  }
+
+ private:
+  void warn(const std::string& key, std::string what) {
+    problems_.push_back({config::ProblemKind::inconsistent, config::Severity::warning, locations_.of(key),
+                         key, std::move(what)});
+  }
+
+  void check_rate() {
+    const double can = run_record::theory_of(network_, traffic_.slice).goodput_bytes_per_s;
+    const double wanted = traffic_.slices_per_s * traffic_.slice.bytes;
+    if (can <= 0 || wanted <= can) return;
+    const bool clock = farm_.trigger().mode() == v1::TriggerSettings::MODE_CLOCK;
+    const double most = can / traffic_.slice.bytes;
+    warn(
+        clock ? "trigger.slice_ms" : "trigger.rate_hz",
+        fmt::format("{:.4g} slices a second of {} are {}/s, {:.0f} % of the {}/s that the network can carry: "
+                    "triggers will be vetoed; at most {:.4g} a second",
+                    traffic_.slices_per_s, bytes_text(traffic_.slice.bytes), bytes_text(wanted),
+                    std::ceil(kPercent * wanted / can), bytes_text(can), most));
+  }
+
+  // "what the port holds, 12kB under way + 100k of buffer"
+  [[nodiscard]] std::string what_port_holds() const {
+    const auto buffer = static_cast<std::uint64_t>(network_.port()->buffer_bytes);
+    return fmt::format("what the port holds, {} under way + {} of buffer", kb(safe_.least),
+                       config::print_buffer(buffer));
+  }
+  [[nodiscard]] std::string of_all_dcms() const {
+    return members_ > 1 ? fmt::format(" of each of {} DCMs that share a port", members_) : "";
+  }
+  [[nodiscard]] std::uint64_t proposed_bytes() const { return proposed_window_bytes(safe_, members_); }
+
+  void check_shaper() {
+    using Dcm = v1::DcmSettings;
+    const Dcm& dcm = farm_.dcm();
+    switch (dcm.shaper()) {
+      case Dcm::SHAPER_BYTE_CREDITS:
+      case Dcm::SHAPER_DIATCP:
+        return check_window("dcm.window_bytes", static_cast<double>(dcm.window_bytes()),
+                            kb(static_cast<double>(dcm.window_bytes())), std::to_string(proposed_bytes()));
+      case Dcm::SHAPER_FRAGMENT_CREDITS:
+        return check_quota();
+      case Dcm::SHAPER_NONE:
+        return check_no_shaper();
+      case Dcm::SHAPER_PACED:
+        return check_pace();
+      default:  // finds its own
+        return;
+    }
+  }
+
+  // `bytes` may be under way to each DCM, which `shown` is another word for.
+  void check_window(const std::string& key, double bytes, const std::string& shown,
+                    const std::string& proposal) {
+    const double all = bytes * members_;
+    if (safe_.most > 0 && all > safe_.most) {
+      warn(key, fmt::format("{}{} is above {}: packets will be lost; set {}", shown, of_all_dcms(),
+                            what_port_holds(), proposal));
+    } else if (all < safe_.least) {
+      warn(key,
+           fmt::format("{}{} is below the {} that are under way to the port in {} us: it will idle; set {}",
+                       shown, of_all_dcms(), kb(safe_.least), farm_.network().round_trip_us(), proposal));
+    }
+  }
+
+  void check_quota() {
+    if (traffic_.slice.fragments <= 0 || traffic_.slice.bytes <= 0) return;
+    const double fragment = traffic_.slice.bytes / traffic_.slice.fragments + wire::kHeaderBytes;
+    const std::uint32_t quota = farm_.dcm().window_fragments();
+    if (safe_.most > 0 && fragment * members_ > safe_.most) {
+      return warn("dcm.window_fragments",
+                  fmt::format("one fragment of {}{} is above {}: packets will be lost; set dcm.shaper to "
+                              "byte-credits and dcm.window_bytes to {}",
+                              kb(fragment), of_all_dcms(), what_port_holds(), proposed_bytes()));
+    }
+    const double proposed = safe_.most > 0 ? static_cast<double>(proposed_bytes()) / fragment
+                                           : std::ceil(safe_.least / members_ / fragment);
+    check_window("dcm.window_fragments", fragment * quota,
+                 fmt::format("{} fragment{} of {}", quota, quota == 1 ? "" : "s", kb(fragment)),
+                 fmt::format("{:.0f}", std::max(1.0, std::floor(proposed))));
+  }
+
+  void check_no_shaper() {
+    const double all = traffic_.slice.bytes * farm_.dcm().credits() * members_;
+    if (safe_.most <= 0 || all <= safe_.most) return;
+    warn("dcm.shaper",
+         fmt::format("without one {} slices of {}{} may be under way, above {}: packets will be lost; set "
+                     "byte-credits and dcm.window_bytes to {}",
+                     farm_.dcm().credits(), bytes_text(traffic_.slice.bytes), of_all_dcms(),
+                     what_port_holds(), proposed_bytes()));
+  }
+
+  void check_pace() {
+    const auto pace = static_cast<double>(farm_.dcm().pace_bytes_per_s());
+    const double can = shaping::stream_goodput(network_.link(network_.port()->port_bits_per_s), 1, 0);
+    if (pace * members_ <= can) return;
+    constexpr double kBelow = 0.95;
+    warn("dcm.pace_bytes_per_s",
+         fmt::format("{}/s{} is above the {}/s that the port can carry: packets will be lost; set {:.0f}",
+                     bytes_text(pace), of_all_dcms(), bytes_text(can), std::floor(kBelow * can / members_)));
+  }
+
+  const v1::Farm& farm_;
+  const config::Locations& locations_;
+  const run_record::FarmNetwork& network_;
+  const ExpectedTraffic& traffic_;
+  shaping::SafeWindow safe_;
+  std::uint32_t members_ = 1;
+  config::Problems problems_;
+};
+
+}  // namespace
+
+std::optional<shaping::SafeWindow> safe_window_of(const v1::Farm& farm,
+                                                  const run_record::FarmNetwork& network) {
+  const run_record::FarmHost* port = network.port();
+  if (port == nullptr) return std::nullopt;
+  const DurationNs round_trip = farm.network().round_trip_us() * kMicrosecond;
+  shaping::SafeWindow safe =
+      shaping::safe_window(network.link(port->port_bits_per_s), round_trip, port->buffer_bytes);
+  if (port->buffer_bytes <= 0) safe.most = 0;
+  return safe;
+}
+
+std::uint64_t proposed_window_bytes(const shaping::SafeWindow& safe, std::uint32_t members) {
+  const double all = safe.most > 0 ? std::max(safe.least, safe.most * kPartOfMost) : 2 * safe.least;
+  const double each = all / std::max(1U, members) / kBytesPerKb;
+  return static_cast<std::uint64_t>(std::max(1.0, std::floor(each)) * kBytesPerKb);
+}
+
+config::Problems check_network(const v1::Farm& farm, const config::Locations& locations,
+                               const run_record::FarmNetwork& network, const ExpectedTraffic& traffic) {
+  return NetworkCheck(farm, locations, network, traffic).run();
+}
+
+}  // namespace weir::run

@@ -1,0 +1,289 @@
+#include "farm.hpp"
+#include <weir/base/figures.hpp>
+#include <weir/farm_view/live_screen.hpp>
+#include <weir/node/paths.hpp>
+#include <weir/node/process.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/run/exit_status.hpp>
+#include <weir/run/farm_command.hpp>
+#include <weir/run/farm_run.hpp>
+#include <weir/run/lab_run.hpp>
+#include <weir/run_record/records.hpp>
+#include <weir/run_record/run_data.hpp>
+#include <weir/run_record/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace weir::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+UtcNs utc_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+FarmOptions with_overrides(const RunOptions& options) {
+  FarmOptions farm = options.farm;
+  if (!options.lab_file.empty()) farm.sets = share_out(farm.sets).farm;
+  if (options.slices) farm.sets.push_back(fmt::format("run.slices={}", *options.slices));
+  if (options.duration_s) farm.sets.push_back(fmt::format("run.duration_s={}", *options.duration_s));
+  return farm;
+}
+
+std::string intentions(const LoadedFarm& loaded) {
+  const auto count = [&](Role role, const char* noun) {
+    const auto nodes = loaded.plan.of_role(role);
+    const auto present =
+        std::count_if(nodes.begin(), nodes.end(), [](const auto* node) { return !node->masked; });
+    return counted(static_cast<std::uint64_t>(present), noun);
+  };
+  const std::size_t read = loaded.plan.sources.size() - loaded.plan.masked.size();
+  return fmt::format("farm {}, run {}: {} ({}), {}, {}; into {}", loaded.farm.farm(),
+                     loaded.farm.run().number(), count(Role::readout, "readout"), counted(read, "source"),
+                     count(Role::dcm, "DCM"), count(Role::writer, "writer"), loaded.farm.run().out());
+}
+
+// The run's folder with its begin-of-run records; the error is a sentence.
+Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded,
+                                                              farm_view::LiveScreen& screen) {
+  const std::string& out = loaded.farm.run().out();
+  std::error_code error;
+  fs::create_directories(out + "/log", error);
+  if (error)
+    return Unexpected<std::string>(fmt::format("run.out: cannot make '{}/log': {}", out, error.message()));
+  const RunNumber wanted(loaded.farm.run().number());
+  const auto claimed =
+      run_record::claim_free_run(out, wanted, loaded.farm.farm(), node::make_incarnation().value);
+  if (!claimed) return Unexpected<std::string>("run.out: " + claimed.error());
+  const RunNumber run = *claimed;
+  if (run != wanted) {
+    screen.say(fmt::format("{} holds run {} already: this is run {}", out, wanted.value, run.value));
+    loaded.farm.mutable_run()->set_number(run.value);
+  }
+  run_record::RecordPaths paths = run_record::record_paths(out, run);
+  if (!run_record::write_begin_records(paths, "Every key of this run. It runs again with: weir run FILE",
+                                       loaded.farm, loaded.plan, utc_now())) {
+    return Unexpected<std::string>(
+        fmt::format("run.out: cannot write into '{}': {}", out, std::strerror(errno)));
+  }
+  return paths;
+}
+
+// What is known of a run whose supervisor gave no account: its last status.
+v1::RunSummary account_of(const v1::FarmStatus& status, std::uint32_t run) {
+  v1::RunSummary account;
+  account.set_run(run);
+  account.set_duration_ns(status.run_ns());
+  *account.mutable_nodes() = status.nodes();
+  for (const v1::Report& report : status.nodes()) {
+    if (report.role() == v1::ROLE_SUPERVISOR) *account.mutable_counters() = report.counters();
+  }
+  return account;
+}
+
+RunEnd end_of(const FarmRunResult& result) {
+  RunEnd end;
+  end.failure = result.failure;
+  end.has_summary = result.account.has_value();
+  end.balanced = end.has_summary && result.account->balanced();
+  end.faults = (end.has_summary && result.account->faults()) || !result.faults.empty();
+  end.processes_well =
+      std::all_of(result.processes.begin(), result.processes.end(),
+                  [](const run_record::ProcessRecord& process) { return process.end.well(); });
+  return end;
+}
+
+run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm) {
+  run_record::Summary summary = run_record::summarize(
+      result.account ? *result.account : account_of(result.last_status, farm.run().number()));
+  summary.farm = farm.farm();
+  summary.processes = result.processes;
+  const RunEnd end = end_of(result);
+  summary.faults.insert(summary.faults.end(), result.faults.begin(), result.faults.end());
+  summary.exit_status = exit_status(end);
+  summary.failure = summary.exit_status == kExitFailed ? explain(end) : "";
+  if (summary.reason.empty()) summary.reason = summary.failure;
+  return summary;
+}
+
+// What the summary says of the disk besides the reports.
+void look_at_data(const v1::Farm& farm, run_record::Summary& summary) {
+  const RunNumber run(farm.run().number());
+  run_record::add_unreported_files(farm.run().out(), run, summary);
+  if (farm.source().kind() != v1::SourceSettings::KIND_HITS || farm.hits().track_rate_hz() == 0) return;
+  const std::string& path = farm.hits().truth_file();
+  std::ifstream truth(path.empty() ? farm.run().out() + "/truth.jsonl" : path);
+  summary.truth = run_record::compare_with_truth(truth, run, run_record::stored_slices(summary.files));
+}
+
+// Commands that show the reader some of the data.
+std::string suggestions(const run_record::Summary& summary) {
+  const auto file = std::find_if(summary.files.begin(), summary.files.end(),
+                                 [](const run_record::Summary::File& one) { return one.slices > 0; });
+  if (file == summary.files.end()) return {};
+  std::string text = fmt::format("\nNext\n  weir file ls {}\n", file->path);
+  const std::vector<std::uint64_t> slices = run_record::stored_slices({*file});
+  if (!slices.empty()) text += fmt::format("  weir file dump --slice {} {}\n", slices.front(), file->path);
+  return text;
+}
+
+void print_end(const run_record::Summary& summary, const run_record::RecordPaths& paths, std::FILE* out) {
+  std::string text = run_record::to_text(summary);
+  text +=
+      fmt::format("\nRecords\n  {}\n  {}\n  {}\n  {}/*.log\n", paths.begin, paths.farm, paths.end, paths.log);
+  text += suggestions(summary);
+  std::fputs(text.c_str(), out);
+  std::fflush(out);
+}
+
+bool write_summary(const run_record::Summary& summary, const std::string& path, std::FILE* err) {
+  if (path.empty() || run_record::write_file(path, run_record::to_json(summary))) return true;
+  fmt::print(err, "weir run: cannot write the summary to '{}': {}\n", path, std::strerror(errno));
+  return false;
+}
+
+int fail(std::FILE* err, const std::string& why) {
+  fmt::print(err, "weir run: {}\n", why);
+  return kExitFailed;
+}
+
+// A run that went well enough, and not without an incident: on standard error also with --quiet.
+void tell_survived(const RunEnd& end, const run_record::Summary& summary, bool quiet, std::FILE* err) {
+  fmt::print(err, "weir run: {}\n", explain(end));
+  if (!quiet) return;  // the summary has named them
+  for (const std::string& fault : summary.faults) fmt::print(err, "  {}\n", fault);
+}
+
+// The virtual network that the options ask for, if they do; this thread is inside afterwards.
+Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, const RunOptions& options) {
+  if (options.lab_file.empty()) return std::optional<LabRun>();
+  const auto file = load_lab(options.lab_file, share_out(options.farm.sets).lab);
+  if (!file) return Unexpected<LabError>({file.error(), true});
+  const auto plan = lab::plan_lab(*file, &loaded.plan);
+  if (!plan) return Unexpected<LabError>({config::to_text(plan.error()), true});
+  auto lab = LabRun::make(*file, *plan, loaded.farm.network().congestion_control());
+  if (!lab) return Unexpected<LabError>(lab.error());
+  return std::optional<LabRun>(std::move(*lab));
+}
+
+// DCMs of one host share its port.
+void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
+  std::map<std::string, std::string> hosts;  // by node
+  for (const lab::Host& host : lab.hosts) {
+    for (const std::string& node : host.nodes) hosts[node] = host.name;
+  }
+  v1::DcmSettings& dcm = *loaded.farm.mutable_dcm();
+  dcm.clear_nodes();
+  for (const config::NodePlan* node : loaded.plan.of_role(Role::dcm)) {
+    v1::NodeSettings& entry = *dcm.add_nodes();
+    entry.set_name(node->name);
+    if (const auto host = hosts.find(node->name); host != hosts.end()) entry.set_port(host->second);
+  }
+}
+
+// Theory, and the part after the first second against it.
+void add_network(const lab::LabPlan* lab, const LoadedFarm& loaded, const run_record::SteadyPart& steady,
+                 run_record::Summary& summary) {
+  const run_record::FarmNetwork whole = lab != nullptr
+                                            ? run_record::network_of(*lab, loaded.plan, 0, summary.duration_s)
+                                            : run_record::network_of(loaded.farm, loaded.plan);
+  run_record::add_theory(whole, summary);
+  run_record::add_steady_part(steady, summary);
+  if (lab == nullptr || lab->changes.empty() || !summary.after_1s || whole.bits_per_s() <= 0) return;
+  // Ports that change are others after the first second than over the run.
+  run_record::SteadySummary& after = *summary.after_1s;
+  const double bits_per_s = run_record::network_of(*lab, loaded.plan, 1, 1 + after.seconds).bits_per_s();
+  if (bits_per_s > 0) after.goodput_share_of_theory *= whole.bits_per_s() / bits_per_s;
+}
+
+int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, std::FILE* err,
+               run_record::Summary* told) {
+  auto lab = make_lab(loaded, options);
+  if (!lab) {
+    fmt::print(err, "weir run: {}\n", lab.error().text);
+    return lab.error().usage ? kExitUsage : kExitFailed;
+  }
+  if (*lab) name_ports((*lab)->plan(), loaded);
+  farm_view::LiveScreen screen(out, options.quiet);
+  const auto say = [&](const std::string& line) {
+    if (!options.quiet) screen.say(line);
+  };
+  const auto paths = prepare_folder(loaded, screen);
+  if (!paths) return fail(err, paths.error());
+  say(intentions(loaded));
+  if (*lab) {
+    say((*lab)->introduction());
+    if (!run_record::write_file(
+            paths->lab,
+            "# Every key of this run's lab. It runs again with: weir run FARM --lab FILE\n" + (*lab)->yaml()))
+      return fail(err, fmt::format("cannot write '{}': {}", paths->lab, std::strerror(errno)));
+  }
+  FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level, options.page};
+  FarmRunView view{[&](const farm_view::LiveFrame& frame) { screen.show(frame); }, say};
+  if (*lab) {
+    settings.places = (*lab)->places();
+    settings.control_host = lab::control_address();
+    settings.control_network = (*lab)->outside();
+    view.pass = [&](TimeNs now_ns) { (*lab)->pass(now_ns); };
+    view.begun = [&](DurationNs ago_ns) { (*lab)->begun(ago_ns); };
+    view.ends = [&] { (*lab)->ends(); };
+    view.started = [&](const std::string& node, pid_t pid) { (*lab)->started(node, pid); };
+    view.show = [&](farm_view::LiveFrame frame) {
+      frame.lab = (*lab)->live_line();
+      screen.show(frame);
+    };
+  }
+  FarmRun run(loaded.farm, loaded.plan, std::move(settings), std::move(view));
+  const FarmRunResult result = run.run();
+  run_record::Summary summary = summary_of(result, loaded.farm);
+  if (*lab) (*lab)->account(summary);
+  add_network(*lab ? &(*lab)->plan() : nullptr, loaded, result.steady, summary);
+  look_at_data(loaded.farm, summary);
+  if (!options.quiet && result.account) print_end(summary, *paths, out);
+  if (told != nullptr) *told = summary;
+  const bool recorded = write_summary(summary, paths->end, err);
+  const bool written = write_summary(summary, options.summary_file, err) && recorded;
+  if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);
+  if (summary.exit_status == kExitSurvived) tell_survived(end_of(result), summary, options.quiet, err);
+  return written ? summary.exit_status : kExitFailed;
+}
+
+}  // namespace
+
+int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_record::Summary* told) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away does not end the run
+  if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
+    fmt::print(err, "weir run: --set {}: there is no lab; give its file with --lab FILE\n", lab.front());
+    return kExitUsage;
+  }
+  auto loaded = load(with_overrides(options));
+  if (!loaded) {
+    fmt::print(err, "{}\n", config::to_text(loaded.error()));
+    return kExitUsage;
+  }
+  if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
+  if (!options.out.empty()) loaded->farm.mutable_run()->set_out(options.out);
+  if (const std::string why = node::allow_descriptors(loaded->plan.nodes.size()); !why.empty()) {
+    fmt::print(err, "weir run: {}\n", why);
+    return kExitUsage;
+  }
+  try {
+    return run_loaded(*loaded, options, out, err, told);
+  } catch (const std::exception& error) {
+    return fail(err, error.what());
+  }
+}
+
+}  // namespace weir::run

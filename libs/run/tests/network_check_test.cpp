@@ -1,0 +1,100 @@
+#include "weir_catch.hpp"
+#include <weir/config/farm_file.hpp>
+#include <weir/run/network_check.hpp>
+
+#include <string>
+
+namespace weir::run {
+namespace {
+
+constexpr const char* kPort = "network: {port_rate: 1gbit, port_buffer: 100k}\n";
+
+// What is warned of, with slices of 8 fragments of 64 KiB.
+std::string warnings(const std::string& text, double slices_per_s = 0) {
+  const auto file = config::read_farm(text, "farm.yaml");
+  REQUIRE(file.has_value());
+  const auto plan = config::expand(file->farm, file->locations);
+  REQUIRE(plan.has_value());
+  return config::to_text(check_network(file->farm, file->locations, run_record::network_of(file->farm, *plan),
+                                       {{8 * 65'536, 8}, slices_per_s}));
+}
+
+TEST_CASE("a window above what the port holds is warned of, with one that would do") {
+  CHECK(
+      warnings(std::string(kPort) + "dcm: {window_bytes: 4MiB}\nreadout: {count: 8}\n") ==
+      "farm.yaml:2: dcm.window_bytes: 4194kB is above what the port holds, 12kB under way + 100k of buffer: "
+      "packets will be lost; set 72000");
+}
+
+TEST_CASE("a window that a port holds is not warned of") {
+  CHECK(warnings(std::string(kPort) + "dcm: {window_bytes: 72000}\nreadout: {count: 8}\n").empty());
+  CHECK(warnings(std::string(kPort) + "dcm: {shaper: adaptive}\nreadout: {count: 8}\n").empty());
+}
+
+TEST_CASE("without the port's rate, or its buffer, what they decide is not judged") {
+  CHECK(warnings("readout: {count: 8}\n").empty());
+  CHECK(warnings("network: {port_rate: 1gbit}\nreadout: {count: 8}\n").empty());
+  CHECK(warnings("network: {port_buffer: 100k}\nreadout: {count: 8}\n").empty());
+}
+
+TEST_CASE("a window below the bandwidth-delay product is warned of") {
+  CHECK(
+      warnings("network: {port_rate: 1gbit, round_trip_us: 1000}\ndcm: {window_bytes: 50000}\nreadout: "
+               "{count: 8}\n") ==
+      "farm.yaml:2: dcm.window_bytes: 50kB is below the 118kB that are under way to the port in 1000 us: it "
+      "will idle; set 235000");
+}
+
+TEST_CASE("a quota is judged by the size of fragments, and cannot hold where one is too many") {
+  CHECK(
+      warnings(std::string(kPort) +
+               "dcm: {shaper: fragment-credits, window_fragments: 4}\nreadout: {count: 8}\n") ==
+      "farm.yaml:2: dcm.window_fragments: 4 fragments of 66kB is above what the port holds, 12kB under way + "
+      "100k of buffer: packets will be lost; set 1");
+  CHECK(
+      warnings("network: {port_rate: 1gbit, port_buffer: 40k}\ndcm: {shaper: fragment-credits, "
+               "window_fragments: 1}\nreadout: {count: 8}\n") ==
+      "farm.yaml:2: dcm.window_fragments: one fragment of 66kB is above what the port holds, 12kB under way "
+      "+ 40k of buffer: packets will be lost; set dcm.shaper to byte-credits and dcm.window_bytes to 33000");
+}
+
+TEST_CASE("DCMs that share a port share what it holds") {
+  const auto farm = config::read_farm("dcm: {count: 2, window_bytes: 72000}\n", "farm.yaml");
+  REQUIRE(farm.has_value());
+  run_record::FarmNetwork network;
+  network.hosts = {{0, 0, 0, 0, 1}, {1e9, 0, 102'400, 2, 0}};
+  CHECK(
+      config::to_text(check_network(farm->farm, farm->locations, network, {{8 * 65'536, 8}, 0})) ==
+      "farm.yaml:1: dcm.window_bytes: 72kB of each of 2 DCMs that share a port is above what the port holds, "
+      "12kB under way + 100k of buffer: packets will be lost; set 36000");
+}
+
+TEST_CASE("no shaper is warned of where the slices in work do not fit the port") {
+  CHECK(warnings(std::string(kPort) + "dcm: {shaper: none, credits: 16}\nreadout: {count: 8}\n")
+            .starts_with(
+                "farm.yaml:2: dcm.shaper: without one 16 slices of 524 kB may be under way, above what"));
+}
+
+TEST_CASE("a pace above the port's rate is warned of") {
+  CHECK(warnings(std::string(kPort) +
+                 "dcm: {shaper: paced, pace_bytes_per_s: 200000000}\nreadout: {count: 8}\n")
+            .starts_with(
+                "farm.yaml:2: dcm.pace_bytes_per_s: 200 MB/s is above the 118 MB/s that the port can"));
+  CHECK(warnings(std::string(kPort) +
+                 "dcm: {shaper: paced, pace_bytes_per_s: 110000000}\nreadout: {count: 8}\n")
+            .empty());
+}
+
+TEST_CASE("triggers that make more than the network can carry are warned of") {
+  const std::string farm =
+      std::string(kPort) +
+      "trigger: {mode: rate, rate_hz: 229}\ndcm: {window_bytes: 72000}\nreadout: {count: 8}\n";
+  CHECK(
+      warnings(farm, 229) ==
+      "farm.yaml:2: trigger.rate_hz: 229 slices a second of 524 kB are 120 MB/s, 103 % of the 118 MB/s that "
+      "the network can carry: triggers will be vetoed; at most 224.4 a second");
+  CHECK(warnings(farm, 220).empty());
+}
+
+}  // namespace
+}  // namespace weir::run

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/v1/farm.pb.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What stands beside a run's data, in files of their own.
+namespace weir::run_record {
+
+struct RecordPaths {
+  std::string begin;  // run-000001-begin.yaml: versions, plugin, nodes and sources, configuration
+  std::string farm;   // run-000001-farm.yaml: every key; `weir run` takes it
+  std::string lab;    // run-000001-lab.yaml: every key of the lab, where there is one
+  std::string end;    // run-000001-end.json: the summary
+  std::string log;    // folder: a file per node
+};
+[[nodiscard]] RecordPaths record_paths(const std::string& out, RunNumber run);
+
+// The first run number from `from` on of which `file_names` hold nothing: data of two runs never share a
+// name. Nothing: there is none, for 4294967295 is the last.
+[[nodiscard]] std::optional<RunNumber> free_run_number(RunNumber from,
+                                                       const std::vector<std::string>& file_names);
+// What to do when a folder has no run number left, a sentence.
+[[nodiscard]] std::string no_run_number_left(const std::string& out);
+// Claims the first run number from `from` on that is free and that no other process claims at this moment
+// (node/run_claim.hpp), for the process with this id. The error is a sentence.
+[[nodiscard]] Expected<RunNumber, std::string> claim_free_run(const std::string& out, RunNumber from,
+                                                              const std::string& farm, std::uint64_t id);
+// The names in a folder; none when there is no such folder.
+[[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
+
+// The source plugin that the farm file names; empty when its sources are built in.
+[[nodiscard]] std::string source_plugin(const v1::Farm& farm);
+// The file that a plugin of this name or path is loaded from; empty when there is none.
+[[nodiscard]] std::string locate_plugin(const std::string& name_or_path,
+                                        const std::vector<std::string>& folders);
+
+// Where the farm's plugins were found; empty: not found, or there is none.
+struct PluginPaths {
+  std::string source;
+  std::string filter;
+};
+
+// The begin-of-run record, YAML.
+[[nodiscard]] std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
+                                       const PluginPaths& plugins);
+
+// Begin-of-run record and farm file, the latter under a line of comment. False: one could not be written,
+// errno says why.
+[[nodiscard]] bool write_begin_records(const RecordPaths& paths, const std::string& comment,
+                                       const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc);
+
+// All of the text or nothing: what was there before stays until the new file is whole. (What is no regular
+// file, such as a terminal, is written to as it is.) False: it could not be written, errno says why.
+[[nodiscard]] bool write_file(const std::string& path, const std::string& text);
+
+}  // namespace weir::run_record

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <weir/lab/disturbance.hpp>
+#include <weir/lab/port_record.hpp>
+#include <weir/lab/traffic.hpp>
+#include <weir/launch/child.hpp>
+#include <weir/metrics/histogram.hpp>
+#include <weir/run_record/farm_network.hpp>
+#include <weir/run_record/steady_part.hpp>
+#include <weir/run_record/truth.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::run_record {
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+struct Percentiles {
+  std::uint64_t count = 0;
+  std::uint64_t p50 = 0;
+  std::uint64_t p90 = 0;
+  std::uint64_t p99 = 0;
+  std::uint64_t p999 = 0;
+  std::uint64_t max = 0;
+};
+
+// The lab that a farm ran in.
+struct LabSummary {
+  std::string name;
+  std::string topology;
+  std::uint64_t hosts = 0;
+  std::uint64_t machine_drops = 0;
+  std::uint64_t cpu_load = 0;  // spinners beside the farm
+  double cpu_load_s = 0;       // CPU time that they took
+};
+
+// The run without its start.
+struct SteadySummary {
+  double seconds = 0;
+  double goodput_bytes_per_s = 0;
+  double goodput_share_of_theory = 0;
+  double slices_per_s = 0;
+  Percentiles latency_us;
+  Percentiles build_latency_us;
+  std::uint64_t retransmits = 0;
+  double dcm_share_min = 0;
+  double dcm_share_max = 0;
+  metrics::Histogram latency;  // of latency_us; not in the JSON
+};
+
+// One process start.
+struct ProcessRecord {
+  std::string name;
+  std::string role;
+  launch::ProcessEnd end;
+};
+
+// The end of a run in numbers: docs/summary.md says what each means.
+struct Summary {
+  struct Equation {
+    std::string name;
+    std::string left;
+    std::string right;
+    bool good = false;
+    std::string note;
+  };
+  struct File {
+    std::string path;
+    std::uint64_t bytes = 0;
+    std::uint64_t slices = 0;
+    std::uint32_t crc32c = 0;
+
+    [[nodiscard]] bool closed() const { return !path.ends_with(".part"); }
+  };
+
+  std::string farm;
+  std::uint32_t run = 0;
+  std::string reason;   // why the run ended
+  std::string failure;  // why it was not a good one; empty: it was
+  int exit_status = 0;
+  std::int64_t begin_utc_ns = 0;
+  double duration_s = 0;  // first trigger to last settled slice
+
+  std::uint64_t offered = 0;
+  std::uint64_t triggered = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t stored_incomplete = 0;  // among the stored
+  std::uint64_t rejected = 0;
+  Counts vetoed;        // by reason
+  Counts throttled_ms;  // how long a node held the triggers up, by its reason
+  Counts discarded;     // by reason
+
+  Counts fragments;  // by what became of them; every name of fragment_outcomes() is there
+  Counts fragments_missing;
+  Counts fragments_dropped;
+  // DCMs that were lost before their final report: with any, what is requested, received and missing is a
+  // lower bound.
+  std::uint64_t dcms_lost = 0;
+
+  double slices_per_s = 0;
+  double fragments_per_s = 0;
+  double goodput_bytes_per_s = 0;
+  Percentiles latency_us;
+  Percentiles build_latency_us;
+  Percentiles decision_latency_us;
+  std::uint64_t retransmits = 0;
+  std::uint64_t output_events = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_stored = 0;
+
+  std::string source_plugin;             // name and version; empty where sources are built in
+  Counts source;                         // the plugin's counters
+  std::string filter_plugin;             // name and version
+  Counts filter;                         // the plugin's counters
+  std::optional<TruthComparison> truth;  // of source kind `hits`
+
+  bool ledger_balanced = false;
+  std::vector<Equation> ledger;
+  std::string ledger_text;
+  std::vector<std::string> faults;
+  std::vector<File> files;
+  std::vector<ProcessRecord> processes;
+
+  Theory theory;
+  std::optional<SteadySummary> after_1s;  // nothing: the run was too short
+  std::optional<LabSummary> lab;          // where there is one
+  std::vector<lab::PortReport> ports;     // its limited ones
+  std::vector<lab::ForeignReport> foreign;
+  std::vector<lab::DisturbedHost> disturbed;
+  std::vector<lab::AppliedChange> changes;
+};
+
+// The keys of Summary::fragments.
+[[nodiscard]] const std::vector<std::string>& fragment_outcomes();
+[[nodiscard]] Percentiles percentiles_of(const metrics::Histogram& histogram);
+[[nodiscard]] std::uint64_t total_of(const Counts& counts);
+// Of all ports of the lab together.
+[[nodiscard]] std::uint64_t port_drops(const Summary& summary);
+[[nodiscard]] std::uint64_t port_drops_after_1s(const Summary& summary);
+
+// What the supervisor's account says: everything but farm, failure, exit_status, truth, processes, theory,
+// after_1s, lab and ports. Of a process that died its last report counts, of a file that two reports name the
+// later one.
+[[nodiscard]] Summary summarize(const v1::RunSummary& account);
+// Adds what the network could have done with the slices that there were.
+void add_theory(const FarmNetwork& network, Summary& summary);
+// After add_theory().
+void add_steady_part(const SteadyPart& steady, Summary& summary);
+[[nodiscard]] double share_of_theory(const Summary& summary);
+
+// JSON, two spaces an indent, with a newline at the end.
+[[nodiscard]] std::string to_json(const Summary& summary);
+// A screen for people.
+[[nodiscard]] std::string to_text(const Summary& summary);
+
+}  // namespace weir::run_record

@@ -1,0 +1,200 @@
+#include <weir/base/crc32c.hpp>
+#include <weir/base/figures.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/node/paths.hpp>
+#include <weir/node/run_claim.hpp>
+#include <weir/run_record/records.hpp>
+#include <weir/run_record/version.hpp>
+#include <weir/storage/format.hpp>
+#include <weir/weir_filter.h>
+#include <weir/weir_source.h>
+#include <weir/wire/frame.hpp>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+namespace weir::run_record {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRunPrefix = "run-";
+constexpr std::uint32_t kRunNumberMax = std::numeric_limits<std::uint32_t>::max();
+
+std::string stem(const std::string& out, RunNumber run) {
+  return fmt::format("{}/run-{:06}", out, run.value);
+}
+
+// YAML's double-quoted form, for text that a person chose.
+std::string yaml_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return out + '"';
+}
+
+std::string list_of(const std::vector<SourceId>& sources) {
+  std::string text;
+  for (const SourceId source : sources) text += (text.empty() ? "" : ", ") + std::to_string(source.value);
+  return "[" + text + "]";
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return std::move(bytes).str();
+}
+
+std::string plugin_record(const char* kind, const std::string& name, const std::string& plugin_path) {
+  if (name.empty()) return {};
+  std::string text = fmt::format("{}:\n  plugin: {}\n", kind, yaml_text(name));
+  if (plugin_path.empty()) return text;
+  const std::string library = read_file(plugin_path);
+  const std::uint32_t crc =
+      crc32c(ConstBytes(reinterpret_cast<const std::byte*>(library.data()), library.size()));
+  return text + fmt::format("  path: {}\n  bytes: {}\n  crc32c: \"{:08x}\"\n", yaml_text(plugin_path),
+                            library.size(), crc);
+}
+
+std::string nodes_record(const config::FarmPlan& plan) {
+  std::string text = "nodes:\n";
+  for (const config::NodePlan& node : plan.nodes) {
+    text += fmt::format("  - name: {}\n    role: {}\n", yaml_text(node.name), name(node.role));
+    if (node.role == Role::readout) text += "    sources: " + list_of(node.sources) + "\n";
+    if (node.masked) text += "    masked: true\n";
+  }
+  return text + "masked_sources: " + list_of(plan.masked) + "\n";
+}
+
+bool write_directly(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return !file.fail();
+}
+
+}  // namespace
+
+RecordPaths record_paths(const std::string& out, RunNumber run) {
+  const std::string base = stem(out, run);
+  return {base + "-begin.yaml", base + "-farm.yaml", base + "-lab.yaml", base + "-end.json", out + "/log"};
+}
+
+std::optional<RunNumber> free_run_number(RunNumber from, const std::vector<std::string>& file_names) {
+  std::set<std::uint32_t> taken;
+  for (std::string_view name : file_names) {
+    if (!name.starts_with(kRunPrefix)) continue;
+    name.remove_prefix(kRunPrefix.size());
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error == std::errc() && end != name.data() + name.size() && *end == '-') taken.insert(number);
+  }
+  std::uint32_t number = from.value;
+  while (taken.contains(number)) {
+    if (number == kRunNumberMax) return std::nullopt;
+    ++number;
+  }
+  return RunNumber(number);
+}
+
+std::string no_run_number_left(const std::string& out) {
+  return fmt::format(
+      "run {} is the last number there is, and '{}' has it: take another folder (under run control: "
+      "control.out, "
+      "and start run control anew), or with `weir run` a run.number that is free there",
+      kRunNumberMax, out);
+}
+
+Expected<RunNumber, std::string> claim_free_run(const std::string& out, RunNumber from,
+                                                const std::string& farm, std::uint64_t id) {
+  while (true) {
+    const auto run = free_run_number(from, file_names_in(out));
+    if (!run) return Unexpected<std::string>(no_run_number_left(out));
+    const auto claimed = node::claim_run(out, *run, farm, id);
+    if (!claimed) return Unexpected<std::string>(claimed.error());
+    if (*claimed) return *run;
+    if (run->value == kRunNumberMax) return Unexpected<std::string>(no_run_number_left(out));
+    from = run->next();
+  }
+}
+
+std::vector<std::string> file_names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
+std::string source_plugin(const v1::Farm& farm) {
+  if (farm.source().kind() == v1::SourceSettings::KIND_UDP) return "udp";
+  return farm.source().kind() == v1::SourceSettings::KIND_PLUGIN ? farm.source().plugin() : std::string();
+}
+
+std::string locate_plugin(const std::string& name_or_path, const std::vector<std::string>& folders) {
+  std::error_code none;
+  if (name_or_path.find('/') != name_or_path.npos || name_or_path.ends_with(".so")) {
+    return fs::is_regular_file(name_or_path, none) ? name_or_path : std::string();
+  }
+  for (const std::string& folder : folders) {
+    const fs::path path = fs::path(folder) / (name_or_path + ".so");
+    if (fs::is_regular_file(path, none)) return path.string();
+  }
+  return {};
+}
+
+std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
+                         const PluginPaths& plugins) {
+  std::string text = fmt::format("run: {}\nfarm: {}\nbegin: {}\n", farm.run().number(),
+                                 yaml_text(farm.farm()), utc_text(begin_utc));
+  text += fmt::format(
+      "versions:\n  weir: {}\n  wire: {}\n  file_format: {}\n  filter_abi: {}\n  source_abi: {}\n", kVersion,
+      wire::kVersion, storage::kFormatVersion, WEIR_FILTER_ABI_VERSION, WEIR_SOURCE_ABI_VERSION);
+  text += plugin_record("source", source_plugin(farm), plugins.source) +
+          plugin_record("filter", farm.filter().plugin(), plugins.filter) + nodes_record(plan) +
+          "configuration:\n";
+  std::istringstream lines(config::to_yaml(farm));
+  for (std::string line; std::getline(lines, line);) text += line.empty() ? "\n" : "  " + line + "\n";
+  return text;
+}
+
+bool write_begin_records(const RecordPaths& paths, const std::string& comment, const v1::Farm& farm,
+                         const config::FarmPlan& plan, UtcNs begin_utc) {
+  const auto located = [](const std::string& name, const auto& search_path) {
+    std::vector<std::string> folders(search_path.begin(), search_path.end());
+    folders.push_back(node::plugin_folder());
+    return name.empty() ? name : locate_plugin(name, folders);
+  };
+  const PluginPaths plugins{located(source_plugin(farm), farm.source().search_path()),
+                            located(farm.filter().plugin(), farm.filter().search_path())};
+  return write_file(paths.farm, "# " + comment + "\n" + config::to_yaml(farm)) &&
+         write_file(paths.begin, begin_record(farm, plan, begin_utc, plugins));
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::error_code none;
+  const fs::file_type type = fs::symlink_status(path, none).type();
+  if (type != fs::file_type::regular && type != fs::file_type::not_found) return write_directly(path, text);
+  const std::string beside = path + ".writing";
+  if (write_directly(beside, text) && std::rename(beside.c_str(), path.c_str()) == 0) return true;
+  const int error = errno;
+  fs::remove(beside, none);
+  errno = error;
+  return false;
+}
+
+}  // namespace weir::run_record

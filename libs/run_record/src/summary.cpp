@@ -1,0 +1,192 @@
+#include <weir/base/time.hpp>
+#include <weir/reports/fragment_totals.hpp>
+#include <weir/reports/numbers.hpp>
+#include <weir/run_record/summary.hpp>
+
+#include <algorithm>
+
+namespace weir::run_record {
+namespace {
+
+struct FragmentOutcome {
+  const char* name;  // in the summary
+  metrics::CounterKey key;
+};
+constexpr FragmentOutcome kFragmentOutcomes[] = {{"produced", "fragments.produced"},
+                                                 {"requested", "fragments.requested"},
+                                                 {"received", "fragments.received"},
+                                                 {"late", "fragments.late"},
+                                                 {"duplicate", "fragments.duplicate"},
+                                                 {"unknown", "fragments.unknown"},
+                                                 {"corrupt", "fragments.corrupt"},
+                                                 {"truncated", "fragments.truncated"},
+                                                 {"suppressed", "fragments.suppressed"},
+                                                 {"asked_again", "fragments.asked_again"},
+                                                 {"served", "fragments.served"},
+                                                 {"cleared", "fragments.cleared"},
+                                                 {"held", "fragments.held"}};
+
+void add_counts(const Counts& more, Counts& counts) {
+  for (const auto& [reason, count] : more) counts[reason] += count;
+}
+
+void add_fragments(const v1::Report& report, Summary& summary) {
+  for (const FragmentOutcome& outcome : kFragmentOutcomes)
+    summary.fragments[outcome.name] += reports::counter_of(report, outcome.key);
+}
+
+// The supervisor's sums over all processes, so that no two views of a farm differ.
+void take_totals(const v1::Report& supervisor, Summary& summary) {
+  const reports::FragmentTotals totals = reports::fragment_totals(supervisor);
+  summary.fragments["requested"] = totals.requested;
+  summary.fragments["received"] = totals.received;
+  summary.fragments_missing = totals.missing;
+  summary.fragments_dropped = totals.dropped;
+  summary.dcms_lost = totals.dcms_lost;
+}
+
+void add_files(const v1::Report& report, std::vector<Summary::File>& files) {
+  for (const v1::Report::File& file : report.files()) {
+    auto known =
+        std::find_if(files.begin(), files.end(), [&](const auto& one) { return one.path == file.path(); });
+    if (known == files.end()) known = files.emplace(files.end());
+    *known = {file.path(), file.bytes(), file.slices(), file.crc32c()};
+  }
+}
+
+void add_filter(const v1::Report& report, Summary& summary) {
+  add_counts(reports::by_reason(report, "filter."), summary.filter);
+  const auto plugin = report.notes().find("filter");
+  if (plugin != report.notes().end()) summary.filter_plugin = plugin->second;
+}
+
+void add_source(const v1::Report& report, Summary& summary) {
+  add_counts(reports::by_reason(report, "source."), summary.source);
+  const auto plugin = report.notes().find("source");
+  if (plugin != report.notes().end()) summary.source_plugin = plugin->second;
+}
+
+double per_second(std::uint64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+void add_outcomes(const v1::RunSummary& account, Summary& summary) {
+  summary.offered = reports::counter_of(account, "offered");
+  summary.triggered = reports::counter_of(account, "triggered");
+  summary.stored = reports::counter_of(account, "stored");
+  summary.stored_incomplete = reports::counter_of(account, "stored_incomplete");
+  summary.rejected = reports::counter_of(account, "rejected");
+  summary.vetoed = reports::by_reason(account, "vetoed.");
+  summary.throttled_ms = reports::by_reason(account, "throttled_ms.");
+  summary.discarded = reports::by_reason(account, "discarded.");
+}
+
+}  // namespace
+
+const std::vector<std::string>& fragment_outcomes() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> out;
+    for (const FragmentOutcome& outcome : kFragmentOutcomes) out.emplace_back(outcome.name);
+    return out;
+  }();
+  return names;
+}
+
+Percentiles percentiles_of(const metrics::Histogram& histogram) {
+  return {histogram.count(),        histogram.percentile(50),   histogram.percentile(90),
+          histogram.percentile(99), histogram.percentile(99.9), histogram.max()};
+}
+
+std::uint64_t total_of(const Counts& counts) {
+  std::uint64_t total = 0;
+  for (const auto& [reason, count] : counts) total += count;
+  return total;
+}
+
+std::uint64_t port_drops(const Summary& summary) {
+  std::uint64_t total = 0;
+  for (const lab::PortReport& port : summary.ports) total += port.drops;
+  return total;
+}
+
+std::uint64_t port_drops_after_1s(const Summary& summary) {
+  std::uint64_t total = 0;
+  for (const lab::PortReport& port : summary.ports) total += port.drops_after_1s;
+  return total;
+}
+
+Summary summarize(const v1::RunSummary& account) {
+  Summary summary;
+  summary.run = account.run();
+  summary.reason = account.reason();
+  summary.begin_utc_ns = account.begin_utc_ns();
+  summary.duration_s = static_cast<double>(account.duration_ns()) / static_cast<double>(kSecond);
+  summary.ledger_balanced = account.balanced();
+  summary.ledger_text = account.ledger_text();
+  for (const auto& equation : account.equations()) {
+    summary.ledger.push_back(
+        {equation.name(), equation.left(), equation.right(), equation.good(), equation.note()});
+  }
+  summary.faults.assign(account.faults_text().begin(), account.faults_text().end());
+  add_outcomes(account, summary);
+
+  metrics::Histogram latency;
+  metrics::Histogram build_latency;
+  metrics::Histogram decision_latency;
+  for (const std::string& outcome : fragment_outcomes()) summary.fragments[outcome] = 0;
+  for (const v1::Report& report : account.nodes()) {
+    add_fragments(report, summary);
+    add_files(report, summary.files);
+    summary.retransmits += reports::counter_of(report, "net.retransmits");
+    summary.bytes_stored += reports::counter_of(report, "writer.bytes_stored");
+    if (report.role() == v1::ROLE_READOUT) add_source(report, summary);
+    if (report.role() != v1::ROLE_DCM) continue;
+    summary.bytes_in += reports::counter_of(report, "fragments.bytes");
+    summary.output_events += reports::counter_of(report, "dcm.output_events");
+    add_filter(report, summary);
+    latency.merge(reports::histogram_of(report, "latency_us"));
+    build_latency.merge(reports::histogram_of(report, "build_latency_us"));
+    decision_latency.merge(reports::histogram_of(report, "decision_latency_us"));
+  }
+  for (const v1::Report& report : account.nodes()) {
+    if (report.role() == v1::ROLE_SUPERVISOR) take_totals(report, summary);
+  }
+  summary.latency_us = percentiles_of(latency);
+  summary.build_latency_us = percentiles_of(build_latency);
+  summary.decision_latency_us = percentiles_of(decision_latency);
+  summary.slices_per_s = per_second(summary.triggered, summary.duration_s);
+  summary.fragments_per_s = per_second(summary.fragments["received"], summary.duration_s);
+  summary.goodput_bytes_per_s = per_second(summary.bytes_in, summary.duration_s);
+  return summary;
+}
+
+void add_theory(const FarmNetwork& network, Summary& summary) {
+  const auto slices = static_cast<double>(summary.build_latency_us.count);
+  if (slices == 0) return;
+  const auto received = static_cast<double>(summary.fragments["received"]);
+  summary.theory = theory_of(network, {static_cast<double>(summary.bytes_in) / slices, received / slices});
+}
+
+void add_steady_part(const SteadyPart& steady, Summary& summary) {
+  const auto figures = steady.figures();
+  if (!figures) return;
+  SteadySummary& after = summary.after_1s.emplace();
+  after.seconds = figures->seconds;
+  after.goodput_bytes_per_s = figures->goodput_bytes_per_s;
+  if (summary.theory.goodput_bytes_per_s > 0)
+    after.goodput_share_of_theory = after.goodput_bytes_per_s / summary.theory.goodput_bytes_per_s;
+  after.slices_per_s = figures->slices_per_s;
+  after.latency_us = percentiles_of(figures->latency_us);
+  after.build_latency_us = percentiles_of(figures->build_latency_us);
+  after.retransmits = figures->retransmits;
+  after.dcm_share_min = figures->dcm_share_min;
+  after.dcm_share_max = figures->dcm_share_max;
+  after.latency = figures->latency_us;
+}
+
+double share_of_theory(const Summary& summary) {
+  const double theory = summary.theory.goodput_bytes_per_s;
+  return theory > 0 ? summary.goodput_bytes_per_s / theory : 0;
+}
+
+}  // namespace weir::run_record

@@ -1,0 +1,216 @@
+#include <weir/base/figures.hpp>
+#include <weir/run_record/json.hpp>
+#include <weir/run_record/summary.hpp>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+namespace weir::run_record {
+namespace {
+
+namespace json = boost::json;
+
+json::object object_of(const Counts& counts) {
+  json::object object;
+  for (const auto& [key, value] : counts) object.emplace(key, value);
+  return object;
+}
+
+json::object object_of(const Percentiles& percentiles) {
+  return {{"p50", percentiles.p50},   {"p90", percentiles.p90}, {"p99", percentiles.p99},
+          {"p999", percentiles.p999}, {"max", percentiles.max}, {"count", percentiles.count}};
+}
+
+json::object fragments_of(const Summary& summary) {
+  json::object object;
+  for (const std::string& outcome : fragment_outcomes()) {
+    const auto found = summary.fragments.find(outcome);
+    object.emplace(outcome, found == summary.fragments.end() ? 0 : found->second);
+  }
+  object.emplace("missing", object_of(summary.fragments_missing));
+  object.emplace("dropped", object_of(summary.fragments_dropped));
+  object.emplace("dcms_lost", summary.dcms_lost);
+  return object;
+}
+
+json::array ledger_of(const Summary& summary) {
+  json::array array;
+  for (const Summary::Equation& equation : summary.ledger) {
+    array.push_back({{"name", equation.name},
+                     {"left", equation.left},
+                     {"right", equation.right},
+                     {"good", equation.good},
+                     {"note", equation.note}});
+  }
+  return array;
+}
+
+json::array files_of(const Summary& summary) {
+  json::array array;
+  for (const Summary::File& file : summary.files) {
+    array.push_back({{"path", file.path},
+                     {"bytes", file.bytes},
+                     {"slices", file.slices},
+                     {"crc32c", file.closed() ? fmt::format("{:08x}", file.crc32c) : std::string()}});
+  }
+  return array;
+}
+
+json::array processes_of(const Summary& summary) {
+  json::array array;
+  for (const ProcessRecord& process : summary.processes) {
+    array.push_back({{"name", process.name},
+                     {"role", process.role},
+                     {"cpu_s", process.end.cpu_s},
+                     {"rss_max_bytes", process.end.rss_max_bytes},
+                     {"exit_status", process.end.status}});
+  }
+  return array;
+}
+
+json::value truth_of(const Summary& summary) {
+  if (!summary.truth) return nullptr;
+  json::array bins;
+  for (const TruthComparison::Bin& bin : summary.truth->bins) {
+    bins.push_back({{"modules_min", bin.modules_min}, {"tracks", bin.tracks}, {"stored", bin.stored}});
+  }
+  return json::object{{"tracks", summary.truth->tracks},
+                      {"by_modules", std::move(bins)},
+                      {"stored_without_track", summary.truth->stored_without_track}};
+}
+
+json::value after_1s_of(const Summary& summary) {
+  if (!summary.after_1s) return nullptr;
+  const SteadySummary& after = *summary.after_1s;
+  return json::object{{"seconds", after.seconds},
+                      {"goodput_bytes_per_s", after.goodput_bytes_per_s},
+                      {"goodput_share_of_theory", after.goodput_share_of_theory},
+                      {"slices_per_s", after.slices_per_s},
+                      {"latency_us", object_of(after.latency_us)},
+                      {"build_latency_us", object_of(after.build_latency_us)},
+                      {"retransmits", after.retransmits},
+                      {"port_drops", port_drops_after_1s(summary)},
+                      {"dcm_share_min", after.dcm_share_min},
+                      {"dcm_share_max", after.dcm_share_max}};
+}
+
+json::value lab_of(const Summary& summary) {
+  if (!summary.lab) return nullptr;
+  return json::object{{"name", summary.lab->name},         {"topology", summary.lab->topology},
+                      {"hosts", summary.lab->hosts},       {"machine_drops", summary.lab->machine_drops},
+                      {"cpu_load", summary.lab->cpu_load}, {"cpu_load_s", summary.lab->cpu_load_s}};
+}
+
+json::array ports_of(const Summary& summary) {
+  json::array array;
+  for (const lab::PortReport& port : summary.ports) {
+    array.push_back({{"name", port.name},
+                     {"rate_bits_per_s", port.rate_bits_per_s},
+                     {"buffer_bytes", port.buffer_bytes},
+                     {"bytes", port.bytes},
+                     {"packets", port.packets},
+                     {"drops", port.drops},
+                     {"drops_after_1s", port.drops_after_1s},
+                     {"last_drop_s", port.last_drop_s},
+                     {"use", port.use},
+                     {"busiest_use", port.busiest_use}});
+  }
+  return array;
+}
+
+json::array foreign_of(const Summary& summary) {
+  json::array array;
+  for (const lab::ForeignReport& flow : summary.foreign) {
+    array.push_back({{"from", flow.from},
+                     {"to", flow.to},
+                     {"rate_bits_per_s", flow.rate_bits_per_s},
+                     {"bytes", flow.bytes},
+                     {"seconds", flow.seconds}});
+  }
+  return array;
+}
+
+json::array disturbed_of(const Summary& summary) {
+  json::array array;
+  for (const lab::DisturbedHost& host : summary.disturbed) {
+    array.push_back({{"host", host.name},
+                     {"pauses", host.pauses},
+                     {"paused_s", host.paused_s},
+                     {"cpu_share", host.cpu_share},
+                     {"cpu_share_by", host.cpu_share_by},
+                     {"held_s", host.held_s},
+                     {"loss", host.loss},
+                     {"frames_lost", host.frames_lost}});
+  }
+  return array;
+}
+
+json::array changes_of(const Summary& summary) {
+  json::array array;
+  for (const lab::AppliedChange& change : summary.changes) {
+    array.push_back({{"port", change.port},
+                     {"at_s", change.at_s},
+                     {"rate_bits_per_s", change.rate_bits_per_s},
+                     {"buffer_bytes", change.buffer_bytes},
+                     {"failure", change.failure}});
+  }
+  return array;
+}
+
+}  // namespace
+
+std::string to_json(const Summary& summary) {
+  json::object object;
+  object.emplace("farm", summary.farm);
+  object.emplace("run", summary.run);
+  object.emplace("begin", summary.begin_utc_ns == 0 ? std::string() : utc_text(summary.begin_utc_ns));
+  object.emplace("duration_s", summary.duration_s);
+  object.emplace("reason", summary.reason);
+  object.emplace("failure", summary.failure);
+  object.emplace("exit_status", summary.exit_status);
+  object.emplace("offered", summary.offered);
+  object.emplace("vetoed", object_of(summary.vetoed));
+  object.emplace("throttled_ms", object_of(summary.throttled_ms));
+  object.emplace("triggered", summary.triggered);
+  object.emplace("stored", summary.stored);
+  object.emplace("stored_incomplete", summary.stored_incomplete);
+  object.emplace("rejected", summary.rejected);
+  object.emplace("discarded", object_of(summary.discarded));
+  object.emplace("fragments", fragments_of(summary));
+  object.emplace("ledger_balanced", summary.ledger_balanced);
+  object.emplace("ledger", ledger_of(summary));
+  object.emplace("faults", json::array(summary.faults.begin(), summary.faults.end()));
+  object.emplace("slices_per_s", summary.slices_per_s);
+  object.emplace("fragments_per_s", summary.fragments_per_s);
+  object.emplace("goodput_bytes_per_s", summary.goodput_bytes_per_s);
+  object.emplace("theoretical_goodput_bytes_per_s", summary.theory.goodput_bytes_per_s);
+  object.emplace("goodput_share_of_theory", share_of_theory(summary));
+  object.emplace("thesis_goodput_bytes_per_s", summary.theory.thesis_goodput_bytes_per_s);
+  object.emplace("serialisation_us", summary.theory.serialisation_us);
+  object.emplace("dcms_per_port", summary.theory.dcms_per_port);
+  object.emplace("latency_us", object_of(summary.latency_us));
+  object.emplace("build_latency_us", object_of(summary.build_latency_us));
+  object.emplace("decision_latency_us", object_of(summary.decision_latency_us));
+  object.emplace("retransmits", summary.retransmits);
+  object.emplace("after_1s", after_1s_of(summary));
+  object.emplace("output_events", summary.output_events);
+  object.emplace("bytes_in", summary.bytes_in);
+  object.emplace("bytes_stored", summary.bytes_stored);
+  object.emplace("source_plugin", summary.source_plugin);
+  object.emplace("source", object_of(summary.source));
+  object.emplace("filter_plugin", summary.filter_plugin);
+  object.emplace("filter", object_of(summary.filter));
+  object.emplace("truth", truth_of(summary));
+  object.emplace("files", files_of(summary));
+  object.emplace("processes", processes_of(summary));
+  object.emplace("lab", lab_of(summary));
+  object.emplace("port_drops", port_drops(summary));
+  object.emplace("port_drops_after_1s", port_drops_after_1s(summary));
+  object.emplace("ports", ports_of(summary));
+  object.emplace("foreign", foreign_of(summary));
+  object.emplace("disturbed", disturbed_of(summary));
+  object.emplace("changes", changes_of(summary));
+  return pretty(object);
+}
+
+}  // namespace weir::run_record

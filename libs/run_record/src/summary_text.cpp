@@ -1,0 +1,286 @@
+#include <weir/base/figures.hpp>
+#include <weir/config/rate.hpp>
+#include <weir/run_record/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::run_record {
+namespace {
+
+constexpr int kKeyWidth = 12;
+constexpr double kBitsPerByte = 8;
+constexpr double kMega = 1e6;
+constexpr std::size_t kFilesShown = 12;
+constexpr std::size_t kPortsShown = 12;
+
+class Page {
+ public:
+  template <class... Arguments>
+  void line(std::string_view key, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    auto end = fmt::format_to(std::back_inserter(text_), "  {:<{}}", key, kKeyWidth);
+    fmt::format_to(end, format, std::forward<Arguments>(arguments)...);
+    text_ += '\n';
+  }
+  void heading(std::string_view heading) { fmt::format_to(std::back_inserter(text_), "\n{}\n", heading); }
+  [[nodiscard]] std::string take() { return std::exchange(text_, {}); }
+
+ private:
+  std::string text_;
+};
+
+// " (busy 3, draining 1)", or nothing.
+std::string in_brackets(const Counts& counts) {
+  std::string text;
+  for (const auto& [reason, count] : counts)
+    text += (text.empty() ? "" : ", ") + reason + " " + grouped(count);
+  return text.empty() ? text : "  (" + text + ")";
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0
+             ? ""
+             : fmt::format("{:.3g} %", kPercent * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// 0.0433, 100.2, 10 510
+std::string per_something(double value) {
+  constexpr double kGrouped = 1000;
+  return value < kGrouped ? fmt::format("{:.4g}", value) : grouped(static_cast<std::uint64_t>(value + 0.5));
+}
+
+void add_slices(const Summary& summary, Page& page) {
+  const std::size_t width = grouped(std::max(summary.offered, summary.triggered)).size();
+  const auto row = [&](std::string_view key, std::uint64_t count, const std::string& remark) {
+    page.line(key, "{:>{}}{}{}", grouped(count), width, remark.empty() ? "" : "  ", remark);
+  };
+  if (!summary.vetoed.empty()) {
+    row("offered", summary.offered, {});
+    page.line("vetoed", "{:>{}}{}", grouped(total_of(summary.vetoed)), width, in_brackets(summary.vetoed));
+  }
+  for (const auto& [reason, ms] : summary.throttled_ms) {
+    page.line("held up", "{:>{}.1f} s by {}", static_cast<double>(ms) / 1000, width, reason);
+  }
+  row("triggered", summary.triggered, {});
+  std::string stored = share(summary.stored, summary.triggered);
+  if (summary.stored_incomplete > 0)
+    stored += fmt::format(", {} of them incomplete", grouped(summary.stored_incomplete));
+  row("stored", summary.stored, stored);
+  row("rejected", summary.rejected, share(summary.rejected, summary.triggered));
+  page.line("discarded", "{:>{}}{}", grouped(total_of(summary.discarded)), width,
+            in_brackets(summary.discarded));
+}
+
+void add_latency(std::string_view key, const Percentiles& latency, std::string_view meaning, Page& page) {
+  if (latency.count == 0) return;
+  page.line(key, "p50 {:<9} p90 {:<9} p99 {:<9} p99.9 {:<9} max {:<9} {}", microseconds_text(latency.p50),
+            microseconds_text(latency.p90), microseconds_text(latency.p99), microseconds_text(latency.p999),
+            microseconds_text(latency.max), meaning);
+}
+
+void add_fragments(const Summary& summary, Page& page) {
+  const auto count = [&](const char* key) {
+    const auto found = summary.fragments.find(key);
+    return found == summary.fragments.end() ? 0 : found->second;
+  };
+  page.line("fragments", "{} requested, {} received, {}{} missing{}", grouped(count("requested")),
+            grouped(count("received")), summary.dcms_lost > 0 ? "at least " : "",
+            grouped(total_of(summary.fragments_missing)), in_brackets(summary.fragments_missing));
+  if (summary.dcms_lost > 0) {
+    page.line("", "{} lost: what was counted after the last report is not in these figures",
+              counted(summary.dcms_lost, "DCM"));
+  }
+  Counts odd;
+  for (const char* key : {"late", "duplicate", "unknown", "corrupt", "truncated", "suppressed"}) {
+    if (count(key) > 0) odd[key] = count(key);
+  }
+  for (const auto& [reason, dropped] : summary.fragments_dropped) odd["dropped " + reason] = dropped;
+  if (!odd.empty()) page.line("", "besides:{}", in_brackets(odd));
+}
+
+void add_theory(const Summary& summary, Page& page) {
+  const Theory& theory = summary.theory;
+  if (theory.goodput_bytes_per_s <= 0) return;
+  page.line("theory", "{:.1f} % of {}/s (full frames; {}/s by the formula of Jereczek 2017){}",
+            kPercent * share_of_theory(summary), bytes_text(theory.goodput_bytes_per_s),
+            bytes_text(theory.thesis_goodput_bytes_per_s),
+            theory.serialisation_us > 0
+                ? ", a slice takes " + microseconds_text(static_cast<std::uint64_t>(theory.serialisation_us))
+                : "");
+}
+
+void add_after_1s(const Summary& summary, Page& page) {
+  if (!summary.after_1s || summary.after_1s->goodput_bytes_per_s <= 0) return;
+  const SteadySummary& after = *summary.after_1s;
+  std::string share;
+  if (after.goodput_share_of_theory > 0)
+    share = fmt::format(", {:.1f} % of theory", kPercent * after.goodput_share_of_theory);
+  if (after.dcm_share_max > after.dcm_share_min)
+    share +=
+        fmt::format(", DCMs {:.2f} to {:.2f} of an equal part", after.dcm_share_min, after.dcm_share_max);
+  page.line("after 1 s", "{:.3g} s: {}/s{}, {}", after.seconds, bytes_text(after.goodput_bytes_per_s), share,
+            counted(after.retransmits, "retransmitted segment"));
+  add_latency("", after.latency_us, "first request to last fragment", page);
+}
+
+void add_rates(const Summary& summary, Page& page) {
+  page.line("rate", "{} slices/s, {} fragments/s", per_something(summary.slices_per_s),
+            per_something(summary.fragments_per_s));
+  page.line("goodput", "{}/s of fragments: {} built, {} stored{}", bytes_text(summary.goodput_bytes_per_s),
+            bytes_text(static_cast<double>(summary.bytes_in)),
+            bytes_text(static_cast<double>(summary.bytes_stored)),
+            summary.output_events == 0 ? "" : ", " + counted(summary.output_events, "output event"));
+  add_theory(summary, page);
+  if (summary.retransmits > 0)
+    page.line("network", "{}", counted(summary.retransmits, "retransmitted segment"));
+  add_latency("latency", summary.latency_us, "first request to last fragment", page);
+  add_latency("building", summary.build_latency_us, "assignment to last fragment", page);
+  add_latency("decision", summary.decision_latency_us, "assignment to the filter's decision", page);
+  add_after_1s(summary, page);
+}
+
+void add_plugin(const std::string& heading, const std::string& plugin, const Counts& counts,
+                const Summary& summary, Page& page) {
+  if (plugin.empty() && counts.empty()) return;
+  page.heading(heading + plugin);
+  std::size_t key_width = 0;
+  std::size_t count_width = 0;
+  for (const auto& [name, count] : counts) {
+    key_width = std::max(key_width, name.size());
+    count_width = std::max(count_width, grouped(count).size());
+  }
+  for (const auto& [name, count] : counts) {
+    const std::string a_slice =
+        summary.triggered == 0
+            ? ""
+            : per_something(static_cast<double>(count) / static_cast<double>(summary.triggered)) + " a slice";
+    page.line(fmt::format("{:<{}}", name, key_width), "  {:>{}}  {}", grouped(count), count_width, a_slice);
+  }
+}
+
+void add_truth(const Summary& summary, Page& page) {
+  if (!summary.truth || summary.truth->tracks == 0) return;
+  page.heading("True tracks, by the modules that saw their light");
+  for (const TruthComparison::Bin& bin : summary.truth->bins) {
+    const bool open_end = bin.modules_max == UINT64_MAX;
+    const std::string modules = open_end ? fmt::format("{} or more", bin.modules_min)
+                                : bin.modules_min == bin.modules_max
+                                    ? std::to_string(bin.modules_min)
+                                    : fmt::format("{} to {}", bin.modules_min, bin.modules_max);
+    page.line(modules, "{:>7} tracks, {:>7} in stored slices  {}", grouped(bin.tracks), grouped(bin.stored),
+              share(bin.stored, bin.tracks));
+  }
+  page.line("none", "{:>7}         {:>7} stored slices", "", grouped(summary.truth->stored_without_track));
+}
+
+// What the lab did on purpose.
+void add_disturbance(const Summary& summary, Page& page) {
+  if (summary.lab->cpu_load > 0) {
+    page.line("load", "{} beside the farm: {:.3g} s of CPU time", counted(summary.lab->cpu_load, "spinner"),
+              summary.lab->cpu_load_s);
+  }
+  std::uint64_t lossy = 0;
+  std::uint64_t lost = 0;
+  for (const lab::DisturbedHost& host : summary.disturbed) {
+    if (host.pauses > 0)
+      page.line(host.name, "stood still {}, {:.3g} s together", counted(host.pauses, "time"), host.paused_s);
+    if (host.cpu_share > 0)
+      page.line(host.name, "had {:.3g} of a core, was held back for {:.3g} s", host.cpu_share, host.held_s);
+    lossy += host.loss > 0 ? 1 : 0;
+    lost += host.frames_lost;
+  }
+  if (lossy > 0) page.line("lost", "{} to {}, on purpose", counted(lost, "frame"), counted(lossy, "host"));
+  for (const lab::AppliedChange& change : summary.changes) {
+    page.line(change.port, "{} with a buffer of {} from {:.2f} s on{}{}",
+              config::print_rate(change.rate_bits_per_s),
+              bytes_text(static_cast<double>(change.buffer_bytes)), change.at_s,
+              change.failure.empty() ? "" : ", failed: ", change.failure);
+  }
+}
+
+void add_lab(const Summary& summary, Page& page) {
+  if (!summary.lab) return;
+  page.heading(fmt::format("Lab {}: {}, {}", summary.lab->name, summary.lab->topology,
+                           counted(summary.lab->hosts, "host")));
+  page.line("drops", "{}, {} of them later than 1 s after the port's begin", grouped(port_drops(summary)),
+            grouped(port_drops_after_1s(summary)));
+  if (summary.lab->machine_drops > 0) {
+    page.line("overload", "{} dropped by this machine's CPUs: the lab is more than it can carry",
+              counted(summary.lab->machine_drops, "frame"));
+  }
+  std::vector<const lab::PortReport*> ports;
+  for (const lab::PortReport& port : summary.ports) {
+    if (port.packets > 0) ports.push_back(&port);
+  }
+  std::stable_sort(ports.begin(), ports.end(), [](const auto* a, const auto* b) {
+    return a->drops != b->drops ? a->drops > b->drops : a->use > b->use;
+  });
+  const std::size_t shown = std::min(ports.size(), kPortsShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const lab::PortReport& port = *ports[i];
+    page.line(port.name, "{:>5.1f} % of {}, {:>5.1f} % in its busiest second, {} sent, {} dropped",
+              kPercent * port.use, config::print_rate(port.rate_bits_per_s), kPercent * port.busiest_use,
+              bytes_text(static_cast<double>(port.bytes)), counted(port.drops, "frame"));
+  }
+  if (shown < ports.size()) page.line("", "and {} more that carried something", ports.size() - shown);
+  for (const lab::ForeignReport& flow : summary.foreign) {
+    const double bits_per_s =
+        flow.seconds > 0 ? kBitsPerByte * static_cast<double>(flow.bytes) / flow.seconds : 0;
+    page.line("foreign", "{} to {}: {} in {:.4g} s, {:.4g} Mbit/s", flow.from, flow.to,
+              bytes_text(static_cast<double>(flow.bytes)), flow.seconds, bits_per_s / kMega);
+  }
+  add_disturbance(summary, page);
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += "  " + std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+void add_files(const Summary& summary, Page& page) {
+  if (summary.files.empty()) return;
+  page.heading("Run files");
+  std::size_t width = 0;
+  for (const Summary::File& file : summary.files) width = std::max(width, file.path.size());
+  const std::size_t shown = std::min(summary.files.size(), kFilesShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Summary::File& file = summary.files[i];
+    page.line(fmt::format("{:<{}}", file.path, width), "  {:>8}  {}  {}",
+              bytes_text(static_cast<double>(file.bytes)), counted(file.slices, "slice"),
+              file.closed() ? fmt::format("crc32c {:08x}", file.crc32c) : "not closed");
+  }
+  if (shown < summary.files.size()) page.line("", "and {} more", summary.files.size() - shown);
+}
+
+}  // namespace
+
+std::string to_text(const Summary& summary) {
+  Page page;
+  page.heading(fmt::format("Run {} of farm {}: {:.4g} s{}{}", summary.run, summary.farm, summary.duration_s,
+                           summary.reason.empty() ? "" : ", ended: ", summary.reason));
+  add_slices(summary, page);
+  add_fragments(summary, page);
+  add_rates(summary, page);
+  add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
+  add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);
+  add_truth(summary, page);
+  add_lab(summary, page);
+  std::string text = page.take();
+  if (!summary.ledger_text.empty()) text += "\nLedger\n" + indented(summary.ledger_text);
+  if (!summary.faults.empty()) {
+    text += "\nFaults\n";
+    for (const std::string& fault : summary.faults) text += "  " + fault + "\n";
+  }
+  add_files(summary, page);
+  return text + page.take();
+}
+
+}  // namespace weir::run_record

@@ -1,0 +1,62 @@
+#include <weir/run_record/truth.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <istream>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+namespace weir::run_record {
+namespace {
+
+constexpr std::uint64_t kBinStarts[] = {0, 1, 3, 5, 10, 20, 50, 100};
+
+std::optional<std::uint64_t> number(const boost::json::object& object, const char* key) {
+  const auto* value = object.if_contains(key);
+  if (value == nullptr) return std::nullopt;
+  boost::system::error_code failed;
+  const auto result = value->to_number<std::uint64_t>(failed);
+  if (failed) return std::nullopt;
+  return result;
+}
+
+std::vector<TruthComparison::Bin> empty_bins() {
+  std::vector<TruthComparison::Bin> bins;
+  for (const std::uint64_t start : kBinStarts) {
+    if (!bins.empty()) bins.back().modules_max = start - 1;
+    bins.push_back({start, UINT64_MAX, 0, 0});
+  }
+  return bins;
+}
+
+}  // namespace
+
+TruthComparison compare_with_truth(std::istream& truth, RunNumber run,
+                                   const std::vector<std::uint64_t>& stored) {
+  TruthComparison comparison;
+  comparison.bins = empty_bins();
+  std::unordered_set<std::uint64_t> stored_with_track;
+  for (std::string line; std::getline(truth, line);) {
+    boost::system::error_code failed;
+    const boost::json::value value = boost::json::parse(line, failed);
+    const auto* object = failed ? nullptr : value.if_object();
+    if (object == nullptr || number(*object, "run") != run.value) continue;
+    const auto slice = number(*object, "slice");
+    const auto modules = number(*object, "modules");
+    if (!slice || !modules) continue;
+    const bool kept = std::binary_search(stored.begin(), stored.end(), *slice);
+    if (kept && *modules > 0) stored_with_track.insert(*slice);
+    const auto bin = std::find_if(comparison.bins.begin(), comparison.bins.end(),
+                                  [&](const auto& one) { return *modules <= one.modules_max; });
+    ++comparison.tracks;
+    ++bin->tracks;
+    if (kept) ++bin->stored;
+  }
+  comparison.stored_without_track = stored.size() - stored_with_track.size();
+  std::erase_if(comparison.bins, [](const TruthComparison::Bin& bin) { return bin.tracks == 0; });
+  return comparison;
+}
+
+}  // namespace weir::run_record

@@ -1,0 +1,98 @@
+// docs/summary.md and the keys that the summary really has.
+#include "weir_catch.hpp"
+#include <weir/assignment/types.hpp>
+#include <weir/base/fragment_status.hpp>
+#include <weir/run_record/summary.hpp>
+#include <weir/source/fragment_buffer.hpp>
+
+#include <boost/json.hpp>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace weir::run_record {
+namespace {
+
+namespace json = boost::json;
+using Names = std::set<std::string>;
+
+// Every `code` in the first column of the page's tables, by the heading of that column.
+std::map<std::string, Names> first_columns() {
+  std::map<std::string, Names> tables;
+  std::ifstream page(WEIR_SOURCE_DIR "/docs/summary.md");
+  std::string heading;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| ")) {
+      heading.clear();
+      continue;
+    }
+    const std::string cell = line.substr(2, line.find(" |", 2) - 2);
+    if (heading.empty()) {
+      heading = cell;
+      continue;
+    }
+    for (std::size_t begin = cell.find('`'); begin != cell.npos;) {
+      const std::size_t end = cell.find('`', begin + 1);
+      if (end == cell.npos) break;
+      const bool fresh = tables[heading].insert(cell.substr(begin + 1, end - begin - 1)).second;
+      INFO(cell);
+      CHECK(fresh);
+      begin = cell.find('`', end + 1);
+    }
+  }
+  return tables;
+}
+
+// Paths of all keys: "latency_us.p50", "files[].path". Objects by reason or by name are keys of their own.
+void add_keys(const json::value& value, const std::string& path, Names& keys) {
+  static const Names by_name = {"vetoed", "discarded", "fragments.missing", "fragments.dropped",
+                                "source", "filter"};
+  if (const json::array* array = value.if_array()) {
+    for (const json::value& entry : *array) add_keys(entry, path + "[]", keys);
+  } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {
+    for (const auto& [key, inner] : *object) {
+      const std::string name = path.empty() ? std::string(key) : path + "." + std::string(key);
+      if (name != "fragments") keys.insert(name);  // the page has its keys one by one
+      add_keys(inner, name, keys);
+    }
+  }
+}
+
+template <class Reason>
+Names reasons(std::size_t count, std::size_t first) {
+  Names names;
+  for (std::size_t i = first; i < count; ++i) names.emplace(name(static_cast<Reason>(i)));
+  return names;
+}
+
+TEST_CASE("docs/summary.md has every key of the summary, and no other") {
+  Summary summary;
+  summary.ledger.emplace_back();
+  summary.files.emplace_back();
+  summary.processes.emplace_back();
+  summary.lab.emplace();
+  summary.after_1s.emplace();
+  summary.ports.emplace_back();
+  summary.foreign.emplace_back();
+  summary.disturbed.emplace_back();
+  summary.changes.emplace_back();
+  summary.truth.emplace().bins.emplace_back();
+  Names keys;
+  add_keys(json::parse(to_json(summary)), "", keys);
+  CHECK(first_columns()["key"] == keys);
+}
+
+TEST_CASE("docs/summary.md has every reason that the summary can name, and no other") {
+  auto tables = first_columns();
+  CHECK(tables["reason in `vetoed`"] == reasons<assignment::VetoReason>(assignment::kVetoReasons, 1));
+  CHECK(tables["reason in `discarded`"] ==
+        reasons<assignment::DiscardReason>(assignment::kDiscardReasons, 1));
+  CHECK(tables["reason in `fragments.missing`"] == reasons<MissingReason>(kMissingReasons, 1));
+  CHECK(tables["reason in `fragments.dropped`"] == reasons<source::DropReason>(source::kDropReasons, 0));
+}
+
+}  // namespace
+}  // namespace weir::run_record
