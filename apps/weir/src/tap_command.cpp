@@ -66,9 +66,8 @@ void print_slice(const tap_client::SampledSlice& slice, bool json) {
         slice.head.sequence);
   } else {
     fmt::print("{:>12}  {}  {:<8}  {:<8}  {:<10}  {:>5} fragments  {:>9}{}\n", head.slice.value,
-               utc_text(head.trigger_time), slice.stream, slice.dcm,
-               complete ? "complete" : "incomplete", facts.fragments,
-               bytes_text(static_cast<double>(slice.record.payload_bytes())),
+               utc_text(head.trigger_time), slice.stream, slice.dcm, complete ? "complete" : "incomplete",
+               facts.fragments, bytes_text(static_cast<double>(slice.record.payload_bytes())),
                facts.missing > 0 ? fmt::format("  {} missing", facts.missing) : "");
   }
   std::fflush(stdout);
@@ -82,8 +81,8 @@ void print_end(const tap::Tally& tally, std::uint64_t known, const TapOptions& o
     return;
   }
   fmt::print(stderr, "{} of {}; {} lost here, {} dropped by the DCMs{}{}\n",
-             counted(tally.received(), "sample"), counted(tally.seen(), "slice"),
-             grouped(tally.lost()), grouped(tally.dropped()),
+             counted(tally.received(), "sample"), counted(tally.seen(), "slice"), grouped(tally.lost()),
+             grouped(tally.dropped()),
              tally.malformed() > 0 ? fmt::format(", {} malformed", tally.malformed()) : "",
              known > 0 ? fmt::format(", {} were in the file already", known) : "");
 }
