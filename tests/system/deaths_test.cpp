@@ -404,6 +404,25 @@ TEST_CASE("the slices of a DCM that stands still beyond its lease go to another 
   check_stored_once(folder, end);
 }
 
+TEST_CASE("a process that stands still for good holds up no run: what it was to do others do") {
+  const std::string name = GENERATE("dcm-0", "writer-0");
+  CAPTURE(name);
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(),
+              three_seconds({"supervisor.lease_ms=300", "dcm.deadline_ms=300", "writer.count=2"}));
+  REQUIRE(run.wait_for_data(500'000));
+  const pid_t process = run.pid_of(name);
+  REQUIRE(process != 0);
+  REQUIRE(::kill(process, SIGSTOP) == 0);
+  REQUIRE(run.wait_for_log("supervisor", "left name=" + name + " reason=\"has said nothing for 1 s\""));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("stored") == kSlices);
+  CHECK(end.summary.count_all("discarded") == 0);
+  CHECK(exits(end.summary, name, -9) == 1);
+  check_nothing_left(folder);
+}
+
 TEST_CASE("a writer that stands still for a while holds the run up and loses nothing") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());

@@ -3,6 +3,7 @@
 #include <weir/base/assert.hpp>
 #include <weir/node/absences.hpp>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -19,17 +20,39 @@ bool takes_announcements(const Member& member) {
   return member.role == Role::readout && is_there(member) && member.welcome != Welcome::open_slices;
 }
 
+DurationNs silence_of(const v1::Farm& farm) {
+  constexpr DurationNs kReports = 10;
+  const DurationNs lease_ms = DurationNs{farm.supervisor().lease_ms()} + farm.dcm().deadline_ms();
+  return std::max(lease_ms, kReports * farm.supervisor().status_interval_ms()) * kMillisecond;
+}
+
 }  // namespace
 
 Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
                    assignment::SupervisorMachine& machine, std::size_t unsent_max)
-    : setup_(setup), clock_(clock), roster_(roster), machine_(machine), unsent_max_(unsent_max) {}
+    : setup_(setup),
+      clock_(clock),
+      roster_(roster),
+      machine_(machine),
+      unsent_max_(unsent_max),
+      silence_max_(silence_of(setup.farm)) {}
 
 // Not where something is sent: a node that goes means new actions, amid those that are carried out.
 void Dispatch::drop_nodes_that_do_not_read() {
   for (const Member& member : roster_.members()) {
     if (is_there(member) && member.peer->unsent_bytes() > unsent_max_)
       member.peer->drop("does not read what it is sent");
+  }
+}
+
+void Dispatch::drop_nodes_that_say_nothing(TimeNs now_ns) {
+  constexpr int kOwnShare = 4;  // of that time: what goes by between two looks is this process' own
+  if (now_ns - looked_for_silent_ns_ > silence_max_ / kOwnShare) listens_since_ns_ = now_ns;
+  looked_for_silent_ns_ = now_ns;
+  for (const Member& member : roster_.members()) {
+    if (!is_there(member) || (member.has_report && member.report.final())) continue;
+    const DurationNs silent = now_ns - std::max(member.heard_ns, listens_since_ns_);
+    if (silent > silence_max_) member.peer->drop(fmt::format("has said nothing for {} s", silent / kSecond));
   }
 }
 

@@ -25,6 +25,12 @@ class Dispatch {
   // Drops the nodes for which more than `unsent_max` bytes wait: they do not read. Called now and then,
   // before a pass sends anything. Costs a walk over the members.
   void drop_nodes_that_do_not_read();
+  // Likewise those that say nothing though a report is due from each every status interval: such a process
+  // stands still, and what it has would wait for it. Time in which this process stood still itself is not
+  // held against anybody.
+  void drop_nodes_that_say_nothing(TimeNs now_ns);
+  // Longer than a lease that gets nothing done, and than ten reports take.
+  [[nodiscard]] DurationNs silence_max() const { return silence_max_; }
   // Nodes have come or gone, or their part has changed, or what is known of a port.
   void directory_changed() { directory_changed_ = true; }
   void ports_changed() { ports_changed_ = true; }
@@ -81,6 +87,9 @@ class Dispatch {
   Roster& roster_;
   assignment::SupervisorMachine& machine_;
   std::size_t unsent_max_;
+  DurationNs silence_max_;
+  TimeNs looked_for_silent_ns_ = INT64_MIN / 2;
+  TimeNs listens_since_ns_ = INT64_MIN / 2;  // this process, without standing still
   std::uint64_t next_slice_ = 0;
   bool newcomers_ = false;  // since the last carry_out()
   bool directory_changed_ = false;

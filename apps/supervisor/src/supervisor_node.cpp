@@ -72,6 +72,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   if (now_ns >= look_for_unread_ns_) {
     look_for_unread_ns_ = now_ns + kLookForUnread;
     dispatch_.drop_nodes_that_do_not_read();
+    dispatch_.drop_nodes_that_say_nothing(now_ns_);
   }
   dispatch_.tell_directory();
   dispatch_.tell_ports();
@@ -197,6 +198,7 @@ void SupervisorNode::join(Member& member) {
   }
   member.incarnation = info.incarnation;
   member.was_there = true;
+  member.heard_ns = now_ns_;
   member.absent = false;
   member.share_sent = {};
   dispatch_.directory_changed();

@@ -308,6 +308,52 @@ TEST_CASE("whatever its role, a node for which too much waits is dropped, and no
   CHECK(farm.roster.find(role, NodeIndex(0))->peer != nullptr);
 }
 
+TEST_CASE("whatever its role, a node that says nothing while reports are due is dropped, and no other is") {
+  const Role role = GENERATE(Role::readout, Role::dcm, Role::writer);
+  Farm farm(3);
+  const DurationNs most = farm.dispatch->silence_max();
+  CHECK(most == 11 * kSecond);
+  const auto listen = [&](DurationNs passed) {
+    for (TimeNs until = farm.clock.now + passed; farm.clock.now < until; farm.clock.now += kSecond)
+      farm.dispatch->drop_nodes_that_say_nothing(farm.clock.now);
+  };
+  listen(kSecond);
+  for (std::uint16_t i = 0; i < 3; ++i) {
+    farm.come(role, i);
+    farm.roster.find(role, NodeIndex(i))->heard_ns = farm.clock.now;
+  }
+  Member& speaks = *farm.roster.find(role, NodeIndex(0));
+  Member& silent = *farm.roster.find(role, NodeIndex(1));
+  Member& done = *farm.roster.find(role, NodeIndex(2));
+  done.has_report = true;
+  done.report.set_final(true);
+  listen(most);
+  speaks.heard_ns = farm.clock.now;
+  CHECK(silent.peer != nullptr);
+  SECTION("it is") {
+    listen(2 * kSecond);
+    CHECK(silent.peer == nullptr);
+  }
+  SECTION("but not for a time in which the supervisor itself stood still") {
+    farm.clock.now += 100 * kSecond;
+    listen(most);
+    CHECK(silent.peer != nullptr);
+    CHECK(speaks.peer != nullptr);
+    speaks.heard_ns = farm.clock.now;
+    listen(2 * kSecond);
+    CHECK(silent.peer == nullptr);
+  }
+  CHECK(speaks.peer != nullptr);
+  CHECK(done.peer != nullptr);
+}
+
+TEST_CASE("reports that are seldom make no node silent") {
+  Farm farm;
+  farm.setup.farm.mutable_supervisor()->set_status_interval_ms(60'000);
+  const Dispatch dispatch(farm.setup, farm.clock, farm.roster, *farm.machine);
+  CHECK(dispatch.silence_max() == 600 * kSecond);
+}
+
 TEST_CASE("a node that is let go is told to end, and nobody else is") {
   Farm farm;
   Far& first = farm.come(Role::dcm, 0);
