@@ -36,7 +36,8 @@ Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler,
       expected_(assembler.sources().size()),
       wants_(settings.readouts),
       choice_(settings.order, settings.first_readout, settings.readouts),
-      down_(settings.readouts) {
+      down_(settings.readouts),
+      lost_(settings.readouts) {
   std::iota(down_.begin(), down_.end(), 0U);
   auto all = std::make_shared<Selection>();
   all->all = true;
@@ -65,7 +66,7 @@ std::shared_ptr<const Selection> Collector::select(std::span<const SourceId> sou
 
 void Collector::collect(BuiltSlice& slice, std::shared_ptr<const Selection> selection) {
   WEIR_ASSERT(slice.state() == SliceState::waiting_for_memory && selection != nullptr);
-  may_strand_ = true;
+  lost_.note_work();
   slice.gathering.next = std::move(selection);
 }
 
@@ -117,7 +118,7 @@ void Collector::start_oldest(TimeNs now_ns) {
 }
 
 void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {
-  may_strand_ = true;
+  lost_.note_work();
   assembler_.want_all(slice);
   // Whatever range of a fragment is here, the rest is under way.
   for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
@@ -132,7 +133,7 @@ void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> r
   std::vector<bool> asked(settings_.readouts);
   for (const std::uint32_t readout : readouts) {
     // Else asked before, or missing already.
-    asked[readout] = !gathering.parts[readout].again && !flows_[readout].given_up;
+    asked[readout] = !gathering.parts[readout].again && !lost_.is_given_up(readout);
     gathering.parts[readout].again = gathering.parts[readout].again || asked[readout];
   }
   for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
@@ -148,11 +149,10 @@ void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> r
 
 // What is asked of readouts that are gone for good is missing at once.
 void Collector::lose_given_up(BuiltSlice& slice, TimeNs now_ns) {
-  const auto given_up = [this](std::uint32_t readout) { return flows_[readout].given_up; };
-  if (std::none_of(lost_.begin(), lost_.end(), given_up)) return;
+  if (!lost_.any_given_up()) return;
   steps_ += settings_.readouts;
   std::vector<bool> lost(settings_.readouts);
-  for (const std::uint32_t readout : lost_) lost[readout] = given_up(readout);
+  for (const std::uint32_t readout : lost_.all()) lost[readout] = lost_.is_given_up(readout);
   assembler_.readouts_lost(slice, lost, MissingReason::source_down, now_ns);
 }
 
@@ -171,8 +171,8 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
     Gathering::Part& part = gathering.parts[readout];
     part.next = part.offset = 0;
     part.again = slice.step > 0;
-    lost = lost || flows_[readout].given_up;
-    if (selection.by_readout[readout].empty() || flows_[readout].given_up) continue;
+    lost = lost || lost_.is_given_up(readout);
+    if (selection.by_readout[readout].empty() || lost_.is_given_up(readout)) continue;
     if (!absent || !absent_[readout]) want_of(slice, readout);
   }
   if (absent) mark_absent(slice, now_ns);
@@ -229,10 +229,9 @@ void Collector::mark_absent(BuiltSlice& slice, TimeNs now_ns) {
 void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     const NodeIndex index(static_cast<std::uint16_t>(readout));
-    Flow& flow = flows_[readout];
-    if (!absences_.is_out(index) || absences.is_out(index) || flow.up) continue;
-    // It is back at the supervisor, and will be here: it is judged anew.
-    flow.given_up = flow.missing = false;
+    // It is back at the supervisor, and will be here.
+    if (absences_.is_out(index) && !absences.is_out(index) && !flows_[readout].up)
+      lost_.forget_verdict(readout);
   }
   steps_ += absences_.steps();
   absences_ = std::move(absences);
@@ -247,7 +246,7 @@ void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
 void Collector::readout_up(std::uint32_t readout, TimeNs) {
   Flow& flow = flows_[readout];
   flow.up = true;
-  flow.given_up = false;
+  lost_.connected(readout);
   std::erase(down_, readout);
   touch(readout);
   if (planted(Planted::forget_request)) return;
@@ -417,35 +416,11 @@ void Collector::pass(TimeNs now_ns) {
   shaper_->end_of_pass(!wants_.empty(), now_ns);
 }
 
-void Collector::set_lost(std::uint32_t readout, bool lost) {
-  Flow& flow = flows_[readout];
-  if (flow.lost == lost) return;
-  flow.lost = lost;
-  if (lost) {
-    lost_.push_back(readout);
-  } else {
-    std::erase(lost_, readout);
-    flow.given_up = false;
-  }
-  may_strand_ = true;
-}
-
-void Collector::set_verdict(std::vector<bool> missing, bool cut_off) {
-  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
-    Flow& flow = flows_[readout];
-    flow.missing = missing[readout];
-    if (!flow.missing) flow.given_up = false;
-  }
-  cut_off_ = cut_off;
-  may_strand_ = true;
-}
-
 void Collector::give_up_readouts(TimeNs now_ns) {
-  for (const std::uint32_t readout : lost_) {
+  for (const std::uint32_t readout : lost_.all()) {
     ++steps_;
-    Flow& flow = flows_[readout];
-    if (!flow.missing || flow.given_up || flow.sources == 0) continue;
-    flow.given_up = true;
+    if (!lost_.is_to_be_given_up(readout) || !serves(readout)) continue;
+    lost_.give_up(readout);
     wants_.remove_all_of(readout);
     touch(readout);  // its connection may be up, and silent
     assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
@@ -454,19 +429,17 @@ void Collector::give_up_readouts(TimeNs now_ns) {
 
 bool Collector::waits_for_lost(const BuiltSlice& slice) const {
   for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
-    const Flow& flow = flows_[assembler_.sources()[i].readout];
     const auto state = slice.progress[i].state;
     const bool waits = state == assembly::FragmentProgress::State::requested ||
                        state == assembly::FragmentProgress::State::receiving;
-    if (waits && flow.lost && !flow.given_up) return true;
+    if (waits && lost_.is_waited_for(assembler_.sources()[i].readout)) return true;
   }
   return false;
 }
 
 bool Collector::wants_lost(const BuiltSlice& slice) const {
-  for (const std::uint32_t readout : lost_) {
-    const Flow& flow = flows_[readout];
-    if (flow.given_up || slice.gathering.next->by_readout[readout].empty()) continue;
+  for (const std::uint32_t readout : lost_.all()) {
+    if (lost_.is_given_up(readout) || slice.gathering.next->by_readout[readout].empty()) continue;
     if (!is_absent(readout, slice.id())) return true;
   }
   return false;
@@ -474,7 +447,7 @@ bool Collector::wants_lost(const BuiltSlice& slice) const {
 
 std::vector<BuiltSlice*> Collector::take_stranded() {
   std::vector<BuiltSlice*> stranded;
-  if (!cut_off_ || !std::exchange(may_strand_, false)) return stranded;
+  if (!lost_.take_look()) return stranded;
   slices_.for_each_open([&](BuiltSlice& slice) {
     if (slice.state() == SliceState::collecting && waits_for_lost(slice)) stranded.push_back(&slice);
   });

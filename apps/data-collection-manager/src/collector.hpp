@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lost_readouts.hpp"
 #include "wants.hpp"
 #include <weir/assembly/assembler.hpp>
 #include <weir/assignment/absences.hpp>
@@ -55,10 +56,10 @@ class Collector {
   [[nodiscard]] bool is_up(std::uint32_t readout) const { return flows_[readout].up; }
 
   // There is no connection to it, or nothing is heard over the one that there is.
-  void set_lost(std::uint32_t readout, bool lost);
+  void set_lost(std::uint32_t readout, bool lost) { lost_.set_lost(readout, lost); }
   // What the farm makes of it: the fragments of lost readouts that are `missing` are given up at once, until
   // they are not lost any more. `cut_off`: take_stranded().
-  void set_verdict(std::vector<bool> missing, bool cut_off);
+  void set_verdict(const std::vector<bool>& missing, bool cut_off) { lost_.set_verdict(missing, cut_off); }
   // While it is cut off: slices that wait for a lost readout whose fragments are not missing.
   [[nodiscard]] std::vector<assembly::BuiltSlice*> take_stranded();
   // It has sources.
@@ -118,9 +119,6 @@ class Collector {
     std::vector<std::byte> frames;
     std::size_t sources = 0;
     bool up = false;
-    bool lost = false;     // not up, or silent
-    bool missing = false;  // when it is lost
-    bool given_up = false;
     bool full = false;               // in this pass: the shaper lets nothing more go to it
     bool touched = false;            // in touched_
     bool sends = false;              // in to_send_
@@ -215,9 +213,7 @@ class Collector {
   std::vector<Reply> replies_;  // of this pass, for a shaper that learns
   TimeNs moved_ns_ = 0;         // something was asked for, or came
   std::uint64_t overdrawn_ = 0;
-  bool cut_off_ = false;
-  bool may_strand_ = false;          // take_stranded() might find some
-  std::vector<std::uint32_t> lost_;  // readouts that are not up, or silent
+  LostReadouts lost_;
 };
 
 }  // namespace weir::dcm

@@ -6,13 +6,31 @@
 namespace weir::run_record {
 namespace {
 
+// Of all lives of a DCM.
 struct DcmTotals {
-  double seconds = 0;
+  TimeNs first_ns = INT64_MAX;
+  TimeNs last_ns = INT64_MIN;
+  std::uint64_t intervals = 0;  // between its reports
   double bytes = 0;
   double slices = 0;
+  double seconds = 0;  // that its rates are over
 
+  [[nodiscard]] double seen_s() const { return static_cast<double>(last_ns - first_ns) / kSecond; }
   [[nodiscard]] double goodput() const { return bytes / seconds; }
 };
+
+// Reports of DCMs do not come at the same time: each has its own. But one that was not there for part of the
+// run built nothing then, and others had its share.
+bool choose_times(std::map<std::string, DcmTotals>& dcms, double longest_s) {
+  constexpr double kReportsApart = 2;
+  for (auto& [name, totals] : dcms) {
+    if (totals.intervals == 0 || totals.seen_s() <= 0) return false;
+    const double interval_s = totals.seen_s() / static_cast<double>(totals.intervals);
+    const bool all_the_time = longest_s - totals.seen_s() <= kReportsApart * interval_s;
+    totals.seconds = all_the_time ? totals.seen_s() : longest_s;
+  }
+  return true;
+}
 
 std::uint64_t difference(const v1::Report& first, const v1::Report& last, metrics::CounterKey counter) {
   const std::uint64_t before = reports::counter_of(first, counter);
@@ -29,6 +47,7 @@ void SteadyPart::take(const v1::FarmStatus& status, TimeNs now_ns) {
     if (report.now_ns() < *from_ns_) continue;
     const auto [life, fresh] = lives_.try_emplace({report.name(), report.incarnation()});
     if (fresh) life->second.first = report;
+    if (!fresh && report.now_ns() != life->second.last.now_ns()) ++life->second.intervals;
     life->second.last = report;
   }
 }
@@ -37,7 +56,7 @@ std::optional<SteadyFigures> SteadyPart::figures() const {
   SteadyFigures figures;
   std::map<std::string, DcmTotals> dcms;
   for (const auto& [key, life] : lives_) {
-    const auto& [first, last] = life;
+    const auto& [first, last, intervals] = life;
     figures.retransmits += difference(first, last, "net.retransmits");
     if (last.role() != v1::ROLE_DCM) continue;
     const auto since = [&](metrics::HistogramKey latency) {
@@ -47,14 +66,16 @@ std::optional<SteadyFigures> SteadyPart::figures() const {
     const metrics::Histogram build_latency = since("build_latency_us");
     figures.build_latency_us.merge(build_latency);
     DcmTotals& totals = dcms[key.first];
-    totals.seconds += static_cast<double>(last.now_ns() - first.now_ns()) / static_cast<double>(kSecond);
+    totals.first_ns = std::min(totals.first_ns, first.now_ns());
+    totals.last_ns = std::max(totals.last_ns, last.now_ns());
+    totals.intervals += intervals;
     totals.bytes += static_cast<double>(difference(first, last, "fragments.bytes_arrived"));
     totals.slices += static_cast<double>(build_latency.count());
   }
   if (dcms.empty()) return std::nullopt;
+  for (const auto& [name, totals] : dcms) figures.seconds = std::max(figures.seconds, totals.seen_s());
+  if (!choose_times(dcms, figures.seconds)) return std::nullopt;
   for (const auto& [name, totals] : dcms) {
-    if (totals.seconds <= 0) return std::nullopt;
-    figures.seconds = std::max(figures.seconds, totals.seconds);
     figures.goodput_bytes_per_s += totals.goodput();
     figures.slices_per_s += totals.slices / totals.seconds;
   }

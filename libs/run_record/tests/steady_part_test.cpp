@@ -94,7 +94,7 @@ TEST_CASE("a run in which some DCM has not reported twice has no steady part") {
   CHECK_FALSE(steady.figures().has_value());
 }
 
-TEST_CASE("a DCM that was started again counts with each of its lives") {
+TEST_CASE("a DCM that was started again counts with each of its lives, and with the time between them") {
   SteadyPart steady;
   for (const double at_s : {1.0, 2.0}) {
     v1::FarmStatus status = status_at(at_s);
@@ -108,8 +108,26 @@ TEST_CASE("a DCM that was started again counts with each of its lives") {
   }
   const auto figures = steady.figures();
   REQUIRE(figures.has_value());
-  CHECK(figures->seconds == Approx(2));
-  CHECK(figures->goodput_bytes_per_s == Approx(2e6));
+  CHECK(figures->seconds == Approx(3));
+  CHECK(figures->goodput_bytes_per_s == Approx(4e6 / 3));
+}
+
+TEST_CASE("a DCM that died, and whose share another one took, makes the farm no faster than its port") {
+  SteadyPart steady;
+  // 1 MB/s through a port, half of it each; from 3 s on all of it dcm-1's.
+  for (int tick = 4; tick <= 20; ++tick) {
+    const double at_s = tick / 2.0;
+    v1::FarmStatus status = status_at(at_s);
+    const double before = std::min(at_s, 3.0);
+    if (at_s <= 3) add_dcm(status, "dcm-0", at_s, static_cast<std::uint64_t>(before * 5e5), {});
+    add_dcm(status, "dcm-1", at_s + 0.1, static_cast<std::uint64_t>(before * 5e5 + (at_s - before) * 1e6),
+            {});
+    take(steady, status);
+  }
+  const auto figures = steady.figures();
+  REQUIRE(figures.has_value());
+  CHECK(figures->seconds == Approx(8));
+  CHECK(figures->goodput_bytes_per_s == Approx(1e6));
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ struct SteadyFigures {
 
 // A run between its first second and its end, from the reports that its nodes make anyway: of each process
 // life the difference between the first report made 1 s or more after the run's begin and the last one that
-// the supervisor had while triggers went on, over the time between the two by the node's own clock. Pure.
+// the supervisor had while triggers went on, over the time between the two by the node's own clock; for a DCM
+// that was away for more than two of its reports, over the longest time of a DCM. Pure.
 class SteadyPart {
  public:
   // Every status. `now_ns`: when it came, on the clock that the nodes of this machine share.
@@ -39,6 +40,7 @@ class SteadyPart {
   struct Life {
     v1::Report first;
     v1::Report last;
+    std::uint64_t intervals = 0;  // between different reports
   };
   std::optional<TimeNs> from_ns_;
   std::map<std::pair<std::string, std::uint64_t>, Life> lives_;  // by name and incarnation
