@@ -19,8 +19,9 @@
 
 namespace weir::dcm {
 
-// Slices and their filter: hands complete ones to the processing units, a suspect alone, acts on what comes
-// of them, and tells the supervisor what it has to know of a filter that may take the process with it.
+// Slices and their filter: hands complete ones to the processing units, suspects one by one and alone, acts
+// on their results, and tells the supervisor which slice is to blame should the filter take the process with
+// it.
 class FilterDesk {
  public:
   // Throws std::runtime_error with a sentence when the plugin cannot be had. `wake` as

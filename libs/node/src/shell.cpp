@@ -149,7 +149,7 @@ void Shell::carry_out(const v1::Order& order) {
     return answer(order.id(), name_ + " ends: " + quits_);
   const std::string error = transition(*command, order);
   if (!error.empty()) {
-    spdlog::error("order failed command={} reason=\"{}\"", order.command(), error);
+    spdlog::error("cannot carry out command={} reason=\"{}\"", order.command(), error);
     if (line_.one_run) end_with_run(error);
   }
   if (*command == control::Command::stop && error.empty() && node_) {

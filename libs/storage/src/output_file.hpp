@@ -68,7 +68,8 @@ class OutputFile {
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t durable_end() const { return durable_end_; }
   [[nodiscard]] std::uint64_t records() const { return records_; }
-  // Bytes that were on disk are gone: it keeps the name of a file that is not closed, and wants no index.
+  // Bytes that were on disk are gone: the file keeps the name of one that is not closed, and gets no
+  // index.
   [[nodiscard]] bool damaged() const { return damaged_; }
   [[nodiscard]] const std::string& path() const { return damaged_ ? part_path_ : final_path_; }
   [[nodiscard]] std::uint32_t tag() const { return tag_; }

@@ -100,7 +100,8 @@ class Assembler {
   void part(const Reception& reception, ConstBytes bytes);
   void abandon(const Reception& reception);
 
-  // Gives up what is outstanding: of one readout, of slices past their deadline, of one slice.
+  // Gives up fragments that are outstanding: those of one readout, of slices past their deadline, of one
+  // slice.
   void readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns);
   void readout_lost(BuiltSlice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns);
   // Of one slice, of all the readouts that are marked in `lost`.

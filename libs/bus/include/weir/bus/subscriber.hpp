@@ -24,7 +24,7 @@ struct SubscriberSettings {
   std::size_t message_bytes_max = 256U << 20;
 };
 
-// Listens to what is published under tags that begin with one of those named. Used from one thread.
+// Listens to what is published under tags that begin with one of the given prefixes. Used from one thread.
 class Subscriber {
  public:
   explicit Subscriber(SubscriberSettings settings);

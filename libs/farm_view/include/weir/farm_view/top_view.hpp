@@ -44,9 +44,10 @@ class TopRates {
  public:
   // GET /api/state of the page. Error: what is wrong with it.
   [[nodiscard]] static Expected<TopFrame, std::string> of_state(const std::string& json);
-  // GET /metrics of one process, in Prometheus' text format, looked at at `now_ns`. Error: it is no node's.
+  // GET /metrics of one process, in Prometheus' text format, read at `now_ns`. Error: they are not a
+  // node's.
   [[nodiscard]] Expected<TopRow, std::string> of_metrics(const std::string& text, TimeNs now_ns);
-  // Of the rows of all processes of a farm.
+  // Of all processes' rows.
   [[nodiscard]] static TopFrame frame_of(std::vector<TopRow> rows);
 
  private:

@@ -40,10 +40,10 @@ class FarmKeeper {
   void started(std::size_t process);
   // With status 0, or otherwise. What run control has said before is to be known by then.
   [[nodiscard]] Verdict ended(std::size_t process, bool well, TimeNs now_ns);
-  // Run control ends the farm: it tells its processes to, and ends when it knows of none any more. May be
-  // said again.
+  // Run control ends the farm: it tells the processes to end, and ends itself when it knows of none any
+  // more. May be said again.
   void off() { off_ = true; }
-  // Whoever started the farm wants its end. The second time: at once.
+  // Whoever started the farm wants its end; told a second time, at once.
   void signalled(TimeNs now_ns);
   [[nodiscard]] Deeds turn(TimeNs now_ns);
   [[nodiscard]] bool everyone_over() const;

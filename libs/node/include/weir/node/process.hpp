@@ -14,8 +14,8 @@ constexpr int kSignalBase = 128;
 // process that has adopted this one.
 void die_with_parent(pid_t parent);
 
-// Raises the limit of open files as far as the system allows. A sentence when that is not enough for a
-// process of a farm of this size; else empty.
+// Raises the limit of open files as far as the system allows. Empty, or a sentence that says why
+// that is not enough for a process of a farm of this size.
 [[nodiscard]] std::string allow_descriptors(std::size_t farm_processes);
 
 }  // namespace weir::node

@@ -38,9 +38,10 @@ struct DummySettings {
   return mix64(slice.value ^ mix64(seed ^ (std::uint64_t{source.value} << 32U)));
 }
 
-// The size of every dummy fragment, a pure function of (settings, source, slice): what the far end expects.
+// The size of every dummy fragment, a pure function of (settings, source, slice), so that who
+// receives them knows what to expect.
 // The distributions with a tail are cut into kQuantiles equally likely sizes, so that a draw costs one table
-// look-up; of an exponential the largest is 9 times the mean.
+// look-up; for an exponential the largest is 9 times the mean.
 class DummySizes {
  public:
   static constexpr std::size_t kQuantiles = 4096;

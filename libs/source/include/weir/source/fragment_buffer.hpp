@@ -128,8 +128,8 @@ class FragmentBuffer {
   // Takes slices to be made, in this order, and returns how many of them: fewer than given when announced_max
   // is reached. The caller keeps the rest, and gives it again.
   [[nodiscard]] std::size_t announce(std::span<const Trigger> triggers, AnswerSink& sink);
-  // No slice up to and including this one will be announced any more. Before the first announcement: those
-  // are from before this process' start, and missing as restarted.
+  // No slice up to and including this one will be announced any more. Called before the first
+  // announcement it tells of slices from before this process' start: they are missing as restarted.
   void advance_watermark(SliceId watermark, AnswerSink& sink);
 
   // Makes the fragments of up to `max_slices` announced slices as far as there is room, and answers the

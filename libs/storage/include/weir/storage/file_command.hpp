@@ -32,9 +32,10 @@ struct FileCommand {
 };
 
 constexpr int kFileCommandFine = 0;
-// verify found damage; dump: the slice is not there; recover: damage in front of whole records was cut.
+// verify found damage; dump: the slice is not there; recover: it cut out damage that had whole records
+// behind it.
 constexpr int kFileCommandFaults = 1;
-// A file cannot be read, or not be recovered, or the options make no sense.
+// A file cannot be read or recovered, or the options make no sense.
 constexpr int kFileCommandUnable = 2;
 constexpr int kFileCommandUnclosed = 3;  // verify: no damage, but a writer did not come to close a file
 
