@@ -106,7 +106,9 @@ void Collector::start_slices(TimeNs now_ns) {
 }
 
 void Collector::start_oldest(TimeNs now_ns) {
-  if (now_ns - oldest_looked_ns_ < kLookForOldest || !assembler_.knows_sizes()) return;
+  // What leaves gives memory back.
+  if (assembler_.collecting() == 0 || assembler_.leaving() > 0 || !assembler_.knows_sizes()) return;
+  if (now_ns - oldest_looked_ns_ < kLookForOldest) return;
   oldest_looked_ns_ = now_ns;
   BuiltSlice* oldest = nullptr;
   slices_.for_each_in(SliceState::waiting_for_memory, [&](BuiltSlice& slice) {

@@ -41,6 +41,22 @@ TEST_CASE("a slice that is older than all that collect begins with the memory th
   CHECK_FALSE(newer.gathering.has_begun());
 }
 
+TEST_CASE("but not while a slice that is complete has yet to give its memory back") {
+  Short dcm;
+  BuiltSlice& older = dcm.collect(5);
+  std::vector<BuiltSlice*> done;
+  for (const std::uint32_t readout : {0U, 1U}) dcm.answer(10, readout);
+  (void)dcm.collect(11);
+  dcm.builder.assembler.take_completed(done);
+  REQUIRE(done.size() == 1);
+  REQUIRE(dcm.builder.assembler.leaving() == 1);
+  dcm.pass();
+  CHECK_FALSE(older.gathering.has_begun());
+  dcm.notes.release(*done.front());
+  dcm.pass();
+  CHECK(older.gathering.has_begun());  // no other slice gives memory back
+}
+
 TEST_CASE("and waits where none is left") {
   Short dcm;
   while (dcm.builder.pool.allocate(BufferPool::kBlockMin)) {
