@@ -159,7 +159,7 @@ function showDetails() {
     ['Buffer', bytes(member.buffer_bytes)],
     ['Lost', grouped(member.lost)],
     ['Retransmissions', grouped(member.retransmits)],
-    ['CPU', member.cpu_s === undefined || member.cpu_s === null ? '–' : duration(member.cpu_s)],
+    ['CPU', member.cpu_s === undefined || member.cpu_s === null ? '–' : duration(member.cpu_s) + (member.cpu_percent === undefined ? '' : ' · ' + member.cpu_percent.toFixed(0) + ' % of a core')],
     ['Memory, largest', bytes(member.rss_bytes)],
   ] : [['State', 'not in the farm any more']];
   document.getElementById('details-list').replaceChildren(
