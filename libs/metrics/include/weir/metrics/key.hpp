@@ -10,8 +10,7 @@ enum class Shape : std::uint8_t { one, family };
 
 // What stands in the table: made of a literal while compiling, so that a number that the table does not have,
 // or has as another kind, does not compile.
-//   counter_of(report, "fragments.recieved")  // error: call to a function that is not constexpr:
-//   not_in_the_table
+//   counter_of(report, "fragments.recieved")  // error: not_in_the_table() is not constexpr
 template <Entry::From from, Shape shape = Shape::one>
 class Key {
  public:
