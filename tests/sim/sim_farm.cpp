@@ -98,7 +98,7 @@ void SimFarm::inflict(const Fault& fault) {
       watcher_->command(v1::Command::DRAIN, fault.who);
       world_.timeline().at(until_ns, [this, &who] {
         watcher_->command(v1::Command::ADD, who.name());
-        if (!is_ending()) who.boot_again();
+        who.boot_again([this] { return !is_ending(); });
       });
       return;
     case FaultKind::pause:

@@ -9,6 +9,7 @@
 #include <weir/simnet/world.hpp>
 #include <weir/v1/farm.pb.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +35,8 @@ class SimProcess {
   SimProcess& operator=(const SimProcess&) = delete;
 
   void boot();
-  // When it has ended well, as it was told.
-  void boot_again();
+  // When it has ended well, as it was told, now or later; if it still may then.
+  void boot_again(std::function<bool()> may);
   // Nothing when it is not running. `in_pass`: when it has just sent to some what it wanted to tell.
   void kill(simnet::Death death, DurationNs down_ns, bool in_pass = false);
   [[nodiscard]] bool running() const { return node_ != nullptr; }
@@ -53,6 +54,7 @@ class SimProcess {
   void write_files(const std::string& folder) const;
 
  private:
+  void follow(const std::function<bool()>& may);
   void make_node();
   void make_writer();
   void pass(TimeNs now_ns);
@@ -80,6 +82,7 @@ class SimProcess {
   std::uint32_t deaths_ = 0;
   bool leaving_ = false;
   bool ended_ = false;
+  std::function<bool()> again_;  // boot_again() waits for its end
   TimeNs flush_until_ns_ = 0;
   std::string failure_;
   std::string broken_;  // a rule that it did not keep when it ended

@@ -111,6 +111,24 @@ TEST_CASE("the oldest slice goes first after a death") {
   CHECK(outcome.ended_ns < 40 * kSecond);
 }
 
+// A node drains and is added again 27 ms later; its supervisor dies in between. When the next supervisor did
+// not know who had been told to end, such a process came back, took part, and ended: slices waited for it
+// (860029159).
+TEST_CASE("a process that was told to end holds nothing up, whenever the supervisor dies") {
+  const std::uint64_t seed = GENERATE(860029159U, 8U, 10U);
+  Scenario scenario = make_scenario(seed);
+  const char* who = GENERATE("readout-0", "dcm-0");
+  const sim::Fault drain{sim::FaultKind::drain, 390 * kMillisecond, 27 * kMillisecond, who, "", 0};
+  scenario.faults = {drain, {}};
+  for (TimeNs at_ns = 392 * kMillisecond; at_ns < 430 * kMillisecond; at_ns += kMillisecond) {
+    CAPTURE(seed, who, at_ns);
+    scenario.faults.back() = {sim::FaultKind::kill, at_ns, 7 * kMillisecond, "supervisor", "", 0};
+    const sim::Outcome outcome = run_scenario(scenario, false);
+    CHECK(outcome.problem == "");
+    CHECK(outcome.ended_ns < 60 * kSecond);
+  }
+}
+
 TEST_CASE("rates change how often a kind of fault is drawn, and nothing without them") {
   sim::ScenarioLimits limits;
   sim::set_rates("", limits);

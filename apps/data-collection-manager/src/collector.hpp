@@ -149,8 +149,8 @@ class Collector {
   [[nodiscard]] std::size_t slice_memory() const;
   [[nodiscard]] bool has_memory() const;
   void start_slices(TimeNs now_ns);
-  // The memory that may be planned with may be all with newer slices, and these wait for readouts that have no
-  // room before the oldest is built: one that is older than all of them goes ahead.
+  // The memory that may be planned with may be all with newer slices, and these wait for readouts that have
+  // no room before the oldest is built: one that is older than all of them goes ahead.
   void start_oldest(TimeNs now_ns);
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
   void lose_given_up(assembly::BuiltSlice& slice, TimeNs now_ns);

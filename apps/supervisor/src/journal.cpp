@@ -42,6 +42,14 @@ void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
   out.set_copy_incomplete(slice.copy_incomplete);
 }
 
+void put_join(v1::Role role, std::uint32_t index, const Joined& joined, v1::JournalJoin& out) {
+  out.set_role(role);
+  out.set_index(index);
+  out.set_incarnation(joined.incarnation);
+  out.set_first_slice(joined.first_slice);
+  out.set_told_to_end(joined.told_to_end);
+}
+
 void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm& out) {
   for (const assignment::NodeRef& node : shape.removed) {
     v1::JournalFarm::Node& removed = *out.add_removed();
@@ -89,11 +97,7 @@ void Journal::write_state(const JournalledRun& run) {
     out.set_orphan(copy.orphan);
   }
   for (const auto& [node, joined] : run.joined) {
-    v1::JournalJoin& out = *state.add_joined();
-    out.set_role(static_cast<v1::Role>(node.first));
-    out.set_index(node.second);
-    out.set_incarnation(joined.incarnation);
-    out.set_first_slice(joined.first_slice);
+    put_join(static_cast<v1::Role>(node.first), node.second, joined, *state.add_joined());
   }
   for (const v1::Report& report : run.reports) *state.add_reports() = report;
   state.set_stop(run.stop);
@@ -160,10 +164,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
 
 void Journal::write_join(Role role, NodeIndex index, const Joined& joined) {
   v1::JournalEntry entry;
-  entry.mutable_join()->set_role(static_cast<v1::Role>(role));
-  entry.mutable_join()->set_index(index.value);
-  entry.mutable_join()->set_incarnation(joined.incarnation);
-  entry.mutable_join()->set_first_slice(joined.first_slice);
+  put_join(static_cast<v1::Role>(role), index.value, joined, *entry.mutable_join());
   append(entry);
 }
 

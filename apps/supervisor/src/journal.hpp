@@ -20,6 +20,7 @@ namespace weir::supervisor {
 struct Joined {
   std::uint64_t incarnation = 0;
   std::uint64_t first_slice = 0;  // that this process can have
+  bool told_to_end = false;       // in this run: its next process takes part
 };
 
 // A run, as far as it was written down.

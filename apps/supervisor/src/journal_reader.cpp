@@ -172,7 +172,7 @@ class Reader {
   }
 
   void take_join(const v1::JournalJoin& join) {
-    run_.joined[{join.role(), join.index()}] = {join.incarnation(), join.first_slice()};
+    run_.joined[{join.role(), join.index()}] = {join.incarnation(), join.first_slice(), join.told_to_end()};
   }
 
   void take_pass(const v1::JournalPass& pass) {

@@ -42,8 +42,9 @@ struct Member {
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
-  bool absent = false;  // not waited for, until it comes
-  TimeNs heard_ns = 0;  // when it last sent a message
+  bool told_to_end = false;  // the last process, in this run: its next one takes part
+  bool absent = false;       // not waited for, until it comes
+  TimeNs heard_ns = 0;       // when it last sent a message
   Welcome welcome = Welcome::none;
 };
 

@@ -78,8 +78,7 @@ void RunJournal::write_state(const RunCourse& course, TimeNs now_ns) {
   run.shaped_utc = environment_.clock.utc_ns();
   for (const Member& member : roster_.members()) {
     if (!member.was_there) continue;
-    run.joined[{static_cast<int>(member.role), member.index.value}] = {member.incarnation.value,
-                                                                       member.first_slice};
+    run.joined[{static_cast<int>(member.role), member.index.value}] = joined(member);
     if (member.has_report && member.report.final()) run.reports.push_back(member.report);
   }
   run.reports.insert(run.reports.end(), roster_.buried().begin(), roster_.buried().end());

@@ -32,6 +32,8 @@ class RunJournal {
   // The single entries.
   [[nodiscard]] Journal& entries() { return journal_; }
   void note_fault(const std::string& fault);
+  // Which process this member's is, or that it was told to end.
+  void write_join(const Member& member) { journal_.write_join(member.role, member.index, joined(member)); }
   // What the machine has found wrong since: once a pass, before anybody is told of what it did.
   void note_machine_faults();
   // All of them in their order, an earlier process' before.
@@ -47,6 +49,10 @@ class RunJournal {
   [[nodiscard]] bool waits() const { return journal_.waits(); }
 
  private:
+  [[nodiscard]] static Joined joined(const Member& member) {
+    return {member.incarnation.value, member.first_slice, member.told_to_end};
+  }
+
   static constexpr DurationNs kLostTimesEvery = 100 * kMillisecond;
 
   void require_nodes(const JournalledRun& run) const;

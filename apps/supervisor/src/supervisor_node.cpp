@@ -126,7 +126,16 @@ void SupervisorNode::wait_for_reports() {
 void SupervisorNode::carry_out() {
   journal_.note_machine_faults();
   journal_.entries().write_pass(actions_, machine_.ledger());
+  note_leaving();
   if (!journal_.waits()) tell_nodes();
+}
+
+// Of these processes only the next ones take part, whoever leads the run then.
+void SupervisorNode::note_leaving() {
+  for (const assignment::NodeRef node : actions_.leaving) {
+    Member& member = *roster_.find(node.role, node.node);
+    if (!std::exchange(member.told_to_end, true)) journal_.write_join(member);
+  }
 }
 
 // What the journal has; who came meanwhile is welcomed with it.
@@ -194,15 +203,18 @@ void SupervisorNode::join(Member& member) {
     roster_.bury(member);
     const bool first = course_.is(RunStage::gathering);
     member.first_slice = first ? setup_.farm.trigger().first_slice() : dispatch_.next_slice();
-    journal_.entries().write_join(member.role, member.index, {info.incarnation.value, member.first_slice});
+    member.incarnation = info.incarnation;
+    member.told_to_end = false;
+    journal_.write_join(member);
   }
-  member.incarnation = info.incarnation;
   member.was_there = true;
   member.heard_ns = now_ns_;
   member.absent = false;
   member.share_sent = {};
   dispatch_.directory_changed();
   if (member.role == Role::dcm) dispatch_.ports_changed();
+  const assignment::NodeRef node{member.role, member.index};
+  if (member.told_to_end && course_.is_on()) machine_.was_told_to_end(node, actions_);
   switch (member.role) {
     case Role::dcm:
       machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
@@ -215,8 +227,7 @@ void SupervisorNode::join(Member& member) {
       break;
   }
   if (course_.is(RunStage::gathering) || course_.is(RunStage::done)) return;
-  // It was told to end, and has not: its connection broke.
-  const assignment::NodeRef node{member.role, member.index};
+  // It drained when its connection broke.
   if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
   dispatch_.came(member, same_process ? Welcome::open_slices : Welcome::begin);
   if (!course_.is_ending()) return;  // in the pass, when the journal has what it is told
@@ -380,6 +391,7 @@ void SupervisorNode::resume_run() {
     member->was_there = true;
     member->incarnation = Incarnation(joined.incarnation);
     member->first_slice = joined.first_slice;
+    member->told_to_end = joined.told_to_end;
   }
   for (const v1::Report& report : run.reports) roster_.recall(report);
   if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);

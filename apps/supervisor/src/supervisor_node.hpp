@@ -67,6 +67,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] bool may_leave_orphans(const Member& member) const;
 
   void carry_out();
+  void note_leaving();
   void tell_nodes();
   void send_status();
   void hold_back_slow_clients();

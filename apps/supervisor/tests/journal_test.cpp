@@ -428,7 +428,7 @@ TEST_CASE("joins, last words, the stop and faults are read back, and stand in th
   journal.write_join(Role::dcm, NodeIndex(1), {9, 0});
   CHECK(store.bytes.empty());  // the run has not begun
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
-  journal.write_join(Role::dcm, NodeIndex(1), {10, 25});
+  journal.write_join(Role::dcm, NodeIndex(1), {10, 25, true});
   v1::Report report;
   report.set_name("dcm-1");
   report.set_final(true);
@@ -441,6 +441,7 @@ TEST_CASE("joins, last words, the stop and faults are read back, and stand in th
     REQUIRE(read.has_value());
     CHECK(read->joined.at({static_cast<int>(Role::dcm), 1U}).incarnation == 10);
     CHECK(read->joined.at({static_cast<int>(Role::dcm), 1U}).first_slice == 25);
+    CHECK(read->joined.at({static_cast<int>(Role::dcm), 1U}).told_to_end);
     REQUIRE(read->reports.size() == 1);
     CHECK(read->reports[0].final());
     CHECK(read->stop == "enough");

@@ -13,15 +13,15 @@ PartTable::PartTable(std::size_t readouts, std::size_t dcms, std::size_t writers
 
 Part PartTable::after(Part part, Event event) {
   using enum Part;
-  constexpr std::size_t kEvents = 5;
+  constexpr std::size_t kEvents = 6;
   // clang-format off
   constexpr Part kAfter[kParts][kEvents] = {
-      //              removed_live  removed  added      left  let_go
-      /* in */       {draining,     out,     in,        in,   in},
-      /* draining */ {draining,     out,     in,        out,  leaving},
-      /* leaving */  {leaving,      out,     returning, out,  leaving},
-      /* returning */{leaving,      out,     returning, in,   returning},
-      /* out */      {draining,     out,     in,        out,  out}};
+      //              removed_live  removed  added      left  let_go     was_told
+      /* in */       {draining,     out,     in,        in,   in,        returning},
+      /* draining */ {draining,     out,     in,        out,  leaving,   leaving},
+      /* leaving */  {leaving,      out,     returning, out,  leaving,   leaving},
+      /* returning */{leaving,      out,     returning, in,   returning, returning},
+      /* out */      {draining,     out,     in,        out,  out,       leaving}};
   // clang-format on
   return kAfter[static_cast<std::size_t>(part)][static_cast<std::size_t>(event)];
 }
@@ -99,6 +99,12 @@ void PartTable::let_go(NodeRef node) {
   Part& part = part_of(node);
   WEIR_ASSERT(part == Part::draining);
   part = after(part, Event::let_go);
+}
+
+void PartTable::was_told_to_end(NodeRef node) {
+  Part& part = part_of(node);
+  WEIR_ASSERT(part == Part::in || part == Part::out);  // no process of it is there
+  part = after(part, Event::was_told);
 }
 
 std::vector<NodeRef> PartTable::removed() const {

@@ -40,6 +40,12 @@ void SupervisorMachine::add(NodeRef node, TimeNs now, Actions& out) {
   waiting_.look_again();
 }
 
+void SupervisorMachine::was_told_to_end(NodeRef node, Actions& out) {
+  WEIR_ASSERT(!is_live(node));
+  parts_.was_told_to_end(node);
+  out.leaving.push_back(node);
+}
+
 // Copies that do not count, of slices that are not settled: the writer has to hear that first.
 bool SupervisorMachine::may_have_copies(NodeIndex writer) {
   return confirmations_.given_up().any_of(writer, [this](SliceId slice) {

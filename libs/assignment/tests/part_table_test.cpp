@@ -63,6 +63,20 @@ TEST_CASE("each part of a node is followed by the one that its table says") {
   }
 }
 
+TEST_CASE("a process that was told to end is so again when it comes back, and its next one if it was added") {
+  const NodeRef node = GENERATE(kReadout, kDcm, kWriter);
+  PartTable table = table_with(node, Part::leaving);
+  (void)table.left(node);
+  table.was_told_to_end(node);
+  CHECK(table.of(node) == Part::leaving);
+  (void)table.left(node);
+  (void)table.add(node, false, kNext);
+  table.was_told_to_end(node);
+  CHECK(table.of(node) == Part::returning);
+  CHECK(table.left(node));
+  CHECK(table.of(node) == Part::in);
+}
+
 TEST_CASE("who is not there is out at once, and takes part again when it is added") {
   PartTable table = small_table();
   CHECK(table.remove(kDcm, false, kNext, kNow));

@@ -245,6 +245,54 @@ TEST_CASE("a DCM that was let go and is gone before its final report is a fault,
   CHECK(farm.machine.broken_invariant() == "");
 }
 
+TEST_CASE(
+    "a process that was told to end and comes back takes no part, and its next one does if it was added") {
+  const NodeRef who = GENERATE(readout(0), dcm(0), writer(0));
+  const bool added = GENERATE(false, true);
+  CAPTURE(name(who.role), added);
+  Farm farm(looking_at_once(), mode("max"));
+  const auto join = [&](Incarnation incarnation) {
+    if (who.role == Role::dcm) {
+      farm.machine.dcm_joined(who.node, incarnation, 1, farm.now.mono, farm.actions);
+    } else if (who.role == Role::writer) {
+      farm.machine.writer_joined(who.node, incarnation, farm.now.mono, farm.actions);
+    } else {
+      farm.machine.readout_joined(who.node, incarnation, farm.now.mono);
+    }
+  };
+  const auto leave = [&] {
+    if (who.role == Role::dcm) {
+      farm.machine.dcm_left(who.node, farm.now.mono, farm.actions, true);
+    } else if (who.role == Role::writer) {
+      farm.machine.writer_left(who.node, farm.now.mono, farm.actions);
+    } else {
+      farm.machine.readout_left(who.node, farm.now.mono);
+    }
+  };
+  // As an earlier process of the supervisor left it.
+  farm.machine.remove(who, farm.now.mono);
+  farm.join_dcm(1, 1);
+  farm.pass();
+  if (added) farm.machine.add(who, farm.now.mono, farm.actions);
+  farm.machine.was_told_to_end(who, farm.actions);
+  join(Incarnation(3));
+  CHECK(farm.machine.part(who) == (added ? Part::returning : Part::leaving));
+  Actions actions = farm.pass();
+  CHECK(leaves(actions, who));
+  CHECK_FALSE(assigned_to(actions, 0));
+  const SliceId next = farm.machine.state(farm.now.mono).next_slice;
+  if (who.role == Role::readout) CHECK(farm.machine.absences().covers(who.node, next));
+  CHECK(farm.machine.broken_invariant() == "");
+  leave();
+  CHECK(farm.machine.faults().empty());
+  CHECK(farm.machine.part(who) == (added ? Part::in : Part::out));
+  join(Incarnation(4));
+  actions = farm.pass();
+  CHECK_FALSE(leaves(actions, who));
+  if (who.role == Role::readout) CHECK(farm.machine.absences().covers(who.node, next) == !added);
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
 TEST_CASE("a readout that drains has a part in what was triggered, and in nothing after") {
   Farm farm(looking_at_once(), mode("network"));
   farm.machine.readout_joined(node(0), Incarnation(1), farm.now.mono);

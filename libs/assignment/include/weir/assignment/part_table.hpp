@@ -43,6 +43,8 @@ class PartTable {
   [[nodiscard]] bool has_work(NodeRef node, const SliceEntry& entry) const;
   // It drained and has nothing left: it is told to end.
   void let_go(NodeRef node);
+  // A process of it that was told to end comes back, for its connection broke.
+  void was_told_to_end(NodeRef node);
 
   [[nodiscard]] Part of(NodeRef node) const { return parts_[place_of(node.role)][node.node.value]; }
   [[nodiscard]] bool takes_part(Role role, NodeIndex node) const { return of({role, node}) == Part::in; }
@@ -63,7 +65,7 @@ class PartTable {
   void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
 
  private:
-  enum class Event : std::uint8_t { removed_live, removed, added, left, let_go };
+  enum class Event : std::uint8_t { removed_live, removed, added, left, let_go, was_told };
   [[nodiscard]] static Part after(Part part, Event event);
   [[nodiscard]] Part& part_of(NodeRef node) { return parts_[place_of(node.role)][node.node.value]; }
 

@@ -145,6 +145,9 @@ class SupervisorMachine {
   // It takes part again: at once when it still drains or idles; else its next process does, from when it
   // joins.
   void add(NodeRef node, TimeNs now, Actions& out);
+  // The process that is about to join was told to end before, by this process of the supervisor or an earlier
+  // one: it is in Actions::leaving again. If the node was added meanwhile, its next process takes part.
+  void was_told_to_end(NodeRef node, Actions& out);
   [[nodiscard]] Part part(NodeRef node) const { return parts_.of(node); }
   // A DCM that is assigned a slice has to know the table as it is then.
   [[nodiscard]] const AbsenceTable& absences() const { return parts_.absences(); }
