@@ -8,6 +8,7 @@
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/control/states.hpp>
 #include <weir/launch/child.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/reports/numbers.hpp>
@@ -27,6 +28,9 @@
 
 namespace weir::bench {
 namespace {
+
+using control::Command;
+using control::State;
 
 constexpr DurationNs kLook = 40 * kMillisecond;
 constexpr double kPatienceS = 60;  // for a transition of the farm
@@ -64,7 +68,7 @@ class ChangingFarm {
   }
 
   ChangingFarmResult measure() {
-    for (const char* command : {"init", "configure", "start"}) transit(command);
+    for (const Command command : {Command::init, Command::configure, Command::start}) transit(command);
     wait_until([this] { return begin_s_ > 0; }, "no report of the supervisor has come");
     change("begin", options_.dcms);
     std::uint32_t there = options_.dcms;
@@ -75,11 +79,11 @@ class ChangingFarm {
     }
     run_to(next_s + options_.step_s);
     const std::vector<StoredUntil> stored = stored_;
-    transit("stop");
+    transit(Command::stop);
     ChangingFarmResult result = account();
     result.stored = stored;
     result.phases = phases_of(stored, changes_);
-    (void)ask("off");
+    (void)ask(name(Command::off));
     launch::Child& control = children_[kRunControl];
     const double until_s = monotonic_now_s() + kPatienceS;
     while (control.running() && monotonic_now_s() < until_s) {
@@ -137,10 +141,11 @@ class ChangingFarm {
     launch(name, child);
   }
 
-  v1::Reply ask(const std::string& command, const std::string& node = {}) {
+  v1::Reply ask(std::string_view asked, const std::string& node = {}) {
     v1::BusMessage message;
     v1::Request& request = *message.mutable_request();
     request.set_id(++last_id_);
+    const std::string command(asked);
     request.set_command(command);
     if (!node.empty()) request.add_nodes(node);
     client_->send(message);
@@ -155,10 +160,11 @@ class ChangingFarm {
     throw std::runtime_error(command + ": run control does not answer");
   }
 
-  void transit(const std::string& command) {
-    (void)ask(command);
+  void transit(Command step) {
+    (void)ask(name(step));
+    const std::string command(name(step));
     wait_until([this] { return view_.under_way().empty(); }, command + " is not done in time");
-    if (view_.state() == "error") throw std::runtime_error(command + ": " + view_.reason());
+    if (view_.state() == name(State::error)) throw std::runtime_error(command + ": " + view_.reason());
   }
 
   template <class Condition>
@@ -173,7 +179,7 @@ class ChangingFarm {
   void run_to(double until_s) {
     while (monotonic_now_s() < until_s) {
       turn();
-      if (view_.state() != "running")
+      if (view_.state() != name(State::running))
         throw std::runtime_error("the farm is " + view_.state() + " " + view_.reason());
     }
   }
@@ -181,9 +187,9 @@ class ChangingFarm {
   void turn() {
     (void)client_->wait(kLook);
     for (auto& [name, child] : children_) (void)child.poll();
-    view_ = std::move(*ask("status").mutable_view());
+    view_ = std::move(*ask(name(control::Request::status)).mutable_view());
     for (const auto& node : view_.nodes()) {
-      if (node.role() == "supervisor" && view_.state() == "running") take(node.report());
+      if (node.role() == name(Role::supervisor) && view_.state() == name(State::running)) take(node.report());
     }
   }
 
@@ -203,11 +209,11 @@ class ChangingFarm {
     switch (step.kind) {
       case FarmStep::Kind::remove:
         change("remove " + step.dcm, --there);
-        (void)ask("remove", step.dcm);
+        (void)ask(name(control::Request::remove), step.dcm);
         break;
       case FarmStep::Kind::add:
         change("add " + step.dcm, ++there);
-        (void)ask("add", step.dcm);
+        (void)ask(name(control::Request::add), step.dcm);
         break;
       case FarmStep::Kind::kill:
         change("kill -9 " + step.dcm, --there);

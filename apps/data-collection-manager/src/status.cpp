@@ -1,5 +1,7 @@
 #include "status.hpp"
 
+#include <weir/base/held_up.hpp>
+
 namespace weir::dcm {
 namespace {
 
@@ -25,7 +27,7 @@ std::string status_of(const RunCourse& course, const Workload& load, const std::
   if (course.is_ending()) return "ending";
   if (!course.has_begun()) return "ready";
   const Reason reason = what_holds_up(load);
-  return reason == Reason::none ? "running" : assignment::blocked_state(assignment::name(reason), name);
+  return reason == Reason::none ? "running" : held_up_state(Hold::blocked, assignment::name(reason), name);
 }
 
 }  // namespace weir::dcm

@@ -5,6 +5,7 @@
 #include "../src/status.hpp"
 #include "one_way.hpp"
 #include "weir_catch.hpp"
+#include <weir/base/held_up.hpp>
 
 namespace weir::dcm {
 namespace {
@@ -92,7 +93,7 @@ TEST_CASE("a status is that of the run's phase, and of what holds it up while it
   CHECK(status_of(course, load, "dcm-3") == "ready");
   course.begin();
   CHECK(status_of(course, load, "dcm-3") ==
-        assignment::blocked_state(assignment::name(Reason::writer_too_slow), "dcm-3"));
+        held_up_state(Hold::blocked, assignment::name(Reason::writer_too_slow), "dcm-3"));
   CHECK(status_of(course, some_load(), "dcm-3") == "running");
   course.end(0);
   CHECK(status_of(course, load, "dcm-3") == "ending");

@@ -1,6 +1,7 @@
 #include "writer_node.hpp"
 
 #include "settings.hpp"
+#include <weir/base/held_up.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/report.hpp>
@@ -259,7 +260,7 @@ v1::Report WriterNode::make_report(bool final) {
 std::string WriterNode::state() const {
   const bool stalls = blocked_.empty() && disk_watch_.stalled() > 0;
   if (blocked_.empty() && !stalls) return "running";
-  const std::string state = assignment::blocked_state(assignment::name(reason()), identity_.name);
+  const std::string state = held_up_state(Hold::blocked, assignment::name(reason()), identity_.name);
   return stalls ? state + " for " + std::to_string(disk_watch_.stalled() / kSecond) + " s" : state;
 }
 

@@ -1,5 +1,6 @@
 #include "readout_node.hpp"
 
+#include <weir/base/held_up.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -274,7 +275,7 @@ v1::Report ReadoutNode::make_report(bool final) {
   gauges["buffer_level"] = buffer_.level();
   report.set_state(buffer_.throttle() == source::Throttle::none
                        ? "running"
-                       : assignment::throttled_state(assignment::name(fullest()), identity_.name));
+                       : held_up_state(Hold::throttled, assignment::name(fullest()), identity_.name));
   return report;
 }
 

@@ -1,6 +1,7 @@
 #include "health_watch.hpp"
 
 #include <weir/assignment/reasons.hpp>
+#include <weir/base/held_up.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <algorithm>
@@ -10,17 +11,13 @@
 namespace weir::run_control {
 namespace {
 
-// "blocked: WRITER_DISK_STALLS writer-0 for 3 s"
 void take_hold_up(std::string_view said, control::HealthView::Process& out) {
-  const std::size_t colon = said.find(": ");
-  if (colon == said.npos) return;
-  const std::string_view rest = said.substr(colon + 2);
-  const std::size_t blank = std::min(rest.size(), rest.find(' '));
-  out.held = said.substr(0, colon);
-  out.held_by = rest.substr(0, blank);
-  out.sentence = assignment::sentence_of(out.held_by);
-  const std::string_view cause = rest.substr(std::min(rest.size(), blank + 1));
-  out.cause = cause.empty() ? out.name : cause.substr(0, cause.find(' '));
+  const HeldUp held = held_up_of(said);
+  if (held.hold == Hold::none) return;
+  out.held = held.hold;
+  out.held_by = held.reason;
+  out.sentence = assignment::sentence_of(held.reason);
+  out.cause = held.cause.empty() ? out.name : std::string(held.cause);
 }
 
 // Fragments that an operator took out of the run are no loss.

@@ -244,7 +244,7 @@ void RunControl::Core::carry_out_actions() {
 
 void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage& message) {
   parts_.now_ns = monotonic_now();
-  if (message.has_request() && message.request().command() == "watch") {
+  if (message.has_request() && message.request().command() == name(control::Request::watch)) {
     watch(from, message.request());
   } else if (message.has_request()) {
     v1::BusMessage answer;
@@ -310,9 +310,9 @@ v1::BusMessage RunControl::Core::watched(std::uint64_t id) const {
 v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRole role) {
   v1::Reply reply;
   reply.set_id(request.id());
-  if (request.command() == "status") {
+  if (request.command() == name(control::Request::status)) {
     *reply.mutable_view() = view();
-  } else if (request.command() == "tap") {
+  } else if (request.command() == name(control::Request::tap)) {
     reply.set_error(taps_.take(request.tap(), *reply.mutable_tap()));
   } else if (role == security::BusRole::operator_) {
     reply.set_error(carry_out(request));

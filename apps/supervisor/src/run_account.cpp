@@ -1,6 +1,7 @@
 #include "run_account.hpp"
 
 #include <weir/assignment/reasons.hpp>
+#include <weir/base/held_up.hpp>
 #include <weir/node/report.hpp>
 
 #include <array>
@@ -156,14 +157,14 @@ std::vector<std::string> RunAccount::disturbances() const {
 std::string RunAccount::throttle_state(bool journal_waits) const {
   const std::vector<assignment::HoldUp> held_up = machine_.throttled_by();
   if (held_up.empty() && journal_waits) {
-    return assignment::blocked_state(assignment::name(assignment::Reason::supervisor_journal_full),
-                                     setup_.self.name);
+    return held_up_state(Hold::blocked, assignment::name(assignment::Reason::supervisor_journal_full),
+                         setup_.self.name);
   }
   if (held_up.empty()) return "running";
   const std::optional<assignment::NodeRef>& node = held_up.front().node;
   const Member* member = node ? roster_.find(node->role, node->node) : nullptr;
-  return assignment::throttled_state(held_up.front().reason,
-                                     member == nullptr ? setup_.self.name : member->name);
+  return held_up_state(Hold::throttled, held_up.front().reason,
+                       member == nullptr ? setup_.self.name : member->name);
 }
 
 // For people, at the end: the latest ones, of very many.

@@ -2,6 +2,7 @@
 
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/control/states.hpp>
 #include <weir/launch/control_process.hpp>
 #include <weir/launch/farms_here.hpp>
 
@@ -94,7 +95,7 @@ void ControlClient::pause() { (void)client_.wait(kAnswerWait); }
 
 v1::FarmView ControlClient::status() {
   v1::Request request;
-  request.set_command("status");
+  request.set_command(std::string(name(control::Request::status)));
   return ask(request).view();
 }
 

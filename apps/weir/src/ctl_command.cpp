@@ -1,6 +1,8 @@
 #include "commands.hpp"
 #include "control_connection.hpp"
+#include <weir/base/held_up.hpp>
 #include <weir/bus/client.hpp>
+#include <weir/control/states.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +18,9 @@
 
 namespace weir::commands {
 namespace {
+
+using control::Command;
+using control::State;
 
 constexpr int kRefused = 1;  // by run control, or it ended in error
 
@@ -33,8 +38,7 @@ std::string state_of(const v1::FarmView::Node& node) {
   std::string state = node.live() ? node.state().state() : "gone";
   if (node.live() && node.inactive()) state += ", inactive";
   if (node.excluded()) state += ", removed";
-  // What a running node says holds it up: "throttled: WRITER_DISK_90_PERCENT writer-1".
-  if (state == "running" && node.report().state().find(": ") != std::string::npos)
+  if (state == name(State::running) && held_up_of(node.report().state()).hold != Hold::none)
     state = node.report().state();
   if (!node.state().reason().empty()) state += ": " + node.state().reason();
   return state;
@@ -80,20 +84,22 @@ bool follow(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::Farm
       since = line.utc_ns();
       if (!options.json) fmt::print(stderr, "{}\n", line.text());
     }
-    if (view.under_way().empty()) return view.state() != "error" || options.request.command() == "reset";
+    if (view.under_way().empty())
+      return view.state() != name(State::error) || options.request.command() == name(Command::reset);
     ctl.pause();
   }
 }
 
+// `off` leaves nobody who could be waited for.
 bool is_transition(const std::string& command) {
-  constexpr const char* kTransitions[] = {"init", "configure", "start", "pause", "continue", "stop", "reset"};
-  return std::find(std::begin(kTransitions), std::end(kTransitions), command) != std::end(kTransitions);
+  const auto known = control::command_of(command);
+  return known && known != Command::off;
 }
 
 int carry_out(const CtlOptions& options) {
   ControlClient ctl(options.connection, options.timeout_s);
   v1::FarmView view = ctl.status();
-  if (options.request.command() == "status") {
+  if (options.request.command() == name(control::Request::status)) {
     options.json ? print_json(view) : print_view(view);
     return 0;
   }
@@ -109,7 +115,7 @@ int carry_out(const CtlOptions& options) {
   }
   bool good = true;
   // There is no process left that could tell of the end of such a farm.
-  const bool last = view.one_run() && request.command() == "stop";
+  const bool last = view.one_run() && request.command() == name(Command::stop);
   if (last && !options.json) fmt::print(stderr, "the farm ends with this run: `weir run` has its summary\n");
   if (is_transition(request.command()) && !options.no_wait && !last) {
     good = follow(ctl, options, since, view);

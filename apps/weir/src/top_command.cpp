@@ -4,6 +4,7 @@
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/control/states.hpp>
 #include <weir/farm_view/top_view.hpp>
 #include <weir/http/client.hpp>
 #include <weir/node/metrics_export.hpp>
@@ -128,7 +129,9 @@ class Looker {
   // Of a page rates are there at once; else they are made here, from one report to the next.
   [[nodiscard]] bool needs_more(const farm_view::TopFrame& frame, int looks) const {
     if (control_ == nullptr) return looks < 2 && places_.front().ends_with("/metrics");
-    const auto runs = [](const farm_view::TopRow& row) { return row.state == "running"; };
+    const auto runs = [](const farm_view::TopRow& row) {
+      return row.state == control::name(control::State::running);
+    };
     const auto has_rate = [](const farm_view::TopRow& row) { return row.slices_per_s.has_value(); };
     return looks < kLooksForRates && std::any_of(frame.rows.begin(), frame.rows.end(), runs) &&
            std::none_of(frame.rows.begin(), frame.rows.end(), has_rate);

@@ -1,7 +1,6 @@
 #include <weir/assignment/reasons.hpp>
 
 #include <array>
-#include <utility>
 
 namespace weir::assignment {
 namespace {
@@ -38,13 +37,6 @@ constexpr std::array<Words, kReasons> kWords = {{
      "room, it goes on by itself"},
 }};
 
-std::string state(std::string_view what, std::string_view reason, std::string_view node) {
-  std::string text(what);
-  text.append(": ").append(reason);
-  if (!node.empty()) text.append(" ").append(node);
-  return text;
-}
-
 }  // namespace
 
 std::string_view name(Reason reason) { return kWords[static_cast<std::size_t>(reason)].name; }
@@ -54,13 +46,6 @@ std::string_view sentence_of(std::string_view name) {
     if (words.name == name) return words.sentence;
   }
   return {};
-}
-
-std::string throttled_state(std::string_view reason, std::string_view node) {
-  return state("throttled", reason, node);
-}
-std::string blocked_state(std::string_view reason, std::string_view node) {
-  return state("blocked", reason, node);
 }
 
 }  // namespace weir::assignment

@@ -123,7 +123,4 @@ TEST_CASE("every reason has a word for machines of its own, and a sentence for p
     CHECK_FALSE(sentence(static_cast<Reason>(i)).empty());
   }
   CHECK(names.size() == kReasons);
-  CHECK(throttled_state(name(Reason::writer_disk_full), "writer-1") ==
-        "throttled: WRITER_DISK_FULL writer-1");
-  CHECK(blocked_state(name(Reason::filter_too_slow), "dcm-3") == "blocked: FILTER_TOO_SLOW dcm-3");
 }

@@ -144,7 +144,7 @@ bool stops_data(std::string_view reason) {
 // A cause that several processes name is told once, with all processes that are its origin.
 void held_up(const HealthView& view, Findings& out) {
   const Picked holding = pick(view, [](const Process& one) {
-    return one.live && in_run(one) && !one.held.empty() && one.held_by != "RUN_PAUSED";
+    return one.live && in_run(one) && one.held != Hold::none && one.held_by != "RUN_PAUSED";
   });
   std::vector<std::string> reasons;
   for (const Process* one : holding) {
@@ -162,14 +162,16 @@ void held_up(const HealthView& view, Findings& out) {
       if (one->held_by != reason) continue;
       if (std::find(causes.begin(), causes.end(), one->cause) == causes.end()) causes.push_back(one->cause);
       meaning = one->sentence;
-      blocked = blocked || one->held == "blocked";
+      blocked = blocked || one->held == Hold::blocked;
       if (one->role == Role::writer) ++writers_blocked;
     }
     const bool others_store = reason.starts_with("WRITER_") && writers_blocked < writers;
     const bool grave = blocked && stops_data(reason) && !others_store;
     std::string text = list(causes) + ": " + (meaning.empty() ? reason : meaning + " (" + reason + ")");
-    out.push_back({grave ? Gravity::error : Gravity::warning,
-                   grave || (blocked && stops_data(reason)) ? "blocked" : "throttled", std::move(text)});
+    out.push_back(
+        {grave ? Gravity::error : Gravity::warning,
+         std::string(name(grave || (blocked && stops_data(reason)) ? Hold::blocked : Hold::throttled)),
+         std::move(text)});
   }
 }
 

@@ -1,3 +1,4 @@
+#include <weir/base/held_up.hpp>
 #include <weir/control/rules.hpp>
 
 #include <algorithm>
@@ -13,20 +14,6 @@ bool is_of(const RulesView::Process& process, const std::vector<std::string>& of
   return of.empty() || std::any_of(of.begin(), of.end(), [&](const std::string& one) {
            return one == process.name || one == name(process.role);
          });
-}
-
-// "blocked: WRITER_DISK_FULL writer-0": the word behind the colon, and the process behind that.
-struct Said {
-  std::string_view reason;
-  std::string_view node;
-};
-Said said_by(std::string_view state) {
-  const std::size_t colon = state.find(": ");
-  if (colon == state.npos) return {};
-  const std::string_view rest = state.substr(colon + 2);
-  const std::size_t blank = rest.find(' ');
-  if (blank == rest.npos) return {rest, {}};
-  return {rest.substr(0, blank), rest.substr(blank + 1)};
 }
 
 }  // namespace
@@ -109,9 +96,9 @@ std::optional<Rules::Holding> Rules::processes_hold(const Rule& rule, const Rule
       // The supervisor says it of another: that one is meant.
       concerned =
           concerned && std::any_of(view.processes.begin(), view.processes.end(), [&](const auto& one) {
-            const Said said = said_by(one.said);
-            const std::string_view cause = said.node.empty() ? std::string_view(one.name) : said.node;
-            return one.live && said.reason == rule.reason && cause == process.name;
+            const HeldUp held = held_up_of(one.said);
+            const std::string_view cause = held.cause.empty() ? std::string_view(one.name) : held.cause;
+            return one.live && held.reason == rule.reason && cause == process.name;
           });
     }
     if (!concerned) continue;

@@ -32,6 +32,8 @@ constexpr std::array<std::string_view, kStates> kStateNames = {"idle",    "stand
                                                                "running", "paused",  "error"};
 constexpr std::array<std::string_view, kCommands> kCommandNames = {"init",     "configure", "start", "pause",
                                                                    "continue", "stop",      "reset", "off"};
+constexpr std::array<std::string_view, kRequests> kRequestNames = {
+    "status", "watch", "tap", "add", "remove", "set", "log-level", "kill", "restart"};
 
 template <class Enum, std::size_t N>
 std::optional<Enum> find(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -54,8 +56,10 @@ std::optional<State> after(State from, Command command) {
 
 std::string_view name(State state) { return kStateNames[static_cast<std::size_t>(state)]; }
 std::string_view name(Command command) { return kCommandNames[static_cast<std::size_t>(command)]; }
+std::string_view name(Request request) { return kRequestNames[static_cast<std::size_t>(request)]; }
 std::optional<State> state_of(std::string_view name) { return find<State>(kStateNames, name); }
 std::optional<Command> command_of(std::string_view name) { return find<Command>(kCommandNames, name); }
+std::optional<Request> request_of(std::string_view name) { return find<Request>(kRequestNames, name); }
 
 std::string_view commands_in(State state) {
   static const std::array<std::string, kStates> lists = [] {

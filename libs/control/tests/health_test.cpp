@@ -62,7 +62,7 @@ void lose(HealthView& view, const std::string& name, DurationNs silent = 7 * kSe
   of(view, name).silent_ns = silent;
 }
 
-void hold(HealthView& view, const std::string& name, const std::string& held, const std::string& reason,
+void hold(HealthView& view, const std::string& name, Hold held, const std::string& reason,
           const std::string& cause) {
   Process& one = of(view, name);
   one.held = held;
@@ -85,17 +85,17 @@ std::vector<Case> emergencies() {
       {"the only disk that is left is full", running(),
        [](HealthView& view) {
          for (const char* name : {"writer-0", "writer-1"})
-           hold(view, name, "blocked", "WRITER_DISK_FULL", name);
-         hold(view, "supervisor", "throttled", "WRITER_DISK_FULL", "writer-0");
+           hold(view, name, Hold::blocked, "WRITER_DISK_FULL", name);
+         hold(view, "supervisor", Hold::throttled, "WRITER_DISK_FULL", "writer-0");
        },
        Gravity::error, "blocked", "writer-0, writer-1: a sentence (WRITER_DISK_FULL)"},
       {"one disk of two is full", running(),
-       [](HealthView& view) { hold(view, "writer-1", "blocked", "WRITER_DISK_FULL", "writer-1"); },
+       [](HealthView& view) { hold(view, "writer-1", Hold::blocked, "WRITER_DISK_FULL", "writer-1"); },
        Gravity::warning, "blocked", "writer-1: a sentence (WRITER_DISK_FULL)"},
       {"all DCMs are dead, and for that the triggers are throttled", running(),
        [](HealthView& view) {
          for (const char* name : {"dcm-0", "dcm-1", "dcm-2"}) lose(view, name);
-         hold(view, "supervisor", "throttled", "SLICES_PENDING", "supervisor");
+         hold(view, "supervisor", Hold::throttled, "SLICES_PENDING", "supervisor");
        },
        Gravity::error, "no DCM", "no slice is built: dcm-0 (not heard for 7 s), dcm-1"},
       {"all DCMs live and none is in the run", running(),
@@ -150,14 +150,14 @@ std::vector<Case> emergencies() {
        "dcm-0 (3 times), dcm-2 (1 time) lost in this run and back again, the last time 4 s ago"},
       {"writers are slow", running(),
        [](HealthView& view) {
-         hold(view, "dcm-0", "blocked", "WRITER_TOO_SLOW", "dcm-0");
-         hold(view, "dcm-1", "blocked", "WRITER_TOO_SLOW", "dcm-1");
+         hold(view, "dcm-0", Hold::blocked, "WRITER_TOO_SLOW", "dcm-0");
+         hold(view, "dcm-1", Hold::blocked, "WRITER_TOO_SLOW", "dcm-1");
        },
        Gravity::warning, "throttled", "dcm-0, dcm-1: a sentence (WRITER_TOO_SLOW)"},
       {"a disk hangs", running(),
        [](HealthView& view) {
          for (const char* name : {"writer-0", "writer-1"})
-           hold(view, name, "blocked", "WRITER_DISK_STALLS", name);
+           hold(view, name, Hold::blocked, "WRITER_DISK_STALLS", name);
        },
        Gravity::error, "blocked", "WRITER_DISK_STALLS"},
       {"run control was started again a moment ago", running(),
@@ -294,11 +294,11 @@ TEST_CASE("a farm that gathers waits, and the run before is told until the next 
 
 TEST_CASE("one cause that many name is told once, a paused run is not throttled") {
   HealthView view = running();
-  hold(view, "writer-0", "blocked", "WRITER_DISK_FULL", "writer-0");
-  hold(view, "supervisor", "throttled", "WRITER_DISK_FULL", "writer-0");
+  hold(view, "writer-0", Hold::blocked, "WRITER_DISK_FULL", "writer-0");
+  hold(view, "supervisor", Hold::throttled, "WRITER_DISK_FULL", "writer-0");
   CHECK(health_of(view).size() == 1);
   view = in_state(State::paused);
-  hold(view, "supervisor", "throttled", "RUN_PAUSED", "supervisor");
+  hold(view, "supervisor", Hold::throttled, "RUN_PAUSED", "supervisor");
   CHECK(health_of(view) == std::vector<Finding>{{Gravity::waiting, "paused", "no triggers until continue"}});
 }
 

@@ -74,7 +74,7 @@ TEST_CASE("a reason counts for the process that is its cause, whoever says it") 
   other.view.processes[0].said = "throttled: WRITER_DISK_FULL_TOO writer-0";
   other.view.processes[2].said = "blocked: WRITER_DISK_FULL";
   CHECK(other.fired_in(3) == 0);
-  other.view.processes[1].said = "blocked: WRITER_DISK_FULL writer-0";
+  other.view.processes[1].said = "blocked: WRITER_DISK_FULL writer-0 for 3 s";
   CHECK(other.look().size() == 1);
 }
 

@@ -19,9 +19,9 @@ std::string heading() {
 
 std::string line_of(const LiveRow& row) {
   const std::string slices = row.measured ? fmt::format("{:.1f}", row.slices_per_s) : "-";
-  const std::string bytes = row.role == "supervisor" ? ""
-                            : row.measured           ? bytes_text(row.bytes_per_s) + "/s"
-                                                     : "-";
+  const std::string bytes = row.role == name(Role::supervisor) ? ""
+                            : row.measured                     ? bytes_text(row.bytes_per_s) + "/s"
+                                                               : "-";
   return fmt::format("  {:<16} {:>10} {:>10} {:>9} {:>9}  {}", row.name, slices, bytes, row.in_flight,
                      row.lost, row.state);
 }
@@ -53,7 +53,7 @@ std::vector<LiveRow> by_role(const std::vector<LiveRow>& rows) {
   std::vector<LiveRow> merged;
   for (Group& group : groups) {
     group.row.measured = group.measured > 0;
-    if (group.row.role == "readout" && group.row.measured)
+    if (group.row.role == name(Role::readout) && group.row.measured)
       group.row.slices_per_s /= static_cast<double>(group.measured);
     group.row.name = counted(group.members, group.row.role);
     for (const auto& [state, count] : group.states) {

@@ -123,12 +123,12 @@ void Shell::carry_out(const v1::Order& order) {
     if (node_) node_->on_command(order.tell());
     return answer(order.id(), node_ ? "" : "no run is on");
   }
-  if (order.command() == "log-level") {
+  if (order.command() == name(control::Request::log_level)) {
     return answer(order.id(), telemetry::set_log_level(order.reason())
                                   ? ""
                                   : "'" + order.reason() + "' is not a log level");
   }
-  if (order.command() == "restart") {
+  if (order.command() == name(control::Request::restart)) {
     spdlog::warn("starts again reason=\"{}\"", order.reason());
     answer(order.id(), "");
     exit_status_ = kStartAgain;

@@ -1,4 +1,5 @@
 #include "model.hpp"
+#include <weir/base/held_up.hpp>
 #include <weir/control/states.hpp>
 #include <weir/page/view.hpp>
 
@@ -30,12 +31,10 @@ Member page_member(const v1::FarmView::Node& node) {
   member.state = node.live() ? node.inactive() ? "inactive" : node.state().state() : "dead";
   member.reason = node.state().reason();
   if (node.excluded()) member.reason = "removed" + (member.reason.empty() ? "" : "; " + member.reason);
-  // What a running node says of itself: "throttled: WRITER_DISK_90_PERCENT writer-1".
-  const std::string& said = node.report().state();
-  const std::size_t colon = said.find(": ");
-  if (member.state == "running" && colon != said.npos) {
-    member.state = said.substr(0, colon);
-    member.reason = said.substr(colon + 2);
+  const HeldUp held = held_up_of(node.report().state());
+  if (member.state == control::name(control::State::running) && held.hold != Hold::none) {
+    member.state = name(held.hold);
+    member.reason = held.told;
   }
   if (!node.report().name().empty()) member.report = std::make_shared<const v1::Report>(node.report());
   return member;

@@ -1,5 +1,7 @@
 #include "made_up_farm.hpp"
 
+#include <weir/base/held_up.hpp>
+#include <weir/base/role.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <algorithm>
@@ -12,13 +14,6 @@ constexpr double kSlicesPerS = 1200;
 constexpr double kSliceBytes = 90'000;
 constexpr double kStoredShare = 0.07;
 constexpr double kBuildUs = 900;
-
-v1::Role role_of(const std::string& role) {
-  return role == "supervisor" ? v1::ROLE_SUPERVISOR
-         : role == "readout"  ? v1::ROLE_READOUT
-         : role == "dcm"      ? v1::ROLE_DCM
-                              : v1::ROLE_WRITER;
-}
 
 std::uint64_t whole(double value) { return static_cast<std::uint64_t>(value); }
 
@@ -183,17 +178,15 @@ void MadeUpFarm::judge() {
   for (const Member& member : farm_.members) {
     control::HealthView::Process one;
     one.name = member.name;
-    one.role = member.role == "supervisor" ? Role::supervisor
-               : member.role == "readout"  ? Role::readout
-               : member.role == "dcm"      ? Role::dcm
-                                           : Role::writer;
+    one.role = role_of(member.role);
     one.live = member.state != "dead";
     one.known = true;
     one.state = control::state_of(member.state).value_or(farm_.state);
     one.silent_ns = static_cast<DurationNs>(member.heartbeat_age_s * kSecond);
-    if (member.state == "throttled" || member.state == "blocked") {
-      one.held = member.state;
-      one.held_by = member.reason.substr(0, member.reason.find(' '));
+    const std::string said = member.state + ": " + member.reason;
+    if (const HeldUp held = held_up_of(said); held.hold != Hold::none) {
+      one.held = held.hold;
+      one.held_by = held.reason;
       one.cause = member.name;
     }
     view.processes.push_back(std::move(one));
@@ -231,7 +224,7 @@ void MadeUpFarm::make_report(std::size_t index) {
   const Counts& counts = counts_[index];
   auto report = std::make_shared<v1::Report>();
   report->set_name(member.name);
-  report->set_role(role_of(member.role));
+  report->set_role(static_cast<v1::Role>(role_of(member.role)));
   report->set_incarnation(farm_.run);
   report->set_now_ns(static_cast<std::int64_t>(seconds_) * kSecond);
   report->set_state(member.reason.empty() ? "running" : member.reason);

@@ -1,3 +1,4 @@
+#include <weir/control/states.hpp>
 #include <weir/run/run_leader.hpp>
 #include <weir/v1/bus.pb.h>
 
@@ -6,11 +7,15 @@
 namespace weir::run {
 namespace {
 
+using control::Command;
+using control::State;
+
 constexpr DurationNs kWatch = 3 * kSecond;  // run control tells of changes for 10 s after a request
 constexpr DurationNs kStopAgain = kSecond;
 
-constexpr const char* kCommands[] = {"init", "configure", "start"};
-constexpr const char* kStates[] = {"standby", "ready", "running"};
+// The steps' commands, and where each leads.
+constexpr Command kCommands[] = {Command::init, Command::configure, Command::start};
+constexpr State kStates[] = {State::standby, State::ready, State::running};
 
 // All processes take part in a run that has just begun, or the run is not what was asked for.
 std::string names_of_absent(const v1::FarmView& view) {
@@ -42,18 +47,18 @@ std::optional<v1::Request> RunLeader::next(TimeNs now) {
   if (stop_reason_ && can_stop_ && now >= next_stop_ns_) {
     asked_ = Ask::stop;
     next_stop_ns_ = now + kStopAgain;
-    request.set_command("stop");
+    request.set_command(std::string(name(Command::stop)));
     request.set_reason(*stop_reason_);
   } else if (step_ != Step::led && !commanded_) {
     asked_ = Ask::command;
-    request.set_command(kCommands[static_cast<std::size_t>(step_)]);
+    request.set_command(std::string(name(kCommands[static_cast<std::size_t>(step_)])));
     if (step_ == Step::start) request.set_run(run_.value);
   } else {
     if (now < next_watch_ns_) return std::nullopt;
     asked_ = Ask::watch;
     next_watch_ns_ = now + kWatch;
     watch_id_ = request.id();
-    request.set_command("watch");
+    request.set_command(std::string(name(control::Request::watch)));
   }
   asked_ns_ = now;
   last_id_ = request.id();
@@ -85,19 +90,20 @@ void RunLeader::take(const v1::Reply& reply, TimeNs now) {
 void RunLeader::look(const v1::FarmView& view) {
   if (step_ == Step::led) return watch(view);
   if (!commanded_ || !failure_.empty()) return;
-  if (view.state() == "error") {
+  if (view.state() == name(State::error)) {
     failure_ = view.reason();
     return;
   }
   if (!view.under_way().empty()) return;
   // A short run is over before it is seen.
-  const bool there = view.state() == kStates[static_cast<std::size_t>(step_)] || step_ == Step::start;
+  const bool there = view.state() == name(kStates[static_cast<std::size_t>(step_)]) || step_ == Step::start;
   if (const std::string absent = names_of_absent(view); step_ != Step::start && !absent.empty()) {
     const std::string why = last_error(view);
-    failure_ = std::string(kCommands[static_cast<std::size_t>(step_)]) + " was not followed by " + absent +
-               (why.empty() ? "" : ": " + why);
+    failure_ = std::string(name(kCommands[static_cast<std::size_t>(step_)])) + " was not followed by " +
+               absent + (why.empty() ? "" : ": " + why);
   } else if (!there) {
-    failure_ = "the farm is " + view.state() + " after " + kCommands[static_cast<std::size_t>(step_)];
+    failure_ = "the farm is " + view.state() + " after " +
+               std::string(name(kCommands[static_cast<std::size_t>(step_)]));
   } else {
     step_ = static_cast<Step>(static_cast<int>(step_) + 1);
     commanded_ = false;
@@ -110,10 +116,11 @@ void RunLeader::watch(const v1::FarmView& view) {
   for (const auto& node : view.nodes()) {
     if (node.excluded()) taken_out_.insert(node.name());
   }
-  const bool in_run = view.state() == "running" || view.state() == "paused";
+  const bool in_run = view.state() == name(State::running) || view.state() == name(State::paused);
   can_stop_ = in_run && view.under_way().empty();
-  if (view.state() == "error") lost_ = "the farm is in error: " + view.reason();
-  if (view.state() == "idle" || view.under_way() == "reset" || view.under_way() == "off")
+  if (view.state() == name(State::error)) lost_ = "the farm is in error: " + view.reason();
+  if (view.state() == name(State::idle) || view.under_way() == name(Command::reset) ||
+      view.under_way() == name(Command::off))
     lost_ = "the farm was reset";
 }
 

@@ -1,5 +1,6 @@
 #include <weir/bus/subscriber.hpp>
 #include <weir/clock/clock.hpp>
+#include <weir/control/states.hpp>
 #include <weir/tap/stream.hpp>
 #include <weir/tap_client/tap_client.hpp>
 #include <weir/v1/bus.pb.h>
@@ -55,7 +56,7 @@ struct TapClient::Core {
     v1::BusMessage message;
     v1::Request& request = *message.mutable_request();
     request.set_id(++requests);
-    request.set_command("tap");
+    request.set_command(std::string(name(control::Request::tap)));
     v1::TapWish& wish = *request.mutable_tap();
     wish.set_id(id);
     for (const std::string& one : settings.streams) wish.add_streams(one);

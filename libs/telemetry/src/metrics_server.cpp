@@ -1,3 +1,4 @@
+#include <weir/base/role.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/http/server.hpp>
 #include <weir/telemetry/metrics_server.hpp>
@@ -8,25 +9,6 @@
 #include <mutex>
 
 namespace weir::telemetry {
-namespace {
-
-const char* role_name(v1::Role role) {
-  switch (role) {
-    case v1::ROLE_SUPERVISOR:
-      return "supervisor";
-    case v1::ROLE_READOUT:
-      return "readout";
-    case v1::ROLE_DCM:
-      return "dcm";
-    case v1::ROLE_WRITER:
-      return "writer";
-    default:
-      return "other";
-  }
-}
-
-}  // namespace
-
 class MetricsServer::Impl {
  public:
   Impl(const ports::Endpoint& listen, std::string farm) : farm_(std::move(farm)), server_(listen) {
@@ -74,7 +56,7 @@ std::string MetricsServer::Impl::text() const {
   std::string own = fmt::format("farm=\"{}\"", escape_label(farm_));
   if (report) {
     labels.node = report->name();
-    labels.role = role_name(report->role());
+    labels.role = std::string(name(static_cast<Role>(report->role())));
     out = prometheus_text(*report, labels);
     own += fmt::format(",node=\"{}\",role=\"{}\",run=\"{}\"", escape_label(labels.node), labels.role,
                        labels.run);

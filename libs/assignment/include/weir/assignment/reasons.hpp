@@ -1,14 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace weir::assignment {
 
-// Why a node takes less, or nothing, for a while: what stands in Throttle.reason, in Report.state and behind
-// `throttled_ms.` in the account. The words are for machines, and never change their meaning; sentence() is
-// for people.
+// Why a node takes less, or nothing, for a while: what stands in Throttle.reason, in Report.state
+// (weir/base/held_up.hpp) and behind `throttled_ms.` in the account. The words are for machines, and never
+// change their meaning; sentence() is for people.
 enum class Reason : std::uint8_t {
   none,
   readout_buffer_bytes,
@@ -34,10 +34,5 @@ constexpr std::size_t kReasons = 15;
 [[nodiscard]] std::string_view sentence(Reason reason);
 // The same, of a name; empty: there is no such reason (in this version).
 [[nodiscard]] std::string_view sentence_of(std::string_view name);
-
-// Of a Report: "throttled: READOUT_BUFFER_BYTES readout-1", which takes less and makes others wait, and
-// "blocked: WRITER_DISK_FULL writer-0", which does nothing until that is over. Any process can be the cause.
-[[nodiscard]] std::string throttled_state(std::string_view reason, std::string_view node);
-[[nodiscard]] std::string blocked_state(std::string_view reason, std::string_view node);
 
 }  // namespace weir::assignment

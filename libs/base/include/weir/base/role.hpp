@@ -27,4 +27,11 @@ enum class Role : std::uint8_t {
   return kNames[number < std::size(kNames) ? number : 0];
 }
 
+[[nodiscard]] constexpr Role role_of(std::string_view text) {
+  for (std::uint8_t number = 1; number <= static_cast<std::uint8_t>(Role::trigger); ++number) {
+    if (name(Role{number}) == text) return Role{number};
+  }
+  return Role::unknown;
+}
+
 }  // namespace weir

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/held_up.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/control/farm_machine.hpp>
@@ -61,9 +62,9 @@ struct HealthView {
     DurationNs silent_ns = 0;  // since its last word; where `known`
     std::uint32_t losses = 0;  // times that it was lost in this run
     DurationNs since_loss_ns = 0;
-    // What it says holds it up, in a run: the word, the reason's name, what that means, and the process that
+    // What it says holds it up, in a run: how, the reason's name, what that means, and the process that
     // causes it.
-    std::string held;      // "blocked", "throttled"; empty: nothing
+    Hold held = Hold::none;
     std::string held_by;   // "WRITER_DISK_FULL"
     std::string sentence;  // empty: a reason that is not known
     std::string cause;     // "writer-0"
