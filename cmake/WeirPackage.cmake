@@ -128,7 +128,7 @@ set(CPACK_DEBIAN_WEIR_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_WEIR_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_WEIR_PACKAGE_DEPENDS "adduser")
 set(CPACK_DEBIAN_WEIR_PACKAGE_RECOMMENDS "iproute2")
-set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), gnuplot-nox, python3")
+set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), python3")
 set(CPACK_DEBIAN_WEIR_DEBUGINFO_PACKAGE ON)  # strips the executables, too
 set(CPACK_DEBIAN_WEIR_PACKAGE_CONTROL_EXTRA
     "${debian}/postinst;${debian}/prerm;${debian}/postrm;${debian}/conffiles")

@@ -1,4 +1,4 @@
-// The policies against the load: lines of JSON, a table, pictures.
+// The policies against the load: lines of JSON, a table.
 #include "output.hpp"
 #include "units.hpp"
 #include <weir/bench/assignment.hpp>
@@ -30,37 +30,7 @@ double share_of_slow(const AssignmentResult& result) {
   return share;
 }
 
-Figure figure_of(const std::vector<AssignmentResult>& results, const AssignmentOptions& options,
-                 const char* suffix, const char* label, double (*value)(const AssignmentResult&)) {
-  Figure figure{options.name + "-" + suffix, std::string("Decision latency, ") + suffix, {}, {}};
-  figure.data = fmt::format("# load in %, {} in ms\n", label);
-  figure.script = fmt::format(
-      "set terminal svg size 1000,540 font 'sans,15' background rgb 'white' noenhanced\n"
-      "set output '{}.svg'\nset tmargin 5\nset label \"{}\\n5 workstations of 1 and 6 servers of 3 "
-      "processors, "
-      "11.4 ms a slice, {} credits each\" at screen 0.5, 0.96 center\nset grid\nset key outside right "
-      "center\n"
-      "set xrange [0:100]\nset logscale y\nset xlabel 'offered load, % of all processors'\n"
-      "set ylabel '{}, ms'\nplot ",
-      figure.name, figure.title, options.credits, label);
-  std::size_t index = 0;
-  for (const std::string& policy : options.policies) {
-    figure.data += "# " + policy + "\n";
-    for (const AssignmentResult& result : results) {
-      if (result.settings.policy == policy)
-        figure.data += fmt::format("{:g} {:.3f}\n", kPercent * result.settings.load, value(result));
-    }
-    figure.data += "\n\n";
-    figure.script += fmt::format("{}'{}.dat' index {} using 1:2 with linespoints linewidth 2 title '{}'",
-                                 index == 0 ? "" : ", ", figure.name, index, policy);
-    ++index;
-  }
-  figure.script += "\n";
-  return figure;
-}
-
-std::string table_of(const std::vector<AssignmentResult>& results, const AssignmentOptions& options,
-                     const std::vector<Figure>& figures) {
+std::string table_of(const std::vector<AssignmentResult>& results, const AssignmentOptions& options) {
   std::string text = fmt::format(
       "# {}\n\n```sh\n{}\n```\nSimulated, {} s a point, seed {}: 5 workstations of 1 processor and 6 servers "
       "of 3, "
@@ -75,7 +45,6 @@ std::string table_of(const std::vector<AssignmentResult>& results, const Assignm
                         percentile_ms(result, 50), percentile_ms(result, 99), max_ms(result),
                         kPercent * share_of_slow(result), result.vetoed);
   }
-  for (const Figure& figure : figures) text += fmt::format("\n![{}]({}.svg)\n", figure.title, figure.name);
   return text;
 }
 
@@ -124,12 +93,7 @@ int run_assignment(const AssignmentOptions& options, std::FILE* out, std::FILE* 
     }
   }
   if (options.out.empty()) return 0;
-  const std::vector<Figure> figures = {
-      figure_of(results, options, "mean", "mean",
-                [](const AssignmentResult& result) { return result.mean_ms; }),
-      figure_of(results, options, "p99", "99th percentile",
-                [](const AssignmentResult& result) { return percentile_ms(result, 99); })};
-  return write_output(options.out, options.name, lines, table_of(results, options, figures), figures, err);
+  return write_output(options.out, options.name, lines, table_of(results, options), err);
 }
 
 }  // namespace weir::bench

@@ -275,8 +275,8 @@ int run_changing_farm(const ChangingFarmOptions& options, std::FILE* out, std::F
   }
   fmt::print(err, "the ledger {}\n", result.balanced ? "balances" : "does NOT balance");
   if (!options.out.empty()) {
-    const int written = write_output(options.out, options.name, line + "\n",
-                                     table_of(result, options, machine()), {figure_of(result, options)}, err);
+    const int written =
+        write_output(options.out, options.name, line + "\n", table_of(result, options, machine()), err);
     if (written != 0) return written;
   }
   return good ? 0 : 1;

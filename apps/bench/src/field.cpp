@@ -57,11 +57,9 @@ void tell(const FieldResult& result, const FieldOptions& options, std::FILE* out
 }
 
 int write_out(const std::vector<FieldResult>& results, const FieldOptions& options, std::FILE* err) {
-  const std::vector<Figure> figures = figures_of(results, options);
   std::string lines;
   for (const FieldResult& result : results) lines += to_json_line(result, options) + "\n";
-  return write_output(options.out, options.name, lines, page_of(results, options, figures, machine()),
-                      figures, err);
+  return write_output(options.out, options.name, lines, page_of(results, options, machine()), err);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The field bench's lines, page and plots.
+// The field bench's lines and page.
 #include "units.hpp"
 #include <weir/bench/field.hpp>
 #include <weir/bench/loopback.hpp>
@@ -31,52 +31,6 @@ std::vector<std::string> words_of(const std::vector<FieldResult>& results, const
     if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
   }
   return words;
-}
-
-// A group of bars for each case, a bar for each shaper; NaN where there is none.
-std::string bars(const std::vector<FieldResult>& results, bool busy, double FieldFigures::*figure,
-                 double unit) {
-  const auto cases = words_of(results, [](const FieldPoint& point) { return std::string(point.what->name); });
-  const auto shapers = words_of(results, [](const FieldPoint& point) { return shaper_text(point); });
-  std::string text = "case";
-  for (const std::string& shaper : shapers) text += fmt::format(" \"{}\"", shaper);
-  text += '\n';
-  for (const std::string& name : cases) {
-    text += name;
-    for (const std::string& shaper : shapers) {
-      const auto found = std::find_if(results.begin(), results.end(), [&](const FieldResult& result) {
-        return result.point.busy == busy && result.point.what->name == name &&
-               shaper_text(result.point) == shaper;
-      });
-      const double value = found == results.end() ? 0 : unit * (figures_of(*found).*figure);
-      text += value > 0 ? fmt::format(" {:.4g}", value) : " NaN";
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-Figure bar_figure(const std::vector<FieldResult>& results, const FieldOptions& options, bool busy,
-                  bool latency) {
-  const char* load = busy ? "busy" : "quiet";
-  Figure figure;
-  figure.name = fmt::format("{}-{}-{}", options.name, latency ? "latency" : "goodput", load);
-  figure.title = fmt::format("{}, {}", latency ? "Latency of a slice" : "Goodput",
-                             busy ? "a spinner on each core" : "nothing else runs");
-  figure.data = latency ? bars(results, busy, &FieldFigures::p99_over_serialisation, 1)
-                        : bars(results, busy, &FieldFigures::share_of_theory, kPercent);
-  const auto shapers = words_of(results, [](const FieldPoint& point) { return shaper_text(point); });
-  figure.script = fmt::format(
-      "set terminal svg size 1400,540 font 'sans,15' background rgb 'white' noenhanced\n"
-      "set output '{0}.svg'\nset title \"{1}\"\nset grid ytics\nset key outside right center\n"
-      "set style data histograms\nset style histogram clustered gap 1\nset style fill solid 0.8\n"
-      "set xtics rotate by -35 scale 0\n{2}"
-      "plot for [i=2:{3}] '{0}.dat' using i:xtic(1) title columnheader(i)\n",
-      figure.name, figure.title,
-      latency ? "set logscale y\nset ylabel 'p99 over serialisation'\n"
-              : "set yrange [0:108]\nset ylabel 'goodput, % of theory'\n",
-      shapers.size() + 1);
-  return figure;
 }
 
 constexpr const char* kPageHead =
@@ -153,26 +107,13 @@ std::string to_json_line(const FieldResult& result, const FieldOptions& options)
                    {"machine_cpu_s_per_s", four_digits(figures.machine_cpu_s_per_s)}});
 }
 
-std::vector<Figure> figures_of(const std::vector<FieldResult>& results, const FieldOptions& options) {
-  std::vector<Figure> figures;
-  for (const bool busy : {false, true}) {
-    const bool some = std::any_of(results.begin(), results.end(),
-                                  [&](const FieldResult& result) { return result.point.busy == busy; });
-    if (!some) continue;
-    figures.push_back(bar_figure(results, options, busy, false));
-    figures.push_back(bar_figure(results, options, busy, true));
-  }
-  return figures;
-}
-
 std::string page_of(const std::vector<FieldResult>& results, const FieldOptions& options,
-                    const std::vector<Figure>& figures, const std::string& machine) {
+                    const std::string& machine) {
   std::string text = fmt::format("# {}\n\n", options.name);
   if (!options.command.empty()) text += fmt::format("```sh\n{}\n```\n", options.command);
   text += kPageHead;
   text += fmt::format("\nOn {}; {:g} s a run, medians of {} run{}, the shapers of a case in turn.\n", machine,
                       options.seconds, options.rounds, options.rounds == 1 ? "" : "s");
-  for (const Figure& figure : figures) text += fmt::format("\n![{}]({}.svg)\n", figure.title, figure.name);
   for (const std::string& name :
        words_of(results, [](const FieldPoint& point) { return std::string(point.what->name); })) {
     add_case(name, results, text);

@@ -2,7 +2,6 @@
 #include "lab_farm.hpp"
 #include "output.hpp"
 #include <weir/base/scratch_folder.hpp>
-#include <weir/bench/figures.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/lab_file.hpp>
@@ -45,11 +44,9 @@ Expected<double, std::string> theory_of_point(const NetworkPoint& point, const s
 }
 
 int write_out(const std::vector<NetworkResult>& results, const NetworkOptions& options, std::FILE* err) {
-  const std::vector<Figure> figures = figures_of(results, options);
   std::string lines;
   for (const NetworkResult& result : results) lines += to_json_line(result, options) + "\n";
-  return write_output(options.out, options.name, lines, table_of(results, options, figures, machine()),
-                      figures, err);
+  return write_output(options.out, options.name, lines, table_of(results, options, machine()), err);
 }
 
 }  // namespace

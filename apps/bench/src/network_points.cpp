@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <sstream>
+#include <utility>
 
 namespace weir::bench {
 namespace {
@@ -56,13 +59,79 @@ double pace_of(const NetworkPoint& point, const NetworkOptions& options) {
   return options.pace / members * shaping::stream_goodput(port, 1, 0);
 }
 
+// [ms, slices that took longer in %], down to none: a step is told where the share has fallen by a fifth.
+json::array took_longer(const metrics::Histogram& latency_us) {
+  constexpr double kStep = 0.8;
+  const metrics::EncodedHistogram latency = latency_us.encode();
+  json::array steps;
+  if (latency.buckets.empty()) return steps;
+  const auto add = [&steps](double us, double share) {
+    steps.push_back({four_digits(us / kUsPerMs), four_digits(share)});
+  };
+  add(static_cast<double>(latency.min), kPercent);
+  double count = 0;
+  for (const auto& bucket : latency.buckets) count += static_cast<double>(bucket.count);
+  double longer = count;
+  double told = kPercent;
+  for (const auto& bucket : latency.buckets) {
+    longer -= static_cast<double>(bucket.count);
+    const double share = kPercent * longer / count;
+    if (share > kStep * told) continue;
+    told = share;
+    add(static_cast<double>(metrics::Histogram::bucket_last(bucket.index)), share);
+  }
+  return steps;
+}
+
+struct Arrival {
+  double us = 0;
+  double bytes = 0;
+};
+
+// The arrivals of a slow slice: nine of ten took less time.
+std::vector<Arrival> slow_slice(const std::string& csv) {
+  std::map<std::string, std::vector<Arrival>> slices;
+  std::istringstream lines(csv);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    std::string slice;
+    std::string readout;
+    Arrival arrival;
+    char comma = 0;
+    std::getline(cells, slice, ',');
+    std::getline(cells, readout, ',');
+    if (cells >> arrival.us >> comma >> arrival.bytes) slices[slice].push_back(arrival);
+  }
+  std::vector<std::vector<Arrival>> all;
+  for (auto& [slice, arrivals] : slices) all.push_back(std::move(arrivals));
+  if (all.empty()) return {};
+  const auto slow = all.begin() + static_cast<std::ptrdiff_t>(all.size() * 9 / 10);
+  std::nth_element(all.begin(), slow, all.end(),
+                   [](const auto& a, const auto& b) { return a.back().us < b.back().us; });
+  return *slow;
+}
+
+// [ms since the slice's first request, kB so far]; of very many some.
+json::array arrivals_of(const std::string& csv) {
+  constexpr std::size_t kPointsMax = 500;
+  const std::vector<Arrival> arrivals = slow_slice(csv);
+  const std::size_t every = 1 + arrivals.size() / kPointsMax;
+  json::array points;
+  double sum = 0;
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    const Arrival& arrival = arrivals[i];
+    sum += arrival.bytes;
+    if (i % every != 0 && i + 1 < arrivals.size()) continue;
+    points.push_back({four_digits(arrival.us / kUsPerMs), four_digits(sum / kBytesPerKb)});
+  }
+  return points;
+}
+
 const char* name_of(Pattern pattern) { return pattern == Pattern::incast ? "incast" : "all-to-all"; }
 
 }  // namespace
-
-std::uint64_t NetworkPoint::allowed_bytes() const {
-  return window_bytes > 0 ? window_bytes : std::uint64_t{window_fragments} * fragment_bytes;
-}
 
 std::vector<NetworkPoint> expand(const NetworkOptions& options) {
   std::vector<NetworkPoint> points;
@@ -202,7 +271,10 @@ std::string to_json_line(const NetworkResult& result, const NetworkOptions& opti
                     {"dcm_share_max", four_digits(run.dcm_share_max)},
                     {"machine_drops", four_digits(run.machine_drops)},
                     {"cpu_s_per_s", four_digits(run.cpu_s_per_s)},
-                    {"machine_cpu_s_per_s", four_digits(run.machine_cpu_s_per_s)}};
+                    {"machine_cpu_s_per_s", four_digits(run.machine_cpu_s_per_s)},
+                    {"took_longer", took_longer(run.latency_us)}};
+  if (json::array arrivals = arrivals_of(run.arrivals); !arrivals.empty())
+    line["arrivals"] = std::move(arrivals);
   return run_record::one_line(line);
 }
 

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <weir/bench/figures.hpp>
-
 #include <cstdio>
 #include <string>
-#include <vector>
 
 namespace weir::bench {
 
@@ -17,9 +14,9 @@ namespace weir::bench {
 // False, and a sentence to `err`: the folder is not there and cannot be made.
 [[nodiscard]] bool make_folder(const std::string& folder, std::FILE* err);
 
-// NAME.jsonl, NAME.md and of each figure data, script and, where gnuplot is installed, picture, into the
-// folder. 0, or 1 and a sentence to `err`.
+// NAME.jsonl and NAME.md, into the folder; python/weir/plots.py makes pictures of the former. 0, or 1 and a
+// sentence to `err`.
 int write_output(const std::string& folder, const std::string& name, const std::string& lines,
-                 const std::string& table, const std::vector<Figure>& figures, std::FILE* err);
+                 const std::string& table, std::FILE* err);
 
 }  // namespace weir::bench

@@ -77,16 +77,11 @@ TEST_CASE("figures are medians, against what the narrowest place lets through") 
   CHECK(line.p99_over_serialisation == Approx(0.6));
 }
 
-TEST_CASE("the page has a section a case, the plots a bar a shaper") {
+TEST_CASE("the page has a section a case, and each point a line") {
   const FieldOptions options;
   const std::vector<FieldResult> results{result_of("lan-8", false, 0.9), result_of("lan-8", true, 0.8),
                                          result_of("core", true, 0.3)};
-  const auto figures = figures_of(results, options);
-  REQUIRE(figures.size() == 4);
-  CHECK(figures[2].name == "field-goodput-busy");
-  CHECK(figures[2].data == "case \"adaptive\"\nlan-8 80\ncore 90\n");
-  CHECK(figures[0].data == "case \"adaptive\"\nlan-8 90\ncore NaN\n");
-  const std::string page = page_of(results, options, figures, "2 cores");
+  const std::string page = page_of(results, options, "2 cores");
   CHECK_THAT(page, Catch::ContainsSubstring("\n## lan-8\n8 readouts to one DCM.\n"));
   CHECK_THAT(page, Catch::ContainsSubstring("| busy | adaptive | 80.0 | 3.00 | 7 | 0 | 0 | 0.00 |\n"));
   const auto line = boost::json::parse(to_json_line(results[1], options)).as_object();

@@ -67,8 +67,8 @@ constexpr const char* kNetworkFooter =
     "--rounds times. One JSON line per point: what was set, goodput and its share of theory, latency, "
     "retransmissions and\n"
     "drops, of the whole run and after its first second, and the CPU time that was used. With --out a "
-    "table, data and,\n"
-    "if gnuplot is installed, plots are written. docs/benchmarks.md explains the fields. Needs root.";
+    "table and\n"
+    "these lines are written. docs/benchmarks.md explains the fields, and how to draw them. Needs root.";
 
 void add_sweep(CLI::App& command, bench::NetworkOptions& options) {
   const auto list = [&](const char* name, auto& values, const char* what) {
@@ -128,8 +128,8 @@ constexpr const char* kAssignmentFooter =
     "\nThe supervisor's own policies on simulated destinations and time (REFERENCE: RCNP, 5 slow and 6 fast "
     "destinations):\n"
     "one JSON line per policy and load, with mean, percentiles and who got which share of the slices. With "
-    "--out a table,\n"
-    "data and, if gnuplot is installed, plots are written. docs/benchmarks.md explains the fields.";
+    "--out a table\n"
+    "and these lines are written. docs/benchmarks.md explains the fields, and how to draw them.";
 
 void add_assignment(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::AssignmentOptions>();
@@ -163,7 +163,7 @@ constexpr const char* kChangingFooter =
     "and started again; the rate of stored slices has to be in the share of DCMs that are there, within 5 %. "
     "One JSON "
     "line;\n"
-    "with --out a table, data and, if gnuplot is installed, a plot are written. docs/benchmarks.md explains "
+    "with --out a table and that line are written. docs/benchmarks.md explains "
     "the "
     "fields.";
 
@@ -192,8 +192,9 @@ constexpr const char* kFieldFooter =
     "readout, a port that changes, a bottleneck in the core and more; quiet, and with a spinner on each "
     "core. One "
     "JSON line\n"
-    "per case, load and shaper. With --out a page, data and, if gnuplot is installed, plots are written.\n"
-    "docs/benchmarks.md explains the fields. Needs root; all of it takes three quarters of an hour a round.";
+    "per case, load and shaper. With --out a page and these lines are written.\n"
+    "docs/benchmarks.md explains the fields, and how to draw them. Needs root; all of it takes three "
+    "quarters of an hour a round.";
 
 void add_field(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::FieldOptions>();

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <weir/bench/figures.hpp>
-
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -71,7 +69,6 @@ struct ChangingFarmResult {
 [[nodiscard]] std::string to_json_line(const ChangingFarmResult& result, const ChangingFarmOptions& options);
 [[nodiscard]] std::string table_of(const ChangingFarmResult& result, const ChangingFarmOptions& options,
                                    const std::string& machine);
-[[nodiscard]] Figure figure_of(const ChangingFarmResult& result, const ChangingFarmOptions& options);
 
 // What is done to the farm, one after the other: half of the DCMs leave and come back, one is killed and
 // started again.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <weir/bench/figures.hpp>
 #include <weir/bench/network.hpp>
 
 #include <cstdint>
@@ -41,7 +40,7 @@ struct FieldOptions {
   std::vector<std::string> loads{"quiet", "busy"};  // busy: a spinner for each core
   double seconds = 8;
   std::uint32_t rounds = 1;
-  std::string out;  // folder for page, lines and plots; empty: none
+  std::string out;  // folder for page and lines; empty: none
   std::string name = "field";
   std::string command;  // as it was typed
 };
@@ -78,10 +77,8 @@ struct FieldFigures {
 [[nodiscard]] std::string farm_text(const FieldPoint& point, const FieldOptions& options);
 [[nodiscard]] std::string lab_text(const FieldPoint& point, const FieldOptions& options, unsigned cores);
 [[nodiscard]] std::string to_json_line(const FieldResult& result, const FieldOptions& options);
-[[nodiscard]] std::vector<Figure> figures_of(const std::vector<FieldResult>& results,
-                                             const FieldOptions& options);
 [[nodiscard]] std::string page_of(const std::vector<FieldResult>& results, const FieldOptions& options,
-                                  const std::vector<Figure>& figures, const std::string& machine);
+                                  const std::string& machine);
 
 // The whole benchmark: a JSON line per point into `out`, a sentence per point into `err`, and what `out` of
 // the options asks for. A point that fails is left out. Returns the exit status: 0, or 1 when one failed.

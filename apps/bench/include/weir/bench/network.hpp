@@ -36,8 +36,8 @@ struct NetworkOptions {
   std::string buffer = "100k";
   double seconds = 5;
   std::uint32_t rounds = 1;
-  std::uint32_t trace = 0;  // slices of each point whose arrivals are plotted from
-  std::string out;          // folder for table, data and plots; empty: none
+  std::uint32_t trace = 0;  // slices of each point whose arrivals are recorded; one of them is told
+  std::string out;          // folder for the table and the lines; empty: none
   std::string name;         // their first word; empty: the bench's
   std::string command;      // as it was typed, for the table
 };
@@ -54,9 +54,6 @@ struct NetworkPoint {
   std::uint32_t readouts = 1;
   std::uint32_t dcms = 1;
   double load = 0;
-
-  // What may be under way to a DCM by its own will, in bytes; 0: no limit, or it finds one itself.
-  [[nodiscard]] std::uint64_t allowed_bytes() const;
 };
 
 // A run, or a part of one.
@@ -102,6 +99,9 @@ struct NetworkResult {
                                     double trigger_hz);
 [[nodiscard]] std::string lab_text(const NetworkPoint& point, const NetworkOptions& options);
 [[nodiscard]] std::string to_json_line(const NetworkResult& result, const NetworkOptions& options);
+// A line for each point of a sweep, in Markdown.
+[[nodiscard]] std::string table_of(const std::vector<NetworkResult>& results, const NetworkOptions& options,
+                                   const std::string& machine);
 
 // One farm run in a lab of its own, with files in `folder`, which exists. The error is a sentence.
 [[nodiscard]] Expected<NetworkRun, std::string> measure(const NetworkPoint& point,

@@ -1,4 +1,4 @@
-// The rate beside what the DCMs that are there should make: phases, a line, a table, a picture.
+// The rate beside what the DCMs that are there should make: phases, a line, a table.
 #include "units.hpp"
 #include <weir/bench/changing_farm.hpp>
 #include <weir/run_record/json.hpp>
@@ -89,11 +89,16 @@ std::string to_json_line(const ChangingFarmResult& result, const ChangingFarmOpt
     if (phase.followed_s) one["followed_s"] = hundredths(*phase.followed_s);
     phases.push_back(std::move(one));
   }
+  boost::json::array rates;
+  const double end_s = result.stored.empty() ? 0 : result.stored.back().at_s;
+  for (double at_s = kRateWindowS; at_s <= end_s; at_s += kRateWindowS)
+    rates.push_back(hundredths(rate_between(result.stored, at_s - kRateWindowS, at_s)));
   const boost::json::object line{{"bench", "changing-farm"},       {"dcms", options.dcms},
                                  {"filter_ms", options.filter_ms}, {"step_s", options.step_s},
                                  {"phases", std::move(phases)},    {"stored", result.stored_slices},
                                  {"discarded", result.discarded},  {"ledger_balanced", result.balanced},
-                                 {"reason", result.reason}};
+                                 {"reason", result.reason},        {"rate_every_s", kRateWindowS},
+                                 {"rate_hz", std::move(rates)}};
   return run_record::one_line(line);
 }
 
@@ -119,39 +124,7 @@ std::string table_of(const ChangingFarmResult& result, const ChangingFarmOptions
                    : phase.followed_s               ? fmt::format("{:.1f}", *phase.followed_s)
                                                     : "never");
   }
-  return text + fmt::format("\n![Rate and DCMs over time]({}.svg)\n", options.name);
-}
-
-Figure figure_of(const ChangingFarmResult& result, const ChangingFarmOptions& options) {
-  Figure figure{options.name, "The rate follows the farm", {}, {}};
-  figure.data = "# time in s, slices/s in the half second before\n";
-  const double end_s = result.stored.empty() ? 0 : result.stored.back().at_s;
-  for (double at_s = kRateWindowS; at_s <= end_s; at_s += kRateWindowS) {
-    figure.data +=
-        fmt::format("{:.1f} {:.2f}\n", at_s, rate_between(result.stored, at_s - kRateWindowS, at_s));
-  }
-  figure.data += "\n\n# time in s, slices/s that are expected, DCMs\n";
-  std::string marks;
-  for (const Phase& phase : result.phases) {
-    for (const double at_s : {phase.change.at_s, phase.until_s})
-      figure.data += fmt::format("{:.2f} {:.2f} {}\n", at_s, phase.expected_hz, phase.change.dcms);
-    marks += fmt::format(
-        "set arrow from {0:.2f}, graph 0 to {0:.2f}, graph 1 nohead dashtype 2 linecolor 'gray70'\n"
-        "set label '{1}' at {0:.2f}, graph 0.02 rotate by 90 offset 0.7,0 textcolor 'gray40'\n",
-        phase.change.at_s, phase.change.what);
-  }
-  figure.script = fmt::format(
-      "set terminal svg size 1000,540 font 'sans,15' background rgb 'white' noenhanced\n"
-      "set output '{0}.svg'\nset tmargin 5\nset label \"{1}\\n{2} DCMs, {3:g} ms a slice each\" at screen "
-      "0.5, 0.96 "
-      "center\nset grid ytics\nset key outside right center\n{4}set xrange [0:{5:.0f}]\nset yrange [0:*]\n"
-      "set xlabel 'time, s'\nset ylabel 'slices stored per second'\n"
-      "plot '{0}.dat' index 1 using 1:2 with lines linewidth 2 linecolor 'magenta' title 'DCMs that are "
-      "there', \\\n"
-      "     '{0}.dat' index 0 using 1:2 with points pointtype 7 pointsize 0.5 linecolor 'black' title "
-      "'rate'\n",
-      figure.name, figure.title, options.dcms, options.filter_ms, marks, std::ceil(end_s));
-  return figure;
+  return text;
 }
 
 }  // namespace weir::bench

@@ -1,0 +1,142 @@
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "python"))
+
+from weir import plots  # noqa: E402
+
+
+def point(**changes):
+    """A line of `weir bench incast`."""
+    line = {"bench": "incast", "shaper": "byte-credits", "window_bytes": 72000, "window_fragments": 0,
+            "window_segments": 0, "congestion_control": "cubic", "fragment_bytes": 65536, "fragments_per_readout": 1,
+            "readouts": 8, "dcms": 1, "offered_share_of_theory": 0, "port_rate": "200mbit", "port_buffer": "100k",
+            "serialisation_us": 20000,
+            "after_1s": {"share_of_theory": 0.9, "p50_us": 21000, "p99_us": 25000, "max_us": 30000}}
+    line.update(changes)
+    return line
+
+
+class AxisTest(unittest.TestCase):
+    def test_the_axis_is_the_first_setting_that_was_varied_and_the_labels_are_what_else_was(self):
+        lines = [point(window_bytes=window, congestion_control=control)
+                 for window in (36000, 72000) for control in ("cubic", "bbr")]
+        axis = plots.axis_of(lines)
+        self.assertEqual(axis[1], "window of each DCM, kB")
+        self.assertEqual(plots.labels_of(lines, axis), ["cubic", "bbr", "cubic", "bbr"])
+        self.assertEqual(plots.labels_of(lines, None)[0], "36 kB, cubic")
+        offered = [point(offered_share_of_theory=share) for share in (0.5, 0.9)]
+        self.assertEqual(plots.axis_of(offered)[1], "offered, % of theory")
+
+    def test_quotas_alone_are_drawn_in_fragments_and_beside_windows_in_bytes(self):
+        quotas = [point(shaper="fragment-credits", window_bytes=0, window_fragments=count, fragment_bytes=1024)
+                  for count in (1, 2)]
+        self.assertEqual(plots.axis_of(quotas)[1], "quota of each DCM, fragments")
+        figure = plots.goodput_figure("test", quotas, plots.axis_of(quotas))
+        self.assertEqual(figure.marks, [(100000 / 1024, "buffer of the port")])
+        both = quotas + [point()]
+        self.assertEqual(plots.axis_of(both)[1], "window of each DCM, kB")
+        self.assertEqual(plots.value_of(quotas[1], "window_bytes"), 2048)
+
+    def test_one_window_of_each_of_two_shapers_is_no_axis(self):
+        lines = [point(), point(shaper="fragment-credits", window_bytes=0, window_fragments=4)]
+        self.assertIsNone(plots.axis_of(lines))
+        self.assertEqual(plots.network_figures("test", lines), [])
+
+
+class FigureTest(unittest.TestCase):
+    def test_a_shaper_without_a_window_is_a_level_from_end_to_end(self):
+        lines = [point(window_bytes=window) for window in (30000, 10000, 20000)]
+        lines.append(point(shaper="none", window_bytes=0))
+        goodput, latency = plots.network_figures("test", lines)
+        self.assertEqual([curve[:3] for curve in goodput.curves],
+                         [("byte-credits", [10, 20, 30], [90, 90, 90]), ("none", [10, 30], [90, 90])])
+        self.assertEqual(goodput.about, "Incast to one DCM, 8 readouts, fragments of 65536 B, 1 a readout, cubic; "
+                                        "port 200mbit, buffer 100k")
+        self.assertEqual(latency.curves[1][2], [25, 25, 25])  # p99
+        self.assertEqual(latency.curves[-1][:3], ("a slice alone", [10, 20, 30], [20, 20, 20]))
+
+    def test_distributions_and_arrivals_are_drawn_where_every_point_has_them(self):
+        lines = [point(shaper=shaper, window_bytes=0, took_longer=[[20, 100], [220, 0]], arrivals=[[8, 0.5], [9, 2]])
+                 for shaper in ("none", "adaptive")]
+        distribution, arrivals = plots.network_figures("test", lines)
+        self.assertEqual(distribution.curves[0][:3], ("none", [20, 220], [100, plots.SHARE_LEAST / 2]))
+        self.assertEqual(arrivals.curves[1][:3], ("adaptive", [0, 8, 9], [0, 0.5, 2]))
+        del lines[1]["took_longer"], lines[0]["arrivals"]
+        self.assertEqual(plots.network_figures("test", lines), [])
+
+    def test_a_case_of_the_field_has_a_bar_for_each_shaper_and_none_where_it_was_not_measured(self):
+        lines = [{"bench": "field", "case": case, "load": load, "shaper": "adaptive", "share_of_theory": share,
+                  "p99_over_serialisation": 3}
+                 for case, load, share in (("lan-8", "quiet", 0.9), ("lan-8", "busy", 0.8), ("core", "busy", 0.3))]
+        figures = plots.figures_of("field", lines)
+        self.assertEqual([figure.name for figure in figures],
+                         ["field-goodput-quiet", "field-latency-quiet", "field-goodput-busy", "field-latency-busy"])
+        self.assertEqual(figures[0].bars, [("adaptive", [90, None])])
+        self.assertEqual(figures[2].bars, [("adaptive", [80, 30])])
+
+    def test_the_rate_of_a_changing_farm_is_beside_what_is_expected_of_it(self):
+        phases = [{"change": "begin", "at_s": 0, "until_s": 5, "expected_hz": 400},
+                  {"change": "remove dcm-3", "at_s": 5, "until_s": 10, "expected_hz": 300}]
+        line = {"bench": "changing-farm", "dcms": 4, "filter_ms": 10, "phases": phases, "rate_every_s": 0.5,
+                "rate_hz": [398, 401]}
+        figure = plots.figures_of("changing-farm", [line])[0]
+        self.assertEqual(figure.marks, [(0, "begin"), (5, "remove dcm-3")])
+        self.assertEqual(figure.curves[0][1:3], ([0, 5, 5, 10], [400, 400, 300, 300]))
+        self.assertEqual(figure.curves[1][1:3], ([0.5, 1.0], [398, 401]))
+
+
+class FileTest(unittest.TestCase):
+    def test_the_committed_lines_have_the_pictures_that_the_docs_show(self):
+        folder = os.path.join(ROOT, "docs", "benchmarks")
+        drawn = set()
+        for file_name in sorted(os.listdir(folder)):
+            if not file_name.endswith(".jsonl"):
+                continue
+            with open(os.path.join(folder, file_name), encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+            name = file_name[:-len(".jsonl")]
+            with open(os.path.join(folder, name + ".md"), encoding="utf-8") as file:
+                page = file.read()
+            for figure in plots.figures_of(name, lines):
+                drawn.add(figure.name + ".svg")
+                self.assertIn("(%s.svg)" % figure.name, page)
+        self.assertEqual(drawn, {one for one in os.listdir(folder) if one.endswith(".svg")})
+
+    def test_a_file_that_no_bench_made_is_refused_with_a_sentence(self):
+        for text in ("", '{"bench": "loopback"}\n', "[]\n", "nonsense\n"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "x.jsonl")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                self.assertEqual(plots.main([path]), 1)
+
+    def test_pictures_are_drawn_and_shown_once(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("matplotlib is not installed")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.jsonl")
+            with open(path, "w", encoding="utf-8") as file:
+                for window in (36000, 72000):
+                    file.write(json.dumps(point(window_bytes=window)) + "\n")
+            page = os.path.join(folder, "x.md")
+            with open(page, "w", encoding="utf-8") as file:
+                file.write("# x\n")
+            made = plots.plot(path)
+            plots.plot(path)
+            self.assertEqual([os.path.basename(one) for one in made], ["x-goodput.svg", "x-latency.svg"])
+            with open(page, encoding="utf-8") as file:
+                self.assertEqual(file.read().count("![Goodput](x-goodput.svg)"), 1)
+            with open(made[0], encoding="utf-8") as file:
+                self.assertIn("goodput, % of theory", file.read())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,418 @@
+"""Pictures of what `weir bench` measured: python3 -m weir.plots FILE.jsonl ...
+
+Each file is what `weir bench ... --out` left: a point a line. Its pictures are SVG files beside it, and NAME.md, if it is
+there, shows them at its end. What is drawn follows from what was varied: from left to right the first setting of AXES
+that was, a curve for each combination of the others. Needs matplotlib, for drawing alone.
+"""
+
+import json
+import os
+import sys
+
+AXES = (  # (key, label, unit): in this order a setting is looked at for what goes from left to right
+    ("window_fragments", "quota of each DCM, fragments", 1),
+    ("window_bytes", "window of each DCM, kB", 1000),
+    ("offered_share_of_theory", "offered, % of theory", 0.01),
+    ("readouts", "readouts", 1),
+    ("fragment_bytes", "fragment, bytes", 1),
+    ("fragments_per_readout", "fragments of each readout in a slice", 1),
+    ("window_segments", "static congestion window, segments", 1),
+)
+CURVES_MAX = 12  # more cannot be told apart
+LOG_FROM = 20  # an axis over more than this factor is logarithmic
+SHARE_LEAST = 0.05  # of slices, in per cent, at the bottom of distributions
+GREY = "0.4"
+
+
+class Figure:
+    """One picture: curves over one axis, and lines to compare them with."""
+
+    def __init__(self, name, title, about, x, y):
+        self.name, self.title, self.about, self.x, self.y = name, title, about, x, y
+        self.curves = []  # (label, [x], [y], style): style as of matplotlib's plot(), and "steps"
+        self.bars = []  # (label, [value or None]), over `groups`
+        self.groups = []
+        self.marks = []  # (x, text): upright lines
+        self.marks_at = 0.02  # where their words are, from bottom to top of the picture
+        self.log_x = self.log_y = False
+        self.x_limits = self.y_limits = (None, None)
+        self.legend = []  # (label, line style): what the styles of all curves mean
+
+
+# ---- words
+
+def _count(value, noun):
+    return "%d %s%s" % (value, noun, "" if value == 1 else "s")
+
+
+def words_of(line):
+    """The settings of a point of a network, in words, by what they are of; none where it has none."""
+    window = ""
+    if line["window_fragments"]:
+        window = _count(line["window_fragments"], "fragment")
+    elif line["window_bytes"]:
+        window = "%g kB" % (line["window_bytes"] / 1000)
+    return {
+        "shaper": line["shaper"],
+        "window": window,
+        "offered_share_of_theory":
+            "%g %% offered" % (100 * line["offered_share_of_theory"]) if line["offered_share_of_theory"] else "",
+        "readouts": _count(line["readouts"], "readout"),
+        "fragment_bytes": "fragments of %d B" % line["fragment_bytes"],
+        "fragments_per_readout": "%d a readout" % line["fragments_per_readout"],
+        "window_segments":
+            "congestion window fixed at %d" % line["window_segments"] if line["window_segments"] else "",
+        "congestion_control": line["congestion_control"],
+    }
+
+
+def _word_of(key):
+    return "window" if key in ("window_fragments", "window_bytes") else key
+
+
+def allowed_bytes(line):
+    """What may be under way to a DCM by its own will; 0: no limit, or it finds one itself."""
+    return line["window_bytes"] or line["window_fragments"] * line["fragment_bytes"]
+
+
+def value_of(line, key):
+    """Where a point is on the axis of `key`; 0: it has no place there."""
+    if key == "window_bytes":
+        return allowed_bytes(line)
+    return line[key]
+
+
+def axis_of(lines):
+    """The first of AXES that was varied for one shaper, so that there is something to connect; or None."""
+    for axis in AXES:
+        key = axis[0]
+        if key == "window_fragments" and any(line["window_bytes"] for line in lines):
+            continue
+        values = {}
+        for line in lines:
+            if value_of(line, key) > 0:
+                values.setdefault(line["shaper"], set()).add(value_of(line, key))
+        if any(len(some) > 1 for some in values.values()):
+            return axis
+    return None
+
+
+def labels_of(lines, axis):
+    """Of each line what tells it from the others beside its place on the axis."""
+    words = [words_of(line) for line in lines]
+    drawn = _word_of(axis[0]) if axis else None
+    differ = [key for key in words[0] if key != drawn and len({one[key] for one in words}) > 1]
+    return [", ".join(one[key] for key in differ if one[key]) for one in words]
+
+
+def about_of(lines):
+    """What all points have in common, in words."""
+    words = [words_of(line) for line in lines]
+    text = "Incast to one DCM" if lines[0]["bench"] == "incast" else "All to all"
+    for key in words[0]:
+        if len({one[key] for one in words}) == 1 and words[0][key]:
+            text += ", " + words[0][key]
+    return text + "; port %s, buffer %s" % (lines[0]["port_rate"], lines[0]["port_buffer"])
+
+
+# ---- networks
+
+def _curves(lines, axis):
+    """[(label, [(x, line)])], each in order of x; what has no place on the axis is a level from end to end."""
+    key, _, unit = axis
+    curves = {}
+    places = [value_of(line, key) / unit for line in lines if value_of(line, key) > 0]
+    for line, label in zip(lines, labels_of(lines, axis)):
+        points = curves.setdefault(label, [])
+        if value_of(line, key) > 0:
+            points.append((value_of(line, key) / unit, line))
+        else:
+            points[:] = [(min(places), line), (max(places), line)]
+    return [(label, sorted(points, key=lambda point: point[0])) for label, points in curves.items()]
+
+
+def _bytes_of(buffer):
+    """"100k" in bytes, as the lab's files have it; None: a number with another unit, or in packets."""
+    units = {"k": 1000, "m": 1000000, "": 1}
+    digits = buffer.rstrip("kmKM")
+    unit = buffer[len(digits):].lower()
+    return float(digits) * units[unit] if unit in units and digits.replace(".", "", 1).isdigit() else None
+
+
+def _mark_buffer(figure, lines, axis):
+    """Where the windows of all DCMs behind a port are as large as its buffer."""
+    buffer = _bytes_of(lines[0]["port_buffer"])
+    sizes = {line["fragment_bytes"] for line in lines}
+    unit = {"window_bytes": 1000}.get(axis[0])
+    if axis[0] == "window_fragments" and len(sizes) == 1:
+        unit = sizes.pop()
+    if buffer is None or unit is None:
+        return
+    members = 1 if lines[0]["bench"] == "incast" else lines[0]["dcms"] // lines[0]["readouts"]
+    figure.marks.append((buffer / unit / members, "buffer of the port"))
+
+
+def _along(name, title, y, lines, axis):
+    figure = Figure(name, title, about_of(lines), axis[1], y)
+    places = [value_of(line, axis[0]) / axis[2] for line in lines if value_of(line, axis[0]) > 0]
+    figure.log_x = max(places) / min(places) > LOG_FROM
+    figure.x_limits = (None, None) if figure.log_x else (0, 1.05 * max(places))
+    _mark_buffer(figure, lines, axis)
+    return figure
+
+
+def goodput_figure(name, lines, axis):
+    figure = _along(name + "-goodput", "Goodput", "goodput, % of theory", lines, axis)
+    figure.y_limits = (0, 108)
+    for label, points in _curves(lines, axis):
+        figure.curves.append((label or "goodput", [x for x, _ in points],
+                              [100 * line["after_1s"]["share_of_theory"] for _, line in points], {"marker": "o"}))
+    if axis[0] == "offered_share_of_theory":
+        ends = sorted({0, 100, max(100, figure.x_limits[1] or 100)})
+        figure.curves.append(("all that is offered", ends, [min(100, x) for x in ends], {"color": GREY, "linestyle": "--"}))
+    return figure
+
+
+def latency_figure(name, lines, axis):
+    figure = _along(name + "-latency", "Latency of a slice", "first request to last fragment, ms", lines, axis)
+    figure.log_y = True
+    figure.marks_at = 0.75
+    styles = (("p50", "p50_us", "-"), ("p99", "p99_us", "--"), ("max", "max_us", ":"))
+    curves = _curves(lines, axis)
+    for number, (label, points) in enumerate(curves):
+        for quantile, key, style in styles:
+            figure.curves.append((label if quantile == "p50" else "", [x for x, _ in points],
+                                  [line["after_1s"][key] / 1000 for _, line in points],
+                                  {"marker": ".", "color": "C%d" % number, "linestyle": style}))
+    first = curves[0][1]
+    figure.curves.append(("a slice alone", [x for x, _ in first], [line["serialisation_us"] / 1000 for _, line in first],
+                          {"color": GREY, "linestyle": "-."}))
+    figure.legend = [(quantile, style) for quantile, _, style in styles]
+    return figure
+
+
+def distribution_figure(name, lines):
+    figure = Figure(name + "-distribution", "Distribution of latency", about_of(lines),
+                    "first request to last fragment, ms", "slices that took longer, %")
+    figure.log_x = figure.log_y = True
+    figure.y_limits = (SHARE_LEAST, 100)
+    figure.marks.append((200, "200 ms"))  # TCP's least retransmission timeout
+    for line, label in zip(lines, labels_of(lines, None)):
+        steps = line["took_longer"]
+        # The last step goes down to the edge of a logarithmic axis.
+        figure.curves.append((label or line["shaper"], [ms for ms, _ in steps],
+                              [max(share, SHARE_LEAST / 2) for _, share in steps], {"steps": True}))
+    return figure
+
+
+def arrivals_figure(name, lines):
+    figure = Figure(name + "-arrivals", "One slice's bytes over time", about_of(lines),
+                    "time since the first request of a slow slice (9 of 10 are faster), ms", "arrived, kB")
+    figure.x_limits = figure.y_limits = (0, None)
+    for line, label in zip(lines, labels_of(lines, None)):
+        points = [[0, 0]] + line["arrivals"]
+        figure.curves.append((label or line["shaper"], [ms for ms, _ in points], [kb for _, kb in points], {"steps": True}))
+    kb = max(line["arrivals"][-1][1] for line in lines)
+    figure.curves.append(("a slice alone", [0, lines[0]["serialisation_us"] / 1000], [0, kb],
+                          {"color": GREY, "linestyle": "--"}))
+    return figure
+
+
+def network_figures(name, lines):
+    figures = []
+    axis = axis_of(lines)
+    if axis:
+        figures += [goodput_figure(name, lines, axis), latency_figure(name, lines, axis)]
+    if len(lines) <= CURVES_MAX and all(line.get("took_longer") for line in lines):
+        figures.append(distribution_figure(name, lines))
+    if len(lines) <= CURVES_MAX and all(line.get("arrivals") for line in lines):
+        figures.append(arrivals_figure(name, lines))
+    return figures
+
+
+# ---- the other benches
+
+def field_figures(name, lines):
+    figures = []
+    cases = list(dict.fromkeys(line["case"] for line in lines))
+    shapers = list(dict.fromkeys(_shaper_of(line) for line in lines))
+    for load, about in (("quiet", "nothing else runs"), ("busy", "a spinner on each core")):
+        measured = {(line["case"], _shaper_of(line)): line for line in lines if line["load"] == load}
+        for what, title, y, key, factor in (
+                ("goodput", "Goodput", "goodput, % of theory", "share_of_theory", 100),
+                ("latency", "Latency of a slice", "p99 over serialisation", "p99_over_serialisation", 1)):
+            figure = Figure("%s-%s-%s" % (name, what, load), title, about, "", y)
+            figure.groups = cases
+            figure.log_y = what == "latency"
+            figure.y_limits = (None, None) if figure.log_y else (0, 108)
+            for shaper in shapers:
+                values = [measured.get((case, shaper), {}).get(key, 0) * factor for case in cases]
+                figure.bars.append((shaper, [value or None for value in values]))
+            if measured:
+                figures.append(figure)
+    return figures
+
+
+def _shaper_of(line):
+    return line["shaper"] + (" %g kB" % (line["window_bytes"] / 1000) if line.get("window_bytes") else "")
+
+
+def assignment_figures(name, lines):
+    figures = []
+    for suffix, key, label in (("mean", "mean_ms", "mean"), ("p99", "p99_ms", "99th percentile")):
+        figure = Figure(
+            name + "-" + suffix, "Decision latency, " + suffix,
+            "5 workstations of 1 and 6 servers of 3 processors, 11.4 ms a slice, %d credits each" % lines[0]["credits"],
+            "offered load, % of all processors", label + ", ms")
+        figure.log_y = True
+        figure.x_limits = (0, 100)
+        for policy in dict.fromkeys(line["policy"] for line in lines):
+            own = [line for line in lines if line["policy"] == policy]
+            figure.curves.append((policy, [100 * line["load"] for line in own], [line[key] for line in own],
+                                  {"marker": "."}))
+        figures.append(figure)
+    return figures
+
+
+def changing_farm_figures(name, lines):
+    line = lines[0]
+    figure = Figure(name, "The rate follows the farm", "%d DCMs, %g ms a slice each" % (line["dcms"], line["filter_ms"]),
+                    "time, s", "slices stored per second")
+    phases = line["phases"]
+    figure.x_limits = (0, phases[-1]["until_s"])
+    figure.y_limits = (0, None)
+    figure.marks = [(phase["at_s"], phase["change"]) for phase in phases]
+    figure.curves.append(("DCMs that are there", [at for phase in phases for at in (phase["at_s"], phase["until_s"])],
+                          [phase["expected_hz"] for phase in phases for _ in range(2)], {"color": "C1"}))
+    rate = line["rate_hz"]
+    figure.curves.append(("rate", [line["rate_every_s"] * (i + 1) for i in range(len(rate))], rate,
+                          {"color": "black", "marker": ".", "linestyle": ""}))
+    return [figure]
+
+
+KINDS = {
+    "incast": network_figures,
+    "all-to-all": network_figures,
+    "field": field_figures,
+    "assignment": assignment_figures,
+    "changing-farm": changing_farm_figures,
+}
+
+
+def figures_of(name, lines):
+    """What there is to draw of a file's lines. Raises ValueError: no bench of Weir's made them."""
+    kind = lines[0].get("bench") if lines and isinstance(lines[0], dict) else None
+    if kind not in KINDS:
+        raise ValueError("no line of a bench that is drawn: there are " + ", ".join(KINDS))
+    return KINDS[kind](name, lines)
+
+
+# ---- drawing
+
+def _draw_curves(axes, figure):
+    for label, x, y, style in figure.curves:
+        style = dict(style)
+        steps = {"drawstyle": "steps-post"} if style.pop("steps", False) else {}
+        axes.plot(x, y, label=label or "_", linewidth=1.6, markersize=4, **steps, **style)
+    for label, style in figure.legend:
+        axes.plot([], [], color="black", linestyle=style, label=label)
+
+
+def _draw_bars(axes, figure):
+    width = 0.8 / len(figure.bars)
+    for number, (label, values) in enumerate(figure.bars):
+        places = [group - 0.4 + width * (number + 0.5) for group in range(len(values))]
+        axes.bar([x for x, y in zip(places, values) if y is not None], [y for y in values if y is not None], width,
+                 label=label)
+    axes.set_xticks(range(len(figure.groups)), figure.groups, rotation=35, ha="right")
+
+
+def _count_plainly(axis):
+    """20, 50, 100 at a logarithmic axis."""
+    from matplotlib import ticker
+
+    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: "%g" % value))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def draw(figure, path):
+    import matplotlib
+
+    matplotlib.use("svg")
+    # Text as text, and the same bytes of the same numbers.
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": figure.name, "font.family": "sans-serif"})
+    from matplotlib import pyplot
+
+    picture, axes = pyplot.subplots(figsize=(14 if figure.groups else 10, 5.4), layout="constrained")
+    picture.suptitle(figure.title)
+    axes.set_title(figure.about, fontsize=9)
+    axes.set_xlabel(figure.x)
+    axes.set_ylabel(figure.y)
+    axes.grid(True, color="0.85", axis="y" if figure.groups else "both")
+    axes.set_axisbelow(True)
+    if figure.log_x:
+        axes.set_xscale("log")
+        _count_plainly(axes.xaxis)
+    if figure.log_y:
+        axes.set_yscale("log")
+        _count_plainly(axes.yaxis)
+    _draw_bars(axes, figure) if figure.groups else _draw_curves(axes, figure)
+    axes.set_xlim(*figure.x_limits)
+    axes.set_ylim(*figure.y_limits)
+    for x, text in figure.marks:
+        axes.axvline(x, color=GREY, linestyle="--", linewidth=1)
+        axes.annotate(text, (x, figure.marks_at), xycoords=("data", "axes fraction"), rotation=90, color=GREY, fontsize=8,
+                      xytext=(3, 0), textcoords="offset points")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    picture.savefig(path, metadata={"Date": None})
+    pyplot.close(picture)
+
+
+def show_in(page, figures):
+    """Adds those pictures to a Markdown file that it does not show yet."""
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    for figure in figures:
+        if "(%s.svg)" % figure.name not in text:
+            text += "\n![%s](%s.svg)\n" % (figure.title, figure.name)
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def plot(path):
+    """The pictures of one file, beside it. Returns their paths."""
+    folder, file_name = os.path.split(path)
+    name = os.path.splitext(file_name)[0]
+    with open(path, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file if line.strip()]
+    figures = figures_of(name, lines)
+    paths = []
+    for figure in figures:
+        paths.append(os.path.join(folder, figure.name + ".svg"))
+        draw(figure, paths[-1])
+    page = os.path.join(folder, name + ".md")
+    if os.path.exists(page):
+        show_in(page, figures)
+    return paths
+
+
+def main(arguments):
+    if not arguments or arguments[0].startswith("-"):
+        print(__doc__.strip())
+        return 0 if arguments and arguments[0] in ("-h", "--help") else 2
+    try:
+        for path in arguments:
+            for made in plot(path):
+                print(made)
+    except ImportError:
+        print("python3 -m weir.plots: matplotlib is not installed: Debian's package python3-matplotlib", file=sys.stderr)
+        return 1
+    except (OSError, ValueError, KeyError) as error:
+        print("%s: %s%s" % (path, "no " if isinstance(error, KeyError) else "", error), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
