@@ -4,9 +4,10 @@
 #include "stored_run.hpp"
 #include <weir/config/farm_file.hpp>
 #include <weir/dcm/node.hpp>
-#include <weir/messages/peer.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/readout/node.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/storage/earlier_life.hpp>
 #include <weir/storage/file_disk.hpp>
 #include <weir/supervisor/node.hpp>
@@ -88,13 +89,13 @@ class Hosted {
 };
 
 // Whoever watches a run and takes the supervisor's account of it.
-class Watcher final : private messages::PeerHandler {
+class Watcher final : private sessions::PeerHandler {
  public:
   Watcher(const Farm& farm, const ports::Endpoint& supervisor) {
     self_.role = Role::control;
     self_.name = "watcher";
     self_.farm = farm.farm.farm();
-    link_.emplace(self_, static_cast<messages::PeerHandler&>(*this), limits_, counters_, supervisor,
+    link_.emplace(self_, static_cast<sessions::PeerHandler&>(*this), limits_, counters_, supervisor,
                   20 * kMillisecond);
   }
   void pass(transport::Loop& loop, TimeNs now_ns) { link_->tick(loop, now_ns); }
@@ -108,11 +109,11 @@ class Watcher final : private messages::PeerHandler {
   }
 
  private:
-  void on_ready(messages::Peer&) override {}
-  void on_gone(messages::Peer&, std::string_view) override {
+  void on_ready(sessions::Peer&) override {}
+  void on_gone(sessions::Peer&, std::string_view) override {
     if (account_) link_->stop();
   }
-  Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control& message) override {
+  Expected<void, wire::WireError> on_control(sessions::Peer&, const v1::Control& message) override {
     if (message.has_status()) status_ = message.status();
     if (!message.has_summary()) return {};
     account_ = message.summary();
@@ -122,10 +123,10 @@ class Watcher final : private messages::PeerHandler {
     return {};
   }
 
-  messages::PeerInfo self_;
-  messages::PeerLimits limits_;
-  messages::PeerCounters counters_;
-  std::optional<messages::Link> link_;
+  sessions::PeerInfo self_;
+  sessions::PeerLimits limits_;
+  sessions::PeerCounters counters_;
+  std::optional<sessions::Connector> link_;
   std::optional<v1::RunSummary> account_;
   v1::FarmStatus status_;
 };

@@ -91,13 +91,13 @@ class Strangers {
  public:
   Strangers(MemoryFarm& farm, Watcher& watcher) : farm_(farm), watcher_(watcher) {
     for (const config::NodePlan& node : farm.plan().nodes) {
-      if (node.role != Role::dcm) doors_.push_back(node.name);
+      if (node.role != Role::dcm) listeners_.push_back(node.name);
     }
   }
   void act(Random& random) {
     const Surroundings surroundings = around(farm_, watcher_.counter("supervisor", "triggered"));
     RawPeer stranger;
-    stranger.connect(farm_.network(), farm_.port_of(doors_[random.below(doors_.size())]));
+    stranger.connect(farm_.network(), farm_.port_of(listeners_[random.below(listeners_.size())]));
     // A hello with a node's name, index and incarnation is that node's, and a trigger is taken from any peer:
     // a stranger's hello is anything but those.
     if (!random.one_in(4)) stranger.send(wire::FrameType::hello, hello(random, surroundings));
@@ -118,17 +118,17 @@ class Strangers {
   }
   void note(Outcome& outcome) const {
     outcome.refused = outcome.protocol_errors = UINT64_MAX;
-    for (const std::string& door : doors_) {
-      outcome.refused = std::min(outcome.refused, watcher_.counter(door, "peers.refused_hello"));
+    for (const std::string& listener : listeners_) {
+      outcome.refused = std::min(outcome.refused, watcher_.counter(listener, "peers.refused_hello"));
       outcome.protocol_errors =
-          std::min(outcome.protocol_errors, watcher_.counters(door, "peers.protocol_errors."));
+          std::min(outcome.protocol_errors, watcher_.counters(listener, "peers.protocol_errors."));
     }
   }
 
  private:
   MemoryFarm& farm_;
   Watcher& watcher_;
-  std::vector<std::string> doors_;
+  std::vector<std::string> listeners_;
 };
 
 void with_strangers(MemoryFarm& farm, Random& random, std::uint64_t sequences, Outcome& outcome) {
@@ -221,7 +221,7 @@ void under_commands(MemoryFarm& farm, Random& random, std::uint64_t sequences, O
 
 class FalseSupervisor {
  public:
-  explicit FalseSupervisor(MemoryFarm& farm) : farm_(farm), door_(farm.network(), kSupervisorPort) {
+  explicit FalseSupervisor(MemoryFarm& farm) : farm_(farm), listener_(farm.network(), kSupervisorPort) {
     for (const config::NodePlan& node : farm.plan().nodes) {
       if (node.role != Role::supervisor) nodes_.push_back(node.name);
     }
@@ -238,7 +238,7 @@ class FalseSupervisor {
       if (!node.starts_with("dcm")) surroundings.ports.push_back(farm_.port_of(node));
     }
     for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
-      for (auto& peer : door_.peers()) {
+      for (auto& peer : listener_.peers()) {
         listen(*peer);
         std::vector<std::byte> frames;
         append_message(random, surroundings, fitting(Role::supervisor, roles_[peer.get()]), frames);
@@ -251,7 +251,7 @@ class FalseSupervisor {
   }
   // They live, take connections, and hold nothing once nobody leads them.
   void demand_sound() {
-    for (auto& peer : door_.peers()) peer->leave();
+    for (auto& peer : listener_.peers()) peer->leave();
     farm_.turn(50);
     forget_closed();
     demand_sound_nodes(farm_);
@@ -298,14 +298,14 @@ class FalseSupervisor {
     }
   }
   void forget_closed() {
-    for (const auto& peer : door_.peers()) {
+    for (const auto& peer : listener_.peers()) {
       if (peer->closed()) roles_.erase(peer.get());
     }
-    door_.forget_closed();
+    listener_.forget_closed();
   }
 
   MemoryFarm& farm_;
-  RawListener door_;
+  RawListener listener_;
   std::vector<std::string> nodes_;
   v1::Hello greeting_;
   std::map<std::string, v1::Report> reports_;

@@ -36,7 +36,7 @@ void greet(RawPeer& peer, v1::Role role, const char* name) {
 // There is no readout: each fragment is missing after the grace time, and the slice accepted incomplete.
 class SupervisedDcm {
  public:
-  SupervisedDcm() : farm_(kSettings), door_(farm_.network(), 19'000) {
+  SupervisedDcm() : farm_(kSettings), listener_(farm_.network(), 19'000) {
     spdlog::set_level(spdlog::level::off);
     farm_.start("dcm-0");
     welcome(1);
@@ -45,7 +45,7 @@ class SupervisedDcm {
   // Over its so many-th connection.
   void welcome(std::size_t connections) {
     farm_.turn(20);
-    REQUIRE(door_.peers().size() == connections);
+    REQUIRE(listener_.peers().size() == connections);
     greet(supervisor(), v1::ROLE_SUPERVISOR, "supervisor");
     v1::Control begin;
     begin.mutable_begin_run()->set_run(1);
@@ -113,24 +113,24 @@ class SupervisedDcm {
     supervisor().send(message);
     farm_.turn(20);
   }
-  RawPeer& supervisor() { return *door_.peers().back(); }
+  RawPeer& supervisor() { return *listener_.peers().back(); }
   MemoryFarm& farm() { return farm_; }
 
   v1::Report report;
 
  private:
   MemoryFarm farm_;
-  RawListener door_;
+  RawListener listener_;
 };
 
 constexpr char kAccepted[] = "VERDICT_ACCEPT_INCOMPLETE";
 constexpr char kLost[] = "VERDICT_FAILED lost";
 
-// A writer behind the door, and a slice that the DCM was told to store there.
-RawPeer& with_slice_to_store(SupervisedDcm& dcm, RawListener& door) {
+// A writer behind the listener, and a slice that the DCM was told to store there.
+RawPeer& with_slice_to_store(SupervisedDcm& dcm, RawListener& listener) {
   dcm.introduce_writer(19'500);
-  REQUIRE(door.peers().size() == 1);
-  RawPeer& writer = *door.peers().front();
+  REQUIRE(listener.peers().size() == 1);
+  RawPeer& writer = *listener.peers().front();
   greet(writer, v1::ROLE_WRITER, "writer-0");
   dcm.assign(5, 0);
   REQUIRE(dcm.decision(5, 0) == kAccepted);
@@ -211,8 +211,8 @@ TEST_CASE("whatever one message says of a slice in a row, it is released once") 
 
 TEST_CASE("what a DCM was granted for a slice that is taken from it, it gives back") {
   SupervisedDcm dcm;
-  RawListener door(dcm.farm().network(), 19'500);
-  RawPeer& writer = with_slice_to_store(dcm, door);
+  RawListener listener(dcm.farm().network(), 19'500);
+  RawPeer& writer = with_slice_to_store(dcm, listener);
   const v1::Space asked = last_space(writer);
   REQUIRE(asked.wanted_total() > 0);
   CHECK(asked.returned_total() == 0);
@@ -255,8 +255,8 @@ TEST_CASE("a DCM that was told to end and loses its supervisor accounts for what
   const bool says = GENERATE(true, false);
   CAPTURE(says);
   SupervisedDcm dcm;
-  RawListener door(dcm.farm().network(), 19'500);
-  RawPeer& writer = with_slice_to_store(dcm, door);
+  RawListener listener(dcm.farm().network(), 19'500);
+  RawPeer& writer = with_slice_to_store(dcm, listener);
   v1::Control grant;
   grant.mutable_grant()->set_granted_total(last_space(writer).wanted_total());
   writer.send(grant);

@@ -146,7 +146,7 @@ Impostor::Impostor(MemoryFarm& farm, Role role, std::uint16_t index) : farm_(far
   hello_.set_credits(4);
   hello_.set_listen_host("memory");
   hello_.set_listen_port(kImpostorPort);
-  if (role == Role::readout || role == Role::writer) door_.emplace(farm.network(), kImpostorPort);
+  if (role == Role::readout || role == Role::writer) listener_.emplace(farm.network(), kImpostorPort);
   if (role != Role::dcm) return;
   for (const config::NodePlan& node : farm.plan().nodes) {
     if (node.role == Role::readout || node.role == Role::writer) others_.push_back(node.name);
@@ -163,8 +163,8 @@ void Impostor::leave() {
   if (supervisor_) supervisor_->leave();
   for (auto& other : to_others_) other.peer->leave();
   to_others_.clear();
-  if (!door_) return;
-  for (auto& peer : door_->peers()) peer->leave();
+  if (!listener_) return;
+  for (auto& peer : listener_->peers()) peer->leave();
 }
 
 void Impostor::act(Random& random) {
@@ -183,12 +183,12 @@ void Impostor::act(Random& random) {
     listen(*peer);
     send(*peer, random, surroundings, role);
   }
-  if (!door_) return;
-  for (auto& peer : door_->peers()) {
+  if (!listener_) return;
+  for (auto& peer : listener_->peers()) {
     if (listen(*peer)) peer->send(wire::FrameType::hello, hello_);
     for (std::uint64_t n = random.below(4); n > 0; --n) send(*peer, random, surroundings, Role::dcm);
   }
-  door_->forget_closed();
+  listener_->forget_closed();
 }
 
 std::unique_ptr<RawPeer> Impostor::connect(const std::string& node) {

@@ -67,7 +67,7 @@ class Impostor {
   MemoryFarm& farm_;
   Role role_;
   v1::Hello hello_;
-  std::optional<RawListener> door_;
+  std::optional<RawListener> listener_;
   std::vector<std::string> others_;
   std::unique_ptr<RawPeer> supervisor_;
   std::vector<Other> to_others_;

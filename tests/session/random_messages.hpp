@@ -47,7 +47,7 @@ struct Surroundings {
   std::string farm;
   std::uint32_t run = 1;
   std::uint64_t newest_slice = 100;
-  std::vector<std::uint16_t> ports;  // of doors
+  std::vector<std::uint16_t> ports;  // of listeners
   struct Decided {
     std::uint64_t slice = 0;
     std::uint32_t attempt = 0;

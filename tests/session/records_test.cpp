@@ -265,11 +265,11 @@ TEST_CASE(
     "not") {
   const Quiet quiet;
   MemoryFarm farm(farm_of());
-  RawListener door(farm.network(), 19'000);
+  RawListener listener(farm.network(), 19'000);
   farm.start("writer-0");
   farm.turn(20);
-  REQUIRE(door.peers().size() == 1);
-  RawPeer& supervisor = *door.peers().back();
+  REQUIRE(listener.peers().size() == 1);
+  RawPeer& supervisor = *listener.peers().back();
   supervisor.send(wire::FrameType::hello, hello_of(v1::ROLE_SUPERVISOR, "supervisor"));
   farm.turn(2);
   v1::Control message;

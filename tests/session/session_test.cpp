@@ -42,7 +42,7 @@ Outcome long_conversation(Part who) {
 
 }  // namespace
 
-TEST_CASE("strangers at every door change nothing but counters, whatever they send") {
+TEST_CASE("strangers at every listener change nothing but counters, whatever they send") {
   const Outcome outcome = long_conversation(Part::stranger);
   CHECK(outcome.refused > 100);
   CHECK(outcome.protocol_errors > 50);

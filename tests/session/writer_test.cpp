@@ -25,12 +25,12 @@ constexpr char kSettings[] =
 TEST_CASE("a writer that is told to end before its first file has room reports and ends when there is some") {
   spdlog::set_level(spdlog::level::off);
   MemoryFarm farm(kSettings);
-  RawListener door(farm.network(), 19'000);
+  RawListener listener(farm.network(), 19'000);
   farm.start("writer-0");
   farm.disk_of("writer-0").capacity = 0;
   farm.turn(20);
-  REQUIRE(door.peers().size() == 1);  // it waits for room, and is there
-  RawPeer& supervisor = *door.peers().front();
+  REQUIRE(listener.peers().size() == 1);  // it waits for room, and is there
+  RawPeer& supervisor = *listener.peers().front();
   v1::Hello hello;
   hello.set_version(wire::kVersion);
   hello.set_role(v1::ROLE_SUPERVISOR);

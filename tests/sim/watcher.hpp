@@ -1,6 +1,7 @@
 #pragma once
 
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/simnet/world.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -13,14 +14,14 @@
 namespace weir::sim {
 
 // Whoever watches a run, from a host where nothing goes wrong, and takes the supervisor's account of it.
-class Watcher final : private messages::PeerHandler {
+class Watcher final : private sessions::PeerHandler {
  public:
   Watcher(simnet::World& world, const std::string& farm, const ports::Endpoint& supervisor)
       : host_(world.add_host("watcher")) {
     self_.role = Role::control;
     self_.name = "watcher";
     self_.farm = farm;
-    link_.emplace(self_, static_cast<messages::PeerHandler&>(*this), limits_, counters_, supervisor,
+    link_.emplace(self_, static_cast<sessions::PeerHandler&>(*this), limits_, counters_, supervisor,
                   20 * kMillisecond);
     host_.boot([this](TimeNs now_ns) { link_->tick(host_, now_ns); },
                [] { return std::numeric_limits<TimeNs>::max(); });
@@ -51,7 +52,7 @@ class Watcher final : private messages::PeerHandler {
   }
 
  private:
-  void on_ready(messages::Peer&) override {
+  void on_ready(sessions::Peer&) override {
     met_ = true;
     for (const v1::Command& command : wanted_) send(command);
   }
@@ -60,10 +61,10 @@ class Watcher final : private messages::PeerHandler {
     *message.mutable_command() = command;
     link_->peer().send(message);
   }
-  void on_gone(messages::Peer&, std::string_view) override {
+  void on_gone(sessions::Peer&, std::string_view) override {
     if (account_) link_->stop();
   }
-  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override {
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override {
     if (message.has_summary()) {
       account_ = message.summary();
       v1::Control done;
@@ -88,10 +89,10 @@ class Watcher final : private messages::PeerHandler {
   }
 
   simnet::Host& host_;
-  messages::PeerInfo self_;
-  messages::PeerLimits limits_;
-  messages::PeerCounters counters_;
-  std::optional<messages::Link> link_;
+  sessions::PeerInfo self_;
+  sessions::PeerLimits limits_;
+  sessions::PeerCounters counters_;
+  std::optional<sessions::Connector> link_;
   std::optional<v1::RunSummary> account_;
   bool met_ = false;
   std::string state_;

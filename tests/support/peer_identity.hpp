@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/peer.hpp>
 
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@
 namespace weir::test {
 
 // "dcm-1", of run 7 of a farm for tests.
-inline messages::PeerInfo process(Role role, std::uint16_t index) {
-  messages::PeerInfo info;
+inline sessions::PeerInfo process(Role role, std::uint16_t index) {
+  sessions::PeerInfo info;
   info.role = role;
   info.index = NodeIndex(index);
   info.name = std::string(name(role)) + "-" + std::to_string(index);

@@ -14,7 +14,7 @@ using namespace weir;
 using namespace weir::system_test;
 
 constexpr char kFarm[] = "event-building";
-const std::vector<std::string> kDoors{"supervisor", "readout-0", "readout-1", "writer-0"};
+const std::vector<std::string> kListeners{"supervisor", "readout-0", "readout-1", "writer-0"};
 
 struct Key {
   explicit Key(const TemporaryFolder& folder) : file(folder / "farm.key") {
@@ -30,10 +30,13 @@ std::vector<std::string> steady(const Key& key) {
                "readout.count=2", "network.hello_timeout_ms=1000", "security.key_file=" + key.file});
 }
 
-v1::Role role_at(const std::string& door) { return door == "supervisor" ? v1::ROLE_CONTROL : v1::ROLE_DCM; }
+v1::Role role_at(const std::string& listener) {
+  return listener == "supervisor" ? v1::ROLE_CONTROL : v1::ROLE_DCM;
+}
 
-WireClient client_at(const FarmRun& run, const std::string& door, const ports::Authenticator* authenticator) {
-  return {run.port_of(door), role_at(door), "dcm-0", kFarm, 1, wire::kVersion, authenticator};
+WireClient client_at(const FarmRun& run, const std::string& listener,
+                     const ports::Authenticator* authenticator) {
+  return {run.port_of(listener), role_at(listener), "dcm-0", kFarm, 1, wire::kVersion, authenticator};
 }
 
 FarmEnd stop(FarmRun& run) {
@@ -59,20 +62,20 @@ TEST_CASE("without the farm's key nobody gets in at any port, and the run is unh
   const security::FarmAuthenticator unknown({{security::make_farm_key("else")}});
   const security::FarmAuthenticator before({{key.keys.keys[1]}});
   constexpr std::uint64_t kRefusedEach = 4;
-  for (const std::string& door : kDoors) {
-    INFO(door);
-    CHECK_THAT(client_at(run, door, nullptr).receive_refusal(Seconds(10)),
+  for (const std::string& listener : kListeners) {
+    INFO(listener);
+    CHECK_THAT(client_at(run, listener, nullptr).receive_refusal(Seconds(10)),
                Catch::ContainsSubstring("needs the farm's key"));
-    CHECK_THAT(client_at(run, door, &wrong).receive_refusal(Seconds(10)),
+    CHECK_THAT(client_at(run, listener, &wrong).receive_refusal(Seconds(10)),
                Catch::ContainsSubstring("its farm key 'now' is not that of"));
-    CHECK_THAT(client_at(run, door, &unknown).receive_refusal(Seconds(10)),
+    CHECK_THAT(client_at(run, listener, &unknown).receive_refusal(Seconds(10)),
                Catch::ContainsSubstring("uses farm key 'else'"));
     // One who has the key, an older one, is let in; his words once more are worth nothing.
-    WireClient let_in = client_at(run, door, &before);
+    WireClient let_in = client_at(run, listener, &before);
     const auto answer = let_in.receive(Seconds(10));
     REQUIRE(answer.has_value());
     CHECK(answer->header.type == wire::FrameType::hello);
-    RawClient again(run.port_of(door));
+    RawClient again(run.port_of(listener));
     CHECK(again.send(let_in.said()));
     CHECK(again.closed_by_peer(Seconds(10)));
   }
@@ -83,11 +86,11 @@ TEST_CASE("without the farm's key nobody gets in at any port, and the run is unh
   CHECK(end.summary.count_all("discarded") == 0);
   CHECK(end.summary.count("stored") == end.summary.count("triggered"));
   const v1::RunSummary account = watcher.account();
-  for (const std::string& door : kDoors) {
-    INFO(door);
-    CHECK(counter_of(account, door, "peers.refused_auth") == kRefusedEach);
-    CHECK(counter_of(account, door, "peers.refused_hello") == 0);
-    CHECK(counters_of(account, door, "peers.protocol_errors.") == 0);
+  for (const std::string& listener : kListeners) {
+    INFO(listener);
+    CHECK(counter_of(account, listener, "peers.refused_auth") == kRefusedEach);
+    CHECK(counter_of(account, listener, "peers.refused_hello") == 0);
+    CHECK(counters_of(account, listener, "peers.protocol_errors.") == 0);
   }
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
@@ -99,21 +102,21 @@ TEST_CASE("a stranger who knocks a thousand times is counted each time and fills
   FarmRun run(folder, config_file("event-building.yaml"), steady(key));
   FarmWatcher watcher(run.port_of("supervisor"), kFarm, &key.authenticator);
   REQUIRE(run.wait_for_data(100'000));
-  const std::vector<std::string> doors{"readout-0", "writer-0"};
+  const std::vector<std::string> listeners{"readout-0", "writer-0"};
   for (std::uint64_t i = 0; i < kKnocks; ++i) {
-    for (const std::string& door : doors) {
-      const std::uint16_t port = run.port_of(door);
+    for (const std::string& listener : listeners) {
+      const std::uint16_t port = run.port_of(listener);
       const WireClient stranger(port, v1::ROLE_DCM, "dcm-0", kFarm);
       if (i % 20 == 0) CHECK(stranger.raw().closed_by_peer(Seconds(10)));
     }
   }
-  for (const std::string& door : doors)
-    CHECK(watcher.wait_for_counter(door, "peers.refused_auth", kKnocks, Seconds(20)));
+  for (const std::string& listener : listeners)
+    CHECK(watcher.wait_for_counter(listener, "peers.refused_auth", kKnocks, Seconds(20)));
   const FarmEnd end = stop(run);
   CHECK_BALANCED(end, 0);
-  for (const std::string& door : doors) {
-    INFO(door);
-    const std::size_t lines = count_of(run.log(door), "refused peer=");
+  for (const std::string& listener : listeners) {
+    INFO(listener);
+    const std::size_t lines = count_of(run.log(listener), "refused peer=");
     CHECK(lines > 0);
     CHECK(lines < 50);
   }
@@ -126,13 +129,13 @@ TEST_CASE("a farm over TLS stores what it stores without, and who does not speak
   settings.insert(settings.end(), {"--set", "security.tls=true", "--set", "source.size_bytes=20000"});
   FarmRun run(folder, config_file("event-building.yaml"), settings);
   REQUIRE(run.wait_for_data(1'000'000));
-  for (const std::string& door : kDoors) {
-    INFO(door);
-    WireClient plain(run.port_of(door), role_at(door), "dcm-0", kFarm);
+  for (const std::string& listener : kListeners) {
+    INFO(listener);
+    WireClient plain(run.port_of(listener), role_at(listener), "dcm-0", kFarm);
     CHECK(plain.raw().closed_by_peer(Seconds(10)));
-    const RawClient silent(run.port_of(door));
+    const RawClient silent(run.port_of(listener));
     CHECK(silent.closed_by_peer(Seconds(10)));
-    CHECK(run.wait_for_log(door, "no TLS connection: both sides need security.tls and the same key"));
+    CHECK(run.wait_for_log(listener, "no TLS connection: both sides need security.tls and the same key"));
   }
   const std::uint64_t before = run.data_bytes();
   REQUIRE(run.wait_for_data(before + 1'000'000));

@@ -50,7 +50,7 @@ const std::vector<std::string> kNodes = {"supervisor", "writer-0", "readout-0",
 
 TEST_CASE("nothing that a process of a run has open is inherited by whom it starts") {
   const TemporaryFolder folder;
-  // Everything that opens something: metrics, the page, a trigger's door, front-ends, recorded tracks, a
+  // Everything that opens something: metrics, the page, a trigger's listener, front-ends, recorded tracks, a
   // journal.
   ControlledFarm farm(folder,
                       "trigger: {mode: rate, rate_hz: 200}\n"

@@ -17,7 +17,7 @@ namespace {
 using namespace weir;
 using namespace weir::system_test;
 
-const std::vector<std::string> kDoors{"supervisor", "readout-0", "readout-1", "writer-0"};
+const std::vector<std::string> kListeners{"supervisor", "readout-0", "readout-1", "writer-0"};
 const std::vector<std::string> kNodes{"supervisor", "writer-0", "readout-0", "dcm-0"};
 
 }  // namespace
@@ -36,11 +36,11 @@ TEST_CASE("what nodes of the farm said to each other is worth nothing when it is
   FarmWatcher watcher(run.port_of("supervisor"), "event-building", &authenticator);
   REQUIRE(run.wait_for_data(100'000));
   wire.stop();
-  for (const std::string& door : kDoors) {
-    INFO(door);
-    const std::vector<std::byte> words = wire.said_to(run.port_of(door));
+  for (const std::string& listener : kListeners) {
+    INFO(listener);
+    const std::vector<std::byte> words = wire.said_to(run.port_of(listener));
     CHECK(words.size() > 150);  // hello and proof, at least
-    const RawClient stranger(run.port_of(door));
+    const RawClient stranger(run.port_of(listener));
     (void)stranger.send(words);  // perhaps it is closed already
     CHECK(stranger.closed_by_peer(Seconds(10)));
   }
@@ -51,10 +51,10 @@ TEST_CASE("what nodes of the farm said to each other is worth nothing when it is
   CHECK_BALANCED(end, 0);
   CHECK(end.summary.count_all("discarded") == 0);
   const v1::RunSummary account = watcher.account();
-  for (const std::string& door : kDoors) {
-    INFO(door);
-    CHECK(counter_of(account, door, "peers.refused_auth") == 1);
-    CHECK(counters_of(account, door, "peers.protocol_errors.") == 0);
+  for (const std::string& listener : kListeners) {
+    INFO(listener);
+    CHECK(counter_of(account, listener, "peers.refused_auth") == 1);
+    CHECK(counters_of(account, listener, "peers.protocol_errors.") == 0);
   }
 }
 

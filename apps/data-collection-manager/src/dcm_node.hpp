@@ -65,7 +65,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   const node::Setup& setup_;
   Environment environment_;
   TimeNs now_ns_ = 0;
-  messages::PeerCounters peer_counters_;
+  sessions::PeerCounters peer_counters_;
   node::SupervisorClient supervisor_;
   Builder builder_;
   const std::unique_ptr<PushIntake> pushing_;  // null in pull running

@@ -20,7 +20,7 @@ namespace weir::dcm {
 using assembly::BuiltSlice;
 using assembly::SliceState;
 
-Departures::Departures(const node::Setup& setup, messages::PeerCounters& counters, Builder& builder,
+Departures::Departures(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
                        PushIntake* pushing, SliceSamples& samples, SliceWay& way, const TimeNs& now_ns)
     : setup_(setup),
       builder_(builder),

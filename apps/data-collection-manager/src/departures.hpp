@@ -19,7 +19,7 @@ namespace weir::dcm {
 class Departures final : private OutletEvents {
  public:
   // `pushing`: null in pull running.
-  Departures(const node::Setup& setup, messages::PeerCounters& counters, Builder& builder,
+  Departures(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
              PushIntake* pushing, SliceSamples& samples, SliceWay& way, const TimeNs& now_ns);
 
   // The supervisor's word. What it confirms to be stored and is not here any more is answered as lost.

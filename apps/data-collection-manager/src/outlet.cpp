@@ -22,8 +22,8 @@ constexpr std::uint64_t kPieceBytes = 4U << 20;
 
 }  // namespace
 
-Outlet::Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits,
-               messages::PeerCounters& counters, DurationNs retry_ns, DurationNs silence_ns,
+Outlet::Outlet(const sessions::PeerInfo& self, const sessions::PeerLimits& limits,
+               sessions::PeerCounters& counters, DurationNs retry_ns, DurationNs silence_ns,
                std::size_t writers, assembly::SliceTable& slices, OutletEvents& events)
     : self_(self),
       limits_(limits),
@@ -42,7 +42,7 @@ Outlet::Writer& Outlet::writer(NodeIndex index) {
 void Outlet::set_writer(NodeIndex index, const ports::Endpoint& at) {
   Writer& to = writer(index);
   if (to.link) return to.link->redirect(at);
-  to.link = std::make_unique<messages::Link>(self_, *this, limits_, counters_, at, retry_ns_);
+  to.link = std::make_unique<sessions::Connector>(self_, *this, limits_, counters_, at, retry_ns_);
   to.link->tag = index.value;
   to.link->expect(Role::writer, index);
 }
@@ -126,7 +126,7 @@ void Outlet::offer_again(Writer& to) {
   }
 }
 
-void Outlet::send_record(messages::Peer& peer, BuiltSlice& slice) const {
+void Outlet::send_record(sessions::Peer& peer, BuiltSlice& slice) const {
   ports::Stream& stream = peer.stream();
   const assembly::Shipment& shipment = slice.shipment;
   const std::shared_ptr<const void> memory = slice.memory.share();
@@ -158,7 +158,7 @@ void Outlet::send_record(messages::Peer& peer, BuiltSlice& slice) const {
     cut(payload, [&](ConstBytes bytes) { stream.append_reference(bytes, memory); });
 }
 
-void Outlet::on_ready(messages::Peer& peer) {
+void Outlet::on_ready(sessions::Peer& peer) {
   Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
   log_if_due(to.loss, false, true, now_ns_);
   spdlog::info("writer connected name={} peer={}", peer.info().name, peer.stream().peer());
@@ -180,7 +180,7 @@ void Outlet::requeue(Writer& to, std::size_t index) {
   for (const BuiltSlice& slice : to.queue) want(to, slice.shipment.bytes);
 }
 
-void Outlet::on_gone(messages::Peer& peer, std::string_view why) {
+void Outlet::on_gone(sessions::Peer& peer, std::string_view why) {
   if (peer.was_ready()) {
     Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
     to.loss.lost(fmt::format("writer lost name={} reason=\"{}\"", peer.info().name, why), now_ns_);
@@ -188,12 +188,12 @@ void Outlet::on_gone(messages::Peer& peer, std::string_view why) {
   if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
 }
 
-wire::Placement Outlet::on_header(messages::Peer&, const wire::FrameHeader& header) {
+wire::Placement Outlet::on_header(sessions::Peer&, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::stored) return {};
   return {wire::Placement::Kind::whole, nullptr};
 }
 
-Expected<void, wire::WireError> Outlet::on_frame(messages::Peer&, const wire::FrameHeader& header,
+Expected<void, wire::WireError> Outlet::on_frame(sessions::Peer&, const wire::FrameHeader& header,
                                                  ConstBytes payload) {
   if (!wire::payload_checksum_good(header, payload))
     return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
@@ -209,7 +209,7 @@ Expected<void, wire::WireError> Outlet::on_frame(messages::Peer&, const wire::Fr
   return {};
 }
 
-Expected<void, wire::WireError> Outlet::on_control(messages::Peer& peer, const v1::Control& message) {
+Expected<void, wire::WireError> Outlet::on_control(sessions::Peer& peer, const v1::Control& message) {
   Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
   if (message.has_refused()) {
     take_refusal(to, peer.tag, message.refused());

@@ -4,9 +4,10 @@
 #include "pulse.hpp"
 #include <weir/assembly/slice_table.hpp>
 #include <weir/base/ids.hpp>
-#include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/ports/network.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/storage/run_store.hpp>
 
 #include <boost/intrusive/list.hpp>
@@ -37,9 +38,9 @@ class OutletEvents {
 // writer has it on disk. After a loss everything unacknowledged is sent again; the writer knows what it has.
 // What it has no room for is offered again after a while. A record longer than a piece goes in pieces.
 // Its shipments are those of the slices that are `storing`.
-class Outlet final : public messages::PeerHandler {
+class Outlet final : public sessions::PeerHandler {
  public:
-  Outlet(const messages::PeerInfo& self, const messages::PeerLimits& limits, messages::PeerCounters& counters,
+  Outlet(const sessions::PeerInfo& self, const sessions::PeerLimits& limits, sessions::PeerCounters& counters,
          DurationNs retry_ns, DurationNs silence_ns, std::size_t writers, assembly::SliceTable& slices,
          OutletEvents& events);
 
@@ -61,7 +62,7 @@ class Outlet final : public messages::PeerHandler {
                                       boost::intrusive::constant_time_size<false>>;
   struct Writer {
     explicit Writer(DurationNs silence_ns) : pulse(silence_ns) {}
-    std::unique_ptr<messages::Link> link;
+    std::unique_ptr<sessions::Connector> link;
     std::uint64_t sent = 0;           // records, on this connection
     Line later;                       // the writer had no room for them
     Line queue;                       // not sent on this connection
@@ -75,12 +76,12 @@ class Outlet final : public messages::PeerHandler {
     LossNote loss;
   };
 
-  void on_ready(messages::Peer& peer) override;
-  void on_gone(messages::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
-  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+  void on_ready(sessions::Peer& peer) override;
+  void on_gone(sessions::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
-  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
 
   Writer& writer(NodeIndex index);
   void requeue(Writer& to, std::size_t index);
@@ -89,11 +90,11 @@ class Outlet final : public messages::PeerHandler {
   static void send_asks(Writer& to);
   void offer_again(Writer& to);
   void take_refusal(Writer& from, std::size_t index, const v1::Refused& refused);
-  void send_record(messages::Peer& peer, assembly::BuiltSlice& slice) const;
+  void send_record(sessions::Peer& peer, assembly::BuiltSlice& slice) const;
 
-  const messages::PeerInfo& self_;
-  const messages::PeerLimits& limits_;
-  messages::PeerCounters& counters_;
+  const sessions::PeerInfo& self_;
+  const sessions::PeerLimits& limits_;
+  sessions::PeerCounters& counters_;
   node::RefusalLog refusals_;
   TimeNs now_ns_ = 0;
   DurationNs retry_ns_;

@@ -17,7 +17,7 @@ constexpr DurationNs kTickEvery = kMillisecond;
 
 }  // namespace
 
-ReadoutLinks::ReadoutLinks(const node::Setup& setup, messages::PeerCounters& counters,
+ReadoutLinks::ReadoutLinks(const node::Setup& setup, sessions::PeerCounters& counters,
                            const ports::Clock& clock, Builder& builder, PushIntake* pushing,
                            const RunCourse& course)
     : setup_(setup),
@@ -37,9 +37,9 @@ void ReadoutLinks::set_readout(NodeIndex index, const ports::Endpoint& at) {
   if (index.value >= readouts_.size()) return;
   Readout& readout = readouts_[index.value];
   if (readout.link) return readout.link->redirect(at);
-  readout.link =
-      std::make_unique<messages::Link>(self_, static_cast<messages::PeerHandler&>(*this), setup_.limits,
-                                       counters_, at, setup_.farm.network().reconnect_ms() * kMillisecond);
+  readout.link = std::make_unique<sessions::Connector>(self_, static_cast<sessions::PeerHandler&>(*this),
+                                                       setup_.limits, counters_, at,
+                                                       setup_.farm.network().reconnect_ms() * kMillisecond);
   readout.link->tag = index.value;
   readout.link->expect(Role::readout, index);
 }
@@ -113,12 +113,12 @@ void ReadoutLinks::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, s
   collector_.arrived(readout, slice, bytes, now_ns_);
 }
 
-std::string ReadoutLinks::check_hello(const messages::PeerInfo& info) {
+std::string ReadoutLinks::check_hello(const sessions::PeerInfo& info) {
   if (info.role == Role::readout) return {};
   return "'" + info.name + "' is a " + std::string(name(info.role)) + ", not a readout";
 }
 
-void ReadoutLinks::on_ready(messages::Peer& peer) {
+void ReadoutLinks::on_ready(sessions::Peer& peer) {
   log_if_due(readouts_[peer.tag].loss, course_.is_ending(), true, now_ns_);
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
   if (self_.wants_timing) peer.stream().note_arrivals();
@@ -127,7 +127,7 @@ void ReadoutLinks::on_ready(messages::Peer& peer) {
   collector_.readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
 }
 
-void ReadoutLinks::on_gone(messages::Peer& peer, std::string_view why) {
+void ReadoutLinks::on_gone(sessions::Peer& peer, std::string_view why) {
   if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
   if (!collector_.is_up(static_cast<std::uint32_t>(peer.tag))) return;
   readouts_[peer.tag].loss.lost(fmt::format("readout lost name={} reason=\"{}\"", peer.info().name, why),
@@ -136,7 +136,7 @@ void ReadoutLinks::on_gone(messages::Peer& peer, std::string_view why) {
   if (pushing_ != nullptr) pushing_->readout_lost(static_cast<std::uint32_t>(peer.tag));
 }
 
-wire::Placement ReadoutLinks::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
+wire::Placement ReadoutLinks::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
   Readout& readout = readouts_[peer.tag];
   // What came with a timing came after it, and so did the time that the kernel notes of both.
   if (readout.timed_utc_ns != 0 && readout.timed_utc_ns == peer.stream().arrived_utc_ns())
@@ -155,7 +155,7 @@ wire::Placement ReadoutLinks::on_header(messages::Peer& peer, const wire::FrameH
   return {wire::Placement::Kind::place, readout.reception.target};
 }
 
-Expected<void, wire::WireError> ReadoutLinks::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+Expected<void, wire::WireError> ReadoutLinks::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                                        ConstBytes) {
   if (header.type == wire::FrameType::timing) {
     take_timing(peer, header);
@@ -173,7 +173,7 @@ Expected<void, wire::WireError> ReadoutLinks::on_frame(messages::Peer& peer, con
   return {};
 }
 
-void ReadoutLinks::take_timing(messages::Peer& peer, const wire::FrameHeader& header) {
+void ReadoutLinks::take_timing(sessions::Peer& peer, const wire::FrameHeader& header) {
   Readout& readout = readouts_[peer.tag];
   const auto index = static_cast<std::uint32_t>(peer.tag);
   const wire::Timing timing = wire::timing(header);
@@ -191,20 +191,20 @@ void ReadoutLinks::take_timing(messages::Peer& peer, const wire::FrameHeader& he
   readout.timing_ns = now_ns;
 }
 
-void ReadoutLinks::on_part(messages::Peer& peer, const wire::FrameHeader&, ConstBytes part) {
+void ReadoutLinks::on_part(sessions::Peer& peer, const wire::FrameHeader&, ConstBytes part) {
   Readout& readout = readouts_[peer.tag];
   assembler_.part(readout.reception, part);
   readout.told_bytes += part.size();
   arrived(static_cast<std::uint32_t>(peer.tag), readout.reception.slice, part.size());
 }
 
-void ReadoutLinks::on_abandoned(messages::Peer& peer, const wire::FrameHeader&) {
+void ReadoutLinks::on_abandoned(sessions::Peer& peer, const wire::FrameHeader&) {
   readouts_[peer.tag].told_bytes = 0;
   readouts_[peer.tag].in_frame = false;
   assembler_.abandon(std::exchange(readouts_[peer.tag].reception, {}));
 }
 
-Expected<void, wire::WireError> ReadoutLinks::on_control(messages::Peer&, const v1::Control&) {
+Expected<void, wire::WireError> ReadoutLinks::on_control(sessions::Peer&, const v1::Control&) {
   return Unexpected<wire::WireError>(wire::WireError::not_expected);
 }
 

@@ -6,10 +6,11 @@
 #include "pulse.hpp"
 #include "push_intake.hpp"
 #include "run_course.hpp"
-#include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/peer.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -19,10 +20,10 @@
 namespace weir::dcm {
 
 // The DCM's connections to the readouts: requests out, fragments in, and which of them are reached.
-class ReadoutLinks final : public messages::PeerHandler {
+class ReadoutLinks final : public sessions::PeerHandler {
  public:
   // `pushing`: null in pull running.
-  ReadoutLinks(const node::Setup& setup, messages::PeerCounters& counters, const ports::Clock& clock,
+  ReadoutLinks(const node::Setup& setup, sessions::PeerCounters& counters, const ports::Clock& clock,
                Builder& builder, PushIntake* pushing, const RunCourse& course);
 
   // Where the farm's readout of this index is; none has so high a one: ignored.
@@ -52,7 +53,7 @@ class ReadoutLinks final : public messages::PeerHandler {
  private:
   struct Readout {
     explicit Readout(DurationNs silence_ns) : pulse(silence_ns) {}
-    std::unique_ptr<messages::Link> link;
+    std::unique_ptr<sessions::Connector> link;
     assembly::Reception reception;    // the frame that is being received
     bool in_frame = false;            // of a fragment; its payload is not all here
     bool listed = false;              // in receiving_
@@ -65,23 +66,23 @@ class ReadoutLinks final : public messages::PeerHandler {
     LossNote loss;
   };
 
-  std::string check_hello(const messages::PeerInfo& info) override;
-  void on_ready(messages::Peer& peer) override;
-  void on_gone(messages::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
-  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+  std::string check_hello(const sessions::PeerInfo& info) override;
+  void on_ready(sessions::Peer& peer) override;
+  void on_gone(sessions::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
-  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
-  void on_part(messages::Peer& peer, const wire::FrameHeader& header, ConstBytes part) override;
-  void on_abandoned(messages::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
+  void on_part(sessions::Peer& peer, const wire::FrameHeader& header, ConstBytes part) override;
+  void on_abandoned(sessions::Peer& peer, const wire::FrameHeader& header) override;
 
-  void take_timing(messages::Peer& peer, const wire::FrameHeader& header);
+  void take_timing(sessions::Peer& peer, const wire::FrameHeader& header);
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
                std::uint64_t header_bytes = 0);
 
   const node::Setup& setup_;
-  messages::PeerInfo self_;  // what they are told of this DCM
-  messages::PeerCounters& counters_;
+  sessions::PeerInfo self_;  // what they are told of this DCM
+  sessions::PeerCounters& counters_;
   const ports::Clock& clock_;
   assembly::Assembler& assembler_;
   Collector& collector_;

@@ -63,7 +63,7 @@ struct Leaving : Building {
 
   node::Setup setup;
   Bus bus;
-  messages::PeerCounters counters;
+  sessions::PeerCounters counters;
   Decisions decisions{builder};
   std::optional<SliceSamples> samples;
   std::optional<Departures> departures;

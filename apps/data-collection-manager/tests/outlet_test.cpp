@@ -103,9 +103,9 @@ struct Shipping : OutletEvents {
 
   TimeNs now = kSecond;
   test::MemoryNetwork network;
-  messages::PeerInfo self = process(Role::dcm, 0);
-  messages::PeerLimits limits;
-  messages::PeerCounters counters;
+  sessions::PeerInfo self = process(Role::dcm, 0);
+  sessions::PeerLimits limits;
+  sessions::PeerCounters counters;
   FarSide writer{network, process(Role::writer, 0), now};
   FarSide other{network, process(Role::writer, 1), now};
   assembly::SliceTable slices;

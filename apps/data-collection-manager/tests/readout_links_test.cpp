@@ -98,7 +98,7 @@ struct Linked : Building {
 
   node::Setup setup;
   test::MemoryNetwork network;
-  messages::PeerCounters counters;
+  sessions::PeerCounters counters;
   FarSide readout{network, process(Role::readout, 0), clock.now};
   RunCourse course;
   std::optional<ReadoutLinks> links;

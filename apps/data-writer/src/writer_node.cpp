@@ -49,12 +49,12 @@ WriterNode::WriterNode(const node::Setup& setup, Environment environment)
       identity_(setup.identity),
       store_(store_config(setup, environment_.earlier.next_sequence), environment_.disk, *this),
       grants_(setup.farm.writer().buffer_bytes(), kPeersMax, kAsksMax),
-      door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
+      listener_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
       supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
                   setup_.farm.network().reconnect_ms() * kMillisecond,
                   setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports) {
   now_ns_ = environment_.clock.now_ns();
-  auto at = door_.open(environment_.network, setup_.listen);
+  auto at = listener_.open(environment_.network, setup_.listen);
   if (!at) throw std::runtime_error(at.error());
   identity_.listen = *at;
   recall();
@@ -83,7 +83,7 @@ void WriterNode::recall() {
 void WriterNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   environment_.deliver_disk_events(store_);
-  door_.tick();
+  listener_.tick();
   if (takes_part_) supervisor_.tick(environment_.network, now_ns);
   store_.flush(now_ns);
   store_.tick(now_ns);
@@ -266,12 +266,12 @@ std::string WriterNode::state() const {
 
 // ---- DCMs
 
-std::string WriterNode::check_hello(const messages::PeerInfo& info) {
+std::string WriterNode::check_hello(const sessions::PeerInfo& info) {
   if (info.role == Role::dcm || info.role == Role::supervisor) return {};
   return "'" + info.name + "' is a " + std::string(name(info.role)) + ", and has no business at a writer";
 }
 
-void WriterNode::on_ready(messages::Peer& peer) {
+void WriterNode::on_ready(sessions::Peer& peer) {
   const storage::PeerId id(++last_connection_);
   if (!grants_.connect(id)) return peer.drop("too many DCMs");
   peer.tag = id.value;
@@ -281,7 +281,7 @@ void WriterNode::on_ready(messages::Peer& peer) {
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
-void WriterNode::on_gone(messages::Peer& peer, std::string_view why) {
+void WriterNode::on_gone(sessions::Peer& peer, std::string_view why) {
   const auto found = connections_.find(peer.tag);
   if (found == connections_.end()) {
     if (!peer.was_ready()) refusals_.note(peer, why, now_ns_);
@@ -310,7 +310,7 @@ bool WriterNode::begin_record(Connection& connection, const wire::FrameHeader& h
   return true;
 }
 
-wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
+wire::Placement WriterNode::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::data || header.length == 0) return {};
   Connection& connection = connection_of(peer);
   if (connection.record_bytes == 0) {
@@ -325,7 +325,7 @@ wire::Placement WriterNode::on_header(messages::Peer& peer, const wire::FrameHea
   return {wire::Placement::Kind::place, connection.record.get() + connection.record_here};
 }
 
-Expected<void, wire::WireError> WriterNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+Expected<void, wire::WireError> WriterNode::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                                      ConstBytes) {
   Connection& connection = connection_of(peer);
   connection.record_here += header.length;
@@ -333,7 +333,7 @@ Expected<void, wire::WireError> WriterNode::on_frame(messages::Peer& peer, const
   return {};
 }
 
-void WriterNode::take_record(Connection& connection, const messages::Peer& peer) {
+void WriterNode::take_record(Connection& connection, const sessions::Peer& peer) {
   const std::shared_ptr<std::byte[]> record = std::exchange(connection.record, nullptr);
   ++connection.records;
   if (!record) {
@@ -347,7 +347,7 @@ void WriterNode::take_record(Connection& connection, const messages::Peer& peer)
   connection.record_bytes = 0;
 }
 
-void WriterNode::refuse(Connection& connection, const messages::Peer& peer, storage::StoreResult reason) {
+void WriterNode::refuse(Connection& connection, const sessions::Peer& peer, storage::StoreResult reason) {
   constexpr std::uint64_t kLoggedMax = 20;
   constexpr std::uint64_t kLoggedOneIn = 1000;
   grants_.release(connection.id, connection.record_bytes);
@@ -358,7 +358,7 @@ void WriterNode::refuse(Connection& connection, const messages::Peer& peer, stor
                connection.record_bytes, refused_);
 }
 
-Expected<void, wire::WireError> WriterNode::on_control(messages::Peer& peer, const v1::Control& message) {
+Expected<void, wire::WireError> WriterNode::on_control(sessions::Peer& peer, const v1::Control& message) {
   if (!message.has_space()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
   const storage::PeerId id = connection_of(peer).id;
   if (!grants_.ask(id, message.space().wanted_total()) ||

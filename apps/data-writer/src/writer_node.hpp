@@ -1,10 +1,11 @@
 #pragma once
 
 #include "run_end.hpp"
-#include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
 #include <weir/node/throttle_teller.hpp>
+#include <weir/sessions/listener.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/storage/disk_watch.hpp>
 #include <weir/storage/grant_book.hpp>
 #include <weir/storage/run_store.hpp>
@@ -20,7 +21,7 @@ namespace weir::writer {
 
 class WriterNode final : public node::Node,
                          private node::SupervisorEvents,
-                         private messages::PeerHandler,
+                         private sessions::PeerHandler,
                          private storage::StoreHandler {
  public:
   WriterNode(const node::Setup& setup, Environment environment);
@@ -36,7 +37,7 @@ class WriterNode final : public node::Node,
     storage::StoreResult reason = storage::StoreResult::malformed;
   };
   struct Connection {
-    messages::Peer* peer = nullptr;
+    sessions::Peer* peer = nullptr;
     storage::PeerId id;
     std::shared_ptr<std::byte[]> record;  // the one that is being received, unless there is no memory for it
     std::uint64_t record_bytes = 0;       // its length; 0: none is being received
@@ -65,17 +66,17 @@ class WriterNode final : public node::Node,
   [[nodiscard]] std::string state() const;
 
   // DCMs
-  std::string check_hello(const messages::PeerInfo& info) override;
-  void on_ready(messages::Peer& peer) override;
-  void on_gone(messages::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
-  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+  std::string check_hello(const sessions::PeerInfo& info) override;
+  void on_ready(sessions::Peer& peer) override;
+  void on_gone(sessions::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
-  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
   [[nodiscard]] bool begin_record(Connection& connection, const wire::FrameHeader& header);
-  void take_record(Connection& connection, const messages::Peer& peer);
-  void refuse(Connection& connection, const messages::Peer& peer, storage::StoreResult reason);
-  [[nodiscard]] Connection& connection_of(const messages::Peer& peer) { return connections_.at(peer.tag); }
+  void take_record(Connection& connection, const sessions::Peer& peer);
+  void refuse(Connection& connection, const sessions::Peer& peer, storage::StoreResult reason);
+  [[nodiscard]] Connection& connection_of(const sessions::Peer& peer) { return connections_.at(peer.tag); }
   void send_grants();
   void send_acknowledgements();
   void send_refusals();
@@ -94,14 +95,14 @@ class WriterNode final : public node::Node,
   const node::Setup& setup_;
   Environment environment_;
   TimeNs now_ns_ = 0;
-  messages::PeerInfo identity_;  // with the real port
-  messages::PeerCounters peer_counters_;
+  sessions::PeerInfo identity_;  // with the real port
+  sessions::PeerCounters peer_counters_;
   node::RefusalLog refusals_;
   storage::RunStore store_;
   storage::GrantBook grants_;
   std::map<std::uint64_t, Connection> connections_;  // by tag: the grant book's peer id, the store's origin
   std::uint32_t last_connection_ = 0;
-  messages::Door door_;
+  sessions::Listener listener_;
   node::SupervisorClient supervisor_;
   std::vector<wire::SliceEntry> acknowledged_;  // to the supervisor, since the last pass
   std::vector<storage::ClosedFile> files_;

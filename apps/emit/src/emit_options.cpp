@@ -2,6 +2,7 @@
 
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/readout/source_settings.hpp>
 
@@ -42,7 +43,7 @@ Loaded load(const EmitOptions& options) {
   }
   Loaded loaded{file.farm, {}};
   if (options.farm_file.empty()) return loaded;
-  auto plan = config::expand(file.farm, file.locations);
+  auto plan = config::expand(file.farm, file.locations, node::read_recording);
   if (!plan) throw std::runtime_error(config::to_text(plan.error()));
   loaded.plan = std::move(*plan);
   return loaded;

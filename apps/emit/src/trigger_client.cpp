@@ -7,8 +7,8 @@ namespace {
 
 constexpr DurationNs kRetry = 100 * kMillisecond;
 
-messages::PeerInfo identity(const std::string& farm) {
-  messages::PeerInfo self;
+sessions::PeerInfo identity(const std::string& farm) {
+  sessions::PeerInfo self;
   self.role = Role::trigger;
   self.name = "emit";
   self.farm = farm;
@@ -37,12 +37,12 @@ void TriggerClient::offer(const std::vector<source::Trigger>& triggers) {
   link_.peer().send(message);
 }
 
-void TriggerClient::on_ready(messages::Peer& peer) {
+void TriggerClient::on_ready(sessions::Peer& peer) {
   run_ = peer.info().run;
   trouble_.clear();
 }
 
-void TriggerClient::on_gone(messages::Peer& peer, std::string_view why) {
+void TriggerClient::on_gone(sessions::Peer& peer, std::string_view why) {
   trouble_ = why;
   refused_ = !was_taken_ && peer.was_refused();
   if (!was_taken_ && !refused_) return;
@@ -50,7 +50,7 @@ void TriggerClient::on_gone(messages::Peer& peer, std::string_view why) {
   link_.stop();
 }
 
-Expected<void, wire::WireError> TriggerClient::on_control(messages::Peer&, const v1::Control& message) {
+Expected<void, wire::WireError> TriggerClient::on_control(sessions::Peer&, const v1::Control& message) {
   for (const v1::TriggerAnswer::One& answer : message.trigger_answer().answers()) {
     ++answered_;
     if (!was_taken_ && answer.busy() == "not_running") {

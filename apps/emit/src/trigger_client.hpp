@@ -1,6 +1,7 @@
 #pragma once
 
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/source/source.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -14,7 +15,7 @@
 namespace weir::emit {
 
 // Offers slices to a supervisor with trigger.mode `network`, and counts its answers. One thread.
-class TriggerClient final : private messages::PeerHandler {
+class TriggerClient final : private sessions::PeerHandler {
  public:
   TriggerClient(const std::string& farm, const ports::Endpoint& supervisor,
                 std::shared_ptr<const ports::Authenticator> authenticator);
@@ -37,14 +38,14 @@ class TriggerClient final : private messages::PeerHandler {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
-  void on_ready(messages::Peer& peer) override;
-  void on_gone(messages::Peer& peer, std::string_view why) override;
-  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  void on_ready(sessions::Peer& peer) override;
+  void on_gone(sessions::Peer& peer, std::string_view why) override;
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
 
-  messages::PeerInfo self_;
-  messages::PeerLimits limits_;
-  messages::PeerCounters counters_;
-  messages::Link link_;
+  sessions::PeerInfo self_;
+  sessions::PeerLimits limits_;
+  sessions::PeerCounters counters_;
+  sessions::Connector link_;
   RunNumber run_;
   bool was_taken_ = false;
   bool over_ = false;

@@ -49,13 +49,13 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
       push_(PushSender::make(setup)),
       truth_(setup),
       timings_(environment_.clock),
-      door_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
+      listener_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
       supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
                   setup_.farm.network().reconnect_ms() * kMillisecond,
                   setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports) {
   now_ns_ = environment_.clock.now_ns();
   if (front_end_) front_end_->attach(buffer_, *this);
-  auto at = door_.open(environment_.network, setup_.listen);
+  auto at = listener_.open(environment_.network, setup_.listen);
   if (!at) throw std::runtime_error(at.error());
   identity_.listen = *at;
   spdlog::info("listens at={}:{} sources={}", at->host, at->port, identity_.sources.size());
@@ -63,7 +63,7 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
 
 void ReadoutNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
-  door_.tick();
+  listener_.tick();
   supervisor_.tick(environment_.network, now_ns);
   if (run_begun_ && !ended_) buffer_.tick(now_ns, *this);
   make_announced();
@@ -80,7 +80,7 @@ void ReadoutNode::push() {
   if (!push_ || !run_begun_ || ended_) return;
   auto& links = push_->links();
   const auto look_at = [&](std::size_t dcm) {
-    const messages::Peer* peer = dcm < dcms_.size() ? dcms_[dcm] : nullptr;
+    const sessions::Peer* peer = dcm < dcms_.size() ? dcms_[dcm] : nullptr;
     links[dcm] = {peer != nullptr, peer == nullptr ? 0 : peer->unsent_bytes()};
   };
   for (std::size_t dcm = 0; dcm < links.size(); ++dcm) look_at(dcm);
@@ -281,7 +281,7 @@ v1::Report ReadoutNode::make_report(bool final) {
 
 // ---- DCMs
 
-std::string ReadoutNode::check_hello(const messages::PeerInfo& info) {
+std::string ReadoutNode::check_hello(const sessions::PeerInfo& info) {
   if (info.role != Role::dcm) {
     return "'" + info.name + "' is a " + std::string(name(info.role)) + ", and has no business at a readout";
   }
@@ -293,14 +293,14 @@ std::string ReadoutNode::check_hello(const messages::PeerInfo& info) {
     return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
            "': start all processes with the same farm file";
   }
-  const auto here = std::count_if(connections_.begin(), connections_.end(), [&](const messages::Peer* peer) {
+  const auto here = std::count_if(connections_.begin(), connections_.end(), [&](const sessions::Peer* peer) {
     return peer != nullptr && peer->info().index == info.index;
   });
   if (here < kConnectionsOfDcmMax) return {};
   return "'" + info.name + "' has " + std::to_string(here) + " connections already";
 }
 
-void ReadoutNode::on_ready(messages::Peer& peer) {
+void ReadoutNode::on_ready(sessions::Peer& peer) {
   const auto free = std::find(connections_.begin(), connections_.end(), nullptr);
   peer.tag = static_cast<std::uint64_t>(free - connections_.begin());
   if (free == connections_.end()) connections_.push_back(nullptr);
@@ -315,7 +315,7 @@ void ReadoutNode::on_ready(messages::Peer& peer) {
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
-void ReadoutNode::on_gone(messages::Peer& peer, std::string_view why) {
+void ReadoutNode::on_gone(sessions::Peer& peer, std::string_view why) {
   if (peer.tag >= connections_.size() || connections_[peer.tag] != &peer) {
     refusals_.note(peer, why, now_ns_);
     return;
@@ -324,16 +324,16 @@ void ReadoutNode::on_gone(messages::Peer& peer, std::string_view why) {
   connections_[peer.tag] = nullptr;
   waiting_.erase(peer.tag);
   timings_.forget(peer.tag);
-  std::replace(dcms_.begin(), dcms_.end(), &peer, static_cast<messages::Peer*>(nullptr));
+  std::replace(dcms_.begin(), dcms_.end(), &peer, static_cast<sessions::Peer*>(nullptr));
   buffer_.forget(static_cast<std::uint32_t>(peer.tag));
 }
 
-wire::Placement ReadoutNode::on_header(messages::Peer&, const wire::FrameHeader& header) {
+wire::Placement ReadoutNode::on_header(sessions::Peer&, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::request && header.type != wire::FrameType::cancel) return {};
   return {wire::Placement::Kind::whole, nullptr};
 }
 
-Expected<void, wire::WireError> ReadoutNode::on_control(messages::Peer&, const v1::Control&) {
+Expected<void, wire::WireError> ReadoutNode::on_control(sessions::Peer&, const v1::Control&) {
   return Unexpected<wire::WireError>(wire::WireError::not_expected);
 }
 
@@ -345,7 +345,7 @@ void ReadoutNode::answer(const source::RequestedFragment& request, const source:
 }
 
 void ReadoutNode::send(const source::RequestedFragment& request, const source::Fragment& fragment) {
-  messages::Peer* peer = connections_[request.connection];
+  sessions::Peer* peer = connections_[request.connection];
   if (peer == nullptr) return;
   ports::Stream& stream = peer->stream();
   timings_.answered(request.connection, request.slice, request.offset);

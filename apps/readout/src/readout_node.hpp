@@ -4,11 +4,12 @@
 #include "push_sender.hpp"
 #include "sources.hpp"
 #include "timings.hpp"
-#include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
 #include <weir/node/throttle_teller.hpp>
 #include <weir/readout/node.hpp>
+#include <weir/sessions/listener.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/source/fragment_buffer.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -22,7 +23,7 @@ namespace weir::readout {
 
 class ReadoutNode final : public node::Node,
                           private node::SupervisorEvents,
-                          private messages::PeerHandler,
+                          private sessions::PeerHandler,
                           private source::AnswerSink {
  public:
   ReadoutNode(const node::Setup& setup, Environment environment);
@@ -53,13 +54,13 @@ class ReadoutNode final : public node::Node,
   [[nodiscard]] assignment::Reason fullest() const;
 
   // DCMs
-  std::string check_hello(const messages::PeerInfo& info) override;
-  void on_ready(messages::Peer& peer) override;
-  void on_gone(messages::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
-  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+  std::string check_hello(const sessions::PeerInfo& info) override;
+  void on_ready(sessions::Peer& peer) override;
+  void on_gone(sessions::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
-  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
   // Frames of requests and cancels that wait until their DCM has taken what it asked for before.
   struct Waiting {
     struct Frame {
@@ -70,12 +71,12 @@ class ReadoutNode final : public node::Node,
     std::size_t entries_done = 0;  // of the first
   };
   // Entries from `from` on, until too much waits to be sent or so much has been served; where it ended.
-  std::size_t serve(messages::Peer& peer, const wire::RequestView& view, std::size_t from,
+  std::size_t serve(sessions::Peer& peer, const wire::RequestView& view, std::size_t from,
                     std::size_t& served);
   // How many fragments it asks for.
-  std::size_t serve(messages::Peer& peer, const wire::RequestView& view, const wire::RequestEntry& entry);
-  void cancel(const messages::Peer& peer, const std::vector<wire::SliceEntry>& entries);
-  void serve_waiting(messages::Peer& peer, Waiting& waiting);
+  std::size_t serve(sessions::Peer& peer, const wire::RequestView& view, const wire::RequestEntry& entry);
+  void cancel(const sessions::Peer& peer, const std::vector<wire::SliceEntry>& entries);
+  void serve_waiting(sessions::Peer& peer, Waiting& waiting);
   void hold_back_slow_peers();
   void expect_to_push(UtcNs supervisor_utc);
   void push();
@@ -87,8 +88,8 @@ class ReadoutNode final : public node::Node,
   const node::Setup& setup_;
   Environment environment_;
   TimeNs now_ns_ = 0;
-  messages::PeerInfo identity_;  // with the real port
-  messages::PeerCounters peer_counters_;
+  sessions::PeerInfo identity_;  // with the real port
+  sessions::PeerCounters peer_counters_;
   std::unique_ptr<FrontEnd> front_end_;  // where the sources are a plugin's
   source::FragmentBuffer buffer_;
   std::unique_ptr<PushSender> push_;  // null in pull running
@@ -96,10 +97,10 @@ class ReadoutNode final : public node::Node,
   Timings timings_;
   std::vector<std::size_t> served_;           // by tag: fragments, in this pass
   bool behind_ = false;                       // there is more to serve that waits for nothing but its turn
-  std::vector<messages::Peer*> connections_;  // by tag; empty where one is gone
-  std::vector<messages::Peer*> dcms_;         // by index; empty where one is gone
+  std::vector<sessions::Peer*> connections_;  // by tag; empty where one is gone
+  std::vector<sessions::Peer*> dcms_;         // by index; empty where one is gone
   std::vector<SourceId> all_sources_;
-  messages::Door door_;
+  sessions::Listener listener_;
   node::SupervisorClient supervisor_;
   std::deque<source::Trigger>
       backlog_;  // announced, not yet taken by the buffer; bounded by what is in flight

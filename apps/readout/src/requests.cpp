@@ -16,7 +16,7 @@ constexpr std::size_t kStrayIdsMax = 16;
 
 void ReadoutNode::hold_back_slow_peers() {
   behind_ = false;
-  for (messages::Peer* peer : connections_) {
+  for (sessions::Peer* peer : connections_) {
     if (peer == nullptr) continue;
     const std::size_t unsent = peer->unsent_bytes();
     if (unsent > kUnsentHigh) {
@@ -40,7 +40,7 @@ void ReadoutNode::hold_back_slow_peers() {
   }
 }
 
-Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+Expected<void, wire::WireError> ReadoutNode::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                                       ConstBytes payload) {
   if (!wire::payload_checksum_good(header, payload))
     return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
@@ -73,7 +73,7 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(messages::Peer& peer, cons
   return {};
 }
 
-void ReadoutNode::serve_waiting(messages::Peer& peer, Waiting& waiting) {
+void ReadoutNode::serve_waiting(sessions::Peer& peer, Waiting& waiting) {
   std::size_t& served = served_[peer.tag];
   while (!waiting.frames.empty() && peer.unsent_bytes() <= kUnsentHigh && served < kServedMax) {
     const Waiting::Frame& frame = waiting.frames.front();
@@ -89,21 +89,21 @@ void ReadoutNode::serve_waiting(messages::Peer& peer, Waiting& waiting) {
   }
 }
 
-void ReadoutNode::cancel(const messages::Peer& peer, const std::vector<wire::SliceEntry>& entries) {
+void ReadoutNode::cancel(const sessions::Peer& peer, const std::vector<wire::SliceEntry>& entries) {
   for (const wire::SliceEntry& entry : entries) {
     if (push_) push_->not_wanted(entry.slice);
     buffer_.cancel(static_cast<std::uint32_t>(peer.tag), entry.slice, entry.attempt, *this);
   }
 }
 
-std::size_t ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view, std::size_t from,
+std::size_t ReadoutNode::serve(sessions::Peer& peer, const wire::RequestView& view, std::size_t from,
                                std::size_t& served) {
   while (from < view.entry_count() && peer.unsent_bytes() <= kUnsentHigh && served < kServedMax)
     served += serve(peer, view, view.entry(from++));
   return from;
 }
 
-std::size_t ReadoutNode::serve(messages::Peer& peer, const wire::RequestView& view,
+std::size_t ReadoutNode::serve(sessions::Peer& peer, const wire::RequestView& view,
                                const wire::RequestEntry& entry) {
   source::RequestedFragment request;
   request.connection = static_cast<std::uint32_t>(peer.tag);

@@ -13,7 +13,7 @@ constexpr DurationNs kLookEvery = 20 * kMillisecond;  // at a connection's retra
 
 }  // namespace
 
-void Timings::begin(const messages::Peer& peer) {
+void Timings::begin(const sessions::Peer& peer) {
   is_serving_ = peer.info().wants_timing;
   if (!is_serving_) return;
   serving_ = {};
@@ -39,7 +39,7 @@ void Timings::answered(std::uint64_t connection, SliceId slice, std::uint32_t of
   for (Sample& sample : samples_) sample.stale = sample.stale || sample.connection == connection;
 }
 
-void Timings::tell(messages::Peer& peer, const Sample& sample) {
+void Timings::tell(sessions::Peer& peer, const Sample& sample) {
   const DurationNs since_read = clock_.now_ns() - sample.read_ns;
   constexpr DurationNs kNoSample = std::numeric_limits<std::int64_t>::max();
   DurationNs held = since_read;
@@ -58,7 +58,7 @@ void Timings::tell(messages::Peer& peer, const Sample& sample) {
                       peer.stream().reserve(wire::kHeaderBytes).first<wire::kHeaderBytes>());
 }
 
-std::uint32_t Timings::retransmitted(const messages::Peer& peer) {
+std::uint32_t Timings::retransmitted(const sessions::Peer& peer) {
   Retransmitted& known = retransmitted_[peer.tag];
   const TimeNs now_ns = clock_.now_ns();
   if (now_ns - known.looked_ns >= kLookEvery) {

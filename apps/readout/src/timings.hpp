@@ -2,8 +2,8 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
-#include <weir/messages/peer.hpp>
 #include <weir/ports/clock.hpp>
+#include <weir/sessions/peer.hpp>
 
 #include <cstdint>
 #include <unordered_map>
@@ -19,7 +19,7 @@ class Timings {
   explicit Timings(const ports::Clock& clock) : clock_(clock) {}
 
   // A frame of requests from this peer is about to be served ...
-  void begin(const messages::Peer& peer);
+  void begin(const sessions::Peer& peer);
   // ... and has been.
   void end();
   // Any answer is being sent, on any connection.
@@ -29,7 +29,7 @@ class Timings {
   template <class Find>
   void tell(Find find) {
     for (const Sample& sample : samples_) {
-      if (messages::Peer* peer = sample.stale ? nullptr : find(sample.connection)) tell(*peer, sample);
+      if (sessions::Peer* peer = sample.stale ? nullptr : find(sample.connection)) tell(*peer, sample);
     }
     samples_.clear();
   }
@@ -54,8 +54,8 @@ class Timings {
     TimeNs looked_ns = 0;
   };
 
-  void tell(messages::Peer& peer, const Sample& sample);
-  [[nodiscard]] std::uint32_t retransmitted(const messages::Peer& peer);
+  void tell(sessions::Peer& peer, const Sample& sample);
+  [[nodiscard]] std::uint32_t retransmitted(const sessions::Peer& peer);
 
   const ports::Clock& clock_;
   std::vector<Sample> samples_;  // of this pass, one for each connection

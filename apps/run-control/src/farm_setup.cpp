@@ -1,5 +1,6 @@
 #include "farm_setup.hpp"
 
+#include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
 
 #include <algorithm>
@@ -39,10 +40,10 @@ Expected<FarmSetup::Read, std::string> FarmSetup::read(const Sets& more) const {
         return failed(problems);
     }
   }
-  config::Problems problems = config::validate(file->farm, file->locations);
+  config::Problems problems = config::validate(file->farm, file->locations, node::read_recording);
   std::erase_if(problems, [](const config::Problem& one) { return one.severity != config::Severity::error; });
   if (!problems.empty()) return failed(problems);
-  auto plan = config::expand(file->farm, file->locations);
+  auto plan = config::expand(file->farm, file->locations, node::read_recording);
   if (!plan) return failed(plan.error());
   return Read{std::move(file->farm), std::move(*plan)};
 }

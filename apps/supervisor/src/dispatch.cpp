@@ -133,7 +133,7 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
 
 // To a readout whose connection was lost: what it may not have heard of, and what it need not keep.
 void Dispatch::send_open_slices(const Member& member) const {
-  messages::Peer& peer = *member.peer;
+  sessions::Peer& peer = *member.peer;
   const std::vector<assignment::Announcement> open =
       own_part<assignment::Announcement>(member, machine_.open_slices());
   each_announcement(open, true, push_utc_ns(), [&peer](const v1::Control& message) { peer.send(message); });
@@ -236,12 +236,12 @@ void Dispatch::tell_absences() {
   }
 }
 
-void Dispatch::send_destinations(messages::Peer& peer) const {
+void Dispatch::send_destinations(sessions::Peer& peer) const {
   const v1::Control message = destinations(machine_.destinations());
   if (message.has_destinations()) peer.send(message);
 }
 
-void Dispatch::send_absences(messages::Peer& peer) const {
+void Dispatch::send_absences(sessions::Peer& peer) const {
   if (machine_.absences().number() == 0) return;
   v1::Control message;
   node::put_absences(machine_.absences().ranges(), *message.mutable_absences());
@@ -274,7 +274,7 @@ void Dispatch::send_begin(const Member& member, UtcNs begun_utc_ns) const {
   member.peer->send(message);
 }
 
-void Dispatch::send_end(messages::Peer& peer) {
+void Dispatch::send_end(sessions::Peer& peer) {
   v1::Control message;
   message.mutable_end_run()->set_shutdown(true);
   peer.send(message);

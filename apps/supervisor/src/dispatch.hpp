@@ -54,7 +54,7 @@ class Dispatch {
   // To a member that is there, all at once: nothing is under way any more.
   void welcome(Member& member, UtcNs begun_utc_ns) const;
   void send_begin(const Member& member, UtcNs begun_utc_ns) const;
-  static void send_end(messages::Peer& peer);
+  static void send_end(sessions::Peer& peer);
   void directory_to_all();
 
   // Above all slices that were announced.
@@ -71,8 +71,8 @@ class Dispatch {
   void send_cleared(const assignment::Actions& actions);
   void send_clear(const assignment::Actions& actions);
   void let_go(assignment::NodeRef node);
-  void send_destinations(messages::Peer& peer) const;
-  void send_absences(messages::Peer& peer) const;
+  void send_destinations(sessions::Peer& peer) const;
+  void send_absences(sessions::Peer& peer) const;
   void log_new_faults();
   // Every readout has a part in the slices that these rows are about.
   template <class Row>

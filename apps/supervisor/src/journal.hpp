@@ -4,7 +4,7 @@
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/base/ids.hpp>
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/supervisor/journal_store.hpp>
 #include <weir/v1/journal.pb.h>
 

@@ -135,7 +135,7 @@ v1::Control directory(const Roster& roster) {
     node.set_present(member.peer != nullptr);
     node.set_incarnation(member.incarnation.value);
     if (member.peer == nullptr) continue;
-    const messages::PeerInfo& info = member.peer->info();
+    const sessions::PeerInfo& info = member.peer->info();
     node.set_host(info.listen.host);
     node.set_port(info.listen.port);
     for (const SourceId source : info.sources) node.add_sources(source.value);

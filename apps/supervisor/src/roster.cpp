@@ -111,7 +111,7 @@ const Member* Roster::find(Role role, NodeIndex index) const {
   return place == kNoPlace ? nullptr : &members_[place];
 }
 
-Member* Roster::find(const messages::Peer& peer) {
+Member* Roster::find(const sessions::Peer& peer) {
   if (peer.tag >= members_.size()) return nullptr;
   ++steps_;
   Member& member = members_[peer.tag];
@@ -125,7 +125,7 @@ Member* Roster::find(const std::string& name) {
   return &members_[found->second];
 }
 
-void Roster::connected(Member& member, messages::Peer& peer) {
+void Roster::connected(Member& member, sessions::Peer& peer) {
   peer.tag = static_cast<std::uint64_t>(&member - members_.data());
   member.peer = &peer;
 }

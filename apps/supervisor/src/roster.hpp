@@ -1,8 +1,8 @@
 #pragma once
 
 #include <weir/assignment/ledger.hpp>
-#include <weir/messages/peer.hpp>
 #include <weir/node/report.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <array>
@@ -36,7 +36,7 @@ struct Member {
   std::string name;
   std::string port;                // a DCM's
   PortShare share_sent;            // to the process that is there
-  messages::Peer* peer = nullptr;  // empty: not there
+  sessions::Peer* peer = nullptr;  // empty: not there
   Incarnation incarnation;         // of the last process
   std::uint64_t first_slice = 0;   // that this process can have, from its start on
   v1::Report report;               // its last one
@@ -54,10 +54,10 @@ class Roster {
   void plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
   [[nodiscard]] Member* find(Role role, NodeIndex index);
   [[nodiscard]] const Member* find(Role role, NodeIndex index) const;
-  [[nodiscard]] Member* find(const messages::Peer& peer);
+  [[nodiscard]] Member* find(const sessions::Peer& peer);
   [[nodiscard]] Member* find(const std::string& name);
   // This connection is its process' from now on; the roster knows it by its tag.
-  void connected(Member& member, messages::Peer& peer);
+  void connected(Member& member, sessions::Peer& peer);
   // A process that another one follows, or that is gone before its final report: its last report is kept
   // apart. That of a writer with a final one is forgotten: the next process has all that it had.
   void bury(Member& member);

@@ -25,7 +25,7 @@ void add_reasons(reports::Counters& counters, metrics::FamilyKey family,
 }  // namespace
 
 RunAccount::RunAccount(const node::Setup& setup, const Environment& environment,
-                       const messages::PeerCounters& counters, assignment::SupervisorMachine& machine,
+                       const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
                        const Roster& roster, assignment::ThrottleTimes& throttle_times)
     : setup_(setup),
       environment_(environment),

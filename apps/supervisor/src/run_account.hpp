@@ -17,7 +17,7 @@ namespace weir::supervisor {
 // the ledger.
 class RunAccount {
  public:
-  RunAccount(const node::Setup& setup, const Environment& environment, const messages::PeerCounters& counters,
+  RunAccount(const node::Setup& setup, const Environment& environment, const sessions::PeerCounters& counters,
              assignment::SupervisorMachine& machine, const Roster& roster,
              assignment::ThrottleTimes& throttle_times);
 
@@ -38,7 +38,7 @@ class RunAccount {
 
   const node::Setup& setup_;
   const Environment& environment_;
-  const messages::PeerCounters& counters_;
+  const sessions::PeerCounters& counters_;
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;
   assignment::ThrottleTimes& throttle_times_;

@@ -18,12 +18,12 @@ Unexpected<wire::WireError> not_expected() {
 
 }  // namespace
 
-wire::Placement SupervisorNode::on_header(messages::Peer& peer, const wire::FrameHeader& header) {
+wire::Placement SupervisorNode::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
   const bool good = header.type == wire::FrameType::stored && peer.info().role == Role::writer;
   return good ? wire::Placement{wire::Placement::Kind::whole, nullptr} : wire::Placement{};
 }
 
-Expected<void, wire::WireError> SupervisorNode::on_frame(messages::Peer& peer,
+Expected<void, wire::WireError> SupervisorNode::on_frame(sessions::Peer& peer,
                                                          const wire::FrameHeader& header,
                                                          ConstBytes payload) {
   if (!wire::payload_checksum_good(header, payload))
@@ -37,7 +37,7 @@ Expected<void, wire::WireError> SupervisorNode::on_frame(messages::Peer& peer,
   return {};
 }
 
-Expected<void, wire::WireError> SupervisorNode::on_control(messages::Peer& peer, const v1::Control& message) {
+Expected<void, wire::WireError> SupervisorNode::on_control(sessions::Peer& peer, const v1::Control& message) {
   const Role role = peer.info().role;
   if (role == Role::control && message.has_command()) {
     on_command(message.command());
@@ -107,7 +107,7 @@ Expected<void, wire::WireError> SupervisorNode::take_reach(Member& dcm, const v1
   return {};
 }
 
-void SupervisorNode::take_triggers(messages::Peer& peer, const v1::TriggerOffer& offer) {
+void SupervisorNode::take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offer) {
   v1::Control answer;
   for (const v1::TriggerOffer::One& one : offer.triggers()) {
     assignment::TriggerOffer trigger;

@@ -31,8 +31,8 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
       journal_(setup_, environment_, machine_, roster_, throttle_times_),
       dispatch_(setup_, environment_.clock, roster_, machine_),
       account_(setup_, environment_, peer_counters_, machine_, roster_, throttle_times_),
-      door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
-      trigger_door_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
+      listener_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
+      trigger_listener_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       told_stage_(course_.shown()) {
   for (const config::NodePlan& node : setup_.plan.nodes) {
     if (node.masked || node.role == Role::supervisor) continue;
@@ -40,12 +40,12 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
   }
   expect_absent();
   resume_run();
-  const auto at = door_.open(environment_.network, setup_.supervisor);
+  const auto at = listener_.open(environment_.network, setup_.supervisor);
   if (!at) throw std::runtime_error("supervisor.listen: " + at.error());
   ports::Endpoint triggers;
   if (setup_.farm.trigger().mode() == v1::TriggerSettings::MODE_NETWORK) {
     const auto opened =
-        trigger_door_.open(environment_.network, node::parse_endpoint(setup_.farm.trigger().listen()));
+        trigger_listener_.open(environment_.network, node::parse_endpoint(setup_.farm.trigger().listen()));
     if (!opened) throw std::runtime_error("trigger.listen: " + opened.error());
     triggers = *opened;
   }
@@ -67,8 +67,8 @@ TimeNs SupervisorNode::wake_at_ns() const {
 
 void SupervisorNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
-  door_.tick();
-  trigger_door_.tick();
+  listener_.tick();
+  trigger_listener_.tick();
   if (now_ns >= look_for_unread_ns_) {
     look_for_unread_ns_ = now_ns + kLookForUnread;
     dispatch_.drop_nodes_that_do_not_read();
@@ -157,7 +157,7 @@ bool SupervisorNode::may_leave_orphans(const Member& member) const {
 
 // ---- nodes
 
-std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
+std::string SupervisorNode::check_hello(const sessions::PeerInfo& info) {
   if (!takes_part(info.role)) {
     if (info.role == Role::control || info.role == Role::trigger) return {};
     return "'" + info.name + "' is a " + std::string(name(info.role)) + ", which a supervisor does not take";
@@ -179,7 +179,7 @@ std::string SupervisorNode::check_hello(const messages::PeerInfo& info) {
   return {};
 }
 
-void SupervisorNode::on_ready(messages::Peer& peer) {
+void SupervisorNode::on_ready(sessions::Peer& peer) {
   if (peer.info().role == Role::control) {
     watchers_.add(peer);
     next_status_ns_ = now_ns_;  // it wants to know where the run is
@@ -193,8 +193,8 @@ void SupervisorNode::on_ready(messages::Peer& peer) {
 }
 
 void SupervisorNode::join(Member& member) {
-  messages::Peer& peer = *member.peer;
-  const messages::PeerInfo& info = peer.info();
+  sessions::Peer& peer = *member.peer;
+  const sessions::PeerInfo& info = peer.info();
   spdlog::info("joined name={} peer={}", member.name, peer.stream().peer());
   const bool same_process = member.was_there && member.incarnation == info.incarnation;
   // Its counters go on from where they were.
@@ -235,7 +235,7 @@ void SupervisorNode::join(Member& member) {
   Dispatch::send_end(peer);
 }
 
-void SupervisorNode::on_gone(messages::Peer& peer, std::string_view why) {
+void SupervisorNode::on_gone(sessions::Peer& peer, std::string_view why) {
   watchers_.remove(peer);
   answers_.forget(peer);
   Member* member = roster_.find(peer);
@@ -355,8 +355,8 @@ void SupervisorNode::send_status() {
 
 // A client that sends and does not read is not read from until it does.
 void SupervisorNode::hold_back_slow_clients() {
-  for (const messages::Door* door : {&door_, &trigger_door_}) {
-    for (const auto& peer : door->peers()) {
+  for (const sessions::Listener* listener : {&listener_, &trigger_listener_}) {
+    for (const auto& peer : listener->peers()) {
       if (!peer->ready() || takes_part(peer->info().role)) continue;
       peer->stream().pause_receiving(peer->unsent_bytes() + answers_.bytes_for(*peer) > kClientUnsentMax);
     }

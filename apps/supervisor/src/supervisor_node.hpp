@@ -9,8 +9,9 @@
 #include "watchers.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
-#include <weir/messages/peer.hpp>
 #include <weir/node/refusal_log.hpp>
+#include <weir/sessions/listener.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/supervisor/node.hpp>
 
 #include <memory>
@@ -22,7 +23,7 @@ namespace weir::supervisor {
 
 // Gives the machine what nodes say and do, has its actions written down and carried out, and leads the run
 // from one stage to the next.
-class SupervisorNode final : public node::Node, private messages::PeerHandler {
+class SupervisorNode final : public node::Node, private sessions::PeerHandler {
  public:
   SupervisorNode(const node::Setup& setup, Environment environment);
 
@@ -37,19 +38,19 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   [[nodiscard]] std::string broken_invariant() override { return std::string(machine_.broken_invariant()); }
 
  private:
-  std::string check_hello(const messages::PeerInfo& info) override;
-  void on_ready(messages::Peer& peer) override;
-  void on_gone(messages::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
-  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+  std::string check_hello(const sessions::PeerInfo& info) override;
+  void on_ready(sessions::Peer& peer) override;
+  void on_gone(sessions::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
-  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
   Expected<void, wire::WireError> take(Member& member, const v1::Control& message);
   Expected<void, wire::WireError> take_of_dcm(Member& dcm, const v1::Control& message);
   Expected<void, wire::WireError> take_filtering(Member& dcm, const v1::Filtering& filtering);
   Expected<void, wire::WireError> take_reach(Member& dcm, const v1::Reach& reach);
   void take_report(Member& member, const v1::Report& report);
-  void take_triggers(messages::Peer& peer, const v1::TriggerOffer& offer);
+  void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offer);
 
   void join(Member& member);
   void leave(Member& member);
@@ -77,7 +78,7 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   Environment environment_;
   TimeNs look_for_unread_ns_ = 0;
   TimeNs now_ns_;
-  messages::PeerCounters peer_counters_;
+  sessions::PeerCounters peer_counters_;
   node::RefusalLog refusals_;
   Roster roster_;
   assignment::SupervisorMachine machine_;
@@ -89,8 +90,8 @@ class SupervisorNode final : public node::Node, private messages::PeerHandler {
   RunAccount account_;
   Watchers watchers_;
   TriggerAnswers answers_;
-  messages::Door door_;
-  messages::Door trigger_door_;
+  sessions::Listener listener_;
+  sessions::Listener trigger_listener_;
   std::vector<assignment::Decision> decisions_;
   std::vector<assignment::StoredAck> acknowledged_;
   TimeNs next_status_ns_ = 0;

@@ -4,7 +4,7 @@
 
 namespace weir::supervisor {
 
-void TriggerAnswers::add(messages::Peer& client, v1::Control answer) {
+void TriggerAnswers::add(sessions::Peer& client, v1::Control answer) {
   Waiting& waiting = waiting_[&client];
   waiting.client = &client;
   waiting.bytes += answer.ByteSizeLong();
@@ -17,7 +17,7 @@ void TriggerAnswers::send() {
   }
 }
 
-std::size_t TriggerAnswers::bytes_for(const messages::Peer& client) const {
+std::size_t TriggerAnswers::bytes_for(const sessions::Peer& client) const {
   const auto found = waiting_.find(&client);
   return found == waiting_.end() ? 0 : found->second.bytes;
 }

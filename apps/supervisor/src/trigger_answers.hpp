@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cstddef>
@@ -14,19 +14,19 @@ namespace weir::supervisor {
 // its node, which reads from no client that has too much here.
 class TriggerAnswers {
  public:
-  void add(messages::Peer& client, v1::Control answer);
+  void add(sessions::Peer& client, v1::Control answer);
   // It is gone.
-  void forget(const messages::Peer& client) { waiting_.erase(&client); }
+  void forget(const sessions::Peer& client) { waiting_.erase(&client); }
   void send();
-  [[nodiscard]] std::size_t bytes_for(const messages::Peer& client) const;
+  [[nodiscard]] std::size_t bytes_for(const sessions::Peer& client) const;
 
  private:
   struct Waiting {
-    messages::Peer* client = nullptr;
+    sessions::Peer* client = nullptr;
     std::vector<v1::Control> answers;
     std::size_t bytes = 0;
   };
-  std::map<const messages::Peer*, Waiting> waiting_;
+  std::map<const sessions::Peer*, Waiting> waiting_;
 };
 
 }  // namespace weir::supervisor

@@ -11,14 +11,14 @@ constexpr std::size_t kUnsentMax = 4U << 20;  // bytes that wait for one of them
 
 }  // namespace
 
-void Watchers::add(messages::Peer& peer) {
+void Watchers::add(sessions::Peer& peer) {
   peers_.push_back(&peer);
   watched_ = true;
   if (account_) peer.send(*account_);
 }
 
 void Watchers::say(const v1::Control& message) const {
-  for (messages::Peer* peer : peers_) {
+  for (sessions::Peer* peer : peers_) {
     if (peer->unsent_bytes() < kUnsentMax) peer->send(message);
   }
 }
@@ -26,7 +26,7 @@ void Watchers::say(const v1::Control& message) const {
 void Watchers::give_account(v1::Control account, bool awaited, TimeNs now_ns) {
   WEIR_ASSERT(!account_);
   account_ = std::move(account);
-  for (messages::Peer* peer : peers_) peer->send(*account_);
+  for (sessions::Peer* peer : peers_) peer->send(*account_);
   awaited_ = awaited || !peers_.empty();
   const DurationNs patience = peers_.empty() ? kWatcherPatience : kThere;
   until_ns_ = awaited_ ? now_ns + patience : now_ns;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <optional>
@@ -17,8 +17,8 @@ class Watchers {
   static constexpr DurationNs kThere = kSecond;                 // ... for one that is there
 
   // It is given the account, if there is one.
-  void add(messages::Peer& peer);
-  void remove(messages::Peer& peer) { std::erase(peers_, &peer); }
+  void add(sessions::Peer& peer);
+  void remove(sessions::Peer& peer) { std::erase(peers_, &peer); }
   // Perhaps there was one: a client may be slower to come back than the run is to end.
   void expect() { watched_ = true; }
   [[nodiscard]] bool is_empty() const { return peers_.empty(); }
@@ -36,7 +36,7 @@ class Watchers {
   [[nodiscard]] bool account_awaited() const { return awaited_; }
 
  private:
-  std::vector<messages::Peer*> peers_;
+  std::vector<sessions::Peer*> peers_;
   bool watched_ = false;
   std::optional<v1::Control> account_;
   bool awaited_ = false;

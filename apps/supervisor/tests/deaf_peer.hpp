@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/peer.hpp>
 
 #include <string_view>
 
@@ -8,15 +8,15 @@ namespace weir::supervisor::test {
 
 // A connection of which a roster looks at the address and the mark alone.
 struct DeafPeer {
-  messages::PeerInfo self;
-  messages::PeerLimits limits;
-  messages::PeerCounters counters;
-  struct Deaf final : messages::PeerHandler {
-    void on_ready(messages::Peer&) override {}
-    void on_gone(messages::Peer&, std::string_view) override {}
-    Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control&) override { return {}; }
+  sessions::PeerInfo self;
+  sessions::PeerLimits limits;
+  sessions::PeerCounters counters;
+  struct Deaf final : sessions::PeerHandler {
+    void on_ready(sessions::Peer&) override {}
+    void on_gone(sessions::Peer&, std::string_view) override {}
+    Expected<void, wire::WireError> on_control(sessions::Peer&, const v1::Control&) override { return {}; }
   } deaf;
-  messages::Peer peer{self, deaf, limits, counters, 0};
+  sessions::Peer peer{self, deaf, limits, counters, 0};
 };
 
 }  // namespace weir::supervisor::test

@@ -9,6 +9,8 @@
 #include "peer_identity.hpp"
 #include "weir_catch.hpp"
 #include <weir/config/plan.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/listener.hpp>
 
 #include <deque>
 #include <string>
@@ -27,24 +29,24 @@ using test::process;
 constexpr std::uint16_t kSizes[] = {4, 16, 64, 256};
 
 // A node, or a watching client: keeps what it is told.
-struct Far final : messages::PeerHandler {
-  Far(messages::PeerInfo self, const ports::Endpoint& to)
+struct Far final : sessions::PeerHandler {
+  Far(sessions::PeerInfo self, const ports::Endpoint& to)
       : info(std::move(self)), link(info, *this, limits, counters, to, kSecond) {}
-  void on_ready(messages::Peer&) override {}
-  void on_gone(messages::Peer&, std::string_view) override {}
-  Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control& message) override {
+  void on_ready(sessions::Peer&) override {}
+  void on_gone(sessions::Peer&, std::string_view) override {}
+  Expected<void, wire::WireError> on_control(sessions::Peer&, const v1::Control& message) override {
     heard.push_back(message);
     return {};
   }
-  messages::PeerInfo info;
-  messages::PeerLimits limits;
-  messages::PeerCounters counters;
+  sessions::PeerInfo info;
+  sessions::PeerLimits limits;
+  sessions::PeerCounters counters;
   std::vector<v1::Control> heard;
-  messages::Link link;
+  sessions::Connector link;
 };
 
 // Two DCMs, two readouts and two writers, or more of each; those that a test lets come are there.
-struct Farm : messages::PeerHandler {
+struct Farm : sessions::PeerHandler {
   explicit Farm(std::uint16_t each = 2) {
     setup.run = RunNumber(7);
     setup.farm.set_farm("test farm");
@@ -59,7 +61,7 @@ struct Farm : messages::PeerHandler {
     }
     machine.emplace(machine_settings(setup), make_triggers(setup), make_assignment_policy(setup));
     dispatch.emplace(setup, clock, roster, *machine);
-    auto opened = door.open(network, {"memory", 0});
+    auto opened = listener.open(network, {"memory", 0});
     REQUIRE(opened.has_value());
     at = *opened;
   }
@@ -73,24 +75,24 @@ struct Farm : messages::PeerHandler {
     for (int turn = 0; turn < 3; ++turn) {
       for (Far& far : all) far.link.tick(network, clock.now);
       network.run();
-      door.tick();
+      listener.tick();
     }
   }
   void carry_out() {
     dispatch->carry_out(actions, course, clock.now);
     pass();
   }
-  void on_ready(messages::Peer& peer) override {
+  void on_ready(sessions::Peer& peer) override {
     if (peer.info().role == Role::control) return watchers.add(peer);
     Member& member = *roster.find(peer.info().role, peer.info().index);
     roster.connected(member, peer);
     member.was_there = true;
   }
-  void on_gone(messages::Peer& peer, std::string_view) override {
+  void on_gone(sessions::Peer& peer, std::string_view) override {
     watchers.remove(peer);
     if (Member* member = roster.find(peer); member != nullptr) member->peer = nullptr;
   }
-  Expected<void, wire::WireError> on_control(messages::Peer&, const v1::Control&) override { return {}; }
+  Expected<void, wire::WireError> on_control(sessions::Peer&, const v1::Control&) override { return {}; }
 
   node::Setup setup;
   HandClock clock;
@@ -101,10 +103,10 @@ struct Farm : messages::PeerHandler {
   Watchers watchers;
   RunCourse course{0};
   assignment::Actions actions;
-  messages::PeerInfo self = process(Role::supervisor, 0);
-  messages::PeerLimits limits;
-  messages::PeerCounters counters;
-  messages::Door door{self, *this, limits, counters, clock.now};
+  sessions::PeerInfo self = process(Role::supervisor, 0);
+  sessions::PeerLimits limits;
+  sessions::PeerCounters counters;
+  sessions::Listener listener{self, *this, limits, counters, clock.now};
   ports::Endpoint at;
   std::deque<Far> all;
 };
@@ -240,7 +242,7 @@ TEST_CASE("what the DCMs of a port share is found out in one walk over the farm,
     CAPTURE(each);
     Farm farm(each);
     farm.come(Role::dcm, 0);
-    messages::Peer& peer = *farm.roster.find(Role::dcm, NodeIndex(0))->peer;
+    sessions::Peer& peer = *farm.roster.find(Role::dcm, NodeIndex(0))->peer;
     for (Member& member : farm.roster.members()) {
       if (member.role == Role::dcm) member.peer = &peer;
     }

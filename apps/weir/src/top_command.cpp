@@ -8,6 +8,7 @@
 #include <weir/farm_view/top_view.hpp>
 #include <weir/http/client.hpp>
 #include <weir/node/metrics_export.hpp>
+#include <weir/node/recordings.hpp>
 #include <weir/page/view.hpp>
 
 #include <CLI/CLI.hpp>
@@ -60,7 +61,7 @@ std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>&
     const auto problems = config::apply_override(file->farm, set, &file->locations);
     if (!problems.empty()) return config::to_text(problems);
   }
-  const auto plan = config::expand(file->farm, file->locations);
+  const auto plan = config::expand(file->farm, file->locations, node::read_recording);
   if (!plan) return config::to_text(plan.error());
   for (const config::NodePlan& one : plan->nodes) {
     if (one.masked) continue;

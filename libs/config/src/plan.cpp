@@ -134,6 +134,10 @@ class Planner {
              "needed by source.kind 'replay': set it in the farm file, or with --set replay.path=DIR");
       return {};
     }
+    if (!replay) {
+      report(ProblemKind::unreadable, "replay.path", "this program opens no recordings");
+      return {};
+    }
     auto contents = replay(path);
     if (!contents) {
       report(ProblemKind::unreadable, "replay.path", contents.error());
@@ -224,12 +228,6 @@ std::vector<const NodePlan*> FarmPlan::of_role(Role role) const {
     if (node.role == role) found.push_back(&node);
   }
   return found;
-}
-
-Expected<ReplayContents, std::string> read_replay(const std::string& path) {
-  auto contents = ingest::look_into(path);
-  if (!contents) return Unexpected<std::string>(std::move(contents.error().detail));
-  return std::move(*contents);
 }
 
 Expected<FarmPlan, Problems> expand(const v1::Farm& farm, const Locations& locations,

@@ -15,7 +15,7 @@ config::FarmFile read(const std::string& text) {
   return std::move(*file);
 }
 
-config::FarmPlan plan_of(const std::string& text, const config::ReplayReader& replay = config::read_replay) {
+config::FarmPlan plan_of(const std::string& text, const config::ReplayReader& replay = {}) {
   auto plan = config::expand(read(text).farm, {}, replay);
   INFO((plan ? "" : config::to_text(plan.error())));
   REQUIRE(plan.has_value());
@@ -63,6 +63,13 @@ TEST_CASE("a detector's modules are shared out in blocks that differ by one at m
   CHECK(numbers(readouts[0]->sources) == Numbers{1, 2, 3});
   CHECK(numbers(readouts[1]->sources) == Numbers{4, 5, 6});
   CHECK(numbers(readouts[2]->sources) == Numbers{7, 8});
+}
+
+TEST_CASE("a farm that replays is refused where nobody looks into recordings") {
+  const auto plan = config::expand(read("source: {kind: replay}\nreplay: {path: folder}\n").farm);
+  REQUIRE_FALSE(plan.has_value());
+  CHECK(plan.error().front().key == "replay.path");
+  CHECK(plan.error().front().what == "this program opens no recordings");
 }
 
 TEST_CASE("recorded sources are shared out in the recording's order") {

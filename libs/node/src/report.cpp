@@ -4,7 +4,7 @@
 
 namespace weir::node {
 
-v1::Report begin_report(const messages::PeerInfo& self, TimeNs now_ns, bool final) {
+v1::Report begin_report(const sessions::PeerInfo& self, TimeNs now_ns, bool final) {
   v1::Report report;
   report.set_final(final);
   report.set_name(self.name);
@@ -16,7 +16,7 @@ v1::Report begin_report(const messages::PeerInfo& self, TimeNs now_ns, bool fina
 }
 
 void add_network(v1::Report& report, const ports::StreamCounters& streams,
-                 const messages::PeerCounters& peers) {
+                 const sessions::PeerCounters& peers) {
   reports::Counters counters(report);
   counters["net.bytes_received"] = streams.bytes_received;
   counters["net.bytes_sent"] = streams.bytes_sent;

@@ -1,5 +1,6 @@
 #include <weir/base/crc32c.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/security/farm_authenticator.hpp>
 
@@ -139,7 +140,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   setup.limits.connections_max = 2 * plan.nodes.size() + 64;
   setup.limits.authenticator = make_authenticator(farm);
   setup.limits.hello_timeout_ns = farm.network().hello_timeout_ms() * kMillisecond;
-  messages::PeerInfo& identity = setup.identity;
+  sessions::PeerInfo& identity = setup.identity;
   identity.role = setup.self.role;
   identity.name = name;
   identity.index = setup.self.index;
@@ -162,7 +163,7 @@ Setup make_setup(const CommandLine& line, Role role) {
       fail(problems);
     }
   }
-  const auto plan = config::expand(file->farm, file->locations);
+  const auto plan = config::expand(file->farm, file->locations, read_recording);
   if (!plan) fail(plan.error());
   const std::string supervisor = line.supervisor.empty() ? file->farm.supervisor().listen() : line.supervisor;
   Setup setup = make_setup(file->farm, *plan, line.name, parse_endpoint(supervisor));

@@ -4,8 +4,8 @@
 
 namespace weir::node {
 
-SupervisorClient::SupervisorClient(const messages::PeerInfo& self, const messages::PeerLimits& limits,
-                                   messages::PeerCounters& counters, const ports::Endpoint& supervisor,
+SupervisorClient::SupervisorClient(const sessions::PeerInfo& self, const sessions::PeerLimits& limits,
+                                   sessions::PeerCounters& counters, const ports::Endpoint& supervisor,
                                    DurationNs retry_ns, DurationNs report_ns, SupervisorEvents& events,
                                    ReportSink* reports)
     : events_(events),
@@ -36,27 +36,27 @@ void SupervisorClient::report(bool final) {
   if (reports_ != nullptr) reports_->take(message.report());
 }
 
-void SupervisorClient::on_ready(messages::Peer& peer) {
+void SupervisorClient::on_ready(sessions::Peer& peer) {
   spdlog::info("supervisor connected peer={}", peer.stream().peer());
   last_error_.clear();
   events_.on_supervisor_ready();
 }
 
-void SupervisorClient::on_gone(messages::Peer& peer, std::string_view why) {
+void SupervisorClient::on_gone(sessions::Peer& peer, std::string_view why) {
   if (last_error_ != why)
     spdlog::warn("supervisor not connected peer={} reason=\"{}\"", peer.stream().peer(), why);
   last_error_ = why;
   events_.on_supervisor_gone();
 }
 
-wire::Placement SupervisorClient::on_header(messages::Peer&, const wire::FrameHeader&) { return {}; }
+wire::Placement SupervisorClient::on_header(sessions::Peer&, const wire::FrameHeader&) { return {}; }
 
-Expected<void, wire::WireError> SupervisorClient::on_frame(messages::Peer&, const wire::FrameHeader&,
+Expected<void, wire::WireError> SupervisorClient::on_frame(sessions::Peer&, const wire::FrameHeader&,
                                                            ConstBytes) {
   return Unexpected<wire::WireError>(wire::WireError::not_expected);
 }
 
-Expected<void, wire::WireError> SupervisorClient::on_control(messages::Peer&, const v1::Control& message) {
+Expected<void, wire::WireError> SupervisorClient::on_control(sessions::Peer&, const v1::Control& message) {
   switch (message.body_case()) {
     case v1::Control::kBeginRun:
       events_.on_begin_run(message.begin_run());

@@ -5,6 +5,7 @@
 #include <weir/lab/plan.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/push.hpp>
+#include <weir/node/recordings.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
 #include <weir/run/lab_run.hpp>
@@ -46,7 +47,7 @@ SliceSize slice_size(const LoadedFarm& loaded) {
       return {sources * rate * loaded.farm.trigger().slice_ms() / kMsPerS * per_hit};
     }
     case v1::SourceSettings::KIND_REPLAY: {
-      const auto contents = config::read_replay(loaded.farm.replay().path());
+      const auto contents = node::read_recording(loaded.farm.replay().path());
       return {contents ? static_cast<double>(contents->slice_bytes_max) : 0, "up to"};
     }
     default: {

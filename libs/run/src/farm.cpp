@@ -1,6 +1,7 @@
 #include "farm.hpp"
 
 #include <weir/config/lab_file.hpp>
+#include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
 
 #include <stdexcept>
@@ -23,10 +24,10 @@ Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
     problems.insert(problems.end(), found.begin(), found.end());
   }
   if (config::has_errors(problems)) return Unexpected<config::Problems>(problems);
-  const config::Problems found = config::validate(file->farm, file->locations);
+  const config::Problems found = config::validate(file->farm, file->locations, node::read_recording);
   problems.insert(problems.end(), found.begin(), found.end());
   if (config::has_errors(problems)) return Unexpected<config::Problems>(problems);
-  auto plan = config::expand(file->farm, file->locations);
+  auto plan = config::expand(file->farm, file->locations, node::read_recording);
   if (!plan) return Unexpected<config::Problems>(plan.error());
   try {
     (void)node::make_authenticator(file->farm);

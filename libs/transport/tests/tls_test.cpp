@@ -35,12 +35,12 @@ struct Ends {
 // Passes on what is said in plain sight of it, and alters a byte if it is told to.
 struct Eavesdropper {
   explicit Eavesdropper(const ports::Endpoint& behind) {
-    door.prepare = [this, behind](Party& near) {
+    listener.prepare = [this, behind](Party& near) {
       far.stream = loop.connect(behind, far);
       near.at_received = [this, &near] { pass_on(near.text, *far.stream, true); };
       far.at_received = [this, &near] { pass_on(far.text, *near.stream, false); };
     };
-    at = door.open(loop);
+    at = listener.open(loop);
   }
   void pass_on(std::string& text, ports::Stream& to, bool from_client) {
     heard += text;
@@ -50,7 +50,7 @@ struct Eavesdropper {
   }
 
   Loop loop{SocketPolicy{}};
-  Server door;
+  Server listener;
   Party far;
   std::string heard;
   ports::Endpoint at;

@@ -5,7 +5,6 @@
 #include <weir/base/role.hpp>
 #include <weir/config/locations.hpp>
 #include <weir/config/problem.hpp>
-#include <weir/ingest/recorded_run.hpp>
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
@@ -16,12 +15,17 @@
 
 namespace weir::config {
 
-// What a farm's recorded data hold, as far as the farm's layout depends on it.
-using ReplayContents = ingest::RecordedContents;
+// What a farm's recorded data hold, as far as the farm's layout and its checks depend on it.
+struct ReplayContents {
+  std::vector<SourceId> sources;         // in the order in which readouts take them
+  std::uint64_t slices = 0;              //
+  std::uint64_t slice_bytes_max = 0;     // of the largest slice
+  std::uint64_t fragment_bytes_max = 0;  // of the largest fragment
+};
 
-// Looks into `path`; on failure a sentence to follow the path's key.
+// Looks into `path`; on failure a sentence to follow the path's key. This library opens no recording: who may
+// be given a farm that replays hands a reader in (node::read_recording).
 using ReplayReader = std::function<Expected<ReplayContents, std::string>(const std::string& path)>;
-[[nodiscard]] Expected<ReplayContents, std::string> read_replay(const std::string& path);
 
 struct NodePlan {
   std::string name;  // unique in the farm: "readout-0" unless the farm file gives another
@@ -43,15 +47,15 @@ struct FarmPlan {
 
 // Lays the farm out: names, roles, and which readout has which sources. The sources of kinds `hits` and
 // `replay` are shared out in contiguous blocks whose sizes differ by one at most. `replay` is asked for
-// source kind replay.
+// source kind replay; without one such a farm is refused.
 [[nodiscard]] Expected<FarmPlan, Problems> expand(const v1::Farm& farm, const Locations& locations = {},
-                                                  const ReplayReader& replay = read_replay);
+                                                  const ReplayReader& replay = {});
 
 // Checks the keys against each other, and against the files they name. Errors and warnings: see Severity.
+[[nodiscard]] Problems validate(const v1::Farm& farm, const Locations& locations = {},
+                                const ReplayReader& replay = {});
+
 // Whether only processes of this machine reach what listens at this host:port; an empty one does not listen.
 [[nodiscard]] bool is_loopback(std::string_view listen);
-
-[[nodiscard]] Problems validate(const v1::Farm& farm, const Locations& locations = {},
-                                const ReplayReader& replay = read_replay);
 
 }  // namespace weir::config

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <weir/base/time.hpp>
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/telemetry/line_limit.hpp>
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace weir::node {
 // all of them.
 class RefusalLog {
  public:
-  void note(const messages::Peer& peer, std::string_view why, TimeNs now_ns);
+  void note(const sessions::Peer& peer, std::string_view why, TimeNs now_ns);
 
  private:
   telemetry::LineLimit limit_;

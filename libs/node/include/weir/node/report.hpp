@@ -1,8 +1,8 @@
 #pragma once
 
-#include <weir/messages/peer.hpp>
 #include <weir/reports/fragment_totals.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/transport/loop.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -14,11 +14,11 @@ namespace weir::node {
 constexpr std::string_view kDisturbedNote = "disturbed";
 
 // Name, role and incarnation filled in; counters and the rest are the node's.
-[[nodiscard]] v1::Report begin_report(const messages::PeerInfo& self, TimeNs now_ns, bool final);
+[[nodiscard]] v1::Report begin_report(const sessions::PeerInfo& self, TimeNs now_ns, bool final);
 // Counters `net.*` (bytes, calls, retransmissions) and `peers.*` (refused, silent, protocol errors),
 // `process.*`.
 void add_network(v1::Report& report, const ports::StreamCounters& streams,
-                 const messages::PeerCounters& peers);
+                 const sessions::PeerCounters& peers);
 void add_process(v1::Report& report);
 
 }  // namespace weir::node

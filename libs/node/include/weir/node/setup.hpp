@@ -2,9 +2,9 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/config/plan.hpp>
-#include <weir/messages/peer.hpp>
 #include <weir/node/node.hpp>
 #include <weir/security/keys.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/transport/loop.hpp>
 #include <weir/v1/farm.pb.h>
 
@@ -37,8 +37,8 @@ struct Setup {
   config::NodePlan self;
   ports::Endpoint supervisor;  // where the supervisor listens
   ports::Endpoint listen;      // where this node does, port 0: any
-  messages::PeerInfo identity;
-  messages::PeerLimits limits;
+  sessions::PeerInfo identity;
+  sessions::PeerLimits limits;
   RunNumber run;
   std::uint64_t claim = 0;  // whose run of this number it is (run_claim.hpp); 0: not told
   // For the supervisor's node: names of nodes of the plan that it does not wait for at the start. The run

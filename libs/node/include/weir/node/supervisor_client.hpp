@@ -1,8 +1,9 @@
 #pragma once
 
-#include <weir/messages/peer.hpp>
 #include <weir/node/node.hpp>
 #include <weir/ports/clock.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <functional>
@@ -27,16 +28,16 @@ class SupervisorEvents {
 
 // A node's side of its connection to the supervisor: hello, periodic reports, the end of the run. Reconnects
 // for as long as the node lives.
-class SupervisorClient final : public messages::PeerHandler {
+class SupervisorClient final : public sessions::PeerHandler {
  public:
-  SupervisorClient(const messages::PeerInfo& self, const messages::PeerLimits& limits,
-                   messages::PeerCounters& counters, const ports::Endpoint& supervisor, DurationNs retry_ns,
+  SupervisorClient(const sessions::PeerInfo& self, const sessions::PeerLimits& limits,
+                   sessions::PeerCounters& counters, const ports::Endpoint& supervisor, DurationNs retry_ns,
                    DurationNs report_ns, SupervisorEvents& events, ReportSink* reports);
 
   void tick(ports::Network& network, TimeNs now_ns);
   [[nodiscard]] bool ready() const { return link_.ready(); }
   void send(const v1::Control& message) { link_.peer().send(message); }
-  [[nodiscard]] messages::Peer& peer() { return link_.peer(); }
+  [[nodiscard]] sessions::Peer& peer() { return link_.peer(); }
   // The final report is out and the supervisor said that the process may end.
   [[nodiscard]] bool finished() const { return finished_; }
   // Since when there is no connection; 0 while there is one.
@@ -44,18 +45,18 @@ class SupervisorClient final : public messages::PeerHandler {
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
  private:
-  void on_ready(messages::Peer& peer) override;
-  void on_gone(messages::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(messages::Peer& peer, const wire::FrameHeader& header) override;
-  Expected<void, wire::WireError> on_frame(messages::Peer& peer, const wire::FrameHeader& header,
+  void on_ready(sessions::Peer& peer) override;
+  void on_gone(sessions::Peer& peer, std::string_view why) override;
+  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
-  Expected<void, wire::WireError> on_control(messages::Peer& peer, const v1::Control& message) override;
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
 
   void report(bool final);
 
   SupervisorEvents& events_;
   ReportSink* reports_;
-  messages::Link link_;
+  sessions::Connector link_;
   DurationNs report_ns_;
   TimeNs next_report_ns_ = 0;
   bool ending_ = false;

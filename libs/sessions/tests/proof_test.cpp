@@ -5,7 +5,7 @@
 #include <utility>
 
 // Connections of a farm with a key.
-namespace weir::messages {
+namespace weir::sessions {
 
 using Catch::Matchers::ContainsSubstring;
 
@@ -15,12 +15,12 @@ std::shared_ptr<const ports::Authenticator> keyed(const security::FarmKey& key) 
   return std::make_shared<security::FarmAuthenticator>(security::FarmKeys{{key}});
 }
 
-// A door with this key, and a link with that one.
+// A listener with this key, and a connector with that one.
 struct KeyedFarm {
-  KeyedFarm(std::shared_ptr<const ports::Authenticator> at_door,
-            std::shared_ptr<const ports::Authenticator> at_link)
-      : farm(readout(), dcm(), with(std::move(at_door))) {
-    farm.link_limits = with(std::move(at_link));
+  KeyedFarm(std::shared_ptr<const ports::Authenticator> at_listener,
+            std::shared_ptr<const ports::Authenticator> at_connector)
+      : farm(readout(), dcm(), with(std::move(at_listener))) {
+    farm.connector_limits = with(std::move(at_connector));
   }
   static PeerLimits with(std::shared_ptr<const ports::Authenticator> authenticator) {
     PeerLimits limits;
@@ -53,7 +53,7 @@ ConstBytes payload_of(const std::vector<std::byte>& frame) {
   return ConstBytes(frame).subspan(wire::kHeaderBytes);
 }
 
-// Stands between a link and a door, and notes what each said.
+// Stands between a connector and a listener, and notes what each said.
 struct Wire final : ports::Acceptor {
   struct End final : ports::StreamHandler {
     ports::ReceiveSpace receive_space() override { return {Bytes(space), Bytes{}}; }
@@ -68,7 +68,7 @@ struct Wire final : ports::Acceptor {
     std::vector<std::byte> said;
     ports::Stream* to = nullptr;
   };
-  Wire(test::MemoryNetwork& over, ports::Endpoint door) : network(over), behind(std::move(door)) {
+  Wire(test::MemoryNetwork& over, ports::Endpoint behind_it) : network(over), behind(std::move(behind_it)) {
     auto opened = network.listen({"wire", 0}, *this);
     REQUIRE(opened.has_value());
     listener = std::move(*opened);
@@ -83,8 +83,8 @@ struct Wire final : ports::Acceptor {
   test::MemoryNetwork& network;
   ports::Endpoint behind;
   std::unique_ptr<ports::Listener> listener;
-  End near;  // of the link
-  End far;   // of the door
+  End near;  // of the connector
+  End far;   // of the listener
   std::unique_ptr<ports::Stream> near_stream;
   std::unique_ptr<ports::Stream> far_stream;
 };
@@ -102,56 +102,56 @@ TEST_CASE("with the farm's key on both sides peers are ready, and then talk as w
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, key);
   Farm& farm = keys.farm;
-  farm.at_door.at_ready = [](Peer& peer) { peer.send(some_message()); };
-  farm.at_link.at_ready = [](Peer& peer) { peer.send(some_message()); };
-  farm.link.tick(farm.network, farm.now);
+  farm.at_listener.at_ready = [](Peer& peer) { peer.send(some_message()); };
+  farm.at_connector.at_ready = [](Peer& peer) { peer.send(some_message()); };
+  farm.connector.tick(farm.network, farm.now);
   farm.network.run(cut);
-  REQUIRE(farm.link.ready());
-  CHECK(farm.at_door.ready == 1);
-  CHECK(farm.at_door.info.name == "dcm-1");
-  CHECK(farm.at_link.info.name == "readout-3");
-  CHECK(farm.at_door.controls == 1);
-  CHECK(farm.at_link.controls == 1);
-  CHECK(farm.door_counters.refused_auth + farm.link_counters.refused_auth == 0);
+  REQUIRE(farm.connector.ready());
+  CHECK(farm.at_listener.ready == 1);
+  CHECK(farm.at_listener.info.name == "dcm-1");
+  CHECK(farm.at_connector.info.name == "readout-3");
+  CHECK(farm.at_listener.controls == 1);
+  CHECK(farm.at_connector.controls == 1);
+  CHECK(farm.listener_counters.refused_auth + farm.connector_counters.refused_auth == 0);
 }
 
 TEST_CASE("who has no key, another one, or one where there is none is refused with what to do") {
   const security::FarmKey key = security::make_farm_key("k");
-  std::shared_ptr<const ports::Authenticator> at_door = keyed(key);
-  std::shared_ptr<const ports::Authenticator> at_link;
+  std::shared_ptr<const ports::Authenticator> at_listener = keyed(key);
+  std::shared_ptr<const ports::Authenticator> at_connector;
   std::string expected;
   SECTION("no key at who connects") {
     expected = "'dcm-1' does not prove that it belongs to farm 'test farm'";
   }
   SECTION("no key at who listens") {
-    std::swap(at_door, at_link);
+    std::swap(at_listener, at_connector);
     expected = "'dcm-1' has a farm key, 'readout-3' has none";
   }
   SECTION("a key of another name") {
-    at_link = keyed(security::make_farm_key("other"));
+    at_connector = keyed(security::make_farm_key("other"));
     expected = "'dcm-1' uses farm key 'other', which 'readout-3' does not have";
   }
   SECTION("another secret of the same name") {
-    at_link = keyed(security::make_farm_key("k"));
+    at_connector = keyed(security::make_farm_key("k"));
     expected = "its farm key 'k' is not that of 'readout-3'";
   }
-  KeyedFarm keys(at_door, at_link);
+  KeyedFarm keys(at_listener, at_connector);
   Farm& farm = keys.farm;
   farm.pass();
-  CHECK_FALSE(farm.link.ready());
-  CHECK(farm.at_door.ready + farm.at_link.ready == 0);
-  CHECK_THAT(farm.at_door.last_words, ContainsSubstring(expected));
-  CHECK_THAT(farm.at_link.last_words,
+  CHECK_FALSE(farm.connector.ready());
+  CHECK(farm.at_listener.ready + farm.at_connector.ready == 0);
+  CHECK_THAT(farm.at_listener.last_words, ContainsSubstring(expected));
+  CHECK_THAT(farm.at_connector.last_words,
              ContainsSubstring("refused by the peer: ") && ContainsSubstring(expected));
-  CHECK(farm.door_counters.refused_auth == 1);
-  CHECK(farm.door_counters.refused_hello == 0);
-  CHECK(farm.door.peers().empty());
+  CHECK(farm.listener_counters.refused_auth == 1);
+  CHECK(farm.listener_counters.refused_hello == 0);
+  CHECK(farm.listener.peers().empty());
 }
 
 TEST_CASE("who listens without a key is not believed by who connects with one") {
   KeyedFarm keys(nullptr, keyed(security::make_farm_key("k")));
   Farm& farm = keys.farm;
-  // Somebody who took the door's address, and welcomes everybody.
+  // Somebody who took the listener's address, and welcomes everybody.
   struct Welcoming final : ports::Acceptor {
     ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> accepted) override {
       guest.stream = std::move(accepted);
@@ -167,33 +167,33 @@ TEST_CASE("who listens without a key is not believed by who connects with one") 
     }
     Stranger guest;
   } welcoming;
-  farm.door.close();
+  farm.listener.close();
   auto listener = farm.network.listen(farm.endpoint, welcoming);
   REQUIRE(listener.has_value());
   farm.pass();
-  CHECK_FALSE(farm.link.ready());
-  CHECK(farm.at_link.ready == 0);
-  CHECK(farm.link_counters.refused_auth == 1);
+  CHECK_FALSE(farm.connector.ready());
+  CHECK(farm.at_connector.ready == 0);
+  CHECK(farm.connector_counters.refused_auth == 1);
 }
 
-TEST_CASE("a conversation that was recorded opens no door") {
+TEST_CASE("a conversation that was recorded opens no listener") {
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, key);
   Farm& farm = keys.farm;
   Wire wire(farm.network, farm.endpoint);
-  farm.link.redirect(wire.listener->endpoint());
+  farm.connector.redirect(wire.listener->endpoint());
   farm.pass();
-  REQUIRE(farm.link.ready());
+  REQUIRE(farm.connector.ready());
   auto again = stranger(farm);
   again->stream->append(wire.near.said);
   farm.network.run();
   CHECK(again->closed == 1);
-  CHECK(farm.at_door.ready == 1);
-  CHECK(farm.door_counters.refused_auth == 1);
-  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("the proof of 'dcm-1' is wrong"));
+  CHECK(farm.at_listener.ready == 1);
+  CHECK(farm.listener_counters.refused_auth == 1);
+  CHECK_THAT(farm.at_listener.last_words, ContainsSubstring("the proof of 'dcm-1' is wrong"));
 }
 
-TEST_CASE("a proof is worth nothing sent back, nor on another connection to the same door") {
+TEST_CASE("a proof is worth nothing sent back, nor on another connection to the same listener") {
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, key);
   Farm& farm = keys.farm;
@@ -203,7 +203,7 @@ TEST_CASE("a proof is worth nothing sent back, nor on another connection to the 
   farm.network.run();
   const auto challenge = take_frame(stranger_a->heard);
   REQUIRE(hello_in(challenge).nonce().size() == ports::kNonceBytes);
-  // A proof of somebody who has the key, over what this door said to the stranger's first connection.
+  // A proof of somebody who has the key, over what this listener said to the stranger's first connection.
   v1::Hello answer;
   const std::string own = hello_with(nonce).SerializeAsString();
   const auto prove = [&](ports::ConnectionSide side) {
@@ -226,12 +226,12 @@ TEST_CASE("a proof is worth nothing sent back, nor on another connection to the 
     farm.network.run();
     CHECK(stranger_b->closed == 1);
   }
-  CHECK(farm.door_counters.refused_auth == 1);
-  CHECK(farm.at_door.ready == 0);
+  CHECK(farm.listener_counters.refused_auth == 1);
+  CHECK(farm.at_listener.ready == 0);
 }
 
-TEST_CASE("a door says back what it was told only to who has proved himself first") {
-  // Two doors of one farm: what one says to a stranger is no proof at the other.
+TEST_CASE("a listener says back what it was told only to who has proved himself first") {
+  // Two listeners of one farm: what one says to a stranger is no proof at the other.
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, key);
   Farm& farm = keys.farm;
@@ -267,15 +267,15 @@ TEST_CASE(
     error = wire::name(wire::WireError::not_expected);
   }
   SECTION("nothing") {
-    farm.link.stop();
+    farm.connector.stop();
     farm.pass(farm.limits.hello_timeout_ns + kMillisecond);
-    CHECK(farm.door_counters.silent == 1);
+    CHECK(farm.listener_counters.silent == 1);
     error = "no proof in time";
   }
   farm.network.run();
   CHECK(guest->closed == 1);
-  CHECK(farm.at_door.last_words == error);
-  CHECK(farm.at_door.ready == 0);
+  CHECK(farm.at_listener.last_words == error);
+  CHECK(farm.at_listener.ready == 0);
 }
 
 TEST_CASE("a proof or nonce of a wrong length is refused and counted") {
@@ -293,17 +293,17 @@ TEST_CASE("a proof or nonce of a wrong length is refused and counted") {
   guest->say(wire::FrameType::hello, proof);
   farm.network.run();
   CHECK(guest->closed == 1);
-  CHECK(farm.door_counters.refused_auth == 1);
+  CHECK(farm.listener_counters.refused_auth == 1);
 }
 
 TEST_CASE("the node is asked about a peer only when that has proved itself") {
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, keyed(security::make_farm_key("k")));
   Farm& farm = keys.farm;
-  farm.at_door.unwanted = "dcm-1";
+  farm.at_listener.unwanted = "dcm-1";
   farm.pass();
-  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("the proof of 'dcm-1' is wrong"));
-  CHECK(farm.door_counters.refused_hello == 0);
+  CHECK_THAT(farm.at_listener.last_words, ContainsSubstring("the proof of 'dcm-1' is wrong"));
+  CHECK(farm.listener_counters.refused_hello == 0);
 }
 
-}  // namespace weir::messages
+}  // namespace weir::sessions

@@ -1,6 +1,6 @@
 #include "memory_network.hpp"
 #include <weir/base/assert.hpp>
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/listener.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/batch.hpp>
 
@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-// The input is what somebody says to a door. Its first byte chooses the beginning: with or without a good
-// hello, at a door with or without a key that nobody knows. Then either bytes as they are, or frames, each as
-// a type, a length in two bytes and a payload, whose checksum is made good so that the fuzzer gets past it.
-// The second byte bounds a receive.
+// The input is what somebody says to a listener. Its first byte chooses the beginning: with or without a good
+// hello, at a listener with or without a key that nobody knows. Then either bytes as they are, or frames,
+// each as a type, a length in two bytes and a payload, whose checksum is made good so that the fuzzer gets
+// past it. The second byte bounds a receive.
 namespace {
 
 using namespace weir;
-using namespace weir::messages;
+using namespace weir::sessions;
 
 constexpr std::size_t kHeadBytes = 2;
 constexpr unsigned kGoodHello = 1;
@@ -133,8 +133,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   PeerCounters counters;
   TimeNs now = kSecond;
   Room room;
-  Door door(info, room, limits, counters, now);
-  const auto at = door.open(network, {"memory", 0});
+  Listener listener(info, room, limits, counters, now);
+  const auto at = listener.open(network, {"memory", 0});
   Somebody somebody;
   somebody.stream = network.connect(*at, somebody);
   network.run();
@@ -145,10 +145,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (keyed) WEIR_ASSERT(room.ready == 0);
   WEIR_ASSERT(keyed || (data[0] & kGoodHello) == 0 || room.ready == 1);
   now += 2 * kSecond;
-  door.tick();
+  listener.tick();
   somebody.stream->close();
   network.run();
-  door.tick();
-  WEIR_ASSERT(room.gone == 1 && door.peers().empty());
+  listener.tick();
+  WEIR_ASSERT(room.gone == 1 && listener.peers().empty());
   return 0;
 }

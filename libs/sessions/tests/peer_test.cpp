@@ -3,22 +3,22 @@
 
 #include <google/protobuf/stubs/logging.h>
 
-namespace weir::messages {
+namespace weir::sessions {
 
 using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("both sides know of each other after the hellos, whatever pieces they come in") {
   const std::size_t cut = GENERATE(std::size_t{1}, std::size_t{33}, SIZE_MAX);
   Farm farm;
-  farm.link.tag = 99;
-  farm.link.tick(farm.network, farm.now);
+  farm.connector.tag = 99;
+  farm.connector.tick(farm.network, farm.now);
   farm.network.run(cut);
-  REQUIRE(farm.link.ready());
-  CHECK(farm.link.peer().tag == 99);
-  CHECK(farm.at_door.ready == 1);
-  CHECK(farm.at_link.ready == 1);
+  REQUIRE(farm.connector.ready());
+  CHECK(farm.connector.peer().tag == 99);
+  CHECK(farm.at_listener.ready == 1);
+  CHECK(farm.at_connector.ready == 1);
 
-  const PeerInfo& seen = farm.at_link.info;
+  const PeerInfo& seen = farm.at_connector.info;
   CHECK(seen.role == Role::readout);
   CHECK(seen.name == "readout-3");
   CHECK(seen.index == NodeIndex(3));
@@ -27,27 +27,27 @@ TEST_CASE("both sides know of each other after the hellos, whatever pieces they 
   CHECK(seen.farm == "test farm");
   CHECK(seen.listen == ports::Endpoint{"10.0.0.3", 7003});
   CHECK(seen.sources == std::vector<SourceId>{SourceId(5), SourceId(0xffffffff)});
-  CHECK(farm.at_door.info.role == Role::dcm);
-  CHECK(farm.at_door.info.credits == 17);
-  CHECK(farm.door_counters.accepted == 1);
+  CHECK(farm.at_listener.info.role == Role::dcm);
+  CHECK(farm.at_listener.info.credits == 17);
+  CHECK(farm.listener_counters.accepted == 1);
 }
 
 TEST_CASE("control messages and placed frames pass both ways") {
   Farm farm;
   farm.pass();
-  REQUIRE(farm.link.ready());
-  farm.link.peer().send(some_message());
-  farm.link.peer().send(some_message());
-  farm.door.peers()[0]->send(v1::Control());
+  REQUIRE(farm.connector.ready());
+  farm.connector.peer().send(some_message());
+  farm.connector.peer().send(some_message());
+  farm.listener.peers()[0]->send(v1::Control());
   std::vector<std::byte> data;
   wire::append_frame(wire::FrameType::data, std::vector<std::byte>(100'000, std::byte{3}), data);
-  farm.link.peer().stream().append(data);
+  farm.connector.peer().stream().append(data);
   farm.pass();
-  CHECK(farm.at_door.controls == 2);
-  CHECK(farm.at_link.controls == 1);
-  CHECK(farm.at_door.frames == 1);
-  CHECK(farm.at_door.room == std::vector<std::byte>(100'000, std::byte{3}));
-  CHECK(farm.link.peer().unsent_bytes() == 0);
+  CHECK(farm.at_listener.controls == 2);
+  CHECK(farm.at_connector.controls == 1);
+  CHECK(farm.at_listener.frames == 1);
+  CHECK(farm.at_listener.room == std::vector<std::byte>(100'000, std::byte{3}));
+  CHECK(farm.connector.peer().unsent_bytes() == 0);
 }
 
 TEST_CASE("a list of any length arrives as it was sent, however small the limit for data") {
@@ -107,22 +107,22 @@ TEST_CASE("a list of any length arrives as it was sent, however small the limit 
   PeerLimits limits;
   limits.frame_bytes_max = 4096;
   Farm farm(readout(), dcm(), limits);
-  farm.link_limits = limits;
+  farm.connector_limits = limits;
   std::vector<std::string> heard;
-  farm.at_door.at_control = [&heard](Peer&, const v1::Control& message) {
+  farm.at_listener.at_control = [&heard](Peer&, const v1::Control& message) {
     heard.push_back(message.SerializeAsString());
   };
   farm.pass();
-  REQUIRE(farm.link.ready());
-  farm.link.peer().send(some_message());
-  farm.link.peer().send(long_list);
-  farm.link.peer().send(some_message());
+  REQUIRE(farm.connector.ready());
+  farm.connector.peer().send(some_message());
+  farm.connector.peer().send(long_list);
+  farm.connector.peer().send(some_message());
   farm.pass();
   REQUIRE(heard.size() == 3);
   CHECK(heard[0] == some_message().SerializeAsString());
   CHECK(heard[1] == sent);
   CHECK(heard[2] == some_message().SerializeAsString());
-  CHECK(farm.link.ready());
+  CHECK(farm.connector.ready());
 }
 
 TEST_CASE("parts of a control message that do not follow each other end the connection") {
@@ -136,7 +136,7 @@ TEST_CASE("parts of a control message that do not follow each other end the conn
     std::vector<std::byte> frame(wire::kHeaderBytes);
     wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(frame.data(), wire::kHeaderBytes));
     frame.insert(frame.end(), payload.begin(), payload.end());
-    farm.link.peer().stream().append(frame);
+    farm.connector.peer().stream().append(frame);
   };
   SECTION("the first one is missing") { say(10, 30); }
   SECTION("one in the middle is missing") {
@@ -153,11 +153,11 @@ TEST_CASE("parts of a control message that do not follow each other end the conn
   }
   SECTION("another message before the end") {
     say(0, 40);
-    farm.link.peer().send(some_message());
+    farm.connector.peer().send(some_message());
   }
   farm.network.run();
-  CHECK(farm.at_door.controls == 0);
-  CHECK(farm.door_counters.protocol_errors[wire::name(wire::WireError::bad_payload)] == 1);
+  CHECK(farm.at_listener.controls == 0);
+  CHECK(farm.listener_counters.protocol_errors[wire::name(wire::WireError::bad_payload)] == 1);
 }
 
 TEST_CASE("who would have to be told more than a message may hold is dropped, not lied to") {
@@ -165,19 +165,19 @@ TEST_CASE("who would have to be told more than a message may hold is dropped, no
   farm.pass();
   v1::Control message;
   message.mutable_report()->set_state(std::string(wire::kControlMessageMax, 'x'));
-  farm.link.peer().send(message);
-  CHECK(farm.link.ready());
-  farm.link.tick(farm.network, farm.now);
-  CHECK(farm.at_link.last_words == "there is more to tell it than a control message may hold");
+  farm.connector.peer().send(message);
+  CHECK(farm.connector.ready());
+  farm.connector.tick(farm.network, farm.now);
+  CHECK(farm.at_connector.last_words == "there is more to tell it than a control message may hold");
 }
 
 TEST_CASE("a message may follow the hello at once") {
   Farm farm;
-  farm.at_door.at_ready = [](Peer& peer) { peer.send(some_message()); };
-  farm.at_link.at_ready = [](Peer& peer) { peer.send(some_message()); };
+  farm.at_listener.at_ready = [](Peer& peer) { peer.send(some_message()); };
+  farm.at_connector.at_ready = [](Peer& peer) { peer.send(some_message()); };
   farm.pass();
-  CHECK(farm.at_door.controls == 1);
-  CHECK(farm.at_link.controls == 1);
+  CHECK(farm.at_listener.controls == 1);
+  CHECK(farm.at_connector.controls == 1);
 }
 
 TEST_CASE("who does not belong is refused with a sentence that both sides have") {
@@ -206,19 +206,19 @@ TEST_CASE("who does not belong is refused with a sentence that both sides have")
     expected = "'readout-3' is not wanted here";
   }
   Farm farm(readout(), guest);
-  farm.at_door.unwanted = unwanted;
-  if (by_link) farm.at_link.unwanted = "readout-3";
+  farm.at_listener.unwanted = unwanted;
+  if (by_link) farm.at_connector.unwanted = "readout-3";
   farm.pass();
-  const Side& refusing = by_link ? farm.at_link : farm.at_door;
-  const Side& refused = by_link ? farm.at_door : farm.at_link;
+  const Side& refusing = by_link ? farm.at_connector : farm.at_listener;
+  const Side& refused = by_link ? farm.at_listener : farm.at_connector;
   CHECK(refusing.last_words == expected);
   CHECK(refused.last_words == "refused by the peer: " + expected);
   CHECK(refusing.gone == 1);
   CHECK(refused.gone == 1);
   CHECK(refusing.ready == 0);
-  CHECK((by_link ? farm.link_counters : farm.door_counters).refused_hello == 1);
-  CHECK_FALSE(farm.link.ready());
-  CHECK(farm.door.peers().empty());
+  CHECK((by_link ? farm.connector_counters : farm.listener_counters).refused_hello == 1);
+  CHECK_FALSE(farm.connector.ready());
+  CHECK(farm.listener.peers().empty());
 }
 
 TEST_CASE("a peer that takes part in any run is welcome in this one") {
@@ -226,7 +226,7 @@ TEST_CASE("a peer that takes part in any run is welcome in this one") {
   any.run = RunNumber(0);
   Farm farm(readout(), any);
   farm.pass();
-  CHECK(farm.link.ready());
+  CHECK(farm.connector.ready());
 }
 
 TEST_CASE("another protocol version is refused with both numbers and what to do") {
@@ -240,8 +240,8 @@ TEST_CASE("another protocol version is refused with both numbers and what to do"
   CHECK_THAT(old->heard, ContainsSubstring("protocol version " + std::to_string(wire::kVersion + 1) +
                                            " of 'dcm-9' does not fit version " +
                                            std::to_string(wire::kVersion) + " of 'readout-3'"));
-  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("install the same release on both"));
-  CHECK(farm.door_counters.refused_hello == 1);
+  CHECK_THAT(farm.at_listener.last_words, ContainsSubstring("install the same release on both"));
+  CHECK(farm.listener_counters.refused_hello == 1);
 }
 
 TEST_CASE("a hello whose numbers do not fit is a protocol error") {
@@ -253,8 +253,8 @@ TEST_CASE("a hello whose numbers do not fit is a protocol error") {
   liar->say(wire::FrameType::hello, hello);
   farm.network.run();
   CHECK(liar->closed == 1);
-  CHECK(farm.at_door.ready == 0);
-  CHECK(farm.door_counters.protocol_errors[wire::name(wire::WireError::bad_hello)] == 1);
+  CHECK(farm.at_listener.ready == 0);
+  CHECK(farm.listener_counters.protocol_errors[wire::name(wire::WireError::bad_hello)] == 1);
 }
 
 TEST_CASE("what a stranger calls himself is one bounded line in what people read") {
@@ -267,8 +267,8 @@ TEST_CASE("what a stranger calls himself is one bounded line in what people read
   auto liar = stranger(farm);
   liar->say(wire::FrameType::hello, hello);
   farm.network.run();
-  CHECK(farm.at_door.last_words.size() < 700);
-  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("'evil\\n2026 all is well\\x1b[2J\u00e9"));
+  CHECK(farm.at_listener.last_words.size() < 700);
+  CHECK_THAT(farm.at_listener.last_words, ContainsSubstring("'evil\\n2026 all is well\\x1b[2J\u00e9"));
   CHECK_THAT(liar->heard, ContainsSubstring("bytes more]' belongs to farm 'x'"));
 }
 
@@ -288,31 +288,31 @@ TEST_CASE("a hello whose text is no UTF-8 is refused with a sentence, and Protoc
   farm.network.run();
   google::protobuf::SetLogHandler(before);
   CHECK(printed == 0);
-  CHECK(farm.at_door.ready == 0);
-  CHECK(farm.door_counters.refused_hello == 1);
-  CHECK_THAT(farm.at_door.last_words, ContainsSubstring("text is UTF-8"));
-  CHECK(utf8_prefix(farm.at_door.last_words) == farm.at_door.last_words.size());
-  CHECK(farm.at_door.last_words.find('"') == std::string::npos);
+  CHECK(farm.at_listener.ready == 0);
+  CHECK(farm.listener_counters.refused_hello == 1);
+  CHECK_THAT(farm.at_listener.last_words, ContainsSubstring("text is UTF-8"));
+  CHECK(utf8_prefix(farm.at_listener.last_words) == farm.at_listener.last_words.size());
+  CHECK(farm.at_listener.last_words.find('"') == std::string::npos);
 }
 
 TEST_CASE("who says nothing is dropped after the timeout, and not before") {
   Farm farm;
   auto mute = stranger(farm);
-  farm.link.stop();
+  farm.connector.stop();
   farm.pass(farm.limits.hello_timeout_ns - 2 * kMillisecond);
   CHECK(mute->closed == 0);
   farm.pass(2 * kMillisecond);
   farm.pass();
   CHECK(mute->closed == 1);
-  CHECK(farm.door_counters.silent == 1);
-  CHECK(farm.at_door.last_words == "no hello in time");
-  CHECK(farm.door.peers().empty());
+  CHECK(farm.listener_counters.silent == 1);
+  CHECK(farm.at_listener.last_words == "no hello in time");
+  CHECK(farm.listener.peers().empty());
 }
 
 TEST_CASE("garbage costs the one who sent it his connection, is counted, and nobody else notices") {
   Farm farm;
   farm.pass();
-  REQUIRE(farm.link.ready());
+  REQUIRE(farm.connector.ready());
   auto noisy = stranger(farm);
   std::string error;
   SECTION("no frame at all") {
@@ -356,20 +356,21 @@ TEST_CASE("garbage costs the one who sent it his connection, is counted, and nob
   }
   farm.network.run();
   CHECK(noisy->closed == 1);
-  CHECK(farm.at_door.last_words == error);
-  REQUIRE(farm.door_counters.protocol_errors.size() == 1);
-  CHECK(farm.door_counters.protocol_errors.begin()->first == error);
-  CHECK(farm.door_counters.protocol_errors.begin()->second == 1);
+  CHECK(farm.at_listener.last_words == error);
+  REQUIRE(farm.listener_counters.protocol_errors.size() == 1);
+  CHECK(farm.listener_counters.protocol_errors.begin()->first == error);
+  CHECK(farm.listener_counters.protocol_errors.begin()->second == 1);
   farm.pass();
-  CHECK(farm.door.peers().size() == 1);
-  CHECK(farm.link.ready());
+  CHECK(farm.listener.peers().size() == 1);
+  CHECK(farm.connector.ready());
 }
 
-TEST_CASE("a door takes connections_max connections, counts those beyond, and has room again when one goes") {
+TEST_CASE(
+    "a listener takes connections_max connections, counts those beyond, and has room again when one goes") {
   PeerLimits limits;
   limits.connections_max = 2;
   Farm farm(readout(), dcm(), limits);
-  farm.link.stop();
+  farm.connector.stop();
   const auto known = [&] {
     auto peer = stranger(farm);
     peer->say(wire::FrameType::hello, good_hello());
@@ -379,21 +380,21 @@ TEST_CASE("a door takes connections_max connections, counts those beyond, and ha
   auto first = known();
   auto second = known();
   auto third = stranger(farm);
-  CHECK(farm.door_counters.refused_full == 1);
-  CHECK(farm.door_counters.accepted == 2);
+  CHECK(farm.listener_counters.refused_full == 1);
+  CHECK(farm.listener_counters.accepted == 2);
   CHECK(third->closed == 1);
   first->stream->close();
   farm.pass();
   auto fourth = stranger(farm);
   CHECK(fourth->closed == 0);
-  CHECK(farm.door_counters.accepted == 3);
+  CHECK(farm.listener_counters.accepted == 3);
 }
 
-TEST_CASE("where a door is full the stranger who has said nothing for longest makes room") {
+TEST_CASE("where a listener is full the stranger who has said nothing for longest makes room") {
   PeerLimits limits;
   limits.connections_max = 3;
   Farm farm(readout(), dcm(), limits);
-  farm.link.stop();
+  farm.connector.stop();
   auto known = stranger(farm);
   known->say(wire::FrameType::hello, good_hello());
   farm.network.run();
@@ -406,11 +407,11 @@ TEST_CASE("where a door is full the stranger who has said nothing for longest ma
   CHECK(oldest->closed == 1);
   CHECK(other->closed == 0);
   CHECK(late->closed == 0);
-  CHECK(farm.at_door.ready == 2);
-  CHECK(farm.door_counters.refused_full == 1);
-  CHECK(farm.at_door.last_words == "another one needs the place");
+  CHECK(farm.at_listener.ready == 2);
+  CHECK(farm.listener_counters.refused_full == 1);
+  CHECK(farm.at_listener.last_words == "another one needs the place");
   farm.pass();
-  CHECK(farm.door.peers().size() == 3);
+  CHECK(farm.listener.peers().size() == 3);
 }
 
 TEST_CASE("a peer that is lost in the middle of a placed payload has it given back") {
@@ -421,59 +422,59 @@ TEST_CASE("a peer that is lost in the middle of a placed payload has it given ba
   header.length = 1000;
   std::vector<std::byte> frame(wire::kHeaderBytes + 10);
   wire::encode_header(header, std::span<std::byte, wire::kHeaderBytes>(frame.data(), wire::kHeaderBytes));
-  farm.link.peer().stream().append(frame);
+  farm.connector.peer().stream().append(frame);
   farm.network.run();
-  CHECK(farm.at_door.abandoned == 0);
+  CHECK(farm.at_listener.abandoned == 0);
   farm.network.break_all();
-  CHECK(farm.at_door.abandoned == 1);
-  CHECK(farm.at_door.frames == 0);
-  CHECK(farm.at_door.last_words == "connection lost");
+  CHECK(farm.at_listener.abandoned == 1);
+  CHECK(farm.at_listener.frames == 0);
+  CHECK(farm.at_listener.last_words == "connection lost");
 }
 
 TEST_CASE("a peer may be dropped from inside any of its calls") {
   Farm farm;
   SECTION("when it is ready") {
-    farm.at_door.at_ready = [](Peer& peer) { peer.drop("changed my mind"); };
+    farm.at_listener.at_ready = [](Peer& peer) { peer.drop("changed my mind"); };
   }
   SECTION("when it has said something") {
-    farm.at_door.at_control = [](Peer& peer, const v1::Control&) { peer.drop("changed my mind"); };
+    farm.at_listener.at_control = [](Peer& peer, const v1::Control&) { peer.drop("changed my mind"); };
   }
-  farm.at_link.at_ready = [](Peer& peer) {
+  farm.at_connector.at_ready = [](Peer& peer) {
     peer.send(some_message());
     peer.send(some_message());
   };
   farm.pass();
-  CHECK(farm.at_door.last_words == "changed my mind");
-  CHECK(farm.at_door.gone == 1);
-  CHECK(farm.at_door.controls <= 1);
-  CHECK(farm.at_link.gone == 1);
-  CHECK(farm.door.peers().empty());
-  CHECK(farm.door_counters.protocol_errors.empty());
+  CHECK(farm.at_listener.last_words == "changed my mind");
+  CHECK(farm.at_listener.gone == 1);
+  CHECK(farm.at_listener.controls <= 1);
+  CHECK(farm.at_connector.gone == 1);
+  CHECK(farm.listener.peers().empty());
+  CHECK(farm.listener_counters.protocol_errors.empty());
 }
 
 TEST_CASE("a peer that is asked whether it is there says so, and its node hears nothing of it") {
   Farm farm;
   farm.pass();
   farm.pass();
-  REQUIRE(farm.link.ready());
-  const std::uint64_t heard = farm.link.peer().stream().counters().bytes_received;
-  farm.link.peer().ask_if_alive();
+  REQUIRE(farm.connector.ready());
+  const std::uint64_t heard = farm.connector.peer().stream().counters().bytes_received;
+  farm.connector.peer().ask_if_alive();
   farm.pass();
   farm.pass();
-  CHECK(farm.link.peer().stream().counters().bytes_received > heard);
-  CHECK(farm.at_door.controls == 0);
-  CHECK(farm.at_link.controls == 0);
+  CHECK(farm.connector.peer().stream().counters().bytes_received > heard);
+  CHECK(farm.at_listener.controls == 0);
+  CHECK(farm.at_connector.controls == 0);
 }
 
-TEST_CASE("a door on a port in use says so") {
+TEST_CASE("a listener on a port in use says so") {
   Farm farm;
   PeerCounters counters;
-  Door second(farm.door_info, farm.at_door, farm.limits, counters, farm.now);
+  Listener second(farm.listener_info, farm.at_listener, farm.limits, counters, farm.now);
   const auto opened = second.open(farm.network, farm.endpoint);
   REQUIRE_FALSE(opened.has_value());
   CHECK_THAT(opened.error(), ContainsSubstring("in use"));
-  farm.door.close();
+  farm.listener.close();
   CHECK(second.open(farm.network, farm.endpoint).has_value());
 }
 
-}  // namespace weir::messages
+}  // namespace weir::sessions

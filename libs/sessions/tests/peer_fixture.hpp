@@ -2,7 +2,8 @@
 
 #include "memory_network.hpp"
 #include "weir_catch.hpp"
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/listener.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/batch.hpp>
 
@@ -11,7 +12,7 @@
 #include <vector>
 
 // Two sides of a connection over a network in memory, and strangers that say what they like.
-namespace weir::messages {
+namespace weir::sessions {
 
 inline PeerInfo readout() {
   PeerInfo info;
@@ -86,38 +87,39 @@ inline v1::Control some_message() {
   return message;
 }
 
-// A door and a link to it.
+// A listener and a connector to it.
 struct Farm {
-  explicit Farm(PeerInfo listens = readout(), PeerInfo connects = dcm(), PeerLimits door_limits = {})
-      : door_info(std::move(listens)), link_info(std::move(connects)), limits(door_limits) {
-    auto opened = door.open(network, {"memory", 0});
+  explicit Farm(PeerInfo listens = readout(), PeerInfo connects = dcm(), PeerLimits listener_limits = {})
+      : listener_info(std::move(listens)), connector_info(std::move(connects)), limits(listener_limits) {
+    auto opened = listener.open(network, {"memory", 0});
     REQUIRE(opened.has_value());
     endpoint = *opened;
-    link.redirect(endpoint);
+    connector.redirect(endpoint);
   }
   void pass(DurationNs after = kMillisecond) {
     now += after;
-    link.tick(network, now);
+    connector.tick(network, now);
     network.run();
-    door.tick();
+    listener.tick();
   }
 
   test::MemoryNetwork network;
-  PeerInfo door_info;
-  PeerInfo link_info;
+  PeerInfo listener_info;
+  PeerInfo connector_info;
   PeerLimits limits;
-  PeerLimits link_limits;
+  PeerLimits connector_limits;
   TimeNs now = kSecond;
-  Side at_door;
-  Side at_link;
-  PeerCounters door_counters;
-  PeerCounters link_counters;
-  Door door{door_info, at_door, limits, door_counters, now};
-  Link link{link_info, at_link, link_limits, link_counters, {}, 100 * kMillisecond};
+  Side at_listener;
+  Side at_connector;
+  PeerCounters listener_counters;
+  PeerCounters connector_counters;
+  Listener listener{listener_info, at_listener, limits, listener_counters, now};
+  Connector connector{connector_info,     at_connector, connector_limits,
+                      connector_counters, {},           100 * kMillisecond};
   ports::Endpoint endpoint;
 };
 
-// Somebody who says what he likes.
+// One that says whatever it likes.
 struct Stranger : ports::StreamHandler {
   ports::ReceiveSpace receive_space() override { return {Bytes(space), Bytes{}}; }
   bool on_received(std::size_t bytes) override {
@@ -154,4 +156,4 @@ inline v1::Hello good_hello() {
   return hello;
 }
 
-}  // namespace weir::messages
+}  // namespace weir::sessions

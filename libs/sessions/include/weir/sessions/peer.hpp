@@ -20,7 +20,7 @@ class Control;
 class Proof;
 }  // namespace weir::v1
 
-namespace weir::messages {
+namespace weir::sessions {
 
 // What a process says of itself in its hello.
 struct PeerInfo {
@@ -40,8 +40,8 @@ struct PeerInfo {
 struct PeerLimits {
   std::uint32_t frame_bytes_max = 64U << 20;  // of fragment and data frames
   DurationNs hello_timeout_ns = 5 * kSecond;
-  // Per door. Beyond it the connection that has waited longest without being ready is closed for a new one;
-  // if all are ready, the new one is refused. Counted.
+  // Per listener. Beyond it the connection that has waited longest without being ready is closed for a new
+  // one; if all are ready, the new one is refused. Counted.
   std::size_t connections_max = 256;
   // Empty: every peer with a good hello is accepted. Else each side has to prove to the other that it has a
   // key of the farm.
@@ -185,71 +185,4 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   std::vector<std::byte> peer_hello_;
 };
 
-// The side that listens. Owns the peers it accepted.
-class Door final : public ports::Acceptor {
- public:
-  Door(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
-       const TimeNs& now_ns);
-
-  // The error is a sentence that names the endpoint.
-  [[nodiscard]] Expected<ports::Endpoint, std::string> open(ports::Network& network,
-                                                            const ports::Endpoint& at);
-  void close() { listener_.reset(); }
-  // Once per pass: drops silent strangers, frees peers that are gone.
-  void tick();
-  [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const { return peers_; }
-
- private:
-  ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> stream) override;
-
-  const PeerInfo& self_;
-  PeerHandler& handler_;
-  const PeerLimits& limits_;
-  PeerCounters& counters_;
-  const TimeNs& now_ns_;
-  std::unique_ptr<ports::Listener> listener_;
-  std::vector<std::unique_ptr<Peer>> peers_;
-};
-
-// The side that connects, and again after a loss.
-class Link {
- public:
-  Link(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
-       ports::Endpoint to, DurationNs retry_ns);
-
-  // Once per pass: connects when due, frees a peer that is gone.
-  void tick(ports::Network& network, TimeNs now_ns);
-  void redirect(ports::Endpoint to);
-  // The peer that is expected there.
-  void expect(Role role, NodeIndex index) {
-    expected_role_ = role;
-    expected_index_ = index;
-  }
-  // No more attempts.
-  void stop() { stopped_ = true; }
-  [[nodiscard]] bool ready() const { return peer_ && peer_->ready(); }
-  [[nodiscard]] Peer& peer() { return *peer_; }
-  [[nodiscard]] const ports::Endpoint& to() const { return to_; }
-  // Since the loss, or since the first attempt; failed attempts do not count anew. Meaningful while not
-  // ready.
-  [[nodiscard]] TimeNs down_since_ns() const { return down_since_ns_; }
-
-  std::uint64_t tag = 0;  // given to each peer
-
- private:
-  const PeerInfo& self_;
-  PeerHandler& handler_;
-  const PeerLimits& limits_;
-  PeerCounters& counters_;
-  ports::Endpoint to_;
-  DurationNs retry_ns_;
-  std::unique_ptr<Peer> peer_;
-  TimeNs next_attempt_ns_ = 0;
-  TimeNs down_since_ns_ = 0;
-  Role expected_role_ = Role::unknown;
-  NodeIndex expected_index_;
-  bool moved_ = false;  // gone because of redirect(): no wait before the next attempt
-  bool stopped_ = false;
-};
-
-}  // namespace weir::messages
+}  // namespace weir::sessions

@@ -1,15 +1,14 @@
+#include "hello.hpp"
 #include <weir/base/assert.hpp>
-#include <weir/base/text.hpp>
-#include <weir/messages/peer.hpp>
+#include <weir/sessions/peer.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/batch.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
-namespace weir::messages {
+namespace weir::sessions {
 namespace {
 
 static_assert(v1::Role_ARRAYSIZE == static_cast<int>(Role::trigger) + 1);
@@ -22,7 +21,6 @@ static_assert(v1::ROLE_READOUT == static_cast<int>(Role::readout) &&
 
 constexpr std::uint32_t kHelloBytesMax = 64 * 1024;
 constexpr char kSoftware[] = "weir 0.1";
-constexpr std::size_t kSentenceBytesMax = 500;
 constexpr std::uint32_t kProofFrameBytesMax = 512;
 
 std::vector<std::byte> serialized(const google::protobuf::MessageLite& message) {
@@ -39,34 +37,6 @@ std::vector<std::byte> framed(wire::FrameType type, ConstBytes payload) {
 
 bool parse(google::protobuf::MessageLite& message, ConstBytes payload) {
   return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
-}
-
-// What a stranger says ends in logs and on screens: one line, of bounded length, that cannot end its quotes.
-std::string one_line(std::string_view text) { return clean_quoted(text, kSentenceBytesMax); }
-
-bool is_text(const v1::Hello& hello) {
-  const auto good = [](std::string_view text) { return utf8_prefix(text) == text.size(); };
-  return good(hello.name()) && good(hello.farm()) && good(hello.software()) && good(hello.listen_host());
-}
-
-bool fits(const v1::Hello& hello) {
-  return hello.index() <= std::numeric_limits<std::uint16_t>::max() &&
-         hello.listen_port() <= std::numeric_limits<std::uint16_t>::max();
-}
-
-PeerInfo from_hello(const v1::Hello& hello) {
-  PeerInfo info;
-  if (v1::Role_IsValid(hello.role())) info.role = static_cast<Role>(hello.role());
-  info.name = one_line(hello.name());
-  info.index = NodeIndex(static_cast<std::uint16_t>(hello.index()));
-  info.run = RunNumber(hello.run());
-  info.incarnation = Incarnation(hello.incarnation());
-  info.farm = one_line(hello.farm());
-  info.listen = {one_line(hello.listen_host()), static_cast<std::uint16_t>(hello.listen_port())};
-  for (const std::uint32_t source : hello.sources()) info.sources.emplace_back(source);
-  info.credits = hello.credits();
-  info.wants_timing = hello.wants_timing();
-  return info;
 }
 
 std::string_view sentence(ports::CloseReason reason) {
@@ -406,72 +376,4 @@ void Peer::refuse(const std::string& reason, std::uint64_t& counter) {
   drop(reason);
 }
 
-Door::Door(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
-           const TimeNs& now_ns)
-    : self_(self), handler_(handler), limits_(limits), counters_(counters), now_ns_(now_ns) {}
-
-Expected<ports::Endpoint, std::string> Door::open(ports::Network& network, const ports::Endpoint& at) {
-  auto listener = network.listen(at, *this);
-  if (!listener) return Unexpected<std::string>(listener.error());
-  listener_ = std::move(*listener);
-  return listener_->endpoint();
-}
-
-ports::StreamHandler* Door::on_accept(std::unique_ptr<ports::Stream> stream) {
-  if (peers_.size() >= limits_.connections_max) {
-    ++counters_.refused_full;
-    // A node of the farm is ready long before the others time out: strangers that merely wait cannot keep it
-    // out.
-    const auto oldest = std::find_if(peers_.begin(), peers_.end(),
-                                     [](const auto& peer) { return !peer->ready() && !peer->gone(); });
-    if (oldest == peers_.end()) return nullptr;
-    (*oldest)->drop("another one needs the place");
-  }
-  ++counters_.accepted;
-  peers_.push_back(std::make_unique<Peer>(self_, handler_, limits_, counters_, now_ns_));
-  peers_.back()->adopt(std::move(stream));
-  return peers_.back().get();
-}
-
-void Door::tick() {
-  for (const auto& peer : peers_) peer->tick(now_ns_);
-  std::erase_if(peers_, [](const auto& peer) { return peer->gone(); });
-}
-
-Link::Link(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
-           ports::Endpoint to, DurationNs retry_ns)
-    : self_(self),
-      handler_(handler),
-      limits_(limits),
-      counters_(counters),
-      to_(std::move(to)),
-      retry_ns_(retry_ns) {}
-
-void Link::tick(ports::Network& network, TimeNs now_ns) {
-  if (peer_) {
-    peer_->tick(now_ns);
-    if (peer_->gone()) {
-      if (peer_->was_ready()) down_since_ns_ = now_ns;
-      peer_.reset();
-      next_attempt_ns_ = moved_ ? now_ns : now_ns + retry_ns_;
-      moved_ = false;
-    }
-    return;
-  }
-  if (stopped_ || now_ns < next_attempt_ns_ || to_.port == 0) return;
-  if (down_since_ns_ == 0) down_since_ns_ = now_ns;
-  peer_ = std::make_unique<Peer>(self_, handler_, limits_, counters_, now_ns);
-  peer_->tag = tag;
-  peer_->expect(expected_role_, expected_index_);
-  peer_->connect(network, to_);
-}
-
-void Link::redirect(ports::Endpoint to) {
-  if (to == to_) return;
-  to_ = std::move(to);
-  next_attempt_ns_ = 0;
-  moved_ = peer_ != nullptr;
-  if (peer_) peer_->drop("moved to another address");
-}
-
-}  // namespace weir::messages
+}  // namespace weir::sessions

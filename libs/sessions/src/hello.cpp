@@ -1,0 +1,42 @@
+#include "hello.hpp"
+
+#include <weir/base/text.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <limits>
+
+namespace weir::sessions {
+namespace {
+
+constexpr std::size_t kSentenceBytesMax = 500;
+
+}  // namespace
+
+std::string one_line(std::string_view text) { return clean_quoted(text, kSentenceBytesMax); }
+
+bool is_text(const v1::Hello& hello) {
+  const auto good = [](std::string_view text) { return utf8_prefix(text) == text.size(); };
+  return good(hello.name()) && good(hello.farm()) && good(hello.software()) && good(hello.listen_host());
+}
+
+bool fits(const v1::Hello& hello) {
+  return hello.index() <= std::numeric_limits<std::uint16_t>::max() &&
+         hello.listen_port() <= std::numeric_limits<std::uint16_t>::max();
+}
+
+PeerInfo from_hello(const v1::Hello& hello) {
+  PeerInfo info;
+  if (v1::Role_IsValid(hello.role())) info.role = static_cast<Role>(hello.role());
+  info.name = one_line(hello.name());
+  info.index = NodeIndex(static_cast<std::uint16_t>(hello.index()));
+  info.run = RunNumber(hello.run());
+  info.incarnation = Incarnation(hello.incarnation());
+  info.farm = one_line(hello.farm());
+  info.listen = {one_line(hello.listen_host()), static_cast<std::uint16_t>(hello.listen_port())};
+  for (const std::uint32_t source : hello.sources()) info.sources.emplace_back(source);
+  info.credits = hello.credits();
+  info.wants_timing = hello.wants_timing();
+  return info;
+}
+
+}  // namespace weir::sessions
