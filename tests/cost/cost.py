@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""What a fragment and a slice cost, counted: instructions, system calls, allocations, copied bytes, of each role.
+
+Each point is a whole farm, run twice with more slices the second time; what both have alike (start, farm file, end) goes
+out by the difference. Instructions and system calls are valgrind's (callgrind), with every process under it, so that they
+are as fast to each other as they are without; allocations and copied bytes are counted by a preloaded library, natively.
+
+    cost.py BUILD                     compares with figures.json; status 1: something costs more
+    cost.py BUILD --update            writes figures.json
+    cost.py BUILD --point 64B-4x4     only this one, compared with nothing
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIGURES = os.path.join(HERE, "figures.json")
+ROLES = ("readout", "dcm", "supervisor", "writer")
+SKIPPED = 77
+
+# name: (bytes of a fragment, sources of a readout, slices of the short and of the long run, stored)
+POINTS = {
+    "64B-4x4": (64, 4, (4000, 16000), False),
+    "64B-4x1": (64, 1, (8000, 32000), False),
+    "1KiB-4x4": (1024, 4, (4000, 16000), False),
+    "64KiB-4x4-stored": (65536, 4, (300, 1200), True),
+}
+READOUTS = 4
+
+# So much more than the committed figure is a failure; so much less, and figures.json is to be written anew. What depends on
+# how passes fall together gets more than the instructions, and so do all where a disk's time is in it.
+TOLERANCE = {"instructions": 0.02, "system_calls": 0.25, "allocations": 0.10, "copied_bytes": 0.05}
+STORED_TOLERANCE = 0.15
+LEAST = {"instructions": 10, "system_calls": 0.05, "allocations": 0.05, "copied_bytes": 5}  # nothing below that
+
+FARM = """farm: cost
+run: {{restart: never}}
+trigger: {{mode: max, first_slice: 1}}
+supervisor: {{in_flight_max: 64, pending_max: 64, status_interval_ms: 60000}}
+source: {{kind: dummy, distribution: fixed, size_bytes: {size}, size_bytes_max: {size}}}
+readout: {{count: {readouts}, sources_per_readout: {sources}, buffer_bytes: 134217728}}
+dcm: {{count: 1, credits: 32, shaper: none, fragment_bytes_max: {most}, buffer_bytes: 134217728}}
+filter: {{plugin: accept-all}}
+writer: {{count: {writers}, buffer_bytes: 134217728, sync_interval_ms: 20}}
+"""
+
+WRAPPED = """#!/bin/sh
+exec {prefix} "{program}" "$@"
+"""
+
+
+class Failed(Exception):
+    """A sentence for people."""
+
+
+def wrap(build, folder, prefix_of):
+    """A folder of Weir's executables in which each role's is started by `prefix_of(role)`."""
+    os.makedirs(folder)
+    programs = os.path.join(build, "bin")
+    for name in os.listdir(programs):
+        program = os.path.join(programs, name)
+        role = name[len("weir-"):]
+        if name == "weir":  # finds the others beside itself, so it has to be here
+            shutil.copy2(program, folder)
+        elif role in ROLES:
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(WRAPPED.format(prefix=prefix_of(role), program=program))
+            os.chmod(path, 0o755)
+        else:
+            os.symlink(program, os.path.join(folder, name))
+    return os.path.join(folder, "weir")
+
+
+def run(weir, folder, point, slices, out):
+    size, sources, _, stored = POINTS[point]
+    farm = os.path.join(folder, "farm.yaml")
+    with open(farm, "w", encoding="utf-8") as file:
+        file.write(FARM.format(size=size, most=max(4096, size), sources=sources, readouts=READOUTS, writers=int(stored)))
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    done = subprocess.run([weir, "run", farm, "--quiet", "--out", os.path.join(folder, "run"), "--set", "run.slices=%d" % slices],
+                          env=dict(os.environ, WEIR_COST_OUT=out), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=300, check=False)
+    shutil.rmtree(os.path.join(folder, "run"), ignore_errors=True)
+    if done.returncode != 0:
+        raise Failed("the farm of %s ended with status %d:\n%s" % (point, done.returncode, done.stdout))
+
+
+def counted_by_valgrind(out):
+    """{role: {"instructions", "system_calls"}}, over all its processes."""
+    counts = {}
+    for name in os.listdir(out):
+        role, kind = re.match(r"([a-z]+)\.\d+\.(\w+)", name).groups()
+        of = counts.setdefault(role, {"instructions": 0, "system_calls": 0})
+        with open(os.path.join(out, name), encoding="utf-8", errors="replace") as file:
+            if kind == "callgrind":
+                of["instructions"] += next(int(line.split()[1]) for line in file if line.startswith(("summary:", "totals:")))
+            else:
+                of["system_calls"] += sum(1 for line in file if line.startswith("SYSCALL["))
+    return counts
+
+
+def counted_by_preload(out):
+    """{role: {"allocations", "copied_bytes"}}, over all its processes."""
+    counts = {}
+    for name in os.listdir(out):
+        with open(os.path.join(out, name), encoding="utf-8") as file:
+            words = file.read().split()
+        of = counts.setdefault(name.split(".")[0], {"allocations": 0, "copied_bytes": 0})
+        of["allocations"] += int(words[0])
+        of["copied_bytes"] += int(words[1])
+    return counts
+
+
+def measure(build, point):
+    """{role: {"per": "fragment" or "slice", what: how many}}"""
+    _, sources, lengths, _ = POINTS[point]
+    preload = os.path.join(build, "tests", "libcost_counter.so")
+    ways = (
+        (counted_by_valgrind, lambda role: "valgrind --tool=callgrind --trace-syscalls=yes "
+                                           "--callgrind-out-file=\"$WEIR_COST_OUT/%s.%%p.callgrind\" "
+                                           "--log-file=\"$WEIR_COST_OUT/%s.%%p.log\"" % (role, role)),
+        (counted_by_preload, lambda role: "env LD_PRELOAD=\"%s\" WEIR_COST_FILE=\"$WEIR_COST_OUT/%s.$$.counts\"" % (preload, role)),
+    )
+    figures = {}
+    for read, prefix_of in ways:
+        with tempfile.TemporaryDirectory() as folder:
+            weir = wrap(build, os.path.join(folder, "bin"), prefix_of)
+            counts = []
+            for slices in lengths:
+                out = os.path.join(folder, "out")
+                run(weir, folder, point, slices, out)
+                counts.append(read(out))
+        short, long = counts
+        for role in long:
+            per = "fragment" if role in ("readout", "dcm") else "slice"
+            units = (lengths[1] - lengths[0]) * (READOUTS * sources if per == "fragment" else 1)
+            of = figures.setdefault(role, {"per": per})
+            for what in long[role]:
+                of[what] = round((long[role][what] - short[role][what]) / units, 3)
+    return figures
+
+
+def toolchain():
+    """What the counts depend on besides Weir: figures of one are no figures of another."""
+    text = subprocess.run(["ldd", "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    libc = re.search(r"(\d+\.\d+)\s*$", text.splitlines()[0]) if text else None
+    compiler = os.environ.get("WEIR_COST_COMPILER", "unknown compiler")
+    return "%s, glibc %s" % (compiler, libc.group(1) if libc else "unknown")
+
+
+def compare(point, measured, committed):
+    """Lines for people, and how many of them are too much."""
+    lines = []
+    dearer = 0
+    for role in ROLES:
+        for what in TOLERANCE:
+            if what not in measured.get(role, {}):
+                continue
+            now = measured[role][what]
+            before = committed.get(role, {}).get(what)
+            verdict = ""
+            allowed = max(TOLERANCE[what], STORED_TOLERANCE if POINTS[point][3] else 0)
+            if before is not None and abs(now - before) > max(allowed * before, LEAST[what]):
+                dearer += now > before
+                verdict = "  DEARER" if now > before else "  cheaper: --update"
+            change = "" if not before else "  %+.1f %%" % (100 * (now - before) / before)
+            lines.append("%-18s %-11s %-13s %10.2f a %-8s%s%s" % (
+                point, role, what.replace("_", " "), now, measured[role]["per"], change, verdict))
+    return lines, dearer
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--point", choices=POINTS)
+    options = parser.parse_args()
+    build = os.path.abspath(options.build)
+    if shutil.which("valgrind") is None:
+        print("SKIPPED: valgrind is not installed (Debian's package of that name)")
+        return SKIPPED
+    with open(FIGURES, encoding="utf-8") as file:
+        committed = json.load(file)
+    here = toolchain()
+    known = committed.get(here, {})
+    dearer = 0
+    measured = {}
+    for point in [options.point] if options.point else POINTS:
+        measured[point] = measure(build, point)
+        lines, more = compare(point, measured[point], {} if options.update or options.point else known.get(point, {}))
+        dearer += more
+        print("\n".join(lines), flush=True)
+    if options.update:
+        committed[here] = measured
+        with open(FIGURES, "w", encoding="utf-8") as file:
+            json.dump(committed, file, indent=1, sort_keys=True)
+            file.write("\n")
+        return 0
+    if not known:
+        print("SKIPPED: there are no committed figures of %s; --update writes them" % here)
+        return SKIPPED
+    if dearer:
+        print("%d figure(s) are above what tests/cost/figures.json allows: make it cheaper, or say in the commit why it is "
+              "worth that, with --update" % dearer)
+    return 1 if dearer else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failed as failure:
+        print(failure)
+        sys.exit(1)
