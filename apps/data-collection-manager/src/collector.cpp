@@ -300,19 +300,7 @@ void Collector::arrived(std::uint32_t readout, BuiltSlice* slice, std::uint64_t 
   flow.owed -= std::min(flow.owed, back);
   touch(readout);
   if (back > 0) moved_ns_ = now_ns;
-  progress_of(readout).bytes += back;
-}
-
-Collector::Progress& Collector::progress_of(std::uint32_t readout) {
-  Progress& progress = flows_[readout].progress;
-  if (std::exchange(progress.told, false)) progressed_.push_back(readout);
-  return progress;
-}
-
-void Collector::note_answer(std::uint32_t readout, std::uint64_t rest) {
-  Progress& progress = progress_of(readout);
-  ++progress.fragments;
-  progress.rest += rest;
+  progress_of(flow, readout).bytes += back;
 }
 
 // A shaper needs the sum of many small fragments, and not each: nothing is requested before this pass does.
@@ -328,7 +316,6 @@ void Collector::tell_progress(TimeNs now_ns) {
 void Collector::answered(std::uint32_t readout, const assembly::Reception& reception,
                          const wire::FrameHeader& header) {
   Flow& flow = flows_[readout];
-  touch(readout);
   // Also what the assembler did not take may be an answer to what an open slice asked.
   BuiltSlice* slice =
       reception.slice != nullptr ? reception.slice : slices_.find(header.slice, header.attempt);
@@ -338,7 +325,7 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
     const std::uint64_t back = flow.late_bytes / flow.late_fragments--;
     flow.late_bytes -= back;
     flow.owed -= std::min(flow.owed, back);
-    return note_answer(readout, back);
+    return note_answer(flow, readout, back);
   }
   if (reception.slice != nullptr && header.status != FragmentStatus::missing)
     learn_size(reception.source, readout, header.total);
@@ -347,7 +334,7 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
   if (--part.owed_fragments == 0) back = std::exchange(part.owed_bytes, 0);
   if (learns_) find_question(readout, header);
   flow.owed -= std::min(flow.owed, back);
-  note_answer(readout, back);
+  note_answer(flow, readout, back);
 }
 
 // Answers come in the order of the requests, but for those that wait for a slice that is not there yet.

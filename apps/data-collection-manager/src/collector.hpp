@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace weir::dcm {
@@ -72,8 +73,8 @@ class Collector {
 
   // Bytes of a frame of this readout are here; `slice` is the one that they are received for, or empty.
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t bytes, TimeNs now_ns);
-  // A frame with a fragment, or a range of one, or the word that there is none, is here. `reception` as the
-  // assembler gave it for this frame.
+  // A frame with a fragment, or a range of one, or the word that there is none, is here: after arrived() of
+  // its last bytes. `reception` as the assembler gave it for this frame.
   void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header);
   // What the readout says of the request that it answered last, and when that came to this host.
   void timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns);
@@ -159,9 +160,20 @@ class Collector {
   // down holds up.
   void start_deadlines(std::uint64_t order, TimeNs now_ns);
   // What decides about this readout's turn may have changed; looked at when requests are next made.
-  void touch(std::uint32_t readout);
-  Progress& progress_of(std::uint32_t readout);
-  void note_answer(std::uint32_t readout, std::uint64_t rest);
+  void touch(std::uint32_t readout) {
+    if (!flows_[readout].touched) touch_first(readout);
+  }
+  void touch_first(std::uint32_t readout);
+  // Called for each fragment, and more than once.
+  Progress& progress_of(Flow& flow, std::uint32_t readout) {
+    if (std::exchange(flow.progress.told, false)) progressed_.push_back(readout);
+    return flow.progress;
+  }
+  void note_answer(Flow& flow, std::uint32_t readout, std::uint64_t rest) {
+    Progress& progress = progress_of(flow, readout);
+    ++progress.fragments;
+    progress.rest += rest;
+  }
   void tell_progress(TimeNs now_ns);
   void refresh(std::uint32_t readout);
   [[nodiscard]] std::uint64_t bytes_left(const assembly::Gathering& gathering, std::uint32_t readout) const;

@@ -30,9 +30,10 @@ std::uint32_t payload_of(std::uint64_t frame_bytes) {
 
 }  // namespace
 
-void Collector::touch(std::uint32_t readout) {
+void Collector::touch_first(std::uint32_t readout) {
   if (wants_.oldest(readout) == nullptr && !choice_.holds(readout)) return;
-  if (!std::exchange(flows_[readout].touched, true)) touched_.push_back(readout);
+  flows_[readout].touched = true;
+  touched_.push_back(readout);
 }
 
 void Collector::refresh(std::uint32_t readout) {

@@ -161,14 +161,15 @@ Expected<void, wire::WireError> ReadoutLinks::on_frame(sessions::Peer& peer, con
     take_timing(peer, header);
     return {};
   }
-  const assembly::Reception reception = std::exchange(readouts_[peer.tag].reception, {});
-  readouts_[peer.tag].in_frame = false;
+  const auto index = static_cast<std::uint32_t>(peer.tag);
+  Readout& readout = readouts_[index];
+  const assembly::Reception reception = std::exchange(readout.reception, {});
+  readout.in_frame = false;
   // The clock is read where it shows: at a slice's last fragment.
   const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
-  const auto readout = static_cast<std::uint32_t>(peer.tag);
-  const std::uint64_t told = std::exchange(readouts_[readout].told_bytes, 0);
-  arrived(readout, reception.slice, header.length - told, wire::kHeaderBytes);
-  collector_.answered(readout, reception, header);
+  const std::uint64_t told = std::exchange(readout.told_bytes, 0);
+  arrived(index, reception.slice, header.length - told, wire::kHeaderBytes);
+  collector_.answered(index, reception, header);
   (void)assembler_.finish(reception, header, completes ? clock_.now_ns() : now_ns_);
   return {};
 }

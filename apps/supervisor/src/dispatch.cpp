@@ -57,8 +57,9 @@ void Dispatch::drop_nodes_that_say_nothing(TimeNs now_ns) {
 }
 
 void Dispatch::send_to(Role role, const v1::Control& message) {
+  const sessions::ControlFrames frames = sessions::frames_of(message);
   for (Member& member : roster_.members()) {
-    if (member.role == role && member.peer != nullptr) member.peer->send(message);
+    if (member.role == role && is_there(member)) member.peer->send(frames);
   }
 }
 
@@ -118,8 +119,9 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
     next_slice_ = std::max(next_slice_, one.slice.value + 1);
   if (for_all<assignment::Announcement>(actions.announce)) {
     each_announcement(actions.announce, false, push_utc_ns(), [this](const v1::Control& message) {
+      const sessions::ControlFrames frames = sessions::frames_of(message);
       for (Member& member : roster_.members()) {
-        if (takes_announcements(member)) member.peer->send(message);
+        if (takes_announcements(member)) member.peer->send(frames);
       }
     });
     return;
@@ -166,22 +168,26 @@ void Dispatch::log_new_faults() {
 }
 
 void Dispatch::send_clear(const assignment::Actions& actions) {
-  const bool all = for_all<assignment::Cleared>(actions.cleared);
-  v1::Control message = clear(actions.cleared);
+  if (for_all<assignment::Cleared>(actions.cleared)) {
+    const v1::Control message = clear(actions.cleared);
+    if (message.has_clear()) send_to(Role::readout, message);
+    return;
+  }
   for (Member& member : roster_.members()) {
-    if (member.role != Role::readout || member.peer == nullptr) continue;
-    if (!all) message = clear(own_part<assignment::Cleared>(member, actions.cleared));
+    if (member.role != Role::readout || !is_there(member)) continue;
+    const v1::Control message = clear(own_part<assignment::Cleared>(member, actions.cleared));
     if (message.has_clear()) member.peer->send(message);
   }
 }
 
 void Dispatch::send_cleared(const assignment::Actions& actions) {
-  v1::Control message = settled(actions.cleared);
   send_clear(actions);
+  std::optional<v1::Control> message;
   for (Member& member : roster_.members()) {
-    if (member.role != Role::writer || member.peer == nullptr) continue;
-    put_copies(actions.copies, member.index, *message.mutable_settled());
-    member.peer->send(message);
+    if (member.role != Role::writer || !is_there(member)) continue;
+    if (!message) message = settled(actions.cleared);
+    put_copies(actions.copies, member.index, *message->mutable_settled());
+    member.peer->send(*message);
   }
 }
 

@@ -35,6 +35,14 @@ std::vector<std::byte> framed(wire::FrameType type, ConstBytes payload) {
   return frame;
 }
 
+// One frame, into exactly its space; after ByteSizeLong().
+void write_frame(const v1::Control& message, Bytes space) {
+  const Bytes payload = space.subspan(wire::kHeaderBytes);
+  message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(payload.data()));
+  wire::encode_header(wire::payload_header(wire::FrameType::control, payload),
+                      space.first<wire::kHeaderBytes>());
+}
+
 bool parse(google::protobuf::MessageLite& message, ConstBytes payload) {
   return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
 }
@@ -113,22 +121,14 @@ void Peer::send_proof() {
   stream_->append(framed(wire::FrameType::hello, serialized(message)));
 }
 
-void Peer::send(const v1::Control& message) {
-  WEIR_ASSERT(state_ == State::ready);
+ControlFrames frames_of(const v1::Control& message) {
   const std::size_t size = message.ByteSizeLong();
-  if (size > wire::kControlFrameMax) return send_in_frames(message, size);
-  Bytes space = stream_->reserve(wire::kHeaderBytes + size);
-  message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(space.data() + wire::kHeaderBytes));
-  wire::encode_header(wire::payload_header(wire::FrameType::control, space.subspan(wire::kHeaderBytes)),
-                      space.first<wire::kHeaderBytes>());
-}
-
-void Peer::send_in_frames(const v1::Control& message, std::size_t size) {
-  // The peer would not accept it. The connection ends in the next pass, not inside the sender's loop over its
-  // peers.
-  if (size > wire::kControlMessageMax) {
-    unsendable_ = true;
-    return;
+  if (size > wire::kControlMessageMax) return {{}, true};
+  ControlFrames frames;
+  if (size <= wire::kControlFrameMax) {
+    frames.bytes.resize(wire::kHeaderBytes + size);
+    write_frame(message, frames.bytes);
+    return frames;
   }
   const std::vector<std::byte> whole = serialized(message);
   for (std::size_t offset = 0; offset < size; offset += wire::kControlFrameMax) {
@@ -137,10 +137,30 @@ void Peer::send_in_frames(const v1::Control& message, std::size_t size) {
     wire::FrameHeader header = wire::payload_header(wire::FrameType::control, part);
     header.offset = static_cast<std::uint32_t>(offset);
     header.total = static_cast<std::uint32_t>(size);
-    const Bytes space = stream_->reserve(wire::kHeaderBytes);
-    wire::encode_header(header, space.first<wire::kHeaderBytes>());
-    stream_->append(part);
+    const std::size_t at = frames.bytes.size();
+    frames.bytes.resize(at + wire::kHeaderBytes);
+    wire::encode_header(header, Bytes(frames.bytes).subspan(at).first<wire::kHeaderBytes>());
+    frames.bytes.insert(frames.bytes.end(), part.begin(), part.end());
   }
+  return frames;
+}
+
+void Peer::send(const v1::Control& message) {
+  WEIR_ASSERT(state_ == State::ready);
+  const std::size_t size = message.ByteSizeLong();
+  if (size > wire::kControlFrameMax) return send(frames_of(message));
+  write_frame(message, stream_->reserve(wire::kHeaderBytes + size));
+}
+
+void Peer::send(const ControlFrames& frames) {
+  WEIR_ASSERT(state_ == State::ready);
+  // The peer would not accept it. The connection ends in the next pass, not inside the sender's loop over its
+  // peers.
+  if (frames.too_long) {
+    unsendable_ = true;
+    return;
+  }
+  stream_->append(frames.bytes);
 }
 
 void Peer::say_alive(bool answer) {

@@ -92,6 +92,13 @@ class PeerHandler {
   virtual void on_abandoned(Peer& peer, const wire::FrameHeader& header) { (void)peer, (void)header; }
 };
 
+// A control message as it goes out: for several peers it is made once.
+struct ControlFrames {
+  std::vector<std::byte> bytes;
+  bool too_long = false;  // beyond wire::kControlMessageMax: there are no bytes
+};
+[[nodiscard]] ControlFrames frames_of(const v1::Control& message);
+
 // One connection to another process of the farm: hello both ways, proofs both ways in a farm with a key, then
 // frames. The side that connects says its hello and its proof first. A peer of another version, farm, run or
 // key is refused with a sentence that both sides log.
@@ -107,6 +114,7 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   // Of any length up to wire::kControlMessageMax: what is longer than a frame goes in several. Beyond that
   // the connection ends in the next tick().
   void send(const v1::Control& message);
+  void send(const ControlFrames& frames);
   [[nodiscard]] ports::Stream& stream() { return *stream_; }
   [[nodiscard]] const ports::Stream& stream() const { return *stream_; }
   [[nodiscard]] const PeerInfo& info() const { return info_; }
@@ -156,7 +164,6 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   void say_alive(bool answer);
   void send_hello();
   void send_proof();
-  void send_in_frames(const v1::Control& message, std::size_t size);
   void be_ready();
   void refuse(const std::string& reason, std::uint64_t& counter);
   void end(std::string_view why);
