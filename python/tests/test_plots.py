@@ -38,10 +38,15 @@ class AxisTest(unittest.TestCase):
                   for count in (1, 2)]
         self.assertEqual(plots.axis_of(quotas)[1], "quota of each DCM, fragments")
         figure = plots.goodput_figure("test", quotas, plots.axis_of(quotas))
-        self.assertEqual(figure.marks, [(100000 / 1024, "buffer of the port")])
+        self.assertEqual(figure.marks, [(100, "buffer of the port")])
         both = quotas + [point()]
         self.assertEqual(plots.axis_of(both)[1], "window of each DCM, kB")
         self.assertEqual(plots.value_of(quotas[1], "window_bytes"), 2048)
+
+    def test_a_buffer_is_read_as_a_lab_file_has_it(self):
+        for text, size in (("100k", 102400), ("100KiB", 102400), ("1m", 1048576), ("1g", 1073741824), ("1500", 1500),
+                           ("1.5kb", 1536), ("10 packets", None), ("", None)):
+            self.assertEqual(plots._bytes_of(text), size, text)
 
     def test_one_window_of_each_of_two_shapers_is_no_axis(self):
         lines = [point(), point(shaper="fragment-credits", window_bytes=0, window_fragments=4)]
@@ -89,6 +94,7 @@ class FigureTest(unittest.TestCase):
         self.assertEqual(figure.marks, [(0, "begin"), (5, "remove dcm-3")])
         self.assertEqual(figure.curves[0][1:3], ([0, 5, 5, 10], [400, 400, 300, 300]))
         self.assertEqual(figure.curves[1][1:3], ([0.5, 1.0], [398, 401]))
+        self.assertEqual(plots.figures_of("changing-farm", [dict(line, phases=[])]), [])
 
 
 class FileTest(unittest.TestCase):
@@ -109,7 +115,8 @@ class FileTest(unittest.TestCase):
         self.assertEqual(drawn, {one for one in os.listdir(folder) if one.endswith(".svg")})
 
     def test_a_file_that_no_bench_made_is_refused_with_a_sentence(self):
-        for text in ("", '{"bench": "loopback"}\n', "[]\n", "nonsense\n"):
+        for text in ("", '{"bench": "loopback"}\n', "[]\n", "nonsense\n",
+                     '{"bench": "incast"}\n3\n', '{"bench": "incast"}\n'):
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "x.jsonl")
                 with open(path, "w", encoding="utf-8") as file:

@@ -7,6 +7,7 @@ that was, a curve for each combination of the others. Needs matplotlib, for draw
 
 import json
 import os
+import re
 import sys
 
 AXES = (  # (key, label, unit): in this order a setting is looked at for what goes from left to right
@@ -132,11 +133,9 @@ def _curves(lines, axis):
 
 
 def _bytes_of(buffer):
-    """"100k" in bytes, as the lab's files have it; None: a number with another unit, or in packets."""
-    units = {"k": 1000, "m": 1000000, "": 1}
-    digits = buffer.rstrip("kmKM")
-    unit = buffer[len(digits):].lower()
-    return float(digits) * units[unit] if unit in units and digits.replace(".", "", 1).isdigit() else None
+    """"100k" in bytes, as a lab's files have it; None: it cannot be read."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)(?:i?b)?", buffer.lower())
+    return float(found.group(1)) * 1024 ** ["", "k", "m", "g"].index(found.group(2)) if found else None
 
 
 def _mark_buffer(figure, lines, axis):
@@ -276,6 +275,8 @@ def assignment_figures(name, lines):
 
 def changing_farm_figures(name, lines):
     line = lines[0]
+    if not line["phases"]:
+        return []  # nothing was stored
     figure = Figure(name, "The rate follows the farm", "%d DCMs, %g ms a slice each" % (line["dcms"], line["filter_ms"]),
                     "time, s", "slices stored per second")
     phases = line["phases"]
@@ -301,7 +302,7 @@ KINDS = {
 
 def figures_of(name, lines):
     """What there is to draw of a file's lines. Raises ValueError: no bench of Weir's made them."""
-    kind = lines[0].get("bench") if lines and isinstance(lines[0], dict) else None
+    kind = lines[0].get("bench") if lines and all(isinstance(line, dict) for line in lines) else None
     if kind not in KINDS:
         raise ValueError("no line of a bench that is drawn: there are " + ", ".join(KINDS))
     return KINDS[kind](name, lines)
@@ -408,8 +409,11 @@ def main(arguments):
     except ImportError:
         print("python3 -m weir.plots: matplotlib is not installed: Debian's package python3-matplotlib", file=sys.stderr)
         return 1
-    except (OSError, ValueError, KeyError) as error:
-        print("%s: %s%s" % (path, "no " if isinstance(error, KeyError) else "", error), file=sys.stderr)
+    except KeyError as error:
+        print("%s: a line has no %s" % (path, error), file=sys.stderr)
+        return 1
+    except (OSError, ValueError, TypeError) as error:
+        print("%s: %s" % (path, error), file=sys.stderr)
         return 1
     return 0
 

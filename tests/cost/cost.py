@@ -6,11 +6,12 @@ out by the difference. Instructions and system calls are valgrind's (callgrind),
 are as fast to each other as they are without; allocations and copied bytes are counted by a preloaded library, natively.
 
     cost.py BUILD                     compares with figures.json; status 1: something costs more
-    cost.py BUILD --update            writes figures.json
+    cost.py BUILD --update            writes figures.json, of this compiler and C library
     cost.py BUILD --point 64B-4x4     only this one, compared with nothing
 """
 
 import argparse
+import glob
 import json
 import os
 import re
@@ -103,7 +104,8 @@ def counted_by_valgrind(out):
             if kind == "callgrind":
                 of["instructions"] += next(int(line.split()[1]) for line in file if line.startswith(("summary:", "totals:")))
             else:
-                of["system_calls"] += sum(1 for line in file if line.startswith("SYSCALL["))
+                # One that may block is told twice: when it begins, and when it is over.
+                of["system_calls"] += sum(1 for line in file if line.startswith("SYSCALL[") and "... [async] -->" not in line)
     return counts
 
 
@@ -148,12 +150,16 @@ def measure(build, point):
     return figures
 
 
-def toolchain():
+def toolchain(build):
     """What the counts depend on besides Weir: figures of one are no figures of another."""
+    said = glob.glob(os.path.join(build, "CMakeFiles", "*", "CMakeCXXCompiler.cmake"))
+    if len(said) != 1:
+        raise Failed("%s is no build folder of CMake's" % build)
+    with open(said[0], encoding="utf-8") as file:
+        compiler = dict(re.findall(r'set\(CMAKE_CXX_COMPILER_(ID|VERSION) "([^"]*)"\)', file.read()))
     text = subprocess.run(["ldd", "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout
-    libc = re.search(r"(\d+\.\d+)\s*$", text.splitlines()[0]) if text else None
-    compiler = os.environ.get("WEIR_COST_COMPILER", "unknown compiler")
-    return "%s, glibc %s" % (compiler, libc.group(1) if libc else "unknown")
+    libc = re.search(r"(\d+\.\d+)\s*$", text.splitlines()[0])
+    return "%s %s, glibc %s" % (compiler["ID"], compiler["VERSION"].split(".")[0], libc.group(1) if libc else "unknown")
 
 
 def compare(point, measured, committed):
@@ -162,10 +168,13 @@ def compare(point, measured, committed):
     dearer = 0
     for role in ROLES:
         for what in TOLERANCE:
-            if what not in measured.get(role, {}):
-                continue
-            now = measured[role][what]
             before = committed.get(role, {}).get(what)
+            now = measured.get(role, {}).get(what)
+            if now is None and before is not None:
+                lines.append("%-18s %-11s %-13s was not measured" % (point, role, what.replace("_", " ")))
+                dearer += 1
+            if now is None:
+                continue
             verdict = ""
             allowed = max(TOLERANCE[what], STORED_TOLERANCE if POINTS[point][3] else 0)
             if before is not None and abs(now - before) > max(allowed * before, LEAST[what]):
@@ -189,24 +198,26 @@ def main():
         return SKIPPED
     with open(FIGURES, encoding="utf-8") as file:
         committed = json.load(file)
-    here = toolchain()
-    known = committed.get(here, {})
+    here = toolchain(build)
+    known = committed.setdefault(here, {})
+    points = [options.point] if options.point else list(POINTS)
+    compares = not options.update and not options.point
+    if compares and set(known) != set(POINTS):
+        print("SKIPPED: figures.json has not all points of %s; --update writes them" % here)
+        return SKIPPED
     dearer = 0
-    measured = {}
-    for point in [options.point] if options.point else POINTS:
-        measured[point] = measure(build, point)
-        lines, more = compare(point, measured[point], {} if options.update or options.point else known.get(point, {}))
+    for point in points:
+        measured = measure(build, point)
+        lines, more = compare(point, measured, known[point] if compares else {})
         dearer += more
         print("\n".join(lines), flush=True)
+        if options.update:
+            known[point] = measured
     if options.update:
-        committed[here] = measured
         with open(FIGURES, "w", encoding="utf-8") as file:
             json.dump(committed, file, indent=1, sort_keys=True)
             file.write("\n")
         return 0
-    if not known:
-        print("SKIPPED: there are no committed figures of %s; --update writes them" % here)
-        return SKIPPED
     if dearer:
         print("%d figure(s) are above what tests/cost/figures.json allows: make it cheaper, or say in the commit why it is "
               "worth that, with --update" % dearer)

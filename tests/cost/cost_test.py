@@ -35,8 +35,15 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(compared("64KiB-4x4-stored", instructions=1140)[1], 0)
         self.assertEqual(compared("64KiB-4x4-stored", instructions=1160)[1], 1)
 
+    def test_what_was_committed_and_is_not_measured_fails(self):
+        measured = {"dcm": {key: value for key, value in COMMITTED["dcm"].items() if key != "allocations"}}
+        lines, dearer = cost.compare("64B-4x4", measured, COMMITTED)
+        self.assertEqual(dearer, 1)
+        self.assertIn("was not measured", "\n".join(lines))
+        self.assertEqual(cost.compare("64B-4x4", {}, COMMITTED)[1], 4)
+
     def test_what_was_never_committed_is_compared_with_nothing(self):
-        self.assertEqual(cost.compare("64B-4x4", {"writer": {"per": "slice", "instructions": 5}}, COMMITTED)[1], 0)
+        self.assertEqual(cost.compare("64B-4x4", {"writer": {"per": "slice", "instructions": 5}}, {})[1], 0)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,10 @@ struct Party {
     hello_.set_credits(16);
     come();
   }
+  void come_as_next() {
+    hello_.set_incarnation(hello_.incarnation() + 1);
+    come();
+  }
   void come() {
     peer = std::make_unique<RawPeer>();
     peer->connect(farm_.network(), port_);
@@ -60,12 +64,14 @@ struct Party {
         if (!answer.taken()) busy.push_back(answer.busy());
       }
       begins += message.has_begin_run() ? 1 : 0;
+      ends += message.has_end_run() ? 1 : 0;
       absences += message.has_absences() ? 1 : 0;
     }
   }
 
   std::unique_ptr<RawPeer> peer;
   int begins = 0;
+  int ends = 0;
   int absences = 0;
   Slices announced;
   std::optional<Slices> open;
@@ -88,6 +94,7 @@ struct Farm {
     dcm.emplace(farm, port, v1::ROLE_DCM, "dcm-0");
     writer.emplace(farm, port, v1::ROLE_WRITER, "writer-0");
     client.emplace(farm, farm.trigger_port(), v1::ROLE_TRIGGER, "client");
+    control.emplace(farm, port, v1::ROLE_CONTROL, "control");
     turn(20);
     REQUIRE(readout->begins == 1);
   }
@@ -102,8 +109,16 @@ struct Farm {
     turn(20);
   }
 
+  void command(v1::Command::Kind kind, const char* node) {
+    v1::Control message;
+    message.mutable_command()->set_kind(kind);
+    message.mutable_command()->add_nodes(node);
+    control->peer->send(message);
+    turn(200);
+  }
+
   MemoryFarm farm;
-  std::optional<Party> readout, other, dcm, writer, client;
+  std::optional<Party> readout, other, dcm, writer, client, control;
 };
 
 }  // namespace
@@ -193,4 +208,54 @@ TEST_CASE("DCMs are told which slices a readout has no part in when the journal 
   farm.farm.journal().full = false;
   farm.turn(kLongerThanARetry);
   CHECK(farm.dcm->absences == 1);
+}
+
+// The process of before, over a new connection, and then its next one; whoever leads the run.
+TEST_CASE("a process that was told to end is told so again when it comes back, and its next one takes part") {
+  const bool another_supervisor = GENERATE(false, true);
+  CAPTURE(another_supervisor);
+  Farm farm;
+  farm.command(v1::Command::DRAIN, "readout-0");
+  REQUIRE(farm.readout->ends == 1);
+  farm.readout->peer->leave();
+  farm.turn(20);
+  if (another_supervisor) {
+    farm.farm.stop("supervisor");
+    farm.turn(20);
+    farm.farm.start("supervisor");
+    for (auto* party : {&farm.other, &farm.dcm, &farm.writer, &farm.client, &farm.control}) (*party)->come();
+    farm.turn(200);
+  }
+  farm.command(v1::Command::ADD, "readout-0");
+  farm.readout->come();
+  farm.turn(200);
+  CHECK(farm.readout->ends == 2);
+  farm.offer({1});
+  CHECK(farm.other->announced == Slices{1});
+  CHECK(farm.readout->announced.empty());
+  farm.readout->peer->leave();
+  farm.turn(20);
+  farm.readout->come_as_next();
+  farm.turn(200);
+  CHECK(farm.readout->ends == 2);
+  farm.offer({2});
+  CHECK(farm.readout->announced == Slices{2});
+}
+
+TEST_CASE(
+    "who was to be told to end when there is room in the journal is not told in its successor's person") {
+  Farm farm;
+  farm.farm.journal().full = true;
+  farm.command(v1::Command::DRAIN, "readout-0");
+  farm.command(v1::Command::ADD, "readout-0");
+  CHECK(farm.readout->ends == 0);
+  farm.readout->peer->leave();
+  farm.turn(20);
+  farm.readout->come_as_next();
+  farm.turn(200);
+  farm.farm.journal().full = false;
+  farm.turn(kLongerThanARetry);
+  CHECK(farm.readout->ends == 0);
+  farm.offer({1});
+  CHECK(farm.readout->announced == Slices{1});
 }

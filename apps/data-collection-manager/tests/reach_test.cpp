@@ -53,6 +53,7 @@ struct Two {
     header.slice = slice.id();
     header.source = SourceId(1);
     const assembly::Reception reception = assembler.begin(header, 0);
+    collector->arrived(0, reception.slice, wire::kHeaderBytes, now);
     collector->answered(0, reception, header);
     (void)assembler.finish(reception, header, now);
   }

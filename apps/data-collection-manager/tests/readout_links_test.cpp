@@ -38,6 +38,7 @@ struct Pushed : Building {
     const wire::FrameHeader header = fragment(id, readout, bytes);
     if (!push.takes(readout, header, may_open, now())) return false;
     const assembly::Reception reception = builder.assembler.begin(header, readout);
+    collector().arrived(readout, reception.slice, wire::kHeaderBytes + bytes, now());
     collector().answered(readout, reception, header);
     (void)builder.assembler.finish(reception, header, now());
     return reception.slice != nullptr;

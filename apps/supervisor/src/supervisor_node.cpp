@@ -257,6 +257,8 @@ void SupervisorNode::on_gone(sessions::Peer& peer, std::string_view why) {
 
 void SupervisorNode::leave(Member& member) {
   dispatch_.directory_changed();
+  // Whoever comes next was not meant.
+  std::erase(actions_.leaving, assignment::NodeRef{member.role, member.index});
   const bool reported = member.has_report && member.report.final();
   if (!reported) {
     if (member.has_report) journal_.entries().write_report(member.report);

@@ -176,7 +176,7 @@ TEST_CASE("who listens without a key is not believed by who connects with one") 
   CHECK(farm.connector_counters.refused_auth == 1);
 }
 
-TEST_CASE("a conversation that was recorded opens no listener") {
+TEST_CASE("a conversation that was recorded lets nobody in") {
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, key);
   Farm& farm = keys.farm;

@@ -17,8 +17,8 @@ namespace weir::config {
 
 // What a farm's recorded data hold, as far as the farm's layout and its checks depend on it.
 struct ReplayContents {
-  std::vector<SourceId> sources;         // in the order in which readouts take them
-  std::uint64_t slices = 0;              //
+  std::vector<SourceId> sources;  // in the order in which readouts take them
+  std::uint64_t slices = 0;
   std::uint64_t slice_bytes_max = 0;     // of the largest slice
   std::uint64_t fragment_bytes_max = 0;  // of the largest fragment
 };
