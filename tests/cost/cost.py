@@ -179,7 +179,7 @@ def compare(point, measured, committed):
             allowed = max(TOLERANCE[what], STORED_TOLERANCE if POINTS[point][3] else 0)
             if before is not None and abs(now - before) > max(allowed * before, LEAST[what]):
                 dearer += now > before
-                verdict = "  DEARER" if now > before else "  cheaper: --update"
+                verdict = "  MORE" if now > before else "  cheaper: --update"
             change = "" if not before else "  %+.1f %%" % (100 * (now - before) / before)
             lines.append("%-18s %-11s %-13s %10.2f a %-8s%s%s" % (
                 point, role, what.replace("_", " "), now, measured[role]["per"], change, verdict))

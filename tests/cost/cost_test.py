@@ -24,7 +24,7 @@ class CompareTest(unittest.TestCase):
         for change in ({"instructions": 1021}, {"system_calls": 0.26}, {"allocations": 0.16}, {"copied_bytes": 106}):
             text, dearer = compared(**change)
             self.assertEqual(dearer, 1, change)
-            self.assertIn("DEARER", text)
+            self.assertIn("MORE", text)
 
     def test_a_figure_that_falls_is_to_be_committed(self):
         text, dearer = compared(instructions=900)

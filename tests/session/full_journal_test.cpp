@@ -210,7 +210,8 @@ TEST_CASE("DCMs are told which slices a readout has no part in when the journal 
   CHECK(farm.dcm->absences == 1);
 }
 
-// The process of before, over a new connection, and then its next one; whoever leads the run.
+// The same process over a new connection, then its successor; with the same supervisor, and with a restarted
+// one.
 TEST_CASE("a process that was told to end is told so again when it comes back, and its next one takes part") {
   const bool another_supervisor = GENERATE(false, true);
   CAPTURE(another_supervisor);
@@ -242,8 +243,7 @@ TEST_CASE("a process that was told to end is told so again when it comes back, a
   CHECK(farm.readout->announced == Slices{2});
 }
 
-TEST_CASE(
-    "who was to be told to end when there is room in the journal is not told in its successor's person") {
+TEST_CASE("an order to end that waits for room in the journal is not given to the process' successor") {
   Farm farm;
   farm.farm.journal().full = true;
   farm.command(v1::Command::DRAIN, "readout-0");

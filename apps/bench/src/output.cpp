@@ -10,6 +10,7 @@
 #include <thread>
 
 namespace weir::bench {
+
 bool write(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;

@@ -130,7 +130,8 @@ void SupervisorNode::carry_out() {
   if (!journal_.waits()) tell_nodes();
 }
 
-// Of these processes only the next ones take part, whoever leads the run then.
+// These processes are told to end. The next process of the supervisor has to know it: only their successors
+// take part in the run.
 void SupervisorNode::note_leaving() {
   for (const assignment::NodeRef node : actions_.leaving) {
     Member& member = *roster_.find(node.role, node.node);
@@ -227,7 +228,7 @@ void SupervisorNode::join(Member& member) {
       break;
   }
   if (course_.is(RunStage::gathering) || course_.is(RunStage::done)) return;
-  // It drained when its connection broke.
+  // It was draining when its connection broke.
   if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
   dispatch_.came(member, same_process ? Welcome::open_slices : Welcome::begin);
   if (!course_.is_ending()) return;  // in the pass, when the journal has what it is told
@@ -257,7 +258,7 @@ void SupervisorNode::on_gone(sessions::Peer& peer, std::string_view why) {
 
 void SupervisorNode::leave(Member& member) {
   dispatch_.directory_changed();
-  // Whoever comes next was not meant.
+  // An order to end that has not been sent yet was meant for this process, not for its successor.
   std::erase(actions_.leaving, assignment::NodeRef{member.role, member.index});
   const bool reported = member.has_report && member.report.final();
   if (!reported) {
@@ -355,7 +356,7 @@ void SupervisorNode::send_status() {
   watchers_.say(message);
 }
 
-// A client that sends and does not read is not read from until it does.
+// Reading pauses for a client that does not read its answers.
 void SupervisorNode::hold_back_slow_clients() {
   for (const sessions::Listener* listener : {&listener_, &trigger_listener_}) {
     for (const auto& peer : listener->peers()) {

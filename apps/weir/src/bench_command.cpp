@@ -99,7 +99,7 @@ void add_sweep(CLI::App& command, bench::NetworkOptions& options) {
   command
       .add_option("--trace", options.trace, "slices of each run whose arrivals are noted, for a plot of one")
       ->check(CLI::Range(1, 1000));
-  command.add_option("--out", options.out, "folder for the table and the plots")->type_name("DIR");
+  command.add_option("--out", options.out, "folder for the table and the lines")->type_name("DIR");
   command.add_option("--name", options.name, "what their names begin with")->type_name("NAME");
 }
 
@@ -148,7 +148,7 @@ void add_assignment(CLI::App& bench, int& status) {
   command->add_option("--credits", options->credits, "credits of each destination")
       ->check(CLI::Range(1, 65535));
   command->add_option("--seed", options->seed, "of the triggers' times");
-  command->add_option("--out", options->out, "folder for the table and the plots")->type_name("DIR");
+  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
   command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
   command->callback([options, &status] {
     options->command = typed_command();
@@ -177,7 +177,7 @@ void add_changing_farm(CLI::App& bench, int& status) {
       ->check(CLI::Range(1.0, 1000.0));
   command->add_option("--step", options->step_s, "seconds from one change to the next")
       ->check(CLI::Range(2.0, 3600.0));
-  command->add_option("--out", options->out, "folder for the table and the plot")->type_name("DIR");
+  command->add_option("--out", options->out, "folder for the table and the line")->type_name("DIR");
   command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
   command->callback([options, &status] {
     options->command = typed_command();
@@ -215,7 +215,7 @@ void add_field(CLI::App& bench, int& status) {
   command->add_option("--seconds", options->seconds, "length of a run")->check(CLI::Range(3.0, 3600.0));
   command->add_option("--rounds", options->rounds, "how often each point is measured, in turn")
       ->check(CLI::Range(1, 100));
-  command->add_option("--out", options->out, "folder for the page and the plots")->type_name("DIR");
+  command->add_option("--out", options->out, "folder for the page and the lines")->type_name("DIR");
   command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
   command->callback([options, &status] {
     options->command = typed_command();
