@@ -36,8 +36,12 @@ READOUTS = 4
 
 # So much more than the committed figure is a failure; so much less, and figures.json is to be written anew. What depends on
 # how passes fall together gets more than the instructions, and so do all where a disk's time is in it.
-TOLERANCE = {"instructions": 0.02, "system_calls": 0.25, "allocations": 0.10, "copied_bytes": 0.05}
+TOLERANCE = {"instructions": 0.02, "system_calls": 0.50, "allocations": 0.25, "copied_bytes": 0.05}
 STORED_TOLERANCE = 0.15
+# Where few slices go in a second, what a role does for each is mostly to wake up, and how often depends on the machine's
+# other work: half as much again beside a compiler. Shown, and not judged.
+PACED = {("64KiB-4x4-stored", role, what) for role in ("readout", "supervisor") for what in ("instructions", "system_calls")}
+TRIES = 3  # what is dearer has to be so each time: a busy machine can only add
 LEAST = {"instructions": 10, "system_calls": 0.05, "allocations": 0.05, "copied_bytes": 5}  # nothing below that
 
 FARM = """farm: cost
@@ -162,6 +166,12 @@ def toolchain(build):
     return "%s %s, glibc %s" % (compiler["ID"], compiler["VERSION"].split(".")[0], libc.group(1) if libc else "unknown")
 
 
+def least(measured, again):
+    """Of two measurements of a point, the lower of each figure."""
+    return {role: {what: figure if what == "per" else min(figure, again.get(role, {}).get(what, figure))
+                   for what, figure in figures.items()} for role, figures in measured.items()}
+
+
 def compare(point, measured, committed):
     """Lines for people, and how many of them are too much."""
     lines = []
@@ -177,7 +187,9 @@ def compare(point, measured, committed):
                 continue
             verdict = ""
             allowed = max(TOLERANCE[what], STORED_TOLERANCE if POINTS[point][3] else 0)
-            if before is not None and abs(now - before) > max(allowed * before, LEAST[what]):
+            if (point, role, what) in PACED:
+                verdict = "  not judged"
+            elif before is not None and abs(now - before) > max(allowed * before, LEAST[what]):
                 dearer += now > before
                 verdict = "  MORE" if now > before else "  cheaper: --update"
             change = "" if not before else "  %+.1f %%" % (100 * (now - before) / before)
@@ -209,6 +221,11 @@ def main():
     for point in points:
         measured = measure(build, point)
         lines, more = compare(point, measured, known[point] if compares else {})
+        for _ in range(TRIES - 1):
+            if not more:
+                break
+            measured = least(measured, measure(build, point))
+            lines, more = compare(point, measured, known[point])
         dearer += more
         print("\n".join(lines), flush=True)
         if options.update:

@@ -21,7 +21,7 @@ class CompareTest(unittest.TestCase):
         self.assertNotIn("update", text)
 
     def test_each_figure_that_rises_fails(self):
-        for change in ({"instructions": 1021}, {"system_calls": 0.26}, {"allocations": 0.16}, {"copied_bytes": 106}):
+        for change in ({"instructions": 1021}, {"system_calls": 0.31}, {"allocations": 0.16}, {"copied_bytes": 106}):
             text, dearer = compared(**change)
             self.assertEqual(dearer, 1, change)
             self.assertIn("MORE", text)
@@ -34,6 +34,17 @@ class CompareTest(unittest.TestCase):
     def test_where_a_disk_has_its_time_in_it_there_is_more_room(self):
         self.assertEqual(compared("64KiB-4x4-stored", instructions=1140)[1], 0)
         self.assertEqual(compared("64KiB-4x4-stored", instructions=1160)[1], 1)
+
+    def test_what_depends_on_the_machines_other_work_is_not_judged(self):
+        supervisor = {"supervisor": COMMITTED["dcm"]}
+        lines, dearer = cost.compare("64KiB-4x4-stored", {"supervisor": dict(COMMITTED["dcm"], instructions=2000)}, supervisor)
+        self.assertEqual(dearer, 0)
+        self.assertIn("not judged", "\n".join(lines))
+        self.assertEqual(cost.compare("64B-4x4", {"supervisor": dict(COMMITTED["dcm"], instructions=2000)}, supervisor)[1], 1)
+
+    def test_of_several_measurements_the_least_counts(self):
+        again = {"dcm": dict(COMMITTED["dcm"], instructions=1100, allocations=0.05)}
+        self.assertEqual(cost.least({"dcm": COMMITTED["dcm"]}, again), {"dcm": dict(COMMITTED["dcm"], allocations=0.05)})
 
     def test_what_was_committed_and_is_not_measured_fails(self):
         measured = {"dcm": {key: value for key, value in COMMITTED["dcm"].items() if key != "allocations"}}

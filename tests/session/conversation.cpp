@@ -269,11 +269,10 @@ class FalseSupervisor {
       farm_.turn();
     }
   }
+  // The highest that it has reported: with each run it begins anew.
   std::uint64_t counter(const std::string& node, const std::string& name) const {
-    const auto report = reports_.find(node);
-    if (report == reports_.end()) return 0;
-    const auto found = report->second.counters().find(name);
-    return found == report->second.counters().end() ? 0 : found->second;
+    const auto found = highest_.find({node, name});
+    return found == highest_.end() ? 0 : found->second;
   }
 
  private:
@@ -290,7 +289,10 @@ class FalseSupervisor {
       if (frame.header.type != wire::FrameType::control ||
           !message.ParseFromArray(frame.payload.data(), size))
         continue;
-      if (message.has_report()) reports_[message.report().name()] = message.report();
+      for (const auto& [name, count] : message.report().counters()) {
+        std::uint64_t& highest = highest_[{message.report().name(), name}];
+        highest = std::max<std::uint64_t>(highest, count);
+      }
       for (int row = 0; row < message.decide().slice_size(); ++row) {
         decided_.push_back({message.decide().slice(row), message.decide().attempt(row)});
         if (decided_.size() > kDecidedMax) decided_.pop_front();
@@ -308,7 +310,7 @@ class FalseSupervisor {
   RawListener listener_;
   std::vector<std::string> nodes_;
   v1::Hello greeting_;
-  std::map<std::string, v1::Report> reports_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> highest_;  // by node and counter
   std::map<const RawPeer*, Role> roles_;
   std::deque<Surroundings::Decided> decided_;
 };

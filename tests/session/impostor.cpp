@@ -39,7 +39,7 @@ std::span<const MessageKind> fitting(Role from, Role to) {
   static constexpr MessageKind kDcmToReadout[] = {MessageKind::request, MessageKind::request,
                                                   MessageKind::cancel};
   static constexpr MessageKind kDcmToWriter[] = {MessageKind::space, MessageKind::data};
-  static constexpr MessageKind kReadoutToDcm[] = {MessageKind::fragment};
+  static constexpr MessageKind kReadoutToDcm[] = {MessageKind::fragment, MessageKind::block};
   static constexpr MessageKind kWriterToDcm[] = {MessageKind::grant, MessageKind::stored,
                                                  MessageKind::refused};
   static constexpr MessageKind kToReadout[] = {MessageKind::announce, MessageKind::clear,

@@ -2,6 +2,7 @@
 
 #include <weir/base/crc32c.hpp>
 #include <weir/wire/batch.hpp>
+#include <weir/wire/block.hpp>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -179,7 +180,8 @@ void append_request(Random& random, const Surroundings& around, std::vector<std:
   const std::uint16_t set = writer.add_set(sources);
   for (std::uint32_t n = std::min(rows(random), 300U); n > 0; --n) {
     writer.add({SliceId(slice(random, around)), Attempt(static_cast<std::uint16_t>(small(random, 3))),
-                random.one_in(3) ? wire::kAllSources : set, small(random, 300), small(random, 300)});
+                random.one_in(3) ? wire::kAllSources : set, random.one_in(2) ? 0 : small(random, 300),
+                random.one_in(2) ? 0 : small(random, 300), small(random, 30)});
   }
   writer.take_frame(out);
 }
@@ -214,6 +216,34 @@ void append_fragment(Random& random, const Surroundings& around, wire::FrameType
   out.resize(at + wire::kHeaderBytes);
   wire::encode_header(header, std::span(out).subspan(at).first<wire::kHeaderBytes>());
   out.insert(out.end(), payload.begin(), payload.end());
+}
+
+// As append_fragment(), several at once; now and then one that says what cannot be.
+void append_block(Random& random, const Surroundings& around, std::vector<std::byte>& out) {
+  wire::BlockWriter writer;
+  std::vector<std::byte> payloads;
+  for (std::uint64_t n = 1 + random.below(5); n > 0; --n) {
+    const bool missing = random.one_in(5);
+    const auto payload = random.bytes(missing ? 0 : random.below(400));
+    wire::BlockRow row;
+    row.source = SourceId(small(random, 4));
+    row.length = static_cast<std::uint32_t>(payload.size());
+    row.crc = random.one_in(3) ? static_cast<std::uint32_t>(random.next()) : crc32c(payload);
+    row.status = static_cast<FragmentStatus>(random.one_in(8) ? random.below(7) : 0);
+    if (missing && !random.one_in(8)) {
+      row.crc = 0;
+      row.status = FragmentStatus::missing;
+      row.reason = static_cast<MissingReason>(1 + random.below(12));
+    }
+    writer.add(row);
+    payloads.insert(payloads.end(), payload.begin(), payload.end());
+    payloads.resize(payloads.size() + wire::block_bytes(payload.size()) - payload.size());
+  }
+  const std::size_t at = out.size();
+  out.resize(at + writer.head_bytes());
+  writer.write_head(SliceId(slice(random, around)), Attempt(static_cast<std::uint16_t>(small(random, 2))),
+                    small(random, 20), std::span(out).subspan(at));
+  out.insert(out.end(), payloads.begin(), payloads.end());
 }
 
 void append_message(wire::FrameType type, const google::protobuf::MessageLite& message,
@@ -314,12 +344,14 @@ void append(Random& random, const Surroundings& around, MessageKind saying, std:
       return append_entries(random, around, wire::FrameType::stored, out);
     case MessageKind::fragment:
       return append_fragment(random, around, wire::FrameType::fragment, out);
+    case MessageKind::block:
+      return append_block(random, around, out);
     case MessageKind::data:
       return append_fragment(random, around, wire::FrameType::data, out);
     case MessageKind::hello:
       return append_message(wire::FrameType::hello, hello(random, around), out);
     case MessageKind::frame_of_anything:
-      return wire::append_frame(static_cast<wire::FrameType>(1 + random.below(8)),
+      return wire::append_frame(static_cast<wire::FrameType>(1 + random.below(10)),
                                 random.bytes(random.below(300)), out);
     case MessageKind::garbage: {
       const auto garbage = random.bytes(random.below(200));

@@ -34,13 +34,14 @@ enum class MessageKind : std::uint8_t {
   cancel,
   stored,
   fragment,
+  block,
   data,
   hello,
   frame_of_anything,
   garbage,
   command  // only where it fits: a client with the hello of control is obeyed
 };
-constexpr std::size_t kMessageKinds = 23;  // that any peer may send
+constexpr auto kMessageKinds = static_cast<std::size_t>(MessageKind::command);  // that any peer may send
 
 // What is known of the farm that is talked to.
 struct Surroundings {

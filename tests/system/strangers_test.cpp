@@ -3,6 +3,7 @@
 #include "weir_catch.hpp"
 #include "wire_client.hpp"
 #include <weir/wire/batch.hpp>
+#include <weir/wire/block.hpp>
 
 #include <csignal>
 #include <random>
@@ -167,7 +168,8 @@ TEST_CASE(
   CHECK(watcher.wait_for_counter("readout-0", "readout.held_back", 1, Seconds(30)));
   const v1::Report busy = watcher.report_of("readout-0", Seconds(10));
   CHECK(busy.gauges().at("process.rss_max_bytes") < 600e6);
-  const std::uint64_t expected = kFrames * wire::kBatchEntriesMax * kSources * wire::kHeaderBytes;
+  const std::uint64_t expected =
+      kFrames * wire::kBatchEntriesMax * (wire::kHeaderBytes + kSources * wire::kBlockRowBytes);
   std::uint64_t heard = 0;
   while (heard < expected) {
     const std::size_t more = client.raw().receive(Seconds(20)).size();

@@ -315,35 +315,47 @@ void Collector::tell_progress(TimeNs now_ns) {
 
 void Collector::answered(std::uint32_t readout, const assembly::Reception& reception,
                          const wire::FrameHeader& header) {
-  Flow& flow = flows_[readout];
   // Also what the assembler did not take may be an answer to what an open slice asked.
   BuiltSlice* slice =
       reception.slice != nullptr ? reception.slice : slices_.find(header.slice, header.attempt);
-  const bool asked = slice != nullptr && slice->gathering.has_begun();
-  if (!asked || slice->gathering.parts[readout].owed_fragments == 0) {
-    if (flow.late_fragments == 0) return;
+  const assembly::FragmentSize size{reception.source, header.total};
+  const bool known = reception.slice != nullptr && header.status != FragmentStatus::missing;
+  take_answer(readout, slice, {header.slice, header.offset, 1, header.length}, {&size, known ? 1U : 0U});
+}
+
+void Collector::answered(std::uint32_t readout, const assembly::BlockReception& reception,
+                         const wire::FrameHeader& header) {
+  take_answer(readout, reception.slice, {header.slice, 0, wire::block_head(header).rows, header.length},
+              reception.taken);
+}
+
+void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const Answer& answer,
+                            std::span<const assembly::FragmentSize> sizes) {
+  Flow& flow = flows_[readout];
+  Gathering::Part* part =
+      slice != nullptr && slice->gathering.has_begun() ? &slice->gathering.parts[readout] : nullptr;
+  const std::uint32_t owed = part == nullptr ? 0 : std::min(part->owed_fragments, answer.fragments);
+  for (std::uint32_t late = answer.fragments - owed; late > 0 && flow.late_fragments > 0; --late) {
     const std::uint64_t back = flow.late_bytes / flow.late_fragments--;
     flow.late_bytes -= back;
-    flow.owed -= std::min(flow.owed, back);
-    return note_answer(flow, readout, back);
+    note_answer(flow, readout, 1, back);
   }
-  if (reception.slice != nullptr && header.status != FragmentStatus::missing)
-    learn_size(reception.source, readout, header.total);
-  Gathering::Part& part = slice->gathering.parts[readout];
-  std::uint64_t back = 0;
-  if (--part.owed_fragments == 0) back = std::exchange(part.owed_bytes, 0);
-  if (learns_) find_question(readout, header);
-  flow.owed -= std::min(flow.owed, back);
-  note_answer(flow, readout, back);
+  if (owed == 0) return;
+  for (const assembly::FragmentSize& size : sizes) {
+    if (!expected_[size.source].is_always(size.bytes)) learn_size(size.source, readout, size.bytes);
+  }
+  part->owed_fragments -= owed;
+  if (learns_) find_question(readout, answer);
+  note_answer(flow, readout, owed, part->owed_fragments == 0 ? std::exchange(part->owed_bytes, 0) : 0);
 }
 
 // Answers come in the order of the requests, but for those that wait for a slice that is not there yet.
-void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& header) {
+void Collector::find_question(std::uint32_t readout, const Answer& answer) {
   auto& questions = flows_[readout].questions;
   if (questions.empty()) return;
   // An answer without bytes does not tell where they would have been.
-  const auto is_meant = [&header](const Question& question) {
-    return question.slice == header.slice && (header.length == 0 || question.offset == header.offset);
+  const auto is_meant = [&answer](const Question& question) {
+    return question.slice == answer.slice && (answer.length == 0 || question.offset == answer.offset);
   };
   auto found = questions.begin();
   if (!is_meant(*found)) {
@@ -353,8 +365,9 @@ void Collector::find_question(std::uint32_t readout, const wire::FrameHeader& he
     // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
     if (found == questions.begin() + searched) return questions.pop_front();
   }
-  found->bytes += wire::kHeaderBytes + header.length;
-  if (--found->fragments > 0) return;
+  found->bytes += wire::kHeaderBytes + answer.length;
+  found->fragments -= std::min(found->fragments, answer.fragments);
+  if (found->fragments > 0) return;
   flows_[readout].answered = *found;
   if (found == questions.begin()) return questions.pop_front();
   questions.erase(found);
@@ -376,12 +389,12 @@ void Collector::learn_size(SourceIndex source, std::uint32_t readout, std::uint3
   shaping::ExpectedSize& expected = expected_[source];
   Flow& flow = flows_[readout];
   if (expected.known()) {
-    flow.expected -= expected.bytes() + wire::kHeaderBytes;
+    flow.expected -= wire::fragment_wire_bytes(expected.bytes());
   } else {
     --flow.unknown;
   }
   expected.note(bytes);
-  flow.expected += expected.bytes() + wire::kHeaderBytes;
+  flow.expected += wire::fragment_wire_bytes(expected.bytes());
 }
 
 void Collector::pass(TimeNs now_ns) {

@@ -76,6 +76,9 @@ class Collector {
   // A frame with a fragment, or a range of one, or the word that there is none, is here: after arrived() of
   // its last bytes. `reception` as the assembler gave it for this frame.
   void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header);
+  // The same of a block, after the assembler has taken it.
+  void answered(std::uint32_t readout, const assembly::BlockReception& reception,
+                const wire::FrameHeader& header);
   // What the readout says of the request that it answered last, and when that came to this host.
   void timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns);
   // It is not known after all when that came.
@@ -99,6 +102,13 @@ class Collector {
     TimeNs asked_ns = 0;
     std::uint64_t owed = 0;   // by the readout before, as expected
     std::uint64_t bytes = 0;  // of the answer that have come, headers included
+  };
+  // A frame that answers.
+  struct Answer {
+    SliceId slice;
+    std::uint32_t offset = 0;
+    std::uint32_t fragments = 0;
+    std::uint32_t length = 0;  // of the frame's payload
   };
   struct Reply {
     std::uint32_t readout = 0;
@@ -169,11 +179,14 @@ class Collector {
     if (std::exchange(flow.progress.told, false)) progressed_.push_back(readout);
     return flow.progress;
   }
-  void note_answer(Flow& flow, std::uint32_t readout, std::uint64_t rest) {
+  void note_answer(Flow& flow, std::uint32_t readout, std::uint32_t fragments, std::uint64_t rest) {
     Progress& progress = progress_of(flow, readout);
-    ++progress.fragments;
+    progress.fragments += fragments;
     progress.rest += rest;
+    flow.owed -= std::min(flow.owed, rest);
   }
+  void take_answer(std::uint32_t readout, assembly::BuiltSlice* slice, const Answer& answer,
+                   std::span<const assembly::FragmentSize> sizes);
   void tell_progress(TimeNs now_ns);
   void refresh(std::uint32_t readout);
   [[nodiscard]] std::uint64_t bytes_left(const assembly::Gathering& gathering, std::uint32_t readout) const;
@@ -188,7 +201,7 @@ class Collector {
   void want_nothing(assembly::BuiltSlice& slice);
   void sends_to(std::uint32_t readout);
   void queue_ranges();
-  void find_question(std::uint32_t readout, const wire::FrameHeader& header);
+  void find_question(std::uint32_t readout, const Answer& answer);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   void give_up_readouts(TimeNs now_ns);
   [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice) const;

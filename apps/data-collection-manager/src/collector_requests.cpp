@@ -28,6 +28,14 @@ std::uint32_t payload_of(std::uint64_t frame_bytes) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(payload, UINT32_MAX));
 }
 
+// What comes of so many fragments of fragment_wire_bytes() together: with a block's header on top, but for
+// one that comes in a frame of its own.
+std::uint64_t answer_bytes(std::uint32_t fragments, std::uint64_t bytes) {
+  const bool is_long = bytes > wire::kBlockRowBytes + wire::kBlockFragmentMax;  // counted with its header
+  if (fragments == 1) return is_long ? bytes : bytes - wire::kBlockRowBytes + wire::kHeaderBytes;
+  return bytes + wire::kHeaderBytes;
+}
+
 }  // namespace
 
 void Collector::touch_first(std::uint32_t readout) {
@@ -132,12 +140,14 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
   const std::uint64_t most = std::min(shaper_->piece_bytes(), settings_.piece_bytes_max);
   Piece piece;
   piece.length = settings_.assembly.range_bytes;
+  const auto count = static_cast<std::uint32_t>(sources.size());
+  const std::uint64_t whole = flow.unknown == 0 ? answer_bytes(count, flow.expected) : 0;
   const bool untouched = gathering.selection->all && part.next == 0 && part.offset == 0 && !part.again;
-  if (untouched && (most == 0 || (flow.unknown == 0 && flow.expected <= whole_up_to(most)))) {
+  if (untouched && (most == 0 || (flow.unknown == 0 && whole <= whole_up_to(most)))) {
     piece.all = true;
-    piece.fragments = static_cast<std::uint32_t>(sources.size());
-    piece.bytes = flow.unknown == 0 ? flow.expected : 0;
-    piece.end = static_cast<std::uint32_t>(sources.size());
+    piece.fragments = count;
+    piece.bytes = whole;
+    piece.end = count;
     if (most > 0) piece.length = payload_of(whole_up_to(most));
     return piece;
   }
@@ -152,7 +162,7 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     if (begun) return rest_of(sources[at], index, part, most);
     if (part.again && (progress.state != FragmentProgress::State::requested || progress.have > 0)) continue;
     const bool known = expected_[index].known();
-    const std::uint64_t size = known ? std::uint64_t{expected_[index].bytes()} + wire::kHeaderBytes : most;
+    const std::uint64_t size = known ? wire::fragment_wire_bytes(expected_[index].bytes()) : most;
     if (most > 0 && piece.fragments > 0 && piece.bytes + size > whole_up_to(most)) break;
     asked_sources_.push_back(sources[at]);
     all_known = all_known && known;
@@ -172,6 +182,7 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     part.next = at;
     return std::nullopt;
   }
+  if (all_known) piece.bytes = answer_bytes(piece.fragments, piece.bytes);
   if (most > 0) piece.length = payload_of(all_known ? whole_up_to(most) : most);
   return piece;
 }
@@ -200,7 +211,8 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
   Gathering::Part& part = gathering.parts[readout];
   assembler_.requested(slice, now_ns);
   add_entry(readout, asked_sources_, piece.all,
-            {slice.id(), slice.attempt(), wire::kAllSources, piece.offset, piece.length});
+            {slice.id(), slice.attempt(), wire::kAllSources, piece.offset, piece.length,
+             static_cast<std::uint32_t>(slice.slot)});
   if (piece.range) {
     gathering.drop_first_range(readout);
   } else {

@@ -98,7 +98,7 @@ void ReadoutLinks::tell_partial_frames() {
     }
     const std::size_t here = readout.link->peer().payload_here();
     if (here <= readout.told_bytes) return false;
-    arrived(index, readout.reception.slice, here - readout.told_bytes);
+    arrived(index, slice_of(readout), here - readout.told_bytes);
     readout.told_bytes = here;
     return false;
   });
@@ -122,6 +122,8 @@ void ReadoutLinks::on_ready(sessions::Peer& peer) {
   log_if_due(readouts_[peer.tag].loss, course_.is_ending(), true, now_ns_);
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
   if (self_.wants_timing) peer.stream().note_arrivals();
+  readouts_[peer.tag].in_frame = readouts_[peer.tag].in_block = false;
+  readouts_[peer.tag].told_bytes = 0;
   readouts_[peer.tag].retransmitted = 0;
   readouts_[peer.tag].timing_ns = now_ns_;
   collector_.readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
@@ -143,10 +145,15 @@ wire::Placement ReadoutLinks::on_header(sessions::Peer& peer, const wire::FrameH
     collector_.forget_timing(static_cast<std::uint32_t>(peer.tag));
   readout.timed_utc_ns = 0;
   if (header.type == wire::FrameType::timing) return {wire::Placement::Kind::discard, nullptr};
-  if (header.type != wire::FrameType::fragment) return {};
+  readout.in_block = header.type == wire::FrameType::block;
+  if (header.type != wire::FrameType::fragment && !readout.in_block) return {};
   readout.reception = {};
   readout.in_frame = true;
   if (!std::exchange(readout.listed, true)) receiving_.push_back(static_cast<std::uint32_t>(peer.tag));
+  if (readout.in_block) {
+    readout.block = header;
+    return {wire::Placement::Kind::whole, nullptr};
+  }
   if (pushing_ != nullptr &&
       !pushing_->takes(static_cast<std::uint32_t>(peer.tag), header, course_.is_running(), now_ns_))
     return {wire::Placement::Kind::discard, nullptr};
@@ -156,12 +163,13 @@ wire::Placement ReadoutLinks::on_header(sessions::Peer& peer, const wire::FrameH
 }
 
 Expected<void, wire::WireError> ReadoutLinks::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
-                                                       ConstBytes) {
+                                                       ConstBytes payload) {
   if (header.type == wire::FrameType::timing) {
     take_timing(peer, header);
     return {};
   }
   const auto index = static_cast<std::uint32_t>(peer.tag);
+  if (header.type == wire::FrameType::block) return take_block(index, header, payload);
   Readout& readout = readouts_[index];
   const assembly::Reception reception = std::exchange(readout.reception, {});
   readout.in_frame = false;
@@ -171,6 +179,22 @@ Expected<void, wire::WireError> ReadoutLinks::on_frame(sessions::Peer& peer, con
   arrived(index, reception.slice, header.length - told, wire::kHeaderBytes);
   collector_.answered(index, reception, header);
   (void)assembler_.finish(reception, header, completes ? clock_.now_ns() : now_ns_);
+  return {};
+}
+
+Expected<void, wire::WireError> ReadoutLinks::take_block(std::uint32_t index, const wire::FrameHeader& header,
+                                                         ConstBytes payload) {
+  Readout& readout = readouts_[index];
+  readout.in_frame = readout.in_block = false;
+  const std::uint64_t told = std::exchange(readout.told_bytes, 0);
+  const auto block = wire::BlockView::parse(header, payload);
+  if (!block) return Unexpected<wire::WireError>(block.error());
+  assembly::BuiltSlice* slice = assembler_.slice_of(header);
+  const bool completes = slice != nullptr && slice->outstanding <= block->size();
+  arrived(index, slice, header.length - told, wire::kHeaderBytes);
+  const assembly::BlockReception reception =
+      assembler_.take(header, *block, index, completes ? clock_.now_ns() : now_ns_);
+  collector_.answered(index, reception, header);
   return {};
 }
 

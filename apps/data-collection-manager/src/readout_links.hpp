@@ -54,8 +54,10 @@ class ReadoutLinks final : public sessions::PeerHandler {
   struct Readout {
     explicit Readout(DurationNs silence_ns) : pulse(silence_ns) {}
     std::unique_ptr<sessions::Connector> link;
-    assembly::Reception reception;    // the frame that is being received
-    bool in_frame = false;            // of a fragment; its payload is not all here
+    assembly::Reception reception;  // the frame that is being received
+    wire::FrameHeader block;        // ... when that is a block, which is not received into the slice
+    bool in_frame = false;          // of fragments; its payload is not all here
+    bool in_block = false;
     bool listed = false;              // in receiving_
     std::uint64_t told_bytes = 0;     // of that frame, those that the collector knows of
     UtcNs timed_utc_ns = 0;           // when what came with the last timing did; 0: not known
@@ -76,7 +78,13 @@ class ReadoutLinks final : public sessions::PeerHandler {
   void on_part(sessions::Peer& peer, const wire::FrameHeader& header, ConstBytes part) override;
   void on_abandoned(sessions::Peer& peer, const wire::FrameHeader& header) override;
 
+  Expected<void, wire::WireError> take_block(std::uint32_t index, const wire::FrameHeader& header,
+                                             ConstBytes payload);
   void take_timing(sessions::Peer& peer, const wire::FrameHeader& header);
+  // Of the frame that is being received; empty: of none that is open.
+  [[nodiscard]] assembly::BuiltSlice* slice_of(const Readout& readout) const {
+    return readout.in_block ? assembler_.slice_of(readout.block) : readout.reception.slice;
+  }
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
                std::uint64_t header_bytes = 0);
 

@@ -91,6 +91,19 @@ struct Linked : Building {
     wire::encode_header(header, Bytes(frame).first<wire::kHeaderBytes>());
     readout.say(frame);
   }
+  // Readout 0's fragment of so many bytes, and one of a source that is not its own.
+  static std::vector<std::byte> block(std::uint64_t id, std::uint32_t bytes) {
+    wire::BlockWriter writer;
+    wire::BlockRow row;
+    row.source = SourceId(1);
+    row.length = bytes;
+    writer.add(row);
+    writer.add({SourceId(2)});
+    std::vector<std::byte> frame(writer.head_bytes());
+    writer.write_head(SliceId(id), Attempt(0), 0, frame);
+    frame.resize(writer.frame_bytes(), std::byte{7});
+    return frame;
+  }
   [[nodiscard]] std::vector<std::uint32_t> lost() const {
     v1::Reach reach;
     links->add_lost_to(reach);
@@ -131,6 +144,60 @@ TEST_CASE("the part of a frame that is here counts before the frame is whole, an
   dcm.readout.say({frame.begin() + wire::kHeaderBytes + 600, frame.end()});
   dcm.pass();
   CHECK(dcm.links->arrived_bytes() == 1000);
+  CHECK(dcm.builder.assembler.counters().received == 1);
+}
+
+TEST_CASE("a block is received whole, and its fragments go into the slice") {
+  Linked dcm;
+  BuiltSlice& slice = dcm.ask(5);
+  const auto request = wire::RequestView::parse(dcm.readout.frames.front().payload);
+  REQUIRE(request.has_value());
+  CHECK(request->entry(0).slot == slice.slot);
+  const auto frame = Linked::block(5, 1000);
+  dcm.readout.say({frame.begin(), frame.begin() + 700});
+  dcm.pass();
+  CHECK(dcm.links->arrived_bytes() == 700 - wire::kHeaderBytes);  // of the frame, before it is whole
+  CHECK(dcm.builder.assembler.counters().received == 0);
+  dcm.readout.say({frame.begin() + 700, frame.end()});
+  dcm.pass();
+  CHECK(dcm.links->arrived_bytes() == frame.size() - wire::kHeaderBytes);
+  CHECK(dcm.builder.assembler.counters().received == 1);
+  CHECK(dcm.builder.assembler.counters().unknown == 1);  // the second row is of nobody's source
+  CHECK(slice.payload_bytes == 1000);
+  CHECK(slice.gathering.parts[0].owed_fragments == 0);
+}
+
+TEST_CASE("a block whose slice has left while it came is late, and its bytes are no other slice's") {
+  Linked dcm;
+  BuiltSlice& slice = dcm.ask(5);
+  const auto frame = Linked::block(5, 1000);
+  dcm.readout.say({frame.begin(), frame.begin() + 400});
+  dcm.pass();
+  dcm.notes.release(slice);
+  BuiltSlice& next = dcm.ask(6);
+  REQUIRE(&next == &slice);  // the same object
+  const std::uint64_t owed = next.gathering.parts[0].owed_bytes;
+  const std::uint64_t before = dcm.links->arrived_bytes();
+  dcm.readout.say({frame.begin() + 400, frame.end()});
+  dcm.pass();
+  CHECK(dcm.links->arrived_bytes() == before);
+  CHECK(dcm.builder.assembler.counters().late == 1);
+  CHECK(next.gathering.parts[0].owed_bytes == owed);
+  CHECK(next.gathering.parts[0].owed_fragments == 1);
+}
+
+TEST_CASE("a block that is not as its checksum says ends the connection, and the next one begins anew") {
+  Linked dcm;
+  dcm.ask(5);
+  auto frame = Linked::block(5, 1000);
+  frame[wire::kHeaderBytes + 3] ^= std::byte{1};
+  dcm.readout.say(frame);
+  dcm.pass();
+  CHECK_FALSE(dcm.collector().is_up(0));
+  dcm.pass(kReconnect);
+  CHECK(dcm.readout.connections == 2);
+  dcm.readout.say(Linked::block(5, 1000));
+  dcm.pass();
   CHECK(dcm.builder.assembler.counters().received == 1);
 }
 

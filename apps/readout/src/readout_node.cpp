@@ -19,8 +19,6 @@ constexpr std::ptrdiff_t kConnectionsOfDcmMax = 4;
 // Shares of a buffer's limit.
 constexpr double kStopAt = 0.95;
 constexpr double kGoOnBelow = 0.85;
-// Up to here header and payload are written as one piece.
-constexpr std::size_t kInlineMax = 512;
 
 source::BufferLimits limits(const v1::Farm& farm) {
   source::BufferLimits limits;
@@ -72,6 +70,7 @@ void ReadoutNode::pass(TimeNs now_ns) {
   hold_back_slow_peers();
   std::fill(served_.begin(), served_.end(), 0);
   push();
+  answers_.flush();
   timings_.tell([this](std::uint64_t tag) { return connections_[tag]; });
 }
 
@@ -322,6 +321,7 @@ void ReadoutNode::on_gone(sessions::Peer& peer, std::string_view why) {
   }
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
   connections_[peer.tag] = nullptr;
+  answers_.flush();  // what is for this one goes nowhere: another may have its tag soon
   waiting_.erase(peer.tag);
   timings_.forget(peer.tag);
   std::replace(dcms_.begin(), dcms_.end(), &peer, static_cast<sessions::Peer*>(nullptr));
@@ -338,43 +338,10 @@ Expected<void, wire::WireError> ReadoutNode::on_control(sessions::Peer&, const v
 }
 
 void ReadoutNode::answer(const source::RequestedFragment& request, const source::Fragment& fragment) {
-  if (!push_) return send(request, fragment);
+  if (!push_) return answers_.add(request, fragment);
   if (request.connection == PushSender::kProbe)
     return push_->is_there(request.slice, request.source, fragment);
-  send(request, push_->shown(request.slice, request.source, fragment));
-}
-
-void ReadoutNode::send(const source::RequestedFragment& request, const source::Fragment& fragment) {
-  sessions::Peer* peer = connections_[request.connection];
-  if (peer == nullptr) return;
-  ports::Stream& stream = peer->stream();
-  timings_.answered(request.connection, request.slice, request.offset);
-  wire::FrameHeader header;
-  if (fragment.status == FragmentStatus::missing) {
-    header = wire::missing_fragment(request.slice, request.attempt, request.source, fragment.reason);
-    wire::encode_header(header, stream.reserve(wire::kHeaderBytes).first<wire::kHeaderBytes>());
-    return;
-  }
-  const std::size_t offset = std::min<std::size_t>(request.offset, fragment.bytes.size());
-  ConstBytes bytes = fragment.bytes.subspan(offset);
-  if (request.length != 0 && request.length < bytes.size()) bytes = bytes.first(request.length);
-  header.type = wire::FrameType::fragment;
-  header.status = fragment.status;
-  header.attempt = request.attempt;
-  header.length = static_cast<std::uint32_t>(bytes.size());
-  header.slice = request.slice;
-  header.source = request.source;
-  header.offset = static_cast<std::uint32_t>(offset);
-  header.total = static_cast<std::uint32_t>(fragment.bytes.size());
-  header.crc = fragment.crc32c;
-  if (bytes.size() <= kInlineMax) {
-    const Bytes room = stream.reserve(wire::kHeaderBytes + bytes.size());
-    wire::encode_header(header, room.first<wire::kHeaderBytes>());
-    std::copy(bytes.begin(), bytes.end(), room.begin() + wire::kHeaderBytes);
-    return;
-  }
-  wire::encode_header(header, stream.reserve(wire::kHeaderBytes).first<wire::kHeaderBytes>());
-  stream.append_reference(bytes, fragment.owner);
+  answers_.send(request, push_->shown(request.slice, request.source, fragment));
 }
 
 std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {

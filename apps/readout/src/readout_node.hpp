@@ -1,5 +1,6 @@
 #pragma once
 
+#include "answers.hpp"
 #include "front_end.hpp"
 #include "push_sender.hpp"
 #include "sources.hpp"
@@ -83,7 +84,6 @@ class ReadoutNode final : public node::Node,
 
   // Buffer
   void answer(const source::RequestedFragment& request, const source::Fragment& fragment) override;
-  void send(const source::RequestedFragment& request, const source::Fragment& fragment);
 
   const node::Setup& setup_;
   Environment environment_;
@@ -98,7 +98,8 @@ class ReadoutNode final : public node::Node,
   std::vector<std::size_t> served_;           // by tag: fragments, in this pass
   bool behind_ = false;                       // there is more to serve that waits for nothing but its turn
   std::vector<sessions::Peer*> connections_;  // by tag; empty where one is gone
-  std::vector<sessions::Peer*> dcms_;         // by index; empty where one is gone
+  Answers answers_{connections_, timings_};
+  std::vector<sessions::Peer*> dcms_;  // by index; empty where one is gone
   std::vector<SourceId> all_sources_;
   sessions::Listener listener_;
   node::SupervisorClient supervisor_;

@@ -62,6 +62,7 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(sessions::Peer& peer, cons
     if (!behind) {
       timings_.begin(peer);
       done = serve(peer, *view, 0, served_[peer.tag]);
+      answers_.flush();
       timings_.end();
     }
     if (done == view->entry_count()) return {};
@@ -111,16 +112,19 @@ std::size_t ReadoutNode::serve(sessions::Peer& peer, const wire::RequestView& vi
   request.attempt = entry.attempt;
   request.offset = entry.offset;
   request.length = entry.length;
+  request.slot = entry.slot;
   const auto ask = [&](SourceId source) {
     request.source = source;
     if (push_) push_->asked_for(request.slice, request.source);
     buffer_.request(request, *this);
   };
-  if (entry.source_set == wire::kAllSources) {
+  const bool all = entry.source_set == wire::kAllSources;
+  const std::size_t count = all ? identity_.sources.size() : view.source_count(entry.source_set);
+  request.alone = count == 1;
+  if (all) {
     for (const SourceId source : identity_.sources) ask(source);
-    return identity_.sources.size();
+    return count;
   }
-  const std::size_t count = view.source_count(entry.source_set);
   for (std::size_t k = 0; k < count; ++k) ask(view.source(entry.source_set, k));
   return count;
 }

@@ -4,6 +4,7 @@
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
+#include <cstring>
 
 namespace weir::assembly {
 namespace {
@@ -17,6 +18,14 @@ void prefetch(const T* object, std::size_t bytes) {
   constexpr std::size_t kCacheLine = 64;
   const auto* at = reinterpret_cast<const std::byte*>(object);
   for (std::size_t offset = 0; offset < bytes; offset += kCacheLine) __builtin_prefetch(at + offset);
+}
+
+void put(weir_filter_fragment& entry, const wire::BlockRow& whole, FragmentStatus status,
+         const std::byte* data) {
+  entry.status = raw(status);
+  entry.data = data;
+  entry.length = entry.total = whole.length;
+  entry.crc32c = whole.crc;
 }
 
 // What it would have taken to hold all of it.
@@ -66,25 +75,27 @@ std::optional<SourceIndex> Assembler::index_of(SourceId source) const {
 // thousands of slices in flight nothing of it is in the cache.
 BuiltSlice* Assembler::find_next(SourceIndex source, SliceId id, Attempt attempt) {
   const auto wanted = [&](const BuiltSlice& slice) { return slice.id() == id && slice.attempt() == attempt; };
-  const std::uint32_t readout = sources_[source].readout;
-  BuiltSlice*& place = places_[readout];
-  BuiltSlice* slice = place;
+  BuiltSlice* slice = places_[sources_[source].readout];
   if (slice != nullptr) {
     if (wanted(*slice)) return slice;
     slice = slices_.opened_after(*slice);
   }
   if (slice == nullptr || !wanted(*slice)) slice = slices_.find(id, attempt);
-  if (slice == nullptr) return nullptr;
-  place = slice;
-  if (BuiltSlice* next = slices_.opened_after(*slice); next != nullptr) {
-    // A readout's sources follow each other, mostly.
-    const std::size_t count = std::min<std::size_t>(sources_of_[readout], next->table.size() - source);
-    prefetch(&next->progress[source], count * sizeof(FragmentProgress));
-    prefetch(&next->table[source], count * sizeof(weir_filter_fragment));
-    if (const BuiltSlice* after = slices_.opened_after(*next); after != nullptr)
-      prefetch(after, BuiltSlice::kHotBytes);
-  }
+  if (slice != nullptr) expect_next(*slice, source);
   return slice;
+}
+
+void Assembler::expect_next(BuiltSlice& slice, SourceIndex source) {
+  const std::uint32_t readout = sources_[source].readout;
+  places_[readout] = &slice;
+  BuiltSlice* next = slices_.opened_after(slice);
+  if (next == nullptr) return;
+  // A readout's sources follow each other, mostly.
+  const std::size_t count = std::min<std::size_t>(sources_of_[readout], next->table.size() - source);
+  prefetch(&next->progress[source], count * sizeof(FragmentProgress));
+  prefetch(&next->table[source], count * sizeof(weir_filter_fragment));
+  if (const BuiltSlice* after = slices_.opened_after(*next); after != nullptr)
+    prefetch(after, BuiltSlice::kHotBytes);
 }
 
 Expected<void, OpenError> Assembler::open(BuiltSlice& slice, TimeNs now_ns) {
@@ -239,22 +250,23 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
     ranges_wanted_.push_back({&slice, reception.source, progress.have, length});
     return true;
   }
-  complete_fragment(slice, reception.source, header, now_ns);
+  complete_fragment(slice, reception.source, {header.source, header.total, header.crc, header.status},
+                    now_ns);
   return false;
 }
 
-void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header,
+void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::BlockRow& whole,
                                   TimeNs now_ns) {
   FragmentProgress& progress = slice.progress[source];
   weir_filter_fragment& entry = slice.table[source];
-  FragmentStatus status = header.status;
+  FragmentStatus status = whole.status;
   const bool checked = settings_.checksums && status != FragmentStatus::corrupt;
   const auto checksum = [&] {
-    return progress.summed == header.total && !progress.overlapped
+    return progress.summed == whole.length && !progress.overlapped
                ? progress.crc
-               : crc32c(ConstBytes(progress.target, header.total));
+               : crc32c(ConstBytes(progress.target, whole.length));
   };
-  if (checked && header.crc != checksum()) {
+  if (checked && whole.crc != checksum()) {
     if (!progress.asked_again) {
       progress.asked_again = true;
       progress.start_again();
@@ -264,18 +276,133 @@ void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const w
     }
     status = FragmentStatus::corrupt;
   }
-  entry.status = raw(status);
-  entry.data = progress.target;
-  entry.length = entry.total = header.total;
-  entry.crc32c = header.crc;
+  put(entry, whole, status, progress.target);
   ++counters_.received;
-  counters_.bytes += header.total;
-  slice.payload_bytes += header.total;
+  counters_.bytes += whole.length;
+  slice.payload_bytes += whole.length;
   if (status == FragmentStatus::truncated) ++counters_.truncated;
   if (status == FragmentStatus::suppressed) ++counters_.suppressed;
   if (status == FragmentStatus::corrupt) ++counters_.corrupt;
   if (status == FragmentStatus::truncated || status == FragmentStatus::corrupt) ++slice.flawed;
   fragment_done(slice, source, now_ns);
+}
+
+bool Assembler::look_at_rows(const BuiltSlice* slice, const wire::BlockView& block, std::uint32_t readout) {
+  row_sources_.resize(block.size());
+  bool plain = slice != nullptr;
+  SourceIndex guess = 0;  // a readout's sources follow each other, mostly
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const wire::BlockRow row = block.row(i);
+    const bool right = guess < sources_.size() && sources_[guess].id == row.source;
+    const SourceIndex source = right ? guess : index_of(row.source).value_or(kNoSource);
+    if (source == kNoSource || sources_[source].readout != readout) {
+      ++counters_.unknown;
+      row_sources_[i] = kNoSource;
+      plain = false;
+      continue;
+    }
+    row_sources_[i] = source;
+    guess = source + 1;
+    if (slice == nullptr) {
+      ++counters_.late;
+      continue;
+    }
+    const FragmentProgress& progress = slice->progress[source];
+    plain = plain && progress.state == State::requested && progress.target == nullptr &&
+            row.length <= settings_.fragment_bytes_max;
+  }
+  return plain;
+}
+
+// Mostly the slice wants all of it: then there is one piece of memory for the payloads, and one copy into it.
+BlockReception Assembler::take(const wire::FrameHeader& header, const wire::BlockView& block,
+                               std::uint32_t readout, TimeNs now_ns) {
+  taken_.clear();
+  BuiltSlice* slice = slice_of(header);
+  const bool plain = look_at_rows(slice, block, readout);
+  if (slice == nullptr) return {};
+  const ConstBytes payloads = block.payloads();
+  std::byte* memory = nullptr;
+  if (plain && !payloads.empty()) {
+    memory = slice->memory.allocate(pool_, payloads.size(), slice_bytes_expected_);
+    if (memory != nullptr) std::memcpy(memory, payloads.data(), payloads.size());
+  }
+  if (plain && (memory != nullptr || payloads.empty())) {
+    expect_next(*slice, row_sources_.front());
+    take_rows(*slice, block, memory, now_ns);
+    return {slice, taken_};
+  }
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const wire::BlockRow row = block.row(i);
+    if (row_sources_[i] != kNoSource)
+      take_row_alone(header, row, payloads.subspan(at, row.length), readout, now_ns);
+    at += wire::block_bytes(row.length);
+  }
+  return {slice, taken_};
+}
+
+// All of them are wanted; the payloads lie in `memory`.
+void Assembler::take_rows(BuiltSlice& slice, const wire::BlockView& block, std::byte* memory, TimeNs now_ns) {
+  std::uint32_t good = 0;  // that are there and as they were sent: nearly all
+  std::uint64_t bytes = 0;
+  std::byte* next = memory;
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const wire::BlockRow row = block.row(i);
+    const SourceIndex source = row_sources_[i];
+    FragmentProgress& progress = slice.progress[source];
+    std::byte* const data = row.length == 0 ? nullptr : next;
+    next += wire::block_bytes(row.length);
+    if (progress.state != State::requested || progress.target != nullptr) {  // it stands twice in the block
+      ++counters_.duplicate;
+      continue;
+    }
+    if (row.status == FragmentStatus::missing) {
+      mark_missing(slice, source, row.reason);
+      fragment_done(slice, source, now_ns);
+      continue;
+    }
+    taken_.push_back({source, row.length});
+    progress.target = data;
+    if (row.status == FragmentStatus::ok &&
+        (!settings_.checksums || row.crc == crc32c(ConstBytes(data, row.length)))) {
+      put(slice.table[source], row, row.status, data);
+      progress.state = State::done;
+      ++good;
+      bytes += row.length;
+    } else {
+      slice.table[source].total = row.length;
+      complete_fragment(slice, source, row, now_ns);
+    }
+  }
+  if (good == 0) return;
+  counters_.received += good;
+  counters_.bytes += bytes;
+  slice.payload_bytes += bytes;
+  slice.last_fragment_ns = now_ns;
+  slice.outstanding -= good;
+  if (slice.outstanding == 0) completed(slice);
+}
+
+void Assembler::take_row_alone(const wire::FrameHeader& block, const wire::BlockRow& row, ConstBytes payload,
+                               std::uint32_t readout, TimeNs now_ns) {
+  wire::FrameHeader header;
+  if (row.status == FragmentStatus::missing) {
+    header = wire::missing_fragment(block.slice, block.attempt, row.source, row.reason);
+  } else {
+    header.type = wire::FrameType::fragment;
+    header.status = row.status;
+    header.attempt = block.attempt;
+    header.slice = block.slice;
+    header.source = row.source;
+    header.length = header.total = row.length;
+    header.crc = row.crc;
+  }
+  const Reception reception = begin(header, readout);
+  if (reception.target != nullptr) std::memcpy(reception.target, payload.data(), payload.size());
+  (void)finish(reception, header, now_ns);
+  if (reception.slice != nullptr && row.status != FragmentStatus::missing)
+    taken_.push_back({reception.source, row.length});
 }
 
 void Assembler::mark_missing(BuiltSlice& slice, SourceIndex source, MissingReason reason) {

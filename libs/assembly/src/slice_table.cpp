@@ -112,6 +112,14 @@ BuiltSlice* SliceTable::find(SliceId slice, Attempt attempt) const {
   return found->second;
 }
 
+BuiltSlice* SliceTable::find(SliceId slice, Attempt attempt, std::uint64_t slot) const {
+  if (slot >= all_.size()) return find(slice, attempt);
+  BuiltSlice& there = *all_[slot];
+  if (there.id() != slice || there.attempt() != attempt || !assembly::is_open(there.state_))
+    return find(slice, attempt);
+  return &there;
+}
+
 BuiltSlice& SliceTable::in_slot(std::uint64_t slot) const {
   WEIR_ASSERT(slot < all_.size());
   return *all_[slot];

@@ -114,6 +114,7 @@ class RandomFarm {
     CHECK(frames_ == settled_by_frame + ranges_ + n.asked_again + n.late + n.duplicate + n.unknown);
     CHECK(handed_out_ > 0);
     CHECK(n.received > 0);
+    CHECK(blocks_ > 0);
   }
 
   [[nodiscard]] const Fixture& fixture() const { return f_; }
@@ -188,6 +189,10 @@ class RandomFarm {
     connection.receiving = false;
     ++frames_;
     f_.assembler.finish(connection.reception, connection.header, now_);
+    ask_for_ranges();
+  }
+
+  void ask_for_ranges() {
     for (const RangeWanted& wanted : f_.assembler.ranges_wanted()) {
       if (wanted.offset > 0) ++ranges_;
       ask(*wanted.slice, wanted.source, wanted.offset, wanted.length);
@@ -200,10 +205,38 @@ class RandomFarm {
     Connection& connection = connections_[readout];
     if (connection.receiving) end_frame(connection);
     for (std::uint64_t i = 0; i < 4 && !connection.answers.empty(); ++i) {
+      if (random_.one_in(2)) receive_block(connection, readout);
+      if (connection.answers.empty()) return;
       begin_frame(connection, readout);
       if (random_.one_in(3)) return;  // its end comes some other time
       end_frame(connection);
     }
+  }
+
+  // As many of the answers as are of one slice, and whole. A block takes no others.
+  void receive_block(Connection& connection, std::uint32_t readout) {
+    const Answer first = connection.answers.front();
+    std::vector<Fixture::Row> rows;
+    while (!connection.answers.empty() && rows.size() < 1 + random_.below(8)) {
+      const Answer answer = connection.answers.front();
+      const std::size_t size = size_of(answer.slice, answer.source);
+      const bool whole = answer.offset == 0 && (answer.length == 0 || size <= answer.length);
+      if (answer.slice != first.slice || answer.attempt != first.attempt || !whole) break;
+      connection.answers.pop_front();
+      rows.push_back(has_it(answer.slice, answer.source)
+                         ? f_.whole_row(answer.slice, answer.source, size)
+                         : f_.missing_row(answer.source, MissingReason::not_produced));
+      auto& bytes = rows.back().bytes;
+      if (random_.one_in(25) && !bytes.empty()) bytes[random_.below(bytes.size())] ^= std::byte{0x10};
+      if (random_.one_in(100)) rows.back().row.source = SourceId(rows.back().row.source.value + 1);
+    }
+    if (rows.empty()) return;
+    const auto slot = static_cast<std::uint32_t>(random_.below(30));  // right now and then
+    const BlockReception taken = f_.deliver_block(first.slice, first.attempt, slot, rows, readout, now_);
+    CHECK(taken.taken.size() <= rows.size());
+    frames_ += rows.size();
+    ++blocks_;
+    ask_for_ranges();
   }
 
   void abandon(Connection& connection) {
@@ -328,6 +361,7 @@ class RandomFarm {
   std::uint64_t wanted_ = 0;
   std::uint64_t frames_ = 0;
   std::uint64_t ranges_ = 0;
+  std::uint64_t blocks_ = 0;
   std::uint64_t handed_out_ = 0;
   TimeNs now_ = 1;
 };

@@ -98,6 +98,48 @@ class Fixture {
     return deliver(wire::missing_fragment(slice.id(), slice.attempt(), info.id, reason), {}, info.readout);
   }
 
+  // One block, of fragments that are whole or missing.
+  struct Row {
+    wire::BlockRow row;
+    std::vector<std::byte> bytes;
+  };
+  Row whole_row(SliceId slice, SourceIndex source, std::size_t size) const {
+    const SourceId id = assembler.sources()[source].id;
+    Row made{{}, content(slice, id, size)};
+    made.row.source = id;
+    made.row.length = static_cast<std::uint32_t>(size);
+    made.row.crc = crc32c(made.bytes);
+    return made;
+  }
+  Row missing_row(SourceIndex source, MissingReason reason) const {
+    Row made;
+    made.row.source = assembler.sources()[source].id;
+    made.row.status = FragmentStatus::missing;
+    made.row.reason = reason;
+    return made;
+  }
+  BlockReception deliver_block(SliceId slice, Attempt attempt, std::uint32_t slot,
+                               const std::vector<Row>& rows, std::uint32_t readout, TimeNs now_ns = 0) {
+    wire::BlockWriter writer;
+    for (const Row& row : rows) writer.add(row.row);
+    std::vector<std::byte> frame(writer.head_bytes());
+    writer.write_head(slice, attempt, slot, frame);
+    for (const Row& row : rows) {
+      frame.insert(frame.end(), row.bytes.begin(), row.bytes.end());
+      frame.resize(frame.size() + wire::block_bytes(row.bytes.size()) - row.bytes.size(), std::byte{0x55});
+    }
+    const auto header = wire::decode_header(ConstBytes(frame).first<wire::kHeaderBytes>(), 0);
+    WEIR_ASSERT(header.has_value());
+    const auto view = wire::BlockView::parse(*header, ConstBytes(frame).subspan(wire::kHeaderBytes));
+    WEIR_ASSERT(view.has_value());
+    return assembler.take(*header, *view, readout, now_ns);
+  }
+  BlockReception deliver_block(const BuiltSlice& slice, const std::vector<Row>& rows, std::uint32_t readout,
+                               TimeNs now_ns = 0) {
+    return deliver_block(slice.id(), slice.attempt(), static_cast<std::uint32_t>(slice.slot), rows, readout,
+                         now_ns);
+  }
+
   // Of a slice that was handed out: its filter needs more.
   void next_step(BuiltSlice& slice) {
     slices.change(slice, SliceState::filtering);

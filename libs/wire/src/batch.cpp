@@ -55,7 +55,7 @@ void RequestWriter::take_frame(std::vector<std::byte>& out) {
     store_le(at + 10, entry.source_set);
     store_le(at + 12, entry.offset);
     store_le(at + 16, entry.length);
-    store_le(at + 20, std::uint32_t{0});
+    store_le(at + 20, entry.slot);
     at += kRequestEntryBytes;
   }
   finish_frame(FrameType::request, out, begin);
@@ -87,7 +87,6 @@ Expected<RequestView, WireError> RequestView::parse(ConstBytes payload) {
   for (std::size_t i = 0; i < view.entry_count_; ++i) {
     const RequestEntry entry = view.entry(i);
     if (entry.source_set != kAllSources && entry.source_set >= set_count) return bad_payload();
-    if (load_le<std::uint32_t>(rest.data() + i * kRequestEntryBytes + 20) != 0) return bad_payload();
   }
   return view;
 }
@@ -95,7 +94,8 @@ Expected<RequestView, WireError> RequestView::parse(ConstBytes payload) {
 RequestEntry RequestView::entry(std::size_t index) const {
   const std::byte* at = entries_.data() + index * kRequestEntryBytes;
   return {SliceId(load_le<std::uint64_t>(at)), Attempt(load_le<std::uint16_t>(at + 8)),
-          load_le<std::uint16_t>(at + 10), load_le<std::uint32_t>(at + 12), load_le<std::uint32_t>(at + 16)};
+          load_le<std::uint16_t>(at + 10),     load_le<std::uint32_t>(at + 12),
+          load_le<std::uint32_t>(at + 16),     load_le<std::uint32_t>(at + 20)};
 }
 
 SourceId RequestView::source(std::uint16_t set, std::size_t index) const {

@@ -1,6 +1,7 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/wire/batch.hpp>
+#include <weir/wire/block.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <limits>
@@ -22,7 +23,7 @@ enum HeaderOffset : std::size_t {
 
 bool known(std::uint8_t type) {
   return type >= static_cast<std::uint8_t>(FrameType::hello) &&
-         type <= static_cast<std::uint8_t>(FrameType::timing);
+         type <= static_cast<std::uint8_t>(FrameType::block);
 }
 
 std::size_t payload_limit(FrameType type) {
@@ -39,6 +40,8 @@ std::size_t payload_limit(FrameType type) {
       return kControlFrameMax;
     case FrameType::timing:
       return 0;
+    case FrameType::block:
+      return kBlockPayloadMax;
     case FrameType::fragment:
     case FrameType::data:
       break;
@@ -70,6 +73,13 @@ Expected<void, WireError> check_data(const FrameHeader& h) {
   if (piece.total > kRecordBytesMax) return Unexpected<WireError>(WireError::too_long);
   const bool inside = piece.offset < piece.total && h.length <= piece.total - piece.offset;
   if (!inside || h.length == 0) return Unexpected<WireError>(WireError::bad_range);
+  return {};
+}
+
+Expected<void, WireError> check_block(const FrameHeader& h) {
+  if (h.status != FragmentStatus::ok || h.total != 0) return Unexpected<WireError>(WireError::not_zero);
+  const std::uint64_t rows = block_head(h).rows;
+  if (rows == 0 || rows * kBlockRowBytes > h.length) return Unexpected<WireError>(WireError::bad_range);
   return {};
 }
 
@@ -132,6 +142,8 @@ std::string_view name(FrameType type) {
       return "stored";
     case FrameType::timing:
       return "timing";
+    case FrameType::block:
+      return "block";
   }
   return "unknown";
 }
@@ -181,6 +193,7 @@ Expected<void, WireError> decode_header_into(std::span<const std::byte, kHeaderB
       return Unexpected<WireError>(WireError::not_zero);
     return {};
   }
+  if (header.type == FrameType::block) return check_block(header);
   if (header.status != FragmentStatus::ok || header.source.value != 0 || header.slice.value != 0 ||
       header.attempt.value != 0) {
     return Unexpected<WireError>(WireError::not_zero);

@@ -1,6 +1,7 @@
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/wire/batch.hpp>
+#include <weir/wire/block.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <filesystem>
@@ -10,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-// The committed bytes of version 3, one file per frame. A change that alters them needs a new version and new
+// The committed bytes of version 4, one file per frame. A change that alters them needs a new version and new
 // files. `wire_test "[regenerate]"` writes the files again; FORMAT.md shows their bytes and is checked
 // against them.
 namespace weir::wire {
@@ -78,7 +79,7 @@ FrameHeader control_end() {
 constexpr Timing kTiming = {SliceId(4711), 65536, 250, 3};
 
 const std::vector<RequestEntry> kRequestEntries = {{SliceId(4711), Attempt(0), 0, 0, 65536},
-                                                   {SliceId(4712), Attempt(1), kAllSources, 0, 0},
+                                                   {SliceId(4712), Attempt(1), kAllSources, 0, 0, 17},
                                                    {SliceId(4700), Attempt(0), 1, 65536, 65536}};
 const std::vector<std::vector<SourceId>> kRequestSets = {{SourceId(1001), SourceId(1003)}, {SourceId(1002)}};
 const std::vector<SliceEntry> kCancelEntries = {{SliceId(4711), Attempt(0), StoreEpoch(0)},
@@ -97,6 +98,34 @@ Frame request() {
   CHECK(second == 1);
   Frame out;
   writer.take_frame(out);
+  return out;
+}
+
+// Of slice 4712, attempt 1: sources 1001 and 1003 have something, 1002 has not.
+const std::vector<std::string_view> kBlockTexts = {"Weir keeps", "", "full."};
+
+std::vector<BlockRow> block_rows() {
+  std::vector<BlockRow> rows(kBlockTexts.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].source = SourceId(static_cast<std::uint32_t>(1001 + i));
+    rows[i].length = static_cast<std::uint32_t>(kBlockTexts[i].size());
+    rows[i].crc = crc32c(bytes_of(kBlockTexts[i]));
+  }
+  rows[1].status = FragmentStatus::missing;
+  rows[1].reason = MissingReason::not_produced;
+  return rows;
+}
+
+Frame block() {
+  BlockWriter writer;
+  for (const BlockRow& row : block_rows()) writer.add(row);
+  Frame out(writer.head_bytes());
+  writer.write_head(SliceId(4712), Attempt(1), 17, out);
+  for (const std::string_view text : kBlockTexts) {
+    const ConstBytes bytes = bytes_of(text);
+    out.insert(out.end(), bytes.begin(), bytes.end());
+    out.resize(out.size() + block_bytes(bytes.size()) - bytes.size());
+  }
   return out;
 }
 
@@ -129,7 +158,8 @@ std::vector<Golden> all_golden() {
           {"data", frame_of(whole_record(), "slice record")},
           {"data_end", frame_of(record_end(), "slice record")},
           {"stored", slice_entries(FrameType::stored, kStoredEntries)},
-          {"timing", frame_of(timing_header(kTiming), "")}};
+          {"timing", frame_of(timing_header(kTiming), "")},
+          {"block", block()}};
 }
 
 std::filesystem::path path_of(std::string_view name) {
@@ -244,6 +274,20 @@ TEST_CASE("the committed request decodes to its values") {
     for (std::size_t k = 0; k < view->source_count(set); ++k) sources.push_back(view->source(set, k));
     CHECK(sources == kRequestSets[i]);
   }
+}
+
+TEST_CASE("the committed block decodes to its values") {
+  const FrameHeader header = committed_header("block");
+  CHECK(header.type == FrameType::block);
+  CHECK(header.slice == SliceId(4712));
+  CHECK(header.attempt == Attempt(1));
+  CHECK(block_head(header).slot == 17);
+  const std::string payload = committed_payload("block");
+  const auto view = BlockView::parse(header, bytes_of(payload));
+  REQUIRE(view.has_value());
+  REQUIRE(view->size() == kBlockTexts.size());
+  for (std::size_t i = 0; i < kBlockTexts.size(); ++i) CHECK(view->row(i) == block_rows()[i]);
+  CHECK(payload.substr(3 * kBlockRowBytes) == std::string("Weir keeps\0\0\0\0\0\0full.\0\0\0", 24));
 }
 
 TEST_CASE("the committed cancel and stored frames decode to their values") {

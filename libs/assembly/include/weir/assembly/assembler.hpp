@@ -2,6 +2,7 @@
 
 #include <weir/assembly/slice_table.hpp>
 #include <weir/base/expected.hpp>
+#include <weir/wire/block.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -11,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace weir::assembly {
@@ -69,9 +71,22 @@ struct Reception {
   std::byte* target = nullptr;
 };
 
+// A fragment's length, as its source has it.
+struct FragmentSize {
+  SourceIndex source = 0;
+  std::uint32_t bytes = 0;
+};
+
+// What a block brought.
+struct BlockReception {
+  BuiltSlice* slice = nullptr;          // empty: it is not open (any more)
+  std::span<const FragmentSize> taken;  // those that have bytes, or could have; until the next call of take()
+};
+
 // Fragments -> slices. Pure: no socket, thread or clock. A slice is open from open() to release(); a frame
-// for it is first announced by begin() and then by finish() or abandon(), in turn for each connection. Slices
-// that are as complete as they get are handed out by take_completed(). One thread.
+// for it is first announced by begin() and then by finish() or abandon(), in turn for each connection; a
+// block comes at once, by take(). Slices that are as complete as they get are handed out by take_completed().
+// One thread.
 class Assembler {
  public:
   // `sources` sorted by id. `pool` and `slices` outlive the assembler.
@@ -99,6 +114,14 @@ class Assembler {
   // A part of a large payload, while it is in the cache: its checksum goes along.
   void part(const Reception& reception, ConstBytes bytes);
   void abandon(const Reception& reception);
+  // A block that is here whole. Each of its rows is taken or counted as a fragment's frame of its own would
+  // be.
+  BlockReception take(const wire::FrameHeader& header, const wire::BlockView& block, std::uint32_t readout,
+                      TimeNs now_ns);
+  // The open slice that a block is of; empty: none.
+  [[nodiscard]] BuiltSlice* slice_of(const wire::FrameHeader& block) const {
+    return slices_.find(block.slice, block.attempt, wire::block_head(block).slot);
+  }
 
   // Gives up fragments that are outstanding: those of one readout, of slices past their deadline, of one
   // slice.
@@ -144,8 +167,15 @@ class Assembler {
  private:
   Reception place(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header);
   Reception refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason);
-  void complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header,
-                         TimeNs now_ns);
+  // All its bytes are at their target.
+  void complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::BlockRow& whole, TimeNs now_ns);
+  // Sources of a block's rows into row_sources_. True: the slice wants each of them, and has nothing of it
+  // yet.
+  bool look_at_rows(const BuiltSlice* slice, const wire::BlockView& block, std::uint32_t readout);
+  void take_rows(BuiltSlice& slice, const wire::BlockView& block, std::byte* memory, TimeNs now_ns);
+  void take_row_alone(const wire::FrameHeader& block, const wire::BlockRow& row, ConstBytes payload,
+                      std::uint32_t readout, TimeNs now_ns);
+  void expect_next(BuiltSlice& slice, SourceIndex source);
   [[nodiscard]] BuiltSlice* find_next(SourceIndex source, SliceId id, Attempt attempt);
   std::uint32_t wanted(BuiltSlice& slice, std::uint32_t fresh);
   void hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out);
@@ -156,6 +186,7 @@ class Assembler {
   void free_memory(BuiltSlice& slice);
 
   static constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
+  static constexpr SourceIndex kNoSource = std::numeric_limits<SourceIndex>::max();
 
   AssemblySettings settings_;
   std::vector<SourceInfo> sources_;
@@ -166,6 +197,8 @@ class Assembler {
   std::set<SliceId> unreleased_;     // ReleaseOrder::by_id: not yet handed out
   std::vector<BuiltSlice*> places_;  // by readout: the slice that its last fragment was of, or the next one
   std::vector<std::uint32_t> sources_of_;  // by readout: how many
+  std::vector<SourceIndex> row_sources_;   // of the block at hand; kNoSource: not this readout's
+  std::vector<FragmentSize> taken_;        // of the last block
   std::vector<BuiltSlice*> expired_;
   std::vector<RangeWanted> ranges_wanted_;
   FragmentCounters counters_;

@@ -62,6 +62,8 @@ class SliceTable {
 
   // Of those that are open.
   [[nodiscard]] BuiltSlice* find(SliceId slice, Attempt attempt) const;
+  // The same, for who has been told the slot; one that is not right costs a look into the table.
+  [[nodiscard]] BuiltSlice* find(SliceId slice, Attempt attempt, std::uint64_t slot) const;
   [[nodiscard]] bool is_open(SliceId slice) const { return by_id_.contains(slice); }  // whatever attempt
   [[nodiscard]] std::size_t open_count() const { return by_id_.size(); }
   // In the order of opening: what a farm does shall not depend on how a table of hashes is made.

@@ -14,6 +14,8 @@ class ExpectedSize {
     const std::int64_t now = std::int64_t{bytes} * kUnit;
     mean_ = mean_ < 0 ? now : mean_ + (now - mean_) / kFragments;
   }
+  // One more of this length changes nothing.
+  [[nodiscard]] bool is_always(std::uint32_t bytes) const { return mean_ == std::int64_t{bytes} * kUnit; }
   [[nodiscard]] bool known() const { return mean_ >= 0; }
   // Bytes; 0 while nothing is known.
   [[nodiscard]] std::uint32_t bytes() const {

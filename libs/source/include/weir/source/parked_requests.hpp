@@ -16,6 +16,8 @@ struct RequestedFragment {
   SourceId source;
   std::uint32_t offset = 0;  // of the byte range asked for
   std::uint32_t length = 0;
+  std::uint32_t slot = 0;  // the DCM's own number for the slice
+  bool alone = false;      // nothing else of the slice was asked for with it
   bool operator==(const RequestedFragment&) const = default;
 };
 

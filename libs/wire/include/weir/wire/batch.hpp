@@ -36,6 +36,7 @@ struct RequestEntry {
   std::uint16_t source_set = kAllSources;  // index into the frame's source sets
   std::uint32_t offset = 0;                // first byte wanted of each fragment
   std::uint32_t length = 0;                // in bytes, at most; 0: to the end
+  std::uint32_t slot = 0;                  // where the DCM has the slice; blocks that answer say it again
   bool operator==(const RequestEntry&) const = default;
 };
 

@@ -13,7 +13,7 @@
 // The frame header, as FORMAT.md specifies it. Everything that crosses a connection is a frame.
 namespace weir::wire {
 
-constexpr std::uint16_t kVersion = 3;
+constexpr std::uint16_t kVersion = 4;
 constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kHelloPayloadMax = 64 * 1024;  // hello, refuse
 // A longer control message goes in several frames. Whatever the receiver's limit for data: a farm that takes
@@ -33,6 +33,7 @@ enum class FrameType : std::uint8_t {
   data = 7,      // DCM -> writer: (a piece of) one slice record
   stored = 8,    // writer -> DCM and supervisor: the acknowledgement of what is on disk
   timing = 9,    // readout -> DCM: how long it had kept a request, behind the answer
+  block = 10,    // readout -> DCM: several fragments of one slice, each whole (block.hpp)
 };
 
 enum class WireError : std::uint8_t {
@@ -55,17 +56,18 @@ enum class WireError : std::uint8_t {
 struct FrameHeader {
   FrameType type = FrameType::control;
   FragmentStatus status = FragmentStatus::ok;  // fragment
-  Attempt attempt;                             // fragment, data
+  Attempt attempt;                             // fragment, data, block
   std::uint32_t length = 0;                    // payload bytes that follow
-  SliceId slice;                               // fragment, data, timing
+  SliceId slice;                               // fragment, data, timing, block
   SourceId source;                             // fragment
   std::uint32_t offset = 0;  // fragment, control: where the payload begins in the whole, bytes
   std::uint32_t total = 0;   // fragment: its whole length, bytes; missing: the MissingReason;
                              // control: the message's whole length, 0 when this frame has all of it
   std::uint32_t crc = 0;     // fragment: CRC32C of the whole fragment, 0 without checksums;
-                             // types other than fragment and data: CRC32C of the payload
+                             // block: CRC32C of its rows; other types but data: CRC32C of the payload
                              // data: source, offset, total and crc hold a RecordPiece
                              // timing: source and total hold numbers, see Timing
+                             // block: source and offset hold numbers, see BlockHead
   bool operator==(const FrameHeader&) const = default;
 };
 

@@ -1,0 +1,255 @@
+// What a readout's fragments look like on their way to a DCM.
+#include "../src/answers.hpp"
+
+#include "memory_network.hpp"
+#include "peer_identity.hpp"
+#include "weir_catch.hpp"
+#include <weir/base/crc32c.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/listener.hpp>
+#include <weir/v1/control.pb.h>
+#include <weir/wire/block.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace weir::readout {
+namespace {
+
+struct StillClock final : ports::Clock {
+  [[nodiscard]] TimeNs now_ns() const override { return kSecond; }
+  [[nodiscard]] UtcNs utc_ns() const override { return kSecond; }
+};
+
+// Keeps who is there, and the frames that come.
+struct Side final : sessions::PeerHandler {
+  struct Frame {
+    wire::FrameHeader header;
+    std::vector<std::byte> payload;
+  };
+  void on_ready(sessions::Peer& ready) override { peer = &ready; }
+  void on_gone(sessions::Peer&, std::string_view) override { peer = nullptr; }
+  wire::Placement on_header(sessions::Peer&, const wire::FrameHeader&) override {
+    return {wire::Placement::Kind::whole, nullptr};
+  }
+  Expected<void, wire::WireError> on_frame(sessions::Peer&, const wire::FrameHeader& header,
+                                           ConstBytes payload) override {
+    frames.push_back({header, {payload.begin(), payload.end()}});
+    return {};
+  }
+  Expected<void, wire::WireError> on_control(sessions::Peer&, const v1::Control&) override { return {}; }
+
+  sessions::Peer* peer = nullptr;
+  std::vector<Frame> frames;
+};
+
+struct Served {
+  Served() {
+    const auto at = listener.open(network, {"memory", 0});
+    REQUIRE(at.has_value());
+    dcm.emplace(dcm_self, far, limits, counters, *at, kSecond);
+    for (int turn = 0; turn < 4; ++turn) {
+      now += kSecond;
+      dcm->tick(network, now);
+      network.run();
+      listener.tick();
+    }
+    REQUIRE(near.peer != nullptr);
+    REQUIRE(far.peer != nullptr);
+    connections = {near.peer, nullptr};
+  }
+  static source::RequestedFragment request(std::uint64_t slice, std::uint32_t source) {
+    source::RequestedFragment asked;
+    asked.slice = SliceId(slice);
+    asked.attempt = Attempt(1);
+    asked.source = SourceId(source);
+    asked.slot = 4;
+    return asked;
+  }
+  // Of bytes that stay.
+  source::Fragment fragment(std::size_t size) {
+    contents.emplace_back(size, static_cast<std::byte>(contents.size() + 1));
+    source::Fragment made;
+    made.bytes = contents.back();
+    made.crc32c = crc32c(made.bytes);
+    return made;
+  }
+  static source::Fragment missing(MissingReason reason) {
+    source::Fragment made;
+    made.status = FragmentStatus::missing;
+    made.reason = reason;
+    return made;
+  }
+  std::vector<Side::Frame> sent() {
+    network.run();
+    return std::exchange(far.frames, {});
+  }
+
+  test::MemoryNetwork network;
+  TimeNs now = kSecond;
+  sessions::PeerInfo self = test::process(Role::readout, 0);
+  sessions::PeerInfo dcm_self = test::process(Role::dcm, 0);
+  sessions::PeerLimits limits;
+  sessions::PeerCounters counters;
+  Side near;
+  Side far;
+  sessions::Listener listener{self, near, limits, counters, now};
+  std::optional<sessions::Connector> dcm;
+  std::deque<std::vector<std::byte>> contents;
+  std::vector<sessions::Peer*> connections;
+  StillClock clock;
+  Timings timings{clock};
+  Answers answers{connections, timings};
+};
+
+wire::BlockView block_of(const Side::Frame& frame) {
+  REQUIRE(frame.header.type == wire::FrameType::block);
+  const auto view = wire::BlockView::parse(frame.header, frame.payload);
+  REQUIRE(view.has_value());
+  return *view;
+}
+
+}  // namespace
+
+TEST_CASE("the fragments of one slice for one DCM leave as one block, copied or referred to") {
+  Served readout;
+  const std::vector<std::size_t> sizes = {3, 0, 512, 513, 16384};
+  for (std::uint32_t source = 0; source < sizes.size(); ++source)
+    readout.answers.add(Served::request(9, source), readout.fragment(sizes[source]));
+  readout.answers.add(Served::request(9, 7), Served::missing(MissingReason::dropped));
+  CHECK(readout.sent().empty());
+  readout.answers.flush();
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].header.slice == SliceId(9));
+  CHECK(frames[0].header.attempt == Attempt(1));
+  CHECK(wire::block_head(frames[0].header).slot == 4);
+  const wire::BlockView block = block_of(frames[0]);
+  REQUIRE(block.size() == 6);
+  std::size_t at = 0;
+  for (std::uint32_t source = 0; source < sizes.size(); ++source) {
+    const wire::BlockRow row = block.row(source);
+    CHECK(row.source == SourceId(source));
+    CHECK(row.length == sizes[source]);
+    CHECK(row.crc == crc32c(block.payloads().subspan(at, row.length)));
+    at += row.length;
+    for (; at % wire::kBlockAlignment != 0; ++at) CHECK(block.payloads()[at] == std::byte{0});
+  }
+  CHECK(block.row(5).status == FragmentStatus::missing);
+  CHECK(block.row(5).reason == MissingReason::dropped);
+}
+
+TEST_CASE("one fragment alone leaves as a fragment frame") {
+  Served readout;
+  readout.answers.add(Served::request(9, 1), readout.fragment(5));
+  readout.answers.flush();
+  readout.answers.add(Served::request(9, 2), Served::missing(MissingReason::gap));
+  readout.answers.flush();
+  readout.answers.flush();
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 2);
+  CHECK(frames[0].header.type == wire::FrameType::fragment);
+  CHECK(frames[0].header.source == SourceId(1));
+  CHECK(frames[0].header.total == 5);
+  CHECK(frames[0].header.crc == crc32c(frames[0].payload));
+  CHECK(wire::missing_reason(frames[1].header) == MissingReason::gap);
+}
+
+TEST_CASE("what was asked for alone leaves at once, behind what was added before") {
+  Served readout;
+  readout.answers.add(Served::request(9, 1), readout.fragment(5));
+  readout.answers.add(Served::request(9, 2), readout.fragment(5));
+  auto alone = Served::request(9, 3);
+  alone.alone = true;
+  readout.answers.add(alone, readout.fragment(5));
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 2);
+  CHECK(block_of(frames[0]).size() == 2);
+  CHECK(frames[1].header.type == wire::FrameType::fragment);
+}
+
+TEST_CASE("another slice, attempt or DCM begins another block, and order is kept") {
+  Served readout;
+  auto other_attempt = Served::request(9, 1);
+  other_attempt.attempt = Attempt(2);
+  auto nobody = Served::request(9, 1);
+  nobody.connection = 1;
+  for (const auto& [first, second] : {std::pair{Served::request(8, 1), Served::request(8, 2)},
+                                      {Served::request(9, 1), Served::request(9, 2)},
+                                      {other_attempt, other_attempt},
+                                      {nobody, nobody}}) {
+    readout.answers.add(first, readout.fragment(10));
+    readout.answers.add(second, readout.fragment(10));
+  }
+  readout.answers.flush();
+  const auto frames = readout.sent();  // what is for a connection that is gone is dropped
+  REQUIRE(frames.size() == 3);
+  CHECK(frames[0].header.slice == SliceId(8));
+  CHECK(frames[1].header.slice == SliceId(9));
+  CHECK(frames[2].header.attempt == Attempt(2));
+  for (const auto& frame : frames) CHECK(block_of(frame).size() == 2);
+}
+
+TEST_CASE("what is long, or asked for in part, goes in a frame of its own between the blocks") {
+  Served readout;
+  auto range = Served::request(9, 2);
+  range.offset = 4;
+  range.length = 3;
+  auto first_part = Served::request(9, 3);
+  first_part.length = 6;
+  auto within = Served::request(9, 4);
+  within.length = 10;
+  readout.answers.add(Served::request(9, 1), readout.fragment(10));
+  readout.answers.add(range, readout.fragment(10));
+  readout.answers.add(first_part, readout.fragment(10));
+  readout.answers.add(within, readout.fragment(10));
+  readout.answers.add(Served::request(9, 5), readout.fragment(16385));
+  readout.answers.flush();
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 5);
+  for (const auto& frame : frames) CHECK(frame.header.type == wire::FrameType::fragment);
+  CHECK(frames[1].header.offset == 4);
+  CHECK(frames[1].header.length == 3);
+  CHECK(frames[1].header.total == 10);
+  CHECK(frames[2].header.length == 6);
+  CHECK(frames[3].header.length == 10);
+  CHECK(frames[4].header.length == 16385);
+}
+
+TEST_CASE("more than a block holds goes in several") {
+  Served readout;
+  for (std::uint32_t source = 0; source < 9; ++source)
+    readout.answers.add(Served::request(9, source), readout.fragment(16000));
+  readout.answers.flush();
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 3);
+  std::size_t rows = 0;
+  for (const auto& frame : frames) {
+    CHECK(frame.header.length <= wire::kBlockPayloadMax);
+    rows += frame.header.type == wire::FrameType::block ? block_of(frame).size() : 1;
+  }
+  CHECK(rows == 9);
+}
+
+TEST_CASE("a fragment's owner is kept until the block has left, and no longer") {
+  Served readout;
+  auto owner = std::make_shared<std::vector<std::byte>>(1000, std::byte{9});
+  source::Fragment fragment;
+  fragment.bytes = *owner;
+  fragment.owner = owner;
+  readout.answers.add(Served::request(9, 1), fragment);
+  readout.answers.add(Served::request(9, 2), fragment);
+  fragment.owner.reset();
+  std::weak_ptr<void> watched = owner;
+  owner.reset();
+  CHECK_FALSE(watched.expired());
+  readout.answers.flush();
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 1);
+  CHECK(block_of(frames[0]).row(0).length == 1000);
+  CHECK(watched.expired());
+}
+
+}  // namespace weir::readout

@@ -1,0 +1,55 @@
+#include <weir/base/assert.hpp>
+#include <weir/base/crc32c.hpp>
+#include <weir/wire/block.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+// The input: two bytes that say how many rows there are, and a payload, whose rows' checksum is made right.
+// What is accepted must come back from its own encoding, but for the bytes between the payloads.
+namespace {
+
+using namespace weir;
+using namespace weir::wire;
+
+void round_trip(const FrameHeader& header, const BlockView& view) {
+  BlockWriter writer;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < view.size(); ++i) {
+    const BlockRow row = view.row(i);
+    WEIR_ASSERT(row.length <= kBlockFragmentMax && bytes + row.length <= view.payloads().size());
+    WEIR_ASSERT((row.status == FragmentStatus::missing) == (row.reason != MissingReason::none));
+    bytes += block_bytes(row.length);
+    WEIR_ASSERT(writer.takes(row.length));
+    writer.add(row);
+  }
+  WEIR_ASSERT(bytes == view.payloads().size());
+  WEIR_ASSERT(writer.frame_bytes() == kHeaderBytes + header.length);
+  std::vector<std::byte> head(writer.head_bytes());
+  writer.write_head(header.slice, header.attempt, block_head(header).slot, head);
+  const auto again = decode_header(ConstBytes(head).first<kHeaderBytes>(), 0);
+  WEIR_ASSERT(again.has_value() && *again == header);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const ConstBytes payload = std::as_bytes(std::span(data, size)).subspan(2);
+  const std::size_t rows = data[0] + 256U * data[1];
+  FrameHeader header;
+  header.type = FrameType::block;
+  header.slice = SliceId(5);
+  header.source = SourceId(static_cast<std::uint32_t>(rows));
+  header.offset = 9;
+  header.length = static_cast<std::uint32_t>(payload.size());
+  header.crc = crc32c(payload.first(std::min(payload.size(), rows * kBlockRowBytes)));
+  std::vector<std::byte> bytes(kHeaderBytes);
+  encode_header(header, std::span(bytes).first<kHeaderBytes>());
+  const auto decoded = decode_header(ConstBytes(bytes).first<kHeaderBytes>(), 0);
+  const auto view = BlockView::parse(header, payload);
+  if (!decoded || !view) return 0;
+  round_trip(*decoded, *view);
+  return 0;
+}
