@@ -1,6 +1,7 @@
 #include "conversation.hpp"
 
 #include "impostor.hpp"
+#include <weir/node/columns.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <malloc.h>
@@ -294,7 +295,7 @@ class FalseSupervisor {
         highest = std::max<std::uint64_t>(highest, count);
       }
       for (int row = 0; row < message.decide().slice_size(); ++row) {
-        decided_.push_back({message.decide().slice(row), message.decide().attempt(row)});
+        decided_.push_back({message.decide().slice(row), node::at_or_zero(message.decide().attempt(), row)});
         if (decided_.size() > kDecidedMax) decided_.pop_front();
       }
     }

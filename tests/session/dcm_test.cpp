@@ -2,6 +2,7 @@
 #include "memory_farm.hpp"
 #include "raw_peer.hpp"
 #include "weir_catch.hpp"
+#include <weir/node/columns.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -92,7 +93,7 @@ class SupervisedDcm {
         if (message.has_report()) report = message.report();
         const v1::Decide& decide = message.decide();
         for (int row = 0; row < decide.slice_size(); ++row) {
-          if (decide.slice(row) != slice || decide.attempt(row) != attempt) continue;
+          if (decide.slice(row) != slice || node::at_or_zero(decide.attempt(), row) != attempt) continue;
           said = v1::Verdict_Name(decide.verdict(row));
           for (const v1::Decide::Failure& failure : decide.failures()) {
             if (failure.index() == static_cast<std::uint32_t>(row)) *said += " " + failure.reason();

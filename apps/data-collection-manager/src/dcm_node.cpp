@@ -3,6 +3,7 @@
 #include "orders.hpp"
 #include "settings.hpp"
 #include <weir/node/absences.hpp>
+#include <weir/node/columns.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -109,9 +110,12 @@ void DcmNode::hand_back_stranded() {
 
 void DcmNode::report_decisions() {
   if (!decisions_.wait() || !supervisor_.ready()) return;
-  v1::Control message;
-  decisions_.report(*message.mutable_decide());
-  if (message.decide().slice_size() > 0) supervisor_.send(message);
+  v1::Decide& decide = *decided_.mutable_decide();
+  decide.Clear();
+  decisions_.report(decide);
+  if (decide.slice_size() == 0) return;
+  node::leave_out_zeros(*decide.mutable_attempt());
+  supervisor_.send(decided_);
 }
 
 bool DcmNode::tell_supervisor(const v1::Control& message) {

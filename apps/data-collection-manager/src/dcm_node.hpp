@@ -73,6 +73,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   ReachTeller reach_;
   SliceSamples samples_;
   Decisions decisions_;
+  v1::Control decided_;  // the last message of them: its columns keep their memory
   Intake intake_;
   FilterDesk filter_;
   Departures departures_;

@@ -1,21 +1,11 @@
 #include "orders.hpp"
 
+#include <weir/node/columns.hpp>
+
 namespace weir::dcm {
-namespace {
 
-// An entry of a column that may be left out when it is all zero.
-template <class Column>
-auto at_or_zero(const Column& column, int index) {
-  return index < column.size() ? column[index] : 0;
-}
-
-template <class Column>
-bool fits(const Column& column, int rows) {
-  return column.empty() || column.size() == rows;
-}
-
-}  // namespace
-
+using node::at_or_zero;
+using node::fits;
 Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(const v1::Assign& assign) {
   const int rows = assign.slice_size();
   if (!fits(assign.attempt(), rows) || !fits(assign.time_ns(), rows) || !fits(assign.type(), rows)) {

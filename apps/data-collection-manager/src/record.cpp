@@ -121,11 +121,13 @@ bool fits_a_record(const BuiltSlice& slice) {
     meta += result->event_bytes.size() + result->filter_result.size() +
             kTableLineBytesMax * result->events.size();
   }
+  const bool small = meta <= std::numeric_limits<std::uint32_t>::max();
+  if (small && meta + slice.payload_bytes <= wire::kRecordBytesMax) return true;  // whatever is kept of it
   std::uint64_t bytes = meta;
   for (const weir_filter_fragment& fragment : slice.table) {
     if (kept(slice, fragment.source)) bytes += fragment.length;
   }
-  return meta <= std::numeric_limits<std::uint32_t>::max() && bytes <= wire::kRecordBytesMax;
+  return small && bytes <= wire::kRecordBytesMax;
 }
 
 }  // namespace weir::dcm

@@ -4,6 +4,7 @@
 #include <weir/base/held_up.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/node/columns.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -107,22 +108,21 @@ Expected<void, wire::WireError> WriterNode::on_supervisor_message(const v1::Cont
 
 Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& settled) {
   const int rows = settled.slice_size();
-  const auto fits = [rows](const auto& column) { return column.empty() || column.size() == rows; };
-  if (!fits(settled.attempt()) || !fits(settled.epoch()) || !fits(settled.writer()) ||
-      !fits(settled.outcome())) {
+  if (!node::fits(settled.attempt(), rows) || !node::fits(settled.epoch(), rows) ||
+      !node::fits(settled.writer(), rows) || !node::fits(settled.outcome(), rows)) {
     return Unexpected<wire::WireError>(wire::WireError::bad_payload);
   }
-  const auto cell = [](const auto& column, int row) { return column.empty() ? 0U : column[row]; };
   std::vector<SliceId> over;
   over.reserve(static_cast<std::size_t>(rows));
   for (int row = 0; row < rows; ++row) {
     const SliceId slice(settled.slice(row));
     over.push_back(slice);
-    const bool stored = cell(settled.outcome(), row) == v1::OUTCOME_STORED;
-    if (stored && cell(settled.writer(), row) == setup_.self.index.value) continue;
+    const bool stored = node::at_or_zero(settled.outcome(), row) == v1::OUTCOME_STORED;
+    if (stored && node::at_or_zero(settled.writer(), row) == setup_.self.index.value) continue;
     // No copy of it counts here: what there is, is dead.
-    const Attempt attempt(static_cast<std::uint16_t>(cell(settled.attempt(), row)));
-    const StoreEpoch epoch(stored ? static_cast<std::uint16_t>(cell(settled.epoch(), row)) : kEveryEpoch);
+    const Attempt attempt(static_cast<std::uint16_t>(node::at_or_zero(settled.attempt(), row)));
+    const StoreEpoch epoch(stored ? static_cast<std::uint16_t>(node::at_or_zero(settled.epoch(), row))
+                                  : kEveryEpoch);
     if (store_.has_copy(slice)) (void)store_.mark_dead(slice, attempt, epoch);
   }
   for (const v1::Settled::Copy& copy : settled.copies()) {

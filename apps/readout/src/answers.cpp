@@ -43,7 +43,7 @@ void Answers::add(const source::RequestedFragment& request, const source::Fragme
     payloads_.emplace_back();
     block_.add({request.source, 0, 0, FragmentStatus::missing, fragment.reason});
   } else {
-    payloads_.push_back({fragment.bytes, fragment.owner});
+    payloads_.emplace_back(fragment.bytes, fragment.owner);
     block_.add({request.source, static_cast<std::uint32_t>(size), fragment.crc32c, fragment.status});
   }
 }

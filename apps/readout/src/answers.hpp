@@ -31,6 +31,8 @@ class Answers {
 
  private:
   struct Payload {
+    Payload() = default;
+    Payload(ConstBytes bytes_, const std::shared_ptr<const void>& owner_) : bytes(bytes_), owner(owner_) {}
     ConstBytes bytes;
     std::shared_ptr<const void> owner;
   };

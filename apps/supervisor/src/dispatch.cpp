@@ -102,9 +102,11 @@ void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs
     Member* member = roster_.find(Role::dcm, index);
     if (member == nullptr || member->peer == nullptr) continue;
     const assignment::DcmActions& own = actions.of(index);
-    each_assignment(own.assign, actions,
+    each_assignment(own.assign, actions, assignment_,
                     [member](const v1::Control& message) { member->peer->send(message); });
-    if (!own.confirm.empty()) member->peer->send(confirmations(own.confirm));
+    if (own.confirm.empty()) continue;
+    put_confirmations(own.confirm, *confirmation_.mutable_confirm());
+    member->peer->send(confirmation_);
   }
   if (!actions.cleared.empty() || !actions.copies.empty()) {
     course.settled(now_ns);
@@ -118,18 +120,19 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
   for (const assignment::Announcement& one : actions.announce)
     next_slice_ = std::max(next_slice_, one.slice.value + 1);
   if (for_all<assignment::Announcement>(actions.announce)) {
-    each_announcement(actions.announce, false, push_utc_ns(), [this](const v1::Control& message) {
-      const sessions::ControlFrames frames = sessions::frames_of(message);
-      for (Member& member : roster_.members()) {
-        if (takes_announcements(member)) member.peer->send(frames);
-      }
-    });
+    each_announcement(actions.announce, false, push_utc_ns(), announcement_,
+                      [this](const v1::Control& message) {
+                        const sessions::ControlFrames frames = sessions::frames_of(message);
+                        for (Member& member : roster_.members()) {
+                          if (takes_announcements(member)) member.peer->send(frames);
+                        }
+                      });
     return;
   }
   for (Member& member : roster_.members()) {
     if (!takes_announcements(member)) continue;
     each_announcement(own_part<assignment::Announcement>(member, actions.announce), false, push_utc_ns(),
-                      [&member](const v1::Control& message) { member.peer->send(message); });
+                      announcement_, [&member](const v1::Control& message) { member.peer->send(message); });
   }
 }
 
@@ -138,8 +141,9 @@ void Dispatch::send_open_slices(const Member& member) const {
   sessions::Peer& peer = *member.peer;
   const std::vector<assignment::Announcement> open =
       own_part<assignment::Announcement>(member, machine_.open_slices());
-  each_announcement(open, true, push_utc_ns(), [&peer](const v1::Control& message) { peer.send(message); });
   v1::Control message;
+  each_announcement(open, true, push_utc_ns(), message,
+                    [&peer](const v1::Control& announcement) { peer.send(announcement); });
   v1::OpenSlices& slices = *message.mutable_open_slices();
   for (const assignment::Announcement& one : open) slices.add_slice(one.slice.value);
   peer.send(message);
@@ -168,26 +172,28 @@ void Dispatch::log_new_faults() {
 }
 
 void Dispatch::send_clear(const assignment::Actions& actions) {
+  v1::ClearSlices& clear = *clear_.mutable_clear();
   if (for_all<assignment::Cleared>(actions.cleared)) {
-    const v1::Control message = clear(actions.cleared);
-    if (message.has_clear()) send_to(Role::readout, message);
+    put_cleared(actions.cleared, clear);
+    if (clear.slice_size() > 0) send_to(Role::readout, clear_);
     return;
   }
   for (Member& member : roster_.members()) {
     if (member.role != Role::readout || !is_there(member)) continue;
-    const v1::Control message = clear(own_part<assignment::Cleared>(member, actions.cleared));
-    if (message.has_clear()) member.peer->send(message);
+    put_cleared(own_part<assignment::Cleared>(member, actions.cleared), clear);
+    if (clear.slice_size() > 0) member.peer->send(clear_);
   }
 }
 
 void Dispatch::send_cleared(const assignment::Actions& actions) {
   send_clear(actions);
-  std::optional<v1::Control> message;
+  v1::Settled& settled = *settled_.mutable_settled();
+  bool made = false;
   for (Member& member : roster_.members()) {
     if (member.role != Role::writer || !is_there(member)) continue;
-    if (!message) message = settled(actions.cleared);
-    put_copies(actions.copies, member.index, *message->mutable_settled());
-    member.peer->send(*message);
+    if (!std::exchange(made, true)) put_settled(actions.cleared, settled);
+    put_copies(actions.copies, member.index, settled);
+    member.peer->send(settled_);
   }
 }
 

@@ -97,6 +97,12 @@ class Dispatch {
   std::uint32_t destinations_told_ = 0;  // number of their epoch
   std::uint32_t absences_told_ = 0;      // number of the table
   std::size_t faults_logged_ = 0;        // of the machine's
+  // What goes out again and again, put together in the same memory.
+  v1::Control announcement_;
+  v1::Control assignment_;
+  v1::Control confirmation_;
+  v1::Control clear_;
+  v1::Control settled_;
 };
 
 }  // namespace weir::supervisor

@@ -4,6 +4,7 @@
 #include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/node/absences.hpp>
+#include <weir/node/columns.hpp>
 
 #include <utility>
 
@@ -158,6 +159,14 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     pass.add_settled_writer(one.writer.value);
     pass.add_incomplete(one.incomplete);
   }
+  node::leave_out_zeros(*pass.mutable_type());
+  for (auto* column :
+       {pass.mutable_kills(), pass.mutable_losses(), pass.mutable_confirmed_attempt(), pass.mutable_epoch(),
+        pass.mutable_writer(), pass.mutable_outcome(), pass.mutable_reason(), pass.mutable_settled_writer()})
+    node::leave_out_zeros(*column);
+  for (auto* column :
+       {pass.mutable_suspect(), pass.mutable_confirmed_incomplete(), pass.mutable_incomplete()})
+    node::leave_out_zeros(*column);
   put_counts(ledger, *pass.mutable_counts());
   append(pass_entry_);
 }

@@ -3,6 +3,7 @@
 #include "journal_format.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/node/absences.hpp>
+#include <weir/node/columns.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -10,6 +11,8 @@
 
 namespace weir::supervisor {
 namespace {
+
+using node::at_or_zero;
 
 using assignment::OpenSlice;
 using assignment::Outcome;
@@ -29,12 +32,6 @@ SliceSum sum_of(const v1::SliceSum& sum) { return {sum.count(), sum.hash_sum()};
 template <class Id>
 Id id_of(std::uint32_t value) {
   return Id(static_cast<std::uint16_t>(value));
-}
-
-template <class Column>
-auto cell(const Column& column, int row) {
-  using Value = std::decay_t<decltype(column[0])>;
-  return row < column.size() ? column[row] : Value{};
 }
 
 // Applies entries to the run that they are about.
@@ -137,7 +134,7 @@ class Reader {
   void take_lost_times(const v1::JournalLostTimes& times) {
     run_.lost_times = {times.all_ns(), {}};
     for (int i = 0; i < times.reason_size(); ++i)
-      run_.lost_times.by_reason[times.reason(i)] = cell(times.time_ns(), i);
+      run_.lost_times.by_reason[times.reason(i)] = at_or_zero(times.time_ns(), i);
   }
 
   void take_shape(const v1::JournalFarm& farm) {
@@ -182,21 +179,21 @@ class Reader {
       if (found == open_.end()) continue;
       Open& open = found->second;
       if (std::exchange(open.confirmed, false)) give_up_copy(open.slice);
-      open.slice.attempt = id_of<Attempt>(cell(pass.assigned_attempt(), i));
-      open.slice.kills = static_cast<std::uint8_t>(cell(pass.kills(), i));
-      open.slice.losses = static_cast<std::uint8_t>(cell(pass.losses(), i));
-      open.slice.suspect = cell(pass.suspect(), i);
+      open.slice.attempt = id_of<Attempt>(at_or_zero(pass.assigned_attempt(), i));
+      open.slice.kills = static_cast<std::uint8_t>(at_or_zero(pass.kills(), i));
+      open.slice.losses = static_cast<std::uint8_t>(at_or_zero(pass.losses(), i));
+      open.slice.suspect = at_or_zero(pass.suspect(), i);
     }
     for (int i = 0; i < pass.confirmed_size(); ++i) {
       const auto found = open_.find(SliceId(pass.confirmed(i)));
       if (found == open_.end()) continue;
       Open& open = found->second;
       if (std::exchange(open.confirmed, true)) give_up_copy(open.slice);
-      open.slice.epoch = id_of<StoreEpoch>(cell(pass.epoch(), i));
+      open.slice.epoch = id_of<StoreEpoch>(at_or_zero(pass.epoch(), i));
       open.slice.confirmations = static_cast<std::uint16_t>(open.slice.epoch.value + 1);
-      open.slice.copy_attempt = id_of<Attempt>(cell(pass.confirmed_attempt(), i));
-      open.slice.copy_writer = id_of<NodeIndex>(cell(pass.writer(), i));
-      open.slice.copy_incomplete = cell(pass.confirmed_incomplete(), i);
+      open.slice.copy_attempt = id_of<Attempt>(at_or_zero(pass.confirmed_attempt(), i));
+      open.slice.copy_writer = id_of<NodeIndex>(at_or_zero(pass.writer(), i));
+      open.slice.copy_incomplete = at_or_zero(pass.confirmed_incomplete(), i);
     }
     for (int i = 0; i < pass.settled_size(); ++i) settle(pass, i);
     if (pass.has_counts()) take_counts(pass.counts(), run_.state.ledger);
@@ -208,7 +205,8 @@ class Reader {
       if (open_.contains(slice)) continue;  // announced again after a restart
       Open& open = open_[slice];
       open.slice.slice = slice;
-      open.slice.info = {cell(pass.time_ns(), i), pass.duration_ns(), TriggerType(cell(pass.type(), i))};
+      open.slice.info = {at_or_zero(pass.time_ns(), i), pass.duration_ns(),
+                         TriggerType(at_or_zero(pass.type(), i))};
       open.slice.assigned = true;  // perhaps it was: the next attempt is one that no DCM has in any case
       run_.state.ledger.triggered.add(slice);
       run_.state.next_slice = std::max(run_.state.next_slice, slice.next());
@@ -227,13 +225,13 @@ class Reader {
     if (found == open_.end()) return;
     Open& open = found->second;
     SupervisorLedger& ledger = run_.state.ledger;
-    const auto outcome = static_cast<Outcome>(cell(pass.outcome(), row));
+    const auto outcome = static_cast<Outcome>(at_or_zero(pass.outcome(), row));
     if (outcome == Outcome::stored) {
-      const std::size_t writer = cell(pass.settled_writer(), row);
+      const std::size_t writer = at_or_zero(pass.settled_writer(), row);
       if (ledger.stored_by.size() <= writer) ledger.stored_by.resize(writer + 1);
       ledger.stored.add(slice);
       ledger.stored_by[writer].add(slice);
-      if (cell(pass.incomplete(), row)) ledger.stored_incomplete.add(slice);
+      if (at_or_zero(pass.incomplete(), row)) ledger.stored_incomplete.add(slice);
       given_up_.erase({slice, NodeIndex(static_cast<std::uint16_t>(writer)), open.slice.epoch});
     } else {
       if (open.confirmed) give_up_copy(open.slice);
@@ -241,7 +239,7 @@ class Reader {
       for (auto copy = given_up_.lower_bound(first); copy != given_up_.end() && copy->second.slice == slice;
            ++copy)
         copy->second.orphan = true;
-      const std::size_t reason = cell(pass.reason(), row);
+      const std::size_t reason = at_or_zero(pass.reason(), row);
       if (outcome == Outcome::rejected) {
         ledger.rejected.add(slice);
       } else if (reason < ledger.discarded.size()) {

@@ -1,54 +1,52 @@
 #include "messages_out.hpp"
 
 #include <weir/base/planted.hpp>
-
-#include <algorithm>
+#include <weir/node/columns.hpp>
 
 namespace weir::supervisor {
 
+using node::leave_out_zeros;
+
 void each_announcement(std::span<const assignment::Announcement> announcements, bool again,
-                       std::optional<UtcNs> utc_ns, const SendMessage& send) {
-  v1::Control message;
-  v1::Announce& announce = *message.mutable_announce();
-  const bool typed = std::any_of(announcements.begin(), announcements.end(),
-                                 [](const auto& one) { return one.info.type.value != 0; });
+                       std::optional<UtcNs> utc_ns, v1::Control& out, const SendMessage& send) {
+  v1::Announce& announce = *out.mutable_announce();
+  announce.Clear();
+  const auto send_rows = [&] {
+    leave_out_zeros(*announce.mutable_type());
+    announce.set_again(again);
+    if (utc_ns) announce.set_utc_ns(*utc_ns);
+    send(out);
+    announce.Clear();
+  };
   for (const assignment::Announcement& one : announcements) {
     announce.add_slice(one.slice.value);
     announce.add_time_ns(one.info.time);
-    if (typed) announce.add_type(one.info.type.value);
+    announce.add_type(one.info.type.value);
     announce.set_duration_ns(one.info.duration);
-    announce.set_again(again);
-    if (utc_ns) announce.set_utc_ns(*utc_ns);
-    if (announce.slice_size() < kRowsMax) continue;
-    send(message);
-    announce.Clear();
+    if (announce.slice_size() >= kRowsMax) send_rows();
   }
-  if (announce.slice_size() > 0) send(message);
+  if (announce.slice_size() > 0) send_rows();
 }
 
 void each_assignment(std::span<const assignment::Assignment> assignments, const assignment::Actions& actions,
-                     const SendMessage& send) {
-  if (assignments.empty()) return;
-  bool typed = false;
-  bool again = false;
-  for (const assignment::Assignment& one : assignments) {
-    typed = typed || one.info.type.value != 0;
-    again = again || one.attempt.value != 0;
-  }
-  v1::Control message;
-  v1::Assign& assign = *message.mutable_assign();
+                     v1::Control& out, const SendMessage& send) {
+  v1::Assign& assign = *out.mutable_assign();
+  assign.Clear();
   std::size_t payload_bytes = 0;
+  const auto send_rows = [&] {
+    leave_out_zeros(*assign.mutable_attempt());
+    leave_out_zeros(*assign.mutable_type());
+    send(out);
+    assign.Clear();
+    payload_bytes = 0;
+  };
   for (const assignment::Assignment& one : assignments) {
-    if (payload_bytes >= kPayloadBytesMax) {
-      send(message);
-      assign.Clear();
-      payload_bytes = 0;
-    }
+    if (payload_bytes >= kPayloadBytesMax) send_rows();
     const auto row = static_cast<std::uint32_t>(assign.slice_size());
     assign.add_slice(one.slice.value);
     assign.add_time_ns(one.info.time);
-    if (again) assign.add_attempt(one.attempt.value);
-    if (typed) assign.add_type(one.info.type.value);
+    assign.add_attempt(one.attempt.value);
+    assign.add_type(one.info.type.value);
     assign.set_duration_ns(one.info.duration);
     if (one.unfiltered) assign.add_unfiltered(row);
     if (one.suspect) assign.add_suspect(row);
@@ -59,37 +57,36 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
     payload.set_bytes(bytes.data(), bytes.size());
     payload_bytes += bytes.size();
   }
-  send(message);
+  if (assign.slice_size() > 0) send_rows();
 }
 
-v1::Control confirmations(std::span<const assignment::Confirmation> rows) {
-  v1::Control message;
-  v1::Confirm& confirm = *message.mutable_confirm();
+void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confirm& out) {
+  out.Clear();
   for (const assignment::Confirmation& one : rows) {
-    confirm.add_slice(one.slice.value);
-    confirm.add_attempt(one.attempt.value);
+    out.add_slice(one.slice.value);
+    out.add_attempt(one.attempt.value);
     const bool store = one.answer == assignment::Answer::store;
-    confirm.add_code(one.answer == assignment::Answer::refused ? v1::CONFIRMATION_REFUSED
-                     : store                                   ? v1::CONFIRMATION_STORE
-                                                               : v1::CONFIRMATION_SETTLED);
-    confirm.add_epoch(one.epoch.value);
-    confirm.add_writer(store ? one.writer.value : 0);
+    out.add_code(one.answer == assignment::Answer::refused ? v1::CONFIRMATION_REFUSED
+                 : store                                   ? v1::CONFIRMATION_STORE
+                                                           : v1::CONFIRMATION_SETTLED);
+    out.add_epoch(one.epoch.value);
+    out.add_writer(store ? one.writer.value : 0);
   }
-  return message;
+  leave_out_zeros(*out.mutable_attempt());
+  leave_out_zeros(*out.mutable_epoch());
+  leave_out_zeros(*out.mutable_writer());
 }
 
-v1::Control clear(std::span<const assignment::Cleared> rows) {
-  v1::Control message;
+void put_cleared(std::span<const assignment::Cleared> rows, v1::ClearSlices& out) {
+  out.Clear();
   for (const assignment::Cleared& one : rows) {
     const bool forgotten = planted(Planted::forget_clear) && one.slice.value % 8 == 6;
-    if (!forgotten) message.mutable_clear()->add_slice(one.slice.value);
+    if (!forgotten) out.add_slice(one.slice.value);
   }
-  return message;
 }
 
-v1::Control settled(std::span<const assignment::Cleared> rows) {
-  v1::Control message;
-  v1::Settled& out = *message.mutable_settled();
+void put_settled(std::span<const assignment::Cleared> rows, v1::Settled& out) {
+  out.Clear();
   for (const assignment::Cleared& one : rows) {
     out.add_slice(one.slice.value);
     out.add_attempt(one.attempt.value);
@@ -97,7 +94,9 @@ v1::Control settled(std::span<const assignment::Cleared> rows) {
     out.add_writer(one.writer.value);
     out.add_outcome(static_cast<std::uint32_t>(one.outcome));
   }
-  return message;
+  leave_out_zeros(*out.mutable_attempt());
+  leave_out_zeros(*out.mutable_epoch());
+  leave_out_zeros(*out.mutable_writer());
 }
 
 void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer, v1::Settled& out) {

@@ -20,17 +20,18 @@ constexpr std::size_t kPayloadBytesMax = 1U << 20;
 
 using SendMessage = std::function<void(const v1::Control&)>;
 
+// `out` is the message that is put together; used again it has the memory of its columns.
 // `again`: to a readout that may know of them. `utc_ns`: push running, what time it is.
 void each_announcement(std::span<const assignment::Announcement> announcements, bool again,
-                       std::optional<UtcNs> utc_ns, const SendMessage& send);
+                       std::optional<UtcNs> utc_ns, v1::Control& out, const SendMessage& send);
 // Of one DCM; their payloads are in `actions`.
 void each_assignment(std::span<const assignment::Assignment> assignments, const assignment::Actions& actions,
-                     const SendMessage& send);
-[[nodiscard]] v1::Control confirmations(std::span<const assignment::Confirmation> rows);
+                     v1::Control& out, const SendMessage& send);
+void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confirm& out);
 // To readouts.
-[[nodiscard]] v1::Control clear(std::span<const assignment::Cleared> rows);
+void put_cleared(std::span<const assignment::Cleared> rows, v1::ClearSlices& out);
 // To writers; each is told of its own copies besides.
-[[nodiscard]] v1::Control settled(std::span<const assignment::Cleared> rows);
+void put_settled(std::span<const assignment::Cleared> rows, v1::Settled& out);
 void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer, v1::Settled& out);
 [[nodiscard]] v1::Control destinations(const assignment::DestinationTable& table);
 // Where DCMs find readouts and writers.

@@ -128,7 +128,8 @@ v1::Control some_status() {
 TEST_CASE("announcements go in messages of so many rows, and what is zero is left out") {
   std::vector<assignment::Announcement> many(kRowsMax + 1, announced(5));
   std::vector<int> rows;
-  each_announcement(many, true, std::nullopt, [&](const v1::Control& message) {
+  v1::Control out;
+  each_announcement(many, true, std::nullopt, out, [&](const v1::Control& message) {
     rows.push_back(message.announce().slice_size());
     CHECK(message.announce().type_size() == 0);
     CHECK(message.announce().again());
@@ -136,7 +137,7 @@ TEST_CASE("announcements go in messages of so many rows, and what is zero is lef
   CHECK(rows == std::vector<int>{kRowsMax, 1});
   many.resize(1);
   many.front().info.type = TriggerType(3);
-  each_announcement(many, false, UtcNs(9), [&](const v1::Control& message) {
+  each_announcement(many, false, UtcNs(9), out, [&](const v1::Control& message) {
     CHECK(message.announce().type(0) == 3);
     CHECK(message.announce().utc_ns() == 9);
     CHECK_FALSE(message.announce().again());
@@ -152,28 +153,38 @@ TEST_CASE("assignments take no more payload into one message than a receiver tak
   five[4].suspect = true;
   five[4].attempt = Attempt(1);
   std::vector<v1::Control> sent;
-  each_assignment(five, actions, [&](const v1::Control& message) { sent.push_back(message); });
+  v1::Control out;
+  each_assignment(five, actions, out, [&](const v1::Control& message) { sent.push_back(message); });
   REQUIRE(sent.size() == 3);
   CHECK(sent[0].assign().slice_size() == 2);
   CHECK(sent[0].assign().payload_size() == 2);
   CHECK(sent[2].assign().slice_size() == 1);
-  CHECK(sent[2].assign().suspect(0) == 0);      // rows count anew
-  CHECK(sent[0].assign().attempt_size() == 2);  // of all, where one is not zero
-  each_assignment({}, actions, [](const v1::Control&) { FAIL("nothing is to be sent"); });
+  CHECK(sent[2].assign().suspect(0) == 0);  // rows count anew
+  CHECK(sent[0].assign().attempt_size() == 0);
+  CHECK(sent[2].assign().attempt(0) == 1);
+  each_assignment({}, actions, out, [](const v1::Control&) { FAIL("nothing is to be sent"); });
 }
 
 TEST_CASE("a confirmation names a writer where the slice is to be stored, and nowhere else") {
   std::vector<assignment::Confirmation> rows(3);
   rows[0] = {SliceId(4), Attempt(1), StoreEpoch(2), NodeIndex(1), assignment::Answer::store};
   rows[1] = {SliceId(5), Attempt(0), StoreEpoch(0), assignment::kNoNode, assignment::Answer::settled};
-  const v1::Control message = confirmations(rows);
-  const v1::Confirm& confirm = message.confirm();
+  v1::Confirm confirm;
+  put_confirmations(rows, confirm);
   CHECK(confirm.code(0) == v1::CONFIRMATION_STORE);
   CHECK(confirm.writer(0) == 1);
   CHECK(confirm.epoch(0) == 2);
   CHECK(confirm.code(1) == v1::CONFIRMATION_SETTLED);
   CHECK(confirm.writer(1) == 0);
   CHECK(confirm.code(2) == v1::CONFIRMATION_REFUSED);
+  CHECK(confirm.attempt_size() == 3);  // of all, where one is not zero
+  rows.erase(rows.begin());
+  put_confirmations(rows, confirm);
+  CHECK(confirm.slice_size() == 2);
+  CHECK(confirm.code_size() == 2);
+  CHECK(confirm.attempt().empty());  // all zero
+  CHECK(confirm.epoch().empty());
+  CHECK(confirm.writer().empty());
 }
 
 TEST_CASE("each node is sent its own part: readouts announcements and clears, DCMs slices, writers copies") {

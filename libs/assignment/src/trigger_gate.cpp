@@ -16,7 +16,8 @@ double TriggerGate::share(double level) const {
 }
 
 bool TriggerGate::is_open(double level, TimeNs now) const {
-  return static_cast<double>(phase_of(now)) < share(level) * static_cast<double>(kPeriodNs);
+  const double open = share(level);
+  return open >= 1 || static_cast<double>(phase_of(now)) < open * static_cast<double>(kPeriodNs);
 }
 
 TimeNs TriggerGate::opens_at(double level, TimeNs now) const {

@@ -184,6 +184,8 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   bool refused_ = false;
   bool unsendable_ = false;  // a message was longer than any may be
   std::string refused_by_peer_;
+  struct Received;
+  const std::unique_ptr<Received> received_;  // the control message at hand
   // Of a control message that comes in several frames: what is here, and how long it will be.
   std::vector<std::byte> gathered_;
   std::size_t gathered_total_ = 0;
