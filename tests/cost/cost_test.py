@@ -35,11 +35,12 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(compared("64KiB-4x4-stored", instructions=1140)[1], 0)
         self.assertEqual(compared("64KiB-4x4-stored", instructions=1160)[1], 1)
 
-    def test_what_depends_on_the_machines_other_work_is_not_judged(self):
+    def test_what_depends_on_the_machines_other_work_has_much_room(self):
         supervisor = {"supervisor": COMMITTED["dcm"]}
         lines, dearer = cost.compare("64KiB-4x4-stored", {"supervisor": dict(COMMITTED["dcm"], instructions=2000)}, supervisor)
         self.assertEqual(dearer, 0)
-        self.assertIn("not judged", "\n".join(lines))
+        self.assertNotIn("MORE", "\n".join(lines))
+        self.assertEqual(cost.compare("64KiB-4x4-stored", {"supervisor": dict(COMMITTED["dcm"], instructions=3100)}, supervisor)[1], 1)
         self.assertEqual(cost.compare("64B-4x4", {"supervisor": dict(COMMITTED["dcm"], instructions=2000)}, supervisor)[1], 1)
 
     def test_of_several_measurements_the_least_counts(self):

@@ -351,8 +351,16 @@ void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const Answ
 
 // Answers come in the order of the requests, but for those that wait for a slice that is not there yet.
 void Collector::find_question(std::uint32_t readout, const Answer& answer) {
+  Answer rest = answer;
+  rest.length += wire::kHeaderBytes;
+  while (rest.fragments > 0 && answer_question(readout, answer, rest)) {
+  }
+}
+
+// One block may answer several pieces of a slice: `rest` is what no question has got of it yet.
+bool Collector::answer_question(std::uint32_t readout, const Answer& answer, Answer& rest) {
   auto& questions = flows_[readout].questions;
-  if (questions.empty()) return;
+  if (questions.empty()) return false;
   // An answer without bytes does not tell where they would have been.
   const auto is_meant = [&answer](const Question& question) {
     return question.slice == answer.slice && (answer.length == 0 || question.offset == answer.offset);
@@ -361,16 +369,22 @@ void Collector::find_question(std::uint32_t readout, const Answer& answer) {
   if (!is_meant(*found)) {
     const auto searched = std::min<std::ptrdiff_t>(std::ssize(questions), kQuestionsSearched);
     found = std::find_if(found + 1, questions.begin() + searched, is_meant);
-    if (found == questions.end()) return;
-    // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
-    if (found == questions.begin() + searched) return questions.pop_front();
+    if (found == questions.begin() + searched) {
+      // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
+      if (searched == kQuestionsSearched) questions.pop_front();
+      return false;
+    }
   }
-  found->bytes += wire::kHeaderBytes + answer.length;
-  found->fragments -= std::min(found->fragments, answer.fragments);
-  if (found->fragments > 0) return;
+  const std::uint32_t fragments = std::min(found->fragments, rest.fragments);
+  const auto bytes = static_cast<std::uint32_t>(std::uint64_t{rest.length} * fragments / rest.fragments);
+  found->bytes += bytes;
+  found->fragments -= fragments;
+  rest.length -= bytes;
+  rest.fragments -= fragments;
+  if (found->fragments > 0) return true;
   flows_[readout].answered = *found;
-  if (found == questions.begin()) return questions.pop_front();
   questions.erase(found);
+  return true;
 }
 
 void Collector::timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns) {

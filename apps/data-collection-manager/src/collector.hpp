@@ -202,6 +202,7 @@ class Collector {
   void sends_to(std::uint32_t readout);
   void queue_ranges();
   void find_question(std::uint32_t readout, const Answer& answer);
+  bool answer_question(std::uint32_t readout, const Answer& answer, Answer& rest);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   void give_up_readouts(TimeNs now_ns);
   [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice) const;

@@ -163,12 +163,14 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     if (part.again && (progress.state != FragmentProgress::State::requested || progress.have > 0)) continue;
     const bool known = expected_[index].known();
     const std::uint64_t size = known ? wire::fragment_wire_bytes(expected_[index].bytes()) : most;
-    if (most > 0 && piece.fragments > 0 && piece.bytes + size > whole_up_to(most)) break;
+    const auto together =
+        answer_bytes(piece.fragments + 1, piece.bytes + std::max<std::uint64_t>(size, wire::kBlockRowBytes));
+    if (most > 0 && piece.fragments > 0 && together > whole_up_to(most)) break;
     asked_sources_.push_back(sources[at]);
     all_known = all_known && known;
     ++piece.fragments;
     piece.bytes += size;
-    if (most > 0 && piece.bytes > whole_up_to(most)) {  // one alone, and larger
+    if (most > 0 && together > whole_up_to(most)) {  // one alone, and larger
       piece.bytes = most;
       piece.length = payload_of(most);
       const bool more = expected_[index].bytes() > piece.length;

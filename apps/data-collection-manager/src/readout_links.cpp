@@ -98,16 +98,18 @@ void ReadoutLinks::tell_partial_frames() {
     }
     const std::size_t here = readout.link->peer().payload_here();
     if (here <= readout.told_bytes) return false;
-    arrived(index, slice_of(readout), here - readout.told_bytes);
+    const std::uint64_t fresh = here - readout.told_bytes;
+    // Which of a block's bytes are fragments is known when it is whole.
+    arrived(index, slice_of(readout), readout.in_block ? 0 : fresh, readout.in_block ? fresh : 0);
     readout.told_bytes = here;
     return false;
   });
 }
 
-// A frame's header counts for the readout's window, when the frame is whole, and not as bytes of fragments.
+// Headers and a block's rows count for the readout's window, and not as bytes of fragments.
 void ReadoutLinks::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
-                           std::uint64_t header_bytes) {
-  const std::uint64_t bytes = payload_bytes + header_bytes;
+                           std::uint64_t other_bytes) {
+  const std::uint64_t bytes = payload_bytes + other_bytes;
   if (slice != nullptr) arrived_bytes_ += payload_bytes;
   if (trace_.on() && slice != nullptr && bytes > 0) trace_.arrived(*slice, readout, bytes, clock_.now_ns());
   collector_.arrived(readout, slice, bytes, now_ns_);
@@ -191,9 +193,10 @@ Expected<void, wire::WireError> ReadoutLinks::take_block(std::uint32_t index, co
   if (!block) return Unexpected<wire::WireError>(block.error());
   assembly::BuiltSlice* slice = assembler_.slice_of(header);
   const bool completes = slice != nullptr && slice->outstanding <= block->size();
-  arrived(index, slice, header.length - told, wire::kHeaderBytes);
+  arrived(index, slice, 0, header.length - told + wire::kHeaderBytes);
   const assembly::BlockReception reception =
       assembler_.take(header, *block, index, completes ? clock_.now_ns() : now_ns_);
+  for (const assembly::FragmentSize& size : reception.taken) arrived_bytes_ += size.bytes;
   collector_.answered(index, reception, header);
   return {};
 }

@@ -86,7 +86,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
     return readout.in_block ? assembler_.slice_of(readout.block) : readout.reception.slice;
   }
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
-               std::uint64_t header_bytes = 0);
+               std::uint64_t other_bytes = 0);
 
   const node::Setup& setup_;
   sessions::PeerInfo self_;  // what they are told of this DCM

@@ -154,13 +154,17 @@ TEST_CASE("a block is received whole, and its fragments go into the slice") {
   REQUIRE(request.has_value());
   CHECK(request->entry(0).slot == slice.slot);
   const auto frame = Linked::block(5, 1000);
-  dcm.readout.say({frame.begin(), frame.begin() + 700});
+  dcm.readout.say({frame.begin(), frame.begin() + 600});
   dcm.pass();
-  CHECK(dcm.links->arrived_bytes() == 700 - wire::kHeaderBytes);  // of the frame, before it is whole
+  const std::uint64_t owed = slice.gathering.parts[0].owed_bytes;
+  dcm.readout.say({frame.begin() + 600, frame.begin() + 700});
+  dcm.pass();
+  CHECK(slice.gathering.parts[0].owed_bytes == (owed > 100 ? owed - 100 : 0));  // before the block is whole
+  CHECK(dcm.links->arrived_bytes() == 0);
   CHECK(dcm.builder.assembler.counters().received == 0);
   dcm.readout.say({frame.begin() + 700, frame.end()});
   dcm.pass();
-  CHECK(dcm.links->arrived_bytes() == frame.size() - wire::kHeaderBytes);
+  CHECK(dcm.links->arrived_bytes() == 1000);  // without rows, and what is nobody's
   CHECK(dcm.builder.assembler.counters().received == 1);
   CHECK(dcm.builder.assembler.counters().unknown == 1);  // the second row is of nobody's source
   CHECK(slice.payload_bytes == 1000);

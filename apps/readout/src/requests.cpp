@@ -60,6 +60,7 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(sessions::Peer& peer, cons
         return Unexpected<wire::WireError>(wire::WireError::bad_payload);
     }
     if (!behind) {
+      answers_.flush();  // what was added before is no answer to this
       timings_.begin(peer);
       done = serve(peer, *view, 0, served_[peer.tag]);
       answers_.flush();

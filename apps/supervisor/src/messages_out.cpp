@@ -37,6 +37,7 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
     leave_out_zeros(*assign.mutable_attempt());
     leave_out_zeros(*assign.mutable_type());
     send(out);
+    assign.mutable_payload()->DeleteSubrange(0, assign.payload_size());  // these may be large, and seldom
     assign.Clear();
     payload_bytes = 0;
   };

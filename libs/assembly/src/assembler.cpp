@@ -323,7 +323,7 @@ BlockReception Assembler::take(const wire::FrameHeader& header, const wire::Bloc
   if (slice == nullptr) return {};
   const ConstBytes payloads = block.payloads();
   std::byte* memory = nullptr;
-  if (plain && !payloads.empty()) {
+  if (plain && !payloads.empty() && slice->memory.fits(payloads.size())) {
     memory = slice->memory.allocate(pool_, payloads.size(), slice_bytes_expected_);
     if (memory != nullptr) std::memcpy(memory, payloads.data(), payloads.size());
   }

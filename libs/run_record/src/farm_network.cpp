@@ -1,5 +1,6 @@
 #include <weir/config/rate.hpp>
 #include <weir/run_record/farm_network.hpp>
+#include <weir/wire/block.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <algorithm>
@@ -126,13 +127,24 @@ FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, do
   return network;
 }
 
+namespace {
+
+// The least that can come with a slice's fragments: a header each, or a row each and a header a readout.
+double header_bytes(const SliceLoad& load, double readouts) {
+  const double alone = load.fragments * wire::kHeaderBytes;
+  if (load.fragments <= 0 || load.bytes / load.fragments > wire::kBlockFragmentMax) return alone;
+  return std::min(alone, load.fragments * wire::kBlockRowBytes + readouts * wire::kHeaderBytes);
+}
+
+}  // namespace
+
 Theory theory_of(const FarmNetwork& network, const SliceLoad& load) {
   Theory theory;
   const FarmHost* port = network.port();
   if (port != nullptr) theory.dcms_per_port = port->dcms;
   const double bits_per_s = network.bits_per_s();
   if (bits_per_s <= 0 || load.bytes <= 0) return theory;
-  const double headers = load.fragments * wire::kHeaderBytes;
+  const double headers = header_bytes(load, network.readouts);
   theory.goodput_bytes_per_s = shaping::stream_goodput(network.link(bits_per_s), load.bytes, headers);
   if (network.readouts > 0) {
     theory.thesis_goodput_bytes_per_s =

@@ -125,5 +125,20 @@ TEST_CASE("theory counts a header per fragment, and what of a slice passes the p
   CHECK(theory.thesis_goodput_bytes_per_s == Approx(shaping::thesis_goodput(6 * 60 * kMbit, 65'536, 32)));
 }
 
+TEST_CASE("theory counts a row per short fragment and a header per readout, where that is less") {
+  const FarmNetwork network = all_to_all(50 * kMbit, 50 * kMbit);
+  REQUIRE(network.readouts == 6);
+  const auto goodput = [&](double bytes, double fragments) {
+    return theory_of(network, {bytes, fragments}).goodput_bytes_per_s;
+  };
+  const auto carried = [&](double bytes, double headers) {
+    return Approx(shaping::stream_goodput(network.link(network.bits_per_s()), bytes, headers));
+  };
+  CHECK(goodput(24 * 64, 24) == carried(24 * 64, 24 * 16 + 6 * 32));
+  // One of each readout: a frame of its own is shorter than a block.
+  CHECK(goodput(6 * 64, 6) == carried(6 * 64, 6 * 32));
+  CHECK(goodput(24 * 65'536, 24) == carried(24 * 65'536, 24 * 32));  // too long for a block
+}
+
 }  // namespace
 }  // namespace weir::run_record

@@ -85,6 +85,12 @@ struct Peer::Received {
     return *google::protobuf::Arena::CreateMessage<v1::Control>(&arena);
   }
 
+  // What a long one took is given back, and not kept until the next one comes.
+  void leave() {
+    if (arena.SpaceAllocated() > kKept) arena.Reset();
+  }
+
+  static constexpr std::size_t kKept = 64 * 1024;
   alignas(std::max_align_t) std::array<char, 8192> block;
   google::protobuf::Arena arena{over(block)};
 };
@@ -287,7 +293,9 @@ Expected<void, wire::WireError> Peer::on_control(const wire::FrameHeader& header
     if (!message.alive().answer() && unsent_bytes() == 0) say_alive(true);
     return {};
   }
-  return handler_.on_control(*this, message);
+  auto taken = handler_.on_control(*this, message);
+  received_->leave();
+  return taken;
 }
 
 std::string Peer::refusal(std::uint32_t version) const {

@@ -1,0 +1,130 @@
+// What a collector makes of blocks: which of its requests they answer.
+#include "../src/collector.hpp"
+#include "weir_catch.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace weir::dcm {
+namespace {
+
+constexpr std::uint32_t kBytes = 150;
+constexpr std::uint64_t kPiece = 100;  // two fragments do not fit into two of these
+
+// Grants everything in small pieces, and counts what it is told of how long answers took.
+class Learner final : public shaping::Shaper {
+ public:
+  struct Told {
+    std::uint64_t responses = 0;
+    std::uint64_t bytes = 0;
+  };
+  explicit Learner(Told& told) : told_(told) {}
+
+  shaping::Credit try_take(const shaping::Demand&, TimeNs) override { return shaping::Credit::granted; }
+  void take(const shaping::Demand&, TimeNs) override {}
+  void arrived(std::uint32_t, std::uint64_t, TimeNs) override {}
+  void answered(std::uint32_t, std::uint32_t, std::uint64_t, TimeNs) override {}
+  void readout_lost(std::uint32_t) override {}
+  [[nodiscard]] std::uint64_t piece_bytes() const override { return kPiece; }
+  [[nodiscard]] bool learns() const override { return true; }
+  void response(const shaping::Response& response, TimeNs) override {
+    ++told_.responses;
+    told_.bytes += response.bytes;
+  }
+  [[nodiscard]] std::uint64_t outstanding() const override { return 0; }
+  [[nodiscard]] std::uint64_t window() const override { return 0; }
+
+ private:
+  Told& told_;
+};
+
+struct TwoSources {
+  TwoSources() {
+    CollectorSettings settings;
+    settings.assembly = without_checksums();
+    settings.readouts = 1;
+    settings.memory_bytes = pool.bytes_total();
+    collector =
+        std::make_unique<Collector>(settings, assembler, slices, pool, std::make_unique<Learner>(told));
+    collector->readout_up(0, now);
+  }
+  // Opens the slice, and gives how many entries the readout is asked with.
+  std::size_t ask(std::uint64_t id) {
+    assembly::Assignment assignment;
+    assignment.slice = SliceId(id);
+    slice = &slices.assign(std::move(assignment));
+    REQUIRE(assembler.open(*slice, now).has_value());
+    collector->collect(*slice, collector->everything());
+    collector->pass(now);
+    std::vector<std::byte> frames;
+    collector->take_frames(0, frames);
+    collector->to_send().clear();
+    const auto view = wire::RequestView::parse(ConstBytes(frames).subspan(wire::kHeaderBytes));
+    REQUIRE(view.has_value());
+    return view->entry_count();
+  }
+  void answer_with_one_block() {
+    now += kMillisecond;
+    wire::BlockWriter writer;
+    for (const std::uint32_t source : {1U, 2U}) {
+      wire::BlockRow row;
+      row.source = SourceId(source);
+      row.length = kBytes;
+      writer.add(row);
+    }
+    std::vector<std::byte> frame(writer.head_bytes());
+    writer.write_head(slice->id(), slice->attempt(), 0, frame);
+    frame.resize(writer.frame_bytes());
+    const auto header = wire::decode_header(ConstBytes(frame).first<wire::kHeaderBytes>(), 0);
+    REQUIRE(header.has_value());
+    const auto view = wire::BlockView::parse(*header, ConstBytes(frame).subspan(wire::kHeaderBytes));
+    REQUIRE(view.has_value());
+    collector->arrived(0, slice, frame.size(), now);
+    collector->answered(0, assembler.take(*header, *view, 0, now), *header);
+    collector->timed(0, {slice->id(), 0, 1, 0}, now);
+    collector->pass(now);
+    frame_bytes = frame.size();
+  }
+  void leave() {
+    std::vector<assembly::BuiltSlice*> done;
+    assembler.take_completed(done);
+    REQUIRE(done.size() == 1);
+    CHECK(slice->gathering.parts[0].owed_fragments == 0);
+    CHECK(slice->gathering.parts[0].owed_bytes == 0);
+    collector->forget(*slice);
+    assembler.release(*slice);
+  }
+
+  TimeNs now = kSecond;
+  std::vector<std::byte> memory = std::vector<std::byte>(1U << 20);
+  BufferPool pool{memory};
+  assembly::SliceTable slices;
+  assembly::Assembler assembler{without_checksums(), {{SourceId(1), 0}, {SourceId(2), 0}}, pool, slices};
+  Learner::Told told;
+  std::unique_ptr<Collector> collector;
+  assembly::BuiltSlice* slice = nullptr;
+  std::size_t frame_bytes = 0;
+
+  static assembly::AssemblySettings without_checksums() {
+    assembly::AssemblySettings settings;
+    settings.checksums = false;
+    return settings;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a block that answers two requests for one slice answers both, however many slices there are") {
+  TwoSources dcm;
+  for (std::uint64_t id = 1; id <= 40; ++id) {
+    CAPTURE(id);
+    CHECK(dcm.ask(id) == 2);
+    dcm.answer_with_one_block();
+    CHECK(dcm.told.responses == id);
+    dcm.leave();
+  }
+  // Of each block the part that belongs to the request that was answered last.
+  CHECK(dcm.told.bytes == 40 * dcm.frame_bytes / 2);
+}
+
+}  // namespace weir::dcm
