@@ -19,7 +19,6 @@ using assembly::SourceIndex;
 // The share of the pool that requests may plan with; the rest absorbs slices larger than expected.
 constexpr std::size_t kPlannedNumerator = 7;
 constexpr std::size_t kPlannedDenominator = 8;
-constexpr std::ptrdiff_t kQuestionsSearched = 16;
 constexpr DurationNs kLookForOldest = kMillisecond;
 
 }  // namespace
@@ -79,8 +78,7 @@ void Collector::forget(BuiltSlice& slice) {
     flows_[readout].late_fragments += part.owed_fragments;
     flows_[readout].late_bytes += part.owed_bytes;
     if (part.owed_fragments == 0 || flows_[readout].questions.empty()) continue;
-    std::erase_if(flows_[readout].questions,
-                  [&](const Question& question) { return question.slice == slice.id(); });
+    flows_[readout].questions.forget(slice.id());
   }
   want_nothing(slice);
   gathering.end();
@@ -277,7 +275,6 @@ void Collector::readout_down(std::uint32_t readout) {
   wants_.look_again(readout);
   touch(readout);
   flow.questions.clear();
-  flow.answered = {};
   forget_timing(readout);
   flow.owed = flow.late_fragments = flow.late_bytes = 0;
   flow.frames.clear();
@@ -329,7 +326,7 @@ void Collector::answered(std::uint32_t readout, const assembly::BlockReception& 
               reception.taken);
 }
 
-void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const Answer& answer,
+void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const Questions::Answer& answer,
                             std::span<const assembly::FragmentSize> sizes) {
   Flow& flow = flows_[readout];
   Gathering::Part* part =
@@ -345,54 +342,15 @@ void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const Answ
     if (!expected_[size.source].is_always(size.bytes)) learn_size(size.source, readout, size.bytes);
   }
   part->owed_fragments -= owed;
-  if (learns_) find_question(readout, answer);
+  if (learns_) flow.questions.answer(answer);
   note_answer(flow, readout, owed, part->owed_fragments == 0 ? std::exchange(part->owed_bytes, 0) : 0);
 }
 
-// Answers come in the order of the requests, but for those that wait for a slice that is not there yet.
-void Collector::find_question(std::uint32_t readout, const Answer& answer) {
-  Answer rest = answer;
-  rest.length += wire::kHeaderBytes;
-  while (rest.fragments > 0 && answer_question(readout, answer, rest)) {
-  }
-}
-
-// One block may answer several pieces of a slice: `rest` is what no question has got of it yet.
-bool Collector::answer_question(std::uint32_t readout, const Answer& answer, Answer& rest) {
-  auto& questions = flows_[readout].questions;
-  if (questions.empty()) return false;
-  // An answer without bytes does not tell where they would have been.
-  const auto is_meant = [&answer](const Question& question) {
-    return question.slice == answer.slice && (answer.length == 0 || question.offset == answer.offset);
-  };
-  auto found = questions.begin();
-  if (!is_meant(*found)) {
-    const auto searched = std::min<std::ptrdiff_t>(std::ssize(questions), kQuestionsSearched);
-    found = std::find_if(found + 1, questions.begin() + searched, is_meant);
-    if (found == questions.begin() + searched) {
-      // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
-      if (searched == kQuestionsSearched) questions.pop_front();
-      return false;
-    }
-  }
-  const std::uint32_t fragments = std::min(found->fragments, rest.fragments);
-  const auto bytes = static_cast<std::uint32_t>(std::uint64_t{rest.length} * fragments / rest.fragments);
-  found->bytes += bytes;
-  found->fragments -= fragments;
-  rest.length -= bytes;
-  rest.fragments -= fragments;
-  if (found->fragments > 0) return true;
-  flows_[readout].answered = *found;
-  questions.erase(found);
-  return true;
-}
-
 void Collector::timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns) {
-  const Question& answered = flows_[readout].answered;
-  if (answered.bytes == 0 || answered.slice != timing.slice || answered.offset != timing.offset) return;
-  replies_.push_back({readout, answered.asked_ns, answered.bytes, answered.owed + answered.bytes, arrived_ns,
-                      timing.held_us * kMicrosecond});
-  flows_[readout].answered = {};
+  const auto answered = flows_[readout].questions.take_answered(timing.slice, timing.offset);
+  if (!answered) return;
+  replies_.push_back({readout, answered->asked_ns, answered->bytes, answered->owed + answered->bytes,
+                      arrived_ns, timing.held_us * kMicrosecond});
 }
 
 void Collector::forget_timing(std::uint32_t readout) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lost_readouts.hpp"
+#include "questions.hpp"
 #include "wants.hpp"
 #include <weir/assembly/assembler.hpp>
 #include <weir/assignment/absences.hpp>
@@ -10,7 +11,6 @@
 #include <weir/wire/batch.hpp>
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -94,22 +94,7 @@ class Collector {
   [[nodiscard]] std::uint64_t overdrawn() const { return overdrawn_; }
 
  private:
-  // A request that waits for its answer, and then the answer; for a shaper that learns from the time between.
-  struct Question {
-    SliceId slice;
-    std::uint32_t offset = 0;
-    std::uint32_t fragments = 0;  // not yet answered
-    TimeNs asked_ns = 0;
-    std::uint64_t owed = 0;   // by the readout before, as expected
-    std::uint64_t bytes = 0;  // of the answer that have come, headers included
-  };
-  // A frame that answers.
-  struct Answer {
-    SliceId slice;
-    std::uint32_t offset = 0;
-    std::uint32_t fragments = 0;
-    std::uint32_t length = 0;  // of the frame's payload
-  };
+  // A request that was answered.
   struct Reply {
     std::uint32_t readout = 0;
     TimeNs asked_ns = 0;
@@ -130,13 +115,12 @@ class Collector {
     std::vector<std::byte> frames;
     std::size_t sources = 0;
     bool up = false;
-    bool full = false;               // in this pass: the shaper lets nothing more go to it
-    bool touched = false;            // in touched_
-    bool sends = false;              // in to_send_
-    Progress progress;               // since the last pass
-    std::uint64_t owed = 0;          // bytes
-    std::deque<Question> questions;  // oldest first; kQuestionsMax at most, the oldest are forgotten
-    Question answered;               // the last one
+    bool full = false;       // in this pass: the shaper lets nothing more go to it
+    bool touched = false;    // in touched_
+    bool sends = false;      // in to_send_
+    Progress progress;       // since the last pass
+    std::uint64_t owed = 0;  // bytes
+    Questions questions;     // where the shaper learns
     // Of slices that have left: what they were still owed, which comes late or not at all.
     std::uint64_t late_fragments = 0;
     std::uint64_t late_bytes = 0;
@@ -185,7 +169,7 @@ class Collector {
     progress.rest += rest;
     flow.owed -= std::min(flow.owed, rest);
   }
-  void take_answer(std::uint32_t readout, assembly::BuiltSlice* slice, const Answer& answer,
+  void take_answer(std::uint32_t readout, assembly::BuiltSlice* slice, const Questions::Answer& answer,
                    std::span<const assembly::FragmentSize> sizes);
   void tell_progress(TimeNs now_ns);
   void refresh(std::uint32_t readout);
@@ -201,8 +185,6 @@ class Collector {
   void want_nothing(assembly::BuiltSlice& slice);
   void sends_to(std::uint32_t readout);
   void queue_ranges();
-  void find_question(std::uint32_t readout, const Answer& answer);
-  bool answer_question(std::uint32_t readout, const Answer& answer, Answer& rest);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   void give_up_readouts(TimeNs now_ns);
   [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice) const;

@@ -16,7 +16,6 @@ using assembly::SliceState;
 // What a fragment is cut into: as far as this many pieces it goes whole, for a short rest costs more than a
 // long piece.
 constexpr std::uint64_t kWholePieces = 2;
-constexpr std::size_t kQuestionsMax = 4096;
 // A window that is full of requests for what readouts do not have yet, because their buffers are full of what
 // waits for the window, would stay full for ever.
 constexpr DurationNs kStandstill = 500 * kMillisecond;
@@ -222,10 +221,7 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
     part.next = piece.end;
     part.offset = piece.end_offset;
   }
-  if (learns_) {
-    if (flow.questions.size() >= kQuestionsMax) flow.questions.pop_front();
-    flow.questions.push_back({slice.id(), piece.offset, piece.fragments, now_ns, flow.owed, 0});
-  }
+  if (learns_) flow.questions.ask({slice.id(), piece.offset, piece.fragments, now_ns, flow.owed, 0});
   moved_ns_ = now_ns;
   flow.owed += piece.bytes;
   part.owed_fragments += piece.fragments;

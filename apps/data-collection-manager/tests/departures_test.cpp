@@ -158,7 +158,7 @@ TEST_CASE("a confirmation to store what is not here, or at a writer that is not,
   REQUIRE(dcm.notes.told.size() == 2);
   for (const v1::Control& told : dcm.notes.told) {
     REQUIRE(told.decide().slice_size() == 1);
-    CHECK(told.decide().verdict(0) == v1::VERDICT_FAILED);
+    CHECK(told.decide().verdict()[0] == v1::VERDICT_FAILED);
     CHECK(told.decide().failures(0).reason() == "lost");
   }
   CHECK(dcm.notes.told[1].decide().slice(0) == 77);

@@ -22,7 +22,8 @@ class Answers {
   Answers(const std::vector<sessions::Peer*>& connections, Timings& timings)
       : connections_(connections), timings_(timings) {}
 
-  // The fragment's owner is kept until it has left. One that was asked for alone is not waited with.
+  // The fragment's owner is kept until it has left. A fragment that was the only one of its request leaves at
+  // once.
   void add(const source::RequestedFragment& request, const source::Fragment& fragment);
   // At once, in a frame of its own.
   void send(const source::RequestedFragment& request, const source::Fragment& fragment);

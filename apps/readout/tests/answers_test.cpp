@@ -3,11 +3,11 @@
 
 #include "memory_network.hpp"
 #include "peer_identity.hpp"
+#include "recording_side.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/sessions/connector.hpp>
 #include <weir/sessions/listener.hpp>
-#include <weir/v1/control.pb.h>
 #include <weir/wire/block.hpp>
 
 #include <algorithm>
@@ -21,28 +21,6 @@ namespace {
 struct StillClock final : ports::Clock {
   [[nodiscard]] TimeNs now_ns() const override { return kSecond; }
   [[nodiscard]] UtcNs utc_ns() const override { return kSecond; }
-};
-
-// Keeps who is there, and the frames that come.
-struct Side final : sessions::PeerHandler {
-  struct Frame {
-    wire::FrameHeader header;
-    std::vector<std::byte> payload;
-  };
-  void on_ready(sessions::Peer& ready) override { peer = &ready; }
-  void on_gone(sessions::Peer&, std::string_view) override { peer = nullptr; }
-  wire::Placement on_header(sessions::Peer&, const wire::FrameHeader&) override {
-    return {wire::Placement::Kind::whole, nullptr};
-  }
-  Expected<void, wire::WireError> on_frame(sessions::Peer&, const wire::FrameHeader& header,
-                                           ConstBytes payload) override {
-    frames.push_back({header, {payload.begin(), payload.end()}});
-    return {};
-  }
-  Expected<void, wire::WireError> on_control(sessions::Peer&, const v1::Control&) override { return {}; }
-
-  sessions::Peer* peer = nullptr;
-  std::vector<Frame> frames;
 };
 
 struct Served {
@@ -82,7 +60,7 @@ struct Served {
     made.reason = reason;
     return made;
   }
-  std::vector<Side::Frame> sent() {
+  std::vector<test::RecordingSide::Frame> sent() {
     network.run();
     return std::exchange(far.frames, {});
   }
@@ -93,8 +71,8 @@ struct Served {
   sessions::PeerInfo dcm_self = test::process(Role::dcm, 0);
   sessions::PeerLimits limits;
   sessions::PeerCounters counters;
-  Side near;
-  Side far;
+  test::RecordingSide near;
+  test::RecordingSide far;
   sessions::Listener listener{self, near, limits, counters, now};
   std::optional<sessions::Connector> dcm;
   std::deque<std::vector<std::byte>> contents;
@@ -104,7 +82,7 @@ struct Served {
   Answers answers{connections, timings};
 };
 
-wire::BlockView block_of(const Side::Frame& frame) {
+wire::BlockView block_of(const test::RecordingSide::Frame& frame) {
   REQUIRE(frame.header.type == wire::FrameType::block);
   const auto view = wire::BlockView::parse(frame.header, frame.payload);
   REQUIRE(view.has_value());

@@ -1,31 +1,23 @@
 #include <weir/assembly/assembler.hpp>
 #include <weir/base/assert.hpp>
-#include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace weir::assembly {
 namespace {
 
-using State = FragmentProgress::State;
-
-std::uint8_t raw(FragmentStatus status) { return static_cast<std::uint8_t>(status); }
-
-template <class T>
-void prefetch(const T* object, std::size_t bytes) {
-  constexpr std::size_t kCacheLine = 64;
-  const auto* at = reinterpret_cast<const std::byte*>(object);
-  for (std::size_t offset = 0; offset < bytes; offset += kCacheLine) __builtin_prefetch(at + offset);
+bool is_outstanding(const FragmentProgress& progress) {
+  return progress.state == FragmentProgress::State::requested ||
+         progress.state == FragmentProgress::State::receiving;
 }
 
-void put(weir_filter_fragment& entry, const wire::BlockRow& whole, FragmentStatus status,
-         const std::byte* data) {
-  entry.status = raw(status);
-  entry.data = data;
-  entry.length = entry.total = whole.length;
-  entry.crc32c = whole.crc;
+// 1: it was not asked for before.
+std::uint32_t ask_for(FragmentProgress& progress) {
+  if (progress.state != FragmentProgress::State::idle) return 0;
+  progress.state = FragmentProgress::State::requested;
+  return 1;
 }
 
 // What it would have taken to hold all of it.
@@ -44,7 +36,7 @@ Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources,
     WEIR_ASSERT(i == 0 || sources_[i - 1].id < sources_[i].id);
     index_.emplace(sources_[i].id, i);
     blank_table_[i].source = sources_[i].id.value;
-    blank_table_[i].status = raw(FragmentStatus::not_requested);
+    blank_table_[i].status = abi_status(FragmentStatus::not_requested);
     if (places_.size() <= sources_[i].readout) {
       places_.resize(sources_[i].readout + 1);
       sources_of_.resize(sources_[i].readout + 1);
@@ -70,34 +62,6 @@ std::optional<SourceIndex> Assembler::index_of(SourceId source) const {
   return found->second;
 }
 
-// A readout answers in the order in which it was asked, which is that of opening: its next fragment is of the
-// same slice or of the one behind. What that one takes from memory for this readout is asked for ahead: with
-// thousands of slices in flight nothing of it is in the cache.
-BuiltSlice* Assembler::find_next(SourceIndex source, SliceId id, Attempt attempt) {
-  const auto wanted = [&](const BuiltSlice& slice) { return slice.id() == id && slice.attempt() == attempt; };
-  BuiltSlice* slice = places_[sources_[source].readout];
-  if (slice != nullptr) {
-    if (wanted(*slice)) return slice;
-    slice = slices_.opened_after(*slice);
-  }
-  if (slice == nullptr || !wanted(*slice)) slice = slices_.find(id, attempt);
-  if (slice != nullptr) expect_next(*slice, source);
-  return slice;
-}
-
-void Assembler::expect_next(BuiltSlice& slice, SourceIndex source) {
-  const std::uint32_t readout = sources_[source].readout;
-  places_[readout] = &slice;
-  BuiltSlice* next = slices_.opened_after(slice);
-  if (next == nullptr) return;
-  // A readout's sources follow each other, mostly.
-  const std::size_t count = std::min<std::size_t>(sources_of_[readout], next->table.size() - source);
-  prefetch(&next->progress[source], count * sizeof(FragmentProgress));
-  prefetch(&next->table[source], count * sizeof(weir_filter_fragment));
-  if (const BuiltSlice* after = slices_.opened_after(*next); after != nullptr)
-    prefetch(after, BuiltSlice::kHotBytes);
-}
-
 Expected<void, OpenError> Assembler::open(BuiltSlice& slice, TimeNs now_ns) {
   if (full()) return Unexpected<OpenError>(OpenError::full);
   if (!slices_.open(slice)) return Unexpected<OpenError>(OpenError::duplicate);
@@ -110,12 +74,7 @@ Expected<void, OpenError> Assembler::open(BuiltSlice& slice, TimeNs now_ns) {
 
 std::uint32_t Assembler::want(BuiltSlice& slice, std::span<const SourceIndex> sources) {
   std::uint32_t fresh = 0;
-  for (const SourceIndex source : sources) {
-    FragmentProgress& progress = slice.progress[source];
-    if (progress.state != State::idle) continue;
-    progress.state = State::requested;
-    ++fresh;
-  }
+  for (const SourceIndex source : sources) fresh += ask_for(slice.progress[source]);
   return wanted(slice, fresh);
 }
 
@@ -134,11 +93,7 @@ std::uint32_t Assembler::wanted(BuiltSlice& slice, std::uint32_t fresh) {
 
 std::uint32_t Assembler::want_all(BuiltSlice& slice) {
   std::uint32_t fresh = 0;
-  for (FragmentProgress& progress : slice.progress) {
-    if (progress.state != State::idle) continue;
-    progress.state = State::requested;
-    ++fresh;
-  }
+  for (FragmentProgress& progress : slice.progress) fresh += ask_for(progress);
   return wanted(slice, fresh);
 }
 
@@ -154,260 +109,9 @@ void Assembler::expect(BuiltSlice& slice, TimeNs deadline_ns) {
   earliest_deadline_ns_ = std::min(earliest_deadline_ns_, deadline_ns);
 }
 
-Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readout) {
-  // A range past the end: it was asked for before the fragment's length was known.
-  if (header.length == 0 && header.offset > 0 && header.offset == header.total) return {};
-  const auto source = index_of(header.source);
-  if (!source || sources_[*source].readout != readout) {
-    ++counters_.unknown;
-    return {};
-  }
-  BuiltSlice* slice = find_next(*source, header.slice, header.attempt);
-  if (slice == nullptr) {
-    ++counters_.late;
-    return {};
-  }
-  const FragmentProgress& progress = slice->progress[*source];
-  switch (progress.state) {
-    case State::requested:
-      return place(*slice, *source, header);
-    case State::idle:
-      ++counters_.unknown;
-      return {};
-    case State::receiving:
-      ++counters_.duplicate;
-      return {};
-    case State::done:
-      break;
-  }
-  const bool given_up = slice->table[*source].status == raw(FragmentStatus::missing);
-  if (planted(Planted::accept_late) && given_up && header.status != FragmentStatus::missing) {
-    ++slice->outstanding;
-    return place(*slice, *source, header);
-  }
-  ++(given_up ? counters_.late : counters_.duplicate);
-  return {};
-}
-
-Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header) {
-  FragmentProgress& progress = slice.progress[source];
-  weir_filter_fragment& entry = slice.table[source];
-  if (header.status != FragmentStatus::missing) {
-    if (header.total > settings_.fragment_bytes_max) return refuse(slice, source, MissingReason::too_large);
-    // Memory is there for the total that was named first, whatever is asked for again; and a peer that sends
-    // nothing of something would be asked for ever.
-    const bool same_total = progress.target == nullptr || header.total == entry.total;
-    // What was pushed and what was asked for may overlap: the bytes are the same.
-    const std::uint32_t end = header.offset + header.length;
-    const bool advances = end > progress.have || header.total == 0;
-    if (header.offset > progress.have || !same_total || !advances) {
-      ++(same_total && end <= progress.have && end > 0 ? counters_.duplicate : counters_.unknown);
-      return {};
-    }
-    progress.overlapped = progress.overlapped || header.offset < progress.have;
-    if (progress.target == nullptr && header.total > 0) {
-      progress.target = slice.memory.allocate(pool_, header.total, slice_bytes_expected_);
-      if (progress.target == nullptr) {
-        slice.refused_bytes += header.total;
-        return refuse(slice, source, MissingReason::no_buffer);
-      }
-    }
-    entry.total = header.total;
-  }
-  progress.state = State::receiving;
-  ++slice.receiving;
-  return {&slice, source, progress.target == nullptr ? nullptr : progress.target + header.offset};
-}
-
-Reception Assembler::refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason) {
-  mark_missing(slice, source, reason);
-  fragment_done(slice, source, slice.last_fragment_ns);
-  return {};
-}
-
-bool Assembler::finish(const Reception& reception, const wire::FrameHeader& header, TimeNs now_ns) {
-  if (reception.slice == nullptr) return false;
-  BuiltSlice& slice = *reception.slice;
-  FragmentProgress& progress = slice.progress[reception.source];
-  --slice.receiving;
-  const bool released = slice.state() == SliceState::released;
-  if (released || progress.state == State::done) {  // given up meanwhile
-    ++counters_.late;
-    if (released && slice.receiving == 0) free_memory(slice);
-    return false;
-  }
-  progress.state = State::requested;
-  if (header.status == FragmentStatus::missing) {
-    mark_missing(slice, reception.source, wire::missing_reason(header));
-    fragment_done(slice, reception.source, now_ns);
-    return false;
-  }
-  progress.have = header.offset + header.length;
-  if (progress.have < header.total) {
-    if (progress.have < progress.asked) return true;  // the next range is under way
-    const std::uint32_t rest = header.total - progress.have;
-    const std::uint32_t length = settings_.range_bytes == 0 ? rest : std::min(rest, settings_.range_bytes);
-    ranges_wanted_.push_back({&slice, reception.source, progress.have, length});
-    return true;
-  }
-  complete_fragment(slice, reception.source, {header.source, header.total, header.crc, header.status},
-                    now_ns);
-  return false;
-}
-
-void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::BlockRow& whole,
-                                  TimeNs now_ns) {
-  FragmentProgress& progress = slice.progress[source];
-  weir_filter_fragment& entry = slice.table[source];
-  FragmentStatus status = whole.status;
-  const bool checked = settings_.checksums && status != FragmentStatus::corrupt;
-  const auto checksum = [&] {
-    return progress.summed == whole.length && !progress.overlapped
-               ? progress.crc
-               : crc32c(ConstBytes(progress.target, whole.length));
-  };
-  if (checked && whole.crc != checksum()) {
-    if (!progress.asked_again) {
-      progress.asked_again = true;
-      progress.start_again();
-      ++counters_.asked_again;
-      ranges_wanted_.push_back({&slice, source, 0, settings_.range_bytes});
-      return;
-    }
-    status = FragmentStatus::corrupt;
-  }
-  put(entry, whole, status, progress.target);
-  ++counters_.received;
-  counters_.bytes += whole.length;
-  slice.payload_bytes += whole.length;
-  if (status == FragmentStatus::truncated) ++counters_.truncated;
-  if (status == FragmentStatus::suppressed) ++counters_.suppressed;
-  if (status == FragmentStatus::corrupt) ++counters_.corrupt;
-  if (status == FragmentStatus::truncated || status == FragmentStatus::corrupt) ++slice.flawed;
-  fragment_done(slice, source, now_ns);
-}
-
-bool Assembler::look_at_rows(const BuiltSlice* slice, const wire::BlockView& block, std::uint32_t readout) {
-  row_sources_.resize(block.size());
-  bool plain = slice != nullptr;
-  SourceIndex guess = 0;  // a readout's sources follow each other, mostly
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const wire::BlockRow row = block.row(i);
-    const bool right = guess < sources_.size() && sources_[guess].id == row.source;
-    const SourceIndex source = right ? guess : index_of(row.source).value_or(kNoSource);
-    if (source == kNoSource || sources_[source].readout != readout) {
-      ++counters_.unknown;
-      row_sources_[i] = kNoSource;
-      plain = false;
-      continue;
-    }
-    row_sources_[i] = source;
-    guess = source + 1;
-    if (slice == nullptr) {
-      ++counters_.late;
-      continue;
-    }
-    const FragmentProgress& progress = slice->progress[source];
-    plain = plain && progress.state == State::requested && progress.target == nullptr &&
-            row.length <= settings_.fragment_bytes_max;
-  }
-  return plain;
-}
-
-// Mostly the slice wants all of it: then there is one piece of memory for the payloads, and one copy into it.
-BlockReception Assembler::take(const wire::FrameHeader& header, const wire::BlockView& block,
-                               std::uint32_t readout, TimeNs now_ns) {
-  taken_.clear();
-  BuiltSlice* slice = slice_of(header);
-  const bool plain = look_at_rows(slice, block, readout);
-  if (slice == nullptr) return {};
-  const ConstBytes payloads = block.payloads();
-  std::byte* memory = nullptr;
-  if (plain && !payloads.empty() && slice->memory.fits(payloads.size())) {
-    memory = slice->memory.allocate(pool_, payloads.size(), slice_bytes_expected_);
-    if (memory != nullptr) std::memcpy(memory, payloads.data(), payloads.size());
-  }
-  if (plain && (memory != nullptr || payloads.empty())) {
-    expect_next(*slice, row_sources_.front());
-    take_rows(*slice, block, memory, now_ns);
-    return {slice, taken_};
-  }
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const wire::BlockRow row = block.row(i);
-    if (row_sources_[i] != kNoSource)
-      take_row_alone(header, row, payloads.subspan(at, row.length), readout, now_ns);
-    at += wire::block_bytes(row.length);
-  }
-  return {slice, taken_};
-}
-
-// All of them are wanted; the payloads lie in `memory`.
-void Assembler::take_rows(BuiltSlice& slice, const wire::BlockView& block, std::byte* memory, TimeNs now_ns) {
-  std::uint32_t good = 0;  // that are there and as they were sent: nearly all
-  std::uint64_t bytes = 0;
-  std::byte* next = memory;
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const wire::BlockRow row = block.row(i);
-    const SourceIndex source = row_sources_[i];
-    FragmentProgress& progress = slice.progress[source];
-    std::byte* const data = row.length == 0 ? nullptr : next;
-    next += wire::block_bytes(row.length);
-    if (progress.state != State::requested || progress.target != nullptr) {  // it stands twice in the block
-      ++counters_.duplicate;
-      continue;
-    }
-    if (row.status == FragmentStatus::missing) {
-      mark_missing(slice, source, row.reason);
-      fragment_done(slice, source, now_ns);
-      continue;
-    }
-    taken_.push_back({source, row.length});
-    progress.target = data;
-    if (row.status == FragmentStatus::ok &&
-        (!settings_.checksums || row.crc == crc32c(ConstBytes(data, row.length)))) {
-      put(slice.table[source], row, row.status, data);
-      progress.state = State::done;
-      ++good;
-      bytes += row.length;
-    } else {
-      slice.table[source].total = row.length;
-      complete_fragment(slice, source, row, now_ns);
-    }
-  }
-  if (good == 0) return;
-  counters_.received += good;
-  counters_.bytes += bytes;
-  slice.payload_bytes += bytes;
-  slice.last_fragment_ns = now_ns;
-  slice.outstanding -= good;
-  if (slice.outstanding == 0) completed(slice);
-}
-
-void Assembler::take_row_alone(const wire::FrameHeader& block, const wire::BlockRow& row, ConstBytes payload,
-                               std::uint32_t readout, TimeNs now_ns) {
-  wire::FrameHeader header;
-  if (row.status == FragmentStatus::missing) {
-    header = wire::missing_fragment(block.slice, block.attempt, row.source, row.reason);
-  } else {
-    header.type = wire::FrameType::fragment;
-    header.status = row.status;
-    header.attempt = block.attempt;
-    header.slice = block.slice;
-    header.source = row.source;
-    header.length = header.total = row.length;
-    header.crc = row.crc;
-  }
-  const Reception reception = begin(header, readout);
-  if (reception.target != nullptr) std::memcpy(reception.target, payload.data(), payload.size());
-  (void)finish(reception, header, now_ns);
-  if (reception.slice != nullptr && row.status != FragmentStatus::missing)
-    taken_.push_back({reception.source, row.length});
-}
-
 void Assembler::mark_missing(BuiltSlice& slice, SourceIndex source, MissingReason reason) {
   weir_filter_fragment& entry = slice.table[source];
-  if (!planted(Planted::forget_missing)) entry.status = raw(FragmentStatus::missing);
+  if (!planted(Planted::forget_missing)) entry.status = abi_status(FragmentStatus::missing);
   entry.missing_reason = static_cast<std::uint8_t>(reason);
   entry.data = nullptr;
   entry.length = 0;
@@ -422,43 +126,27 @@ void Assembler::fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_
   if (slice.outstanding == 0) completed(slice);
 }
 
-void Assembler::part(const Reception& reception, ConstBytes bytes) {
-  if (reception.slice == nullptr || !settings_.checksums) return;
-  FragmentProgress& progress = reception.slice->progress[reception.source];
-  progress.crc = crc32c_extend(progress.crc, bytes);
-  progress.summed += static_cast<std::uint32_t>(bytes.size());
-}
-
-void Assembler::abandon(const Reception& reception) {
-  if (reception.slice == nullptr) return;
-  BuiltSlice& slice = *reception.slice;
-  --slice.receiving;
-  FragmentProgress& progress = slice.progress[reception.source];
-  // Asked for once more, from the start, when the connection is back.
-  if (progress.state == State::receiving) {
-    progress.state = State::requested;
-    progress.start_again();
-  }
-  if (slice.state() == SliceState::released && slice.receiving == 0) free_memory(slice);
-}
-
-void Assembler::give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns) {
+// What is outstanding of the sources that `lost(source)` is true of.
+template <class Lost>
+void Assembler::lose(BuiltSlice& slice, MissingReason reason, TimeNs now_ns, Lost lost) {
   if (slice.state() != SliceState::collecting) return;
   for (SourceIndex i = 0; i < slice.progress.size() && slice.outstanding > 0; ++i) {
-    const State state = slice.progress[i].state;
-    if (state != State::requested && state != State::receiving) continue;
+    if (!is_outstanding(slice.progress[i]) || !lost(i)) continue;
     mark_missing(slice, i, reason);
     fragment_done(slice, i, now_ns);
   }
 }
 
+void Assembler::give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns) {
+  lose(slice, reason, now_ns, [](SourceIndex) { return true; });
+}
+
 void Assembler::withdraw(BuiltSlice& slice) {
   if (slice.outstanding > 0) expired_.push_back(&slice);
   for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
-    const State state = slice.progress[i].state;
-    if (state != State::requested && state != State::receiving) continue;
+    if (!is_outstanding(slice.progress[i])) continue;
     slice.progress[i].state = State::done;
-    slice.table[i].status = raw(FragmentStatus::missing);
+    slice.table[i].status = abi_status(FragmentStatus::missing);
     ++counters_.cancelled;
   }
   slice.outstanding = 0;
@@ -471,24 +159,12 @@ void Assembler::readout_lost(std::uint32_t readout, MissingReason reason, TimeNs
 }
 
 void Assembler::readout_lost(BuiltSlice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
-  if (slice.state() != SliceState::collecting) return;
-  for (SourceIndex i = 0; i < sources_.size() && slice.outstanding > 0; ++i) {
-    const State state = slice.progress[i].state;
-    if (sources_[i].readout != readout || (state != State::requested && state != State::receiving)) continue;
-    mark_missing(slice, i, reason);
-    fragment_done(slice, i, now_ns);
-  }
+  lose(slice, reason, now_ns, [&](SourceIndex source) { return sources_[source].readout == readout; });
 }
 
 void Assembler::readouts_lost(BuiltSlice& slice, const std::vector<bool>& lost, MissingReason reason,
                               TimeNs now_ns) {
-  if (slice.state() != SliceState::collecting) return;
-  for (SourceIndex i = 0; i < sources_.size() && slice.outstanding > 0; ++i) {
-    const State state = slice.progress[i].state;
-    if (!lost[sources_[i].readout] || (state != State::requested && state != State::receiving)) continue;
-    mark_missing(slice, i, reason);
-    fragment_done(slice, i, now_ns);
-  }
+  lose(slice, reason, now_ns, [&](SourceIndex source) { return lost[sources_[source].readout]; });
 }
 
 void Assembler::expire(TimeNs now_ns) {
@@ -550,9 +226,7 @@ void Assembler::release(BuiltSlice& slice) {
   if (slice.outstanding > 0) {
     // A slice that is released before it is complete has had its rest given up.
     for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
-      const State state = slice.progress[i].state;
-      if (state == State::requested || state == State::receiving)
-        mark_missing(slice, i, MissingReason::dropped);
+      if (is_outstanding(slice.progress[i])) mark_missing(slice, i, MissingReason::dropped);
     }
     slice.outstanding = 0;
   }

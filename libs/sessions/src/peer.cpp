@@ -86,7 +86,7 @@ struct Peer::Received {
   }
 
   // What a long one took is given back, and not kept until the next one comes.
-  void leave() {
+  void done() {
     if (arena.SpaceAllocated() > kKept) arena.Reset();
   }
 
@@ -294,7 +294,7 @@ Expected<void, wire::WireError> Peer::on_control(const wire::FrameHeader& header
     return {};
   }
   auto taken = handler_.on_control(*this, message);
-  received_->leave();
+  received_->done();
   return taken;
 }
 

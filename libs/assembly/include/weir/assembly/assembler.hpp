@@ -165,6 +165,8 @@ class Assembler {
   [[nodiscard]] bool knows_sizes() const { return knows_sizes_; }
 
  private:
+  using State = FragmentProgress::State;
+
   Reception place(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header);
   Reception refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason);
   // All its bytes are at their target.
@@ -181,6 +183,8 @@ class Assembler {
   void hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out);
   void hand_out_by_id(std::vector<BuiltSlice*>& out);
   void mark_missing(BuiltSlice& slice, SourceIndex source, MissingReason reason);
+  template <class Lost>
+  void lose(BuiltSlice& slice, MissingReason reason, TimeNs now_ns, Lost lost);
   void fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_ns);
   void completed(BuiltSlice& slice);
   void free_memory(BuiltSlice& slice);

@@ -33,6 +33,11 @@ struct Assignment {
   std::vector<std::byte> payload;
 };
 
+// As weir_filter_fragment::status has it.
+[[nodiscard]] constexpr std::uint8_t abi_status(FragmentStatus status) {
+  return static_cast<std::uint8_t>(status);
+}
+
 // How far one source's part has come. The part itself is the entry of the same index in BuiltSlice::table.
 struct FragmentProgress {
   enum class State : std::uint8_t { idle, requested, receiving, done };

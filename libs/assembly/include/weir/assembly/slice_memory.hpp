@@ -14,7 +14,7 @@ class SliceMemory {
   // `size` bytes, aligned to 8, or nothing when the pool has no block. The first block is made `hint` bytes
   // large when that is more.
   [[nodiscard]] std::byte* allocate(BufferPool& pool, std::size_t size, std::size_t hint);
-  // Whether so much goes where it wastes nothing of a block that is begun.
+  // Whether allocate() finds room for `size` bytes without leaving the rest of a begun block unused.
   [[nodiscard]] bool fits(std::size_t size) const { return blocks_.empty() || size <= room_; }
   // Not while it is shared.
   void release(BufferPool& pool);
