@@ -19,6 +19,11 @@ std::vector<RunResult> run_all(const Network& network, const std::vector<ShaperS
 Judgement judge(const std::vector<RunResult>& runs) {
   Judgement judgement;
   for (const RunResult& run : runs) judgement.packets += run.packets;
+  if (runs.size() == 1) {
+    judgement.goodput = runs[0].goodput;
+    judgement.p99 = runs[0].p99;
+    return judgement;
+  }
   double goodput = 0;
   for (std::size_t i = 1; i < runs.size(); ++i) goodput = std::max(goodput, runs[i].goodput);
   if (goodput > 0) judgement.goodput = runs[0].goodput / goodput;

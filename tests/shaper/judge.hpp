@@ -6,10 +6,10 @@
 
 namespace weir::shaper_model {
 
-// How the first of several shapers does beside the others on a network.
+// How the first of several shapers does beside the others on a network; alone, its own figures.
 struct Judgement {
-  double goodput = 1;  // of the best other one
-  double p99 = 1;      // of the least of those that come within 1 % of the best goodput
+  double goodput = 1;  // of the best other one; alone, of what the links allow
+  double p99 = 1;  // of the least of those that come within 1 % of the best goodput; alone, serialisations
   std::uint64_t packets = 0;
 };
 

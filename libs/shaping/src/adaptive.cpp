@@ -48,6 +48,9 @@ constexpr double kPieceMin = 2 * kSegment;
 // A readout's word about itself behind each answer: it goes in the last segment, not in one of its own.
 constexpr double kTimingBytes = 32;
 constexpr double kPieceMax = 24 * kSegment;
+// Where lines or hosts take a large window, they take longer for each request, too.
+constexpr double kPiecesOfLarge = 16;
+constexpr double kPiecesOfEach = 4;  // readout
 
 constexpr DurationNs kRefillMin = 500 * kMicrosecond;  // from half of the window to all of it
 // What TCP sends of each readout in its first round trip (RFC 6928).
@@ -85,7 +88,9 @@ std::uint64_t Adaptive::piece_bytes() const {
   if (range_bytes() > 0) return range_bytes();
   // Of several at a port, each has a part of the window: small pieces keep the uplinks evenly filled.
   const double few = share_.members == 1 ? std::min(target_ / kPiecesMin, kPieceEnough) : 0;
-  double piece = std::max({kPieceMin, std::min(target_ / kPieces, kPieceMax), few});
+  const double most =
+      std::max(kPieceMax, target_ / std::max(kPiecesOfLarge, kPiecesOfEach * ways_.readouts()));
+  double piece = std::max({kPieceMin, std::min(target_ / kPieces, most), few});
   // On a line each readout's TCP begins with little: all of them at once.
   if (phase_ == Phase::start_up && far()) piece = std::clamp(target_ / ways_.readouts(), kPieceMin, piece);
   return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment - kTimingBytes);
@@ -324,8 +329,12 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
 void Adaptive::start_up(double rate, DurationNs fast) {
   const bool line = far() || on_line(rate);
   const double line_bytes = rate * static_cast<double>(shortest_.ns());
-  const StartUp::Step step = start_.epoch({rate, line, line_bytes, standing(rate, fast) > kStandingBytes});
-  if (step.over) phase_ = Phase::steady;
+  const StartUp::Step step =
+      start_.epoch({rate, line, far(), line_bytes, standing(rate, fast) > kStandingBytes});
+  if (step.over) {
+    phase_ = Phase::steady;
+    if (step.move != StartUp::Move::shrink && !line) up_ = kUpMost;  // nothing has spoken against growth
+  }
   switch (step.move) {
     case StartUp::Move::grow:
       return move_to(target_ * StartUp::kFactor);

@@ -10,6 +10,7 @@ namespace {
 constexpr double kStartGain = 1.04;
 constexpr double kStartGrowth = 1.15;  // ... where a queue stands
 constexpr double kLineLead = 1.75;     // of what the line has brought in a round trip
+constexpr double kFarLead = 2;  // TCP begins slowly on a long one: the rate shows late what a window brings
 constexpr double kLineGrowth = 1.2;
 constexpr int kVainMax = 3;  // where hosts are busy rates come and go, and TCP's own start may be slower
 
@@ -33,7 +34,7 @@ StartUp::Step StartUp::on_line(const Seen& seen, double best) {
   line_grows_ = seen.rate > best * kLineGrowth;
   if (!line_grows_) return {Move::stay, ++vain_ >= kVainMax};
   vain_ = 0;
-  return {Move::follow, false, kLineLead * seen.line_bytes};
+  return {Move::follow, false, (seen.far ? kFarLead : kLineLead) * seen.line_bytes};
 }
 
 }  // namespace weir::shaping

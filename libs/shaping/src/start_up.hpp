@@ -11,6 +11,7 @@ class StartUp {
   struct Seen {
     double rate = 0;        // of the epoch, bytes per ns
     bool on_line = false;   // more is under way than answers' own length
+    bool far = false;       // ... and it is a long one
     double line_bytes = 0;  // rate x shortest response
     bool queues = false;    // a queue stands
   };

@@ -179,4 +179,22 @@ TEST_CASE("a readout that is asked seldom does not stall: the window stays as it
   CHECK(collector.shaper->window() >= window);
 }
 
+TEST_CASE("where a line takes a large window the pieces are larger, but each readout has several under way") {
+  const std::uint32_t readouts = GENERATE(2U, 32U);
+  CAPTURE(readouts);
+  PortModel::Settings settings;
+  settings.bytes_per_s = 250e6;
+  settings.buffer_bytes = 2e6;
+  settings.way_ns = 10 * kMillisecond;
+  PortModel model(settings);
+  auto& collector = model.add(make("adaptive", readouts), readouts, (64U << 20U) / readouts);
+  model.run_until(3 * kSecond);
+  const std::uint64_t window = collector.shaper->window();
+  CHECK(window > 2'000'000);
+  CHECK(collector.shaper->piece_bytes() <= window / 16);
+  CHECK((collector.shaper->piece_bytes() > 100'000) == (readouts == 2));
+  CHECK(collector.lost <
+        20);  // of the first half second: nothing but the window holds this model's pieces back
+}
+
 }  // namespace weir::shaping
