@@ -38,11 +38,11 @@ READOUTS = 4
 # how passes fall together gets more than the instructions, and so do all where a disk's time is in it.
 TOLERANCE = {"instructions": 0.02, "system_calls": 0.50, "allocations": 0.25, "copied_bytes": 0.05}
 STORED_TOLERANCE = 0.15
-# Where few slices go in a second, what a role does for each is mostly to wake up, and how often depends on the machine's
-# other work: half as much again beside a compiler. More than three times
-# as much is a failure there.
-PACED = {("64KiB-4x4-stored", role, what) for role in ("readout", "supervisor") for what in ("instructions", "system_calls")}
-PACED_TOLERANCE = 2
+# Where few slices go in a second, what a role does for each is mostly to wake up, and how often depends on the disk and on the
+# machine's other work: twice as much was seen on a slower disk beside a compiler. More than four times as much is a failure.
+PACED = {("64KiB-4x4-stored", role, what)
+         for role in ("readout", "supervisor") for what in ("instructions", "system_calls", "allocations")}
+PACED_TOLERANCE = 3
 TRIES = 3  # what is dearer has to be so each time: a busy machine can only add
 LEAST = {"instructions": 10, "system_calls": 0.05, "allocations": 0.05, "copied_bytes": 5}  # nothing below that
 

@@ -40,7 +40,7 @@ class CompareTest(unittest.TestCase):
         lines, dearer = cost.compare("64KiB-4x4-stored", {"supervisor": dict(COMMITTED["dcm"], instructions=2000)}, supervisor)
         self.assertEqual(dearer, 0)
         self.assertNotIn("MORE", "\n".join(lines))
-        self.assertEqual(cost.compare("64KiB-4x4-stored", {"supervisor": dict(COMMITTED["dcm"], instructions=3100)}, supervisor)[1], 1)
+        self.assertEqual(cost.compare("64KiB-4x4-stored", {"supervisor": dict(COMMITTED["dcm"], instructions=4100)}, supervisor)[1], 1)
         self.assertEqual(cost.compare("64B-4x4", {"supervisor": dict(COMMITTED["dcm"], instructions=2000)}, supervisor)[1], 1)
 
     def test_of_several_measurements_the_least_counts(self):

@@ -31,6 +31,13 @@ class LiveFarm {
   void start(const std::string& name) {
     others_[name] = {std::make_unique<Hosted>(farm_, name, supervisor_.listens_at(), loop_), 0};
   }
+  // As the supervisor tells it.
+  [[nodiscard]] std::string state_of(const std::string& name) {
+    for (const v1::Report& report : watcher_.status().nodes()) {
+      if (report.name() == name) return report.state();
+    }
+    return "unknown";
+  }
   [[nodiscard]] bool is_there(const std::string& name) const { return others_.contains(name); }
   // Until it holds; false when that takes too long.
   template <class Condition>
@@ -126,13 +133,6 @@ Parts parts_of(const StoredRun& run, std::uint32_t first_source, std::uint32_t l
   return parts;
 }
 
-std::string state_of(const v1::FarmStatus& status, const std::string& name) {
-  for (const v1::Report& report : status.nodes()) {
-    if (report.name() == name) return report.state();
-  }
-  return "unknown";
-}
-
 std::uint32_t first_source_of(const Farm& farm, const std::string& name) {
   for (const config::NodePlan& node : farm.plan.nodes) {
     if (node.name == name) return node.sources.front().value;
@@ -166,11 +166,9 @@ TEST_CASE("a DCM, a readout and a writer leave a run and come back, and it costs
     return std::none_of(changed.begin(), changed.end(),
                         [&](const std::string& name) { return live.is_there(name); });
   }));
-  live.run_for(200 * kMillisecond);
-  CHECK(state_of(live.watcher().status(), "writer-0") == "removed");
+  REQUIRE(live.run_until([&] { return live.state_of("writer-0") == "removed"; }));
   for (const std::string& name : changed) live.start(name);
-  live.run_for(200 * kMillisecond);
-  CHECK(state_of(live.watcher().status(), "dcm-1") == "removed, idle");
+  REQUIRE(live.run_until([&] { return live.state_of("dcm-1") == "removed, idle"; }));
   live.watcher().command(v1::Command::ADD, changed);
   REQUIRE(live.run_to_end());
 

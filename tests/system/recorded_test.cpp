@@ -24,6 +24,7 @@ const std::vector<std::string> kNodes{"supervisor", "writer-0", "readout-0", "dc
 
 TEST_CASE("what nodes of the farm said to each other is worth nothing when it is said again") {
   NEEDS_ROOT();
+  const OwnLoopback loopback;
   const TemporaryFolder folder;
   const security::FarmKeys keys{{security::make_farm_key("now")}};
   const security::FarmAuthenticator authenticator(keys);
@@ -60,6 +61,7 @@ TEST_CASE("what nodes of the farm said to each other is worth nothing when it is
 
 TEST_CASE("what was said on the bus is worth nothing when it is said again") {
   NEEDS_ROOT();
+  const OwnLoopback loopback;
   const TemporaryFolder folder;
   const std::string keys = folder / "keys";
   REQUIRE(run_command(folder, "weir", {"keys", "new", keys}).status == 0);

@@ -4,12 +4,15 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <system_error>
@@ -23,7 +26,29 @@ constexpr std::size_t kPacketMax = 1U << 17;
 constexpr int kBufferBytes = 64 << 20;
 constexpr suseconds_t kWaitUs = 20'000;
 
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+bool bring_up_loopback() {
+  const int any = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ifreq loopback{};
+  std::strcpy(loopback.ifr_name, "lo");
+  loopback.ifr_flags = IFF_UP;
+  const bool up = any >= 0 && ::ioctl(any, SIOCSIFFLAGS, &loopback) == 0;
+  ::close(any);
+  return up;
+}
+
 }  // namespace
+
+OwnLoopback::OwnLoopback() : before_(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {
+  if (before_ < 0 || ::unshare(CLONE_NEWNET) != 0 || !bring_up_loopback())
+    fail("cannot have a loopback of its own");
+}
+
+OwnLoopback::~OwnLoopback() {
+  ::setns(before_, CLONE_NEWNET);
+  ::close(before_);
+}
 
 Sniffer::Sniffer() : socket_(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(ETH_P_IP))) {
   sockaddr_ll at{};
@@ -34,7 +59,7 @@ Sniffer::Sniffer() : socket_(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, hton
   if (socket_ < 0 || ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait) < 0 ||
       ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUFFORCE, &kBufferBytes, sizeof kBufferBytes) < 0 ||
       ::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at) < 0)
-    throw std::system_error(errno, std::generic_category(), "cannot listen to the loopback");
+    fail("cannot listen to the loopback");
   thread_ = std::thread([this] { listen(); });
 }
 

@@ -8,8 +8,21 @@
 
 namespace weir::system_test {
 
-// Hears what TCP carries over the loopback, as a stranger on the wire does, until it is stopped or has 64 MB.
-// Needs root.
+// A loopback that no other process of the machine uses: of the calling thread, and of what it starts, as long
+// as this object. Needs root.
+class OwnLoopback {
+ public:
+  OwnLoopback();
+  ~OwnLoopback();
+  OwnLoopback(const OwnLoopback&) = delete;
+  OwnLoopback& operator=(const OwnLoopback&) = delete;
+
+ private:
+  int before_;
+};
+
+// Hears what TCP carries over the thread's loopback, as a stranger on the wire does, until it is stopped or
+// has 64 MB. Needs root.
 class Sniffer {
  public:
   Sniffer();
