@@ -71,7 +71,7 @@ class SupervisedDcm {
                       v1::Confirmation code) {
     message.mutable_confirm()->add_slice(slice);
     message.mutable_confirm()->add_attempt(attempt);
-    message.mutable_confirm()->add_code(code);
+    node::add(*message.mutable_confirm()->mutable_code(), code);
   }
   void confirm(std::uint64_t slice, std::uint32_t attempt, v1::Confirmation code) {
     v1::Control message;
@@ -94,7 +94,7 @@ class SupervisedDcm {
         const v1::Decide& decide = message.decide();
         for (int row = 0; row < decide.slice_size(); ++row) {
           if (decide.slice(row) != slice || node::at_or_zero(decide.attempt(), row) != attempt) continue;
-          said = v1::Verdict_Name(decide.verdict(row));
+          said = v1::Verdict_Name(node::at_or_zero(decide.verdict(), row));
           for (const v1::Decide::Failure& failure : decide.failures()) {
             if (failure.index() == static_cast<std::uint32_t>(row)) *said += " " + failure.reason();
           }

@@ -8,6 +8,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
+#include <string>
+#include <type_traits>
 
 namespace weir::session_test {
 namespace {
@@ -33,7 +35,13 @@ template <class Field, class Make>
 void column(Random& random, std::uint32_t length, Field& field, Make make) {
   if (random.one_in(6)) return;
   if (random.one_in(12)) length += static_cast<std::uint32_t>(random.below(3));
-  for (std::uint32_t i = 0; i < length; ++i) field.Add(make());
+  for (std::uint32_t i = 0; i < length; ++i) {
+    if constexpr (std::is_same_v<Field, std::string>) {
+      field.push_back(static_cast<char>(make()));
+    } else {
+      field.Add(make());
+    }
+  }
 }
 
 std::string text(Random& random) {
@@ -74,7 +82,8 @@ void confirm_decided(Random& random, const Surroundings& around, v1::Confirm& ou
     const Surroundings::Decided& decided = around.decided[random.below(around.decided.size())];
     out.add_slice(decided.slice);
     out.add_attempt(decided.attempt);
-    out.add_code(random.one_in(4) ? small(random, 4) : std::uint32_t{v1::CONFIRMATION_STORE});
+    out.mutable_code()->push_back(
+        static_cast<char>(random.one_in(4) ? small(random, 4) : std::uint32_t{v1::CONFIRMATION_STORE}));
     out.add_epoch(random.one_in(4) ? small(random, 3) : 0);
     out.add_writer(random.one_in(8) ? small(random, 3) : 0);
   }

@@ -292,7 +292,7 @@ Recording recording_of(const v1::Report& dcm) {
   std::vector<wire::SliceEntry> entries;
   for (std::uint64_t slice = 0; slice < 50; ++slice) {
     decide.mutable_decide()->add_slice(slice);
-    decide.mutable_decide()->add_verdict(v1::VERDICT_REJECT);
+    decide.mutable_decide()->mutable_verdict()->push_back(v1::VERDICT_REJECT);
     request.add({SliceId(slice), Attempt(0), wire::kAllSources, 0, 0});
     entries.push_back({SliceId(slice), Attempt(0), StoreEpoch(0)});
   }

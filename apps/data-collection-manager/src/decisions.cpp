@@ -3,6 +3,7 @@
 #include "record.hpp"
 #include "slice_times.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/node/columns.hpp>
 
 #include <string>
 
@@ -51,7 +52,7 @@ void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
   } else {
     batch.add_slice(slice.id().value);
     batch.add_attempt(slice.attempt().value);
-    batch.add_verdict(verdict);
+    node::add(*batch.mutable_verdict(), verdict);
   }
   if (verdict == v1::VERDICT_HELD) return builder_.slices.change(slice, SliceState::held_back);
   accepted_ += accepted ? 1 : 0;
@@ -64,7 +65,7 @@ void Decisions::add_failure(v1::Decide& batch, SliceId slice, Attempt attempt, s
   failure.set_reason(std::string(why));
   batch.add_slice(slice.value);
   batch.add_attempt(attempt.value);
-  batch.add_verdict(v1::VERDICT_FAILED);
+  node::add(*batch.mutable_verdict(), v1::VERDICT_FAILED);
 }
 
 void destroy_filter_state(BuiltSlice& slice) {

@@ -4,6 +4,7 @@
 #include "../src/intake.hpp"
 #include "../src/orders.hpp"
 #include "building.hpp"
+#include <weir/node/columns.hpp>
 
 namespace weir::dcm {
 namespace {
@@ -44,11 +45,11 @@ TEST_CASE("decisions go in a batch, each once, in the order in which they were m
   const v1::Decide batch = dcm.report();
   REQUIRE(batch.slice_size() == 4);
   CHECK(batch.slice(0) == 5);
-  CHECK(batch.verdict(0) == v1::VERDICT_ACCEPT);
+  CHECK(batch.verdict()[0] == v1::VERDICT_ACCEPT);
   CHECK(batch.slice(1) == 4);
-  CHECK(batch.verdict(1) == v1::VERDICT_REJECT);
-  CHECK(batch.verdict(2) == v1::VERDICT_FAILED);
-  CHECK(batch.verdict(3) == v1::VERDICT_REJECT_INCOMPLETE);
+  CHECK(batch.verdict()[1] == v1::VERDICT_REJECT);
+  CHECK(batch.verdict()[2] == v1::VERDICT_FAILED);
+  CHECK(batch.verdict()[3] == v1::VERDICT_REJECT_INCOMPLETE);
   REQUIRE(batch.failures_size() == 1);
   CHECK(batch.failures(0).index() == 2);
   CHECK(batch.failures(0).reason() == "unreachable");
@@ -67,22 +68,22 @@ TEST_CASE("accepts are held back while accepted slices hold half of the memory, 
   REQUIRE(dcm.report().slice_size() == 4);
   REQUIRE(dcm.slices().accepted_bytes() == Building::kMemory / 2);
   dcm.accept(5, kBytes);
-  REQUIRE(dcm.report().verdict(0) == v1::VERDICT_ACCEPT);  // half is not too much
+  REQUIRE(dcm.report().verdict()[0] == v1::VERDICT_ACCEPT);  // half is not too much
   BuiltSlice& held = dcm.accept(6, kBytes);
   const v1::Decide batch = dcm.report();
   REQUIRE(batch.slice_size() == 1);
-  CHECK(batch.verdict(0) == v1::VERDICT_HELD);
+  CHECK(batch.verdict()[0] == v1::VERDICT_HELD);
   CHECK(held.state() == SliceState::held_back);
   CHECK(dcm.decisions.wait());
   CHECK(dcm.report().slice_size() == 0);
   // Rejects go on.
   dcm.decisions.decide(dcm.complete(8), Decision::reject(), dcm.now());
-  CHECK(dcm.report().verdict(0) == v1::VERDICT_REJECT);
+  CHECK(dcm.report().verdict()[0] == v1::VERDICT_REJECT);
   dcm.notes.release(first);
   const v1::Decide later = dcm.report();
   REQUIRE(later.slice_size() == 1);
   CHECK(later.slice(0) == held.id().value);
-  CHECK(later.verdict(0) == v1::VERDICT_ACCEPT);
+  CHECK(later.verdict()[0] == v1::VERDICT_ACCEPT);
 }
 
 TEST_CASE("a slice that was given back while its fragments are outstanding is withdrawn and reported") {
@@ -125,7 +126,7 @@ TEST_CASE("a confirmation's columns are rows, and no row where they differ in le
   v1::Confirm confirm;
   confirm.add_slice(4);
   confirm.add_attempt(1);
-  confirm.add_code(v1::CONFIRMATION_STORE);
+  node::add(*confirm.mutable_code(), v1::CONFIRMATION_STORE);
   confirm.add_epoch(3);
   const auto rows = confirmations_of(confirm);
   REQUIRE(rows.has_value());
@@ -158,7 +159,7 @@ TEST_CASE("a later attempt waits until the earlier one has left, and of two that
   const v1::Decide& lost = dcm.notes.told.front().decide();
   CHECK(lost.slice(0) == 5);
   CHECK(lost.attempt(0) == 1);
-  CHECK(lost.verdict(0) == v1::VERDICT_FAILED);
+  CHECK(lost.verdict()[0] == v1::VERDICT_FAILED);
   CHECK(lost.failures(0).reason() == "lost");
   dcm.notes.release(*dcm.find(5));
   intake.open_assigned(dcm.now());

@@ -151,19 +151,22 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
       pass.add_confirmed_incomplete(one.incomplete);
     }
   }
+  std::string& outcomes = *pass.mutable_outcome();
+  std::string& reasons = *pass.mutable_reason();
   for (const assignment::Cleared& one : actions.cleared) {
     if (planted(Planted::forget_journal) && one.slice.value % 8 == 1) continue;
     pass.add_settled(one.slice.value);
-    pass.add_outcome(static_cast<std::uint32_t>(one.outcome));
-    pass.add_reason(static_cast<std::uint32_t>(one.reason));
-    pass.add_settled_writer(one.writer.value);
+    node::add(outcomes, static_cast<int>(one.outcome));
+    node::add(reasons, static_cast<int>(one.reason));
+    pass.add_settled_writer(one.outcome == assignment::Outcome::stored ? one.writer.value : 0);
     pass.add_incomplete(one.incomplete);
   }
   node::leave_out_zeros(*pass.mutable_type());
-  for (auto* column :
-       {pass.mutable_kills(), pass.mutable_losses(), pass.mutable_confirmed_attempt(), pass.mutable_epoch(),
-        pass.mutable_writer(), pass.mutable_outcome(), pass.mutable_reason(), pass.mutable_settled_writer()})
+  for (auto* column : {pass.mutable_kills(), pass.mutable_losses(), pass.mutable_confirmed_attempt(),
+                       pass.mutable_epoch(), pass.mutable_writer(), pass.mutable_settled_writer()})
     node::leave_out_zeros(*column);
+  node::leave_out_zeros(outcomes);
+  node::leave_out_zeros(reasons);
   for (auto* column :
        {pass.mutable_suspect(), pass.mutable_confirmed_incomplete(), pass.mutable_incomplete()})
     node::leave_out_zeros(*column);

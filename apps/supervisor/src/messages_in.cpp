@@ -1,8 +1,10 @@
 #include "messages_in.hpp"
 
 #include <weir/assignment/reasons.hpp>
+#include <weir/node/columns.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace weir::supervisor {
 namespace {
@@ -32,10 +34,10 @@ Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
                                                std::vector<assignment::Decision>& out) {
   const int rows = decide.slice_size();
   const int attempts = decide.attempt_size();
-  if (decide.verdict_size() != rows || (attempts != 0 && attempts != rows)) return bad_payload();
+  if (std::ssize(decide.verdict()) != rows || (attempts != 0 && attempts != rows)) return bad_payload();
   out.clear();
   for (int i = 0; i < rows; ++i) {
-    assignment::Decision decision = decision_of(decide.slice(i), decide.verdict(i));
+    assignment::Decision decision = decision_of(decide.slice(i), node::at_or_zero(decide.verdict(), i));
     if (attempts != 0) decision.attempt = Attempt(static_cast<std::uint16_t>(decide.attempt(i)));
     out.push_back(decision);
   }

@@ -5,6 +5,7 @@
 
 namespace weir::supervisor {
 
+using node::add;
 using node::leave_out_zeros;
 
 void each_announcement(std::span<const assignment::Announcement> announcements, bool again,
@@ -63,13 +64,14 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
 
 void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confirm& out) {
   out.Clear();
+  std::string& codes = *out.mutable_code();
   for (const assignment::Confirmation& one : rows) {
     out.add_slice(one.slice.value);
     out.add_attempt(one.attempt.value);
     const bool store = one.answer == assignment::Answer::store;
-    out.add_code(one.answer == assignment::Answer::refused ? v1::CONFIRMATION_REFUSED
-                 : store                                   ? v1::CONFIRMATION_STORE
-                                                           : v1::CONFIRMATION_SETTLED);
+    add(codes, one.answer == assignment::Answer::refused ? v1::CONFIRMATION_REFUSED
+               : store                                   ? v1::CONFIRMATION_STORE
+                                                         : v1::CONFIRMATION_SETTLED);
     out.add_epoch(one.epoch.value);
     out.add_writer(store ? one.writer.value : 0);
   }
@@ -88,12 +90,13 @@ void put_cleared(std::span<const assignment::Cleared> rows, v1::ClearSlices& out
 
 void put_settled(std::span<const assignment::Cleared> rows, v1::Settled& out) {
   out.Clear();
+  std::string& outcomes = *out.mutable_outcome();
   for (const assignment::Cleared& one : rows) {
     out.add_slice(one.slice.value);
     out.add_attempt(one.attempt.value);
     out.add_epoch(one.epoch.value);
     out.add_writer(one.writer.value);
-    out.add_outcome(static_cast<std::uint32_t>(one.outcome));
+    add(outcomes, static_cast<int>(one.outcome));
   }
   leave_out_zeros(*out.mutable_attempt());
   leave_out_zeros(*out.mutable_epoch());

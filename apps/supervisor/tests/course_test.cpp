@@ -3,6 +3,7 @@
 #include "../src/run_course.hpp"
 #include "one_way.hpp"
 #include "weir_catch.hpp"
+#include <weir/node/columns.hpp>
 
 namespace weir::supervisor {
 namespace {
@@ -91,9 +92,9 @@ TEST_CASE("decisions are rows, with the reason of those that failed, and none wh
   std::vector<assignment::Decision> rows(9);
   for (const std::uint64_t id : {4U, 5U, 6U, 7U}) decide.add_slice(id);
   for (const v1::Verdict verdict : {v1::VERDICT_ACCEPT_INCOMPLETE, v1::VERDICT_FAILED, v1::VERDICT_HELD})
-    decide.add_verdict(verdict);
+    node::add(*decide.mutable_verdict(), verdict);
   CHECK_FALSE(take_decisions(decide, rows).has_value());
-  decide.add_verdict(v1::VERDICT_FAILED);
+  node::add(*decide.mutable_verdict(), v1::VERDICT_FAILED);
   v1::Decide::Failure& failure = *decide.add_failures();
   failure.set_index(3);
   failure.set_reason(std::string(assignment::name(assignment::DiscardReason::writer_refused)));

@@ -171,17 +171,17 @@ TEST_CASE("a confirmation names a writer where the slice is to be stored, and no
   rows[1] = {SliceId(5), Attempt(0), StoreEpoch(0), assignment::kNoNode, assignment::Answer::settled};
   v1::Confirm confirm;
   put_confirmations(rows, confirm);
-  CHECK(confirm.code(0) == v1::CONFIRMATION_STORE);
+  CHECK(confirm.code()[0] == v1::CONFIRMATION_STORE);
   CHECK(confirm.writer(0) == 1);
   CHECK(confirm.epoch(0) == 2);
-  CHECK(confirm.code(1) == v1::CONFIRMATION_SETTLED);
+  CHECK(confirm.code()[1] == v1::CONFIRMATION_SETTLED);
   CHECK(confirm.writer(1) == 0);
-  CHECK(confirm.code(2) == v1::CONFIRMATION_REFUSED);
+  CHECK(confirm.code()[2] == v1::CONFIRMATION_REFUSED);
   CHECK(confirm.attempt_size() == 3);  // of all, where one is not zero
   rows.erase(rows.begin());
   put_confirmations(rows, confirm);
   CHECK(confirm.slice_size() == 2);
-  CHECK(confirm.code_size() == 2);
+  CHECK(confirm.code().size() == 2);
   CHECK(confirm.attempt().empty());  // all zero
   CHECK(confirm.epoch().empty());
   CHECK(confirm.writer().empty());

@@ -3,13 +3,6 @@
 
 namespace weir::assignment {
 
-DcmActions& Actions::of(NodeIndex dcm) {
-  if (dcm.value >= dcms.size()) dcms.resize(std::size_t{dcm.value} + 1);
-  DcmActions& actions = dcms[dcm.value];
-  if (actions.assign.empty() && actions.confirm.empty()) touched.push_back(dcm);
-  return actions;
-}
-
 void Actions::answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer) {
   WEIR_ASSERT(answer != Answer::store);
   of(dcm).confirm.push_back({slice, attempt, {}, kNoNode, answer});

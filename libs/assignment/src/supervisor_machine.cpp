@@ -18,6 +18,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
                                      std::unique_ptr<AssignmentPolicy> policy)
     : settings_(settings),
       source_(std::move(source)),
+      waits_for_room_(source_->waits_for_room()),
       book_(settings.in_flight_max, settings.remembered_slices),
       waiting_(settings.in_flight_max),
       dcms_(settings.dcms),
@@ -58,9 +59,8 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
     const bool room = !clock_.paused() && !throttled() && waiting_.pending() < settings_.pending_max &&
                       book_.live() < settings_.in_flight_max;
     const auto due = source_->next_due(now);
-    const bool waits = source_->waits_for_room();
-    if (due && (room || !waits))
-      by(waits ? std::max(*due, pressure_.opens_at(pending_level(), now.mono)) : *due);
+    if (due && (room || !waits_for_room_))
+      by(waits_for_room_ ? std::max(*due, pressure_.opens_at(pending_level(), now.mono)) : *due);
     if (const TimeNs until = clock_.triggers_until(now.mono); until != INT64_MAX) by(until);
   }
   if (leases_.next_look() != INT64_MAX && book_.live() > 0) by(leases_.next_look());

@@ -23,7 +23,7 @@ void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
 
   TriggerOffer trigger;
   for (std::uint32_t made = 0; made < kOffersPerTickMax && !clock_.triggers_done(); ++made) {
-    if (source_->waits_for_room() && !has_room(ids_.next(), now.mono, out)) break;
+    if (waits_for_room_ && !has_room(ids_.next(), now.mono, out)) break;
     if (!source_->next(now, trigger)) break;
     // It would offer nothing else from now on.
     if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) clock_.end_triggers();
@@ -84,7 +84,7 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
 
 bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   if (clock_.paused() || throttled() || book_.live() >= settings_.in_flight_max) return false;
-  if (source_->waits_for_room() && !pressure_.is_open(pending_level(), now)) return false;
+  if (waits_for_room_ && !pressure_.is_open(pending_level(), now)) return false;
   if (placement_.is_full(slice, dcms_)) return false;
   if (waiting_.pending() < settings_.pending_max) return true;
   // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.
@@ -104,7 +104,7 @@ void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string
 }
 
 double SupervisorMachine::pending_level() const {
-  if (source_->waits_for_room()) return 0;
+  if (waits_for_room_) return 0;
   return static_cast<double>(waiting_.pending()) / static_cast<double>(settings_.pending_max);
 }
 

@@ -15,9 +15,8 @@ double TriggerGate::share(double level) const {
   return (marks_.high - level) / (marks_.high - marks_.low);
 }
 
-bool TriggerGate::is_open(double level, TimeNs now) const {
-  const double open = share(level);
-  return open >= 1 || static_cast<double>(phase_of(now)) < open * static_cast<double>(kPeriodNs);
+bool TriggerGate::is_open_in_period(double share, TimeNs now) {
+  return share >= 1 || static_cast<double>(phase_of(now)) < share * static_cast<double>(kPeriodNs);
 }
 
 TimeNs TriggerGate::opens_at(double level, TimeNs now) const {

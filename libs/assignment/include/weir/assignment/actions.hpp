@@ -115,7 +115,12 @@ struct Actions {
   std::vector<NodeIndex> judged;   // DCMs to be told what the farm makes of what they do not reach
   std::vector<std::byte> payload;  // of announcements and assignments
 
-  [[nodiscard]] DcmActions& of(NodeIndex dcm);
+  [[nodiscard]] DcmActions& of(NodeIndex dcm) {
+    if (dcm.value >= dcms.size()) dcms.resize(std::size_t{dcm.value} + 1);
+    DcmActions& actions = dcms[dcm.value];
+    if (actions.assign.empty() && actions.confirm.empty()) touched.push_back(dcm);
+    return actions;
+  }
   // That needs no writer: refused or settled.
   void answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer);
   template <class Row>

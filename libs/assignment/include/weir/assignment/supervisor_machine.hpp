@@ -243,6 +243,7 @@ class SupervisorMachine {
 
   SupervisorSettings settings_;
   std::shared_ptr<TriggerSource> source_;  // shared with twins alone
+  bool waits_for_room_;                    // as the source does
   SliceBook book_;
   WaitingSlices waiting_;
   DcmTable dcms_;

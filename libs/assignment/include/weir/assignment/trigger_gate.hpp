@@ -21,12 +21,17 @@ class TriggerGate {
 
   // Of the time; 0 to 1.
   [[nodiscard]] double share(double level) const;
-  [[nodiscard]] bool is_open(double level, TimeNs now) const;
+  // Asked for each trigger, and mostly it is.
+  [[nodiscard]] bool is_open(double level, TimeNs now) const {
+    return level < marks_.low || is_open_in_period(share(level), now);
+  }
   // When it opens next, at this level: now when it is open. With a share of 0, the end of the period: look
   // again.
   [[nodiscard]] TimeNs opens_at(double level, TimeNs now) const;
 
  private:
+  [[nodiscard]] static bool is_open_in_period(double share, TimeNs now);
+
   GateMarks marks_;
 };
 

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 
 // Lists about many slices are columns, and one that would be all zero is left out
 // (docs/decisions/0004-control-lists-are-columns.md). Pure.
@@ -23,6 +26,19 @@ template <class Column>
 template <class Column>
 [[nodiscard]] bool fits(const Column& column, int rows) {
   return column.empty() || column.size() == rows;
+}
+
+// Numbers that are small by their nature (a verdict, an outcome) are a byte each.
+inline void add(std::string& column, int entry) { column.push_back(static_cast<char>(entry)); }
+inline void leave_out_zeros(std::string& column) {
+  if (column.find_first_not_of('\0') == std::string::npos) column.clear();
+}
+[[nodiscard]] inline std::uint8_t at_or_zero(const std::string& column, int row) {
+  const auto place = static_cast<std::size_t>(row);
+  return place < column.size() ? static_cast<std::uint8_t>(column[place]) : std::uint8_t{0};
+}
+[[nodiscard]] inline bool fits(const std::string& column, int rows) {
+  return column.empty() || column.size() == static_cast<std::size_t>(rows);
 }
 
 }  // namespace weir::node
