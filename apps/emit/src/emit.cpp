@@ -122,16 +122,11 @@ class Emitter {
   void begin(RunNumber run, TimeNs now) {
     PlayerSettings settings = plan_.player;
     settings.run = run;
-    std::vector<SourceId> ids;
-    for (const Target& target : plan_.targets)
-      ids.insert(ids.end(), target.sources.begin(), target.sources.end());
-    auto sources = ingest::make_sources(plan_.content, ids);
     std::vector<Player::Played> played;
-    std::size_t at = 0;
     for (std::uint32_t target = 0; target < plan_.targets.size(); ++target) {
-      for (std::size_t i = 0; i < plan_.targets[target].sources.size(); ++i, ++at) {
-        sources[at]->begin_run(run);
-        played.push_back({std::move(sources[at]), target});
+      for (auto& source : ingest::make_sources(plan_.targets[target].content, plan_.targets[target].sources)) {
+        source->begin_run(run);
+        played.push_back({std::move(source), target});
       }
     }
     player_.emplace(settings, std::move(played));
@@ -241,7 +236,7 @@ int emit(const EmitOptions& options, std::FILE* out, std::FILE* err) {
   try {
     plan = make_plan(options);
     // Content that cannot be had is told before anyone waits for a run.
-    for (const Target& target : plan.targets) (void)ingest::make_sources(plan.content, target.sources);
+    for (const Target& target : plan.targets) (void)ingest::make_sources(target.content, target.sources);
   } catch (const std::exception& error) {
     fmt::print(err, "weir emit: {}\n", error.what());
     return 2;

@@ -1,6 +1,7 @@
 #include "emit_options.hpp"
 
 #include <weir/config/farm_file.hpp>
+#include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
@@ -56,43 +57,73 @@ std::string parameter(const v1::Farm& farm, const std::string& name, const std::
 
 bool is_wildcard(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
-// Where the plugin `udp` of each readout listens: port + its number.
-std::vector<Target> targets_of(const Loaded& loaded) {
-  const v1::Farm& farm = loaded.farm;
-  const bool udp =
-      farm.source().kind() == v1::SourceSettings::KIND_UDP ||
-      (farm.source().kind() == v1::SourceSettings::KIND_PLUGIN && farm.source().plugin() == "udp");
-  if (!udp) throw std::runtime_error("the farm has no sources of kind 'udp': say --to and --sources");
+// What is sent where a farm file, or the readout's part of it, says this.
+ingest::SourceSettings content_of(const EmitOptions& options, const v1::Farm& farm) {
+  ingest::SourceSettings content = readout::source_settings(farm);
+  content.checksums = false;  // of packets, not of fragments: the readout computes those
+  content.kind = ingest::SourceKind::dummy;
+  if (options.from == "hits") {
+    content.kind = ingest::SourceKind::hits;
+  } else if (options.from != "dummy") {
+    content.kind = ingest::SourceKind::replay;
+    content.replay.path = options.from;
+  }
+  if (options.size_bytes > 0) {
+    content.other_sizes.clear();
+    content.dummy.size_bytes = static_cast<std::uint32_t>(options.size_bytes);
+    content.dummy.size_bytes_max = std::max(content.dummy.size_bytes_max, content.dummy.size_bytes);
+  }
+  return content;
+}
+
+bool takes_datagrams(const v1::SourceSettings& source) {
+  return source.kind() == v1::SourceSettings::KIND_UDP ||
+         (source.kind() == v1::SourceSettings::KIND_PLUGIN && source.plugin() == "udp");
+}
+
+// Where the plugin `udp` of a readout listens: port + its number.
+ports::Endpoint endpoint_of(const config::NodePlan& node, const v1::Farm& farm) {
   const std::string port = parameter(farm, "port", std::to_string(packets::kPortDefault));
   const std::string host = parameter(farm, "host", "");
+  ports::Endpoint at = node::parse_endpoint("x:" + port);
+  at.port = static_cast<std::uint16_t>(at.port + node.index.value);
+  at.host = host.empty() || is_wildcard(host) ? node::parse_endpoint(node.listen).host : host;
+  if (!is_wildcard(at.host)) return at;
+  throw std::runtime_error("'" + node.name + "' listens at " + at.host +
+                           ": set readout.nodes[].listen to its real address, or say --to and --sources");
+}
+
+std::vector<Target> targets_of(const EmitOptions& options, const Loaded& loaded) {
   std::vector<Target> targets;
-  for (const config::NodePlan* node : loaded.plan.of_role(Role::readout)) {
-    Target target;
-    for (const SourceId source : node->sources) {
-      const auto& masked = loaded.plan.masked;
-      if (!std::binary_search(masked.begin(), masked.end(), source)) target.sources.push_back(source);
+  for (const config::NodeFarms::Kind& kind :
+       config::NodeFarms(loaded.farm).kinds(loaded.plan, Role::readout)) {
+    const v1::Farm& farm = kind.shared.farm;
+    if (!takes_datagrams(farm.source())) continue;
+    for (const config::NodePlan* node : kind.nodes) {
+      Target target;
+      for (const SourceId source : node->sources) {
+        const auto& masked = loaded.plan.masked;
+        if (!std::binary_search(masked.begin(), masked.end(), source)) target.sources.push_back(source);
+      }
+      if (node->masked || target.sources.empty()) continue;
+      target.at = endpoint_of(*node, farm);
+      target.content = content_of(options, farm);
+      targets.push_back(std::move(target));
     }
-    if (node->masked || target.sources.empty()) continue;
-    target.at = node::parse_endpoint("x:" + port);
-    target.at.port = static_cast<std::uint16_t>(target.at.port + node->index.value);
-    target.at.host = host.empty() || is_wildcard(host) ? node::parse_endpoint(node->listen).host : host;
-    if (is_wildcard(target.at.host)) {
-      throw std::runtime_error("'" + node->name + "' listens at " + target.at.host +
-                               ": set readout.nodes[].listen to its real address, or say --to and --sources");
-    }
-    targets.push_back(std::move(target));
   }
+  if (targets.empty()) throw std::runtime_error("the farm has no sources of kind 'udp': say --to and --sources");
   return targets;
 }
 
-std::vector<Target> targets_of(const EmitOptions& options) {
+std::vector<Target> named_targets(const EmitOptions& options, const v1::Farm& farm) {
   if (options.to.size() != options.sources.size()) {
     throw std::runtime_error("each --to needs its --sources: there are " + std::to_string(options.to.size()) +
                              " and " + std::to_string(options.sources.size()));
   }
   std::vector<Target> targets;
   for (std::size_t i = 0; i < options.to.size(); ++i) {
-    targets.push_back({node::parse_endpoint(options.to[i]), parse_sources(options.sources[i])});
+    targets.push_back(
+        {node::parse_endpoint(options.to[i]), parse_sources(options.sources[i]), content_of(options, farm)});
   }
   return targets;
 }
@@ -139,26 +170,11 @@ EmitPlan make_plan(const EmitOptions& options) {
   const Loaded loaded = load(options);
   EmitPlan plan;
   plan.farm = loaded.farm.farm();
-  plan.targets = options.to.empty() ? targets_of(loaded) : targets_of(options);
+  plan.targets = options.to.empty() ? targets_of(options, loaded) : named_targets(options, loaded.farm);
   plan.trigger = trigger_of(options, loaded.farm);
   if (plan.trigger) {
     plan.authenticator = node::make_authenticator(loaded.farm);
     plan.sockets = node::socket_policy(loaded.farm);
-  }
-
-  plan.content = readout::source_settings(loaded.farm);
-  plan.content.checksums = false;  // of packets, not of fragments: the readout computes those
-  plan.content.kind = ingest::SourceKind::dummy;
-  if (options.from == "hits") {
-    plan.content.kind = ingest::SourceKind::hits;
-  } else if (options.from != "dummy") {
-    plan.content.kind = ingest::SourceKind::replay;
-    plan.content.replay.path = options.from;
-  }
-  if (options.size_bytes > 0) {
-    plan.content.dummy.size_bytes = static_cast<std::uint32_t>(options.size_bytes);
-    plan.content.dummy.size_bytes_max =
-        std::max(plan.content.dummy.size_bytes_max, plan.content.dummy.size_bytes);
   }
 
   PlayerSettings& player = plan.player;

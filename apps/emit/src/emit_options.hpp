@@ -17,6 +17,7 @@ namespace weir::emit {
 struct Target {
   ports::Endpoint at;  // where one readout takes datagrams
   std::vector<SourceId> sources;
+  ingest::SourceSettings content;  // of what they send
 };
 
 // What the options and the farm file come to.
@@ -26,7 +27,6 @@ struct EmitPlan {
   std::optional<ports::Endpoint> trigger;
   std::shared_ptr<const ports::Authenticator> authenticator;  // of the farm's key, where it has one
   transport::SocketPolicy sockets;                            // of the connection for triggers
-  ingest::SourceSettings content;
   PlayerSettings player;
 };
 

@@ -53,7 +53,7 @@ TEST_CASE("a farm file tells which readout takes which sources where, and who ta
   REQUIRE(plan.trigger);
   CHECK(plan.trigger->port == 7400);
   CHECK(plan.player.run == RunNumber(9));
-  CHECK(plan.content.dummy.size_bytes == 500);
+  CHECK(plan.targets[0].content.dummy.size_bytes == 500);
   options.trigger = "none";
   CHECK_FALSE(make_plan(options).trigger);
 }

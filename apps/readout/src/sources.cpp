@@ -32,6 +32,19 @@ ingest::SourceKind kind(v1::SourceSettings::Kind value) {
   }
 }
 
+// Of all sources, or of some that have others.
+template <class Sizes>
+source::DummySettings dummy_settings(const Sizes& from, std::uint64_t seed) {
+  source::DummySettings to;
+  to.distribution = distribution(from.distribution());
+  to.size_bytes = static_cast<std::uint32_t>(from.size_bytes());
+  to.size_bytes_min = static_cast<std::uint32_t>(from.size_bytes_min());
+  to.size_bytes_max = static_cast<std::uint32_t>(from.size_bytes_max());
+  to.sigma = from.sigma();
+  to.seed = seed;
+  return to;
+}
+
 source::HitsSettings hits_settings(const v1::Farm& farm) {
   const v1::HitsSettings& from = farm.hits();
   source::HitsSettings to;
@@ -57,18 +70,25 @@ source::HitsSettings hits_settings(const v1::Farm& farm) {
   return to;
 }
 
+bool is_first_of_kind(const node::Setup& setup) {
+  for (const config::NodePlan* node : setup.plan.of_role(Role::readout)) {
+    if (node->source_kind == setup.self.source_kind) return node->name == setup.self.name;
+  }
+  return false;
+}
+
 }  // namespace
 
 ingest::SourceSettings source_settings(const v1::Farm& farm) {
   ingest::SourceSettings settings;
   settings.kind = kind(farm.source().kind());
   settings.checksums = farm.run().checksums();
-  settings.dummy.distribution = distribution(farm.source().distribution());
-  settings.dummy.size_bytes = static_cast<std::uint32_t>(farm.source().size_bytes());
-  settings.dummy.size_bytes_min = static_cast<std::uint32_t>(farm.source().size_bytes_min());
-  settings.dummy.size_bytes_max = static_cast<std::uint32_t>(farm.source().size_bytes_max());
-  settings.dummy.sigma = farm.source().sigma();
-  settings.dummy.seed = farm.source().seed();
+  settings.dummy = dummy_settings(farm.source(), farm.source().seed());
+  for (const v1::SourceSizesSettings& sizes : farm.source().sizes()) {
+    ingest::SourceSettings::OtherSizes other{{}, dummy_settings(sizes, farm.source().seed())};
+    for (const std::uint32_t source : sizes.sources()) other.sources.emplace_back(source);
+    settings.other_sizes.push_back(std::move(other));
+  }
   settings.hits = hits_settings(farm);
   settings.replay.path = farm.replay().path();
   settings.replay.loop = farm.replay().loop();
@@ -83,7 +103,7 @@ TruthRecorder::TruthRecorder(const node::Setup& setup) {
   const v1::Farm& farm = setup.farm;
   const bool tracks =
       farm.source().kind() == v1::SourceSettings::KIND_HITS && farm.hits().track_rate_hz() > 0;
-  if (!tracks || setup.self.index.value != 0) return;
+  if (!tracks || !is_first_of_kind(setup)) return;
   namespace fs = std::filesystem;
   const fs::path path = farm.hits().truth_file().empty() ? fs::path(farm.run().out()) / "truth.jsonl"
                                                          : fs::path(farm.hits().truth_file());

@@ -16,8 +16,8 @@ namespace weir::readout {
 // std::runtime_error.
 [[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup);
 
-// The true tracks of source kind `hits`, one JSON object per line. The first readout of the farm writes them,
-// for every slice that is announced to it; the others compute the same tracks and say nothing.
+// The true tracks of source kind `hits`, one JSON object per line. The first readout of that kind writes
+// them, for every slice that is announced to it; the others compute the same tracks and say nothing.
 class TruthRecorder {
  public:
   explicit TruthRecorder(const node::Setup& setup);

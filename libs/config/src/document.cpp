@@ -19,7 +19,11 @@ constexpr const char* kIntroduction =
 A farm file is one YAML document. `weir check FARM` reads it without starting anything, and names every mistake
 with its line. Any key can be set on the command line too, as in `--set dcm.credits=8`,
 `--set readout.masked=[1,2]` or `--set filter.parameters.minimum=5`; a list is replaced as a whole. A key that is
-left out has its default; paths are relative to the directory that `weir` is started in.
+left out has its default; paths are relative to the directory that `weir` is started in (those of `include` to their
+file's folder).
+
+Keys marked *per node* hold for all nodes of their role, and an entry of `nodes`, or the entry's profile, may give its
+own; a readout's entry may so for keys of `source` and `replay`. `weir check FARM --explain NODE` shows what a node has, and from where.
 
 A size takes bytes, or a unit: `64k` and `64kB` are 64 000 bytes, `64KiB` is 65 536; likewise `M`, `G`, `T`. Times
 are plain numbers with their unit in the key's name. YAML's aliases and tags are not used.
@@ -56,6 +60,7 @@ std::string type_name(const FieldDescriptor& field) {
   }
   switch (rules(field).form()) {
     case v1::TEXT_NAME:
+    case v1::TEXT_NAMES:
       return "name";
     case v1::TEXT_ENDPOINT:
       return "host:port";
@@ -101,20 +106,43 @@ std::string range_column(const FieldDescriptor& field) {
 
 std::string meaning_column(const FieldDescriptor& field) {
   std::string text = rules(field).doc();
-  if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return text;
+  const std::string own = rules(field).per_node() && !is_section(field) ? " *Per node.*" : "";
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return text + own;
   text.back() = ':';  // the full stop: the words follow
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {
     const EnumValueDescriptor& value = *field.enum_type()->value(i);
     const std::string& meaning = value.options().GetExtension(v1::value_doc);
     text += (i == 0 ? " `" : ", `") + word(value) + "`" + (meaning.empty() ? "" : " (" + meaning + ")");
   }
-  return text + ".";
+  return text + "." + own;
+}
+
+// The keys that a node may have of its own stand in the tables of their sections.
+void add_own_rows(std::string& page, const Descriptor& type, const std::string& path) {
+  bool some = false;
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (rules(field).inlined()) {
+      add_own_rows(page, *field.message_type(), path);
+    } else if (is_section(field)) {
+      page += "| `" + join(path, field.name()) + "` | section |  |  | " + rules(field).doc() + " |\n";
+    } else {
+      some = some || rules(field).per_node();
+    }
+  }
+  if (some)
+    page += "| `" + path + ".KEY` |  |  |  | Each key of `" + path.substr(0, path.find('.')) +
+            "` that is marked *per node*. |\n";
 }
 
 void add_rows(std::string& page, const Descriptor& type, const std::string& path) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     const std::string key = join(path, field.name());
+    if (rules(field).inlined()) {
+      add_own_rows(page, *field.message_type(), path);
+      continue;
+    }
     if (is_section(field)) {
       if (path.empty() || path.back() != ']') continue;  // it has a table of its own
       page += "| `" + key + "` | section |  |  | " + rules(field).doc() + " |\n";

@@ -1,19 +1,24 @@
-#include "expected_sizes.hpp"
+#include <weir/config/expected_sizes.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <unordered_map>
+#include <vector>
 
 namespace weir::config {
 namespace {
 
 constexpr double kHitBytes = 6;
-constexpr double kWaveformBytes = 257;  // more than a hit without waveform, one channel sampled
+constexpr double kWaveformBytes = 385;  // more than a hit without waveform: 257 or 513
 
 // The dummy source cuts the tail of a distribution at its last of 4096 quantiles (source/dummy_content.hpp).
 constexpr double kTail = 0.5 / 4096;
 constexpr double kTailSigmas = 3.669;  // a normal variable is above with probability kTail
 
-ExpectedSizes dummy_sizes(const v1::SourceSettings& source) {
+// `Sizes`: those of a farm's sources, or of some that have others.
+template <class Sizes>
+ExpectedSizes dummy_sizes(const Sizes& source) {
   using Source = v1::SourceSettings;
   switch (source.distribution()) {
     case Source::DISTRIBUTION_FIXED:
@@ -39,27 +44,67 @@ ExpectedSizes hits_sizes(const v1::HitsSettings& hits, double slice_ms) {
   return {static_cast<std::uint64_t>(std::llround(bytes)), 0, 0};
 }
 
+// Of those sources that are read, each with the sizes that it has.
+ExpectedSizes dummy_sizes(const v1::SourceSettings& settings, const std::vector<SourceId>& read) {
+  std::unordered_map<std::uint32_t, ExpectedSizes> others;
+  for (const v1::SourceSizesSettings& sizes : settings.sizes()) {
+    for (const std::uint32_t source : sizes.sources()) others.emplace(source, dummy_sizes(sizes));
+  }
+  const ExpectedSizes common = dummy_sizes(settings);
+  ExpectedSizes all;
+  for (const SourceId source : read) {
+    const auto other = others.find(source.value);
+    const ExpectedSizes& one = other == others.end() ? common : other->second;
+    all.slice += one.fragment;
+    all.fragment_max = std::max(all.fragment_max, one.fragment_max);
+  }
+  all.fragment = read.empty() ? 0 : all.slice / read.size();
+  return all;
+}
+
 }  // namespace
 
-ExpectedSizes expected_sizes(const v1::Farm& farm, const FarmPlan& plan, const ReplayContents& recorded) {
-  const std::uint64_t read = plan.sources.size() - std::min(plan.masked.size(), plan.sources.size());
-  ExpectedSizes sizes;
+ExpectedSizes expected_sizes(const NodeFarms::Kind& readouts, const FarmPlan& plan,
+                             const ReplayContents& recorded) {
+  const v1::Farm& farm = readouts.shared.farm;
+  std::vector<SourceId> read;
+  for (const NodePlan* node : readouts.nodes) {
+    std::copy_if(node->sources.begin(), node->sources.end(), std::back_inserter(read), [&](SourceId source) {
+      return !std::binary_search(plan.masked.begin(), plan.masked.end(), source);
+    });
+  }
   switch (farm.source().kind()) {
     case v1::SourceSettings::KIND_DUMMY:
     case v1::SourceSettings::KIND_PLUGIN:
     case v1::SourceSettings::KIND_UDP:
-      sizes = dummy_sizes(farm.source());
-      break;
-    case v1::SourceSettings::KIND_HITS:
-      sizes = hits_sizes(farm.hits(), farm.trigger().slice_ms());
-      break;
-    case v1::SourceSettings::KIND_REPLAY: {
-      const std::uint64_t sources = std::max<std::uint64_t>(1, recorded.sources.size());
-      return {recorded.slice_bytes_max / sources, recorded.fragment_bytes_max, recorded.slice_bytes_max};
+      return dummy_sizes(farm.source(), read);
+    case v1::SourceSettings::KIND_HITS: {
+      ExpectedSizes sizes = hits_sizes(farm.hits(), farm.trigger().slice_ms());
+      sizes.slice = sizes.fragment * read.size();
+      return sizes;
     }
+    case v1::SourceSettings::KIND_REPLAY:
+      break;
   }
-  sizes.slice = sizes.fragment * read;
-  return sizes;
+  const std::uint64_t sources = std::max<std::uint64_t>(1, recorded.sources.size());
+  return {recorded.slice_bytes_max / sources, recorded.fragment_bytes_max,
+          recorded.slice_bytes_max * read.size() / sources};
+}
+
+ExpectedSizes expected_sizes(const v1::Farm& farm, const FarmPlan& plan, const ReplayReader& replay) {
+  ExpectedSizes all;
+  for (const NodeFarms::Kind& readouts : NodeFarms(farm).kinds(plan, Role::readout)) {
+    ReplayContents recorded;
+    if (readouts.shared.farm.source().kind() == v1::SourceSettings::KIND_REPLAY && replay) {
+      if (auto contents = replay(readouts.shared.farm.replay().path())) recorded = std::move(*contents);
+    }
+    const ExpectedSizes part = expected_sizes(readouts, plan, recorded);
+    all.fragment_max = std::max(all.fragment_max, part.fragment_max);
+    all.slice += part.slice;
+  }
+  const std::size_t read = plan.sources.size() - std::min(plan.masked.size(), plan.sources.size());
+  all.fragment = read == 0 ? 0 : all.slice / read;
+  return all;
 }
 
 }  // namespace weir::config

@@ -2,8 +2,60 @@
 #include <weir/config/farm_file.hpp>
 
 #include <utility>
+#include <vector>
 
 namespace weir::config {
+
+namespace {
+
+// Which ones a file includes, and in which lines; what is no list of texts the reader of keys reports.
+std::vector<YamlNode> includes_of(const YamlNode& tree) {
+  std::vector<YamlNode> found;
+  for (std::size_t i = 0; i < tree.keys.size(); ++i) {
+    if (tree.keys[i].text == "include" && tree.items[i].kind == YamlNode::Kind::list) found = tree.items[i].items;
+  }
+  return found;
+}
+
+// Reads a farm file behind those that it includes, and they behind those that they include.
+class Composition {
+ public:
+  explicit Composition(FarmFile& file) : file_(file) {}
+
+  void add(std::string_view text, const std::string& name) {
+    const auto tree = read_tree(text, name);
+    if (!tree) return report(tree.error());
+    for (const YamlNode& one : includes_of(*tree)) {
+      if (one.kind == YamlNode::Kind::scalar && problems_.empty()) include(one, name);
+    }
+    report(read_keys(*tree, name, file_.farm, file_.locations));
+    file_.farm.clear_include();
+  }
+
+  Problems take_problems() { return std::move(problems_); }
+
+ private:
+  void include(const YamlNode& from, const std::string& name) {
+    const std::string path = (std::filesystem::path(name).parent_path() / from.text).string();
+    const auto refuse = [&](const std::string& what) {
+      problems_.push_back({ProblemKind::unreadable, Severity::error, name + ":" + std::to_string(from.line),
+                           "include", in_quotes(path) + ": " + what});
+    };
+    if (++files_ > kIncludesMax)
+      return refuse("more than " + std::to_string(kIncludesMax) + " files: do they include each other?");
+    const auto text = read_text(path, "farm file");
+    if (!text) return refuse(text.error().front().what);
+    add(*text, path);
+  }
+
+  void report(const Problems& found) { problems_.insert(problems_.end(), found.begin(), found.end()); }
+
+  FarmFile& file_;
+  Problems problems_;
+  int files_ = 0;
+};
+
+}  // namespace
 
 Expected<FarmFile, Problems> load_farm(const std::filesystem::path& path) {
   const auto text = read_text(path, "farm file");
@@ -12,8 +64,10 @@ Expected<FarmFile, Problems> load_farm(const std::filesystem::path& path) {
 }
 
 Expected<FarmFile, Problems> read_farm(std::string_view text, const std::string& name) {
-  FarmFile file;
-  Problems problems = read_message_text(text, name, file.farm, file.locations);
+  FarmFile file{{}, Locations(name)};
+  Composition composition(file);
+  composition.add(text, name);
+  Problems problems = composition.take_problems();
   if (!problems.empty()) return Unexpected<Problems>(std::move(problems));
   return file;
 }

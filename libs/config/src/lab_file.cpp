@@ -12,8 +12,10 @@ Expected<LabFile, Problems> load_lab(const std::filesystem::path& path) {
 }
 
 Expected<LabFile, Problems> read_lab(std::string_view text, const std::string& name) {
-  LabFile file;
-  Problems problems = read_message_text(text, name, file.lab, file.locations);
+  const auto tree = read_tree(text, name);
+  if (!tree) return Unexpected<Problems>(tree.error());
+  LabFile file{{}, Locations(name)};
+  Problems problems = read_keys(*tree, name, file.lab, file.locations);
   if (!problems.empty()) return Unexpected<Problems>(std::move(problems));
   return file;
 }

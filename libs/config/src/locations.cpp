@@ -11,4 +11,9 @@ std::string Locations::of(std::string_view key) const {
   return file_;
 }
 
+std::string Locations::exactly(std::string_view key) const {
+  const auto found = places_.find(key);
+  return found == places_.end() ? std::string() : found->second;
+}
+
 }  // namespace weir::config

@@ -17,6 +17,10 @@ Problems one_problem(ProblemKind kind, std::string where, std::string what) {
   return {{kind, Severity::error, std::move(where), {}, std::move(what)}};
 }
 
+std::string place(const std::string& name, int line) {
+  return line > 0 ? name + ":" + std::to_string(line) : name;
+}
+
 }  // namespace
 
 Expected<std::string, Problems> read_text(const std::filesystem::path& path, const std::string& kind) {
@@ -45,17 +49,23 @@ Expected<std::string, Problems> read_text(const std::filesystem::path& path, con
   return text;
 }
 
-Problems read_message_text(std::string_view text, const std::string& name, google::protobuf::Message& message,
-                           Locations& locations) {
-  const auto place = [&](int line) { return line > 0 ? name + ":" + std::to_string(line) : name; };
-  const auto tree = parse_yaml(text, {kFarmFileBytesMax, kYamlDepthMax});
-  if (!tree) return one_problem(ProblemKind::syntax, place(tree.error().line), tree.error().what);
-  if (tree->kind == YamlNode::Kind::null) return one_problem(ProblemKind::syntax, name, "holds no keys");
-  locations = Locations(name);
+Expected<YamlNode, Problems> read_tree(std::string_view text, const std::string& name) {
+  auto tree = parse_yaml(text, {kFarmFileBytesMax, kYamlDepthMax});
+  if (!tree)
+    return Unexpected<Problems>(
+        one_problem(ProblemKind::syntax, place(name, tree.error().line), tree.error().what));
+  if (tree->kind == YamlNode::Kind::null)
+    return Unexpected<Problems>(one_problem(ProblemKind::syntax, name, "holds no keys"));
+  return std::move(*tree);
+}
+
+Problems read_keys(const YamlNode& tree, const std::string& name, google::protobuf::Message& message,
+                   Locations& locations) {
   Problems problems;
-  MessageReader reader(problems, place,
-                       [&](const std::string& key, int line) { locations.set_line(key, line); });
-  reader.read_message(*tree, message, {});
+  MessageReader reader(
+      problems, [&](int line) { return place(name, line); },
+      [&](const std::string& key, int line) { locations.set_line(name, key, line); });
+  reader.read_message(tree, message, {});
   return problems;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "yaml_tree.hpp"
 #include <weir/base/expected.hpp>
 #include <weir/config/locations.hpp>
 #include <weir/config/problem.hpp>
@@ -18,9 +19,13 @@ namespace weir::config {
 [[nodiscard]] Expected<std::string, Problems> read_text(const std::filesystem::path& path,
                                                         const std::string& kind);
 
-// Fills `message`, and notes in `locations` where each key was given. `name` stands for the file in problems.
-[[nodiscard]] Problems read_message_text(std::string_view text, const std::string& name,
-                                         google::protobuf::Message& message, Locations& locations);
+// The text's keys; `name` stands for the file in problems.
+[[nodiscard]] Expected<YamlNode, Problems> read_tree(std::string_view text, const std::string& name);
+
+// Fills `message` with a file's keys, and notes in `locations` where each of them was given. What the message
+// has already stays where the file gives nothing.
+[[nodiscard]] Problems read_keys(const YamlNode& tree, const std::string& name,
+                                 google::protobuf::Message& message, Locations& locations);
 
 // Sets one key of `message`. `assignment` as in "dcm.credits=8"; `prefix` is what a person writes in front of
 // it, "" or "lab". On a problem nothing is changed.

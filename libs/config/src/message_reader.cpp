@@ -4,6 +4,20 @@
 #include "schema.hpp"
 
 namespace weir::config {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+
+// Of such a list (`nodes`, `profiles`) an only entry may stand without its dash.
+bool has_inlined(const FieldDescriptor& list) {
+  if (list.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
+  for (int i = 0; i < list.message_type()->field_count(); ++i) {
+    if (rules(*list.message_type()->field(i)).inlined()) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
@@ -36,18 +50,32 @@ void MessageReader::read_message(const YamlNode& node, Message& message, const s
   for (std::size_t i = 0; i < node.keys.size(); ++i) {
     const YamlNode& key = node.keys[i];
     report_repeated(key, path, first_lines);
-    const FieldDescriptor* field = type.FindFieldByName(key.text);
+    const FieldWay way = find_key(type, key.text);
     const std::string name = join(path, printable(key.text));
-    if (field == nullptr) {
-      report(ProblemKind::unknown_key, key.line, name, "unknown key" + key_hint(type, path, key.text));
+    if (way.empty()) {
+      report_unknown(key, type, path);
       continue;
     }
     on_key_(name, key.line);
     // An empty value has no place of its own.
     YamlNode empty;
     empty.line = key.line;
-    read_field(node.items[i].kind == YamlNode::Kind::null ? empty : node.items[i], message, *field, name);
+    Message* at = &message;
+    for (std::size_t step = 0; step + 1 < way.size(); ++step)
+      at = at->GetReflection()->MutableMessage(at, way[step]);
+    read_field(node.items[i].kind == YamlNode::Kind::null ? empty : node.items[i], *at, *way.back(), name);
   }
+}
+
+void MessageReader::report_unknown(const YamlNode& key, const Descriptor& type, const std::string& path) {
+  const std::string name = join(path, printable(key.text));
+  const std::string section = section_for_all(type, key.text);
+  if (section.empty()) {
+    return report(ProblemKind::unknown_key, key.line, name,
+                  "unknown key" + key_hint(type, path, key.text));
+  }
+  report(ProblemKind::inconsistent, key.line, name,
+         "is the same for all: set '" + join(section, printable(key.text)) + "'");
 }
 
 void MessageReader::read_field(const YamlNode& node, Message& message, const FieldDescriptor& field,
@@ -73,6 +101,13 @@ void MessageReader::read_scalar(const YamlNode& node, Message& message, const Fi
 
 void MessageReader::read_list(const YamlNode& node, Message& message, const FieldDescriptor& field,
                               const std::string& path) {
+  message.GetReflection()->ClearField(&message, &field);
+  if (node.kind == YamlNode::Kind::map && has_inlined(field)) {
+    YamlNode list;
+    list.kind = YamlNode::Kind::list;
+    list.items.push_back(node);
+    return read_list(list, message, field, path);
+  }
   if (node.kind != YamlNode::Kind::list) {
     return report(ProblemKind::wrong_kind, node.line, path,
                   "expected a list as in [a, b], found " + describe(node));
@@ -124,6 +159,7 @@ void MessageReader::read_map(const YamlNode& node, Message& message, const Field
     }
     YamlNode item = node.items[i];
     if (item.kind == YamlNode::Kind::null) item.line = node.keys[i].line;
+    remove_entry(message, field, node.keys[i].text);
     Message& entry = *message.GetReflection()->AddMessage(&message, &field);
     store_value(entry, key_field, *key);
     read_scalar(item, entry, value_field, name);

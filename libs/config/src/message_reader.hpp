@@ -14,7 +14,8 @@
 namespace weir::config {
 
 // Fills a Protocol Buffers message from a YAML tree by reflection: field names are keys, messages are
-// sections. Reports every problem and goes on behind it.
+// sections. What the message has already and the tree does not give stays; a list is replaced as a whole.
+// Reports every problem and goes on behind it.
 class MessageReader {
  public:
   // A line (from 1) as it stands in problems; told of each key that was read.
@@ -41,6 +42,7 @@ class MessageReader {
   using FirstLines = std::map<std::string_view, int>;
   // Notes the key's line, and reports a key that was noted before.
   void report_repeated(const YamlNode& key, const std::string& path, FirstLines& first_lines);
+  void report_unknown(const YamlNode& key, const google::protobuf::Descriptor& type, const std::string& path);
   void report(ProblemKind kind, int line, const std::string& key, std::string what);
 
   Problems& problems_;

@@ -101,17 +101,6 @@ class Override {
     reader_.read_field(node, message, field, path);
   }
 
-  static void remove_entry(Message& message, const FieldDescriptor& field, const std::string& name) {
-    const auto& access = *message.GetReflection();
-    const FieldDescriptor& key_field = *field.message_type()->map_key();
-    for (int i = access.FieldSize(message, &field) - 1; i >= 0; --i) {
-      const Message& entry = access.GetRepeatedMessage(message, &field, i);
-      if (entry.GetReflection()->GetString(entry, &key_field) != name) continue;
-      access.SwapElements(&message, &field, i, access.FieldSize(message, &field) - 1);
-      access.RemoveLast(&message, &field);
-    }
-  }
-
   Problems& problems_;
   Message& root_;
   std::string prefix_;

@@ -1,17 +1,19 @@
+#include "node_names.hpp"
 #include "schema.hpp"
 #include "yaml_tree.hpp"
+#include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/config/suggest.hpp>
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 namespace weir::config {
 namespace {
 
 constexpr std::uint64_t kSourcesMax = 1'000'000;
-constexpr int kNodesMax = 4096;  // of one role, as many as `count` allows
 
 std::string any_port(const std::string& host) {
   const bool ipv6 = host.find(':') != std::string::npos;
@@ -20,17 +22,14 @@ std::string any_port(const std::string& host) {
 
 class Planner {
  public:
-  Planner(const v1::Farm& farm, const Locations& locations) : farm_(farm), locations_(locations) {}
+  Planner(const v1::Farm& farm, const Locations& locations, const ReplayReader& replay)
+      : farm_(farm), locations_(locations), replay_(replay), node_farms_(farm) {}
 
-  Expected<FarmPlan, Problems> plan(const ReplayReader& replay) {
+  Expected<FarmPlan, Problems> plan() {
     add({"supervisor", Role::supervisor, NodeIndex(0), farm_.supervisor().listen(), {}, false}, "supervisor");
     add_writers();
     add_dcms();
-    if (farm_.readout().nodes().empty()) {
-      add_readouts(sources_of_kind(replay));
-    } else {
-      add_listed_readouts();
-    }
+    add_readouts();
     note_masked();
     if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
     return std::move(plan_);
@@ -49,38 +48,92 @@ class Planner {
     plan_.nodes.push_back(std::move(node));
   }
 
+  // Nodes of one role that differ in nothing but their number: an entry of `nodes`, or `count`.
+  struct Group {
+    int entry = kNoEntry;
+    std::string name;  // with {i}, where there are several
+    std::uint32_t count = 0;
+    std::string key;  // where it stands
+    [[nodiscard]] std::string count_key() const { return entry == kNoEntry ? key : key + ".count"; }
+    [[nodiscard]] std::string name_key() const { return entry == kNoEntry ? key : key + ".name"; }
+  };
+
+  // In order; what is wrong with them is reported.
+  template <class Settings>
+  std::vector<Group> groups_of(const Settings& settings, const std::string& role) {
+    if (settings.nodes().empty()) return {{kNoEntry, role + "-{i}", settings.count(), role + ".count"}};
+    std::set<std::string> profiles;
+    for (int i = 0; i < settings.profiles_size(); ++i) {
+      const std::string& name = settings.profiles(i).name();
+      if (!profiles.insert(name).second)
+        report(ProblemKind::inconsistent, list_entry(role + ".profiles", i) + ".name",
+               "there is a profile '" + name + "' already");
+    }
+    std::vector<Group> groups;
+    std::uint64_t nodes = 0;
+    for (int i = 0; i < settings.nodes_size(); ++i) {
+      const auto& node = settings.nodes(i);
+      const Group group{i, node.name(), node.count(), list_entry(role + ".nodes", i)};
+      nodes += group.count;
+      if (group.count > 1 && !takes_number(group.name))
+        report(ProblemKind::inconsistent, group.name_key(),
+               std::to_string(group.count) + " nodes cannot all be called '" + group.name +
+                   "': put {i} where their number goes");
+      if (!node.profile().empty() && !profiles.contains(node.profile()))
+        report(ProblemKind::inconsistent, group.key + ".profile",
+               "there is no profile " + in_quotes(node.profile()) + " in " + role + ".profiles" +
+                   did_you_mean(nearest(node.profile(), {profiles.begin(), profiles.end()})));
+      groups.push_back(group);
+    }
+    const auto most = static_cast<std::uint64_t>(rules(*settings.GetDescriptor()->FindFieldByName("count")).max());
+    if (nodes > most) {
+      report(ProblemKind::out_of_range, role + ".nodes",
+             std::to_string(nodes) + " nodes are above " + std::to_string(most));
+      return {};
+    }
+    return groups;
+  }
+
+  // Where nodes of a group listen: at `listen`, which is its entry's, or anywhere at its host.
+  std::string listen_at(const Group& group, const std::string& listen, const std::string& host) {
+    if (listen.empty()) return any_port(host);
+    if (group.count > 1)
+      report(ProblemKind::inconsistent, group.key + ".listen",
+             "one address for " + std::to_string(group.count) + " nodes: leave it out, or list them one by one");
+    return listen;
+  }
+
   void add_writers() {
     const v1::WriterSettings& writer = farm_.writer();
-    if (!writer.listen().empty() && writer.count() > 1) {
+    if (writer.nodes().empty() && !writer.listen().empty() && writer.count() > 1) {
       report(ProblemKind::inconsistent, "writer.listen",
              "one address for " + std::to_string(writer.count()) +
                  " writers: leave it empty, or set writer.count=1");
     }
-    const std::string listen = writer.listen().empty() ? any_port(writer.host()) : writer.listen();
-    for (std::uint32_t i = 0; i < writer.count(); ++i) {
-      add({"writer-" + std::to_string(i), Role::writer, index(i), listen, {}, false}, "writer.count");
+    std::size_t made = 0;
+    for (const Group& group : groups_of(writer, "writer")) {
+      const NodeFarm own = node_farms_.of(Role::writer, group.entry);
+      const std::string& host = own.farm.writer().host();
+      const std::string listen = group.entry == kNoEntry
+                                     ? (writer.listen().empty() ? any_port(host) : writer.listen())
+                                     : listen_at(group, writer.nodes(group.entry).listen(), host);
+      for (std::uint32_t i = 0; i < group.count; ++i) {
+        add({numbered(group.name, i), Role::writer, index(made++), listen, {}, false, {}, {}, group.entry},
+            group.name_key());
+      }
     }
-  }
-
-  bool too_many(const std::string& key, int nodes) {
-    if (nodes <= kNodesMax) return false;
-    report(ProblemKind::out_of_range, key,
-           std::to_string(nodes) + " nodes are above " + std::to_string(kNodesMax));
-    return true;
   }
 
   void add_dcms() {
     const v1::DcmSettings& dcm = farm_.dcm();
-    if (too_many("dcm.nodes", dcm.nodes_size())) return;
-    const auto listed = static_cast<std::uint32_t>(dcm.nodes_size());
-    for (std::uint32_t i = 0; i < listed; ++i) {
-      const v1::NodeSettings& node = dcm.nodes(static_cast<int>(i));
-      const std::string port = node.port().empty() ? port_of(i) : node.port();
-      add({node.name(), Role::dcm, index(i), {}, {}, false, port}, entry("dcm.nodes", i) + ".name");
-    }
-    if (listed > 0) return;
-    for (std::uint32_t i = 0; i < dcm.count(); ++i) {
-      add({"dcm-" + std::to_string(i), Role::dcm, index(i), {}, {}, false, port_of(i)}, "dcm.count");
+    std::uint32_t made = 0;
+    for (const Group& group : groups_of(dcm, "dcm")) {
+      const std::string& named = group.entry == kNoEntry ? std::string() : dcm.nodes(group.entry).port();
+      for (std::uint32_t i = 0; i < group.count; ++i, ++made) {
+        const std::string port = named.empty() ? port_of(made) : named;
+        add({numbered(group.name, i), Role::dcm, index(made), {}, {}, false, port, {}, group.entry},
+            group.name_key());
+      }
     }
   }
 
@@ -88,115 +141,122 @@ class Planner {
     return "port-" + std::to_string(dcm / farm_.dcm().per_port());
   }
 
-  // In the order in which readouts take them; empty after a problem.
-  std::vector<SourceId> sources_of_kind(const ReplayReader& replay) {
+  void add_readouts() {
     const v1::ReadoutSettings& readout = farm_.readout();
-    std::uint64_t count = 0;
-    std::string key;
-    switch (farm_.source().kind()) {
+    std::size_t made = 0;
+    for (const Group& group : groups_of(readout, "readout")) {
+      const NodeFarm own = node_farms_.of(Role::readout, group.entry);
+      const auto* node = group.entry == kNoEntry ? nullptr : &readout.nodes(group.entry);
+      const std::string listen =
+          listen_at(group, node == nullptr ? std::string() : node->listen(), own.farm.readout().host());
+      const std::vector<SourceId> sources = sources_of(group, own);
+      if (sources.size() < group.count) {
+        // Without any the reason is reported already.
+        if (!sources.empty())
+          report(ProblemKind::inconsistent, group.count_key(),
+                 std::to_string(group.count) + " readouts for " + std::to_string(sources.size()) + " sources");
+        continue;
+      }
+      auto next = sources.begin();
+      for (std::size_t i = 0; i < group.count; ++i) {
+        // The first ones take one source more where the division leaves a rest.
+        const std::size_t share = sources.size() / group.count + (i < sources.size() % group.count ? 1 : 0);
+        const auto end = next + static_cast<std::ptrdiff_t>(share);
+        const std::string name = numbered(group.name, static_cast<std::uint32_t>(i));
+        claim(name, {next, end}, group);
+        add({name, Role::readout, index(made++), listen, {next, end}, node != nullptr && node->masked(), {},
+             own.farm.source().kind(), group.entry},
+            group.name_key());
+        next = end;
+      }
+      plan_.sources.insert(plan_.sources.end(), sources.begin(), sources.end());
+      if (plan_.sources.size() > kSourcesMax)
+        return report(ProblemKind::out_of_range, group.key,
+                      std::to_string(plan_.sources.size()) + " sources in all are above " +
+                          std::to_string(kSourcesMax));
+    }
+  }
+
+  // Each source has one readout.
+  void claim(const std::string& name, const std::vector<SourceId>& sources, const Group& group) {
+    for (const SourceId source : sources) {
+      const auto [owner, fresh] = owners_.emplace(source, name);
+      if (fresh) continue;
+      const bool listed = group.entry != kNoEntry && !farm_.readout().nodes(group.entry).sources().empty();
+      report(ProblemKind::inconsistent, listed ? group.key + ".sources" : group.key,
+             "source " + std::to_string(source.value) + " belongs to '" + owner->second + "' already" +
+                 (listed ? "" : ": give first_source or sources here"));
+      return;
+    }
+  }
+
+  // Of a group's readouts, in the order in which they take them; empty after a problem.
+  std::vector<SourceId> sources_of(const Group& group, const NodeFarm& own) {
+    if (group.entry != kNoEntry && !farm_.readout().nodes(group.entry).sources().empty()) {
+      std::vector<SourceId> listed;
+      for (const std::uint32_t source : farm_.readout().nodes(group.entry).sources()) listed.emplace_back(source);
+      return listed;
+    }
+    const v1::ReadoutSettings& readout = own.farm.readout();
+    switch (own.farm.source().kind()) {
       case v1::SourceSettings::KIND_REPLAY:
-        return replayed_sources(replay);
+        return replayed_sources(own);
       case v1::SourceSettings::KIND_HITS: {
-        const v1::HitsSettings& hits = farm_.hits();
-        count = std::uint64_t{hits.strings()} * hits.floors_per_string() * hits.modules_per_floor();
-        key = "hits.strings";
-        break;
+        const v1::HitsSettings& hits = own.farm.hits();
+        return counted(std::uint64_t{hits.strings()} * hits.floors_per_string() * hits.modules_per_floor(),
+                       readout.first_source(), "hits.strings", own);
       }
       case v1::SourceSettings::KIND_DUMMY:
       case v1::SourceSettings::KIND_PLUGIN:
       case v1::SourceSettings::KIND_UDP:
-        count = std::uint64_t{readout.count()} * readout.sources_per_readout();
-        key = "readout.sources_per_readout";
         break;
     }
+    const bool goes_on = next_source_ > 0 && !own.own.contains("readout.first_source");
+    const std::uint64_t first = goes_on ? next_source_ : readout.first_source();
+    std::vector<SourceId> sources = counted(std::uint64_t{group.count} * readout.sources_per_readout(), first,
+                                            "readout.sources_per_readout", own);
+    next_source_ = first + sources.size();
+    return sources;
+  }
+
+  std::vector<SourceId> counted(std::uint64_t count, std::uint64_t first, const std::string& key,
+                                const NodeFarm& own) {
     if (count > kSourcesMax) {
-      report(ProblemKind::out_of_range, key,
+      report(ProblemKind::out_of_range, own.key_of(key),
              std::to_string(count) + " sources in all are above " + std::to_string(kSourcesMax));
       return {};
     }
-    if (readout.first_source() + count - 1 > UINT32_MAX) {
-      report(ProblemKind::out_of_range, "readout.first_source",
+    if (first + count - 1 > UINT32_MAX) {
+      report(ProblemKind::out_of_range, own.key_of("readout.first_source"),
              "leaves no room for " + std::to_string(count) + " sources below 2^32");
       return {};
     }
     std::vector<SourceId> sources;
     sources.reserve(count);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      sources.emplace_back(static_cast<std::uint32_t>(readout.first_source() + i));
-    }
+    for (std::uint64_t i = 0; i < count; ++i) sources.emplace_back(static_cast<std::uint32_t>(first + i));
     return sources;
   }
 
-  std::vector<SourceId> replayed_sources(const ReplayReader& replay) {
-    const std::string& path = farm_.replay().path();
+  std::vector<SourceId> replayed_sources(const NodeFarm& own) {
+    const std::string& path = own.farm.replay().path();
+    const std::string key = own.key_of("replay.path");
     if (path.empty()) {
-      report(ProblemKind::missing_key, "replay.path",
+      report(ProblemKind::missing_key, key,
              "needed by source.kind 'replay': set it in the farm file, or with --set replay.path=DIR");
       return {};
     }
-    if (!replay) {
-      report(ProblemKind::unreadable, "replay.path", "this program opens no recordings");
+    if (!replay_) {
+      report(ProblemKind::unreadable, key, "this program opens no recordings");
       return {};
     }
-    auto contents = replay(path);
+    auto contents = replay_(path);
     if (!contents) {
-      report(ProblemKind::unreadable, "replay.path", contents.error());
+      report(ProblemKind::unreadable, key, contents.error());
       return {};
     }
     if (contents->sources.empty())
-      report(ProblemKind::unreadable, "replay.path", in_quotes(path) + " holds no source");
+      report(ProblemKind::unreadable, key, in_quotes(path) + " holds no source");
     return std::move(contents->sources);
-  }
-
-  void add_readouts(const std::vector<SourceId>& sources) {
-    if (sources.empty()) return;  // reported already
-    const v1::ReadoutSettings& readout = farm_.readout();
-    const std::size_t count = readout.count();
-    if (count > sources.size()) {
-      return report(ProblemKind::inconsistent, "readout.count",
-                    std::to_string(count) + " readouts for " + std::to_string(sources.size()) + " sources");
-    }
-    auto next = sources.begin();
-    for (std::size_t i = 0; i < count; ++i) {
-      // The first ones take one source more where the division leaves a rest.
-      const std::size_t share = sources.size() / count + (i < sources.size() % count ? 1 : 0);
-      const auto end = next + static_cast<std::ptrdiff_t>(share);
-      add({"readout-" + std::to_string(i),
-           Role::readout,
-           index(i),
-           any_port(readout.host()),
-           {next, end},
-           false},
-          "readout.count");
-      next = end;
-    }
-    plan_.sources = sources;
-  }
-
-  void add_listed_readouts() {
-    const v1::ReadoutSettings& readout = farm_.readout();
-    if (too_many("readout.nodes", readout.nodes_size())) return;
-    std::map<SourceId, std::string> owners;
-    for (int i = 0; i < readout.nodes_size(); ++i) {
-      const v1::ReadoutNodeSettings& node = readout.nodes(i);
-      const std::string key = entry("readout.nodes", static_cast<std::size_t>(i));
-      if (node.sources().empty())
-        report(ProblemKind::missing_key, key + ".sources", "a readout needs a source");
-      std::vector<SourceId> sources;
-      for (const std::uint32_t number : node.sources()) {
-        const auto [owner, fresh] = owners.emplace(SourceId(number), node.name());
-        if (!fresh) {
-          report(ProblemKind::inconsistent, key + ".sources",
-                 "source " + std::to_string(number) + " belongs to '" + owner->second + "' already");
-        }
-        sources.emplace_back(number);
-      }
-      plan_.sources.insert(plan_.sources.end(), sources.begin(), sources.end());
-      const std::string listen = node.listen().empty() ? any_port(readout.host()) : node.listen();
-      add({node.name(), Role::readout, index(static_cast<std::size_t>(i)), listen, std::move(sources),
-           node.masked()},
-          key + ".name");
-    }
   }
 
   void note_masked() {
@@ -208,16 +268,17 @@ class Planner {
     plan_.masked.assign(masked.begin(), masked.end());
   }
 
-  static std::string entry(const std::string& list, std::size_t i) {
-    return list + "[" + std::to_string(i) + "]";
-  }
   static NodeIndex index(std::size_t i) { return NodeIndex(static_cast<NodeIndex::rep>(i)); }
 
   const v1::Farm& farm_;
   const Locations& locations_;
+  const ReplayReader& replay_;
+  const NodeFarms node_farms_;
   FarmPlan plan_;
   Problems problems_;
   std::set<std::string> names_;
+  std::unordered_map<SourceId, std::string> owners_;
+  std::uint64_t next_source_ = 0;  // behind those that were counted; 0: none was
 };
 
 }  // namespace
@@ -232,7 +293,7 @@ std::vector<const NodePlan*> FarmPlan::of_role(Role role) const {
 
 Expected<FarmPlan, Problems> expand(const v1::Farm& farm, const Locations& locations,
                                     const ReplayReader& replay) {
-  return Planner(farm, locations).plan(replay);
+  return Planner(farm, locations, replay).plan();
 }
 
 }  // namespace weir::config

@@ -11,6 +11,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::EnumDescriptor;
 using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
 
 const v1::KeyRules& rules(const FieldDescriptor& field) { return field.options().GetExtension(v1::key); }
 
@@ -51,9 +52,47 @@ const EnumValueDescriptor* find_word(const EnumDescriptor& type, std::string_vie
   return nullptr;
 }
 
+FieldWay find_key(const Descriptor& type, const std::string& name) {
+  if (const FieldDescriptor* field = type.FindFieldByName(name); field != nullptr && !rules(*field).inlined())
+    return {field};
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& section = *type.field(i);
+    if (!rules(section).inlined()) continue;
+    FieldWay way = find_key(*section.message_type(), name);
+    if (way.empty() || !rules(*way.back()).per_node()) continue;
+    way.insert(way.begin(), &section);
+    return way;
+  }
+  return {};
+}
+
+std::string section_for_all(const Descriptor& type, const std::string& name) {
+  const Descriptor& farm = *type.file()->message_type(0);
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& section = *type.field(i);
+    if (!rules(section).inlined()) continue;
+    if (auto found = section_for_all(*section.message_type(), name); !found.empty()) return found;
+    for (int j = 0; j < farm.field_count(); ++j) {
+      if (farm.field(j)->message_type() == section.message_type() &&
+          section.message_type()->FindFieldByName(name) != nullptr)
+        return farm.field(j)->name();
+    }
+  }
+  return {};
+}
+
 std::vector<std::string> key_names(const Descriptor& type) {
   std::vector<std::string> names;
-  for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (!rules(field).inlined()) {
+      names.push_back(field.name());
+      continue;
+    }
+    for (const std::string& name : key_names(*field.message_type())) {
+      if (!find_key(type, name).empty()) names.push_back(name);
+    }
+  }
   return names;
 }
 
@@ -71,6 +110,19 @@ std::string key_hint(const Descriptor& type, const std::string& path, const std:
 
 std::string join(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
+}
+
+std::string list_entry(const std::string& list, int entry) { return list + "[" + std::to_string(entry) + "]"; }
+
+void remove_entry(Message& message, const FieldDescriptor& field, const std::string& name) {
+  const auto& access = *message.GetReflection();
+  const FieldDescriptor& key_field = *field.message_type()->map_key();
+  for (int i = access.FieldSize(message, &field) - 1; i >= 0; --i) {
+    const Message& entry = access.GetRepeatedMessage(message, &field, i);
+    if (entry.GetReflection()->GetString(entry, &key_field) != name) continue;
+    access.SwapElements(&message, &field, i, access.FieldSize(message, &field) - 1);
+    access.RemoveLast(&message, &field);
+  }
 }
 
 }  // namespace weir::config

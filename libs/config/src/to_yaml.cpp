@@ -22,7 +22,10 @@ void write_value(YAML::Emitter& out, const FieldDescriptor& field, const FieldVa
   out << print_value(field, value);
 }
 
-void write_message(YAML::Emitter& out, const Message& message);
+// What is written of a message: all keys, or those that are given, as where a node has its own.
+enum class Extent { all, given };
+
+void write_message(YAML::Emitter& out, const Message& message, Extent extent);
 
 void write_map(YAML::Emitter& out, const Message& message, const FieldDescriptor& field) {
   const FieldDescriptor& key_field = *field.message_type()->map_key();
@@ -53,7 +56,7 @@ void write_list(YAML::Emitter& out, const Message& message, const FieldDescripto
   out << YAML::BeginSeq;
   for (int i = 0; i < size; ++i) {
     if (sections) {
-      write_message(out, access.GetRepeatedMessage(message, &field, i));
+      write_message(out, access.GetRepeatedMessage(message, &field, i), Extent::all);
     } else {
       write_value(out, field, load_value(message, field, i));
     }
@@ -61,22 +64,39 @@ void write_list(YAML::Emitter& out, const Message& message, const FieldDescripto
   out << YAML::EndSeq;
 }
 
-void write_message(YAML::Emitter& out, const Message& message) {
-  out << YAML::BeginMap;
+bool is_given(const Message& message, const FieldDescriptor& field) {
+  const auto& access = *message.GetReflection();
+  return field.is_repeated() ? access.FieldSize(message, &field) > 0 : access.HasField(message, &field);
+}
+
+void write_keys(YAML::Emitter& out, const Message& message, Extent extent) {
   const auto& type = *message.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
+    const auto section = [&]() -> const Message& {
+      return message.GetReflection()->GetMessage(message, &field);
+    };
+    if (rules(field).inlined()) {
+      write_keys(out, section(), Extent::given);
+      continue;
+    }
+    if (extent == Extent::given && !is_given(message, field)) continue;
     out << YAML::Key << field.name() << YAML::Value;
     if (field.is_map()) {
       write_map(out, message, field);
     } else if (field.is_repeated()) {
       write_list(out, message, field);
     } else if (is_section(field)) {
-      write_message(out, message.GetReflection()->GetMessage(message, &field));
+      write_message(out, section(), extent);
     } else {
       write_value(out, field, load_value(message, field));
     }
   }
+}
+
+void write_message(YAML::Emitter& out, const Message& message, Extent extent) {
+  out << YAML::BeginMap;
+  write_keys(out, message, extent);
   out << YAML::EndMap;
 }
 
@@ -84,7 +104,7 @@ void write_message(YAML::Emitter& out, const Message& message) {
 
 std::string message_to_yaml(const Message& message) {
   YAML::Emitter out;
-  write_message(out, message);
+  write_message(out, message, Extent::all);
   WEIR_ASSERT(out.good());
   return std::string(out.c_str(), out.size()) + "\n";
 }

@@ -1,14 +1,16 @@
-#include "expected_sizes.hpp"
 #include "field_value.hpp"
 #include "schema.hpp"
 #include "yaml_tree.hpp"
 #include <weir/assignment/types.hpp>
+#include <weir/config/expected_sizes.hpp>
+#include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -20,7 +22,8 @@ namespace {
 
 class Validator {
  public:
-  Validator(const v1::Farm& farm, const Locations& locations) : farm_(farm), locations_(locations) {}
+  Validator(const v1::Farm& farm, const Locations& locations)
+      : farm_(farm), locations_(locations), node_farms_(farm) {}
 
   Problems run(const ReplayReader& replay) {
     std::unordered_map<std::string, Expected<ReplayContents, std::string>> seen;
@@ -31,30 +34,29 @@ class Validator {
         return seen.try_emplace(path, seen.count(path) != 0 ? seen.at(path) : replay(path)).first->second;
       };
     }
+    if (farm_.include_size() > 0)
+      error(ProblemKind::inconsistent, "include", "only a farm file includes others");
     check_trigger();
     check_texts();
-    check_dummy_sizes();
-    check_front_end();
-    check_limits();
+    for_kinds(Role::readout, farm_.readout().nodes_size(), [&] {
+      check_hits();
+      check_dummy_sizes();
+      check_front_end();
+    });
+    for_kinds(Role::dcm, farm_.dcm().nodes_size(), [&] { check_dcm_limits(); });
+    check_supervisor();
     check_overrun();
-    auto plan = expand(farm_, locations_, once);
+    const auto plan = expand(farm_, locations_, once);
     if (!plan) {
       const Problems& found = plan.error();
       problems_.insert(problems_.end(), found.begin(), found.end());
       return std::move(problems_);
     }
-    ReplayContents recorded;
-    if (farm_.source().kind() == v1::SourceSettings::KIND_REPLAY) {
-      auto contents = once(farm_.replay().path());
-      if (!contents) {
-        error(ProblemKind::unreadable, "replay.path", contents.error());
-        return std::move(problems_);
-      }
-      recorded = std::move(*contents);
-    }
-    check_sources(*plan, recorded);
+    check_sources(*plan);
+    const ExpectedSizes sizes = check_readouts(*plan, once);
     check_push(*plan);
-    check_memory(*plan, expected_sizes(farm_, *plan, recorded));
+    check_dcms(*plan, sizes);
+    check_writers(*plan, sizes);
     check_exposure(*plan);
     if (const auto rules = read_rules(farm_, *plan, locations_); !rules)
       problems_.insert(problems_.end(), rules.error().begin(), rules.error().end());
@@ -62,9 +64,32 @@ class Validator {
   }
 
  private:
-  void add(Severity severity, ProblemKind kind, const std::string& key, std::string what) {
-    if (problems_.size() >= kProblemsMax) return;
+  void add(Severity severity, ProblemKind kind, const std::string& common_key, std::string what) {
+    const std::string key = kind_ != nullptr ? key_here(common_key) : common_key;
+    // What all nodes have is found with each kind of them.
+    const bool known = std::any_of(problems_.begin(), problems_.end(),
+                                   [&](const Problem& one) { return one.key == key && one.what == what; });
+    if (known || problems_.size() >= kProblemsMax) return;
     problems_.push_back({kind, severity, locations_.of(key), key, std::move(what)});
+  }
+
+  // A key that nobody gave is missing, or too small by its default, in the entry that wants it.
+  [[nodiscard]] std::string key_here(const std::string& common_key) const {
+    const std::string key = kind_->key_of(common_key);
+    return key == common_key && locations_.exactly(key).empty() ? kind_->key_in_entry(key) : key;
+  }
+
+  // The farm as those have it that are looked at now.
+  [[nodiscard]] const v1::Farm& here() const { return kind_ != nullptr ? kind_->farm : farm_; }
+  void look_at(const NodeFarm& kind, const std::function<void()>& look) {
+    kind_ = &kind;
+    look();
+    kind_ = nullptr;
+  }
+  // Each entry of the role's `nodes`, or what holds for all where there are none.
+  void for_kinds(Role role, int entries, const std::function<void()>& look) {
+    for (int entry = entries == 0 ? kNoEntry : 0; entry < entries; ++entry)
+      look_at(node_farms_.of(role, entry), look);
   }
   void error(ProblemKind kind, const std::string& key, std::string what) {
     add(Severity::error, kind, key, std::move(what));
@@ -140,9 +165,13 @@ class Validator {
                      "type " + std::to_string(type) + " is listed twice");
       }
     }
+  }
+
+  void check_hits() {
+    const v1::TriggerSettings& trigger = farm_.trigger();
     // A hit has 32 bits for its time in ns.
     constexpr double kHitsSliceMsMax = 4294;
-    if (farm_.source().kind() == v1::SourceSettings::KIND_HITS && trigger.slice_ms() > kHitsSliceMsMax) {
+    if (here().source().kind() == v1::SourceSettings::KIND_HITS && trigger.slice_ms() > kHitsSliceMsMax) {
       inconsistent("trigger.slice_ms", print_number(trigger.slice_ms()) + " is above " +
                                            print_number(kHitsSliceMsMax) +
                                            ", the longest slice of source.kind 'hits'");
@@ -158,26 +187,32 @@ class Validator {
 
   void check_dummy_sizes() {
     using Source = v1::SourceSettings;
-    const Source& source = farm_.source();
+    const Source& source = here().source();
     if (source.kind() == Source::KIND_HITS || source.kind() == Source::KIND_REPLAY) return;
-    const std::uint64_t least = source.size_bytes_min();
-    const std::uint64_t most = source.size_bytes_max();
+    check_sizes(source, "source");
+    for (int i = 0; i < source.sizes_size(); ++i) check_sizes(source.sizes(i), list_entry("source.sizes", i));
+  }
+
+  // Of all sources, or of some: at the key `at`.
+  template <class Sizes>
+  void check_sizes(const Sizes& sizes, const std::string& at) {
+    const std::uint64_t least = sizes.size_bytes_min();
+    const std::uint64_t most = sizes.size_bytes_max();
     if (least > most) {
-      return inconsistent("source.size_bytes_min",
-                          print_size(least) + " is above source.size_bytes_max, " + print_size(most));
+      return inconsistent(at + ".size_bytes_min",
+                          print_size(least) + " is above " + at + ".size_bytes_max, " + print_size(most));
     }
-    const bool mean_counts = source.distribution() != Source::DISTRIBUTION_UNIFORM;
-    if (mean_counts && (source.size_bytes() < least || source.size_bytes() > most)) {
-      inconsistent("source.size_bytes",
-                   print_size(source.size_bytes()) +
-                       " is outside of source.size_bytes_min to source.size_bytes_max, " + print_size(least) +
-                       " to " + print_size(most));
+    const bool mean_counts = sizes.distribution() != v1::SourceSettings::DISTRIBUTION_UNIFORM;
+    if (mean_counts && (sizes.size_bytes() < least || sizes.size_bytes() > most)) {
+      inconsistent(at + ".size_bytes",
+                   print_size(sizes.size_bytes()) + " is outside of " + at + ".size_bytes_min to " + at +
+                       ".size_bytes_max, " + print_size(least) + " to " + print_size(most));
     }
   }
 
   void check_front_end() {
     using Source = v1::SourceSettings;
-    const Source& source = farm_.source();
+    const Source& source = here().source();
     if (source.kind() != Source::KIND_PLUGIN && source.kind() != Source::KIND_UDP) return;
     if (source.kind() == Source::KIND_PLUGIN && source.plugin().empty()) {
       error(ProblemKind::missing_key, "source.plugin", "needed by source.kind 'plugin'");
@@ -194,9 +229,8 @@ class Validator {
     }
   }
 
-  void check_limits() {
-    const v1::DcmSettings& dcm = farm_.dcm();
-    const v1::SupervisorSettings& supervisor = farm_.supervisor();
+  void check_dcm_limits() {
+    const v1::DcmSettings& dcm = here().dcm();
     if (dcm.credits() > dcm.slices_max()) {
       inconsistent("dcm.slices_max", std::to_string(dcm.slices_max()) + " is below dcm.credits, " +
                                          std::to_string(dcm.credits()));
@@ -205,22 +239,32 @@ class Validator {
       warn("dcm.credits", std::to_string(dcm.credits()) + " is below dcm.processing_units, " +
                               std::to_string(dcm.processing_units()) + ": some of them never work");
     }
-    const std::uint64_t dcms =
-        dcm.nodes().empty() ? dcm.count() : static_cast<std::uint64_t>(dcm.nodes_size());
-    if (supervisor.in_flight_max() < dcms * dcm.credits()) {
+    if (dcm.fragment_bytes_max() > dcm.buffer_bytes()) {
+      inconsistent("dcm.fragment_bytes_max", print_size(dcm.fragment_bytes_max()) +
+                                                 " is above dcm.buffer_bytes, " +
+                                                 print_size(dcm.buffer_bytes()));
+    }
+  }
+
+  [[nodiscard]] std::uint64_t all_credits() const {
+    const v1::DcmSettings& dcm = farm_.dcm();
+    std::uint64_t credits = dcm.nodes().empty() ? std::uint64_t{dcm.count()} * dcm.credits() : 0;
+    for (int entry = 0; entry < dcm.nodes_size(); ++entry)
+      credits += std::uint64_t{dcm.nodes(entry).count()} * node_farms_.of(Role::dcm, entry).farm.dcm().credits();
+    return credits;
+  }
+
+  void check_supervisor() {
+    const v1::SupervisorSettings& supervisor = farm_.supervisor();
+    if (const std::uint64_t credits = all_credits(); supervisor.in_flight_max() < credits) {
       warn("supervisor.in_flight_max", std::to_string(supervisor.in_flight_max()) + " is below the DCMs' " +
-                                           std::to_string(dcms * dcm.credits()) +
+                                           std::to_string(credits) +
                                            " credits: some of them are never used");
     }
     if (supervisor.in_flight_max() > farm_.readout().buffer_slices()) {
       warn("supervisor.in_flight_max",
            std::to_string(supervisor.in_flight_max()) + " is above readout.buffer_slices, " +
                std::to_string(farm_.readout().buffer_slices()) + ": the readouts are the limit");
-    }
-    if (dcm.fragment_bytes_max() > dcm.buffer_bytes()) {
-      inconsistent("dcm.fragment_bytes_max", print_size(dcm.fragment_bytes_max()) +
-                                                 " is above dcm.buffer_bytes, " +
-                                                 print_size(dcm.buffer_bytes()));
     }
     if (supervisor.lease_ms() <= farm_.filter().step_deadline_ms()) {
       warn("supervisor.lease_ms",
@@ -295,7 +339,7 @@ class Validator {
     }
   }
 
-  void check_sources(const FarmPlan& plan, const ReplayContents& recorded) {
+  void check_sources(const FarmPlan& plan) {
     const std::set<SourceId> known(plan.sources.begin(), plan.sources.end());
     check_known(known, farm_.readout().masked(), "readout.masked");
     check_known(known, farm_.filter().first_sources(), "filter.first_sources");
@@ -306,36 +350,74 @@ class Validator {
     if (!plan.sources.empty() && plan.masked.size() >= plan.sources.size()) {
       inconsistent("readout.masked", "every source is masked: there is nothing to build");
     }
-    check_listed_readouts(recorded);
   }
 
-  // Sources given readout by readout have to be there in the detector or in the recorded data.
-  void check_listed_readouts(const ReplayContents& recorded) {
+  // Kind by kind; returns what they all make.
+  ExpectedSizes check_readouts(const FarmPlan& plan, const ReplayReader& replay) {
+    ExpectedSizes all;
+    for (const NodeFarms::Kind& readouts : node_farms_.kinds(plan, Role::readout)) {
+      look_at(readouts.shared, [&] {
+        const ReplayContents recorded = recorded_by(replay);
+        check_listed_sources(readouts, recorded);
+        const ExpectedSizes part = expected_sizes(readouts, plan, recorded);
+        check_readout_memory(readouts, part);
+        all.fragment_max = std::max(all.fragment_max, part.fragment_max);
+        all.slice += part.slice;
+      });
+    }
+    return all;
+  }
+
+  ReplayContents recorded_by(const ReplayReader& replay) {
+    if (here().source().kind() != v1::SourceSettings::KIND_REPLAY || !replay) return {};
+    auto contents = replay(here().replay().path());
+    if (contents) return std::move(*contents);
+    error(ProblemKind::unreadable, "replay.path", contents.error());
+    return {};
+  }
+
+  // Sources given entry by entry have to be there in the detector or in the recorded data.
+  void check_listed_sources(const NodeFarms::Kind& readouts, const ReplayContents& recorded) {
     using Source = v1::SourceSettings;
-    if (farm_.source().kind() != Source::KIND_HITS && farm_.source().kind() != Source::KIND_REPLAY) return;
-    const bool replay = farm_.source().kind() == Source::KIND_REPLAY;
+    const int entry = readouts.nodes.front()->entry;
+    const bool replay = here().source().kind() == Source::KIND_REPLAY;
+    if (entry == kNoEntry || (here().source().kind() != Source::KIND_HITS && !replay)) return;
     const std::set<SourceId> have(recorded.sources.begin(), recorded.sources.end());
-    const v1::HitsSettings& hits = farm_.hits();
+    const v1::HitsSettings& hits = here().hits();
     const std::uint64_t modules =
         std::uint64_t{hits.strings()} * hits.floors_per_string() * hits.modules_per_floor();
-    const std::uint64_t first = farm_.readout().first_source();
-    for (int i = 0; i < farm_.readout().nodes_size(); ++i) {
-      const auto& sources = farm_.readout().nodes(i).sources();
-      for (int j = 0; j < sources.size(); ++j) {
-        const bool there = replay ? have.count(SourceId(sources[j])) != 0
-                                  : sources[j] >= first && sources[j] - first < modules;
-        if (there) continue;
-        inconsistent("readout.nodes[" + std::to_string(i) + "].sources[" + std::to_string(j) + "]",
-                     replay
-                         ? in_quotes(farm_.replay().path()) + " holds no source " + std::to_string(sources[j])
-                         : "the detector has no source " + std::to_string(sources[j]) + ", only " +
-                               std::to_string(first) + " to " + std::to_string(first + modules - 1));
-      }
+    const std::uint64_t first = here().readout().first_source();
+    const auto& sources = farm_.readout().nodes(entry).sources();
+    for (int i = 0; i < sources.size(); ++i) {
+      const bool there = replay ? have.count(SourceId(sources[i])) != 0
+                                : sources[i] >= first && sources[i] - first < modules;
+      if (there) continue;
+      inconsistent(list_entry(list_entry("readout.nodes", entry) + ".sources", i),
+                   replay ? in_quotes(here().replay().path()) + " holds no source " + std::to_string(sources[i])
+                          : "the detector has no source " + std::to_string(sources[i]) + ", only " +
+                                std::to_string(first) + " to " + std::to_string(first + modules - 1));
     }
   }
 
-  void check_memory(const FarmPlan& plan, const ExpectedSizes& sizes) {
-    const v1::DcmSettings& dcm = farm_.dcm();
+  void check_readout_memory(const NodeFarms::Kind& readouts, const ExpectedSizes& sizes) {
+    std::size_t sources_max = 0;
+    for (const NodePlan* node : readouts.nodes) sources_max = std::max(sources_max, node->sources.size());
+    check_slice_memory("readout.buffer_bytes", here().readout().buffer_bytes(), sizes.fragment * sources_max,
+                       farm_.supervisor().in_flight_max(), "supervisor.in_flight_max");
+  }
+
+  void check_dcms(const FarmPlan& plan, const ExpectedSizes& sizes) {
+    for (const NodeFarms::Kind& dcms : node_farms_.kinds(plan, Role::dcm))
+      look_at(dcms.shared, [&] { check_dcm(sizes); });
+    if (sizes.slice > wire::kRecordBytesMax) {
+      inconsistent("readout", "one slice of about " + print_size(sizes.slice) +
+                                  " is above the longest that is stored, " +
+                                  print_size(wire::kRecordBytesMax));
+    }
+  }
+
+  void check_dcm(const ExpectedSizes& sizes) {
+    const v1::DcmSettings& dcm = here().dcm();
     if (sizes.fragment_max > dcm.fragment_bytes_max()) {
       inconsistent("dcm.fragment_bytes_max", print_size(dcm.fragment_bytes_max()) +
                                                  " is below the largest fragment, " +
@@ -349,20 +431,17 @@ class Validator {
                                    ": set a smaller dcm.range_bytes, or requests go one by one");
     }
     check_slice_memory("dcm.buffer_bytes", dcm.buffer_bytes(), sizes.slice, dcm.credits(), "dcm.credits");
-    if (sizes.slice > wire::kRecordBytesMax) {
-      inconsistent("readout", "one slice of about " + print_size(sizes.slice) +
-                                  " is above the longest that is stored, " +
-                                  print_size(wire::kRecordBytesMax));
+  }
+
+  void check_writers(const FarmPlan& plan, const ExpectedSizes& sizes) {
+    for (const NodeFarms::Kind& writers : node_farms_.kinds(plan, Role::writer)) {
+      look_at(writers.shared, [&] {
+        if (here().writer().buffer_bytes() >= sizes.slice) return;
+        warn("writer.buffer_bytes", print_size(here().writer().buffer_bytes()) +
+                                        " is below one slice of about " + print_size(sizes.slice) +
+                                        ": a writer takes one at a time, and needs the memory for it");
+      });
     }
-    if (farm_.writer().count() > 0 && farm_.writer().buffer_bytes() < sizes.slice) {
-      warn("writer.buffer_bytes", print_size(farm_.writer().buffer_bytes()) +
-                                      " is below one slice of about " + print_size(sizes.slice) +
-                                      ": a writer takes one at a time, and needs the memory for it");
-    }
-    std::size_t sources_max = 0;
-    for (const NodePlan& node : plan.nodes) sources_max = std::max(sources_max, node.sources.size());
-    check_slice_memory("readout.buffer_bytes", farm_.readout().buffer_bytes(), sizes.fragment * sources_max,
-                       farm_.supervisor().in_flight_max(), "supervisor.in_flight_max");
   }
 
   // `bytes` has to hold one slice, and should hold `count` of them.
@@ -379,6 +458,8 @@ class Validator {
 
   const v1::Farm& farm_;
   const Locations& locations_;
+  const NodeFarms node_farms_;
+  const NodeFarm* kind_ = nullptr;  // of the nodes that are looked at; none: what is so for all
   Problems problems_;
 };
 

@@ -22,6 +22,7 @@ template <class Visit>
 void for_each_key(const Descriptor& type, const std::string& path, const Visit& visit) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
+    if (config::rules(field).inlined()) continue;  // its keys stand elsewhere
     const std::string key = config::join(path, field.name());
     visit(key, field);
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_map()) {

@@ -224,3 +224,75 @@ TEST_CASE("a file is read from disk and remembers where each key was given") {
   CHECK(file->locations.of("dcm.count") == path.string() + ":2");
   CHECK(file->locations.of("run.number") == path.string());
 }
+
+namespace {
+
+// Farm files that include each other, in a folder of their own.
+class Files {
+ public:
+  Files() : folder_(std::filesystem::temp_directory_path() / ("weir-include-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_ / "common");
+  }
+  ~Files() { std::filesystem::remove_all(folder_); }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
+  [[nodiscard]] auto load() const { return config::load_farm(folder_ / "farm.yaml"); }
+  // The folder's name is left out.
+  [[nodiscard]] std::string problems() const {
+    const auto file = load();
+    std::string text = file ? "" : config::to_text(file.error());
+    const std::string prefix = folder_.string() + "/";
+    for (std::size_t at = text.find(prefix); at != text.npos; at = text.find(prefix)) text.erase(at, prefix.size());
+    return text;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a farm file goes on from those that it includes") {
+  Files files;
+  files.write("farm.yaml",
+              "include: [common/base.yaml, common/disks.yaml]\nfarm: mine\ndcm: {credits: 8}\n"
+              "filter: {parameters: {keep: 3}}\nreadout: {masked: [7]}\n");
+  files.write("common/base.yaml",
+              "include: [further.yaml]\nfarm: base\ndcm: {credits: 4, slices_max: 100}\n"
+              "filter: {parameters: {keep: 1, text: base}}\nreadout: {masked: [1, 2]}\n");
+  files.write("common/further.yaml", "dcm: {slices_max: 50, deadline_ms: 9}\n");
+  files.write("common/disks.yaml", "writer:\n  count: 3\ndcm: {slices_max: 200}\n");
+  INFO(files.problems());
+  const auto file = files.load();
+  REQUIRE(file.has_value());
+  const v1::Farm& farm = file->farm;
+  CHECK(farm.farm() == "mine");
+  CHECK(farm.dcm().credits() == 8);
+  CHECK(farm.dcm().slices_max() == 200);
+  CHECK(farm.dcm().deadline_ms() == 9);
+  CHECK(farm.writer().count() == 3);
+  CHECK(farm.filter().parameters().at("keep") == "3");
+  CHECK(farm.filter().parameters().at("text") == "base");
+  REQUIRE(farm.readout().masked_size() == 1);
+  CHECK(farm.readout().masked(0) == 7);
+  CHECK(farm.include().empty());
+  CHECK_THAT(file->locations.of("writer.count"), Catch::ContainsSubstring("common/disks.yaml:2"));
+  CHECK_THAT(file->locations.of("dcm.credits"), Catch::ContainsSubstring("/farm.yaml:3"));
+  // A text that stands for a farm file has nothing left to include.
+  CHECK(config::read_farm(config::to_yaml(farm), "written.yaml").has_value());
+}
+
+TEST_CASE("what is wrong with an included file is said with its place") {
+  Files files;
+  files.write("farm.yaml", "farm: mine\ninclude:\n  - common/base.yaml\n");
+  CHECK(files.problems().find("farm.yaml:3: include: '") == 0);
+  CHECK_THAT(files.problems(), Catch::ContainsSubstring("no such file"));
+  files.write("common/base.yaml", "farm: base\ndcm: {credit: 4}\n");
+  CHECK(files.problems() == "common/base.yaml:2: dcm.credit: unknown key; did you mean 'dcm.credits'?");
+  files.write("common/base.yaml", "include: [../farm.yaml]\n");
+  CHECK_THAT(files.problems(), Catch::ContainsSubstring("more than 32 files: do they include each other?"));
+  files.write("farm.yaml", "include: common/base.yaml\n");
+  CHECK(files.problems() == "farm.yaml:1: include: expected a list as in [a, b], found 'common/base.yaml'");
+}

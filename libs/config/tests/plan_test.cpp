@@ -110,8 +110,6 @@ TEST_CASE("a farm that cannot be laid out is refused with its line") {
         "farm.yaml:2: dcm.nodes[0].name: another node is called 'supervisor' too");
   CHECK(refusal("readout:\n  nodes: [{name: a, sources: [1]}, {name: b, sources: [2, 1]}]\n") ==
         "farm.yaml:2: readout.nodes[1].sources: source 1 belongs to 'a' already");
-  CHECK(refusal("readout:\n  nodes: [{name: a}]\n") ==
-        "farm.yaml:2: readout.nodes[0].sources: a readout needs a source");
   CHECK(refusal("source: {kind: hits}\nreadout:\n  count: 16\n") ==
         "farm.yaml:3: readout.count: 16 readouts for 15 sources");
   CHECK(refusal("readout:\n  count: 4096\n  sources_per_readout: 1000000\n") ==

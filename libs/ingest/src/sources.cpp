@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <unordered_map>
 
 namespace weir::ingest {
 namespace {
@@ -22,9 +23,18 @@ std::shared_ptr<const RecordedRun> recorded(const ReplaySettings& settings) {
 }
 
 SourceList make_dummy(const SourceSettings& settings, std::span<const SourceId> ids) {
-  const auto group = std::make_shared<source::DummyGroup>(settings.dummy, settings.checksums);
+  using Group = std::shared_ptr<source::DummyGroup>;
+  const Group common = std::make_shared<source::DummyGroup>(settings.dummy, settings.checksums);
+  std::unordered_map<SourceId, Group> others;
+  for (const SourceSettings::OtherSizes& other : settings.other_sizes) {
+    const Group group = std::make_shared<source::DummyGroup>(other.dummy, settings.checksums);
+    for (const SourceId id : other.sources) others.emplace(id, group);
+  }
   SourceList list;
-  for (const SourceId id : ids) list.push_back(std::make_unique<source::DummySource>(id, group));
+  for (const SourceId id : ids) {
+    const auto other = others.find(id);
+    list.push_back(std::make_unique<source::DummySource>(id, other == others.end() ? common : other->second));
+  }
   return list;
 }
 

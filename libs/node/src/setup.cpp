@@ -1,5 +1,6 @@
 #include <weir/base/crc32c.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/config/node_farm.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/security/farm_authenticator.hpp>
@@ -122,7 +123,6 @@ transport::SocketPolicy socket_policy(const v1::Farm& farm) {
 Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
                  const ports::Endpoint& supervisor) {
   Setup setup;
-  setup.farm = farm;
   setup.plan = plan;
   for (const config::NodePlan& node : plan.nodes) {
     if (node.name == name) setup.self = node;
@@ -132,6 +132,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
     for (const config::NodePlan& node : plan.nodes) names += (names.empty() ? "" : ", ") + node.name;
     throw std::runtime_error("the farm has no node '" + name + "'; it has " + names);
   }
+  setup.farm = config::NodeFarms(farm).of(setup.self).farm;
   setup.supervisor = supervisor;
   if (!setup.self.listen.empty()) setup.listen = parse_endpoint(setup.self.listen);
   setup.run = RunNumber(farm.run().number());
@@ -151,7 +152,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
     if (!std::binary_search(plan.masked.begin(), plan.masked.end(), source))
       identity.sources.push_back(source);
   }
-  if (identity.role == Role::dcm) identity.credits = farm.dcm().credits();
+  if (identity.role == Role::dcm) identity.credits = setup.farm.dcm().credits();
   return setup;
 }
 

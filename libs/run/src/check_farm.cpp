@@ -1,6 +1,10 @@
 #include "farm.hpp"
 #include <weir/base/figures.hpp>
+#include <weir/config/expected_sizes.hpp>
+#include <weir/config/explain.hpp>
+#include <weir/config/node_farm.hpp>
 #include <weir/config/rate.hpp>
+#include <weir/config/suggest.hpp>
 #include <weir/filter_host/instance.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/node/paths.hpp>
@@ -17,9 +21,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,8 +34,6 @@
 namespace weir::run {
 namespace {
 
-constexpr double kHitBytes = 6;
-constexpr double kWaveformBytes = 385;  // mean of 257 and 513
 constexpr double kMsPerS = 1000;
 
 struct SliceSize {
@@ -37,26 +42,12 @@ struct SliceSize {
 };
 
 SliceSize slice_size(const LoadedFarm& loaded) {
-  const auto sources = static_cast<double>(loaded.plan.sources.size() - loaded.plan.masked.size());
-  const v1::SourceSettings& source = loaded.farm.source();
-  const v1::HitsSettings& hits = loaded.farm.hits();
-  switch (source.kind()) {
-    case v1::SourceSettings::KIND_HITS: {
-      const double rate = hits.background_hz() * (1 + hits.burst_fraction() * (hits.burst_factor() - 1));
-      const double per_hit = kHitBytes + hits.waveform_fraction() * kWaveformBytes;
-      return {sources * rate * loaded.farm.trigger().slice_ms() / kMsPerS * per_hit};
-    }
-    case v1::SourceSettings::KIND_REPLAY: {
-      const auto contents = node::read_recording(loaded.farm.replay().path());
-      return {contents ? static_cast<double>(contents->slice_bytes_max) : 0, "up to"};
-    }
-    default: {
-      const bool uniform = source.distribution() == v1::SourceSettings::DISTRIBUTION_UNIFORM;
-      const auto mean = static_cast<double>(uniform ? (source.size_bytes_min() + source.size_bytes_max()) / 2
-                                                    : source.size_bytes());
-      return {sources * mean};
-    }
-  }
+  const auto& nodes = loaded.plan.nodes;
+  const bool recorded = std::all_of(nodes.begin(), nodes.end(), [](const config::NodePlan& node) {
+    return node.role != Role::readout || node.source_kind == v1::SourceSettings::KIND_REPLAY;
+  });
+  const auto sizes = config::expected_sizes(loaded.farm, loaded.plan, node::read_recording);
+  return {static_cast<double>(sizes.slice), recorded ? "up to" : "about"};
 }
 
 // "1-4, 7": ids that follow each other as ranges.
@@ -72,19 +63,46 @@ std::string ranges(const std::vector<SourceId>& sources) {
   return text;
 }
 
-std::string memory_line(const char* what, std::size_t count, std::uint64_t bytes) {
-  if (count == 0) return {};
-  return fmt::format("  {:<12} {:>9} each, {:>9} in all\n", what, bytes_text(static_cast<double>(bytes)),
-                     bytes_text(static_cast<double>(bytes) * static_cast<double>(count)));
+// What nodes of one role may hold, kind by kind: `bytes_of` tells it of one.
+std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what,
+                         const std::function<std::uint64_t(const v1::Farm&)>& bytes_of) {
+  const config::NodeFarms farms(loaded.farm);
+  std::map<std::uint64_t, std::size_t> nodes;  // by bytes
+  for (const auto& kind : farms.kinds(loaded.plan, role)) nodes[bytes_of(kind.shared.farm)] += kind.nodes.size();
+  double all = 0;
+  for (const auto& [bytes, count] : nodes) all += static_cast<double>(bytes) * static_cast<double>(count);
+  std::string text;
+  for (const auto& [bytes, count] : nodes) {
+    const std::string each = bytes_text(static_cast<double>(bytes));
+    if (nodes.size() == 1) {
+      text += fmt::format("  {:<12} {:>9} each, {:>9} in all\n", what, each, bytes_text(all));
+    } else {
+      text += fmt::format("  {:<12} {:>9} each of {}\n", what, each, count);
+    }
+  }
+  if (nodes.size() > 1) text += fmt::format("  {:<12} {:>9} in all\n", what, bytes_text(all));
+  return text;
+}
+
+// "udp", where readouts differ in it; what a plugin is, by its name.
+std::string kind_text(const config::NodePlan& node, const config::NodeFarms& farms) {
+  const v1::Farm own = farms.of(node).farm;
+  const std::string plugin = run_record::source_plugin(own);
+  return plugin.empty() ? config::word_of(own.source().kind()) : plugin;
 }
 
 std::string plan_table(const LoadedFarm& loaded) {
+  const config::NodeFarms farms(loaded.farm);
+  std::set<std::string> kinds;
+  for (const config::NodePlan* node : loaded.plan.of_role(Role::readout)) kinds.insert(kind_text(*node, farms));
   std::string text =
       fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}\n", "node", "role", "listens", "sources", "");
   for (const config::NodePlan& node : loaded.plan.nodes) {
-    text += fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}{}\n", node.name, name(node.role), node.listen,
+    const std::string kind =
+        kinds.size() > 1 && node.role == Role::readout ? "  " + kind_text(node, farms) : "";
+    text += fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}{}{}\n", node.name, name(node.role), node.listen,
                         node.sources.empty() ? "" : std::to_string(node.sources.size()), ranges(node.sources),
-                        node.masked ? "  masked" : "");
+                        kind, node.masked ? "  masked" : "");
   }
   if (!loaded.plan.masked.empty()) text += "  masked sources: " + ranges(loaded.plan.masked) + "\n";
   return text;
@@ -189,21 +207,72 @@ std::optional<config::Problem> filter_problem(const LoadedFarm& loaded, std::str
   return parameters_problem(loaded, *plugin);
 }
 
-// Why the readouts will not load the source plugin, where there is one. An instance of it would open sockets.
-std::optional<config::Problem> source_problem(const LoadedFarm& loaded, std::string& description) {
-  const std::string name = run_record::source_plugin(loaded.farm);
-  if (name.empty()) return std::nullopt;
-  const v1::SourceSettings& source = loaded.farm.source();
-  std::vector<std::string> folders(source.search_path().begin(), source.search_path().end());
-  folders.push_back(node::plugin_folder());
-  const auto plugin = source_host::SourcePlugin::load(name, folders);
-  if (!plugin) return plugin_problem(loaded, "source.plugin", plugin.error().text);
-  description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
-                            (*plugin)->description(), (*plugin)->path());
-  return std::nullopt;
+// Why readouts will not load their source plugins, where they have some. An instance of one would open sockets.
+config::Problems source_problems(const LoadedFarm& loaded, std::string& description) {
+  config::Problems problems;
+  std::set<std::string> seen;
+  for (const auto& kind : config::NodeFarms(loaded.farm).kinds(loaded.plan, Role::readout)) {
+    const v1::SourceSettings& source = kind.shared.farm.source();
+    const std::string name = run_record::source_plugin(kind.shared.farm);
+    if (name.empty()) continue;
+    std::vector<std::string> folders(source.search_path().begin(), source.search_path().end());
+    folders.push_back(node::plugin_folder());
+    const auto plugin = source_host::SourcePlugin::load(name, folders);
+    if (!plugin) {
+      problems.push_back(plugin_problem(loaded, kind.shared.key_of("source.plugin"), plugin.error().text));
+    } else if (seen.insert((*plugin)->path()).second) {
+      description += fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
+                                 (*plugin)->description(), (*plugin)->path());
+    }
+  }
+  return problems;
+}
+
+const config::NodePlan* find(const config::FarmPlan& plan, const std::string& name) {
+  const auto found = std::find_if(plan.nodes.begin(), plan.nodes.end(),
+                                  [&](const config::NodePlan& node) { return node.name == name; });
+  return found == plan.nodes.end() ? nullptr : &*found;
+}
+
+// A node's keys, one line each.
+std::string explanation(const LoadedFarm& loaded, const config::NodePlan& node) {
+  const std::vector<config::ExplainedKey> keys = config::explain(loaded.farm, node, loaded.locations);
+  std::size_t key_width = 0;
+  std::size_t value_width = 0;
+  constexpr std::size_t kValueWidthMax = 32;
+  for (const config::ExplainedKey& one : keys) {
+    key_width = std::max(key_width, one.key.size());
+    if (one.value.size() <= kValueWidthMax) value_width = std::max(value_width, one.value.size());
+  }
+  std::string text = fmt::format("{}: {}", node.name, name(node.role));
+  if (!node.sources.empty()) text += fmt::format(", sources {}", ranges(node.sources));
+  text += node.masked ? ", masked\n\n" : "\n\n";
+  for (const config::ExplainedKey& one : keys) {
+    text += fmt::format("  {:<{}}  {:<{}}  {}\n", one.key, key_width, one.value, value_width,
+                        one.where.empty() ? "default" : one.where);
+  }
+  return text;
 }
 
 }  // namespace
+
+int explain_node(const FarmOptions& options, const std::string& name, std::FILE* out, std::FILE* err) {
+  const auto loaded = load(options);
+  if (!loaded) {
+    fmt::print(err, "{}\n", config::to_text(loaded.error()));
+    return kExitUsage;
+  }
+  if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
+  const config::NodePlan* node = find(loaded->plan, name);
+  if (node == nullptr) {
+    std::vector<std::string> names;
+    for (const config::NodePlan& one : loaded->plan.nodes) names.push_back(one.name);
+    fmt::print(err, "the farm has no node '{}'{}\n", name, config::did_you_mean(config::nearest(name, names)));
+    return kExitUsage;
+  }
+  std::fputs(explanation(*loaded, *node).c_str(), out);
+  return kExitFine;
+}
 
 int check_farm(const FarmOptions& options, const std::string& lab_file, std::FILE* out, std::FILE* err) {
   Sets sets = lab_file.empty() ? Sets{options.sets, {}} : share_out(options.sets);
@@ -227,19 +296,20 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;
   std::string filter;
-  config::Problems problems;
-  for (auto& problem : {source_problem(*loaded, source), filter_problem(*loaded, filter)}) {
-    if (problem) problems.push_back(*problem);
-  }
+  config::Problems problems = source_problems(*loaded, source);
+  if (const auto problem = filter_problem(*loaded, filter)) problems.push_back(*problem);
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
-  const std::uint64_t early = run_record::source_plugin(farm).empty() ? 0 : farm.source().early_bytes();
-  const auto nodes = [&](Role role) { return loaded->plan.of_role(role).size(); };
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
   text += "\nmemory bounds\n" +
-          memory_line("readout", nodes(Role::readout), farm.readout().buffer_bytes() + early) +
-          memory_line("DCM", nodes(Role::dcm), farm.dcm().buffer_bytes()) +
-          memory_line("writer", nodes(Role::writer), farm.writer().buffer_bytes());
+          memory_lines(*loaded, Role::readout, "readout",
+                       [](const v1::Farm& own) {
+                         const bool front_end = !run_record::source_plugin(own).empty();
+                         return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0);
+                       }) +
+          memory_lines(*loaded, Role::dcm, "DCM", [](const v1::Farm& own) { return own.dcm().buffer_bytes(); }) +
+          memory_lines(*loaded, Role::writer, "writer",
+                       [](const v1::Farm& own) { return own.writer().buffer_bytes(); });
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);

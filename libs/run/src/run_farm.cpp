@@ -119,10 +119,14 @@ run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm
 }
 
 // What the summary says of the disk besides the reports.
-void look_at_data(const v1::Farm& farm, run_record::Summary& summary) {
+void look_at_data(const LoadedFarm& loaded, run_record::Summary& summary) {
+  const v1::Farm& farm = loaded.farm;
   const RunNumber run(farm.run().number());
   run_record::add_unreported_files(farm.run().out(), run, summary);
-  if (farm.source().kind() != v1::SourceSettings::KIND_HITS || farm.hits().track_rate_hz() == 0) return;
+  const bool hits = std::any_of(loaded.plan.nodes.begin(), loaded.plan.nodes.end(), [](const auto& node) {
+    return node.role == Role::readout && node.source_kind == v1::SourceSettings::KIND_HITS;
+  });
+  if (!hits || farm.hits().track_rate_hz() == 0) return;
   const std::string& path = farm.hits().truth_file();
   std::ifstream truth(path.empty() ? farm.run().out() + "/truth.jsonl" : path);
   summary.truth = run_record::compare_with_truth(truth, run, run_record::stored_slices(summary.files));
@@ -185,11 +189,16 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
     for (const std::string& node : host.nodes) hosts[node] = host.name;
   }
   v1::DcmSettings& dcm = *loaded.farm.mutable_dcm();
+  const v1::DcmSettings before = dcm;
   dcm.clear_nodes();
-  for (const config::NodePlan* node : loaded.plan.of_role(Role::dcm)) {
-    v1::NodeSettings& entry = *dcm.add_nodes();
-    entry.set_name(node->name);
-    if (const auto host = hosts.find(node->name); host != hosts.end()) entry.set_port(host->second);
+  for (config::NodePlan& node : loaded.plan.nodes) {
+    if (node.role != Role::dcm) continue;
+    v1::DcmNodeSettings& entry = *dcm.add_nodes();
+    if (node.entry != config::kNoEntry) entry = before.nodes(node.entry);
+    node.entry = dcm.nodes_size() - 1;
+    entry.set_name(node.name);
+    entry.clear_count();
+    if (const auto host = hosts.find(node.name); host != hosts.end()) entry.set_port(host->second);
   }
 }
 
@@ -250,7 +259,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   run_record::Summary summary = summary_of(result, loaded.farm);
   if (*lab) (*lab)->account(summary);
   add_network(*lab ? &(*lab)->plan() : nullptr, loaded, result.steady, summary);
-  look_at_data(loaded.farm, summary);
+  look_at_data(loaded, summary);
   if (!options.quiet && result.account) print_end(summary, *paths, out);
   if (told != nullptr) *told = summary;
   const bool recorded = write_summary(summary, paths->end, err);

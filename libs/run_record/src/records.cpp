@@ -1,6 +1,7 @@
 #include <weir/base/crc32c.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/config/node_farm.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/run_claim.hpp>
 #include <weir/run_record/records.hpp>
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -58,15 +60,23 @@ std::string read_file(const std::string& path) {
   return std::move(bytes).str();
 }
 
-std::string plugin_record(const char* kind, const std::string& name, const std::string& plugin_path) {
-  if (name.empty()) return {};
-  std::string text = fmt::format("{}:\n  plugin: {}\n", kind, yaml_text(name));
-  if (plugin_path.empty()) return text;
-  const std::string library = read_file(plugin_path);
+// The keys of one plugin, each line behind `indent`.
+std::string plugin_record(const PluginFile& plugin, const std::string& indent) {
+  std::string text = fmt::format("plugin: {}\n", yaml_text(plugin.name));
+  if (plugin.path.empty()) return text;
+  const std::string library = read_file(plugin.path);
   const std::uint32_t crc =
       crc32c(ConstBytes(reinterpret_cast<const std::byte*>(library.data()), library.size()));
-  return text + fmt::format("  path: {}\n  bytes: {}\n  crc32c: \"{:08x}\"\n", yaml_text(plugin_path),
-                            library.size(), crc);
+  return text + fmt::format("{0}path: {1}\n{0}bytes: {2}\n{0}crc32c: \"{3:08x}\"\n", indent,
+                            yaml_text(plugin.path), library.size(), crc);
+}
+
+std::string plugins_record(const Plugins& plugins) {
+  std::string text;
+  if (!plugins.sources.empty()) text += "sources:\n";
+  for (const PluginFile& source : plugins.sources) text += "  - " + plugin_record(source, "    ");
+  if (!plugins.filter.name.empty()) text += "filter:\n  " + plugin_record(plugins.filter, "  ");
+  return text;
 }
 
 std::string nodes_record(const config::FarmPlan& plan) {
@@ -156,16 +166,34 @@ std::string locate_plugin(const std::string& name_or_path, const std::vector<std
   return {};
 }
 
+Plugins plugins_of(const v1::Farm& farm, const config::FarmPlan& plan) {
+  const auto located = [](const std::string& name, const auto& search_path) -> PluginFile {
+    std::vector<std::string> folders(search_path.begin(), search_path.end());
+    folders.push_back(node::plugin_folder());
+    return {name, locate_plugin(name, folders)};
+  };
+  Plugins plugins;
+  for (const config::NodeFarms::Kind& kind : config::NodeFarms(farm).kinds(plan, Role::readout)) {
+    const std::string name = source_plugin(kind.shared.farm);
+    if (name.empty()) continue;
+    const PluginFile found = located(name, kind.shared.farm.source().search_path());
+    const bool known = std::any_of(plugins.sources.begin(), plugins.sources.end(), [&](const PluginFile& one) {
+      return one.name == found.name && one.path == found.path;
+    });
+    if (!known) plugins.sources.push_back(found);
+  }
+  plugins.filter = located(farm.filter().plugin(), farm.filter().search_path());
+  return plugins;
+}
+
 std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
-                         const PluginPaths& plugins) {
+                         const Plugins& plugins) {
   std::string text = fmt::format("run: {}\nfarm: {}\nbegin: {}\n", farm.run().number(),
                                  yaml_text(farm.farm()), utc_text(begin_utc));
   text += fmt::format(
       "versions:\n  weir: {}\n  wire: {}\n  file_format: {}\n  filter_abi: {}\n  source_abi: {}\n", kVersion,
       wire::kVersion, storage::kFormatVersion, WEIR_FILTER_ABI_VERSION, WEIR_SOURCE_ABI_VERSION);
-  text += plugin_record("source", source_plugin(farm), plugins.source) +
-          plugin_record("filter", farm.filter().plugin(), plugins.filter) + nodes_record(plan) +
-          "configuration:\n";
+  text += plugins_record(plugins) + nodes_record(plan) + "configuration:\n";
   std::istringstream lines(config::to_yaml(farm));
   for (std::string line; std::getline(lines, line);) text += line.empty() ? "\n" : "  " + line + "\n";
   return text;
@@ -173,15 +201,8 @@ std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, Utc
 
 bool write_begin_records(const RecordPaths& paths, const std::string& comment, const v1::Farm& farm,
                          const config::FarmPlan& plan, UtcNs begin_utc) {
-  const auto located = [](const std::string& name, const auto& search_path) {
-    std::vector<std::string> folders(search_path.begin(), search_path.end());
-    folders.push_back(node::plugin_folder());
-    return name.empty() ? name : locate_plugin(name, folders);
-  };
-  const PluginPaths plugins{located(source_plugin(farm), farm.source().search_path()),
-                            located(farm.filter().plugin(), farm.filter().search_path())};
   return write_file(paths.farm, "# " + comment + "\n" + config::to_yaml(farm)) &&
-         write_file(paths.begin, begin_record(farm, plan, begin_utc, plugins));
+         write_file(paths.begin, begin_record(farm, plan, begin_utc, plugins_of(farm, plan)));
 }
 
 bool write_file(const std::string& path, const std::string& text) {

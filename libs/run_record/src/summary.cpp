@@ -63,7 +63,8 @@ void add_filter(const v1::Report& report, Summary& summary) {
 void add_source(const v1::Report& report, Summary& summary) {
   add_counts(reports::by_reason(report, "source."), summary.source);
   const auto plugin = report.notes().find("source");
-  if (plugin != report.notes().end()) summary.source_plugin = plugin->second;
+  if (plugin == report.notes().end() || summary.source_plugin.find(plugin->second) != std::string::npos) return;
+  summary.source_plugin += (summary.source_plugin.empty() ? "" : ", ") + plugin->second;
 }
 
 double per_second(std::uint64_t count, double seconds) {

@@ -79,11 +79,11 @@ TEST_CASE("the begin-of-run record names versions, plugin, nodes, masks and ever
   readout.sources = {SourceId(1), SourceId(2)};
   plan.nodes.push_back(readout);
   plan.masked = {SourceId(2)};
-  const std::string record = begin_record(farm, plan, 0, {});
+  const std::string record = begin_record(farm, plan, 0, plugins_of(farm, plan));
   CHECK_THAT(record,
              ContainsSubstring("run: 7\nfarm: \"a \\\"quoted\\\" farm\"\nbegin: 1970-01-01T00:00:00.000Z\n"));
   CHECK_THAT(record, ContainsSubstring("  filter_abi: 1\n  source_abi: 1\n"));
-  CHECK_THAT(record, ContainsSubstring("filter:\n  plugin: \"accept-all\"\nnodes:\n"));
+  CHECK_THAT(record, ContainsSubstring("\nfilter:\n  plugin: \"accept-all\"\n"));
   CHECK_THAT(record, ContainsSubstring("  - name: \"readout-0\"\n    role: readout\n    sources: [1, 2]\n"));
   CHECK_THAT(record, ContainsSubstring("masked_sources: [2]\nconfiguration:\n"));
   CHECK_THAT(record, ContainsSubstring("\n    credits: 64\n"));

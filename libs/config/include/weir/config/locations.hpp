@@ -16,13 +16,17 @@ class Locations {
   // `file` is the place of what was given nowhere.
   explicit Locations(std::string file) : file_(std::move(file)) {}
 
-  // A key of the file, by its line (from 1).
-  void set_line(const std::string& key, int line) { places_[key] = file_ + ":" + std::to_string(line); }
+  // A key of a file, by its line (from 1).
+  void set_line(const std::string& file, const std::string& key, int line) {
+    places_[key] = file + ":" + std::to_string(line);
+  }
   // A key of the command line.
   void set_option(const std::string& key) { places_[key] = kSetOption; }
 
   // The place of `key`, or of the nearest section around it, or the file.
   [[nodiscard]] std::string of(std::string_view key) const;
+  // The place of `key` itself; empty where it was not given.
+  [[nodiscard]] std::string exactly(std::string_view key) const;
 
  private:
   std::string file_;

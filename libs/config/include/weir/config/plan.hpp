@@ -27,6 +27,9 @@ struct ReplayContents {
 // be given a farm that replays hands a reader in (node::read_recording).
 using ReplayReader = std::function<Expected<ReplayContents, std::string>(const std::string& path)>;
 
+// NodePlan::entry of a node that is one of `count`.
+inline constexpr int kNoEntry = -1;
+
 struct NodePlan {
   std::string name;  // unique in the farm: "readout-0" unless the farm file gives another
   Role role = Role::readout;
@@ -35,6 +38,8 @@ struct NodePlan {
   std::vector<SourceId> sources;  // a readout's, in order, masked ones too
   bool masked = false;            // not to be started
   std::string port = {};  // of a DCM: the network port that it receives through, with others of the name
+  v1::SourceSettings::Kind source_kind = v1::SourceSettings::KIND_DUMMY;  // of a readout
+  int entry = kNoEntry;   // which entry of its role's `nodes` it is from (node_farm.hpp)
 };
 
 struct FarmPlan {
@@ -46,8 +51,9 @@ struct FarmPlan {
 };
 
 // Lays the farm out: names, roles, and which readout has which sources. The sources of kinds `hits` and
-// `replay` are shared out in contiguous blocks whose sizes differ by one at most. `replay` is asked for
-// source kind replay; without one such a farm is refused.
+// `replay` are shared out in contiguous blocks whose sizes differ by one at most, among the readouts of one
+// entry of `readout.nodes` or among all. `replay` is asked for source kind replay; without one such a farm is
+// refused.
 [[nodiscard]] Expected<FarmPlan, Problems> expand(const v1::Farm& farm, const Locations& locations = {},
                                                   const ReplayReader& replay = {});
 

@@ -32,6 +32,12 @@ struct SourceSettings {
   SourceKind kind = SourceKind::dummy;
   bool checksums = true;
   source::DummySettings dummy;
+  // Sources of kind dummy that have other sizes than `dummy` says.
+  struct OtherSizes {
+    std::vector<SourceId> sources;
+    source::DummySettings dummy;
+  };
+  std::vector<OtherSizes> other_sizes;
   source::HitsSettings hits;
   ReplaySettings replay;
 };

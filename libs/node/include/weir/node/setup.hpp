@@ -32,7 +32,7 @@ struct CommandLine {
 
 // Everything a node is built from. Plain data; outlives the node.
 struct Setup {
-  v1::Farm farm;
+  v1::Farm farm;  // as this node has it (config::NodeFarm)
   config::FarmPlan plan;
   config::NodePlan self;
   ports::Endpoint supervisor;  // where the supervisor listens

@@ -39,4 +39,9 @@ struct RunOptions {
 [[nodiscard]] int check_farm(const FarmOptions& options, const std::string& lab_file, std::FILE* out,
                              std::FILE* err);
 
+// `weir check --explain NODE`: every key that the node goes by, its value, and where it was given. Returns 0,
+// or 2 when the farm cannot run or has no such node.
+[[nodiscard]] int explain_node(const FarmOptions& options, const std::string& name, std::FILE* out,
+                               std::FILE* err);
+
 }  // namespace weir::run

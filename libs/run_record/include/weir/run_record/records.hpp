@@ -36,21 +36,26 @@ struct RecordPaths {
 // The names in a folder; none when there is no such folder.
 [[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
 
-// The source plugin that the farm file names; empty when its sources are built in.
+// The source plugin that a farm, or a readout's part of it (config::NodeFarm), names; empty when the sources are
+// built in.
 [[nodiscard]] std::string source_plugin(const v1::Farm& farm);
 // The file that a plugin of this name or path is loaded from; empty when there is none.
 [[nodiscard]] std::string locate_plugin(const std::string& name_or_path,
                                         const std::vector<std::string>& folders);
 
-// Where the farm's plugins were found; empty: not found, or there is none.
-struct PluginPaths {
-  std::string source;
-  std::string filter;
+struct PluginFile {
+  std::string name;
+  std::string path;  // empty: not found
 };
+struct Plugins {
+  std::vector<PluginFile> sources;  // each of the readouts' once
+  PluginFile filter;
+};
+[[nodiscard]] Plugins plugins_of(const v1::Farm& farm, const config::FarmPlan& plan);
 
 // The begin-of-run record, YAML.
 [[nodiscard]] std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
-                                       const PluginPaths& plugins);
+                                       const Plugins& plugins);
 
 // Begin-of-run record and farm file, the latter under a line of comment. False: one could not be written,
 // errno says why.

@@ -1,0 +1,108 @@
+#include "field_value.hpp"
+#include "schema.hpp"
+#include <weir/config/explain.hpp>
+#include <weir/config/node_farm.hpp>
+
+#include <map>
+
+namespace weir::config {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+class Explainer {
+ public:
+  Explainer(const NodeFarm& node, const Locations& locations) : node_(node), locations_(locations) {}
+
+  // All keys of one section of the farm.
+  void add_section(const std::string& name) {
+    const FieldDescriptor& section = *v1::Farm::descriptor()->FindFieldByName(name);
+    const Message& message = node_.farm.GetReflection()->GetMessage(node_.farm, &section);
+    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+      const FieldDescriptor& field = *message.GetDescriptor()->field(i);
+      const std::string key = join(name, field.name());
+      if (field.is_map()) {
+        add_map(message, field, key);
+      } else if (!is_of_nodes(field)) {
+        add(key, field.is_repeated() ? list_text(message, field) : print_value(field, load_value(message, field)));
+      }
+    }
+  }
+
+  std::vector<ExplainedKey> take() { return std::move(keys_); }
+
+ private:
+  // Which nodes there are, and their settings: this is about one.
+  static bool is_of_nodes(const FieldDescriptor& field) {
+    return field.name() == "nodes" || field.name() == "profiles" || field.name() == "count";
+  }
+
+  void add(const std::string& key, std::string value) {
+    keys_.push_back({key, std::move(value), locations_.exactly(node_.key_of(key))});
+  }
+
+  void add_map(const Message& message, const FieldDescriptor& field, const std::string& key) {
+    const auto& access = *message.GetReflection();
+    const FieldDescriptor& name = *field.message_type()->map_key();
+    const FieldDescriptor& value = *field.message_type()->map_value();
+    std::map<std::string, std::string> entries;
+    for (int i = 0; i < access.FieldSize(message, &field); ++i) {
+      const Message& entry = access.GetRepeatedMessage(message, &field, i);
+      entries[print_value(name, load_value(entry, name))] = print_value(value, load_value(entry, value));
+    }
+    for (const auto& [entry, text] : entries) {
+      // Of a map each entry may be the node's own or everybody's.
+      const std::string all = join(key, entry);
+      const std::string own = locations_.exactly(join(node_.key_of(key), entry));
+      keys_.push_back({all, text, own.empty() ? locations_.exactly(all) : own});
+    }
+  }
+
+  static std::string list_text(const Message& message, const FieldDescriptor& field) {
+    const int size = message.GetReflection()->FieldSize(message, &field);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+      return size == 0 ? "[]" : std::to_string(size) + (size == 1 ? " entry" : " entries");
+    std::string text;
+    for (int i = 0; i < size; ++i)
+      text += (text.empty() ? "" : ", ") + print_value(field, load_value(message, field, i));
+    return "[" + text + "]";
+  }
+
+  const NodeFarm& node_;
+  const Locations& locations_;
+  std::vector<ExplainedKey> keys_;
+};
+
+std::vector<std::string> sections_of(const NodePlan& node) {
+  switch (node.role) {
+    case Role::supervisor:
+      return {"supervisor", "trigger"};
+    case Role::dcm:
+      return {"dcm", "filter"};
+    case Role::writer:
+      return {"writer"};
+    case Role::readout:
+      break;
+    default:
+      return {};
+  }
+  if (node.source_kind == v1::SourceSettings::KIND_HITS) return {"readout", "source", "hits"};
+  if (node.source_kind == v1::SourceSettings::KIND_REPLAY) return {"readout", "source", "replay"};
+  return {"readout", "source"};
+}
+
+}  // namespace
+
+std::vector<ExplainedKey> explain(const v1::Farm& farm, const NodePlan& node, const Locations& locations) {
+  const NodeFarm own = NodeFarms(farm).of(node);
+  Explainer explainer(own, locations);
+  for (const std::string& section : sections_of(node)) explainer.add_section(section);
+  return explainer.take();
+}
+
+std::string word_of(v1::SourceSettings::Kind kind) {
+  return word(*v1::SourceSettings::Kind_descriptor()->FindValueByNumber(kind));
+}
+
+}  // namespace weir::config

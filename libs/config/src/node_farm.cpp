@@ -1,0 +1,101 @@
+#include "schema.hpp"
+#include <weir/config/node_farm.hpp>
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+namespace weir::config {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+// Lays `from`, which stands at the key `at`, over the section `name` of the farm: a list is replaced as a
+// whole, of a map those keys that are given.
+void lay(const Message& from, Message& section, const std::string& name, const std::string& at,
+         NodeFarm& to) {
+  std::vector<const FieldDescriptor*> given;
+  from.GetReflection()->ListFields(from, &given);
+  for (const FieldDescriptor* field : given) {
+    to.own[join(name, field->name())] = join(at, field->name());
+    if (field->is_repeated() && !field->is_map()) section.GetReflection()->ClearField(&section, field);
+  }
+  section.MergeFrom(from);
+}
+
+void lay(const v1::ReadoutOwnSettings& from, const std::string& at, NodeFarm& to) {
+  lay(from.readout(), *to.farm.mutable_readout(), "readout", at, to);
+  lay(from.source(), *to.farm.mutable_source(), "source", join(at, "source"), to);
+  lay(from.replay(), *to.farm.mutable_replay(), "replay", join(at, "replay"), to);
+}
+void lay(const v1::DcmSettings& from, const std::string& at, NodeFarm& to) {
+  lay(from, *to.farm.mutable_dcm(), "dcm", at, to);
+}
+void lay(const v1::WriterSettings& from, const std::string& at, NodeFarm& to) {
+  lay(from, *to.farm.mutable_writer(), "writer", at, to);
+}
+
+template <class Settings>
+void lay_entry(const Settings& settings, const std::string& role, int entry, NodeFarm& to) {
+  if (entry < 0 || entry >= settings.nodes_size()) return;
+  const auto& node = settings.nodes(entry);
+  to.entry = list_entry(role + ".nodes", entry);
+  for (int i = 0; i < settings.profiles_size() && !node.profile().empty(); ++i) {
+    if (settings.profiles(i).name() == node.profile())
+      lay(settings.profiles(i).own(), list_entry(role + ".profiles", i), to);
+  }
+  lay(node.own(), to.entry, to);
+}
+
+template <class Settings>
+void drop_lists(Settings& settings) {
+  settings.clear_nodes();
+  settings.clear_profiles();
+}
+
+}  // namespace
+
+std::string NodeFarm::key_of(std::string_view key) const {
+  for (std::string_view begin = key; !begin.empty();) {
+    if (const auto found = own.find(begin); found != own.end())
+      return found->second + std::string(key.substr(begin.size()));
+    const std::size_t cut = begin.find_last_of(".[");
+    begin = begin.substr(0, cut == begin.npos ? 0 : cut);
+  }
+  return std::string(key);
+}
+
+std::string NodeFarm::key_in_entry(std::string_view key) const {
+  if (entry.empty()) return std::string(key);
+  const std::string role = entry.substr(0, entry.find('.') + 1);
+  if (key.starts_with(role)) key.remove_prefix(role.size());
+  return join(entry, std::string(key));
+}
+
+NodeFarms::NodeFarms(const v1::Farm& farm) : farm_(farm), common_(farm) {
+  drop_lists(*common_.mutable_readout());
+  drop_lists(*common_.mutable_dcm());
+  drop_lists(*common_.mutable_writer());
+}
+
+NodeFarm NodeFarms::of(Role role, int entry) const {
+  NodeFarm made{common_, {}, {}};
+  if (role == Role::readout) lay_entry(farm_.readout(), "readout", entry, made);
+  if (role == Role::dcm) lay_entry(farm_.dcm(), "dcm", entry, made);
+  if (role == Role::writer) lay_entry(farm_.writer(), "writer", entry, made);
+  return made;
+}
+
+std::vector<NodeFarms::Kind> NodeFarms::kinds(const FarmPlan& plan, Role role) const {
+  std::vector<Kind> found;
+  int entry = kNoEntry;
+  for (const NodePlan& node : plan.nodes) {
+    if (node.role != role) continue;
+    if (found.empty() || node.entry != entry) found.push_back({of(node), {}});
+    entry = node.entry;
+    found.back().nodes.push_back(&node);
+  }
+  return found;
+}
+
+}  // namespace weir::config

@@ -1,0 +1,239 @@
+#include "weir_catch.hpp"
+#include <weir/config/explain.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/config/node_farm.hpp>
+#include <weir/config/plan.hpp>
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <string>
+
+using namespace weir;
+using google::protobuf::util::MessageDifferencer;
+
+namespace {
+
+Expected<config::ReplayContents, std::string> recording(const std::string& path) {
+  if (path != "folder") return Unexpected<std::string>("'" + path + "': no such folder");
+  return config::ReplayContents{{SourceId(1000), SourceId(2000), SourceId(3000)}, 1, 3000, 2000};
+}
+
+struct Laid {
+  config::FarmFile file;
+  config::FarmPlan plan;
+
+  [[nodiscard]] const config::NodePlan& node(const std::string& name) const {
+    const auto found = std::find_if(plan.nodes.begin(), plan.nodes.end(),
+                                    [&](const config::NodePlan& one) { return one.name == name; });
+    REQUIRE(found != plan.nodes.end());
+    return *found;
+  }
+  [[nodiscard]] v1::Farm farm_of(const std::string& name) const {
+    return config::NodeFarms(file.farm).of(node(name)).farm;
+  }
+  // "1-4, 7": the ids of a readout's sources that follow each other as one.
+  [[nodiscard]] std::string sources(const std::string& name) const {
+    std::string text;
+    for (const SourceId id : node(name).sources) text += (text.empty() ? "" : " ") + std::to_string(id.value);
+    return text;
+  }
+};
+
+Laid laid(const std::string& text) {
+  auto file = config::read_farm(text, "farm.yaml");
+  INFO((file ? "" : config::to_text(file.error())));
+  REQUIRE(file.has_value());
+  auto plan = config::expand(file->farm, file->locations, recording);
+  INFO((plan ? "" : config::to_text(plan.error())));
+  REQUIRE(plan.has_value());
+  return {std::move(*file), std::move(*plan)};
+}
+
+std::string problems_of(const std::string& text) {
+  const auto file = config::read_farm(text, "farm.yaml");
+  if (!file) return config::to_text(file.error());
+  return config::to_text(config::validate(file->farm, file->locations, recording));
+}
+
+constexpr const char* kTestBeam =
+    "source: {kind: dummy, size_bytes: 100, parameters: {timeout: 5}}\n"
+    "readout:\n"
+    "  sources_per_readout: 2\n"
+    "  buffer_bytes: 64MiB\n"
+    "  profiles:\n"
+    "    - {name: network, source: {kind: udp, parameters: {port: 7300}}, parked_max: 10}\n"
+    "  nodes:\n"
+    "    - {name: 'telescope-{i:02}', count: 3, source: {size_bytes: 200}}\n"
+    "    - name: device\n"
+    "      profile: network\n"
+    "      buffer_bytes: 128MiB\n"
+    "      source: {parameters: {port: 7400}}\n"
+    "    - {name: recorded, source: {kind: replay}, replay: {path: folder}}\n"
+    "    - {name: trigger-unit, sources: [99], listen: '127.0.0.1:4000'}\n"
+    "dcm:\n"
+    "  credits: 16\n"
+    "  nodes:\n"
+    "    - {name: 'small-{i}', count: 2}\n"
+    "    - {name: large, credits: 256, processing_units: 8}\n"
+    "writer:\n"
+    "  nodes: {name: 'disk-{i}', count: 2, sync_bytes: 1MiB}\n"
+    "supervisor: {in_flight_max: 512}\n";
+
+}  // namespace
+
+TEST_CASE("nodes of one entry are numbered, and sources go on from entry to entry") {
+  const Laid farm = laid(kTestBeam);
+  std::string names;
+  for (const config::NodePlan& node : farm.plan.nodes) names += node.name + " ";
+  CHECK(names ==
+        "supervisor disk-0 disk-1 small-0 small-1 large telescope-00 telescope-01 telescope-02 device recorded "
+        "trigger-unit ");
+  CHECK(farm.sources("telescope-00") == "1 2");
+  CHECK(farm.sources("telescope-02") == "5 6");
+  CHECK(farm.sources("device") == "7 8");
+  CHECK(farm.sources("recorded") == "1000 2000 3000");
+  CHECK(farm.sources("trigger-unit") == "99");
+  CHECK(farm.node("trigger-unit").listen == "127.0.0.1:4000");
+  CHECK(farm.node("device").index == NodeIndex(3));
+  CHECK(farm.plan.sources.size() == 12);
+}
+
+TEST_CASE("a node has what its entry gives, else its profile, else what all have") {
+  const Laid farm = laid(kTestBeam);
+  CHECK(farm.farm_of("telescope-01").source().size_bytes() == 200);
+  CHECK(farm.farm_of("telescope-01").readout().buffer_bytes() == 64U << 20U);
+  const v1::Farm device = farm.farm_of("device");
+  CHECK(device.source().kind() == v1::SourceSettings::KIND_UDP);
+  CHECK(device.source().size_bytes() == 100);
+  CHECK(device.source().parameters().at("port") == "7400");
+  CHECK(device.source().parameters().at("timeout") == "5");
+  CHECK(device.readout().parked_max() == 10);
+  CHECK(device.readout().buffer_bytes() == 128U << 20U);
+  CHECK(farm.farm_of("recorded").replay().path() == "folder");
+  CHECK(farm.farm_of("trigger-unit").source().size_bytes() == 100);
+  CHECK(farm.farm_of("small-1").dcm().credits() == 16);
+  CHECK(farm.farm_of("large").dcm().credits() == 256);
+  CHECK(farm.farm_of("disk-1").writer().sync_bytes() == 1U << 20U);
+  CHECK(farm.farm_of("supervisor").dcm().credits() == 16);
+  CHECK(problems_of(kTestBeam) == "");
+}
+
+TEST_CASE("a list that a node gives stands for the common one, keys of parameters beside the common ones") {
+  const Laid farm = laid(
+      "source: {search_path: [a, b], parameters: {x: 1, y: 2}}\n"
+      "readout: {nodes: [{name: own, source: {search_path: [c], parameters: {y: 3}}}, {name: other}]}\n");
+  const v1::Farm own = farm.farm_of("own");
+  REQUIRE(own.source().search_path_size() == 1);
+  CHECK(own.source().search_path(0) == "c");
+  CHECK(own.source().parameters().at("x") == "1");
+  CHECK(own.source().parameters().at("y") == "3");
+  CHECK(farm.farm_of("other").source().search_path_size() == 2);
+}
+
+TEST_CASE("a farm of nodes that differ is written out and reads back the same") {
+  const Laid farm = laid(kTestBeam);
+  const std::string written = config::to_yaml(farm.file.farm);
+  const auto again = config::read_farm(written, "written.yaml");
+  INFO(written << (again ? "" : config::to_text(again.error())));
+  REQUIRE(again.has_value());
+  CHECK(MessageDifferencer::Equivalent(farm.file.farm, again->farm));
+  CHECK(config::to_yaml(again->farm) == written);
+}
+
+TEST_CASE("a key that is the same for all, or is none, is refused in a node's entry") {
+  CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, deadline_ms: 5}\n") ==
+        "farm.yaml:3: dcm.nodes[0].deadline_ms: is the same for all: set 'dcm.deadline_ms'");
+  CHECK(problems_of("readout:\n  nodes: {name: a, count: 2, nodes: []}\n") ==
+        "farm.yaml:2: readout.nodes[0].nodes: is the same for all: set 'readout.nodes'");
+  CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, credit: 5}\n") ==
+        "farm.yaml:3: dcm.nodes[0].credit: unknown key; did you mean 'dcm.nodes[0].credits'?");
+  CHECK(problems_of("readout:\n  nodes:\n    - {name: a, own: {}}\n") ==
+        "farm.yaml:3: readout.nodes[0].own: unknown key; docs/configuration.md lists the keys");
+  CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, credits: 0}\n") ==
+        "farm.yaml:3: dcm.nodes[0].credits: 0 is below 1");
+}
+
+TEST_CASE("entries that do not fit together are refused with their line") {
+  CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, count: 2}\n") ==
+        "farm.yaml:3: dcm.nodes[0].name: 2 nodes cannot all be called 'a': put {i} where their number goes\n"
+        "farm.yaml:3: dcm.nodes[0].name: another node is called 'a' too");
+  CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a{j}'}\n") ==
+        "farm.yaml:3: readout.nodes[0].name: 'a{j}' is not a name: 1 to 64 letters, digits, '_', '-' and '.', and "
+        "{i} or {i:03} for a number");
+  CHECK(problems_of("dcm:\n  profiles: [{name: fast}]\n  nodes:\n    - {name: a, profile: fats}\n") ==
+        "farm.yaml:4: dcm.nodes[0].profile: there is no profile 'fats' in dcm.profiles; did you mean 'fast'?");
+  CHECK(problems_of("dcm:\n  profiles:\n    - {name: fast}\n    - {name: fast}\n  nodes: [{name: a}]\n") ==
+        "farm.yaml:4: dcm.profiles[1].name: there is a profile 'fast' already");
+  CHECK(problems_of("readout:\n  nodes:\n    - {name: a, sources_per_readout: 3}\n    - {name: b, first_source: 3}\n") ==
+        "farm.yaml:4: readout.nodes[1]: source 3 belongs to 'a' already: give first_source or sources here");
+  CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, sources: [1, 2]}\n") ==
+        "farm.yaml:3: readout.nodes[0].count: 3 readouts for 2 sources");
+  CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, listen: '127.0.0.1:4000'}\n") ==
+        "farm.yaml:3: readout.nodes[0].listen: one address for 3 nodes: leave it out, or list them one by one");
+  CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 4000}\n    - {name: 'b-{i}', count: 97}\n") ==
+        "farm.yaml:2: readout.nodes: 4097 nodes are above 4096");
+}
+
+TEST_CASE("what a node has of its own is checked beside what it has from all") {
+  CHECK(problems_of("dcm:\n  credits: 8\n  nodes:\n    - {name: a}\n    - {name: b, slices_max: 4}\n") ==
+        "farm.yaml:5: dcm.nodes[1].slices_max: 4 is below dcm.credits, 8");
+  CHECK(problems_of("supervisor: {in_flight_max: 64}\nreadout:\n  nodes:\n    - name: a\n      source: {size_bytes: 2MiB}\n") ==
+        "farm.yaml:5: readout.nodes[0].source.size_bytes: 2MiB is outside of source.size_bytes_min to "
+        "source.size_bytes_max, 0 to 1MiB");
+  CHECK(problems_of("readout:\n  nodes:\n    - name: a\n      source: {kind: plugin}\n") ==
+        "farm.yaml:4: readout.nodes[0].source.plugin: needed by source.kind 'plugin'");
+  CHECK(problems_of("readout:\n  nodes:\n    - name: a\n      source: {kind: replay}\n      replay: {path: other}\n") ==
+        "farm.yaml:5: readout.nodes[0].replay.path: 'other': no such folder");
+  CHECK(problems_of("source:\n  kind: replay\nreplay: {path: folder}\nreadout:\n  nodes:\n"
+                    "    - {name: a, sources: [1000, 7]}\n") ==
+        "farm.yaml:6: readout.nodes[0].sources[1]: 'folder' holds no source 7");
+  // What all have is reported once, however many entries there are.
+  CHECK(problems_of("dcm:\n  credits: 8\n  slices_max: 4\n  nodes: [{name: a}, {name: b}]\n") ==
+        "farm.yaml:3: dcm.slices_max: 4 is below dcm.credits, 8");
+  CHECK(problems_of("supervisor: {in_flight_max: 100}\ndcm:\n  nodes:\n    - {name: 'a{i}', count: 3, credits: 30}\n"
+                    "    - {name: b, credits: 11}\n") ==
+        "farm.yaml:1: supervisor.in_flight_max: 100 is below the DCMs' 101 credits: some of them are never used");
+}
+
+TEST_CASE("some sources have other sizes than the rest") {
+  CHECK(problems_of("source:\n  size_bytes: 10\n  sizes:\n    - {sources: [1], size_bytes: 5, size_bytes_min: 6}\n") ==
+        "farm.yaml:4: source.sizes[0].size_bytes: 5 is outside of source.sizes[0].size_bytes_min to "
+        "source.sizes[0].size_bytes_max, 6 to 1MiB");
+  CHECK(problems_of("source:\n  sizes:\n    - {size_bytes: 5}\n") ==
+        "farm.yaml:3: source.sizes[0].sources: missing");
+  // 20 MB of one source are above what a DCM takes.
+  CHECK(problems_of("source:\n  sizes:\n    - {sources: [1], size_bytes: 20M, size_bytes_max: 20M}\n")
+            .find("dcm.fragment_bytes_max: 16MiB is below the largest fragment, 20000000") != std::string::npos);
+}
+
+TEST_CASE("a node's settings are explained, each with the place where it was given") {
+  Laid farm = laid(kTestBeam);
+  REQUIRE(config::apply_override(farm.file.farm, "source.wait_ms=77", &farm.file.locations).empty());
+  const auto keys = config::explain(farm.file.farm, farm.node("device"), farm.file.locations);
+  const auto explained = [&](const std::string& key) {
+    const auto found =
+        std::find_if(keys.begin(), keys.end(), [&](const config::ExplainedKey& one) { return one.key == key; });
+    return found == keys.end() ? "none" : found->value + " @ " + (found->where.empty() ? "default" : found->where);
+  };
+  CHECK(explained("readout.buffer_bytes") == "128MiB @ farm.yaml:11");
+  CHECK(explained("readout.parked_max") == "10 @ farm.yaml:6");
+  CHECK(explained("readout.sources_per_readout") == "2 @ farm.yaml:3");
+  CHECK(explained("readout.buffer_slices") == "8192 @ default");
+  CHECK(explained("source.kind") == "udp @ farm.yaml:6");
+  CHECK(explained("source.size_bytes") == "100 @ farm.yaml:1");
+  CHECK(explained("source.wait_ms") == "77 @ --set");
+  CHECK(explained("source.parameters.port") == "7400 @ farm.yaml:12");
+  CHECK(explained("source.parameters.timeout") == "5 @ farm.yaml:1");
+  CHECK(explained("readout.nodes") == "none");
+  CHECK(explained("dcm.credits") == "none");
+  CHECK(config::explain(farm.file.farm, farm.node("large"), farm.file.locations).front().key == "dcm.credits");
+}
+
+TEST_CASE("a farm of 300 readouts is a screen long, and laid out at once") {
+  const Laid farm = laid(
+      "readout:\n  nodes: {name: 'rp-{i:03}', count: 300, sources_per_readout: 2}\n"
+      "dcm:\n  nodes: {name: 'dcm-{i}', count: 30}\nsupervisor: {in_flight_max: 8192}\n");
+  CHECK(farm.plan.of_role(Role::readout).size() == 300);
+  CHECK(farm.sources("rp-299") == "599 600");
+}
