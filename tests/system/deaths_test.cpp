@@ -459,7 +459,7 @@ TEST_CASE("a readout that is silent for long is left aside, and the others' frag
   // Fragments that fill a window: what the silent one was asked for must not hold back the rest.
   FarmRun run(folder, farm(),
               three_seconds({"dcm.deadline_ms=200", "dcm.grace_ms=300", "source.size_bytes=20000",
-                             "dcm.window_bytes=1000000", "readout.count=4"}));
+                             "dcm.shaper=byte-credits", "dcm.window_bytes=1000000", "readout.count=4"}));
   REQUIRE(run.wait_for_data(500'000));
   const pid_t readout = run.pid_of("readout-0");
   REQUIRE(readout != 0);

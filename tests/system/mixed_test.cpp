@@ -31,37 +31,38 @@ std::string recording_in(const TemporaryFolder& folder) {
 
 std::string farm_file(const TemporaryFolder& folder, std::uint16_t port, const std::string& recording) {
   const std::string path = folder / "mixed.yaml";
-  std::ofstream(path) << "farm: mixed\n"
-                         "run: {slices: "
-                      << kSlices
-                      << "}\n"
-                         "trigger: {mode: network, listen: '127.0.0.1:0'}\n"
-                         "supervisor: {status_interval_ms: 100}\n"
-                         "source: {kind: dummy, size_bytes: 500, wait_ms: 5000}\n"
-                         "readout:\n"
-                         "  nodes:\n"
-                         "    - {name: device, sources: [1, 2], source: {kind: udp, parameters: {port: "
-                      << port
-                      << "}}}\n"
-                         "    - name: telescope-{i}\n"
-                         "      count: 2\n"
-                         "      sources_per_readout: 2\n"
-                         "      first_source: 101\n"
-                         "      source: {sizes: [{sources: [102, 103], size_bytes: 3000}]}\n"
-                         "    - {name: old, source: {kind: replay}, replay: {path: '"
-                      << recording
-                      << "'}}\n"
-                         "    - {name: trigger-unit, sources: [301], buffer_bytes: 1MiB, source: {size_bytes: 64}}\n"
-                         "    - name: stamps\n"
-                         "      sources: [401]\n"
-                         "      source: {kind: plugin, plugin: stamps, search_path: ['" WEIR_SYSTEM_PLUGIN_DIR
-                         "'], parameters: {length: 40}}\n"
-                         "dcm:\n"
-                         "  deadline_ms: 20000\n"
-                         "  nodes:\n"
-                         "    - {name: small, credits: 4}\n"
-                         "    - {name: large, credits: 32, processing_units: 2}\n"
-                         "writer: {nodes: {name: 'disk-{i}', count: 2}}\n";
+  std::ofstream(path)
+      << "farm: mixed\n"
+         "run: {slices: "
+      << kSlices
+      << "}\n"
+         "trigger: {mode: network, listen: '127.0.0.1:0'}\n"
+         "supervisor: {status_interval_ms: 100}\n"
+         "source: {kind: dummy, size_bytes: 500, wait_ms: 5000}\n"
+         "readout:\n"
+         "  nodes:\n"
+         "    - {name: device, sources: [1, 2], source: {kind: udp, parameters: {port: "
+      << port
+      << "}}}\n"
+         "    - name: telescope-{i}\n"
+         "      count: 2\n"
+         "      sources_per_readout: 2\n"
+         "      first_source: 101\n"
+         "      source: {sizes: [{sources: [102, 103], size_bytes: 3000}]}\n"
+         "    - {name: old, source: {kind: replay}, replay: {path: '"
+      << recording
+      << "'}}\n"
+         "    - {name: trigger-unit, sources: [301], buffer_bytes: 1MiB, source: {size_bytes: 64}}\n"
+         "    - name: stamps\n"
+         "      sources: [401]\n"
+         "      source: {kind: plugin, plugin: stamps, search_path: ['" WEIR_SYSTEM_PLUGIN_DIR
+         "'], parameters: {length: 40}}\n"
+         "dcm:\n"
+         "  deadline_ms: 20000\n"
+         "  nodes:\n"
+         "    - {name: small, credits: 4}\n"
+         "    - {name: large, credits: 32, processing_units: 2}\n"
+         "writer: {nodes: {name: 'disk-{i}', count: 2}}\n";
   return path;
 }
 
@@ -132,10 +133,9 @@ TEST_CASE("a farm of front-ends that differ builds what each of them sent, bit f
 
   FarmRun run(folder, file, {});
   for (const char* readout : {"device", "stamps"}) REQUIRE(run.wait_for_log(readout, "run begins"));
-  const CommandEnd emitted =
-      run_command(folder, "weir",
-                  {"emit", file, "--rate", "200", "--slices", std::to_string(kSlices), "--trigger",
-                   "127.0.0.1:" + std::to_string(run.trigger_port())});
+  const CommandEnd emitted = run_command(folder, "weir",
+                                         {"emit", file, "--rate", "200", "--slices", std::to_string(kSlices),
+                                          "--trigger", "127.0.0.1:" + std::to_string(run.trigger_port())});
   INFO(emitted.out << emitted.err);
   CHECK(emitted.status == 0);
   const FarmEnd end = run.finish();
@@ -154,10 +154,36 @@ TEST_CASE("a farm of front-ends that differ builds what each of them sent, bit f
   CHECK_THAT(begin, Catch::ContainsSubstring("  - plugin: \"stamps\"\n    path: "));
 }
 
+TEST_CASE("faults on purpose show in the ledger under their names, and the account tells what was injected") {
+  const TemporaryFolder folder;
+  FarmRun run(
+      folder, config_file("event-building.yaml"),
+      sets(
+          {"run.slices=3000", "trigger.mode=rate", "trigger.rate_hz=1000", "source.wait_ms=300",
+           "dcm.deadline_ms=20000", "supervisor.status_interval_ms=100",
+           "source.faults=[{drop: 0.01, delay: 0.01, delay_ms: 20, reorder: 0.01, duplicate: 0.01, truncate: "
+           "0.01, corrupt: 0.01}, {sources: [5], silent_every_s: 1, silent_for_s: 0.1}]"}));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  const Summary& summary = end.summary;
+  for (const char* fault : {"drop", "silence", "delay", "reorder", "duplicate", "truncate", "corrupt"}) {
+    INFO(fault);
+    CHECK(summary.count(std::string("injected.") + fault) > 50);
+  }
+  CHECK(summary.count("fragments.missing.gap") == summary.count("injected.drop"));
+  CHECK(summary.count("fragments.dropped.duplicate") == summary.count("injected.duplicate"));
+  // Of a machine that has other work, some come too late besides.
+  CHECK(summary.count("fragments.missing.deadline") >= summary.count("injected.silence"));
+  CHECK(summary.count("fragments.truncated") > 0);
+  CHECK(summary.count("fragments.corrupt") > 0);
+  CHECK_THAT(end.out, Catch::ContainsSubstring("Faults on purpose"));
+}
+
 TEST_CASE("a source plugin that is not there is named with the entry that wants it") {
   const TemporaryFolder folder;
   const std::string path = folder / "farm.yaml";
-  std::ofstream(path) << "readout:\n  nodes:\n    - {name: a}\n    - name: b\n      source: {kind: plugin, plugin: no-such}\n";
+  std::ofstream(path) << "readout:\n  nodes:\n    - {name: a}\n    - name: b\n      source: {kind: plugin, "
+                         "plugin: no-such}\n";
   const CommandEnd checked = run_command(folder, "weir", {"check", path});
   CHECK(checked.status == 2);
   CHECK_THAT(checked.err, Catch::ContainsSubstring(path + ":5: readout.nodes[1].source.plugin: "));

@@ -28,7 +28,8 @@ void Questions::answer(const Answer& answer) {
   while (fragments > 0 && !waiting_.empty()) {
     const auto searched = std::min<std::ptrdiff_t>(std::ssize(waiting_), kSearched);
     const auto end = waiting_.begin() + searched;
-    const auto found = std::find_if(waiting_.begin(), end, is_meant);
+    const bool oldest = is_meant(waiting_.front());  // nearly always
+    const auto found = oldest ? waiting_.begin() : std::find_if(waiting_.begin(), end, is_meant);
     if (found == end) {
       // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
       if (searched == kSearched) waiting_.pop_front();
@@ -42,7 +43,11 @@ void Questions::answer(const Answer& answer) {
     fragments -= taken;
     if (found->fragments > 0) continue;
     answered_ = *found;
-    waiting_.erase(found);
+    if (oldest) {
+      waiting_.pop_front();
+    } else {
+      waiting_.erase(found);
+    }
   }
 }
 

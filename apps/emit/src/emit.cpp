@@ -124,7 +124,8 @@ class Emitter {
     settings.run = run;
     std::vector<Player::Played> played;
     for (std::uint32_t target = 0; target < plan_.targets.size(); ++target) {
-      for (auto& source : ingest::make_sources(plan_.targets[target].content, plan_.targets[target].sources)) {
+      for (auto& source :
+           ingest::make_sources(plan_.targets[target].content, plan_.targets[target].sources)) {
         source->begin_run(run);
         played.push_back({std::move(source), target});
       }

@@ -111,7 +111,8 @@ std::vector<Target> targets_of(const EmitOptions& options, const Loaded& loaded)
       targets.push_back(std::move(target));
     }
   }
-  if (targets.empty()) throw std::runtime_error("the farm has no sources of kind 'udp': say --to and --sources");
+  if (targets.empty())
+    throw std::runtime_error("the farm has no sources of kind 'udp': say --to and --sources");
   return targets;
 }
 

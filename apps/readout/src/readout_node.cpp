@@ -43,7 +43,8 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
       environment_(std::move(environment)),
       identity_(setup.identity),
       front_end_(FrontEnd::make(setup, environment_)),
-      buffer_(front_end_ ? front_end_->sources() : make_sources(setup), limits(setup.farm)),
+      injector_(setup.farm.source().seed()),
+      buffer_(front_end_ ? front_end_->sources() : make_sources(setup, injector_), limits(setup.farm)),
       push_(PushSender::make(setup)),
       truth_(setup),
       timings_(environment_.clock),
@@ -121,6 +122,7 @@ void ReadoutNode::make_announced() {
     if (taken < triggers_.size()) break;
   }
   (void)buffer_.make_some(kSlicesPerPass, *this);
+  injector_.pass(now_ns_, buffer_, *this);
 }
 
 assignment::Reason ReadoutNode::fullest() const {
@@ -146,6 +148,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (run_begun_) return;
   run_begun_ = true;
   buffer_.begin_run(RunNumber(begin.run()));
+  injector_.begin_run(now_ns_);
   buffer_.tick(now_ns_, *this);  // from when on it waits for what is announced
   // Slices from before this process took part: their data are nowhere.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
@@ -226,6 +229,7 @@ bool ReadoutNode::is_announced(SliceId slice) const {
 void ReadoutNode::on_end_run() {
   if (front_end_) front_end_->end_run();
   if (push_) push_->end_run();
+  injector_.end_run();
   if (run_begun_) buffer_.end_run(*this);
   ended_ = true;
 }
@@ -265,6 +269,11 @@ v1::Report ReadoutNode::make_report(bool final) {
     counters["readout.passed_absent"] = buffer.passed_absent;
     front_end_->add_to(report);
   }
+  for (std::size_t i = 0; i < source::kInjectedFaults; ++i) {
+    const auto fault = static_cast<source::InjectedFault>(i);
+    if (injector_.counts()[i] > 0) counters.of("injected.", source::name(fault)) = injector_.counts()[i];
+  }
+  if (injector_.not_delayed() > 0) counters.of("injected.", "not_delayed") = injector_.not_delayed();
   if (push_) push_->add_to(report);
   reports::Gauges gauges(report);
   gauges["slices_in_flight"] = static_cast<double>(buffer.slices_held);

@@ -91,6 +91,7 @@ class ReadoutNode final : public node::Node,
   sessions::PeerInfo identity_;  // with the real port
   sessions::PeerCounters peer_counters_;
   std::unique_ptr<FrontEnd> front_end_;  // where the sources are a plugin's
+  source::FaultInjector injector_;       // idle where no faults are asked for
   source::FragmentBuffer buffer_;
   std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;

@@ -2,6 +2,7 @@
 
 #include <weir/source/tracks.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -70,6 +71,31 @@ source::HitsSettings hits_settings(const v1::Farm& farm) {
   return to;
 }
 
+// Of several entries for a source the last one; none: it has no faults.
+const v1::SourceFaultsSettings* faults_of(const v1::SourceSettings& settings, SourceId source) {
+  const v1::SourceFaultsSettings* found = nullptr;
+  for (const v1::SourceFaultsSettings& one : settings.faults()) {
+    const auto& sources = one.sources();
+    if (sources.empty() || std::find(sources.begin(), sources.end(), source.value) != sources.end())
+      found = &one;
+  }
+  return found;
+}
+
+source::FaultRates rates_of(const v1::SourceFaultsSettings& from) {
+  source::FaultRates to;
+  to.drop = from.drop();
+  to.delay = from.delay();
+  to.reorder = from.reorder();
+  to.duplicate = from.duplicate();
+  to.truncate = from.truncate();
+  to.corrupt = from.corrupt();
+  to.delay_ns = static_cast<DurationNs>(from.delay_ms() * kMillisecond);
+  to.silent_every_ns = static_cast<DurationNs>(from.silent_every_s() * kSecond);
+  to.silent_for_ns = static_cast<DurationNs>(from.silent_for_s() * kSecond);
+  return to;
+}
+
 bool is_first_of_kind(const node::Setup& setup) {
   for (const config::NodePlan* node : setup.plan.of_role(Role::readout)) {
     if (node->source_kind == setup.self.source_kind) return node->name == setup.self.name;
@@ -95,8 +121,14 @@ ingest::SourceSettings source_settings(const v1::Farm& farm) {
   return settings;
 }
 
-std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup) {
-  return ingest::make_sources(source_settings(setup.farm), setup.identity.sources);
+std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup,
+                                                          source::FaultInjector& injector) {
+  auto sources = ingest::make_sources(source_settings(setup.farm), setup.identity.sources);
+  for (auto& source : sources) {
+    if (const v1::SourceFaultsSettings* faults = faults_of(setup.farm.source(), source->id()))
+      source = injector.wrap(std::move(source), rates_of(*faults));
+  }
+  return sources;
 }
 
 TruthRecorder::TruthRecorder(const node::Setup& setup) {

@@ -4,6 +4,7 @@
 #include <weir/node/setup.hpp>
 #include <weir/readout/source_settings.hpp>
 #include <weir/source/detector.hpp>
+#include <weir/source/injected_faults.hpp>
 #include <weir/source/source.hpp>
 
 #include <cstdio>
@@ -12,9 +13,10 @@
 
 namespace weir::readout {
 
-// The sources of this readout as the farm file describes them, masked ones left out. Throws
-// std::runtime_error.
-[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup);
+// The sources of this readout as the farm file describes them, masked ones left out; those with faults on
+// purpose are the injector's. Throws std::runtime_error.
+[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup,
+                                                                        source::FaultInjector& injector);
 
 // The true tracks of source kind `hits`, one JSON object per line. The first readout of that kind writes
 // them, for every slice that is announced to it; the others compute the same tracks and say nothing.

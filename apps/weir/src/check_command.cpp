@@ -21,7 +21,9 @@ void add_check(CLI::App& app, int& status) {
   command->add_option("--lab", *lab_file, "judge by the rates and buffers of this lab file")
       ->type_name("FILE");
   auto node = std::make_shared<std::string>();
-  command->add_option("--explain", *node, "show what this node goes by: each key, its value, and where it was given")
+  command
+      ->add_option("--explain", *node,
+                   "show what this node goes by: each key, its value, and where it was given")
       ->type_name("NODE");
   command->callback([options, lab_file, node, &status] {
     status = node->empty() ? run::check_farm(*options, *lab_file, stdout, stderr)

@@ -25,7 +25,8 @@ class Explainer {
       if (field.is_map()) {
         add_map(message, field, key);
       } else if (!is_of_nodes(field)) {
-        add(key, field.is_repeated() ? list_text(message, field) : print_value(field, load_value(message, field)));
+        add(key,
+            field.is_repeated() ? list_text(message, field) : print_value(field, load_value(message, field)));
       }
     }
   }

@@ -12,7 +12,8 @@ namespace {
 std::vector<YamlNode> includes_of(const YamlNode& tree) {
   std::vector<YamlNode> found;
   for (std::size_t i = 0; i < tree.keys.size(); ++i) {
-    if (tree.keys[i].text == "include" && tree.items[i].kind == YamlNode::Kind::list) found = tree.items[i].items;
+    if (tree.keys[i].text == "include" && tree.items[i].kind == YamlNode::Kind::list)
+      found = tree.items[i].items;
   }
   return found;
 }

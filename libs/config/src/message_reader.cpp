@@ -71,8 +71,7 @@ void MessageReader::report_unknown(const YamlNode& key, const Descriptor& type, 
   const std::string name = join(path, printable(key.text));
   const std::string section = section_for_all(type, key.text);
   if (section.empty()) {
-    return report(ProblemKind::unknown_key, key.line, name,
-                  "unknown key" + key_hint(type, path, key.text));
+    return report(ProblemKind::unknown_key, key.line, name, "unknown key" + key_hint(type, path, key.text));
   }
   report(ProblemKind::inconsistent, key.line, name,
          "is the same for all: set '" + join(section, printable(key.text)) + "'");

@@ -85,7 +85,8 @@ class Planner {
                    did_you_mean(nearest(node.profile(), {profiles.begin(), profiles.end()})));
       groups.push_back(group);
     }
-    const auto most = static_cast<std::uint64_t>(rules(*settings.GetDescriptor()->FindFieldByName("count")).max());
+    const auto most =
+        static_cast<std::uint64_t>(rules(*settings.GetDescriptor()->FindFieldByName("count")).max());
     if (nodes > most) {
       report(ProblemKind::out_of_range, role + ".nodes",
              std::to_string(nodes) + " nodes are above " + std::to_string(most));
@@ -98,8 +99,9 @@ class Planner {
   std::string listen_at(const Group& group, const std::string& listen, const std::string& host) {
     if (listen.empty()) return any_port(host);
     if (group.count > 1)
-      report(ProblemKind::inconsistent, group.key + ".listen",
-             "one address for " + std::to_string(group.count) + " nodes: leave it out, or list them one by one");
+      report(
+          ProblemKind::inconsistent, group.key + ".listen",
+          "one address for " + std::to_string(group.count) + " nodes: leave it out, or list them one by one");
     return listen;
   }
 
@@ -153,8 +155,9 @@ class Planner {
       if (sources.size() < group.count) {
         // Without any the reason is reported already.
         if (!sources.empty())
-          report(ProblemKind::inconsistent, group.count_key(),
-                 std::to_string(group.count) + " readouts for " + std::to_string(sources.size()) + " sources");
+          report(
+              ProblemKind::inconsistent, group.count_key(),
+              std::to_string(group.count) + " readouts for " + std::to_string(sources.size()) + " sources");
         continue;
       }
       auto next = sources.begin();
@@ -164,8 +167,15 @@ class Planner {
         const auto end = next + static_cast<std::ptrdiff_t>(share);
         const std::string name = numbered(group.name, static_cast<std::uint32_t>(i));
         claim(name, {next, end}, group);
-        add({name, Role::readout, index(made++), listen, {next, end}, node != nullptr && node->masked(), {},
-             own.farm.source().kind(), group.entry},
+        add({name,
+             Role::readout,
+             index(made++),
+             listen,
+             {next, end},
+             node != nullptr && node->masked(),
+             {},
+             own.farm.source().kind(),
+             group.entry},
             group.name_key());
         next = end;
       }
@@ -194,7 +204,8 @@ class Planner {
   std::vector<SourceId> sources_of(const Group& group, const NodeFarm& own) {
     if (group.entry != kNoEntry && !farm_.readout().nodes(group.entry).sources().empty()) {
       std::vector<SourceId> listed;
-      for (const std::uint32_t source : farm_.readout().nodes(group.entry).sources()) listed.emplace_back(source);
+      for (const std::uint32_t source : farm_.readout().nodes(group.entry).sources())
+        listed.emplace_back(source);
       return listed;
     }
     const v1::ReadoutSettings& readout = own.farm.readout();
@@ -254,8 +265,7 @@ class Planner {
       report(ProblemKind::unreadable, key, contents.error());
       return {};
     }
-    if (contents->sources.empty())
-      report(ProblemKind::unreadable, key, in_quotes(path) + " holds no source");
+    if (contents->sources.empty()) report(ProblemKind::unreadable, key, in_quotes(path) + " holds no source");
     return std::move(contents->sources);
   }
 

@@ -112,7 +112,9 @@ std::string join(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-std::string list_entry(const std::string& list, int entry) { return list + "[" + std::to_string(entry) + "]"; }
+std::string list_entry(const std::string& list, int entry) {
+  return list + "[" + std::to_string(entry) + "]";
+}
 
 void remove_entry(Message& message, const FieldDescriptor& field, const std::string& name) {
   const auto& access = *message.GetReflection();

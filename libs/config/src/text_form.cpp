@@ -61,9 +61,10 @@ const char* check_form(v1::TextForm form, std::string_view text) {
     case v1::TEXT_NAME:
       return is_name(text) ? nullptr : "is not a name: 1 to 64 letters, digits, '_', '-' and '.'";
     case v1::TEXT_NAMES:
-      return is_name(numbered(text, 0)) ? nullptr
-                                        : "is not a name: 1 to 64 letters, digits, '_', '-' and '.', and {i} or {i:03} for "
-                                          "a number";
+      return is_name(numbered(text, 0))
+                 ? nullptr
+                 : "is not a name: 1 to 64 letters, digits, '_', '-' and '.', and {i} or {i:03} for "
+                   "a number";
     case v1::TEXT_ENDPOINT:
       return is_endpoint(text) ? nullptr : "is not host:port with a port up to 65535";
     case v1::TEXT_HOST:

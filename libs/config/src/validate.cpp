@@ -42,6 +42,7 @@ class Validator {
       check_hits();
       check_dummy_sizes();
       check_front_end();
+      check_faults();
     });
     for_kinds(Role::dcm, farm_.dcm().nodes_size(), [&] { check_dcm_limits(); });
     check_supervisor();
@@ -204,9 +205,27 @@ class Validator {
     }
     const bool mean_counts = sizes.distribution() != v1::SourceSettings::DISTRIBUTION_UNIFORM;
     if (mean_counts && (sizes.size_bytes() < least || sizes.size_bytes() > most)) {
-      inconsistent(at + ".size_bytes",
-                   print_size(sizes.size_bytes()) + " is outside of " + at + ".size_bytes_min to " + at +
-                       ".size_bytes_max, " + print_size(least) + " to " + print_size(most));
+      inconsistent(at + ".size_bytes", print_size(sizes.size_bytes()) + " is outside of " + at +
+                                           ".size_bytes_min to " + at + ".size_bytes_max, " +
+                                           print_size(least) + " to " + print_size(most));
+    }
+  }
+
+  void check_faults() {
+    const v1::SourceSettings& source = here().source();
+    const bool front_end =
+        source.kind() == v1::SourceSettings::KIND_PLUGIN || source.kind() == v1::SourceSettings::KIND_UDP;
+    if (front_end && source.faults_size() > 0)
+      inconsistent("source.faults",
+                   "faults on purpose are for emulated and recorded sources: 'dummy', 'hits', 'replay'");
+    for (int i = 0; i < source.faults_size(); ++i) {
+      const v1::SourceFaultsSettings& faults = source.faults(i);
+      const std::string at = list_entry("source.faults", i);
+      if (faults.silent_every_s() > 0 && faults.silent_for_s() > faults.silent_every_s())
+        inconsistent(at + ".silent_for_s", print_number(faults.silent_for_s()) + " is above " + at +
+                                               ".silent_every_s, " + print_number(faults.silent_every_s()));
+      if (faults.corrupt() > 0 && !farm_.run().checksums())
+        warn(at + ".corrupt", "without run.checksums nobody notices");
     }
   }
 
@@ -250,7 +269,8 @@ class Validator {
     const v1::DcmSettings& dcm = farm_.dcm();
     std::uint64_t credits = dcm.nodes().empty() ? std::uint64_t{dcm.count()} * dcm.credits() : 0;
     for (int entry = 0; entry < dcm.nodes_size(); ++entry)
-      credits += std::uint64_t{dcm.nodes(entry).count()} * node_farms_.of(Role::dcm, entry).farm.dcm().credits();
+      credits +=
+          std::uint64_t{dcm.nodes(entry).count()} * node_farms_.of(Role::dcm, entry).farm.dcm().credits();
     return credits;
   }
 
@@ -258,8 +278,7 @@ class Validator {
     const v1::SupervisorSettings& supervisor = farm_.supervisor();
     if (const std::uint64_t credits = all_credits(); supervisor.in_flight_max() < credits) {
       warn("supervisor.in_flight_max", std::to_string(supervisor.in_flight_max()) + " is below the DCMs' " +
-                                           std::to_string(credits) +
-                                           " credits: some of them are never used");
+                                           std::to_string(credits) + " credits: some of them are never used");
     }
     if (supervisor.in_flight_max() > farm_.readout().buffer_slices()) {
       warn("supervisor.in_flight_max",
@@ -393,9 +412,10 @@ class Validator {
                                 : sources[i] >= first && sources[i] - first < modules;
       if (there) continue;
       inconsistent(list_entry(list_entry("readout.nodes", entry) + ".sources", i),
-                   replay ? in_quotes(here().replay().path()) + " holds no source " + std::to_string(sources[i])
-                          : "the detector has no source " + std::to_string(sources[i]) + ", only " +
-                                std::to_string(first) + " to " + std::to_string(first + modules - 1));
+                   replay
+                       ? in_quotes(here().replay().path()) + " holds no source " + std::to_string(sources[i])
+                       : "the detector has no source " + std::to_string(sources[i]) + ", only " +
+                             std::to_string(first) + " to " + std::to_string(first + modules - 1));
     }
   }
 
@@ -430,7 +450,16 @@ class Validator {
                                    print_size(dcm.range_bytes()) +
                                    ": set a smaller dcm.range_bytes, or requests go one by one");
     }
+    check_unused("dcm.window_bytes", dcm.has_window_bytes(), "byte-credits");
+    check_unused("dcm.window_fragments", dcm.has_window_fragments(), "fragment-credits");
+    check_unused("dcm.pace_bytes_per_s", dcm.has_pace_bytes_per_s(), "paced");
     check_slice_memory("dcm.buffer_bytes", dcm.buffer_bytes(), sizes.slice, dcm.credits(), "dcm.credits");
+  }
+
+  // Given for a shaper that nobody asked for.
+  void check_unused(const std::string& key, bool given, const std::string& shaper) {
+    if (given && !here().dcm().has_shaper())
+      warn(key, "has no effect with dcm.shaper 'adaptive', the default: set dcm.shaper to '" + shaper + "'");
   }
 
   void check_writers(const FarmPlan& plan, const ExpectedSizes& sizes) {

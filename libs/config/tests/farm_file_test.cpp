@@ -244,7 +244,8 @@ class Files {
     const auto file = load();
     std::string text = file ? "" : config::to_text(file.error());
     const std::string prefix = folder_.string() + "/";
-    for (std::size_t at = text.find(prefix); at != text.npos; at = text.find(prefix)) text.erase(at, prefix.size());
+    for (std::size_t at = text.find(prefix); at != text.npos; at = text.find(prefix))
+      text.erase(at, prefix.size());
     return text;
   }
 

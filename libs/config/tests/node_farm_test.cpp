@@ -86,9 +86,10 @@ TEST_CASE("nodes of one entry are numbered, and sources go on from entry to entr
   const Laid farm = laid(kTestBeam);
   std::string names;
   for (const config::NodePlan& node : farm.plan.nodes) names += node.name + " ";
-  CHECK(names ==
-        "supervisor disk-0 disk-1 small-0 small-1 large telescope-00 telescope-01 telescope-02 device recorded "
-        "trigger-unit ");
+  CHECK(
+      names ==
+      "supervisor disk-0 disk-1 small-0 small-1 large telescope-00 telescope-01 telescope-02 device recorded "
+      "trigger-unit ");
   CHECK(farm.sources("telescope-00") == "1 2");
   CHECK(farm.sources("telescope-02") == "5 6");
   CHECK(farm.sources("device") == "7 8");
@@ -159,52 +160,65 @@ TEST_CASE("entries that do not fit together are refused with their line") {
         "farm.yaml:3: dcm.nodes[0].name: 2 nodes cannot all be called 'a': put {i} where their number goes\n"
         "farm.yaml:3: dcm.nodes[0].name: another node is called 'a' too");
   CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a{j}'}\n") ==
-        "farm.yaml:3: readout.nodes[0].name: 'a{j}' is not a name: 1 to 64 letters, digits, '_', '-' and '.', and "
+        "farm.yaml:3: readout.nodes[0].name: 'a{j}' is not a name: 1 to 64 letters, digits, '_', '-' and "
+        "'.', and "
         "{i} or {i:03} for a number");
-  CHECK(problems_of("dcm:\n  profiles: [{name: fast}]\n  nodes:\n    - {name: a, profile: fats}\n") ==
-        "farm.yaml:4: dcm.nodes[0].profile: there is no profile 'fats' in dcm.profiles; did you mean 'fast'?");
+  CHECK(
+      problems_of("dcm:\n  profiles: [{name: fast}]\n  nodes:\n    - {name: a, profile: fats}\n") ==
+      "farm.yaml:4: dcm.nodes[0].profile: there is no profile 'fats' in dcm.profiles; did you mean 'fast'?");
   CHECK(problems_of("dcm:\n  profiles:\n    - {name: fast}\n    - {name: fast}\n  nodes: [{name: a}]\n") ==
         "farm.yaml:4: dcm.profiles[1].name: there is a profile 'fast' already");
-  CHECK(problems_of("readout:\n  nodes:\n    - {name: a, sources_per_readout: 3}\n    - {name: b, first_source: 3}\n") ==
+  CHECK(problems_of("readout:\n  nodes:\n    - {name: a, sources_per_readout: 3}\n    - {name: b, "
+                    "first_source: 3}\n") ==
         "farm.yaml:4: readout.nodes[1]: source 3 belongs to 'a' already: give first_source or sources here");
   CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, sources: [1, 2]}\n") ==
         "farm.yaml:3: readout.nodes[0].count: 3 readouts for 2 sources");
-  CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, listen: '127.0.0.1:4000'}\n") ==
-        "farm.yaml:3: readout.nodes[0].listen: one address for 3 nodes: leave it out, or list them one by one");
-  CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 4000}\n    - {name: 'b-{i}', count: 97}\n") ==
+  CHECK(
+      problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, listen: '127.0.0.1:4000'}\n") ==
+      "farm.yaml:3: readout.nodes[0].listen: one address for 3 nodes: leave it out, or list them one by one");
+  CHECK(problems_of(
+            "readout:\n  nodes:\n    - {name: 'a-{i}', count: 4000}\n    - {name: 'b-{i}', count: 97}\n") ==
         "farm.yaml:2: readout.nodes: 4097 nodes are above 4096");
 }
 
 TEST_CASE("what a node has of its own is checked beside what it has from all") {
   CHECK(problems_of("dcm:\n  credits: 8\n  nodes:\n    - {name: a}\n    - {name: b, slices_max: 4}\n") ==
         "farm.yaml:5: dcm.nodes[1].slices_max: 4 is below dcm.credits, 8");
-  CHECK(problems_of("supervisor: {in_flight_max: 64}\nreadout:\n  nodes:\n    - name: a\n      source: {size_bytes: 2MiB}\n") ==
+  CHECK(problems_of("supervisor: {in_flight_max: 64}\nreadout:\n  nodes:\n    - name: a\n      source: "
+                    "{size_bytes: 2MiB}\n") ==
         "farm.yaml:5: readout.nodes[0].source.size_bytes: 2MiB is outside of source.size_bytes_min to "
         "source.size_bytes_max, 0 to 1MiB");
   CHECK(problems_of("readout:\n  nodes:\n    - name: a\n      source: {kind: plugin}\n") ==
         "farm.yaml:4: readout.nodes[0].source.plugin: needed by source.kind 'plugin'");
-  CHECK(problems_of("readout:\n  nodes:\n    - name: a\n      source: {kind: replay}\n      replay: {path: other}\n") ==
-        "farm.yaml:5: readout.nodes[0].replay.path: 'other': no such folder");
+  CHECK(
+      problems_of(
+          "readout:\n  nodes:\n    - name: a\n      source: {kind: replay}\n      replay: {path: other}\n") ==
+      "farm.yaml:5: readout.nodes[0].replay.path: 'other': no such folder");
   CHECK(problems_of("source:\n  kind: replay\nreplay: {path: folder}\nreadout:\n  nodes:\n"
                     "    - {name: a, sources: [1000, 7]}\n") ==
         "farm.yaml:6: readout.nodes[0].sources[1]: 'folder' holds no source 7");
   // What all have is reported once, however many entries there are.
   CHECK(problems_of("dcm:\n  credits: 8\n  slices_max: 4\n  nodes: [{name: a}, {name: b}]\n") ==
         "farm.yaml:3: dcm.slices_max: 4 is below dcm.credits, 8");
-  CHECK(problems_of("supervisor: {in_flight_max: 100}\ndcm:\n  nodes:\n    - {name: 'a{i}', count: 3, credits: 30}\n"
-                    "    - {name: b, credits: 11}\n") ==
-        "farm.yaml:1: supervisor.in_flight_max: 100 is below the DCMs' 101 credits: some of them are never used");
+  CHECK(problems_of(
+            "supervisor: {in_flight_max: 100}\ndcm:\n  nodes:\n    - {name: 'a{i}', count: 3, credits: 30}\n"
+            "    - {name: b, credits: 11}\n") ==
+        "farm.yaml:1: supervisor.in_flight_max: 100 is below the DCMs' 101 credits: some of them are never "
+        "used");
 }
 
 TEST_CASE("some sources have other sizes than the rest") {
-  CHECK(problems_of("source:\n  size_bytes: 10\n  sizes:\n    - {sources: [1], size_bytes: 5, size_bytes_min: 6}\n") ==
-        "farm.yaml:4: source.sizes[0].size_bytes: 5 is outside of source.sizes[0].size_bytes_min to "
-        "source.sizes[0].size_bytes_max, 6 to 1MiB");
+  CHECK(
+      problems_of(
+          "source:\n  size_bytes: 10\n  sizes:\n    - {sources: [1], size_bytes: 5, size_bytes_min: 6}\n") ==
+      "farm.yaml:4: source.sizes[0].size_bytes: 5 is outside of source.sizes[0].size_bytes_min to "
+      "source.sizes[0].size_bytes_max, 6 to 1MiB");
   CHECK(problems_of("source:\n  sizes:\n    - {size_bytes: 5}\n") ==
         "farm.yaml:3: source.sizes[0].sources: missing");
   // 20 MB of one source are above what a DCM takes.
   CHECK(problems_of("source:\n  sizes:\n    - {sources: [1], size_bytes: 20M, size_bytes_max: 20M}\n")
-            .find("dcm.fragment_bytes_max: 16MiB is below the largest fragment, 20000000") != std::string::npos);
+            .find("dcm.fragment_bytes_max: 16MiB is below the largest fragment, 20000000") !=
+        std::string::npos);
 }
 
 TEST_CASE("a node's settings are explained, each with the place where it was given") {
@@ -212,9 +226,10 @@ TEST_CASE("a node's settings are explained, each with the place where it was giv
   REQUIRE(config::apply_override(farm.file.farm, "source.wait_ms=77", &farm.file.locations).empty());
   const auto keys = config::explain(farm.file.farm, farm.node("device"), farm.file.locations);
   const auto explained = [&](const std::string& key) {
-    const auto found =
-        std::find_if(keys.begin(), keys.end(), [&](const config::ExplainedKey& one) { return one.key == key; });
-    return found == keys.end() ? "none" : found->value + " @ " + (found->where.empty() ? "default" : found->where);
+    const auto found = std::find_if(keys.begin(), keys.end(),
+                                    [&](const config::ExplainedKey& one) { return one.key == key; });
+    return found == keys.end() ? "none"
+                               : found->value + " @ " + (found->where.empty() ? "default" : found->where);
   };
   CHECK(explained("readout.buffer_bytes") == "128MiB @ farm.yaml:11");
   CHECK(explained("readout.parked_max") == "10 @ farm.yaml:6");
@@ -227,7 +242,8 @@ TEST_CASE("a node's settings are explained, each with the place where it was giv
   CHECK(explained("source.parameters.timeout") == "5 @ farm.yaml:1");
   CHECK(explained("readout.nodes") == "none");
   CHECK(explained("dcm.credits") == "none");
-  CHECK(config::explain(farm.file.farm, farm.node("large"), farm.file.locations).front().key == "dcm.credits");
+  CHECK(config::explain(farm.file.farm, farm.node("large"), farm.file.locations).front().key ==
+        "dcm.credits");
 }
 
 TEST_CASE("a farm of 300 readouts is a screen long, and laid out at once") {

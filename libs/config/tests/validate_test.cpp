@@ -199,3 +199,23 @@ TEST_CASE("more delays than DCMs, and more slices under way than may be, are war
   CHECK_THAT(warnings(farm + "2\ndcm: {count: 8, push_active_slices: 2}\n"),
              Catch::ContainsSubstring("dcm.push_active_slices: 2 is below the 3 slices"));
 }
+
+TEST_CASE("a window for a shaper that nobody asked for is warned of") {
+  CHECK(warnings("dcm:\n  window_bytes: 72000\n") ==
+        "farm.yaml:2: dcm.window_bytes: has no effect with dcm.shaper 'adaptive', the default: set "
+        "dcm.shaper to "
+        "'byte-credits'");
+  CHECK(warnings("dcm: {shaper: adaptive, window_bytes: 72000}\n").empty());
+  CHECK(warnings("dcm: {shaper: byte-credits, window_bytes: 72000}\n").empty());
+}
+
+TEST_CASE("faults on purpose are for sources that Weir makes itself") {
+  CHECK(
+      errors("source:\n  kind: udp\n  faults: [{drop: 0.1}]\n") ==
+      "farm.yaml:3: source.faults: faults on purpose are for emulated and recorded sources: 'dummy', 'hits', "
+      "'replay'");
+  CHECK(errors("source:\n  faults:\n    - {silent_every_s: 2, silent_for_s: 3}\n") ==
+        "farm.yaml:3: source.faults[0].silent_for_s: 3 is above source.faults[0].silent_every_s, 2");
+  CHECK(warnings("run: {checksums: false}\nsource:\n  faults: [{corrupt: 0.1}]\n") ==
+        "farm.yaml:3: source.faults[0].corrupt: without run.checksums nobody notices");
+}

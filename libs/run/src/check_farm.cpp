@@ -68,7 +68,8 @@ std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what,
                          const std::function<std::uint64_t(const v1::Farm&)>& bytes_of) {
   const config::NodeFarms farms(loaded.farm);
   std::map<std::uint64_t, std::size_t> nodes;  // by bytes
-  for (const auto& kind : farms.kinds(loaded.plan, role)) nodes[bytes_of(kind.shared.farm)] += kind.nodes.size();
+  for (const auto& kind : farms.kinds(loaded.plan, role))
+    nodes[bytes_of(kind.shared.farm)] += kind.nodes.size();
   double all = 0;
   for (const auto& [bytes, count] : nodes) all += static_cast<double>(bytes) * static_cast<double>(count);
   std::string text;
@@ -94,7 +95,8 @@ std::string kind_text(const config::NodePlan& node, const config::NodeFarms& far
 std::string plan_table(const LoadedFarm& loaded) {
   const config::NodeFarms farms(loaded.farm);
   std::set<std::string> kinds;
-  for (const config::NodePlan* node : loaded.plan.of_role(Role::readout)) kinds.insert(kind_text(*node, farms));
+  for (const config::NodePlan* node : loaded.plan.of_role(Role::readout))
+    kinds.insert(kind_text(*node, farms));
   std::string text =
       fmt::format("  {:<16} {:<11} {:<18} {:>8}  {}\n", "node", "role", "listens", "sources", "");
   for (const config::NodePlan& node : loaded.plan.nodes) {
@@ -207,7 +209,8 @@ std::optional<config::Problem> filter_problem(const LoadedFarm& loaded, std::str
   return parameters_problem(loaded, *plugin);
 }
 
-// Why readouts will not load their source plugins, where they have some. An instance of one would open sockets.
+// Why readouts will not load their source plugins, where they have some. An instance of one would open
+// sockets.
 config::Problems source_problems(const LoadedFarm& loaded, std::string& description) {
   config::Problems problems;
   std::set<std::string> seen;
@@ -267,7 +270,8 @@ int explain_node(const FarmOptions& options, const std::string& name, std::FILE*
   if (node == nullptr) {
     std::vector<std::string> names;
     for (const config::NodePlan& one : loaded->plan.nodes) names.push_back(one.name);
-    fmt::print(err, "the farm has no node '{}'{}\n", name, config::did_you_mean(config::nearest(name, names)));
+    fmt::print(err, "the farm has no node '{}'{}\n", name,
+               config::did_you_mean(config::nearest(name, names)));
     return kExitUsage;
   }
   std::fputs(explanation(*loaded, *node).c_str(), out);
@@ -301,15 +305,16 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
-  text += "\nmemory bounds\n" +
-          memory_lines(*loaded, Role::readout, "readout",
-                       [](const v1::Farm& own) {
-                         const bool front_end = !run_record::source_plugin(own).empty();
-                         return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0);
-                       }) +
-          memory_lines(*loaded, Role::dcm, "DCM", [](const v1::Farm& own) { return own.dcm().buffer_bytes(); }) +
-          memory_lines(*loaded, Role::writer, "writer",
-                       [](const v1::Farm& own) { return own.writer().buffer_bytes(); });
+  text +=
+      "\nmemory bounds\n" +
+      memory_lines(*loaded, Role::readout, "readout",
+                   [](const v1::Farm& own) {
+                     const bool front_end = !run_record::source_plugin(own).empty();
+                     return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0);
+                   }) +
+      memory_lines(*loaded, Role::dcm, "DCM", [](const v1::Farm& own) { return own.dcm().buffer_bytes(); }) +
+      memory_lines(*loaded, Role::writer, "writer",
+                   [](const v1::Farm& own) { return own.writer().buffer_bytes(); });
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);

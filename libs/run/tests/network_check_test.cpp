@@ -21,14 +21,18 @@ std::string warnings(const std::string& text, double slices_per_s = 0) {
 
 TEST_CASE("a window above what the port holds is warned of, with one that would do") {
   CHECK(
-      warnings(std::string(kPort) + "dcm: {window_bytes: 4MiB}\nreadout: {count: 8}\n") ==
+      warnings(std::string(kPort) +
+               "dcm: {shaper: byte-credits, window_bytes: 4MiB}\nreadout: {count: 8}\n") ==
       "farm.yaml:2: dcm.window_bytes: 4194kB is above what the port holds, 12kB under way + 100k of buffer: "
       "packets will be lost; set 72000");
 }
 
 TEST_CASE("a window that a port holds is not warned of") {
-  CHECK(warnings(std::string(kPort) + "dcm: {window_bytes: 72000}\nreadout: {count: 8}\n").empty());
+  CHECK(
+      warnings(std::string(kPort) + "dcm: {shaper: byte-credits, window_bytes: 72000}\nreadout: {count: 8}\n")
+          .empty());
   CHECK(warnings(std::string(kPort) + "dcm: {shaper: adaptive}\nreadout: {count: 8}\n").empty());
+  CHECK(warnings(std::string(kPort) + "readout: {count: 8}\n").empty());
 }
 
 TEST_CASE("without the port's rate, or its buffer, what they decide is not judged") {
@@ -39,7 +43,8 @@ TEST_CASE("without the port's rate, or its buffer, what they decide is not judge
 
 TEST_CASE("a window below the bandwidth-delay product is warned of") {
   CHECK(
-      warnings("network: {port_rate: 1gbit, round_trip_us: 1000}\ndcm: {window_bytes: 50000}\nreadout: "
+      warnings("network: {port_rate: 1gbit, round_trip_us: 1000}\ndcm: {shaper: byte-credits, window_bytes: "
+               "50000}\nreadout: "
                "{count: 8}\n") ==
       "farm.yaml:2: dcm.window_bytes: 50kB is below the 118kB that are under way to the port in 1000 us: it "
       "will idle; set 235000");
@@ -59,7 +64,8 @@ TEST_CASE("a quota is judged by the size of fragments, and cannot hold where one
 }
 
 TEST_CASE("DCMs that share a port share what it holds") {
-  const auto farm = config::read_farm("dcm: {count: 2, window_bytes: 72000}\n", "farm.yaml");
+  const auto farm =
+      config::read_farm("dcm: {count: 2, shaper: byte-credits, window_bytes: 72000}\n", "farm.yaml");
   REQUIRE(farm.has_value());
   run_record::FarmNetwork network;
   network.hosts = {{0, 0, 0, 0, 1}, {1e9, 0, 102'400, 2, 0}};
@@ -86,9 +92,9 @@ TEST_CASE("a pace above the port's rate is warned of") {
 }
 
 TEST_CASE("triggers that make more than the network can carry are warned of") {
-  const std::string farm =
-      std::string(kPort) +
-      "trigger: {mode: rate, rate_hz: 229}\ndcm: {window_bytes: 72000}\nreadout: {count: 8}\n";
+  const std::string farm = std::string(kPort) +
+                           "trigger: {mode: rate, rate_hz: 229}\ndcm: {shaper: byte-credits, window_bytes: "
+                           "72000}\nreadout: {count: 8}\n";
   CHECK(
       warnings(farm, 229) ==
       "farm.yaml:2: trigger.rate_hz: 229 slices a second of 524 kB are 120 MB/s, 103 % of the 118 MB/s that "

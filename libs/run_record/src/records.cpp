@@ -13,12 +13,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -177,9 +177,9 @@ Plugins plugins_of(const v1::Farm& farm, const config::FarmPlan& plan) {
     const std::string name = source_plugin(kind.shared.farm);
     if (name.empty()) continue;
     const PluginFile found = located(name, kind.shared.farm.source().search_path());
-    const bool known = std::any_of(plugins.sources.begin(), plugins.sources.end(), [&](const PluginFile& one) {
-      return one.name == found.name && one.path == found.path;
-    });
+    const bool known =
+        std::any_of(plugins.sources.begin(), plugins.sources.end(),
+                    [&](const PluginFile& one) { return one.name == found.name && one.path == found.path; });
     if (!known) plugins.sources.push_back(found);
   }
   plugins.filter = located(farm.filter().plugin(), farm.filter().search_path());

@@ -62,8 +62,10 @@ void add_filter(const v1::Report& report, Summary& summary) {
 
 void add_source(const v1::Report& report, Summary& summary) {
   add_counts(reports::by_reason(report, "source."), summary.source);
+  add_counts(reports::by_reason(report, "injected."), summary.injected);
   const auto plugin = report.notes().find("source");
-  if (plugin == report.notes().end() || summary.source_plugin.find(plugin->second) != std::string::npos) return;
+  if (plugin == report.notes().end() || summary.source_plugin.find(plugin->second) != std::string::npos)
+    return;
   summary.source_plugin += (summary.source_plugin.empty() ? "" : ", ") + plugin->second;
 }
 

@@ -198,6 +198,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("bytes_stored", summary.bytes_stored);
   object.emplace("source_plugin", summary.source_plugin);
   object.emplace("source", object_of(summary.source));
+  object.emplace("injected", object_of(summary.injected));
   object.emplace("filter_plugin", summary.filter_plugin);
   object.emplace("filter", object_of(summary.filter));
   object.emplace("truth", truth_of(summary));

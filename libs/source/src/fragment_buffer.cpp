@@ -233,6 +233,7 @@ void FragmentBuffer::make(std::uint32_t at) {
   Row& row = rows_[entry.row];
   for (std::uint32_t column = 0; column < sources_.size(); ++column) {
     if (arrives_[column]) {
+      sources_[column]->awaited(entry.trigger);
       put_arrived(entry, column, pushed_out);
       continue;
     }

@@ -9,7 +9,8 @@ namespace {
 
 class Stamps : public weir::SyncSource {
  public:
-  explicit Stamps(weir::SourceSetup& setup) : SyncSource(setup), length_(setup.parameter("length", std::uint64_t{16})) {}
+  explicit Stamps(weir::SourceSetup& setup)
+      : SyncSource(setup), length_(setup.parameter("length", std::uint64_t{16})) {}
   weir::SourceBytes make(std::uint32_t source, const weir_source_trigger& trigger) override {
     return weir::SourceBytes(std::vector<std::byte>(length_, static_cast<std::byte>(trigger.slice + source)));
   }

@@ -7,8 +7,8 @@
 
 namespace weir::config {
 
-// What a farm's slices come to, in bytes: means where sizes vary, so good for sizing and not for limits. Sources
-// that are masked do not count.
+// What a farm's slices come to, in bytes: means where sizes vary, so good for sizing and not for limits.
+// Sources that are masked do not count.
 struct ExpectedSizes {
   std::uint64_t fragment = 0;      // mean
   std::uint64_t fragment_max = 0;  // largest; 0 where there is no telling

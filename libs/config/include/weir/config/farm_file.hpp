@@ -21,8 +21,9 @@ struct FarmFile {
   Locations locations;
 };
 
-// Reads a farm file, and what it includes. Each key is checked on its own (known, of the right kind, in range); validate() checks
-// them against each other. On failure: every problem of the file, not only the first.
+// Reads a farm file, and what it includes. Each key is checked on its own (known, of the right kind, in
+// range); validate() checks them against each other. On failure: every problem of the file, not only the
+// first.
 [[nodiscard]] Expected<FarmFile, Problems> load_farm(const std::filesystem::path& path);
 
 // The same for text in memory; `name` stands for the file in problems, and its folder is where included files

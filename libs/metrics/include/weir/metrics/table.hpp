@@ -64,6 +64,7 @@ inline constexpr std::string_view kSupervisor = "supervisor";
 inline constexpr std::string_view kReadout = "readout";
 inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
+inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kDcm = "DCM";
 inline constexpr std::string_view kTapDcm = "DCM, when somebody tapped it";
 inline constexpr std::string_view kPushDcm = "DCM, in push running";
@@ -175,6 +176,8 @@ inline constexpr Entry kTable[] = {
           "Fragments of which their source said that nothing will come."),
     counts("source.", "weir_source_total", "counter", kFrontEnd,
            "The source plugin's own counters, by name."),
+    counts("injected.", "weir_injected_total", "fault", kFaulty,
+           "Fragments with a fault on purpose (`source.faults`), by fault."),
     count("push.fragments", "weir_push_fragments_total", kPushReadout, "Fragments pushed."),
     count("push.bytes", "weir_push_bytes_total", kPushReadout, "Their bytes."),
     count("push.truncated", "weir_push_truncated_total", kPushReadout,

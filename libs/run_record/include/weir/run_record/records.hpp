@@ -36,8 +36,8 @@ struct RecordPaths {
 // The names in a folder; none when there is no such folder.
 [[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
 
-// The source plugin that a farm, or a readout's part of it (config::NodeFarm), names; empty when the sources are
-// built in.
+// The source plugin that a farm, or a readout's part of it (config::NodeFarm), names; empty when the sources
+// are built in.
 [[nodiscard]] std::string source_plugin(const v1::Farm& farm);
 // The file that a plugin of this name or path is loaded from; empty when there is none.
 [[nodiscard]] std::string locate_plugin(const std::string& name_or_path,

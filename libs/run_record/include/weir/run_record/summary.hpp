@@ -115,6 +115,7 @@ struct Summary {
 
   std::string source_plugin;             // name and version; empty where sources are built in
   Counts source;                         // the plugin's counters
+  Counts injected;                       // fragments with a fault on purpose, by fault
   std::string filter_plugin;             // name and version
   Counts filter;                         // the plugin's counters
   std::optional<TruthComparison> truth;  // of source kind `hits`

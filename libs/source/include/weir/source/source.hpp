@@ -41,6 +41,8 @@ class Source {
   [[nodiscard]] virtual Fragment produce(const Trigger& trigger) = 0;
   // True: its fragments come when they come, by FragmentBuffer::deliver(), and produce() is never asked.
   [[nodiscard]] virtual bool arrives() const { return false; }
+  // Of one that arrives(): from now on this slice has a place in the buffer. Must not call the buffer.
+  virtual void awaited(const Trigger& /*trigger*/) {}
 };
 
 }  // namespace weir::source

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <weir/base/time.hpp>
+#include <weir/source/fragment_buffer.hpp>
+#include <weir/source/source.hpp>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace weir::source {
+
+// What can be wrong with a fragment on purpose.
+enum class InjectedFault : std::uint8_t {
+  drop,       // lost on its way, and known to be: missing, gap
+  silence,    // its source says nothing for a time: missing, deadline
+  delay,      // comes later
+  reorder,    // comes behind the next one of its source
+  duplicate,  // comes twice
+  truncate,   // its second half is cut off, and it says so
+  corrupt     // one bit is another than its checksum says
+};
+constexpr std::size_t kInjectedFaults = 7;
+[[nodiscard]] constexpr std::string_view name(InjectedFault fault) {
+  constexpr std::string_view kNames[] = {"drop",      "silence",  "delay",  "reorder",
+                                         "duplicate", "truncate", "corrupt"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
+// How often, as shares of a source's fragments from 0 to 1. The members are named as the farm file's keys.
+struct FaultRates {
+  double drop = 0;
+  double delay = 0;
+  double reorder = 0;
+  double duplicate = 0;
+  double truncate = 0;
+  double corrupt = 0;
+  DurationNs delay_ns = 50 * kMillisecond;
+  // From the run's begin on the source is silent for the last part of each such time; 0: never.
+  DurationNs silent_every_ns = 0;
+  DurationNs silent_for_ns = 0;
+};
+
+// Makes emulated sources as bad as real ones. Sources that it wraps deliver into the readout's buffer as
+// front-ends do, when their slice is made, or later. What happens to a fragment is a function of seed,
+// source, slice and, for silences, of the time since the run began. One thread; no clock.
+class FaultInjector {
+ public:
+  explicit FaultInjector(std::uint64_t seed) : seed_(seed) {}
+  FaultInjector(const FaultInjector&) = delete;
+  FaultInjector& operator=(const FaultInjector&) = delete;
+
+  // The source as the buffer has it from then on; outlives neither this nor the buffer.
+  [[nodiscard]] std::unique_ptr<Source> wrap(std::unique_ptr<Source> source, const FaultRates& rates);
+
+  void begin_run(TimeNs now);
+  // What has not come by then never comes.
+  void end_run();
+  // Delivers what is due. Often, and behind each FragmentBuffer::make_some().
+  void pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink);
+
+  // Since begin_run(): fragments that each fault was done to. A fragment can have several.
+  [[nodiscard]] const std::array<std::uint64_t, kInjectedFaults>& counts() const { return counts_; }
+  // Fragments that came at once, because so many waited already.
+  [[nodiscard]] std::uint64_t not_delayed() const { return not_delayed_; }
+
+  static constexpr std::size_t kDelayedMax = 65'536;
+
+ private:
+  class Wrapped;
+  struct Wanted {
+    Wrapped* source;
+    Trigger trigger;
+  };
+  struct Late {
+    TimeNs due = 0;
+    Wrapped* source = nullptr;
+    SliceId slice;
+    Fragment fragment;
+    bool twice = false;
+  };
+  void make(const Wanted& wanted, TimeNs now, FragmentBuffer& buffer, AnswerSink& sink);
+  void keep(Late late, FragmentBuffer& buffer, AnswerSink& sink);
+  static void deliver(const Late& late, FragmentBuffer& buffer, AnswerSink& sink);
+  [[nodiscard]] bool is_silent(const FaultRates& rates, TimeNs now) const;
+  bool draw(InjectedFault fault, double rate, SourceId source, SliceId slice);
+
+  std::uint64_t seed_;
+  TimeNs begun_ = 0;
+  std::vector<Wanted> wanted_;
+  std::deque<Late> late_;          // delayed, ascending in `due`
+  std::vector<Wrapped*> holding_;  // sources with a fragment that waits for their next one
+  std::array<std::uint64_t, kInjectedFaults> counts_{};
+  std::uint64_t not_delayed_ = 0;
+};
+
+}  // namespace weir::source
