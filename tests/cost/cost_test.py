@@ -35,6 +35,12 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(compared("64KiB-4x4-stored", instructions=1140)[1], 0)
         self.assertEqual(compared("64KiB-4x4-stored", instructions=1160)[1], 1)
 
+    def test_a_supervisors_figures_have_the_room_that_its_passes_need(self):
+        supervisor = {"supervisor": COMMITTED["dcm"]}
+        for instructions, dearer in ((1070, 0), (1090, 1)):
+            measured = {"supervisor": dict(COMMITTED["dcm"], instructions=instructions)}
+            self.assertEqual(cost.compare("64B-4x4", measured, supervisor)[1], dearer)
+
     def test_what_depends_on_the_machines_other_work_has_much_room(self):
         supervisor = {"supervisor": COMMITTED["dcm"]}
         lines, dearer = cost.compare("64KiB-4x4-stored", {"supervisor": dict(COMMITTED["dcm"], instructions=2000)}, supervisor)

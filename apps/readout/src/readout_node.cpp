@@ -122,7 +122,7 @@ void ReadoutNode::make_announced() {
     if (taken < triggers_.size()) break;
   }
   (void)buffer_.make_some(kSlicesPerPass, *this);
-  injector_.pass(now_ns_, buffer_, *this);
+  if (injector_.has_sources()) injector_.pass(now_ns_, buffer_, *this);
 }
 
 assignment::Reason ReadoutNode::fullest() const {

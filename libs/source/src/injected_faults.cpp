@@ -52,6 +52,7 @@ class FaultInjector::Wrapped final : public Source {
 };
 
 std::unique_ptr<Source> FaultInjector::wrap(std::unique_ptr<Source> source, const FaultRates& rates) {
+  has_sources_ = true;
   return std::make_unique<Wrapped>(*this, std::move(source), rates);
 }
 

@@ -56,6 +56,7 @@ class FaultInjector {
   // The source as the buffer has it from then on; outlives neither this nor the buffer.
   [[nodiscard]] std::unique_ptr<Source> wrap(std::unique_ptr<Source> source, const FaultRates& rates);
 
+  [[nodiscard]] bool has_sources() const { return has_sources_; }
   void begin_run(TimeNs now);
   // What has not come by then never comes.
   void end_run();
@@ -89,6 +90,7 @@ class FaultInjector {
   bool draw(InjectedFault fault, double rate, SourceId source, SliceId slice);
 
   std::uint64_t seed_;
+  bool has_sources_ = false;
   TimeNs begun_ = 0;
   std::vector<Wanted> wanted_;
   std::deque<Late> late_;          // delayed, ascending in `due`
