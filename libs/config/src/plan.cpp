@@ -112,6 +112,10 @@ class Planner {
              "one address for " + std::to_string(writer.count()) +
                  " writers: leave it empty, or set writer.count=1");
     }
+    if (!writer.nodes().empty() && !writer.listen().empty()) {
+      report(ProblemKind::inconsistent, "writer.listen",
+             "has no effect beside writer.nodes: give each entry its listen");
+    }
     std::size_t made = 0;
     for (const Group& group : groups_of(writer, "writer")) {
       const NodeFarm own = node_farms_.of(Role::writer, group.entry);

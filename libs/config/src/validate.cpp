@@ -366,6 +366,15 @@ class Validator {
       check_known(known, farm_.trigger().types(i).sources(),
                   "trigger.types[" + std::to_string(i) + "].sources");
     }
+    for (const NodeFarms::Kind& readouts : node_farms_.kinds(plan, Role::readout)) {
+      look_at(readouts.shared, [&] {
+        const v1::SourceSettings& source = here().source();
+        for (int i = 0; i < source.sizes_size(); ++i)
+          check_known(known, source.sizes(i).sources(), list_entry("source.sizes", i) + ".sources");
+        for (int i = 0; i < source.faults_size(); ++i)
+          check_known(known, source.faults(i).sources(), list_entry("source.faults", i) + ".sources");
+      });
+    }
     if (!plan.sources.empty() && plan.masked.size() >= plan.sources.size()) {
       inconsistent("readout.masked", "every source is masked: there is nothing to build");
     }

@@ -246,6 +246,16 @@ TEST_CASE("a node's settings are explained, each with the place where it was giv
         "dcm.credits");
 }
 
+TEST_CASE("sizes and faults of sources that there are not, and an address for no writer, are refused") {
+  CHECK(problems_of("source:\n  sizes: [{sources: [1, 77], size_bytes: 9}]\n") ==
+        "farm.yaml:2: source.sizes[0].sources[1]: there is no source 77");
+  CHECK(problems_of(
+            "readout:\n  nodes:\n    - name: a\n      source: {faults: [{sources: [77], drop: 0.5}]}\n") ==
+        "farm.yaml:4: readout.nodes[0].source.faults[0].sources[0]: there is no source 77");
+  CHECK(problems_of("writer:\n  listen: '127.0.0.1:4000'\n  nodes: [{name: a}]\n") ==
+        "farm.yaml:2: writer.listen: has no effect beside writer.nodes: give each entry its listen");
+}
+
 TEST_CASE("a farm of 300 readouts is a screen long, and laid out at once") {
   const Laid farm = laid(
       "readout:\n  nodes: {name: 'rp-{i:03}', count: 300, sources_per_readout: 2}\n"
