@@ -291,6 +291,38 @@ Breaches check_nothing_left(const SourceTree& tree) {
   return breaches;
 }
 
+Breaches check_cited_pages(const SourceTree& tree, const std::vector<std::string>& pages) {
+  constexpr std::string_view kSuffix = ".md";
+  constexpr std::string_view kInPaths = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    if (path.starts_with("tests/arch/")) continue;
+    for (std::size_t at = text.find(kSuffix); at != text.npos; at = text.find(kSuffix, at + 1)) {
+      const std::size_t end = at + kSuffix.size();
+      if (end < text.size() && kInPaths.find(text[end]) < kInPaths.find('_')) continue;  // ".mdb"
+      const std::size_t before = text.find_last_not_of(kInPaths, at);
+      std::size_t begin = before == text.npos ? 0 : before + 1;
+      if (begin > 0 && text[begin - 1] == '\\') ++begin;  // the n of "\n" in a literal
+      std::string cited = text.substr(begin, end - begin);
+      if (const std::size_t up = cited.rfind("../"); up != cited.npos) cited.erase(0, up + 3);
+      if (cited.starts_with("./")) cited.erase(0, 2);
+      const bool is_url = before != text.npos && text[before] == ':';
+      const bool is_suffix = cited == kSuffix || cited.front() == '/';  // put together at run time
+      const bool is_page =
+          cited.find('/') != cited.npos ||
+          (cited != "NAME.md" && std::isupper(static_cast<unsigned char>(cited.front())) != 0);
+      if (is_url || is_suffix || !is_page) continue;
+      const bool exists = std::ranges::any_of(pages, [&](const std::string& page) {
+        return page == cited || page.ends_with("/" + cited) || cited.ends_with("doc/weir/" + page);
+      });
+      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      if (!exists)
+        breaches.push_back(path + ":" + std::to_string(line) + ": cites " + cited + ", which does not exist");
+    }
+  }
+  return breaches;
+}
+
 Breaches check_skips(const SourceTree& tree) {
   Breaches breaches;
   for (const auto& [path, text] : tree) {

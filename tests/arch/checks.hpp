@@ -45,6 +45,10 @@ Breaches check_matchers(const SourceTree& tree);
 // would drift.
 Breaches check_report_numbers(const SourceTree& tree);
 
+// Every page that a file cites by a path or in capitals ("docs/lab.md", "FORMAT.md") exists. `pages` are the
+// paths of all pages, from the top of the tree; a citation may leave out leading folders.
+Breaches check_cited_pages(const SourceTree& tree, const std::vector<std::string>& pages);
+
 // Every header guards itself with #pragma once; a C header (.h) may use #ifndef.
 Breaches check_header_guards(const SourceTree& tree);
 

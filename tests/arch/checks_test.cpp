@@ -194,6 +194,16 @@ TEST_CASE("work left for later is found, and words that contain its mark are not
   require_one(check_nothing_left(tree), "libs/wire/README.md:3", "do it now");
 }
 
+TEST_CASE("a citation of a nonexistent page is found, and leading folders may be left out") {
+  auto tree = good_tree();
+  const std::vector<std::string> pages{"README.md", "libs/wire/FORMAT.md", "docs/lab.md"};
+  tree["libs/wire/README.md"] +=
+      "see [FORMAT.md](FORMAT.md), ../../docs/lab.md and https://example.org/other.md\n";
+  CHECK(check_cited_pages(tree, pages).empty());
+  tree["libs/wire/README.md"] += "(REFERENCE.md C)\n";
+  require_one(check_cited_pages(tree, pages), "libs/wire/README.md:3", "REFERENCE.md");
+}
+
 TEST_CASE("a test that skips by a warning, and one that ctest is to find by its words, are found") {
   auto tree = good_tree();
   tree["libs/wire/tests/frame_test.cpp"] += "void f() { weir::skip_test(\"nothing is here\"); }\n";

@@ -3,6 +3,7 @@
 #include "weir_catch.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -107,5 +108,16 @@ TEST_CASE("reports' numbers go by the keys of the one table") {
 }
 
 TEST_CASE("nothing is left for later in the text") { CHECK(listed(check_nothing_left(tree())) == ""); }
+
+TEST_CASE("every page that is cited exists") {
+  SourceTree citing = read_tree(WEIR_SOURCE_DIR, {"docs", "deploy", "python"});
+  citing.insert(tree().begin(), tree().end());
+  std::vector<std::string> pages;
+  for (const auto& entry : std::filesystem::directory_iterator(WEIR_SOURCE_DIR))
+    if (entry.path().extension() == ".md") pages.push_back(entry.path().filename());
+  for (const auto& [path, text] : citing)
+    if (path.ends_with(".md")) pages.push_back(path);
+  CHECK(listed(check_cited_pages(citing, pages)) == "");
+}
 
 TEST_CASE("every header can be included twice") { CHECK(listed(check_header_guards(tree())) == ""); }

@@ -125,7 +125,7 @@ void add_network(CLI::App& bench, int& status, bench::Pattern pattern, const cha
 }
 
 constexpr const char* kAssignmentFooter =
-    "\nThe supervisor's own policies on simulated destinations and time (REFERENCE: RCNP, 5 slow and 6 fast "
+    "\nThe supervisor's own policies on simulated destinations and time (RCNP emulation: 5 slow and 6 fast "
     "destinations):\n"
     "one JSON line per policy and load, with mean, percentiles and who got which share of the slices. With "
     "--out a table\n"

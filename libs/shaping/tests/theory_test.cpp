@@ -14,8 +14,8 @@ TEST_CASE("a gigabit link carries 117.7 MB of a stream in a second") {
   CHECK(stream_goodput(link, 0, 32) == 0);
 }
 
-// 200 readouts with 12 fragments of 1 kB at 50 Hz are 102 % of what the thesis' formula allows at 1 Gb/s
-// (REFERENCE.md C); 12 kB take nine frames.
+// 200 readouts with 12 fragments of 1 kB at 50 Hz are 102 % of the theoretical goodput at 1 Gb/s (Jereczek
+// 2017, section 4.5.1); 12 kB take nine frames.
 TEST_CASE("the thesis' formula gives the load of its own example") {
   const double payload = 12 * 1000 + 12 * 56.0;
   const double goodput = thesis_goodput(1e9, payload, 0);

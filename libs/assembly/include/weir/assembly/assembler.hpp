@@ -20,7 +20,7 @@ namespace weir::assembly {
 // In which order slices leave the assembler for the filter (their first step; later steps go as completed).
 enum class ReleaseOrder : std::uint8_t {
   as_completed,
-  by_id,  // a slice waits for all smaller ones that are open (ANTARES; REFERENCE.md A)
+  by_id,  // a slice waits for all smaller ones that are open (ANTARES: van Rantwijk 2002, section 5.3.3)
 };
 
 struct AssemblySettings {

@@ -14,8 +14,9 @@
 
 namespace weir::assembly {
 
-// Which slices a collector waits for in push running, where fragments come without being asked for (ANTARES'
-// list of active slices, REFERENCE.md A; here the oldest is not given up but asked for). Pure; one thread.
+// The list of active slices in push running, where fragments arrive without a request (van Rantwijk 2002,
+// section 5.3.3). There the oldest slice is given up when the list is full; here its missing fragments are
+// requested. Pure; one thread.
 class PushWindow {
  public:
   PushWindow(std::uint32_t active_max, std::uint32_t readouts)

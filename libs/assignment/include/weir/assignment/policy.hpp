@@ -48,7 +48,7 @@ struct PolicySettings {
 };
 
 // `credits`         round robin among the DCMs that have a credit free: flow control, which balances nothing
-//                   before a DCM is full (REFERENCE.md B)
+//                   before a DCM is full (RCNP emulation, section VI, "Using multi-processor machines")
 // `static`          slice s to DCM s mod N, N being all places of the farm; when that one is not there, the
 //                   next one that is. A slice whose DCM has no credit free waits for it
 // `schedule-table`  round robin through a table in which each DCM stands as often as its weight says, evenly

@@ -16,7 +16,7 @@ struct ExpectedTraffic {
   double slices_per_s = 0;  // 0: as many as go
 };
 
-// What may be under way to the slowest port of a DCM, all DCMs behind it together (REFERENCE.md C:
+// What may be under way to the slowest port of a DCM, all DCMs behind it together (Jereczek 2017, eq. 4.3:
 // bandwidth-delay product <= window <= bandwidth-delay product + buffer), for network.round_trip_us. `most`
 // is 0 where the buffer is not known. Nothing when the port's rate is not known.
 [[nodiscard]] std::optional<shaping::SafeWindow> safe_window_of(const v1::Farm& farm,

@@ -9,8 +9,8 @@
 
 namespace weir::shaping {
 
-// Which fragments of a burst are not sent: all but the first `slices` and the last `slices` of it (ANTARES,
-// thesis section 4.2; REFERENCE.md A). A burst is a row of fragments of one source above `bytes`. To know the
+// Which fragments of a burst are not sent: all but the first `slices` and the last `slices` of it (van
+// Rantwijk 2002, section 4.3.3). A burst is a row of fragments of one source above `bytes`. To know the
 // last ones, slices have to be held back for as many slots. Pure; one thread.
 class BurstCutOff {
  public:

@@ -104,18 +104,18 @@ enum class ShapingError : std::uint8_t { unknown_name };
 // `none`: everything goes at once.
 //
 // `fragment-credits`: at most window_fragments outstanding fragments; one is taken with the request and given
-// back by its answer (Jereczek 2017, chapter 4: the ATLAS data collection managers' quota; REFERENCE.md C).
+// back by its answer (Jereczek 2017, chapter 4: the ATLAS data collection managers' quota).
 //
 // `byte-credits`: at most window_bytes outstanding, given back as they arrive: fragments differ in size, a
 // switch buffer does not. One readout holds half of it at most.
 //
 // `diatcp`: the same window, divided anew over the flows that have something outstanding or wanted, so that
-// each has an equal part at any time (Jereczek 2017, section 4.2.2, on DIATCP, where the receiver divides one
-// window over its flows by what it advertises; here by what it asks for).
+// each has an equal part at any time (Jereczek 2017, section 4.5.2.2). DIATCP divides the window by advertised
+// TCP windows; here requests are divided, and advertised windows are left alone.
 //
 // `paced`: a leaky bucket of bytes_per_s and burst_bytes over all requests, or with pace_pairs one per
 // readout with an equal part of the rate: fair share per pair of readout and DCM, which protects both their
-// links (RCNP emulation of the ATLAS sequential option, REFERENCE.md B).
+// links (RCNP emulation of the ATLAS sequential option, section VI).
 //
 // `adaptive`: as byte-credits, with a window that follows what the network shows: adaptive.hpp.
 [[nodiscard]] Expected<std::unique_ptr<Shaper>, ShapingError> make_shaper(std::string_view name,

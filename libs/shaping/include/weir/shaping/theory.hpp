@@ -26,7 +26,7 @@ constexpr std::uint32_t kFrameDataMin = 46;  // a shorter one is padded
 // `headers` bytes of the application's own along.
 [[nodiscard]] double stream_goodput(const EthernetLink& link, double payload, double headers);
 
-// Goodput by the formula of the thesis (Jereczek 2017, appendix A, A.1 to A.7): each response of `payload`
+// Goodput by the formula of the thesis (Jereczek 2017, appendix A, A.8 to A.12): each response of `payload`
 // bytes with a protocol header of `header` bytes begins a frame of its own, segments hold 1460 bytes, every
 // frame takes 78 bytes more on the wire. Responses that are gathered fill frames better, and so may come
 // above it.
@@ -35,8 +35,8 @@ constexpr std::uint32_t kFrameDataMin = 46;  // a shorter one is padded
 // Time that `bytes` of payload take at `goodput` bytes per second.
 [[nodiscard]] DurationNs serialisation(double bytes, double goodput);
 
-// What may be under way to a port (REFERENCE.md C): below `least` the link idles, above `most` the port
-// loses.
+// Bounds for the bytes in flight to a port (Jereczek 2017, eq. 4.3): below `least` the link idles, above
+// `most` the port drops packets.
 struct SafeWindow {
   double least = 0;  // bytes: the bandwidth-delay product
   double most = 0;   // bytes: and the port's buffer
