@@ -16,11 +16,11 @@ namespace weir::bench {
 // The case of the RCNP paper ("ATLAS sequential option emulation"): 5 workstations and 6 servers, each
 // decision 10 ms of processing besides the collection of 4 kB, at most 2 kHz in all, measured at 1 kHz: 75 ms
 // with credits alone, with a peak at 200 ms, and 14 ms with a schedule table that has the servers twice as
-// often. Servers there have 12 or 4 processors (section II); how many were used, what collection and formatting cost,
-// the number of credits and the spread of the times are not given. Chosen to reproduce its figures: 11.4 ms a slice, 4 ms
-// of them always and 7.4 ms exponentially distributed; 1 processor to a workstation and 3 to a server, so at
-// most 5 / 11.4 ms + 18 / 11.4 ms = 2.02 kHz; 17 credits, so 17 x 11.4 ms = 194 ms in a full workstation.
-// Triggers are Poisson.
+// often. Servers there have 12 or 4 processors (section II); how many were used, what collection and
+// formatting cost, the number of credits and the spread of the times are not given. Chosen to reproduce its
+// figures: 11.4 ms a slice, 4 ms of them always and 7.4 ms exponentially distributed; 1 processor to a
+// workstation and 3 to a server, so at most 5 / 11.4 ms + 18 / 11.4 ms = 2.02 kHz; 17 credits, so 17 x 11.4
+// ms = 194 ms in a full workstation. Triggers are Poisson.
 struct Destination {
   std::string name;
   std::uint32_t processors = 1;

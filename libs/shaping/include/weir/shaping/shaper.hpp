@@ -110,8 +110,8 @@ enum class ShapingError : std::uint8_t { unknown_name };
 // switch buffer does not. One readout holds half of it at most.
 //
 // `diatcp`: the same window, divided anew over the flows that have something outstanding or wanted, so that
-// each has an equal part at any time (Jereczek 2017, section 4.5.2.2). DIATCP divides the window by advertised
-// TCP windows; here requests are divided, and advertised windows are left alone.
+// each has an equal part at any time (Jereczek 2017, section 4.5.2.2). DIATCP divides the window by
+// advertised TCP windows; here requests are divided, and advertised windows are left alone.
 //
 // `paced`: a leaky bucket of bytes_per_s and burst_bytes over all requests, or with pace_pairs one per
 // readout with an equal part of the rate: fair share per pair of readout and DCM, which protects both their
