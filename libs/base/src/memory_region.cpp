@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <stdexcept>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,29 +10,29 @@
 namespace weir {
 namespace {
 
-[[noreturn]] void fail(const std::string& name, std::size_t size_bytes, const char* call) {
+constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, since Linux 5.1; not in every C library
+
+[[noreturn]] void fail(const std::string& name, std::size_t size_bytes, const char* call, int error) {
   throw std::runtime_error("memory region '" + name + "' of " + std::to_string(size_bytes) +
-                           " bytes: " + call + ": " + std::strerror(errno) +
+                           " bytes: " + call + ": " + std::strerror(error) +
                            "; lower the configured buffer or free memory");
 }
 
 }  // namespace
 
-MemoryRegion::MemoryRegion(const std::string& name, std::size_t size_bytes) {
-  descriptor_ = ::memfd_create(name.c_str(), MFD_CLOEXEC);
-  if (descriptor_ < 0) fail(name, size_bytes, "memfd_create");
+MemoryRegion::MemoryRegion(const std::string& name, std::size_t size_bytes) : name_(name) {
+  descriptor_ = ::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor_ < 0) fail(name, size_bytes, "memfd_create", errno);
   if (::ftruncate(descriptor_, static_cast<off_t>(size_bytes)) != 0) {
-    const int saved = errno;
+    const int error = errno;
     ::close(descriptor_);
-    errno = saved;
-    fail(name, size_bytes, "ftruncate");
+    fail(name, size_bytes, "ftruncate", error);
   }
   void* at = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (at == MAP_FAILED) {
-    const int saved = errno;
+    const int error = errno;
     ::close(descriptor_);
-    errno = saved;
-    fail(name, size_bytes, "mmap");
+    fail(name, size_bytes, "mmap", error);
   }
   bytes_ = Bytes(static_cast<std::byte*>(at), size_bytes);
 }
@@ -39,6 +40,11 @@ MemoryRegion::MemoryRegion(const std::string& name, std::size_t size_bytes) {
 MemoryRegion::~MemoryRegion() {
   ::munmap(bytes_.data(), bytes_.size());
   ::close(descriptor_);
+}
+
+void MemoryRegion::seal() {
+  if (::fcntl(descriptor_, F_ADD_SEALS, kSealFutureWrite | F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+    fail(name_, bytes_.size(), "F_ADD_SEALS", errno);
 }
 
 }  // namespace weir

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// A stretch of memory behind a memfd: another process can map the same bytes from the descriptor. Pages are
-// given by the kernel when first touched. Throws std::runtime_error when the system has not that much.
+// Memory behind a memfd: another process can map the same bytes from the descriptor. The kernel provides
+// pages when they are first touched. Throws std::runtime_error when the system does not have enough.
 class MemoryRegion {
  public:
   MemoryRegion(const std::string& name, std::size_t size_bytes);
@@ -16,10 +16,15 @@ class MemoryRegion {
   MemoryRegion(const MemoryRegion&) = delete;
   MemoryRegion& operator=(const MemoryRegion&) = delete;
 
+  // Makes this mapping the only one that can write: later mappings are read-only, write() fails, and the size
+  // is fixed. Cannot be undone. Throws std::runtime_error when the kernel refuses (Linux before 5.1).
+  void seal();
+
   [[nodiscard]] Bytes bytes() const { return bytes_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }  // owned by the region
 
  private:
+  std::string name_;
   int descriptor_ = -1;
   Bytes bytes_;
 };
