@@ -1,5 +1,8 @@
 #include "settings.hpp"
 
+#include <weir/base/assert.hpp>
+#include <weir/config/farm_file.hpp>
+
 #include <limits>
 
 namespace weir::writer {
@@ -29,6 +32,11 @@ storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t fir
   config.check_fragments = setup.farm.run().checksums();
   config.files_leave = !writer.on_close().empty();
   return config;
+}
+
+std::string begin_of_run_record(const node::Setup& setup) {
+  WEIR_ASSERT(setup.whole_farm != nullptr);
+  return "# farm file, every key\n" + config::to_yaml(*setup.whole_farm);
 }
 
 }  // namespace weir::writer

@@ -4,10 +4,14 @@
 #include <weir/storage/run_store.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace weir::writer {
 
 // The farm file's words as the store's.
 [[nodiscard]] storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence);
+// Returns the begin-of-run record that each run file contains: the whole farm as YAML, with every key.
+// Requires: `setup` is of make_setup().
+[[nodiscard]] std::string begin_of_run_record(const node::Setup& setup);
 
 }  // namespace weir::writer

@@ -3,7 +3,6 @@
 #include "settings.hpp"
 #include <weir/base/held_up.hpp>
 #include <weir/base/planted.hpp>
-#include <weir/config/farm_file.hpp>
 #include <weir/node/columns.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/batch.hpp>
@@ -59,8 +58,7 @@ WriterNode::WriterNode(const node::Setup& setup, Environment environment)
   if (!at) throw std::runtime_error(at.error());
   identity_.listen = *at;
   recall();
-  const std::string record = "# farm file, every key\n" + config::to_yaml(setup_.farm);
-  store_.start(now_ns_, environment_.clock.utc_ns(), bytes_of(record));
+  store_.start(now_ns_, environment_.clock.utc_ns(), bytes_of(begin_of_run_record(setup_)));
   spdlog::info("listens at={}:{} out={}", at->host, at->port, setup_.farm.run().out());
 }
 

@@ -1,3 +1,4 @@
+#include "every_key.hpp"
 #include "weir_catch.hpp"
 #include <weir/config/farm_file.hpp>
 
@@ -26,6 +27,12 @@ TEST_CASE("a farm of defaults is written out in full and reads back the same") {
   const v1::Farm farm;
   check_round_trip(farm);
   CHECK_THAT(config::to_yaml(farm), Catch::ContainsSubstring("\n  congestion_control: \"cubic\"\n"));
+}
+
+TEST_CASE("a farm in which every key of the schema is set reads back the same") {
+  const v1::Farm farm = config::farm_of_every_key();
+  REQUIRE(farm.readout().profiles(0).own().source().plugin() != "");
+  check_round_trip(farm);
 }
 
 TEST_CASE("a farm with every kind of value reads back the same") {

@@ -133,6 +133,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
     throw std::runtime_error("the farm has no node '" + name + "'; it has " + names);
   }
   setup.farm = config::NodeFarms(farm).of(setup.self).farm;
+  setup.whole_farm = std::make_shared<const v1::Farm>(farm);
   setup.supervisor = supervisor;
   if (!setup.self.listen.empty()) setup.listen = parse_endpoint(setup.self.listen);
   setup.run = RunNumber(farm.run().number());

@@ -24,6 +24,14 @@ std::string endpoint_of(const MetricsExport* metrics) {
   return fmt::format("{}:{}", metrics->endpoint().host, metrics->endpoint().port);
 }
 
+// The farm with what the order says of this run; its keys are checked.
+std::shared_ptr<const v1::Farm> of_run(const v1::Farm& farm, const v1::Order& order) {
+  auto whole = std::make_shared<v1::Farm>(farm);
+  whole->mutable_run()->set_number(order.run());
+  for (const std::string& one : order.sets()) (void)config::apply_override(*whole, one);
+  return whole;
+}
+
 }  // namespace
 
 Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, const Setup& setup,
@@ -242,6 +250,7 @@ std::string Shell::start(const v1::Order& order) {
       const auto problems = config::apply_override(setup_->farm, one);
       if (!problems.empty()) throw std::runtime_error(config::to_text(problems));
     }
+    setup_->whole_farm = of_run(*configured_->whole_farm, order);
     if (role_ != Role::supervisor) {
       setup_->supervisor = parse_endpoint(order.supervisor());
     } else if (!order.listen().empty()) {

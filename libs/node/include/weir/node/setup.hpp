@@ -33,6 +33,9 @@ struct CommandLine {
 // Everything a node is built from. Plain data; outlives the node.
 struct Setup {
   v1::Farm farm;  // as this node has it (config::NodeFarm)
+  // The whole farm, with all nodes and profiles: what the run's records contain. Never null after
+  // make_setup().
+  std::shared_ptr<const v1::Farm> whole_farm;
   config::FarmPlan plan;
   config::NodePlan self;
   ports::Endpoint supervisor;  // where the supervisor listens
