@@ -172,6 +172,9 @@ void RunCheck::check_files() {
   if (source_down_ > 0 && scenario_.grace_ns >= slow_ns && a_dcm_reached_all())
     fail(std::to_string(source_down_) +
          " fragment(s) marked source_down, which a DCM has reached all the time");
+  // Pushed fragments come before there is memory, and slices between two steps hold some.
+  if (scenario_.many_sources && !scenario_.push && !scenario_.two_step && no_buffer_ > 0)
+    fail(std::to_string(no_buffer_) + " fragment(s) found no memory in a DCM");
   if (scenario_.patient && !scenario_.push && !a_readout_died() && unexplained_ > 0)
     fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died; " + why_);
 }
@@ -201,6 +204,7 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       flawed = flawed || record.reason != MissingReason::removed;
       ++missing_;
       source_down_ += record.reason == MissingReason::source_down ? 1 : 0;
+      no_buffer_ += record.reason == MissingReason::no_buffer ? 1 : 0;
       // An announcement that was lost with its connection is of a slice that this readout never makes.
       const bool lost = record.reason == MissingReason::not_produced && a_readout_was_cut_off();
       const bool full = record.reason == MissingReason::dropped ||

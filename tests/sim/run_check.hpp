@@ -48,6 +48,7 @@ class RunCheck {
   std::uint64_t poison_ = 0;      // of them
   std::uint64_t missing_ = 0;
   std::uint64_t source_down_ = 0;      // of them
+  std::uint64_t no_buffer_ = 0;
   std::uint64_t unexplained_ = 0;      // of them
   std::string why_;                    // of the first of these
   std::uint64_t innocent_poison_ = 0;  // stored unfiltered, and no filter dies of them

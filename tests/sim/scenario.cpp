@@ -52,6 +52,36 @@ std::string filter_yaml(Scenario& scenario, Random& random) {
   return "{plugin: stumbles, parameters: {dies_every: " + std::to_string(scenario.killers) + "}}";
 }
 
+// Sizes of which a DCM's memory holds fewer fragments than their bytes say.
+struct ManySources {
+  std::string source;
+  std::int64_t fragment_max = 0;
+  std::int64_t slice_bytes = 0;  // in a DCM's memory
+  std::int64_t dcm_bytes = 0;
+};
+
+// By a generator of its own, as filter_yaml(): in one farm of twenty.
+ManySources draw_many_sources(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x6d616e79;
+  constexpr std::int64_t kPage = 16 * 1024;
+  Random own(scenario.seed ^ kTag);
+  scenario.many_sources = own.chance(50);
+  if (!scenario.many_sources) return {};
+  const bool tiny = own.chance(700);
+  const std::int64_t sources = tiny ? own.skewed(300, 5000) : own.between(300, 400);
+  scenario.sources = static_cast<std::uint32_t>(sources / scenario.readouts);
+  scenario.slices = static_cast<std::uint64_t>(tiny ? own.between(20, 60) : own.between(8, 16));
+  const std::int64_t least = tiny ? own.between(0, 19) : kPage - own.between(0, 200);
+  const std::int64_t most = tiny ? own.between(least, 20) : kPage + own.between(0, 200);
+  ManySources many;
+  many.fragment_max = most;
+  many.slice_bytes = sources * (most + 8);
+  many.dcm_bytes = many.slice_bytes * own.between(3, 12) / 2;
+  many.source = "{kind: dummy, distribution: uniform, size_bytes_min: " + number(least) +
+                ", size_bytes_max: " + number(most) + "}";
+  return many;
+}
+
 std::string source_yaml(Random& random) {
   constexpr const char* kDistributions[] = {"fixed", "uniform", "exponential"};
   const std::string mean = number(random.skewed(16, 1500));
@@ -78,7 +108,7 @@ std::string trigger_yaml(Scenario& scenario, Random& random) {
   }
 }
 
-std::string dcm_yaml(Scenario& scenario, Random& random) {
+std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random) {
   constexpr const char* kShapers[] = {"none", "byte-credits", "fragment-credits", "diatcp", "adaptive"};
   constexpr const char* kOrders[] = {"completed", "id"};
   std::string yaml = "{count: " + number(scenario.dcms);
@@ -89,8 +119,9 @@ std::string dcm_yaml(Scenario& scenario, Random& random) {
   yaml += ", window_fragments: " + number(random.skewed(4, 64));
   if (random.chance(400)) yaml += ", range_bytes: " + number(random.skewed(200, 4000));
   yaml += std::string(", order: ") + kOrders[random.below(2)];
-  yaml += ", fragment_bytes_max: 8000";
-  yaml += ", buffer_bytes: " + number(1 << random.between(19, 21));
+  yaml += ", fragment_bytes_max: " + number(std::max<std::int64_t>(8000, many.fragment_max));
+  const std::int64_t buffer_bytes = 1 << random.between(19, 21);
+  yaml += ", buffer_bytes: " + number(std::max(buffer_bytes, many.dcm_bytes));
   // A farm file with less than the credits is refused.
   yaml += ", slices_max: " + number(std::max(credits, random.skewed(8, 200)));
   yaml += ", deadline_ms: " + number(scenario.patient ? 600'000 : random.skewed(20, 3000));
@@ -101,7 +132,7 @@ std::string dcm_yaml(Scenario& scenario, Random& random) {
   return yaml + "}";
 }
 
-void write_farm(Scenario& scenario, Random& random) {
+void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   std::string& yaml = scenario.farm;
   yaml = "farm: sim\n";
   yaml += "run: {out: /sim, slices: " + number(static_cast<std::int64_t>(scenario.slices)) +
@@ -109,15 +140,17 @@ void write_farm(Scenario& scenario, Random& random) {
   yaml += "network: {reconnect_ms: " + number(random.skewed(5, 300)) +
           ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + "}\n";
   yaml += "trigger: " + trigger_yaml(scenario, random) + "\n";
-  yaml += "source: " + source_yaml(random) + "\n";
-  yaml += "readout: {count: " + number(scenario.readouts) +
-          ", sources_per_readout: " + number(scenario.sources) +
-          ", buffer_bytes: " + number(1 << random.between(18, 22)) + "}\n";
+  const std::string source = source_yaml(random);
+  yaml += "source: " + (scenario.many_sources ? many.source : source) + "\n";
+  yaml +=
+      "readout: {count: " + number(scenario.readouts) + ", sources_per_readout: " + number(scenario.sources) +
+      ", buffer_bytes: " + number(std::max<std::int64_t>(1 << random.between(18, 22), 2 * many.slice_bytes)) +
+      "}\n";
   yaml += "supervisor: {listen: '127.0.0.1:7000', lease_ms: " +
           number(scenario.patient ? 20'000 : random.skewed(100, 5000)) +
           ", status_interval_ms: 250, in_flight_max: " + number(random.skewed(4, 500)) +
           ", pending_max: " + number(random.skewed(1, 200)) + "}\n";
-  yaml += "dcm: " + dcm_yaml(scenario, random) + "\n";
+  yaml += "dcm: " + dcm_yaml(scenario, many, random) + "\n";
   yaml += "filter: " + filter_yaml(scenario, random) + "\n";
   yaml += "writer: {count: " + number(scenario.writers) +
           ", buffer_bytes: " + number(1 << random.between(18, 21)) +
@@ -378,7 +411,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   scenario.patient = random.chance(400);
   scenario.push = random.chance(150);
   Random shape = random.fork(1);
-  write_farm(scenario, shape);
+  write_farm(scenario, draw_many_sources(scenario), shape);
 
   Random world = random.fork(2);
   scenario.world.delay_max = world.skewed(50 * kMicrosecond, 5 * kMillisecond);

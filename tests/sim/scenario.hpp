@@ -62,6 +62,7 @@ struct Scenario {
   bool push = false;
   DurationNs grace_ns = 0;        // dcm.grace_ms
   bool two_step = false;          // some sources may not be asked for
+  bool many_sources = false;      // with tiny fragments, or with fragments around a power of two
   DurationNs clock_slice_ns = 0;  // with triggers by the clock: ids are a function of the time
 };
 

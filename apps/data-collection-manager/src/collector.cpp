@@ -2,6 +2,7 @@
 
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
+#include <weir/config/expected_sizes.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -16,9 +17,7 @@ using assembly::Selection;
 using assembly::SliceState;
 using assembly::SourceIndex;
 
-// The share of the pool that requests may plan with; the rest absorbs slices larger than expected.
-constexpr std::size_t kPlannedNumerator = 7;
-constexpr std::size_t kPlannedDenominator = 8;
+constexpr std::size_t kFirstShare = 4;  // of the pool: for the first slice, whose size is not known
 constexpr DurationNs kLookForOldest = kMillisecond;
 
 }  // namespace
@@ -66,6 +65,7 @@ std::shared_ptr<const Selection> Collector::select(std::span<const SourceId> sou
 void Collector::collect(BuiltSlice& slice, std::shared_ptr<const Selection> selection) {
   WEIR_ASSERT(slice.state() == SliceState::waiting_for_memory && selection != nullptr);
   lost_.note_work();
+  slice.gathering.next_bytes = bytes_expected(slice, *selection);
   slice.gathering.next = std::move(selection);
 }
 
@@ -84,21 +84,40 @@ void Collector::forget(BuiltSlice& slice) {
   gathering.end();
 }
 
-// The pool hands out powers of two.
-std::size_t Collector::slice_memory() const { return std::bit_ceil(assembler_.slice_bytes_expected()); }
+std::size_t Collector::bytes_expected(const BuiltSlice& slice, const Selection& selection) const {
+  if (slice.step == 0 && selection.all) return 0;  // as all slices: Assembler::slice_bytes_expected()
+  std::size_t bytes = 0;
+  for (const SourceIndex source : selection.sources) {
+    if (slice.progress[source].state == assembly::FragmentProgress::State::idle)
+      bytes += assembly::SliceMemory::placed_bytes(expected_[source].bytes());
+  }
+  return bytes;
+}
 
-bool Collector::has_memory() const {
-  // Where no other slice gives memory back, those that wait for memory must go on with what there is.
-  if (assembler_.collecting() + assembler_.leaving() == 0) return true;
-  // One slice goes ahead to tell how large they are.
-  if (!assembler_.knows_sizes()) return false;
-  const std::size_t planned = pool_.bytes_used() + (assembler_.collecting() + 1) * slice_memory();
-  return planned <= settings_.memory_bytes / kPlannedDenominator * kPlannedNumerator;
+std::size_t Collector::bytes_to_reserve(const BuiltSlice& slice) const {
+  const std::size_t placed = slice.memory.placed();
+  const std::size_t next = placed + slice.gathering.next_bytes;
+  return std::max(assembler_.slice_bytes_expected(), next) - placed;
+}
+
+bool Collector::make_room(BuiltSlice& slice) {
+  // If no other slice gives memory back, the slice starts with the memory that is left.
+  const bool alone = assembler_.collecting() + assembler_.leaving() == 0;
+  if (!assembler_.knows_sizes()) {
+    // One slice goes ahead to tell how large they are, in a large block: fragments leave little of it unused.
+    if (alone) (void)slice.memory.reserve(pool_, std::bit_floor(pool_.bytes_total()) / kFirstShare);
+    return alone;
+  }
+  const std::size_t more = bytes_to_reserve(slice);
+  if (more <= slice.memory.room()) return true;
+  const std::size_t planned = pool_.bytes_used() + BufferPool::block_bytes(more);
+  if (!alone && planned > config::dcm_buffer_planned(settings_.memory_bytes)) return false;
+  return slice.memory.reserve(pool_, more) || alone;
 }
 
 void Collector::start_slices(TimeNs now_ns) {
   while (BuiltSlice* slice = slices_.first_in(SliceState::waiting_for_memory)) {
-    if (!has_memory()) return start_oldest(now_ns);
+    if (!make_room(*slice)) return start_oldest(now_ns);
     start(*slice, now_ns);
   }
 }
@@ -114,7 +133,7 @@ void Collector::start_oldest(TimeNs now_ns) {
   });
   const auto is_older = [&](const BuiltSlice& slice) { return slice.id() < oldest->id(); };
   if (slices_.find_in(SliceState::collecting, is_older) != nullptr) return;
-  if (pool_.bytes_total() - pool_.bytes_used() >= slice_memory()) start(*oldest, now_ns);
+  if (oldest->memory.reserve(pool_, bytes_to_reserve(*oldest))) start(*oldest, now_ns);
 }
 
 void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {

@@ -141,8 +141,13 @@ class Collector {
     std::uint32_t end = 0;
     std::uint32_t end_offset = 0;
   };
-  [[nodiscard]] std::size_t slice_memory() const;
-  [[nodiscard]] bool has_memory() const;
+  // Returns the memory that the slice's next step is expected to take, as SliceMemory places it.
+  [[nodiscard]] std::size_t bytes_expected(const assembly::BuiltSlice& slice,
+                                           const assembly::Selection& selection) const;
+  // Returns the memory that is to be reserved for the slice's next step.
+  [[nodiscard]] std::size_t bytes_to_reserve(const assembly::BuiltSlice& slice) const;
+  // Reserves memory for the slice's next step. False: it has to wait.
+  [[nodiscard]] bool make_room(assembly::BuiltSlice& slice);
   void start_slices(TimeNs now_ns);
   // The memory that may be planned with may be all with newer slices, and these wait for readouts that have
   // no room before the oldest is built: one that is older than all of them goes ahead.

@@ -21,7 +21,7 @@ std::uint32_t ask_for(FragmentProgress& progress) {
 }
 
 // What it would have taken to hold all of it.
-std::size_t bytes_wanted(const BuiltSlice& slice) { return slice.payload_bytes + slice.refused_bytes; }
+std::size_t bytes_wanted(const BuiltSlice& slice) { return slice.memory.placed() + slice.refused_bytes; }
 
 }  // namespace
 
@@ -218,8 +218,15 @@ void Assembler::next_step(BuiltSlice& slice) {
 }
 
 std::size_t Assembler::leaving() const {
-  return slices_.open_count() - collecting() - slices_.in(SliceState::waiting_for_memory).size() -
-         slices_.in(SliceState::complete).size();
+  const auto& complete = slices_.in(SliceState::complete);
+  const std::size_t left =
+      slices_.open_count() - collecting() - slices_.in(SliceState::waiting_for_memory).size();
+  if (settings_.order == ReleaseOrder::as_completed) return left;
+  // In order of ids the others wait for a slice that may itself wait for memory.
+  const bool next = std::any_of(complete.begin(), complete.end(), [this](const BuiltSlice& slice) {
+    return slice.step > 0 || slice.id() == *unreleased_.begin();
+  });
+  return next ? left : left - complete.size();
 }
 
 void Assembler::release(BuiltSlice& slice) {

@@ -108,7 +108,7 @@ Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::Fr
     if (progress.target == nullptr && header.total > 0) {
       progress.target = slice.memory.allocate(pool_, header.total, slice_bytes_expected_);
       if (progress.target == nullptr) {
-        slice.refused_bytes += header.total;
+        slice.refused_bytes += SliceMemory::placed_bytes(header.total);
         return refuse(slice, source, MissingReason::no_buffer);
       }
     }

@@ -4,22 +4,45 @@
 #include <algorithm>
 
 namespace weir::assembly {
+namespace {
+
+// Fragments a little above half a block would double the memory of a slice, each in a block of its own.
+constexpr std::size_t kGrowth = 8;
+
+}  // namespace
+
+bool SliceMemory::reserve(BufferPool& pool, std::size_t size) {
+  if (size <= room_) return true;
+  const auto block = pool.allocate(size);
+  if (!block) return false;
+  add(pool, *block);
+  return true;
+}
 
 std::byte* SliceMemory::allocate(BufferPool& pool, std::size_t size, std::size_t hint) {
-  const std::size_t wanted = (size + 7) / 8 * 8;
+  const std::size_t wanted = placed_bytes(size);
   if (wanted > room_) {
-    auto block = pool.allocate(blocks_.empty() ? std::max(wanted, hint) : wanted);
-    if (!block && hint > wanted) block = pool.allocate(wanted);
+    std::size_t liked = std::max(wanted, blocks_.empty() ? hint : bytes_ / kGrowth);
+    auto block = pool.allocate(liked);
+    while (!block && liked > wanted) {
+      liked = std::max(wanted, liked / 2);
+      block = pool.allocate(liked);
+    }
     if (!block) return nullptr;
-    blocks_.push_back(*block);
-    bytes_ += block->size;
-    next_ = pool.address(*block);
-    room_ = block->size;
+    add(pool, *block);
   }
   std::byte* at = next_;
   next_ += wanted;
   room_ -= wanted;
+  placed_ += wanted;
   return at;
+}
+
+void SliceMemory::add(BufferPool& pool, const BufferBlock& block) {
+  blocks_.push_back(block);
+  bytes_ += block.size;
+  next_ = pool.address(block);
+  room_ = block.size;
 }
 
 void SliceMemory::release(BufferPool& pool) {
@@ -29,6 +52,7 @@ void SliceMemory::release(BufferPool& pool) {
   next_ = nullptr;
   room_ = 0;
   bytes_ = 0;
+  placed_ = 0;
 }
 
 std::shared_ptr<const void> SliceMemory::share() {

@@ -163,7 +163,7 @@ TEST_CASE("a block that finds no memory gives up those of its fragments that hav
                   0);
   CHECK(f.missing(MissingReason::no_buffer) == 1);
   CHECK(f.counters().received == 2);
-  CHECK(slice.refused_bytes == room - 100);
+  CHECK(slice.refused_bytes == SliceMemory::placed_bytes(room - 100));
   CHECK(holds_content(slice, 0));
   CHECK(holds_content(slice, 2));
   f.deliver_block(slice, {f.whole_row(SliceId(7), 3, 5001)}, 1);

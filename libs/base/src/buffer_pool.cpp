@@ -21,6 +21,10 @@ BufferPool::BufferPool(Bytes memory)
   }
 }
 
+std::size_t BufferPool::block_bytes(std::size_t size) {
+  return size == 0 ? 0 : std::bit_ceil(std::max(size, kBlockMin));
+}
+
 std::optional<BufferBlock> BufferPool::allocate(std::size_t size) {
   if (size == 0 || size > memory_.size()) return std::nullopt;
   const std::size_t units = (size + kBlockMin - 1) / kBlockMin;

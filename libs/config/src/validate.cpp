@@ -2,6 +2,7 @@
 #include "schema.hpp"
 #include "yaml_tree.hpp"
 #include <weir/assignment/types.hpp>
+#include <weir/base/buffer_pool.hpp>
 #include <weir/config/expected_sizes.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
@@ -391,6 +392,7 @@ class Validator {
         check_readout_memory(readouts, part);
         all.fragment_max = std::max(all.fragment_max, part.fragment_max);
         all.slice += part.slice;
+        all.placed += part.placed;
       });
     }
     return all;
@@ -462,7 +464,23 @@ class Validator {
     check_unused("dcm.window_bytes", dcm.has_window_bytes(), "byte-credits");
     check_unused("dcm.window_fragments", dcm.has_window_fragments(), "fragment-credits");
     check_unused("dcm.pace_bytes_per_s", dcm.has_pace_bytes_per_s(), "paced");
-    check_slice_memory("dcm.buffer_bytes", dcm.buffer_bytes(), sizes.slice, dcm.credits(), "dcm.credits");
+    check_dcm_memory(dcm, sizes);
+  }
+
+  void check_dcm_memory(const v1::DcmSettings& dcm, const ExpectedSizes& sizes) {
+    const std::uint64_t bytes = dcm.buffer_bytes();
+    const std::uint64_t block = BufferPool::block_bytes(sizes.placed);
+    const std::uint64_t count = block == 0 ? dcm.credits() : dcm_buffer_planned(bytes) / block;
+    if (bytes < dcm_buffer_min(sizes)) {
+      inconsistent("dcm.buffer_bytes", print_size(bytes) + " is below " + print_size(dcm_buffer_min(sizes)) +
+                                           ": one slice of about " + print_size(sizes.slice) +
+                                           " and the gaps between its fragments");
+    } else if (count < dcm.credits()) {
+      warn("dcm.buffer_bytes",
+           print_size(bytes) + " holds about " + std::to_string(std::max<std::uint64_t>(1, count)) +
+               " slices in blocks of " + print_size(block) + ", and dcm.credits allows for " +
+               std::to_string(dcm.credits()) + ": memory is the limit");
+    }
   }
 
   // Given for a shaper that nobody asked for.

@@ -112,6 +112,10 @@ TEST_CASE("limits that cannot hold together are errors") {
         "farm.yaml:4: readout: one slice of about 65GiB is above the longest that is stored, 64GiB");
   CHECK(errors("readout:\n  buffer_bytes: 4KiB\n  sources_per_readout: 5\n") ==
         "farm.yaml:2: readout.buffer_bytes: 4KiB is below one slice of about 5KiB");
+  CHECK(errors("readout: {count: 4, sources_per_readout: 2000}\nsource: {size_bytes: 1}\n"
+               "dcm: {buffer_bytes: 64KiB, fragment_bytes_max: 64KiB}\n") ==
+        "farm.yaml:3: dcm.buffer_bytes: 64KiB is below 85333: one slice of about 8000 and the gaps between its "
+        "fragments");
   CHECK(errors("source: {kind: hits}\ntrigger:\n  slice_ms: 5000\n") ==
         "farm.yaml:3: trigger.slice_ms: 5000 is above 4294, the longest slice of source.kind 'hits'");
 }
@@ -154,9 +158,12 @@ TEST_CASE("limits that waste something are warnings") {
         "farm.yaml:3: dcm.window_bytes: 32KiB is below one request of 64KiB: set a smaller dcm.range_bytes, "
         "or requests go one by one");
   CHECK(warnings("readout: {count: 64}\nsource: {size_bytes: 256KiB}\nsupervisor: {in_flight_max: 1000}\n") ==
-        "farm.yaml: dcm.buffer_bytes: 512MiB holds about 32 slices of 16MiB, and dcm.credits allows for 64: "
-        "memory "
-        "is the limit");
+        "farm.yaml: dcm.buffer_bytes: 512MiB holds about 28 slices in blocks of 16MiB, and dcm.credits allows "
+        "for 64: memory is the limit");
+  CHECK_THAT(warnings("readout: {count: 4, sources_per_readout: 1000}\nsource: {size_bytes: 1}\n"
+                      "dcm: {buffer_bytes: 1MiB, fragment_bytes_max: 64KiB}\n"),
+             Catch::ContainsSubstring("farm.yaml:3: dcm.buffer_bytes: 1MiB holds about 28 slices in blocks of "
+                                      "32KiB, and dcm.credits allows for 64"));
 }
 
 TEST_CASE("an empty text where something is needed is an error") {

@@ -148,7 +148,8 @@ class Assembler {
   // made of it may be left: the filter's state and result, what is gathered for it, its shipment.
   void release(BuiltSlice& slice);
 
-  // Slices with fragments outstanding; slices that are further, and give their memory back in the end.
+  // Slices with fragments outstanding; slices that are further, and give their memory back without another
+  // slice's memory.
   [[nodiscard]] std::size_t collecting() const { return slices_.in(SliceState::collecting).size(); }
   [[nodiscard]] std::size_t leaving() const;
   // No slice is open, and none is left that a fragment is still being received into.
@@ -159,7 +160,7 @@ class Assembler {
   [[nodiscard]] const std::vector<SourceInfo>& sources() const { return sources_; }
   [[nodiscard]] std::optional<SourceIndex> index_of(SourceId source) const;
   [[nodiscard]] const FragmentCounters& counters() const { return counters_; }
-  // Payload of a slice as large as the recent ones; what a request will bring.
+  // Memory that a slice as large as the recent ones takes: SliceMemory::placed_bytes() of its fragments.
   [[nodiscard]] std::size_t slice_bytes_expected() const { return slice_bytes_expected_; }
   // Some slice was as complete as it gets: slice_bytes_expected() means something.
   [[nodiscard]] bool knows_sizes() const { return knows_sizes_; }

@@ -121,7 +121,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   TimeNs last_fragment_ns = 0;
   Gathering gathering;
 
-  std::size_t refused_bytes = 0;  // of fragments that found no memory
+  std::size_t refused_bytes = 0;  // placed_bytes() of fragments that found no memory
   TimeNs assigned_ns = 0;
   TimeNs first_request_ns = 0;
   TimeNs deadline_ns = 0;

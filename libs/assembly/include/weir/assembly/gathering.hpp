@@ -57,6 +57,7 @@ struct Gathering {
   std::vector<Part> parts;                     // by readout
   std::shared_ptr<const Selection> selection;  // of this step
   std::shared_ptr<const Selection> next;       // of the step that is to begin, when there is memory
+  std::size_t next_bytes = 0;                  // memory that this step is expected to take
   std::uint64_t order = 0;                     // the oldest first: the slice's id
   std::vector<Range> ranges;
   std::uint32_t ranges_left = 0;

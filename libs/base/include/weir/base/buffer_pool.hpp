@@ -28,6 +28,9 @@ class BufferPool {
   // pool.
   explicit BufferPool(Bytes memory);
 
+  // Returns the size of the block that allocate(size) charges; 0 for 0.
+  [[nodiscard]] static std::size_t block_bytes(std::size_t size);
+
   // A block of at least `size` bytes, or nothing when no free block is large enough.
   [[nodiscard]] std::optional<BufferBlock> allocate(std::size_t size);
   // `block` must come from allocate() and be released once; anything else is a bug, and ends the process.
