@@ -64,7 +64,8 @@ enum {
   WEIR_MISSING_OVERFLOW = 8,
   WEIR_MISSING_TOO_LARGE = 9,
   WEIR_MISSING_UNKNOWN_SOURCE = 10,
-  WEIR_MISSING_GAP = 11
+  WEIR_MISSING_GAP = 11,
+  WEIR_MISSING_REMOVED = 12 /* its readout was taken out of the run on purpose: no flaw of the slice */
 };
 
 /* One entry of a slice's table. */
