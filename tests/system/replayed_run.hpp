@@ -1,0 +1,83 @@
+#pragma once
+
+#include "farm_run.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+#include <weir/base/bytes.hpp>
+
+#include <boost/json.hpp>
+
+#include <filesystem>
+#include <map>
+
+namespace weir::system_test {
+
+constexpr std::uint64_t kHitBytes = 6;
+
+// The recorded slices, read here and by nothing of Weir's: fragment by fragment, by source.
+struct Recording {
+  std::vector<std::map<std::uint32_t, std::string>> slices;
+};
+
+inline Recording read_recording(const std::string& folder) {
+  Recording recording;
+  const auto index = boost::json::parse(read_file(folder + "/index.json"));
+  for (const auto& slice : index.at("slices").as_array()) {
+    const std::string bytes = read_file(folder + "/" + slice.at("file").as_string().c_str());
+    auto& fragments = recording.slices.emplace_back();
+    for (const auto& fragment : slice.at("fragments").as_array()) {
+      fragments[fragment.at("source").to_number<std::uint32_t>()] =
+          bytes.substr(fragment.at("offset").to_number<std::uint64_t>(),
+                       kHitBytes * fragment.at("hits").to_number<std::uint64_t>());
+    }
+  }
+  return recording;
+}
+
+struct Comparison {
+  std::uint64_t slices = 0;
+  std::uint64_t fragments = 0;
+  std::uint64_t wrong = 0;
+};
+
+// Slice k of the run is recorded slice k mod n; a source that has nothing in it is marked missing.
+inline Comparison compare(const StoredRun& run, const Recording& recording) {
+  Comparison comparison;
+  run.for_each_slice([&](const storage::SliceRecordView& slice) {
+    ++comparison.slices;
+    const auto& recorded = recording.slices[slice.head().slice.value % recording.slices.size()];
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+      const storage::FragmentView fragment = slice.fragment(i);
+      if (!fragment.record.kept) continue;
+      const auto original = recorded.find(fragment.record.source.value);
+      const std::string_view stored(reinterpret_cast<const char*>(fragment.bytes.data()),
+                                    fragment.bytes.size());
+      ++found;
+      if (original == recorded.end() || original->second != stored) ++comparison.wrong;
+    }
+    if (found != recorded.size()) ++comparison.wrong;
+    comparison.fragments += found;
+  });
+  return comparison;
+}
+
+// Replays the recording in `folder` as a farm's run of so many slices, and compares what was stored with the
+// recording's files. `absent`: fragments that the recording lacks in one round over its slices, each of which
+// is a missing one.
+inline void run_and_compare(const std::string& folder, std::uint64_t slices, std::uint64_t absent = 0) {
+  const Recording recording = read_recording(folder);
+  const TemporaryFolder temporary;
+  const FarmEnd end = run_farm(temporary, config_file("replay.yaml"),
+                               {"--slices", std::to_string(slices), "--set", "replay.path=" + folder});
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == slices);
+  CHECK(end.summary.count_all("fragments.missing") == absent * slices / recording.slices.size());
+  const StoredRun run(temporary / "out");
+  const Comparison comparison = compare(run, recording);
+  CHECK(comparison.slices == slices);
+  CHECK(comparison.fragments == end.summary.count("fragments.received"));
+  CHECK(comparison.wrong == 0);
+}
+
+}  // namespace weir::system_test
