@@ -72,6 +72,9 @@ foreach(part slurm container kubernetes grafana)
 endforeach()
 file(CREATE_LINK ../../weir/configs "${PROJECT_BINARY_DIR}/packed/examples" SYMBOLIC)
 weir_install_packaged(Packaged "${papers}" "${PROJECT_BINARY_DIR}/packed/examples")
+# The package's own Python modules are those of `weir file convert`: one copy.
+file(CREATE_LINK ../../weir/python/weir_daq "${PROJECT_BINARY_DIR}/packed/weir_daq" SYMBOLIC)
+weir_install_packaged(Packaged lib/python3/dist-packages "${PROJECT_BINARY_DIR}/packed/weir_daq")
 set(manuals "${CMAKE_INSTALL_DATADIR}/man/man1")
 foreach(name weir weir-node)
   weir_install_gzipped(Packaged "${manuals}" ${name}.1.gz "${debian}/${name}.1")
@@ -128,7 +131,8 @@ set(CPACK_DEBIAN_WEIR_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_WEIR_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_WEIR_PACKAGE_DEPENDS "adduser")
 set(CPACK_DEBIAN_WEIR_PACKAGE_RECOMMENDS "iproute2")
-set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), python3")
+set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), python3,
+  python3-numpy, python3-crc32c, python3-protobuf, python3-zmq, python3-tqdm, python3-h5py")
 set(CPACK_DEBIAN_WEIR_DEBUGINFO_PACKAGE ON)  # strips the executables, too
 set(CPACK_DEBIAN_WEIR_PACKAGE_CONTROL_EXTRA
     "${debian}/postinst;${debian}/prerm;${debian}/postrm;${debian}/conffiles")

@@ -12,7 +12,7 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
-import weir  # noqa: E402
+import weir_daq as weir
 
 WIDTH = 50
 

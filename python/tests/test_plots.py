@@ -1,14 +1,13 @@
 import json
 import os
-import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "python"))
+from support import ROOT, main, require
 
-from weir import plots  # noqa: E402
+require("numpy")
+
+from weir_daq import plots
 
 
 def point(**changes):
@@ -39,7 +38,7 @@ class AxisTest(unittest.TestCase):
         self.assertEqual(plots.axis_of(quotas)[1], "quota of each DCM, fragments")
         figure = plots.goodput_figure("test", quotas, plots.axis_of(quotas))
         self.assertEqual(figure.marks, [(100, "buffer of the port")])
-        both = quotas + [point()]
+        both = [*quotas, point()]
         self.assertEqual(plots.axis_of(both)[1], "window of each DCM, kB")
         self.assertEqual(plots.value_of(quotas[1], "window_bytes"), 2048)
 
@@ -146,4 +145,4 @@ class FileTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads run files as libs/storage/FORMAT.md says, and prints what is in them: page_reader.py FILE...
 
-Written from that page alone, to see that it is enough: it shares no code with the C++ reader or with python/weir, and must
+Written from that page alone, to see that it is enough: it shares no code with the C++ reader or with python/weir_daq, and must
 not. Whoever changes the page changes this as the page says, and looks nowhere else.
 """
 import struct

@@ -1,4 +1,4 @@
-"""Pictures of what `weir bench` measured: python3 -m weir.plots FILE.jsonl ...
+"""Pictures of what `weir bench` measured: python3 -m weir_daq.plots FILE.jsonl ...
 
 Each file is what `weir bench ... --out` left: a point a line. Its pictures are SVG files beside it, and NAME.md, if it is
 there, shows them at its end. What is drawn follows from what was varied: from left to right the first setting of AXES
@@ -407,7 +407,7 @@ def main(arguments):
             for made in plot(path):
                 print(made)
     except ImportError:
-        print("python3 -m weir.plots: matplotlib is not installed: Debian's package python3-matplotlib", file=sys.stderr)
+        print("python3 -m weir_daq.plots: matplotlib is not installed: Debian's package python3-matplotlib", file=sys.stderr)
         return 1
     except KeyError as error:
         print("%s: a line has no %s" % (path, error), file=sys.stderr)

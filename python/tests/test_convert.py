@@ -1,0 +1,232 @@
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from support import ROOT, Folder, main, make_record, random_bytes, require, write_run
+
+require("numpy", "crc32c")
+
+import numpy as np
+
+import weir_daq as weir
+from weir_daq import convert, formats
+from weir_daq.batches import batch_of
+from weir_daq.publish import StagedFolder
+
+KILLS = int(os.environ.get("WEIR_TEST_KILLS", "10"))
+
+
+def available():
+    """The formats whose packages are installed."""
+    found = []
+    for name in formats.FORMATS:
+        try:
+            formats.load(name)
+            found.append(name)
+        except weir.MissingPackageError:
+            pass
+    return found
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "weir_daq", *map(str, arguments)]
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")}
+
+
+class ConvertTest(Folder):
+    def test_every_format_gives_back_every_byte_in_several_parts_and_batches(self):
+        run = self.run_of()
+        whole = batch_of(run)
+        for to in available():
+            for jobs in (1, 2):
+                with self.subTest(to=to, jobs=jobs):
+                    out = self.out(f"{to}-{jobs}")
+                    done = convert.convert(run, to, out, jobs=jobs, memory=64 << 10, part_bytes=70_000)
+                    self.assertEqual((done["slices"], done["run"], done["damaged_fragments"]), (60, 7, []))
+                    self.assertGreater(len(done["parts"]), 1)
+                    with open(os.path.join(out, "manifest.json"), encoding="utf-8") as file:
+                        self.assertEqual(json.load(file), done)
+                    self.assertEqual(sum(part["data"] for part in done["parts"]), len(whole.data))
+                    self.assertEqual(sum(part["slices"] for part in done["parts"]), 60)
+
+    def test_a_part_that_reads_back_differently_publishes_nothing(self):
+        run = self.run_of(4)
+        module = formats.load("npz")
+        honest = module.read_part
+
+        def dishonest(path, extents, options):
+            for batch in honest(path, extents, options):
+                batch.data[3] ^= 1
+                yield batch
+
+        module.read_part = dishonest
+        self.addCleanup(setattr, module, "read_part", honest)
+        with self.assertRaisesRegex(weir.ConvertError, "column 'data' reads back differently"):
+            convert.convert(run, "npz", self.out(), jobs=1)
+        self.assertEqual([name for name in os.listdir(self.folder) if "out" in name], [])
+
+    def test_slices_without_fragments_or_bytes_and_one_longer_than_a_batch_are_converted(self):
+        long = make_record(3, [(5, random_bytes(1, 300_000))])
+        last = make_record((1 << 64) - 1, [(1, b"x")], time_ns=-5)
+        records = [make_record(1, []), make_record(2, [(5, 12), (6, 1)]), long, last]
+        write_run(self.folder, [("w", 0, records, [])])
+        run = weir.Run(self.folder)
+        for to in available():
+            with self.subTest(to=to):
+                convert.convert(run, to, self.out(to), jobs=1, memory=64 << 10)
+
+    def test_damaged_fragments_are_converted_and_named(self):
+        self.run_of(6)
+        path = os.path.join(self.folder, "run-000007-w-1-0000.weir")
+        file = weir.RunFile(path)
+        line = file.index[file.index["id"] == 3][0]
+        one = file.slice_at(int(line["offset"]), int(line["length"]))
+        with open(path, "r+b") as damaged:
+            damaged.seek(int(line["offset"]) + 32 + int(one.table["offset"][2]))
+            damaged.write(b"\xde\xad")
+        weir.run._open.cache_clear()
+        done = convert.convert(weir.Run(self.folder), "npz", self.out(), jobs=1)
+        self.assertEqual(done["damaged_fragments"], [{"slice": "3", "source": 21}])
+
+    def test_an_existing_folder_and_an_empty_selection_are_refused(self):
+        run = self.run_of(3)
+        os.mkdir(self.out())
+        with self.assertRaisesRegex(weir.ConvertError, "exists already"):
+            convert.convert(run, "npz", self.out())
+        with self.assertRaisesRegex(weir.ConvertError, "empty"):
+            convert.convert(run.select(ids=(100, 200)), "npz", self.out("other"))
+
+    def test_memory_stays_within_the_bound(self):
+        # 200 MB of slices, converted with 24 MiB: the peak of a worker beyond that of a small run.
+        small, large = tempfile.mkdtemp(), tempfile.mkdtemp()
+        for folder, slices in ((small, 2), (large, 200)):
+            self.addCleanup(shutil.rmtree, folder)
+            write_run(folder, [("w", 0, [make_record(n, [(1, bytes(1_000_000))]) for n in range(slices)], [])])
+        peaks = [self.peak(folder) for folder in (small, large)]
+        self.assertLess(peaks[1] - peaks[0], (24 << 20) * 2)
+
+    def peak(self, folder):
+        """Anonymous memory that a conversion needs at most, in bytes."""
+        program = (
+            "import re, sys\n"
+            "from weir_daq import convert, batches\n"
+            "import weir_daq\n"
+            "most = 0\n"
+            "real = convert.batch_of\n"
+            "def watched(slices):\n"
+            "    global most\n"
+            "    batch = real(slices)\n"
+            "    most = max(most, int(re.search(r'RssAnon:\\s+(\\d+)', open('/proc/self/status').read())[1]))\n"
+            "    return batch\n"
+            "convert.batch_of = watched\n"
+            "convert.convert(weir_daq.Run(sys.argv[1]), 'npz', sys.argv[1] + '/out', jobs=1, memory=24 << 20)\n"
+            "print(most * 1024)\n"
+        )
+        done = subprocess.run([sys.executable, "-B", "-c", program, folder], env=ENVIRONMENT, capture_output=True,
+                              text=True, timeout=250)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stdout)
+
+    def test_npz_by_slice(self):
+        run = self.run_of(20)
+        convert.convert(run, "npz", self.out(), jobs=1, part_bytes=20_000)
+        seen = 0
+        for name in sorted(os.listdir(self.out())):
+            if name.endswith(".npz"):
+                with np.load(os.path.join(self.out(), name)) as file:
+                    for row in file["slices"]:
+                        data = file["data"][int(row["data"]) : int(row["data"] + row["data_bytes"])]
+                        self.assertEqual(data.tobytes(), run.slice(int(row["id"])).payload.tobytes())
+                        seen += 1
+                    self.assertEqual(str(file["record"]), self.farm().decode())
+        self.assertEqual(seen, 20)
+
+
+class KillTest(Folder):
+    def test_a_killed_conversion_leaves_nothing_that_looks_whole(self):
+        run = self.run_of(400, size=20_000)
+        rest = random.Random(os.environ.get("WEIR_TEST_SEED", "1"))
+        published = 0
+        for number in range(KILLS):
+            to = rest.choice(available())
+            out = self.out("killed")
+            process = subprocess.Popen(
+                command("convert", self.folder, "--to", to, "--out", out, "--jobs", 2, "--part-bytes", "400K"),
+                env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+            try:
+                process.wait(rest.uniform(0.3, 3.0))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+            _, error = process.communicate()  # ends when no worker is left that has stderr open
+            if os.path.exists(out):
+                with open(os.path.join(out, "manifest.json"), encoding="utf-8") as file:
+                    self.assertEqual(json.load(file)["slices"], 400)
+                shutil.rmtree(out)
+                published += 1
+            elif process.returncode == 0:
+                self.fail(f"kill {number}: ended well, and {out} does not exist: {error}")
+            visible = [name for name in os.listdir(self.folder) if not name.startswith(".")]
+            self.assertFalse([name for name in visible if "killed" in name])
+        convert.convert(run, "npz", self.out("killed"), jobs=1)
+        self.assertEqual([name for name in os.listdir(self.folder) if "unfinished" in name], [])
+        print(f"{KILLS} conversions, {published} of them finished before the kill")
+
+    def test_a_folder_in_use_is_not_taken_for_abandoned(self):
+        with StagedFolder(self.out()) as first:
+            with StagedFolder(self.out()) as second:
+                self.assertTrue(os.path.isdir(first.path))
+                with open(os.path.join(second.path, "part"), "x", encoding="utf-8"):
+                    pass
+                second.commit()
+            with self.assertRaisesRegex(weir.ConvertError, "cannot be published"):
+                first.commit()
+
+
+class CommandTest(Folder):
+    def test_convert_and_skim_from_the_command_line(self):
+        self.run_of(30)
+        done = subprocess.run(command("convert", self.folder, "--to", "npz", "--ids", "5:9"), env=ENVIRONMENT,
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("5 slices in 1 part(s)", done.stdout)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "run-000007-npz", "manifest.json")))
+        target = os.path.join(self.folder, "skimmed", "run-000007-skim-0000.weir")
+        os.mkdir(os.path.dirname(target))
+        done = subprocess.run(command("skim", self.folder, "--ids", ":3", "--source", "11,21", "--out", target),
+                              env=ENVIRONMENT, capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole, skimmed = weir.Run(self.folder), weir.Run(os.path.dirname(target))
+        self.assertEqual(skimmed.ids.tolist(), [0, 1, 2, 3])
+        for one in skimmed:
+            self.assertEqual(bytes(one.fragment(11).data), bytes(whole.slice(one.id).fragment(11).data))
+            self.assertEqual([f.source for f in one.fragments if f.kept], [11, 21])
+            self.assertEqual([f.source for f in one.fragments], [f.source for f in whole.slice(one.id).fragments])
+        merged = os.path.join(self.folder, "skimmed", "run-000008-all-0000.weir")
+        done = subprocess.run(command("merge", self.folder, "--out", merged), env=ENVIRONMENT, capture_output=True,
+                              text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([one.record for one in weir.read_run_file(merged)], [one.record for one in whole])
+        weir_command = os.path.join(os.environ.get("WEIR_BIN_DIR", ""), "weir")
+        if os.path.exists(weir_command):
+            for path in (target, merged):
+                done = subprocess.run([weir_command, "file", "verify", path], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_errors_are_sentences_with_status_1(self):
+        done = subprocess.run(command("convert", self.out("nowhere"), "--to", "npz"), env=ENVIRONMENT,
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual((done.returncode, "Traceback" in done.stderr), (1, False))
+        self.assertIn("nowhere", done.stderr)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()

@@ -1,0 +1,61 @@
+"""Weir in Python: run files, samples of a run that is on, conversion, run control (python/README.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._tables import DECISION, REASON, STATUS
+from .errors import (
+    ControlError,
+    ConvertError,
+    FormatError,
+    MissingPackageError,
+    NoRunError,
+    NoSliceError,
+    TapError,
+    WeirError,
+)
+from .files import RunFile, read_run_file
+from .record import HIT, TABLE, Fragment, Slice, crc32c, decode_hits, parse_slice
+from .run import Run, RunWarning, Slices
+
+if TYPE_CHECKING:
+    from .tap import Sampled, Tap
+
+__version__ = "0.1.0"
+__all__ = [
+    "DECISION",
+    "HIT",
+    "REASON",
+    "STATUS",
+    "TABLE",
+    "ControlError",
+    "ConvertError",
+    "FormatError",
+    "Fragment",
+    "MissingPackageError",
+    "NoRunError",
+    "NoSliceError",
+    "Run",
+    "RunFile",
+    "RunWarning",
+    "Sampled",
+    "Slice",
+    "Slices",
+    "Tap",
+    "TapError",
+    "WeirError",
+    "crc32c",
+    "decode_hits",
+    "parse_slice",
+    "read_run_file",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Parts that need a network package are imported when they are used.
+    if name in ("Tap", "Sampled"):
+        from . import tap
+
+        return getattr(tap, name)
+    raise AttributeError(f"module 'weir_daq' has no attribute '{name}'")

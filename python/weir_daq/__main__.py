@@ -1,0 +1,178 @@
+"""weir-daq: converts runs, makes new files of their slices, imports recordings (python/README.md)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from . import formats
+from ._tables import DECISION
+from .errors import WeirError
+from .run import Run, Slices
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def _size(text: str) -> int:
+    match = re.fullmatch(r"(\d+)\s*([KMG]?)(i?B)?", text, re.IGNORECASE)
+    if not match or int(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 512MiB")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def _range(text: str) -> tuple[int | None, int | None]:
+    low, colon, high = text.partition(":")
+    try:
+        if not colon:
+            return int(low), int(low)
+        return (int(low) if low else None), (int(high) if high else None)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not FIRST:LAST") from None
+
+
+def _sources(text: str) -> list[int]:
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of source numbers") from None
+
+
+def _add_selection(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--run", type=int, metavar="N", help="number of the run, if the folder has several")
+    command.add_argument("--stream", choices=("default", "debug"), help="slices of this stream")
+    command.add_argument("--decision", choices=DECISION, help="slices with this decision")
+    command.add_argument("--ids", type=_range, metavar="FIRST:LAST", help="slices with these ids, inclusive")
+    command.add_argument("--time-ns", type=_range, metavar="FROM:TO", help="slices triggered from FROM on, before TO")
+
+
+def _select(run: Run, options: argparse.Namespace) -> Slices:
+    wanted = {name: getattr(options, name) for name in ("stream", "decision", "ids", "time_ns")}
+    wanted = {name: value for name, value in wanted.items() if value is not None}
+    return run.select(**wanted) if wanted else run
+
+
+def _convert(options: argparse.Namespace) -> int:
+    from .convert import convert, info_of
+
+    formats.load(options.to)
+    run = Run(options.folder, options.run)
+    out = options.out or os.path.join(options.folder, f"run-{run.number:06d}-{options.to}")
+    manifest = convert(
+        _select(run, options),
+        options.to,
+        out,
+        info=info_of(run),
+        options=formats.Options(options.compression or "", options.hits),
+        jobs=options.jobs,
+        memory=options.memory,
+        part_bytes=options.part_bytes,
+        verify=not options.no_verify,
+        progress=False if options.quiet else None,
+    )
+    damaged = manifest["damaged_fragments"]
+    if damaged:
+        print(
+            f"weir-daq: {len(damaged)} fragments did not match their checksum in the run; they were converted as they "
+            f"are, and {out}/manifest.json lists them",
+            file=sys.stderr,
+        )
+    if not options.quiet:
+        print(f"{manifest['slices']} slices in {len(manifest['parts'])} part(s): {out}")
+    return 0
+
+
+def _skim(options: argparse.Namespace) -> int:
+    from .skim import write_slices
+
+    run = Run(options.folder, options.run)
+    done = write_slices(run, _select(run, options), options.out, getattr(options, "source", ()))
+    print(f"{done['slices']} slices, {done['bytes']} bytes: {options.out}")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    from .km3net import import_file
+
+    done = import_file(
+        options.file, options.folder, tree=options.tree, geometry=options.geometry, slices_max=options.slices
+    )
+    print(f"{done['slices']} slices, {done['sources']} modules, {done['hits']} hits: {options.folder}")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    formats.load(options.to)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="weir-daq", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, action: Any, text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(action=action)
+        return command
+
+    convert = add("convert", _convert, "Convert the slices of a run to another format")
+    convert.add_argument("folder", metavar="RUN", help="folder of the run")
+    convert.add_argument("--to", required=True, choices=tuple(formats.FORMATS), help="format")
+    convert.add_argument("--out", metavar="FOLDER", help="new folder; without: run-NNNNNN-FORMAT in RUN")
+    _add_selection(convert)
+    convert.add_argument("--hits", action="store_true", help="parquet: hits of 6 bytes as columns instead of bytes")
+    convert.add_argument("--compression", metavar="NAME", help="the format's compression, or none")
+    convert.add_argument("--jobs", type=int, metavar="N", help="worker processes; without: one per CPU")
+    convert.add_argument("--memory", type=_size, default="1GiB", metavar="SIZE", help="slices in memory at once (1GiB)")
+    convert.add_argument("--part-bytes", type=_size, default="256MiB", metavar="SIZE", help="slices per part (256MiB)")
+    convert.add_argument("--no-verify", action="store_true", help="do not read the parts back and compare them")
+    convert.add_argument("--quiet", action="store_true", help="no progress bar, no last line")
+
+    for name, text in (
+        ("skim", "Write selected slices of a run into one new run file"),
+        ("merge", "Write all slices of a run into one new run file, without dead copies"),
+    ):
+        command = add(name, _skim, text)
+        command.add_argument("folder", metavar="RUN", help="folder of the run")
+        command.add_argument("--out", required=True, metavar="FILE", help="new run file")
+        if name == "skim":
+            _add_selection(command)
+            command.add_argument("--source", type=_sources, default=(), metavar="ID,ID", help="keep only their bytes")
+        else:
+            command.add_argument("--run", type=int, metavar="N", help="number of the run, if the folder has several")
+            command.set_defaults(stream=None, decision=None, ids=None, time_ns=None)
+
+    recording = add("import", _import, "Make a replay folder of recorded data")
+    recording.add_argument("kind", choices=("km3net",), help="what the file is: KM3NeT online data in ROOT")
+    recording.add_argument("file", metavar="FILE")
+    recording.add_argument("folder", metavar="FOLDER", help="new folder for `replay.path`")
+    recording.add_argument("--tree", metavar="NAME", help="L0, L1 or SN; without: the one that the file has")
+    recording.add_argument("--geometry", metavar="FILE.detx", help="detector file, copied as detector.detx")
+    recording.add_argument("--slices", type=int, metavar="N", help="only the first N slices")
+
+    check = add("check", _check, "Exit with 0 if the packages of a format are installed")
+    check.add_argument("to", choices=tuple(formats.FORMATS))
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns 0, or 1 after an error, with its sentence on stderr."""
+    options = _parser().parse_args(arguments)
+    warnings.showwarning = lambda message, *_: print(f"weir-daq: {message}", file=sys.stderr)
+    try:
+        status: int = options.action(options)
+    except (WeirError, OSError, ValueError) as error:
+        print(f"weir-daq: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("weir-daq: interrupted, nothing was published", file=sys.stderr)
+        return 130
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,260 @@
+"""Slice records, as libs/storage/FORMAT.md specifies them byte by byte."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from ._packages import need
+from ._tables import DECISION, REASON, STATUS
+from .errors import FormatError
+
+Bytes = Union[bytes, bytearray, memoryview]
+STREAM_DEFAULT = 1
+STREAM_DEBUG = 1 << 63
+INCOMPLETE, UNFILTERED, POISON = 1, 2, 4  # Slice.flags
+KEPT, CHECKSUMMED = 1, 2  # TABLE["flags"]
+
+# A line of a slice's fragment table.
+TABLE = np.dtype(
+    [
+        ("source", "<u4"),
+        ("status", "u1"),
+        ("reason", "u1"),
+        ("flags", "<u2"),
+        ("offset", "<u8"),
+        ("stored", "<u4"),
+        ("total", "<u4"),
+        ("crc32c", "<u4"),
+        ("stored_crc32c", "<u4"),
+    ]
+)
+# A line of a slice's event table.
+EVENTS = np.dtype([("id", "<u8"), ("offset", "<u4"), ("length", "<u4")])
+# A hit without waveform, as ANTARES and KM3NeT send it.
+HIT = np.dtype([("channel", "u1"), ("time_ns", "<u4"), ("tot_ns", "u1")])
+
+_HEAD = struct.Struct("<IHHQIIQIHHqqIBBHQIIIIQ")
+_LAYOUT = 1
+_WAVEFORM = 0x80
+_WAVEFORM_BYTES = 256
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """One source's part of a slice. Its bytes are a view of the record."""
+
+    source: int
+    status: str  # of STATUS
+    reason: str  # of REASON; "none" unless missing
+    kept: bool  # the bytes are in the record
+    total: int  # bytes that the source held; 0: not known
+    data: memoryview
+    crc32c: int | None  # of data; None: the run had no checksums
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def array(self, dtype: npt.DTypeLike = np.uint8) -> Array:
+        """Returns the bytes as an array of `dtype`, without a copy. Raises FormatError if they do not divide."""
+        kind = np.dtype(dtype)
+        if len(self.data) % kind.itemsize:
+            raise FormatError(
+                f"source {self.source}: {len(self.data)} bytes are not a multiple of the {kind.itemsize} of {kind}"
+            )
+        return np.frombuffer(self.data, kind)
+
+    def hits(self) -> Array:
+        """Returns the hits as an array of HIT, without a copy unless some have waveforms, which are left out."""
+        return decode_hits(self.data)
+
+    def is_sound(self) -> bool:
+        """Compares the bytes with their checksum."""
+        return self.crc32c is None or not self.kept or crc32c(self.data) == self.crc32c
+
+
+class Slice:
+    """A stored slice. Arrays and bytes are views of the record; parts are decoded when first used."""
+
+    def __init__(self, view: memoryview, head: tuple[int, ...], table: Array) -> None:
+        self._view = view
+        (_, _, self.flags, _, self._meta, _, self.id, self.run, self.attempt, self.epoch, self.time_ns,
+         self.duration_ns, self.trigger_type, self._decision, _, self.dcm, self.streams, self.prescale,
+         self._trigger, self._result, self._event_count, _) = head  # fmt: skip
+        self.table = table  # of TABLE; offsets count from the record's begin
+
+    def __repr__(self) -> str:
+        return f"Slice(id={self.id}, run={self.run}, fragments={len(self.table)}, bytes={len(self.payload)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return parse_slice, (bytes(self._view),)
+
+    @property
+    def record(self) -> memoryview:
+        """The whole record's bytes."""
+        return self._view
+
+    @property
+    def decision(self) -> str:
+        """A word of DECISION; undecided: a raw sample."""
+        return _name(DECISION, self._decision)
+
+    @property
+    def complete(self) -> bool:
+        return not self.flags & INCOMPLETE
+
+    @property
+    def sources(self) -> Array:
+        return self.table["source"]
+
+    @property
+    def payload(self) -> Array:
+        """The bytes of all kept fragments, in the order of the table, without gaps."""
+        return np.frombuffer(self._view, np.uint8, offset=self._meta)
+
+    @cached_property
+    def fragments(self) -> list[Fragment]:
+        return [self._fragment(line) for line in self.table.tolist()]
+
+    @property
+    def missing(self) -> list[Fragment]:
+        return [one for one in self.fragments if one.status == "missing"]
+
+    def fragment(self, source: int) -> Fragment | None:
+        """Returns the fragment of `source`; None if the slice has no such source."""
+        at = np.flatnonzero(self.table["source"] == source)
+        return self._fragment(self.table[int(at[0])].tolist()) if len(at) else None
+
+    def array(self, source: int, dtype: npt.DTypeLike = np.uint8) -> Array:
+        """Returns the bytes of `source` as an array; an empty one if it has no bytes here."""
+        found = self.fragment(source)
+        return np.empty(0, dtype) if found is None else found.array(dtype)
+
+    def hits(self) -> Any:
+        """Returns {"source", "hits": {"channel", "time_ns", "tot_ns"}} of all kept fragments as an Awkward array."""
+        from .hits import hits_of
+
+        return hits_of([self])[0]
+
+    @property
+    def event_table(self) -> Array:
+        at = _HEAD.size + len(self.table) * TABLE.itemsize
+        return np.frombuffer(self._view, EVENTS, self._event_count, at)
+
+    @property
+    def events(self) -> list[tuple[int, memoryview]]:
+        """The filter's output events: (id, bytes)."""
+        return [(id_, self._view[at : at + length]) for id_, at, length in self.event_table.tolist()]
+
+    @property
+    def trigger_payload(self) -> memoryview:
+        at = self._small_parts()
+        return self._view[at : at + self._trigger]
+
+    @property
+    def filter_result(self) -> memoryview:
+        at = self._small_parts() + self._trigger
+        return self._view[at : at + self._result]
+
+    def _small_parts(self) -> int:
+        return int(_HEAD.size + len(self.table) * TABLE.itemsize + self._event_count * EVENTS.itemsize)
+
+    def _fragment(self, line: tuple[int, ...]) -> Fragment:
+        source, status, reason, flags, offset, stored, total, _, stored_crc = line
+        return Fragment(
+            source,
+            _name(STATUS, status),
+            _name(REASON, reason),
+            bool(flags & KEPT),
+            total,
+            self._view[offset : offset + stored],
+            stored_crc if flags & CHECKSUMMED else None,
+        )
+
+
+def _name(names: tuple[str, ...], index: int) -> str:
+    return names[index] if index < len(names) else "unknown"
+
+
+def parse_slice(record: Bytes, check: bool = False) -> Slice:
+    """Returns the slice of a whole record, which refers to its bytes. `check` compares the meta part's checksum."""
+    view = memoryview(record)
+    if len(view) < _HEAD.size:
+        raise FormatError(f"a slice record of {len(view)} bytes is too short")
+    head = _HEAD.unpack_from(view)
+    crc, layout, _, length, meta, fragments, slice_id = head[:7]
+    if layout != _LAYOUT:
+        raise FormatError(f"a slice record of layout {layout}: this reader reads layout {_LAYOUT}")
+    if length != len(view) or meta > length or meta < _HEAD.size or meta % 8:
+        raise FormatError(f"slice {slice_id}: a record of {len(view)} bytes claims {length}, {meta} of them meta part")
+    trigger, result, events = head[18:21]
+    small = _HEAD.size + fragments * TABLE.itemsize + events * EVENTS.itemsize
+    if small + trigger + result > meta:
+        raise FormatError(f"slice {slice_id}: its tables lead outside of its meta part")
+    if check and crc32c(view[4:meta]) != crc:
+        raise FormatError(f"slice {slice_id}: the meta part's checksum does not match")
+    table = np.frombuffer(view, TABLE, fragments, _HEAD.size)
+    _check_fragments(table, slice_id, meta, length)
+    found = Slice(view, head, table)
+    if events:
+        _check_events(found.event_table, slice_id, small + trigger + result, meta)
+    return found
+
+
+def _check_fragments(table: Array, slice_id: int, meta: int, length: int) -> None:
+    ends = np.cumsum(table["stored"], dtype=np.uint64)
+    ends += np.uint64(meta)
+    if len(table) == 0:
+        if meta != length:
+            raise FormatError(f"slice {slice_id}: {length - meta} bytes belong to no fragment")
+        return
+    wrong = table["offset"] + table["stored"] != ends
+    if wrong.any():
+        raise FormatError(f"slice {slice_id}: source {table['source'][wrong][0]} has a wrong offset")
+    if int(ends[-1]) != length:
+        raise FormatError(f"slice {slice_id}: its fragments end at {int(ends[-1])}, its record at {length}")
+
+
+def _check_events(table: Array, slice_id: int, at: int, meta: int) -> None:
+    ends = np.cumsum(table["length"], dtype=np.uint64) + np.uint64(at)
+    if (table["offset"] + table["length"].astype(np.uint64) != ends).any() or int(ends[-1]) > meta:
+        raise FormatError(f"slice {slice_id}: an output event leads outside of its meta part")
+
+
+def decode_hits(data: Bytes) -> Array:
+    """Returns a fragment's hits as an array of HIT; waveforms are left out. Raises FormatError at a cut hit."""
+    view = memoryview(data)
+    if len(view) % HIT.itemsize == 0:
+        plain: Array = np.frombuffer(view, HIT)
+        if not (plain["channel"] & _WAVEFORM).any():
+            return plain
+    return _decode_mixed_hits(view)
+
+
+def _decode_mixed_hits(view: memoryview) -> Array:
+    found = bytearray()
+    at = 0
+    while at < len(view):
+        length = HIT.itemsize
+        if view[at] & _WAVEFORM:
+            samples = view[at + length] if at + length < len(view) else 0
+            if not 1 <= samples <= 2:
+                raise FormatError(f"the hit at byte {at} has a waveform of {samples} channels")
+            length += 1 + samples * _WAVEFORM_BYTES
+        if at + length > len(view):
+            raise FormatError(f"the hit at byte {at} is cut off")
+        found += bytes((view[at] & ~_WAVEFORM,)) + view[at + 1 : at + HIT.itemsize]
+        at += length
+    return np.frombuffer(bytes(found), HIT)
+
+
+def crc32c(data: Bytes) -> int:
+    """Returns the CRC32C of RFC 3720. Needs the package crc32c."""
+    return int(need("crc32c", "comparing checksums").crc32c(data))

@@ -1,0 +1,54 @@
+"""`merge` and `skim`: some slices of runs as one new run file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .errors import ConvertError
+from .record import KEPT, TABLE, Slice, crc32c, parse_slice
+from .run import Run, Slices
+from .writer import RunFileWriter
+
+_HEAD_BYTES = 96
+_LENGTH_AT, _CRC_BYTES = 8, 4
+
+
+def write_slices(run: Run, slices: Slices, out: str | os.PathLike[str], sources: Iterable[int] = ()) -> dict[str, Any]:
+    """Writes slices of `run` into the new run file `out`; returns {"slices", "bytes"}.
+
+    sources: the sources whose bytes are kept; the others stay in the table without their bytes. None: all.
+    Errors: ConvertError if `out` exists; FormatError.
+    """
+    wanted = np.fromiter(sources, np.uint32)
+    written = 0
+    try:
+        with RunFileWriter(
+            out, run=run.number, writer="skim", farm=run.farm, record=run.record.encode()
+        ) as file:
+            for one in slices:
+                one = keep_sources(one, wanted) if len(wanted) else one
+                file.add(one)
+                written += len(one.record)
+    except FileExistsError as error:
+        raise ConvertError(f"{error}: delete it, or give another name") from None
+    return {"slices": len(slices), "bytes": written}
+
+
+def keep_sources(one: Slice, wanted: Any) -> Slice:
+    """Returns the slice with the bytes of these sources only."""
+    keep = np.isin(one.table["source"], wanted) & (one.table["flags"] & KEPT != 0)
+    record = bytearray(one.record[: one._meta])
+    pieces = [one.record[at : at + length] for at, length in one.table[["offset", "stored"]][keep].tolist()]
+    table = np.frombuffer(record, TABLE, len(one.table), _HEAD_BYTES)
+    table["flags"][~keep] &= np.uint16(0xFFFF & ~KEPT)
+    table["stored"][~keep] = 0
+    ends = np.cumsum(table["stored"], dtype=np.uint64) + np.uint64(one._meta)
+    table["offset"] = ends - table["stored"]
+    length = one._meta + sum(map(len, pieces))
+    record[_LENGTH_AT : _LENGTH_AT + 8] = length.to_bytes(8, "little")
+    record[:_CRC_BYTES] = crc32c(memoryview(record)[_CRC_BYTES:]).to_bytes(4, "little")
+    return parse_slice(b"".join([bytes(record), *pieces]))
