@@ -16,6 +16,7 @@ using AddCommand = void (*)(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_file(CLI::App& app, int& status);
+void add_filter(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_ctl(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);

@@ -52,7 +52,7 @@ Expected<std::vector<std::string>, Failure> run_files_at(const std::string& path
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) {
-    return failed(IngestError::not_found, path, "there is no such file or folder; set replay.path");
+    return failed(IngestError::not_found, path, "no such file or folder");
   }
   if (fs::is_regular_file(status)) return std::vector{path};
   if (!fs::is_directory(status)) return failed(IngestError::io, path, "is neither a file nor a folder");

@@ -52,7 +52,11 @@ Expected<void, Failure> append_slices(const RunFileReader& file, const ReplayLim
     }
     RecordedSlice& slice = run.slices.emplace_back();
     slice.slice = entry.slice;
+    slice.run = view->head().run;
     slice.time = view->head().trigger_time;
+    slice.duration = view->head().duration;
+    slice.trigger_type = view->head().trigger_type;
+    slice.trigger_payload = view->trigger_payload();
     slice.fragments.reserve(view->fragment_count());
     for (std::size_t i = 0; i < view->fragment_count(); ++i) {
       slice.fragments.push_back(recorded(view->fragment(i)));

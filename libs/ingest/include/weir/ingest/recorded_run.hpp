@@ -26,7 +26,11 @@ struct RecordedFragment {
 
 struct RecordedSlice {
   SliceId slice;
+  RunNumber run;                            // 0 in a replay folder
   UtcNs time = 0;                           // its start
+  DurationNs duration = 0;                  // 0 for an event, and in a replay folder
+  TriggerType trigger_type;                 //
+  ConstBytes trigger_payload;               // lives as long as the run
   std::vector<RecordedFragment> fragments;  // ascending in source, each once
 };
 

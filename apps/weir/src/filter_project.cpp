@@ -1,0 +1,215 @@
+#include "filter_project.hpp"
+
+#include "commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string_view>
+#include <system_error>
+
+namespace weir::commands {
+namespace {
+
+struct Template {
+  std::string_view path;  // @name@, @file@ and @Class@ are replaced here and in the text
+  std::string_view text;
+};
+
+constexpr Template kFiles[] = {
+    {"algorithm.hpp", R"(// The algorithm, without Weir: easy to test.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+// Bytes that differ from their predecessor: data that change carry information.
+inline std::size_t changes(std::span<const std::byte> bytes) {
+  std::size_t count = 0;
+  for (std::size_t i = 1; i < bytes.size(); ++i) count += bytes[i] != bytes[i - 1] ? 1 : 0;
+  return count;
+}
+)"},
+    {"@file@.cpp", R"(#include "algorithm.hpp"
+
+#include <weir/filter.hpp>
+
+class @Class@ : public weir::Filter {
+ public:
+  explicit @Class@(weir::FilterSetup& setup)
+      : Filter(setup), minimum_(setup.parameter("minimum", 1000U)), changes_(histogram("changes")) {}
+
+  weir::Decision process(const weir::Slice& slice) override {
+    std::size_t found = 0;
+    for (const weir::Fragment fragment : slice)
+      if (!fragment.missing()) found += changes(fragment.bytes());
+    changes_.record(static_cast<double>(found));
+    return found >= minimum_ ? accept() : reject();
+  }
+
+ private:
+  unsigned minimum_;
+  weir::Histogram changes_;
+};
+WEIR_FILTER_PLUGIN(@Class@, "@name@", "0.1", "accepts slices with at least `minimum` changing bytes")
+)"},
+    {"algorithm_test.cpp", R"(#include "algorithm.hpp"
+
+#include <array>
+#include <cstdio>
+
+int main() {
+  const std::array<std::byte, 4> bytes{std::byte{1}, std::byte{1}, std::byte{2}, std::byte{1}};
+  if (changes(bytes) != 2 || changes({}) != 0) {
+    std::puts("changes() counts wrongly");
+    return 1;
+  }
+  return 0;
+}
+)"},
+    {"CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.25)
+project(@file@ LANGUAGES CXX)
+
+find_package(Weir REQUIRED COMPONENTS FilterSDK)
+option(ASAN "AddressSanitizer, for 'weir filter try --asan'" OFF)
+if(ASAN)
+  add_compile_options(-fsanitize=address -g)
+endif()
+weir_add_filter_plugin(@name@ @file@.cpp)
+
+enable_testing()
+add_executable(algorithm_test algorithm_test.cpp)
+target_compile_features(algorithm_test PRIVATE cxx_std_20)
+add_test(NAME algorithm COMMAND algorithm_test)
+
+# The plugin in a small farm on this machine, then tried on what the farm stored.
+find_program(WEIR weir)
+if(WEIR)
+  add_test(NAME farm COMMAND ${WEIR} run "${CMAKE_CURRENT_SOURCE_DIR}/farm.yaml" --out farm-run
+    --set filter.plugin=$<TARGET_FILE:@name@>)
+  add_test(NAME try COMMAND ${WEIR} filter try $<TARGET_FILE:@name@> farm-run --repeat 2)
+  set_tests_properties(farm PROPERTIES FIXTURES_SETUP recording TIMEOUT 120)
+  set_tests_properties(try PROPERTIES FIXTURES_REQUIRED recording TIMEOUT 120)
+endif()
+)"},
+    {"farm.yaml", R"(# A farm on this machine that tries the filter: `weir run farm.yaml`.
+farm: @name@
+
+run:
+  out: run
+  slices: 1000
+
+trigger:
+  mode: rate
+  rate_hz: 1000
+
+source:
+  kind: dummy
+  distribution: exponential
+  size_bytes: 1000
+
+readout:
+  count: 2
+  sources_per_readout: 4
+
+dcm:
+  count: 1
+
+filter:
+  plugin: ./build/@name@.so
+  parameters:
+    minimum: 7000
+
+writer:
+  count: 1
+)"},
+    {".gitlab-ci.yml", R"(# Needs a runner with g++, CMake and the Weir packages.
+test:
+  script:
+    - cmake -B build
+    - cmake --build build
+    - ctest --test-dir build --output-on-failure
+)"},
+    {"README.md", R"(# @name@
+
+A filter for Weir.
+
+```sh
+cmake -B build                                         # with -DCMAKE_PREFIX_PATH=PREFIX when Weir's SDK is not installed system-wide
+cmake --build build
+ctest --test-dir build
+weir run farm.yaml --out run                           # a farm on this machine
+weir filter try build/@name@.so run --set minimum=4500 # another threshold on the stored slices, without a farm
+```
+`algorithm.hpp` holds the algorithm, `@file@.cpp` its connection to Weir, `algorithm_test.cpp` its test.
+)"},
+};
+
+bool is_filter_name(std::string_view name) {
+  return !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
+         std::ranges::all_of(name, [](char letter) {
+           return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-';
+         });
+}
+
+// "big-slices" -> "BigSlices"
+std::string class_name(std::string_view name) {
+  std::string text;
+  bool is_first = true;
+  for (const char letter : name) {
+    if (letter != '-')
+      text += is_first ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
+    is_first = letter == '-';
+  }
+  return text;
+}
+
+std::string filled(std::string_view text, const std::string& name) {
+  std::string file = name;
+  std::ranges::replace(file, '-', '_');
+  const std::array<std::pair<std::string_view, std::string>, 3> kMarks{
+      {{"@name@", name}, {"@file@", file}, {"@Class@", class_name(name)}}};
+  std::string out(text);
+  for (const auto& [mark, value] : kMarks)
+    for (std::size_t at = out.find(mark); at != out.npos; at = out.find(mark, at + value.size()))
+      out.replace(at, mark.size(), value);
+  return out;
+}
+
+}  // namespace
+
+int create_filter_project(const std::string& name, const std::string& folder, std::ostream& out,
+                          std::ostream& err) {
+  namespace fs = std::filesystem;
+  if (!is_filter_name(name)) {
+    err << "weir filter new: '" << name
+        << "' is not a name for a filter: begin with a lower-case letter, then use "
+        << "lower-case letters, digits and '-', for example big-slices\n";
+    return kUsage;
+  }
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
+    err << "weir filter new: " << folder << " exists and is not empty: choose another folder with --folder\n";
+    return kUsage;
+  }
+  fs::create_directories(folder, error);
+  for (const Template& file : kFiles) {
+    const fs::path path = fs::path(folder) / filled(file.path, name);
+    std::ofstream stream(path, std::ios::binary);
+    stream << filled(file.text, name);
+    stream.close();
+    if (!stream) {
+      err << "weir filter new: cannot write " << path.string() << "\n";
+      return 1;
+    }
+  }
+  out << "Created " << folder << ". Next:\n  cd " << folder
+      << "\n  cmake -B build && cmake --build build && ctest --test-dir build\n"
+      << "README.md there has the rest.\n";
+  return 0;
+}
+
+}  // namespace weir::commands
