@@ -169,10 +169,12 @@ void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> r
 // What is asked of readouts that are gone for good is missing at once.
 void Collector::lose_given_up(BuiltSlice& slice, TimeNs now_ns) {
   if (!lost_.any_given_up()) return;
-  steps_ += settings_.readouts;
-  std::vector<bool> lost(settings_.readouts);
-  for (const std::uint32_t readout : lost_.all()) lost[readout] = lost_.is_given_up(readout);
-  assembler_.readouts_lost(slice, lost, MissingReason::source_down, now_ns);
+  std::vector<std::uint32_t> given_up;
+  for (const std::uint32_t readout : lost_.all()) {
+    ++steps_;
+    if (lost_.is_given_up(readout)) given_up.push_back(readout);
+  }
+  assembler_.readouts_lost(slice, given_up, MissingReason::source_down, now_ns);
 }
 
 void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
@@ -231,18 +233,17 @@ bool Collector::is_absent(std::uint32_t readout, SliceId slice) const {
 
 bool Collector::find_absent(SliceId slice) {
   if (!absences_.may_cover(slice)) return false;
-  bool any = false;
   absent_.resize(settings_.readouts);
+  absent_readouts_.clear();
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     absent_[readout] = is_absent(readout, slice);
-    any = any || absent_[readout];
+    if (absent_[readout]) absent_readouts_.push_back(readout);
   }
-  return any;
+  return !absent_readouts_.empty();
 }
 
 void Collector::mark_absent(BuiltSlice& slice, TimeNs now_ns) {
-  steps_ += assembler_.sources().size();
-  assembler_.readouts_lost(slice, absent_, MissingReason::removed, now_ns);
+  assembler_.readouts_lost(slice, absent_readouts_, MissingReason::removed, now_ns);
 }
 
 void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
@@ -269,16 +270,17 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
   std::erase(down_, readout);
   touch(readout);
   if (planted(Planted::forget_request)) return;
-  // What it was asked for before the connection was lost is asked for again.
-  slices_.for_each_open([&](BuiltSlice& slice) {
+  // What it was asked for before the connection was lost is asked for again. The newest slice first: each
+  // then becomes the first of the readout's list, whatever is in the list.
+  slices_.for_each_open_newest_first([&](BuiltSlice& slice) {
+    ++steps_;
     Gathering& gathering = slice.gathering;
     if (!gathering.has_begun() || slice.state() != SliceState::collecting) return;
     if (gathering.selection->by_readout[readout].empty()) return;
-    for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
-      assembly::FragmentProgress& progress = slice.progress[i];
-      if (assembler_.sources()[i].readout == readout &&
-          progress.state == assembly::FragmentProgress::State::requested)
-        progress.start_again();
+    for (const SourceIndex source : assembler_.sources_of(readout)) {
+      ++steps_;
+      assembly::FragmentProgress& progress = slice.progress[source];
+      if (progress.state == assembly::FragmentProgress::State::requested) progress.start_again();
     }
     Gathering::Part& part = gathering.parts[readout];
     while (part.first_range != Gathering::kNone) gathering.drop_first_range(readout);
@@ -300,6 +302,7 @@ void Collector::readout_down(std::uint32_t readout) {
   flow.requests = {};
   flow.progress = {.told = flow.progress.told};
   slices_.for_each_open([&](BuiltSlice& slice) {
+    ++steps_;
     if (!slice.gathering.has_begun()) return;
     slice.gathering.parts[readout].owed_fragments = 0;
     slice.gathering.parts[readout].owed_bytes = 0;
@@ -410,28 +413,36 @@ void Collector::pass(TimeNs now_ns) {
 }
 
 void Collector::give_up_readouts(TimeNs now_ns) {
+  std::vector<std::uint32_t> given_up;
   for (const std::uint32_t readout : lost_.all()) {
     ++steps_;
     if (!lost_.is_to_be_given_up(readout) || !serves(readout)) continue;
     lost_.give_up(readout);
     wants_.remove_all_of(readout);
     touch(readout);  // its connection may be up, and silent
-    assembler_.readout_lost(readout, MissingReason::source_down, now_ns);
+    given_up.push_back(readout);
   }
+  assembler_.readouts_lost(given_up, MissingReason::source_down, now_ns);
 }
 
-bool Collector::waits_for_lost(const BuiltSlice& slice) const {
-  for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
-    const auto state = slice.progress[i].state;
-    const bool waits = state == assembly::FragmentProgress::State::requested ||
-                       state == assembly::FragmentProgress::State::receiving;
-    if (waits && lost_.is_waited_for(assembler_.sources()[i].readout)) return true;
+bool Collector::waits_for_lost(const BuiltSlice& slice) {
+  for (const std::uint32_t readout : lost_.all()) {
+    ++steps_;
+    if (!lost_.is_waited_for(readout)) continue;
+    for (const SourceIndex source : assembler_.sources_of(readout)) {
+      ++steps_;
+      const auto state = slice.progress[source].state;
+      if (state == assembly::FragmentProgress::State::requested ||
+          state == assembly::FragmentProgress::State::receiving)
+        return true;
+    }
   }
   return false;
 }
 
-bool Collector::wants_lost(const BuiltSlice& slice) const {
+bool Collector::wants_lost(const BuiltSlice& slice) {
   for (const std::uint32_t readout : lost_.all()) {
+    ++steps_;
     if (lost_.is_given_up(readout) || slice.gathering.next->by_readout[readout].empty()) continue;
     if (!is_absent(readout, slice.id())) return true;
   }

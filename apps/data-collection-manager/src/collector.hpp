@@ -87,8 +87,10 @@ class Collector {
   [[nodiscard]] std::vector<std::uint32_t>& to_send() { return to_send_; }
   // Request and cancel frames for this readout, in order, appended.
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
-  // Turns of all loops over readouts and slices, and of the choice's: what collecting has cost.
-  [[nodiscard]] std::uint64_t steps() const { return steps_ + choice_.steps() + absences_.steps(); }
+  // Turns of all loops over readouts, slices and lost sources, and of the choice's: what collecting has cost.
+  [[nodiscard]] std::uint64_t steps() const {
+    return steps_ + wants_.steps() + choice_.steps() + absences_.steps() + assembler_.steps();
+  }
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
   // Requests that went although the shaper's window was full, because nothing came of what it was full of.
   [[nodiscard]] std::uint64_t overdrawn() const { return overdrawn_; }
@@ -192,8 +194,8 @@ class Collector {
   void queue_ranges();
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   void give_up_readouts(TimeNs now_ns);
-  [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice) const;
-  [[nodiscard]] bool wants_lost(const assembly::BuiltSlice& slice) const;
+  [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice);
+  [[nodiscard]] bool wants_lost(const assembly::BuiltSlice& slice);
   [[nodiscard]] bool is_absent(std::uint32_t readout, SliceId slice) const;
   // absent_ is of this slice then. False: no readout is, and it is not looked at.
   bool find_absent(SliceId slice);
@@ -212,6 +214,7 @@ class Collector {
   std::vector<Flow> flows_;
   assignment::AbsenceTable absences_;
   std::vector<bool> absent_;                     // by readout
+  std::vector<std::uint32_t> absent_readouts_;   // the same, as a list
   std::vector<shaping::ExpectedSize> expected_;  // of each source's fragment
   Wants wants_;
   shaping::ReadoutChoice choice_;          // of those that are up, not full, and wanted

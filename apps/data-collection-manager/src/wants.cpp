@@ -21,7 +21,7 @@ void Wants::add(BuiltSlice& slice, std::uint32_t readout) {
   BuiltSlice* newer = nullptr;
   if (list.newest != nullptr && list.newest->gathering.order > order) {
     newer = list.oldest;
-    while (newer->gathering.order < order) newer = part_of(*newer, readout).newer;
+    for (; newer->gathering.order < order; newer = part_of(*newer, readout).newer) ++steps_;
   }
   BuiltSlice* const older = newer == nullptr ? list.newest : part_of(*newer, readout).older;
   part.newer = newer;
@@ -45,7 +45,7 @@ void Wants::remove(BuiltSlice& slice, std::uint32_t readout) {
 }
 
 void Wants::remove_all_of(std::uint32_t readout) {
-  while (BuiltSlice* slice = lists_[readout].oldest) remove(*slice, readout);
+  for (; BuiltSlice* slice = lists_[readout].oldest; ++steps_) remove(*slice, readout);
 }
 
 }  // namespace weir::dcm

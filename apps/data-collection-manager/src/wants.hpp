@@ -19,6 +19,8 @@ class Wants {
   void remove_all_of(std::uint32_t readout);
   [[nodiscard]] assembly::BuiltSlice* oldest(std::uint32_t readout) const { return lists_[readout].oldest; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
+  // Returns the slices that add() has passed by, and those that remove_all_of() has removed.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
   // Those that joined the readout's list since the last call, or since look_again(), and are before `order`.
   template <class Visit>
@@ -37,6 +39,7 @@ class Wants {
   };
   std::vector<List> lists_;
   std::size_t size_ = 0;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace weir::dcm

@@ -2,6 +2,8 @@
 #include "collector_farm.hpp"
 #include "weir_catch.hpp"
 
+#include <vector>
+
 namespace weir::dcm {
 namespace {
 
@@ -111,6 +113,58 @@ TEST_CASE("what is pushed costs no walk over lost readouts where none is given u
     CAPTURE(lost);
     CHECK(farm.collector().steps() - before <= 3);
   }
+}
+
+TEST_CASE("losing and regaining all readouts costs a few steps for each fragment that is outstanding") {
+  struct Size {
+    std::uint32_t readouts;
+    std::uint32_t sources;  // of each
+    std::size_t slices;
+  };
+  for (const Size size : {Size{64, 1, 16}, {256, 8, 16}, {64, 32, 64}, {32, 8, 256}}) {
+    const std::uint32_t readouts = size.readouts;
+    const std::uint32_t sources = size.sources;
+    const std::size_t slices = size.slices;
+    CAPTURE(readouts, sources, slices);
+    CollectorFarm farm("none", shaping::ReadoutOrder::least_loaded, readouts, 1, slices, sources);
+    Collector& collector = farm.collector();
+    for (std::size_t pass = 0; pass < 2; ++pass) (void)farm.pass(0);
+    const std::uint64_t fragments = std::uint64_t{readouts} * sources * slices;
+    const auto cost = [&](auto event) {
+      const std::uint64_t before = collector.steps();
+      event();
+      return collector.steps() - before;
+    };
+    const auto each = [&](auto event) {
+      for (std::uint32_t readout = 0; readout < readouts; ++readout) event(readout);
+    };
+    const auto lose = [&] { each([&](std::uint32_t readout) { collector.readout_down(readout); }); };
+    const auto regain = [&] { each([&](std::uint32_t readout) { collector.readout_up(readout, kSecond); }); };
+    CHECK(cost(lose) <= 2 * fragments);
+    CHECK(cost(regain) <= 3 * fragments);
+    (void)farm.pass(0);
+    // Down again, and the farm has given them up.
+    lose();
+    each([&](std::uint32_t readout) { collector.set_lost(readout, true); });
+    collector.set_verdict(std::vector<bool>(readouts, true), false);
+    CHECK(cost([&] { collector.pass(2 * kSecond); }) <= 4 * fragments);
+    const auto& missing = farm.assembler().counters().missing;
+    CHECK(missing[static_cast<std::size_t>(MissingReason::source_down)] == fragments);
+  }
+}
+
+TEST_CASE("looking for slices that wait for lost readouts costs no walk over the others' sources") {
+  constexpr std::uint32_t kReadouts = 256;
+  constexpr std::uint32_t kSources = 32;
+  CollectorFarm farm("none", shaping::ReadoutOrder::least_loaded, kReadouts, 1, 16, kSources);
+  (void)farm.pass(0);
+  Collector& collector = farm.collector();
+  collector.readout_down(7);
+  collector.set_lost(7, true);
+  collector.set_verdict(std::vector<bool>(kReadouts), true);
+  const std::uint64_t before = collector.steps();
+  CHECK(collector.take_stranded().size() == 16);
+  CHECK(collector.steps() - before <= 16 * (kSources + 2));
 }
 
 TEST_CASE("a shaper is told once in a pass what a readout has sent, however many fragments that are") {

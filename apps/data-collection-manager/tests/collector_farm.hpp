@@ -10,7 +10,7 @@
 #include <utility>
 
 // A collector and its assembler among readouts that answer a few requests at a time, in any order of
-// readouts.
+// readouts. Only readouts of one source each answer.
 namespace weir::dcm {
 
 class CollectorFarm {
@@ -21,13 +21,13 @@ class CollectorFarm {
   };
 
   CollectorFarm(const std::string& shaper, shaping::ReadoutOrder order, std::uint32_t readouts,
-                std::uint64_t window_fragments, std::size_t in_flight)
-      : CollectorFarm(made(shaper, readouts, window_fragments), order, readouts, in_flight) {}
+                std::uint64_t window_fragments, std::size_t in_flight, std::uint32_t sources_each = 1)
+      : CollectorFarm(made(shaper, readouts, window_fragments), order, readouts, in_flight, sources_each) {}
   CollectorFarm(std::unique_ptr<shaping::Shaper> shaper, shaping::ReadoutOrder order, std::uint32_t readouts,
-                std::size_t in_flight)
+                std::size_t in_flight, std::uint32_t sources_each = 1)
       : memory_(64U << 20),
         pool_(memory_),
-        assembler_(without_checksums(), sources(readouts), pool_, slices_),
+        assembler_(without_checksums(), sources(readouts, sources_each), pool_, slices_),
         in_flight_(in_flight),
         waiting_(readouts) {
     CollectorSettings settings;
@@ -84,10 +84,9 @@ class CollectorFarm {
     settings.checksums = false;
     return settings;
   }
-  static std::vector<assembly::SourceInfo> sources(std::uint32_t readouts) {
+  static std::vector<assembly::SourceInfo> sources(std::uint32_t readouts, std::uint32_t each) {
     std::vector<assembly::SourceInfo> made;
-    for (std::uint32_t readout = 0; readout < readouts; ++readout)
-      made.push_back({SourceId(readout + 1), readout});
+    for (std::uint32_t i = 0; i < readouts * each; ++i) made.push_back({SourceId(i + 1), i / each});
     return made;
   }
   assembly::BuiltSlice& opened() {

@@ -3,6 +3,7 @@
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace weir::assembly {
@@ -37,12 +38,18 @@ Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources,
     index_.emplace(sources_[i].id, i);
     blank_table_[i].source = sources_[i].id.value;
     blank_table_[i].status = abi_status(FragmentStatus::not_requested);
-    if (places_.size() <= sources_[i].readout) {
-      places_.resize(sources_[i].readout + 1);
-      sources_of_.resize(sources_[i].readout + 1);
-    }
-    ++sources_of_[sources_[i].readout];
+    if (places_.size() <= sources_[i].readout) places_.resize(sources_[i].readout + 1);
   }
+  sort_by_readout();
+}
+
+void Assembler::sort_by_readout() {
+  first_of_.assign(places_.size() + 1, 0);
+  for (const SourceInfo& source : sources_) ++first_of_[source.readout + 1];
+  std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
+  std::vector<std::uint32_t> next(first_of_.begin(), first_of_.end() - 1);
+  by_readout_.resize(sources_.size());
+  for (SourceIndex i = 0; i < sources_.size(); ++i) by_readout_[next[sources_[i].readout]++] = i;
 }
 
 Assembler::~Assembler() {
@@ -126,19 +133,17 @@ void Assembler::fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_
   if (slice.outstanding == 0) completed(slice);
 }
 
-// What is outstanding of the sources that `lost(source)` is true of.
-template <class Lost>
-void Assembler::lose(BuiltSlice& slice, MissingReason reason, TimeNs now_ns, Lost lost) {
-  if (slice.state() != SliceState::collecting) return;
-  for (SourceIndex i = 0; i < slice.progress.size() && slice.outstanding > 0; ++i) {
-    if (!is_outstanding(slice.progress[i]) || !lost(i)) continue;
-    mark_missing(slice, i, reason);
-    fragment_done(slice, i, now_ns);
-  }
+void Assembler::lose(BuiltSlice& slice, SourceIndex source, MissingReason reason, TimeNs now_ns) {
+  ++steps_;
+  if (!is_outstanding(slice.progress[source])) return;
+  mark_missing(slice, source, reason);
+  fragment_done(slice, source, now_ns);
 }
 
 void Assembler::give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns) {
-  lose(slice, reason, now_ns, [](SourceIndex) { return true; });
+  if (slice.state() != SliceState::collecting) return;
+  for (SourceIndex i = 0; i < slice.progress.size() && slice.outstanding > 0; ++i)
+    lose(slice, i, reason, now_ns);
 }
 
 void Assembler::withdraw(BuiltSlice& slice) {
@@ -154,17 +159,20 @@ void Assembler::withdraw(BuiltSlice& slice) {
   if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
 }
 
-void Assembler::readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
-  slices_.for_each_open([&](BuiltSlice& slice) { readout_lost(slice, readout, reason, now_ns); });
+void Assembler::readouts_lost(std::span<const std::uint32_t> readouts, MissingReason reason, TimeNs now_ns) {
+  if (readouts.empty()) return;
+  slices_.for_each_open([&](BuiltSlice& slice) { readouts_lost(slice, readouts, reason, now_ns); });
 }
 
-void Assembler::readout_lost(BuiltSlice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns) {
-  lose(slice, reason, now_ns, [&](SourceIndex source) { return sources_[source].readout == readout; });
-}
-
-void Assembler::readouts_lost(BuiltSlice& slice, const std::vector<bool>& lost, MissingReason reason,
-                              TimeNs now_ns) {
-  lose(slice, reason, now_ns, [&](SourceIndex source) { return lost[sources_[source].readout]; });
+void Assembler::readouts_lost(BuiltSlice& slice, std::span<const std::uint32_t> readouts,
+                              MissingReason reason, TimeNs now_ns) {
+  if (slice.state() != SliceState::collecting) return;
+  for (const std::uint32_t readout : readouts) {
+    for (const SourceIndex source : sources_of(readout)) {
+      if (slice.outstanding == 0) return;
+      lose(slice, source, reason, now_ns);
+    }
+  }
 }
 
 void Assembler::expire(TimeNs now_ns) {

@@ -47,7 +47,7 @@ void Assembler::expect_next(BuiltSlice& slice, SourceIndex source) {
   BuiltSlice* next = slices_.opened_after(slice);
   if (next == nullptr) return;
   // A readout's sources follow each other, mostly.
-  const std::size_t count = std::min<std::size_t>(sources_of_[readout], next->table.size() - source);
+  const std::size_t count = std::min(sources_of(readout).size(), next->table.size() - source);
   prefetch(&next->progress[source], count * sizeof(FragmentProgress));
   prefetch(&next->table[source], count * sizeof(weir_filter_fragment));
   if (const BuiltSlice* after = slices_.opened_after(*next); after != nullptr)

@@ -1,6 +1,8 @@
 #include "assembly_fixture.hpp"
 #include "weir_catch.hpp"
 
+#include <array>
+
 namespace weir::assembly {
 namespace {
 
@@ -143,12 +145,12 @@ TEST_CASE("a lost readout costs its own fragments, in every slice that waits for
   f.deliver_ok(a, 2, 20);
   f.deliver_ok(b, 0, 20);
   f.deliver_ok(b, 1, 20);
-  f.assembler.readout_lost(1, MissingReason::source_down, 50);
+  f.assembler.readouts_lost(std::array{1U}, MissingReason::source_down, 50);
   CHECK(f.completed_ids() == Ids{2});
   CHECK(f.missing(MissingReason::source_down) == 2);
   CHECK(a.flawed == 0);
   CHECK(c.outstanding == 2);
-  f.assembler.readout_lost(0, MissingReason::source_down, 60);
+  f.assembler.readouts_lost(std::array{0U}, MissingReason::source_down, 60);
   CHECK(f.completed().size() == 2);
   CHECK(f.missing(MissingReason::source_down) == 6);
 }

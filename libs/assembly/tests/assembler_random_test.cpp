@@ -71,7 +71,10 @@ class RandomFarm {
         if (random_.one_in(20)) lose_connection();
         break;
       case 5:
-        if (random_.one_in(60)) f_.assembler.readout_lost(any_readout(), MissingReason::source_down, now_);
+        if (random_.one_in(60)) {
+          const std::uint32_t lost[] = {any_readout()};
+          f_.assembler.readouts_lost(lost, MissingReason::source_down, now_);
+        }
         break;
       case 6:
         expire();

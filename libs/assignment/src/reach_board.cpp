@@ -27,27 +27,39 @@ void ReachBoard::report(NodeIndex dcm, std::span<const NodeIndex> readouts,
 }
 
 void ReachBoard::merge(std::vector<Loss>& losses, std::span<const NodeIndex> said, TimeNs now) {
-  for (Loss& loss : losses) {
-    const bool still = std::find(said.begin(), said.end(), loss.node) != said.end();
-    if (loss.lost != still) loss.told = now;
-    loss.lost = still;
+  said_.assign(said.begin(), said.end());
+  if (!std::is_sorted(said_.begin(), said_.end())) std::sort(said_.begin(), said_.end());
+  merged_.clear();
+  auto known = losses.begin();
+  const auto take_known = [&](bool still) {
+    ++steps_;
+    if (known->lost != still) known->told = now;
+    known->lost = still;
+    merged_.push_back(*known++);
+  };
+  for (const NodeIndex node : said_) {
+    ++steps_;
+    while (known != losses.end() && known->node < node) take_known(false);
+    if (known != losses.end() && known->node == node) {
+      take_known(true);
+    } else {
+      merged_.push_back({node, now});
+    }
   }
-  for (const NodeIndex node : said) {
-    const bool known =
-        std::any_of(losses.begin(), losses.end(), [&](const Loss& loss) { return loss.node == node; });
-    if (!known) losses.push_back({node, now});
-  }
-  std::sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.node < b.node; });
+  while (known != losses.end()) take_known(false);
+  losses.swap(merged_);
 }
 
 void ReachBoard::begin_anew(std::vector<Loss> Dcm::*losses, NodeIndex node, TimeNs now) {
   for (Dcm& dcm : dcms_) {
-    for (Loss& loss : dcm.*losses) {
-      if (loss.node != node) continue;
-      loss.told = now;
-      loss.believed = false;
-      dirty_ = true;
-    }
+    ++steps_;
+    std::vector<Loss>& all = dcm.*losses;
+    const auto found = std::lower_bound(
+        all.begin(), all.end(), node, [](const Loss& loss, NodeIndex wanted) { return loss.node < wanted; });
+    if (found == all.end() || found->node != node) continue;
+    found->told = now;
+    found->believed = false;
+    dirty_ = true;
   }
 }
 
@@ -57,11 +69,13 @@ bool ReachBoard::has_come(TimeNs moment, TimeNs now) {
 }
 
 void ReachBoard::look_at_readouts(TimeNs now) {
+  steps_ += readouts_.size() + dcms_.size();
   const auto counting = static_cast<std::size_t>(
       std::count_if(dcms_.begin(), dcms_.end(), [](const Dcm& dcm) { return dcm.counts(); }));
   for (Readout& readout : readouts_) readout.losses = 0;
   for (const Dcm& dcm : dcms_) {
     if (!dcm.counts()) continue;
+    steps_ += dcm.readouts.size();
     for (const Loss& loss : dcm.readouts) readouts_[loss.node.value].losses += loss.lost ? 1 : 0;
   }
   for (Readout& readout : readouts_) {

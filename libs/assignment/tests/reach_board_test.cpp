@@ -1,7 +1,10 @@
 #include "weir_catch.hpp"
 #include <weir/assignment/reach_board.hpp>
 
+#include <algorithm>
 #include <initializer_list>
+#include <span>
+#include <vector>
 
 using namespace weir;
 using namespace weir::assignment;
@@ -264,4 +267,36 @@ TEST_CASE("after a restart nothing is missing before the DCMs of the process bef
     CHECK(board.missing(0) == Readouts{1});
     CHECK(board.board.is_down(node(1)));
   }
+}
+
+TEST_CASE("a report costs no more than what it names and what was lost before, in any order") {
+  constexpr std::uint16_t kDcms = 128;
+  constexpr std::uint16_t kReadouts = 4000;
+  ReachBoard board(kDcms, kReadouts, kSettings);
+  std::vector<NodeIndex> lost;
+  for (std::uint16_t i = 0; i < kReadouts; ++i)
+    lost.push_back(node(static_cast<std::uint16_t>((i * 1237) % kReadouts)));
+  const auto report = [&](std::span<const NodeIndex> readouts, TimeNs now) {
+    const std::uint64_t before = board.steps();
+    for (std::uint16_t dcm = 0; dcm < kDcms; ++dcm) board.report(node(dcm), readouts, {}, now);
+    CHECK(board.steps() - before <= 2ULL * kDcms * kReadouts);
+  };
+  report({}, kSecond);
+  report(lost, 2 * kSecond);
+  board.judge(2 * kSecond);
+  board.judge(10 * kSecond);
+  REQUIRE(board.missing(node(5)).size() == kReadouts);
+  REQUIRE(std::is_sorted(board.missing(node(5)).begin(), board.missing(node(5)).end()));
+  report(lost, 11 * kSecond);
+  report(std::span(lost).first(kReadouts / 2), 12 * kSecond);
+  board.judge(12 * kSecond);
+  CHECK(board.missing(node(5)).size() == kReadouts / 2);
+  const std::uint64_t before = board.steps();
+  for (std::uint16_t readout = 0; readout < kReadouts; ++readout)
+    board.readout_joined(node(readout), 13 * kSecond);
+  CHECK(board.steps() - before <= 2ULL * kDcms * kReadouts);
+  report({}, 14 * kSecond);
+  board.judge(14 * kSecond);
+  board.judge(16 * kSecond);
+  CHECK(board.missing(node(5)).empty());
 }

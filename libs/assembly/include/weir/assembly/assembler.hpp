@@ -123,12 +123,12 @@ class Assembler {
     return slices_.find(block.slice, block.attempt, wire::block_head(block).slot);
   }
 
-  // Gives up fragments that are outstanding: those of one readout, of slices past their deadline, of one
-  // slice.
-  void readout_lost(std::uint32_t readout, MissingReason reason, TimeNs now_ns);
-  void readout_lost(BuiltSlice& slice, std::uint32_t readout, MissingReason reason, TimeNs now_ns);
-  // Of one slice, of all the readouts that are marked in `lost`.
-  void readouts_lost(BuiltSlice& slice, const std::vector<bool>& lost, MissingReason reason, TimeNs now_ns);
+  // Gives up the outstanding fragments of these readouts, in all open slices or in one. Costs a step for each
+  // source of the readouts and each slice.
+  void readouts_lost(std::span<const std::uint32_t> readouts, MissingReason reason, TimeNs now_ns);
+  void readouts_lost(BuiltSlice& slice, std::span<const std::uint32_t> readouts, MissingReason reason,
+                     TimeNs now_ns);
+  // Gives up the outstanding fragments of slices past their deadline, of one slice.
   void expire(TimeNs now_ns);
   void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
   // This collector is not to build it any more, though another may: what is outstanding is neither received
@@ -159,6 +159,13 @@ class Assembler {
   [[nodiscard]] bool full() const { return slices_.open_count() >= settings_.slices_max; }
   [[nodiscard]] const std::vector<SourceInfo>& sources() const { return sources_; }
   [[nodiscard]] std::optional<SourceIndex> index_of(SourceId source) const;
+  // Returns the sources of one readout, ascending.
+  [[nodiscard]] std::span<const SourceIndex> sources_of(std::uint32_t readout) const {
+    if (readout + 1 >= first_of_.size()) return {};
+    return std::span(by_readout_).subspan(first_of_[readout], first_of_[readout + 1] - first_of_[readout]);
+  }
+  // Returns the turns of the loops over sources of lost readouts.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
   [[nodiscard]] const FragmentCounters& counters() const { return counters_; }
   // Memory that a slice as large as the recent ones takes: SliceMemory::placed_bytes() of its fragments.
   [[nodiscard]] std::size_t slice_bytes_expected() const { return slice_bytes_expected_; }
@@ -184,8 +191,8 @@ class Assembler {
   void hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out);
   void hand_out_by_id(std::vector<BuiltSlice*>& out);
   void mark_missing(BuiltSlice& slice, SourceIndex source, MissingReason reason);
-  template <class Lost>
-  void lose(BuiltSlice& slice, MissingReason reason, TimeNs now_ns, Lost lost);
+  void sort_by_readout();
+  void lose(BuiltSlice& slice, SourceIndex source, MissingReason reason, TimeNs now_ns);
   void fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_ns);
   void completed(BuiltSlice& slice);
   void free_memory(BuiltSlice& slice);
@@ -201,9 +208,11 @@ class Assembler {
   SliceTable& slices_;
   std::set<SliceId> unreleased_;     // ReleaseOrder::by_id: not yet handed out
   std::vector<BuiltSlice*> places_;  // by readout: the slice that its last fragment was of, or the next one
-  std::vector<std::uint32_t> sources_of_;  // by readout: how many
-  std::vector<SourceIndex> row_sources_;   // of the block at hand; kNoSource: not this readout's
-  std::vector<FragmentSize> taken_;        // of the last block
+  std::vector<SourceIndex> by_readout_;   // all sources, those of a readout together
+  std::vector<std::uint32_t> first_of_;   // by readout, and one more: where its sources begin in by_readout_
+  std::vector<SourceIndex> row_sources_;  // of the block at hand; kNoSource: not this readout's
+  std::vector<FragmentSize> taken_;       // of the last block
+  std::uint64_t steps_ = 0;
   std::vector<BuiltSlice*> expired_;
   std::vector<RangeWanted> ranges_wanted_;
   FragmentCounters counters_;

@@ -71,6 +71,10 @@ class SliceTable {
   void for_each_open(Visit visit) {
     for (BuiltSlice& slice : order_) visit(slice);
   }
+  template <class Visit>
+  void for_each_open_newest_first(Visit visit) {
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) visit(*at);
+  }
   // The one that was opened next; null: none.
   [[nodiscard]] BuiltSlice* opened_after(BuiltSlice& slice) {
     const auto next = std::next(order_.iterator_to(slice));

@@ -67,6 +67,8 @@ class ReachBoard {
   }
   // No DCM reaches it, for grace_ns.
   [[nodiscard]] bool is_down(NodeIndex readout) const { return readouts_[readout.value].down; }
+  // Returns the turns of the loops over nodes and losses.
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
   struct Loss {
@@ -79,8 +81,8 @@ class ReachBoard {
     bool known = false;
     bool takes_part = true;
     bool cut_off = false;
-    TimeNs let_go = 0;  // when it was cut off no more
-    std::vector<Loss> readouts;
+    TimeNs let_go = 0;           // when it was cut off no more
+    std::vector<Loss> readouts;  // sorted by node
     std::vector<Loss> writers;
     std::vector<NodeIndex> missing;
     std::vector<NodeIndex> lacking;
@@ -110,6 +112,9 @@ class ReachBoard {
   TimeNs next_ns_ = INT64_MAX;
   TimeNs waits_until_ = INT64_MIN;
   bool dirty_ = false;
+  std::vector<NodeIndex> said_;  // of one report, sorted
+  std::vector<Loss> merged_;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace weir::assignment
