@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kNsPerS = 1e9;
 constexpr std::uint64_t kNoHit = UINT64_MAX;
+constexpr std::uint64_t kTimeMax = UINT32_MAX;  // ns from the slice's start
 
 // Level-1 coincidences looked at together; the work for one of them grows with the square. A window of a
 // detector of 900 modules holds one or two, a bright track some ten.
@@ -46,7 +47,8 @@ void merge_sorted(const std::uint64_t* begin, const std::uint64_t* middle, const
 
 std::uint32_t choose_minimum(const Geometry& geometry, const FinderSettings& settings) {
   std::vector<std::size_t> modules(geometry.floors.size());
-  for (const SourcePlace& place : geometry.sources) ++modules[place.floor];
+  for (const SourcePlace& place : geometry.sources)
+    modules[place.floor] += std::max(place.channels, std::uint32_t{1});
   const auto count = static_cast<std::uint32_t>(geometry.floors.size());
   std::vector<double> partners(
       count);  // other floors' level-1 hits that are connected with one of this floor
@@ -107,9 +109,11 @@ bool ClusterFinder::add(std::uint32_t source, weir::ConstBytes fragment) {
   const std::size_t start = floor.hits.size();
   floor.starts.push_back(start);
   weir::source::HitReader reader(fragment);
+  const std::uint32_t* const delays = geometry_.delays_ns.data() + place->first_delay;
   while (const auto hit = reader.next()) {
-    floor.hits.push_back(std::uint64_t{hit->time_ns} << 32U | on_floor << 16U |
-                         std::uint64_t{hit->channel} << 8U | hit->tot_ns);
+    std::uint64_t time = hit->time_ns;
+    if (hit->channel < place->channels) time = std::min(time + delays[hit->channel], kTimeMax);
+    floor.hits.push_back(time << 32U | on_floor << 16U | std::uint64_t{hit->channel} << 8U | hit->tot_ns);
   }
   hit_count_ += floor.hits.size() - start;
   const auto run = floor.hits.begin() + static_cast<std::ptrdiff_t>(start);

@@ -13,7 +13,9 @@ namespace coincidence {
 // Where the hits of a source come from.
 struct SourcePlace {
   std::uint32_t source = 0;
-  std::uint32_t floor = 0;  // index into Geometry::floors
+  std::uint32_t floor = 0;        // index into Geometry::floors
+  std::uint32_t first_delay = 0;  // of channel 0, in Geometry::delays_ns
+  std::uint32_t channels = 0;     // with a delay; 0: not known, and no delay
 };
 
 // What the trigger knows of the detector: which sources are on one floor, and where the floors are. Sources
@@ -21,6 +23,7 @@ struct SourcePlace {
 struct Geometry {
   std::vector<weir::source::Vector3> floors;  // m, the mean of the floor's sources
   std::vector<SourcePlace> sources;           // sorted by source
+  std::vector<std::uint32_t> delays_ns;       // added to the times of a channel's hits
 
   [[nodiscard]] double longest_distance_m() const;
 };
@@ -28,9 +31,10 @@ struct Geometry {
 // The detector of the `hits` source.
 [[nodiscard]] Geometry geometry_of(const weir::source::Detector& detector);
 
-// One source a line: source, floor (any number that its neighbours share), x, y, z in m, separated by blanks;
-// empty lines and lines that begin with # are passed over. Throws std::invalid_argument with `name` and the
-// line's number.
+// Reads a geometry file, either KM3NeT's detx (detx.hpp), known by its first line of two words, or one source
+// a line: source, floor (any number that its neighbours share), x, y, z in m, separated by blanks. Empty
+// lines and lines that begin with # are ignored. Errors: std::invalid_argument with `name` and the line's
+// number.
 [[nodiscard]] Geometry read_geometry(std::istream& in, const std::string& name);
 
 }  // namespace coincidence

@@ -220,6 +220,40 @@ class CommandTest(Folder):
                 done = subprocess.run([weir_command, "file", "verify", path], capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_weir_file_runs_them_and_names_what_is_missing(self):
+        weir_command = os.path.join(os.environ.get("WEIR_BIN_DIR", ""), "weir")
+        if not os.path.exists(weir_command):
+            self.skipTest("no executable weir")
+        self.run_of(5)
+
+        def weir_file(*arguments, python=sys.executable):
+            environment = {**os.environ, "WEIR_PYTHON": python}
+            environment.pop("PYTHONPATH", None)  # it finds the package by itself
+            return subprocess.run([weir_command, "file", *arguments], env=environment, capture_output=True, text=True,
+                                  timeout=100)
+
+        done = weir_file("convert", self.folder, "--to", "npz", "--out", self.out())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.path.exists(os.path.join(self.out(), "manifest.json")))
+        self.assertIn("--part-bytes", weir_file("convert", "--help").stdout)
+        self.assertEqual(weir_file("merge", self.folder, "--out", self.out("all.weir")).returncode, 0)
+        done = weir_file("convert", self.folder, "--to", "npz", "--out", self.out())
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("exists already", done.stderr)
+        done = weir_file("convert", self.folder, "--to", "npz", python="/no/such/python")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("install python3", done.stderr)
+        # An interpreter without the format's package.
+        bare = os.path.join(self.folder, "bare")
+        with open(bare, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec "{sys.executable}" -c \'import sys; sys.modules["h5py"] = None; '
+                       'import runpy; sys.argv = ["weir_daq", *sys.argv[3:]]; '
+                       'runpy.run_module("weir_daq", run_name="__main__")\' "$@"\n')
+        os.chmod(bare, 0o755)
+        done = weir_file("convert", self.folder, "--to", "hdf5", python=bare)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("python3 -m pip install h5py", done.stderr)
+
     def test_errors_are_sentences_with_status_1(self):
         done = subprocess.run(command("convert", self.out("nowhere"), "--to", "npz"), env=ENVIRONMENT,
                               capture_output=True, text=True, timeout=100)

@@ -1,4 +1,4 @@
-"""Weir in Python: run files, samples of a run that is on, conversion, run control (python/README.md)."""
+"""Weir in Python: run files, samples of a run that is on, conversion, run control (docs/python.md)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .record import HIT, TABLE, Fragment, Slice, crc32c, decode_hits, parse_slic
 from .run import Run, RunWarning, Slices
 
 if TYPE_CHECKING:
+    from .farm import Farm
     from .tap import Sampled, Tap
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ __all__ = [
     "TABLE",
     "ControlError",
     "ConvertError",
+    "Farm",
     "FormatError",
     "Fragment",
     "MissingPackageError",
@@ -58,4 +60,8 @@ def __getattr__(name: str) -> Any:
         from . import tap
 
         return getattr(tap, name)
+    if name == "Farm":
+        from . import farm
+
+        return farm.Farm
     raise AttributeError(f"module 'weir_daq' has no attribute '{name}'")

@@ -1,4 +1,4 @@
-"""weir-daq: converts runs, makes new files of their slices, imports recordings (python/README.md)."""
+"""weir-daq: converts runs, makes new files of their slices, imports recordings (docs/python.md)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,101 @@
+import os
+import shutil
+import signal
+import tempfile
+import unittest
+
+from support import ROOT, main, require
+
+require("numpy", "crc32c", "zmq", "google.protobuf")
+
+import weir_daq as weir
+
+WEIR = os.path.join(os.environ.get("WEIR_BIN_DIR", os.path.join(ROOT, "build/release/bin")), "weir")
+if not os.path.exists(os.path.join(os.path.dirname(WEIR), "weir-run-control")):
+    print(f"SKIPPED: no executables beside {WEIR}")
+    raise SystemExit(77)
+
+FARM = """
+farm: scanned
+run: {out: %s}
+trigger: {mode: rate, rate_hz: 2000}
+source: {size_bytes: 100}
+readout: {count: 2}
+dcm: {count: 1}
+filter: {plugin: prescale, parameters: {n: 2}}
+writer: {count: 1}
+"""
+
+
+class FarmTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.file = os.path.join(self.folder, "farm.yaml")
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(FARM % os.path.join(self.folder, "out"))
+
+    def test_a_scan_takes_a_run_per_value_and_accounts_for_each(self):
+        with weir.Farm(self.file, weir=WEIR) as farm:
+            self.assertEqual(farm.status().state, "idle")
+            points = farm.scan("filter.parameters.n", [1, 2, 5], slices=100, progress=False)
+            self.assertEqual([point.value for point in points], [1, 2, 5])
+            for point in points:
+                self.assertEqual((point.result.triggered, point.result.balanced), (100, True))
+            stored = [point.result.stored for point in points]
+            self.assertEqual(stored, [100, 50, 20])
+            numbers = [point.result.run for point in points]
+            self.assertEqual(numbers, sorted(set(numbers)))
+        for number, count in zip(numbers, stored):
+            self.assertEqual(len(weir.Run(os.path.join(self.folder, "out"), number)), count)
+
+    def test_a_joined_farm_is_paused_continued_and_stopped_and_stays(self):
+        with weir.Farm(self.file, weir=WEIR) as farm:
+            with weir.Farm(connect=farm.connect) as joined:
+                run = joined.start()
+                self.assertEqual(joined.status().state, "running")
+                joined.pause()
+                self.assertEqual(farm.status().state, "paused")
+                joined.continue_run()
+                with self.assertRaisesRegex(weir.ControlError, "has not ended"):
+                    joined.wait(0.2)
+                result = joined.stop("enough")
+                self.assertEqual((result.run, result.balanced), (run, True))
+            status = farm.status()
+            self.assertEqual(status.state, "ready")
+            self.assertEqual({node.role for node in status.nodes}, {"supervisor", "readout", "dcm", "writer"})
+            pids = [node.pid for node in status.nodes]
+        for pid in pids:
+            with self.assertRaises(ProcessLookupError):
+                os.kill(pid, 0)
+
+    def test_errors_have_run_controls_sentence(self):
+        with weir.Farm(self.file, weir=WEIR) as farm:
+            with self.assertRaisesRegex(weir.ControlError, "refuses `pause`"):
+                farm.pause()
+            with self.assertRaisesRegex(weir.ControlError, "no.such.key"):
+                farm.configure({"no.such.key": 1})
+        with self.assertRaisesRegex(weir.ControlError, "does not answer"):
+            weir.Farm(connect="127.0.0.1:1", timeout_s=0.2)
+        with self.assertRaisesRegex(weir.ControlError, "ended"):
+            weir.Farm(os.path.join(self.folder, "nowhere.yaml"), weir=WEIR)
+        with self.assertRaisesRegex(weir.ControlError, "install Weir"):
+            weir.Farm(self.file, weir="no-such-command")
+
+    def test_an_interrupted_scan_stops_its_run(self):
+        with weir.Farm(self.file, weir=WEIR) as farm:
+            real = farm.wait
+
+            def interrupted(timeout_s=None):
+                raise KeyboardInterrupt
+
+            farm.wait = interrupted
+            with self.assertRaises(KeyboardInterrupt):
+                farm.scan("filter.parameters.n", [1], slices=10_000_000, progress=False)
+            farm.wait = real
+            self.assertEqual(farm.status().state, "ready")
+
+
+if __name__ == "__main__":
+    signal.alarm(280)  # before ctest's own limit, with a traceback less
+    main()
