@@ -96,6 +96,18 @@ class ConvertTest(Folder):
         done = convert.convert(weir.Run(self.folder), "npz", self.out(), jobs=1)
         self.assertEqual(done["damaged_fragments"], [{"slice": "3", "source": 21}])
 
+    def test_a_slice_whose_head_or_tables_are_damaged_stops_the_conversion(self):
+        self.run_of(6)
+        path = os.path.join(self.folder, "run-000007-w-1-0000.weir")
+        line = weir.RunFile(path).index[1]
+        with open(path, "r+b") as damaged:
+            damaged.seek(int(line["offset"]) + 32 + 60)
+            damaged.write(b"\x03")
+        weir.run._open.cache_clear()
+        with self.assertRaisesRegex(weir.FormatError, "slice 3: the meta part's checksum"):
+            convert.convert(weir.Run(self.folder), "npz", self.out(), jobs=2, part_bytes=8000)
+        self.assertFalse(os.path.exists(self.out()))
+
     def test_an_existing_folder_and_an_empty_selection_are_refused(self):
         run = self.run_of(3)
         os.mkdir(self.out())
@@ -105,32 +117,39 @@ class ConvertTest(Folder):
             convert.convert(run.select(ids=(100, 200)), "npz", self.out("other"))
 
     def test_memory_stays_within_the_bound(self):
-        # 200 MB of slices, converted with 24 MiB: the peak of a worker beyond that of a small run.
+        # The peak of a conversion of 300 MB with 48 MiB, beyond that of a small one: programs and libraries.
         small, large = tempfile.mkdtemp(), tempfile.mkdtemp()
-        for folder, slices in ((small, 2), (large, 200)):
+        for folder, slices in ((small, 2), (large, 1500)):
             self.addCleanup(shutil.rmtree, folder)
-            write_run(folder, [("w", 0, [make_record(n, [(1, bytes(1_000_000))]) for n in range(slices)], [])])
-        peaks = [self.peak(folder) for folder in (small, large)]
-        self.assertLess(peaks[1] - peaks[0], (24 << 20) * 2)
+            records = [make_record(n, [(1, random_bytes(n % 7, 200_000))]) for n in range(slices)]
+            write_run(folder, [("w", 0, records, [])])
+        for to in available():
+            with self.subTest(to=to):
+                peaks = [self.peak(folder, to) for folder in (small, large)]
+                self.assertLess(peaks[1] - peaks[0], 48 << 20)
 
-    def peak(self, folder):
-        """Anonymous memory that a conversion needs at most, in bytes."""
+    def peak(self, folder, to):
+        """Returns the most anonymous memory that a conversion has, in bytes."""
         program = (
-            "import re, sys\n"
-            "from weir_daq import convert, batches\n"
-            "import weir_daq\n"
-            "most = 0\n"
-            "real = convert.batch_of\n"
-            "def watched(slices):\n"
-            "    global most\n"
-            "    batch = real(slices)\n"
-            "    most = max(most, int(re.search(r'RssAnon:\\s+(\\d+)', open('/proc/self/status').read())[1]))\n"
-            "    return batch\n"
-            "convert.batch_of = watched\n"
-            "convert.convert(weir_daq.Run(sys.argv[1]), 'npz', sys.argv[1] + '/out', jobs=1, memory=24 << 20)\n"
-            "print(most * 1024)\n"
+            "import re, sys, threading\n"
+            "from weir_daq import Run, convert\n"
+            "from weir_daq.formats import Options\n"
+            "over, most = threading.Event(), [0]\n"
+            "def watch():\n"
+            "    while not over.wait(0.002):\n"
+            "        with open('/proc/self/status') as file:\n"
+            "            most[0] = max(most[0], int(re.search(r'RssAnon:\\s+(\\d+)', file.read())[1]))\n"
+            "watcher = threading.Thread(target=watch)\n"
+            "watcher.start()\n"
+            "folder, to = sys.argv[1:]\n"
+            "try:\n"
+            "    convert.convert(Run(folder), to, f'{folder}/{to}', jobs=1, memory=48 << 20, options=Options('none'))\n"
+            "finally:\n"
+            "    over.set()\n"
+            "    watcher.join()\n"
+            "print(most[0] * 1024)\n"
         )
-        done = subprocess.run([sys.executable, "-B", "-c", program, folder], env=ENVIRONMENT, capture_output=True,
+        done = subprocess.run([sys.executable, "-B", "-c", program, folder, to], env=ENVIRONMENT, capture_output=True,
                               text=True, timeout=250)
         self.assertEqual(done.returncode, 0, done.stderr)
         return int(done.stdout)

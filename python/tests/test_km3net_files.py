@@ -1,10 +1,11 @@
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 import unittest
 
-from support import main, require
+from support import ROOT, main, require
 
 require("numpy", "crc32c", "uproot", "km3net_testdata")
 
@@ -58,6 +59,32 @@ class FilesTest(unittest.TestCase):
             hits = np.fromfile(os.path.join(folder, one["file"]), weir.HIT)
             self.assertLess(int(hits["channel"].max()), 31)
             self.assertLess(int(hits["time_ns"].max()), 100_100_000)
+
+    def test_supernova_slices_pass_a_farm_bit_for_bit(self):
+        weir_command = os.path.join(os.environ.get("WEIR_BIN_DIR", ""), "weir")
+        if not os.path.exists(os.path.join(os.path.dirname(weir_command), "weir-dcm")):
+            self.skipTest("no executables of Weir")
+        folder, _, index = self.imported("SN")
+        out = os.path.join(self.folder, "out")
+        farm = os.path.join(ROOT, "configs/replay.yaml")
+        ended = subprocess.run(
+            [weir_command, "run", farm, "--slices", "99", "--out", out, "--set", f"replay.path={folder}"],
+            capture_output=True, text=True, timeout=200)
+        # Modules that a slice of the recording lacks are missing fragments of its slice in the run.
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        # Slice k of the run is the recording's k-th by number.
+        by_number = sorted(index["slices"], key=lambda recorded: recorded["slice"])
+        compared = 0
+        for one in weir.Run(out):
+            recorded = by_number[one.id]
+            content = np.fromfile(os.path.join(folder, recorded["file"]), np.uint8)
+            found = {fragment.source: bytes(fragment.data) for fragment in one.fragments if fragment.kept}
+            self.assertEqual(len(found), len(recorded["fragments"]))
+            for fragment in recorded["fragments"]:
+                begin = fragment["offset"]
+                self.assertEqual(found[fragment["source"]], content[begin : begin + 6 * fragment["hits"]].tobytes())
+                compared += fragment["hits"]
+        self.assertEqual(compared, 94341)
 
     def test_a_file_without_such_slices_and_a_wrong_tree_are_refused(self):
         with self.assertRaisesRegex(weir.WeirError, "no time slices L0: it has SN"):

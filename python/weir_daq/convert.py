@@ -18,20 +18,16 @@ from . import formats
 from ._packages import need
 from ._tables import DECISION, REASON, STATUS
 from .batches import Batch, batch_of
-from .errors import ConvertError, WeirError
+from .errors import ConvertError
 from .formats import Extent, Options, RunInfo
 from .publish import StagedFolder
-from .record import CHECKSUMMED, KEPT, Slice, crc32c
+from .record import CHECKSUMMED, KEPT, Slice, crc32c, parse_slice
 from .run import Run, Slices
 from .writer import slices_hash
 
 MANIFEST = "manifest.json"
 _PART_BYTES = 256 << 20
 _BATCH_BYTES_MIN = 64 << 10
-# Copies of a batch that a worker holds at once: its columns, what the format makes of them, and both again when the
-# part is compared.
-_COPIES = 6
-_SUMMARY_LEFT_OUT = ("ledger_text",)
 
 
 @dataclass(frozen=True)
@@ -80,12 +76,13 @@ def convert(
     if info is None:
         info = info_of(slices)
     jobs = min(jobs or len(os.sched_getaffinity(0)), 64)
-    batch_bytes = max(_BATCH_BYTES_MIN, memory // (jobs * _COPIES))
-    units = slices.units(min(part_bytes, batch_bytes) if formats.is_whole_part(to) else part_bytes)
+    kind = formats.FORMATS[to]
+    batch_bytes = max(_BATCH_BYTES_MIN, memory // (jobs * kind.copies))
+    units = slices.units(min(part_bytes, batch_bytes) if kind.whole_part else part_bytes)
     jobs = min(jobs, len(units))
     with StagedFolder(out) as folder:
         work = [
-            _Job(unit, os.path.join(folder.path, f"part-{number:05d}{formats.suffix_of(to)}"), to, info,
+            _Job(unit, os.path.join(folder.path, f"part-{number:05d}{kind.suffix}"), to, info,
                  options or Options(), batch_bytes, verify)
             for number, unit in enumerate(units)
         ]  # fmt: skip
@@ -106,8 +103,8 @@ def info_of(slices: Run | Slices) -> RunInfo:
     words = {"statuses": json.dumps(STATUS), "reasons": json.dumps(REASON), "decisions": json.dumps(DECISION)}
     if not isinstance(slices, Run):
         return RunInfo(slices[0].run, "", "", "", words)
-    summary = {name: value for name, value in slices.summary.items() if name not in _SUMMARY_LEFT_OUT}
-    return RunInfo(slices.number, slices.farm, slices.record, json.dumps(summary) if summary else "", words)
+    summary = json.dumps(slices.summary) if slices.summary else ""
+    return RunInfo(slices.number, slices.farm, slices.record, summary, words)
 
 
 def _manifest(slices: Slices, to: str, info: RunInfo, done: list[PartDone], verify: bool) -> dict[str, Any]:
@@ -199,7 +196,7 @@ def _batches(slices: Slices, nbytes: int) -> Iterator[list[Slice]]:
         if taken and size + len(one.record) > nbytes:
             yield taken
             taken, size = [], 0
-        taken.append(one)
+        taken.append(parse_slice(one.record, check=True))
         size += len(one.record)
     if taken:
         yield taken
@@ -240,10 +237,3 @@ def _compare(job: _Job, module: Any, extents: list[Extent]) -> None:
                 f"{os.path.basename(job.path)}: slices {taken[0].id} to {taken[-1].id}: column '{wrong}' reads back "
                 "differently: nothing was published"
             )
-
-
-def open_slices(path: str, run: int | None = None) -> Run:
-    """Returns the run of a folder. Errors: NoRunError, WeirError for a path that is not a folder."""
-    if os.path.isfile(path):
-        raise WeirError(f"{path}: give the folder of the run, not one of its files")
-    return Run(path, run)

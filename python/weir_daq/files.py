@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .errors import FormatError
-from .record import Array, Bytes, Slice, crc32c, parse_slice
+from .record import Array, Bytes, Slice, crc32c, open_slice, parse_slice
 
 SLICE, BEGIN, END, DEAD_LIST, INDEX, FOOTER = 1, 2, 3, 4, 5, 6  # record types
 
@@ -126,12 +126,16 @@ class RunFile:
         return self._content(END, self.begin if self.footer is None else self.footer[5])
 
     def slice_at(self, offset: int, length: int, check: bool = False) -> Slice:
-        """Returns the slice of an index line. Raises FormatError if no slice record is there."""
+        """Returns the slice of an index line. Raises FormatError if no slice record is there.
+
+        `check` compares the meta part's checksum and checks the tables now, not when they are read.
+        """
         if self._head(offset) != (SLICE, length):
             raise FormatError(f"{self.path}: no slice record at byte {offset}: run `weir file verify`")
         at = offset + RECORD_HEAD.size
         try:
-            return parse_slice(self.data[at : at + length], check)
+            view = self.data[at : at + length]
+            return parse_slice(view, check=True) if check else open_slice(view)
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Union
+from functools import cached_property, lru_cache
+from typing import Any, Callable, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -83,15 +83,22 @@ class Fragment:
 class Slice:
     """A stored slice. Arrays and bytes are views of the record; parts are decoded when first used."""
 
-    def __init__(self, view: memoryview, head: tuple[int, ...], table: Array) -> None:
+    def __init__(self, view: memoryview, head: tuple[int, ...]) -> None:
         self._view = view
-        (_, _, self.flags, _, self._meta, _, self.id, self.run, self.attempt, self.epoch, self.time_ns,
-         self.duration_ns, self.trigger_type, self._decision, _, self.dcm, self.streams, self.prescale,
+        (_, _, self.flags, _, self._meta, self._fragment_count, self.id, self.run, self.attempt, self.epoch,
+         self.time_ns, self.duration_ns, self.trigger_type, self._decision, _, self.dcm, self.streams, self.prescale,
          self._trigger, self._result, self._event_count, _) = head  # fmt: skip
-        self.table = table  # of TABLE; offsets count from the record's begin
 
     def __repr__(self) -> str:
-        return f"Slice(id={self.id}, run={self.run}, fragments={len(self.table)}, bytes={len(self.payload)})"
+        fragments, size = self._fragment_count, len(self.payload)
+        return f"Slice(id={self.id}, run={self.run}, fragments={fragments}, bytes={size})"
+
+    @cached_property
+    def table(self) -> Array:
+        """Rows of TABLE, one per source; offsets count from the record's begin. Raises FormatError."""
+        table = np.frombuffer(self._view, TABLE, self._fragment_count, _HEAD.size)
+        _check_fragments(table, self.id, self._meta, len(self._view))
+        return table
 
     def __reduce__(self) -> tuple[Any, ...]:
         return parse_slice, (bytes(self._view),)
@@ -145,8 +152,11 @@ class Slice:
 
     @property
     def event_table(self) -> Array:
-        at = _HEAD.size + len(self.table) * TABLE.itemsize
-        return np.frombuffer(self._view, EVENTS, self._event_count, at)
+        at = _HEAD.size + self._fragment_count * TABLE.itemsize
+        table = np.frombuffer(self._view, EVENTS, self._event_count, at)
+        if len(table):
+            _check_events(table, self.id, self._small_parts() + self._trigger + self._result, self._meta)
+        return table
 
     @property
     def events(self) -> list[tuple[int, memoryview]]:
@@ -164,7 +174,7 @@ class Slice:
         return self._view[at : at + self._result]
 
     def _small_parts(self) -> int:
-        return int(_HEAD.size + len(self.table) * TABLE.itemsize + self._event_count * EVENTS.itemsize)
+        return _HEAD.size + self._fragment_count * TABLE.itemsize + self._event_count * EVENTS.itemsize
 
     def _fragment(self, line: tuple[int, ...]) -> Fragment:
         source, status, reason, flags, offset, stored, total, _, stored_crc = line
@@ -184,28 +194,32 @@ def _name(names: tuple[str, ...], index: int) -> str:
 
 
 def parse_slice(record: Bytes, check: bool = False) -> Slice:
-    """Returns the slice of a whole record, which refers to its bytes. `check` compares the meta part's checksum."""
+    """Returns the slice of a whole record, which refers to its bytes. `check` compares the meta part's checksum.
+
+    Errors: FormatError for a record that breaks the format in any part.
+    """
     view = memoryview(record)
+    found = open_slice(view)
+    if check and crc32c(view[4 : found._meta]) != int.from_bytes(view[:4], "little"):
+        raise FormatError(f"slice {found.id}: the meta part's checksum does not match")
+    found.table, found.event_table  # noqa: B018 (reading them checks them)
+    return found
+
+
+def open_slice(view: memoryview) -> Slice:
+    """Returns the slice of a whole record with its head checked; its tables are checked when they are first read."""
     if len(view) < _HEAD.size:
         raise FormatError(f"a slice record of {len(view)} bytes is too short")
     head = _HEAD.unpack_from(view)
-    crc, layout, _, length, meta, fragments, slice_id = head[:7]
+    _, layout, _, length, meta, fragments, slice_id = head[:7]
     if layout != _LAYOUT:
         raise FormatError(f"a slice record of layout {layout}: this reader reads layout {_LAYOUT}")
     if length != len(view) or meta > length or meta < _HEAD.size or meta % 8:
         raise FormatError(f"slice {slice_id}: a record of {len(view)} bytes claims {length}, {meta} of them meta part")
     trigger, result, events = head[18:21]
-    small = _HEAD.size + fragments * TABLE.itemsize + events * EVENTS.itemsize
-    if small + trigger + result > meta:
+    if _HEAD.size + fragments * TABLE.itemsize + events * EVENTS.itemsize + trigger + result > meta:
         raise FormatError(f"slice {slice_id}: its tables lead outside of its meta part")
-    if check and crc32c(view[4:meta]) != crc:
-        raise FormatError(f"slice {slice_id}: the meta part's checksum does not match")
-    table = np.frombuffer(view, TABLE, fragments, _HEAD.size)
-    _check_fragments(table, slice_id, meta, length)
-    found = Slice(view, head, table)
-    if events:
-        _check_events(found.event_table, slice_id, small + trigger + result, meta)
-    return found
+    return Slice(view, head)
 
 
 def _check_fragments(table: Array, slice_id: int, meta: int, length: int) -> None:
@@ -255,6 +269,12 @@ def _decode_mixed_hits(view: memoryview) -> Array:
     return np.frombuffer(bytes(found), HIT)
 
 
+@lru_cache(maxsize=1)
+def _crc32c() -> Callable[[Bytes], int]:
+    function: Callable[[Bytes], int] = need("crc32c", "comparing checksums").crc32c
+    return function
+
+
 def crc32c(data: Bytes) -> int:
     """Returns the CRC32C of RFC 3720. Needs the package crc32c."""
-    return int(need("crc32c", "comparing checksums").crc32c(data))
+    return _crc32c()(data)

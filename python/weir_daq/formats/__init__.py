@@ -15,12 +15,25 @@ from .._packages import need
 from ..batches import Batch
 from ..errors import ConvertError
 
-# name: (module, suffix, packages, what one part holds at once: a batch, or everything)
+
+@dataclass(frozen=True)
+class Kind:
+    """What a conversion knows of a format before it imports the format's packages."""
+
+    module: str
+    suffix: str
+    packages: tuple[str, ...]
+    # Copies of a batch that a worker holds at once: its columns, what the format makes of them, and both again when the
+    # part is compared. Measured as memory over bytes of a batch (test_convert.py), and rounded up.
+    copies: int
+    whole_part: bool = False  # a part is in memory as a whole while it is written
+
+
 FORMATS = {
-    "hdf5": ("hdf5", ".h5", ("h5py",), False),
-    "parquet": ("parquet", ".parquet", ("pyarrow", "pyarrow.parquet"), False),
-    "root": ("root", ".root", ("uproot", "awkward"), False),
-    "npz": ("npz", ".npz", (), True),
+    "hdf5": Kind("hdf5", ".h5", ("h5py",), copies=8),
+    "parquet": Kind("parquet", ".parquet", ("pyarrow", "pyarrow.parquet"), copies=16),
+    "root": Kind("root", ".root", ("uproot", "awkward"), copies=12),
+    "npz": Kind("npz", ".npz", (), copies=8, whole_part=True),
 }
 
 
@@ -74,16 +87,6 @@ def load(name: str) -> Any:
     """Returns the module of a format. Errors: ConvertError, MissingPackageError."""
     if name not in FORMATS:
         raise ConvertError(f"no format '{name}': one of {', '.join(FORMATS)}")
-    module, _, packages, _ = FORMATS[name]
-    for package in packages:
+    for package in FORMATS[name].packages:
         need(package, f"converting to {name}")
-    return import_module("." + module, __name__)
-
-
-def suffix_of(name: str) -> str:
-    return FORMATS[name][1]
-
-
-def is_whole_part(name: str) -> bool:
-    """True if a part is in memory as a whole while it is written."""
-    return FORMATS[name][3]
+    return import_module("." + FORMATS[name].module, __name__)

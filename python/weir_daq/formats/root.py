@@ -109,7 +109,7 @@ def _batch(entries: Any) -> Batch:
 
 
 def read_part(path: str, extents: list[Extent], options: Options) -> Iterator[Batch]:
-    with uproot.open(path) as file:
+    with uproot.open(path, array_cache=None, object_cache=None) as file:
         tree = file[TREE]
         begin = 0
         for extent in extents:
