@@ -1,10 +1,13 @@
 #include "commands.hpp"
+#include "python_command.hpp"
 #include <weir/storage/file_command.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace weir::commands {
 namespace {
@@ -21,6 +24,22 @@ CLI::App* add_verb(CLI::App& app, const std::shared_ptr<FileCommand>& options, i
     status = storage::run_file_command(*options, std::cout, std::cerr);
   });
   return command;
+}
+
+// What `weir_daq` does: everything behind the verb is Python's, `--help` too.
+void add_python_verb(CLI::App& app, int& status, const char* name, const char* description) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->set_help_flag();
+  command->prefix_command();
+  command->callback([command, name = std::string(name), &status] {
+    const std::vector<std::string> arguments = command->remaining();
+    std::string needs = "npz";
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i] == "--to" && i + 1 < arguments.size()) needs = arguments[i + 1];
+      if (arguments[i].starts_with("--to=")) needs = arguments[i].substr(std::string("--to=").size());
+    }
+    status = run_python(name, needs, arguments);
+  });
 }
 
 }  // namespace
@@ -49,6 +68,9 @@ void add_file(CLI::App& app, int& status) {
   dump->add_option("--source", options->source, "this fragment only")->type_name("ID");
   dump->add_option("--event", options->event, "this output event only")->type_name("ID");
   dump->add_flag("--raw", options->raw, "the bytes of --source or --event as they are, nothing else");
+  add_python_verb(*file, status, "convert", "Convert a run to HDF5, Parquet, ROOT or NumPy");
+  add_python_verb(*file, status, "skim", "Write selected slices of a run into a new run file");
+  add_python_verb(*file, status, "merge", "Write all slices of a run into a new run file");
 }
 
 }  // namespace weir::commands
