@@ -1,4 +1,4 @@
-"""What the tests share: where the tree is, and skips that ctest shows."""
+"""Shared parts of the tests: paths of the tree, skips for ctest, runs to read."""
 
 import json
 import os

@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("WEIR_TEST_KILLS", "10"))
 
 
 def available():
-    """The formats whose packages are installed."""
+    """Returns the formats with installed packages."""
     found = []
     for name in formats.FORMATS:
         try:

@@ -22,7 +22,7 @@ if shutil.which("rsync") is None:
     raise SystemExit(77)
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# What would change this machine: the test's interpreter has the package already.
+# Left out: the test's interpreter has the packages already.
 INSTALLS = re.compile(r"^pip install .*\n", re.MULTILINE)
 
 

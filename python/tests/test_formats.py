@@ -17,7 +17,7 @@ from weir_daq.formats import Options
 
 
 class FormatTest(Folder):
-    """What was converted, read with the format's own package and nothing of ours."""
+    """Converted runs, read with each format's own package alone."""
 
     def converted(self, to, **values):
         run = self.run_of(20)

@@ -147,7 +147,7 @@ def _parser() -> argparse.ArgumentParser:
             command.set_defaults(stream=None, decision=None, ids=None, time_ns=None)
 
     recording = add("import", _import, "Make a replay folder of recorded data")
-    recording.add_argument("kind", choices=("km3net",), help="what the file is: KM3NeT online data in ROOT")
+    recording.add_argument("kind", choices=("km3net",), help="type of the file: KM3NeT online data in ROOT")
     recording.add_argument("file", metavar="FILE")
     recording.add_argument("folder", metavar="FOLDER", help="new folder for `replay.path`")
     recording.add_argument("--tree", metavar="NAME", help="L0, L1 or SN; without: the one that the file has")

@@ -1,4 +1,4 @@
-"""Slices as columns: what the converters write, and compare when they read back."""
+"""Slices as columns, for the converters to write, read back and compare."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _BATCH_BYTES_MIN = 64 << 10
 
 @dataclass(frozen=True)
 class PartDone:
-    """What a worker says of a finished part."""
+    """A worker's account of a finished part."""
 
     name: str
     extents: list[Extent]
@@ -99,7 +99,7 @@ def convert(
 
 
 def info_of(slices: Run | Slices) -> RunInfo:
-    """Returns what every part says of the run."""
+    """Returns the description of the run for every part."""
     words = {"statuses": json.dumps(STATUS), "reasons": json.dumps(REASON), "decisions": json.dumps(DECISION)}
     if not isinstance(slices, Run):
         return RunInfo(slices[0].run, "", "", "", words)

@@ -1,4 +1,4 @@
-"""Exceptions of weir_daq. Each text says what is wrong, where, and what to do."""
+"""Exceptions of weir_daq. Each text names the fault, its place and the remedy."""
 
 
 class WeirError(Exception):

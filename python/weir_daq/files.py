@@ -160,7 +160,7 @@ class RunFile:
         return (kind, body) if crc32c(self.data[at : at + RECORD_HEAD.size - 4]) == crc else None
 
     def _scan(self) -> Array:
-        # What a crash tore does not count: without the end magic every fragment has to be sound.
+        # Without the end magic every fragment has to be sound: a crash may have torn the record.
         lines = []
         for at, kind, body in self.records(self.begin):
             if kind != SLICE:

@@ -18,7 +18,7 @@ _Head = tuple[int, ...]
 
 
 class Sampled:
-    """A sampled slice, whose attributes it has, and its origin: stream, dcm_name."""
+    """A sampled slice with its origin: stream, dcm_name. It has the attributes of the slice."""
 
     def __init__(self, one: Slice, stream: str, dcm_name: str) -> None:
         self.slice = one

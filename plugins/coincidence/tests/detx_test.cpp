@@ -76,7 +76,7 @@ TEST_CASE("a detx file that is wrong is refused with its name and line") {
 }
 
 TEST_CASE("hits coincide when their calibrated times do") {
-  // Light of one flash, as the raw times of channels whose delays are 10 and 200 ns.
+  // Light of one flash, as raw times of channels with delays of 10 and 200 ns.
   const auto geometry = read(detector(5));
   coincidence::FinderSettings settings;
   settings.minimum = 2;

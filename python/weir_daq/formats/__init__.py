@@ -1,4 +1,4 @@
-"""File formats of `weir_daq convert`: a writer and a reader of one part each, and what completes a set of parts.
+"""File formats of `weir_daq convert`: a writer and a reader of one part each, and a function that completes a set.
 
 A writer takes batches with positions from 0 and moves them to their place in the part. A reader gives the batches
 back, positions from 0 again, so that a conversion compares them with what it read from the run.
@@ -18,12 +18,12 @@ from ..errors import ConvertError
 
 @dataclass(frozen=True)
 class Kind:
-    """What a conversion knows of a format before it imports the format's packages."""
+    """A format's properties, known before its packages are imported."""
 
     module: str
     suffix: str
     packages: tuple[str, ...]
-    # Copies of a batch that a worker holds at once: its columns, what the format makes of them, and both again when the
+    # Copies of a batch that a worker holds at once: its columns, the format's own form of them, and both again when the
     # part is compared. Measured as memory over bytes of a batch (test_convert.py), and rounded up.
     copies: int
     whole_part: bool = False  # a part is in memory as a whole while it is written
@@ -47,7 +47,7 @@ class Options:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What every part says of its run."""
+    """Description of the run in every part."""
 
     run: int
     farm: str
