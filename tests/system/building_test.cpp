@@ -135,6 +135,20 @@ TEST_CASE("a filter of two steps is sent a few sources first and the others when
   CHECK(built.check.fragments == went_on * kSources);
 }
 
+TEST_CASE("a menu of steps requests what its steps draw, and latencies count from the first request") {
+  const TemporaryFolder folder;
+  const Built built = build(folder, 1000,
+                            {"filter.plugin=sequential", "filter.parameters.steps=3",
+                             "filter.parameters.sources_per_step=2", "filter.parameters.build=none"});
+  CHECK_BALANCED(built.end, 0);
+  const Summary& summary = built.end.summary;
+  CHECK(summary.count("stored") == 1000);
+  CHECK(summary.count("fragments.requested") == 1000 * 3 * 2);
+  CHECK(summary.count("latency_us.count") == 1000);
+  CHECK(summary.count("latency_us.max") > 0);
+  CHECK(built.check.fragments == 1000 * 3 * 2);
+}
+
 TEST_CASE("sources of the first step are those of the farm file, the others are marked as not requested") {
   const TemporaryFolder folder;
   const Built built = build(folder, 500, {"filter.first_sources=[2,3,16]"});

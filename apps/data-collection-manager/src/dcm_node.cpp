@@ -91,10 +91,8 @@ void DcmNode::filter_completed() {
 
 void DcmNode::to_filter(BuiltSlice& slice) {
   if (slice.pushed) pushing_->complete(slice);
-  if (slice.step == 0) {
-    times_.complete(slice);
-    samples_.complete(slice, now_ns_);
-  }
+  times_.complete(slice);
+  if (slice.step == 0) samples_.complete(slice, now_ns_);
   filter_.take(slice);
 }
 

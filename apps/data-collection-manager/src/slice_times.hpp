@@ -11,13 +11,17 @@ namespace weir::dcm {
   return ns > 0 ? static_cast<std::uint64_t>(ns / kMicrosecond) : 0;
 }
 
-// How long it takes until a slice is as complete as it gets, in us.
+// Times to the last fragment of the first step that requests anything, in us.
 struct SliceTimes {
   metrics::Histogram latency;        // first request sent, or first fragment begun, to last fragment
   metrics::Histogram build_latency;  // assignment, or last slot, to last fragment
 
-  void complete(const assembly::BuiltSlice& slice) {
-    // Of a pushed slice perhaps nothing has come.
+  // Call for each completed step; counts a slice once.
+  void complete(assembly::BuiltSlice& slice) {
+    const bool has_requested = slice.first_request_ns != 0 || slice.pushed;
+    if (slice.is_timed || !has_requested) return;
+    slice.is_timed = true;
+    // A pushed slice may have no fragment.
     const TimeNs begun = slice.first_request_ns != 0 ? slice.first_request_ns : slice.last_fragment_ns;
     latency.record(microseconds(slice.last_fragment_ns - begun));
     build_latency.record(

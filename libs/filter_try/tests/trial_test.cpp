@@ -74,8 +74,8 @@ TEST_CASE("errors of the filter are kept with their slice and listed") {
   const TrialResult result = tried("scripted", run, options, WEIR_TEST_PLUGIN_DIR);
   CHECK(result.slices.front().verdict == Verdict::error);
   const std::string text = trial_text(*plugin("scripted", WEIR_TEST_PLUGIN_DIR), result, options, 2);
-  CHECK_THAT(text,
-             ContainsSubstring("slice 0  error: filter 'scripted': hit 7 has no time") && ContainsSubstring("and 28 more"));
+  CHECK_THAT(text, ContainsSubstring("slice 0  error: filter 'scripted': hit 7 has no time") &&
+                       ContainsSubstring("and 28 more"));
 }
 
 TEST_CASE("a decision that depends on more than the slice is found by repeating it") {

@@ -124,6 +124,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   std::size_t refused_bytes = 0;  // placed_bytes() of fragments that found no memory
   TimeNs assigned_ns = 0;
   TimeNs first_request_ns = 0;
+  bool is_timed = false;  // counted in the latencies
   TimeNs deadline_ns = 0;
 
   // Push running: readouts send it on their own.
