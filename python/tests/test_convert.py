@@ -1,6 +1,7 @@
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -130,29 +131,16 @@ class ConvertTest(Folder):
 
     def peak(self, folder, to):
         """Returns the most anonymous memory that a conversion has, in bytes."""
-        program = (
-            "import re, sys, threading\n"
-            "from weir_daq import Run, convert\n"
-            "from weir_daq.formats import Options\n"
-            "over, most = threading.Event(), [0]\n"
-            "def watch():\n"
-            "    while not over.wait(0.002):\n"
-            "        with open('/proc/self/status') as file:\n"
-            "            most[0] = max(most[0], int(re.search(r'RssAnon:\\s+(\\d+)', file.read())[1]))\n"
-            "watcher = threading.Thread(target=watch)\n"
-            "watcher.start()\n"
-            "folder, to = sys.argv[1:]\n"
-            "try:\n"
-            "    convert.convert(Run(folder), to, f'{folder}/{to}', jobs=1, memory=48 << 20, options=Options('none'))\n"
-            "finally:\n"
-            "    over.set()\n"
-            "    watcher.join()\n"
-            "print(most[0] * 1024)\n"
-        )
-        done = subprocess.run([sys.executable, "-B", "-c", program, folder, to], env=ENVIRONMENT, capture_output=True,
-                              text=True, timeout=250)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return int(done.stdout)
+        words = command("convert", folder, "--to", to, "--jobs", 1, "--memory", "48MiB", "--compression", "none")
+        process = subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        most = 0
+        while process.poll() is None:
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+                found = re.search(r"RssAnon:\s+(\d+)", file.read())
+            most = max(most, 1024 * int(found[1]) if found else 0)
+        self.assertEqual(process.returncode, 0, process.communicate()[1])
+        process.stderr.close()
+        return most
 
     def test_npz_by_slice(self):
         run = self.run_of(20)

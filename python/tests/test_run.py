@@ -131,6 +131,12 @@ class RunTest(unittest.TestCase):
         with self.assertWarnsRegex(weir.RunWarning, "index is damaged"):
             self.assertEqual(weir.Run(self.folder).ids.tolist(), list(range(40)))
 
+    def test_one_file_is_a_run_too(self):
+        paths = self.two_writers()
+        run = weir.Run(paths[2])
+        self.assertEqual(run.ids.tolist(), list(range(1, 40, 2)))
+        self.assertEqual((run.number, run.summary), (7, {}))
+
     def test_a_folder_with_several_runs_or_none_says_which(self):
         write_run(self.folder, [("w", 0, [random_record(1)], [])], run=3)
         write_run(self.folder, [("w", 0, [random_record(2, run=5)], [])], run=5)

@@ -57,8 +57,9 @@ def _select(run: Run, options: argparse.Namespace) -> Slices:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    from .convert import convert, info_of
+    from .convert import convert, info_of, limit_allocators
 
+    limit_allocators()
     formats.load(options.to)
     run = Run(options.folder, options.run)
     out = options.out or os.path.join(options.folder, f"run-{run.number:06d}-{options.to}")

@@ -66,7 +66,8 @@ def convert(
 ) -> dict[str, Any]:
     """Writes the slices into the new folder `out` in format `to` (formats.FORMATS), and returns its manifest.
 
-    memory: bytes for the slices that all workers hold at once, beside their programs. verify: reads each part back
+    jobs: worker processes; None: one per CPU; 1: none, this process converts. memory: bytes for the slices that all
+    workers hold at once, beside their programs. verify: reads each part back
     and compares every byte with the run. progress: a bar on stderr; None: if that is a terminal.
     Errors: ConvertError, FormatError, MissingPackageError; after an error `out` does not exist.
     """
@@ -79,7 +80,7 @@ def convert(
     kind = formats.FORMATS[to]
     batch_bytes = max(_BATCH_BYTES_MIN, memory // (jobs * kind.copies))
     units = slices.units(min(part_bytes, batch_bytes) if kind.whole_part else part_bytes)
-    jobs = min(jobs, len(units))
+    jobs = min(jobs, len(units)) if jobs > 1 else 1
     with StagedFolder(out) as folder:
         work = [
             _Job(unit, os.path.join(folder.path, f"part-{number:05d}{kind.suffix}"), to, info,
@@ -130,7 +131,16 @@ def _rows(extents: list[Extent]) -> dict[str, list[int]]:
 # ---- workers
 
 
-def _end_with_parent(parent: int) -> None:
+def limit_allocators() -> None:
+    """Has Arrow use the C library's allocator: its own keep freed memory, beyond a conversion's bound.
+
+    Requires: called before pyarrow is imported.
+    """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+
+def _begin_worker(parent: int) -> None:
+    limit_allocators()
     # The workers of a killed conversion end with it, also where it was killed before this line.
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
@@ -142,14 +152,14 @@ def _end_with_parent(parent: int) -> None:
 def _run_jobs(work: list[_Job], jobs: int, progress: bool | None) -> list[PartDone]:
     with _Bar(sum(job.slices.nbytes for job in work), progress) as bar:
         if jobs == 1:
-            done = []
+            done: list[PartDone] = []
             for job in work:
                 done.append(_write_part(job))
                 bar.advance(done[-1].read_bytes)
             return done
         # Started afresh: a fork would share the threads and locks of the formats' libraries.
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent, initargs=(os.getpid(),))
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker, initargs=(os.getpid(),))
         try:
             return _collect([pool.submit(_write_part, job) for job in work], bar.advance)
         except BrokenProcessPool:

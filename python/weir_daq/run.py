@@ -185,14 +185,20 @@ def _decision_number(word: str) -> int:
 class Run(Slices):
     """The slices of a run that count, by id: dead copies are left out.
 
-    folder: where the run's files are (`run.out` of the farm file). run: its number; not needed if the folder has
-    one run. Files that were not closed are read record by record, with a RunWarning.
+    folder: where the run's files are (`run.out` of the farm file), or one run file, as `weir file skim` and `weir tap`
+    write. run: its number; not needed if the folder has one run. Files that were not closed are read record by record,
+    with a RunWarning.
     Errors: NoRunError, FormatError.
     """
 
     def __init__(self, folder: str | os.PathLike[str], run: int | None = None) -> None:
         self.folder = os.fspath(folder)
-        self.number, paths = _files_of(self.folder, run)
+        if os.path.isfile(self.folder):
+            paths = [os.path.abspath(self.folder)]
+            self.folder = os.path.dirname(paths[0])
+            self.number = _open(paths[0]).run
+        else:
+            self.number, paths = _files_of(self.folder, run)
         self.run_files = [_open(path) for path in paths]
         super().__init__(paths, _live_places(self.run_files))
 

@@ -31,7 +31,7 @@ class Kind:
 
 FORMATS = {
     "hdf5": Kind("hdf5", ".h5", ("h5py",), copies=8),
-    "parquet": Kind("parquet", ".parquet", ("pyarrow", "pyarrow.parquet"), copies=16),
+    "parquet": Kind("parquet", ".parquet", ("pyarrow", "pyarrow.parquet"), copies=24),
     "root": Kind("root", ".root", ("uproot", "awkward"), copies=12),
     "npz": Kind("npz", ".npz", (), copies=8, whole_part=True),
 }
