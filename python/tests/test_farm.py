@@ -1,7 +1,10 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 
 from support import ROOT, main, require
@@ -68,6 +71,28 @@ class FarmTest(unittest.TestCase):
         for pid in pids:
             with self.assertRaises(ProcessLookupError):
                 os.kill(pid, 0)
+
+    def test_a_farm_ends_with_a_killed_program_and_survives_its_interrupt(self):
+        program = (
+            "import os, signal, sys, weir_daq\n"
+            "farm = weir_daq.Farm(sys.argv[1], weir=sys.argv[2])\n"
+            "farm.start()\n"
+            "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+            "os.killpg(0, signal.SIGINT)\n"
+            "print(farm.status().state, *[node.pid for node in farm.status().nodes], flush=True)\n"
+            "sys.stdin.read()\n"
+        )
+        process = subprocess.Popen([sys.executable, "-B", "-c", program, self.file, WEIR], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, start_new_session=True,
+                                   env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
+        state, *pids = process.stdout.readline().split()
+        self.assertEqual((state, len(pids)), (b"running", 5))
+        process.kill()
+        process.communicate()
+        until = time.monotonic() + 60
+        while any(os.path.exists(f"/proc/{int(pid)}") for pid in pids):
+            self.assertLess(time.monotonic(), until, "the farm's processes are still there")
+            time.sleep(0.05)
 
     def test_errors_have_run_controls_sentence(self):
         with weir.Farm(self.file, weir=WEIR) as farm:

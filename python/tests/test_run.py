@@ -63,7 +63,8 @@ class RunTest(unittest.TestCase):
         self.assertEqual(len(run.select(stream="default")), 40)
         self.assertEqual(ids(ids=(3, 6)), [3, 4, 5, 6])
         self.assertEqual(ids(ids=(None, 1)), [0, 1])
-        self.assertEqual(ids(ids=[5, 99, 7]), [5, 7])
+        self.assertEqual(ids(ids=[5, 99, 7, -1]), [5, 7])
+        self.assertEqual((ids(ids=(-5, 1)), ids(ids=(None, -1))), ([0, 1], []))
         start = 1_700_000_000_000_000_000
         self.assertEqual(ids(time_ns=(start + 10_000_000, start + 30_000_000)), [1, 2])
         self.assertEqual(ids(decision="prescale"), list(range(1, 40, 2)))
@@ -130,6 +131,27 @@ class RunTest(unittest.TestCase):
             file.write(b"\xff")
         with self.assertWarnsRegex(weir.RunWarning, "index is damaged"):
             self.assertEqual(weir.Run(self.folder).ids.tolist(), list(range(40)))
+
+    def test_a_run_that_grows_is_seen_as_it_is_now(self):
+        path = self.two_writers()[2]
+        with open(path, "rb") as file:
+            data = file.read()
+        os.unlink(path)
+        lengths = []
+        for share in (0.4, 0.8):
+            with open(path + ".part", "wb") as file:
+                file.write(data[: int(len(data) * share)])
+            with self.assertWarns(weir.RunWarning):
+                before = weir.Run(self.folder)
+            lengths.append(len(before))
+        self.assertLess(lengths[0], lengths[1])
+        # The writer closes the file: places that were found before stay good, here and in another process.
+        pickled = pickle.dumps(before)
+        with open(path + ".part", "wb") as file:
+            file.write(data)
+        os.rename(path + ".part", path)
+        self.assertEqual([one.id for one in pickle.loads(pickled)], before.ids.tolist())
+        self.assertEqual(len(weir.Run(self.folder)), 40)
 
     def test_one_file_is_a_run_too(self):
         paths = self.two_writers()

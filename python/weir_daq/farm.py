@@ -289,11 +289,16 @@ class Farm:
         if command is None:
             raise ControlError(f"no command '{weir}': install Weir, or give weir='/path/to/weir'")
         words = [command, "up", farm_file]
+        # The farm ends with this process, however that ends; an interrupt from the terminal is this process' alone.
+        if shutil.which("setpriv"):
+            words = ["setpriv", "--pdeathsig", "TERM", *words]
         if not any(key == "control.listen" for key in settings):
             words += ["--listen", "127.0.0.1:0"]
         words += [word for one in _sets(settings) for word in ("--set", one)]
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close())
-        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._output)
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._output, start_new_session=True
+        )
         until = time.monotonic() + _STARTED_S
         while time.monotonic() < until:
             found = _ADDRESS.search(self._said())

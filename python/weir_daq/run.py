@@ -19,6 +19,7 @@ from .record import STREAM_DEBUG, STREAM_DEFAULT, Array, Slice
 
 _FILE_NAME = re.compile(r"run-(\d{6,})-(.+)-(\d{4,})\.weir(\.part)?")
 _DECISION_AT = RECORD_HEAD.size + 60  # in a slice record, from its head on
+_PART = ".part"  # behind the name of a file that is not closed
 _OPEN_FILES = 256  # maps that a process keeps
 
 # One slice of a selection: which file has it, and where.
@@ -44,8 +45,16 @@ class RunWarning(UserWarning):
 
 
 @lru_cache(maxsize=_OPEN_FILES)
-def _open(path: str) -> RunFile:
+def _mapped(path: str, *identity: int) -> RunFile:
     return RunFile(path)
+
+
+def _open(path: str) -> RunFile:
+    """Returns the file, mapped once while it stays the same; a file that was closed since has lost its `.part`."""
+    if path.endswith(_PART) and not os.path.exists(path):
+        path = path[: -len(_PART)]
+    found = os.stat(path)
+    return _mapped(path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 class Slices:
@@ -163,9 +172,11 @@ class Slices:
 def _within(values: Array, wanted: tuple[int | None, int | None] | Iterable[int]) -> Array:
     if isinstance(wanted, tuple) and len(wanted) == 2:
         low, high = wanted
-        keep = np.ones(len(values), bool) if low is None else values >= np.uint64(low)
+        if high is not None and high < 0:
+            return np.zeros(len(values), bool)
+        keep = np.ones(len(values), bool) if low is None or low < 0 else values >= np.uint64(low)
         return keep if high is None else keep & (values <= np.uint64(high))
-    return np.isin(values, np.fromiter(wanted, np.uint64))
+    return np.isin(values, np.fromiter((one for one in wanted if one >= 0), np.uint64))
 
 
 def _stream_bits(stream: Stream) -> int:
@@ -236,7 +247,7 @@ def _files_of(folder: str, run: int | None) -> tuple[int, list[str]]:
         raise NoRunError(f"{folder}: {error.strerror}: give the folder that `run.out` named") from None
     for name in sorted(names):
         match = _FILE_NAME.fullmatch(name)
-        if match and not (match[4] and name[: -len(".part")] in names):
+        if match and not (match[4] and name[: -len(_PART)] in names):
             place = (match[2], int(match[3]), os.path.abspath(os.path.join(folder, name)))
             found.setdefault(int(match[1]), []).append(place)
     if run is None and len(found) == 1:

@@ -139,7 +139,7 @@ def _batch(table: Any, hits: bool) -> Batch:
 def read_part(path: str, extents: list[Extent], options: Options) -> Iterator[Batch]:
     with pq.ParquetFile(path) as file:
         for group in range(len(extents)):
-            yield _batch(file.read_row_group(group), options.hits)
+            yield _batch(file.read_row_group(group, use_threads=False), options.hits)
 
 
 def finish_set(folder: str, parts: list[str], extents: list[list[Extent]], info: RunInfo) -> None:
