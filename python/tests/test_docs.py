@@ -23,7 +23,7 @@ if shutil.which("rsync") is None:
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Left out: the test's interpreter has the packages already.
-INSTALLS = re.compile(r"^pip install .*\n", re.MULTILINE)
+INSTALLS = re.compile(r"^(?:pip install|python3 -m venv) .*\n", re.MULTILINE)
 
 
 class DocsTest(unittest.TestCase):

@@ -39,7 +39,7 @@ class FarmTest(unittest.TestCase):
             file.write(FARM % os.path.join(self.folder, "out"))
 
     def test_a_scan_takes_a_run_per_value_and_accounts_for_each(self):
-        with weir.Farm(self.file, weir=WEIR) as farm:
+        with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
             self.assertEqual(farm.status().state, "idle")
             points = farm.scan("filter.parameters.n", [1, 2, 5], slices=100, progress=False)
             self.assertEqual([point.value for point in points], [1, 2, 5])
@@ -53,7 +53,7 @@ class FarmTest(unittest.TestCase):
             self.assertEqual(len(weir.Run(os.path.join(self.folder, "out"), number)), count)
 
     def test_a_joined_farm_is_paused_continued_and_stopped_and_stays(self):
-        with weir.Farm(self.file, weir=WEIR) as farm:
+        with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
             with weir.Farm(connect=farm.connect) as joined:
                 run = joined.start()
                 self.assertEqual(joined.status().state, "running")
@@ -95,7 +95,7 @@ class FarmTest(unittest.TestCase):
             time.sleep(0.05)
 
     def test_errors_have_run_controls_sentence(self):
-        with weir.Farm(self.file, weir=WEIR) as farm:
+        with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
             with self.assertRaisesRegex(weir.ControlError, "refuses `pause`"):
                 farm.pause()
             with self.assertRaisesRegex(weir.ControlError, "no.such.key"):
@@ -108,7 +108,7 @@ class FarmTest(unittest.TestCase):
             weir.Farm(self.file, weir="no-such-command")
 
     def test_an_interrupted_scan_stops_its_run(self):
-        with weir.Farm(self.file, weir=WEIR) as farm:
+        with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
             real = farm.wait
 
             def interrupted(timeout_s=None):
