@@ -210,6 +210,7 @@ class CommandTest(Folder):
         self.assertEqual(done.returncode, 0, done.stderr)
         whole, skimmed = weir.Run(self.folder), weir.Run(os.path.dirname(target))
         self.assertEqual(skimmed.ids.tolist(), [0, 1, 2, 3])
+        self.assertEqual((skimmed.run_files[0].writer, skimmed.run_files[0].sequence), ("skim", 0))
         for one in skimmed:
             self.assertEqual(bytes(one.fragment(11).data), bytes(whole.slice(one.id).fragment(11).data))
             self.assertEqual([f.source for f in one.fragments if f.kept], [11, 21])

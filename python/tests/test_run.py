@@ -104,6 +104,8 @@ class RunTest(unittest.TestCase):
         with multiprocessing.get_context("spawn").Pool(2) as pool:
             self.assertEqual(sum(pool.map(bytes_of, units)), bytes_of(run))
         self.assertLess(len(pickle.dumps(units[0])), 3000 + 64 * len(units[0]))
+        odd = pickle.loads(pickle.dumps(run.select(ids=[1, 3, 39])))
+        self.assertEqual(([one.id for one in odd], len(odd.files)), ([1, 3, 39], 1))
         again = pickle.loads(pickle.dumps(run))
         self.assertEqual([one.id for one in again], list(range(40)))
 

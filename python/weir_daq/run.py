@@ -17,7 +17,7 @@ from .errors import FormatError, NoRunError, NoSliceError, WeirError
 from .files import RECORD_HEAD, RunFile
 from .record import STREAM_DEBUG, STREAM_DEFAULT, Array, Slice
 
-_FILE_NAME = re.compile(r"run-(\d{6,})-(.+)-(\d{4,})\.weir(\.part)?")
+FILE_NAME = re.compile(r"run-(\d{6,})-(.+)-(\d{4,})\.weir(\.part)?")
 _DECISION_AT = RECORD_HEAD.size + 60  # in a slice record, from its head on
 _PART = ".part"  # behind the name of a file that is not closed
 _OPEN_FILES = 256  # maps that a process keeps
@@ -68,7 +68,11 @@ class Slices:
         self.places = places  # of PLACE
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Slices, (self.files, np.asarray(self.places))
+        # Only the files that these slices are in.
+        used, numbers = np.unique(self.places["file"], return_inverse=True)
+        places = self.places.copy()
+        places["file"] = numbers
+        return Slices, ([self.files[number] for number in used], places)
 
     def __repr__(self) -> str:
         return f"<{len(self)} slices of {len(self.files)} files, {self.nbytes} bytes>"
@@ -87,10 +91,13 @@ class Slices:
         return _open(self.files[place["file"]]).slice_at(int(place["offset"]), int(place["length"]))
 
     def __iter__(self) -> Iterator[Slice]:
-        opened = [_open(path) for path in self.files]
+        opened: dict[int, RunFile] = {}
         columns = (self.places[name].tolist() for name in ("file", "offset", "length"))
-        for file, offset, length in zip(*columns):
-            yield opened[file].slice_at(offset, length)
+        for number, offset, length in zip(*columns):
+            file = opened.get(number)
+            if file is None:
+                file = opened[number] = _open(self.files[number])
+            yield file.slice_at(offset, length)
 
     @property
     def ids(self) -> Array:
@@ -246,7 +253,7 @@ def _files_of(folder: str, run: int | None) -> tuple[int, list[str]]:
     except OSError as error:
         raise NoRunError(f"{folder}: {error.strerror}: give the folder that `run.out` named") from None
     for name in sorted(names):
-        match = _FILE_NAME.fullmatch(name)
+        match = FILE_NAME.fullmatch(name)
         if match and not (match[4] and name[: -len(_PART)] in names):
             place = (match[2], int(match[3]), os.path.abspath(os.path.join(folder, name)))
             found.setdefault(int(match[1]), []).append(place)

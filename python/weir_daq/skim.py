@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import ConvertError
 from .record import KEPT, TABLE, Slice, crc32c, parse_slice
-from .run import Run, Slices
+from .run import FILE_NAME, Run, Slices
 from .writer import RunFileWriter
 
 _HEAD_BYTES = 96
@@ -26,8 +26,9 @@ def write_slices(run: Run, slices: Slices, out: str | os.PathLike[str], sources:
     wanted = np.fromiter(sources, np.uint32)
     written = 0
     try:
+        writer, sequence = _names(out)
         with RunFileWriter(
-            out, run=run.number, writer="skim", farm=run.farm, record=run.record.encode()
+            out, run=run.number, writer=writer, sequence=sequence, farm=run.farm, record=run.record.encode()
         ) as file:
             for one in slices:
                 one = keep_sources(one, wanted) if len(wanted) else one
@@ -36,6 +37,13 @@ def write_slices(run: Run, slices: Slices, out: str | os.PathLike[str], sources:
     except FileExistsError as error:
         raise ConvertError(f"{error}: delete it, or give another name") from None
     return {"slices": len(slices), "bytes": written}
+
+
+def _names(out: str | os.PathLike[str]) -> tuple[str, int]:
+    """Returns writer and sequence number for the file's header: those of its name, or the name itself and 0."""
+    name = os.path.basename(os.fspath(out))
+    found = FILE_NAME.fullmatch(name)
+    return (found[2], int(found[3])) if found else (os.path.splitext(name)[0], 0)
 
 
 def keep_sources(one: Slice, wanted: Any) -> Slice:
