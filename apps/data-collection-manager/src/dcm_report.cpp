@@ -70,7 +70,7 @@ Workload DcmNode::workload() const {
 
 v1::Report DcmNode::make_report(bool final) {
   if (final) close_run();
-  v1::Report report = node::begin_report(setup_.identity, now_ns_, final);
+  v1::Report report = node::begin_report(setup_, now_ns_, final);
   reports::Counters counters(report);
   counters["dcm.assigned"] = intake_.assigned();
   counters["dcm.accepted"] = decisions_.accepted();

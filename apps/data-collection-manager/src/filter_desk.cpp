@@ -1,6 +1,7 @@
 #include "filter_desk.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <spdlog/spdlog.h>
@@ -47,6 +48,8 @@ FilterDesk::FilterDesk(const node::Setup& setup, const std::vector<std::string>&
   auto plugin = filter_host::FilterPlugin::load(filter.plugin(), path);
   if (!plugin) throw std::runtime_error("filter.plugin: " + plugin.error().text);
   plugin_ = *plugin;
+  plugin_part_ = node::filter_part(setup, plugin_->path(), plugin_->file_crc32c());
+  node::require(setup.run_identity, plugin_part_);
   filter_host::ProcessingUnitsOptions options;
   options.units = setup.farm.dcm().processing_units();
   options.jobs_max = setup.farm.dcm().slices_max();
@@ -258,6 +261,7 @@ void FilterDesk::add_to(v1::Report& report) const {
     reports::Gauges gauges(report);
     gauges["filter.oldest_s"] = static_cast<double>(clock_.now_ns() - *oldest) / kSecond;
   }
+  *report.mutable_ran()->add_parts() = plugin_part_;
   (*report.mutable_notes())["filter"] = plugin_->name() + " " + plugin_->version();
 }
 

@@ -77,6 +77,7 @@ class FilterDesk {
   SliceWay& way_;
   const TimeNs& now_ns_;
   std::shared_ptr<const filter_host::FilterPlugin> plugin_;
+  v1::RunIdentity::Part plugin_part_;
   std::unique_ptr<filter_host::ProcessingUnits> units_;
   std::vector<filter_host::Job> jobs_;  // of this pass
   std::vector<filter_host::FilterResult*> results_;

@@ -206,7 +206,7 @@ void WriterNode::on_signal(std::string_view signal_name) {
 }
 
 v1::Report WriterNode::make_report(bool final) {
-  v1::Report report = node::begin_report(identity_, now_ns_, final);
+  v1::Report report = node::begin_report(setup_, now_ns_, final);
   reports::Counters counters(report);
   const storage::StoreCounters store = store_.counters();
   const storage::GrantCounters& grants = grants_.counters();

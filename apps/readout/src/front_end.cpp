@@ -1,5 +1,6 @@
 #include "front_end.hpp"
 
+#include <weir/node/identity.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <spdlog/spdlog.h>
@@ -54,6 +55,8 @@ std::unique_ptr<FrontEnd> FrontEnd::make(const node::Setup& setup, const Environ
 
   std::unique_ptr<FrontEnd> self(new FrontEnd);
   self->ids_ = setup.identity.sources;
+  self->plugin_part_ = node::source_part(setup, (*plugin)->path(), (*plugin)->file_crc32c());
+  node::require(setup.run_identity, self->plugin_part_);
   source_host::InstanceConfig config = config_of(setup);
   config.wake = [front_end = self.get(), wake = environment.wake] {
     front_end->woken_.store(true, std::memory_order_release);
@@ -106,6 +109,7 @@ void FrontEnd::pass(TimeNs now_ns) {
 void FrontEnd::add_to(v1::Report& report) const {
   reports::Counters counters(report);
   for (const auto& [name, value] : instance_->counters()) counters.of("source.", name) = value;
+  *report.mutable_ran()->add_parts() = plugin_part_;
   (*report.mutable_notes())["source"] = instance_->plugin().name() + " " + instance_->plugin().version();
 }
 

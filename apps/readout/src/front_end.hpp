@@ -32,7 +32,7 @@ class FrontEnd final : private source_host::Arrivals {
   void announced(std::span<const source::Trigger> triggers) { instance_->announced(triggers); }
   void pass(TimeNs now_ns);
   void end_run() { instance_->end_run(); }
-  // `source.NAME` for each of the plugin's counters; note `source`: its name and version.
+  // `source.NAME` for each of the plugin's counters; note `source`: its name and version; its part of `ran`.
   void add_to(v1::Report& report) const;
 
  private:
@@ -42,6 +42,7 @@ class FrontEnd final : private source_host::Arrivals {
 
   std::vector<SourceId> ids_;
   std::shared_ptr<source_host::SourceInstance> instance_;
+  v1::RunIdentity::Part plugin_part_;
   std::unique_ptr<ports::Watch> watch_;
   source::FragmentBuffer* buffer_ = nullptr;
   source::AnswerSink* sink_ = nullptr;

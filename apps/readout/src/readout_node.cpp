@@ -44,7 +44,8 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
       identity_(setup.identity),
       front_end_(FrontEnd::make(setup, environment_)),
       injector_(setup.farm.source().seed()),
-      buffer_(front_end_ ? front_end_->sources() : make_sources(setup, injector_), limits(setup.farm)),
+      buffer_(front_end_ ? front_end_->sources() : make_sources(setup, injector_, recording_),
+              limits(setup.farm)),
       push_(PushSender::make(setup)),
       truth_(setup),
       timings_(environment_.clock),
@@ -242,7 +243,8 @@ void ReadoutNode::on_signal(std::string_view signal_name) {
 }
 
 v1::Report ReadoutNode::make_report(bool final) {
-  v1::Report report = node::begin_report(identity_, now_ns_, final);
+  v1::Report report = node::begin_report(setup_, now_ns_, final);
+  report.mutable_ran()->MergeFrom(recording_);
   reports::Counters counters(report);
   const source::BufferCounters& buffer = buffer_.counters();
   counters["fragments.produced"] = buffer.produced;

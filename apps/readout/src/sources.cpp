@@ -1,5 +1,6 @@
 #include "sources.hpp"
 
+#include <weir/node/identity.hpp>
 #include <weir/source/tracks.hpp>
 
 #include <algorithm>
@@ -122,8 +123,16 @@ ingest::SourceSettings source_settings(const v1::Farm& farm) {
 }
 
 std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup,
-                                                          source::FaultInjector& injector) {
-  auto sources = ingest::make_sources(source_settings(setup.farm), setup.identity.sources);
+                                                          source::FaultInjector& injector,
+                                                          v1::RunIdentity& read) {
+  std::vector<ingest::RecordedFile> files;
+  auto sources = ingest::make_sources(source_settings(setup.farm), setup.identity.sources, &files);
+  if (!files.empty()) {
+    v1::RunIdentity::Part part = node::recording_part(setup, files);
+    node::require(setup.run_identity, part);
+    part.clear_files();
+    *read.add_parts() = std::move(part);
+  }
   for (auto& source : sources) {
     if (const v1::SourceFaultsSettings* faults = faults_of(setup.farm.source(), source->id()))
       source = injector.wrap(std::move(source), rates_of(*faults));

@@ -2,7 +2,10 @@
 
 #include "signals.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/telemetry/log.hpp>
+
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -13,6 +16,7 @@ std::string Commands::carry_out(const v1::Request& request) {
   using control::Request;
   const auto other = control::request_of(request.command());
   if (other == Request::set) return set(request);
+  if (other == Request::unset) return unset(request);
   if (other == Request::add) return change_farm(request, false);
   if (other == Request::remove) return change_farm(request, true);
   if (other == Request::log_level) return log_level(request);
@@ -20,26 +24,58 @@ std::string Commands::carry_out(const v1::Request& request) {
   return "'" + request.command() +
          "' is not a command: there are init, configure, start, pause, continue, stop, reset, off, status, "
          "add, remove, "
-         "set, log-level, tap, kill";
+         "set, unset, log-level, tap, kill";
 }
 
 std::string Commands::transition(control::Command command, const v1::Request& request) {
   if (command == control::Command::start) return start(request);
-  if (command == control::Command::configure) {
-    const std::string error = parts_.setup.configure({request.sets().begin(), request.sets().end()});
-    if (!error.empty()) return error;
-  }
+  if (command == control::Command::configure) return configure(request);
   const auto done = parts_.machine.command(command, RunNumber(request.run()), request.reason(), parts_.now_ns,
                                            parts_.actions);
   if (!done) return done.error();
+  if (command == control::Command::off) parts_.setup.forget();
   if (command == control::Command::off && going_off_) going_off_();
   return {};
+}
+
+std::string Commands::configure(const v1::Request& request) {
+  auto configuration = parts_.setup.prepare({request.sets().begin(), request.sets().end()});
+  if (!configuration) return configuration.error();
+  const auto done = parts_.machine.command(control::Command::configure, RunNumber(), request.reason(),
+                                           parts_.now_ns, parts_.actions);
+  if (!done) return done.error();
+  parts_.setup.configure(std::move(*configuration));
+  return {};
+}
+
+// The run's parts, as the processes report that are to take part in it. The error is a sentence.
+Expected<v1::RunIdentity, std::string> Commands::identity() const {
+  v1::RunIdentity all;
+  std::vector<std::string> owners;  // by part: the process that has reported it first
+  for (std::size_t i = 0; i < parts_.members.size(); ++i) {
+    const control::Member& member = parts_.machine.members()[i];
+    const bool takes_part = member.live && !member.inactive && !member.excluded;
+    if (!takes_part || member.told.epoch != parts_.machine.epoch()) continue;
+    if (const auto conflict = node::merge(parts_.members[i].identity, all)) {
+      const v1::RunIdentity::Part& known = all.parts(conflict->known);
+      return Unexpected<std::string>(
+          fmt::format("{} of {} has checksum {:08x}, and {} has {:08x} ({}): give both the same file, and "
+                      "configure again",
+                      node::text_of(conflict->part), member.plan.name, conflict->part.crc32c(),
+                      owners[static_cast<std::size_t>(conflict->known)], known.crc32c(), known.path()));
+    }
+    owners.resize(static_cast<std::size_t>(all.parts_size()), member.plan.name);
+  }
+  return all;
 }
 
 std::string Commands::start(const v1::Request& request) {
   FarmSetup::Sets sets(request.sets().begin(), request.sets().end());
   if (std::string error = parts_.setup.check_run_sets(sets); !error.empty()) return error;
-  const auto run = parts_.book.claim(RunNumber(request.run()), parts_.machine.run(), parts_.setup.farm());
+  auto made_of = identity();
+  if (!made_of) return made_of.error();
+  const auto run =
+      parts_.book.claim(RunNumber(request.run()), parts_.machine.run(), parts_.setup.configured());
   if (!run) return run.error();
   const auto done =
       parts_.machine.command(control::Command::start, *run, request.reason(), parts_.now_ns, parts_.actions);
@@ -50,7 +86,9 @@ std::string Commands::start(const v1::Request& request) {
   telemetry::set_log_run(run->value);
   parts_.setup.start(std::move(sets));
   parts_.members.forget_reports();
-  const std::string failure = parts_.book.begin(*run, parts_.setup.of_run(*run), parts_.setup.plan());
+  const v1::Farm of_run = parts_.setup.of_run(*run);
+  *made_of->add_parts() = node::farm_part(of_run);
+  const std::string failure = parts_.book.begin(*run, of_run, parts_.setup.plan(), std::move(*made_of));
   if (!failure.empty()) parts_.log.error(failure);
   return {};
 }
@@ -58,6 +96,11 @@ std::string Commands::start(const v1::Request& request) {
 std::string Commands::set(const v1::Request& request) {
   if (request.sets_size() == 0) return "set takes key=value";
   return parts_.setup.set({request.sets().begin(), request.sets().end()});
+}
+
+std::string Commands::unset(const v1::Request& request) {
+  if (request.sets_size() == 0 && !request.all()) return "unset takes keys, or --all";
+  return parts_.setup.unset({request.sets().begin(), request.sets().end()}, request.all());
 }
 
 Expected<std::vector<std::size_t>, std::string> Commands::named(const v1::Request& request) const {

@@ -27,6 +27,9 @@ class Commands final : public RuleDeeds {
 
  private:
   [[nodiscard]] std::string set(const v1::Request& request);
+  [[nodiscard]] std::string unset(const v1::Request& request);
+  [[nodiscard]] std::string configure(const v1::Request& request);
+  [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
   [[nodiscard]] std::string start(const v1::Request& request);
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool away);
   [[nodiscard]] std::string log_level(const v1::Request& request);

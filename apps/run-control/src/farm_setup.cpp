@@ -1,7 +1,9 @@
 #include "farm_setup.hpp"
 
+#include <weir/node/identity.hpp>
 #include <weir/node/recordings.hpp>
-#include <weir/node/setup.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -10,35 +12,60 @@
 namespace weir::run_control {
 namespace {
 
-std::string key_of(const std::string& set) { return set.substr(0, set.find('=')); }
+using node::key_of;
 
 bool has_same_processes(const config::FarmPlan& one, const config::FarmPlan& other) {
   return std::equal(one.nodes.begin(), one.nodes.end(), other.nodes.begin(), other.nodes.end(),
                     [](const auto& a, const auto& b) { return a.name == b.name && a.masked == b.masked; });
 }
 
+std::string digest_of(const v1::Farm& farm) { return fmt::format("{:08x}", node::farm_part(farm).crc32c()); }
+
+v1::FarmView::Override shown_of(const std::string& assignment, std::string_view origin) {
+  v1::FarmView::Override shown;
+  shown.set_key(key_of(assignment));
+  shown.set_value(assignment.substr(std::min(assignment.size(), shown.key().size() + 1)));
+  shown.set_origin(std::string(origin));
+  return shown;
+}
+
+bool contains(const FarmSetup::Overrides& overrides, const std::string& assignment) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [&](const auto& one) { return one.assignment == assignment; });
+}
+
+bool has_key(const FarmSetup::Overrides& overrides, const std::string& key) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [&](const auto& one) { return key_of(one.assignment) == key; });
+}
+
+std::string keys_of(const FarmSetup::Overrides& overrides) {
+  std::string text;
+  for (const auto& one : overrides) text += (text.empty() ? "" : ", ") + key_of(one.assignment);
+  return text;
+}
+
 }  // namespace
 
 FarmSetup::FarmSetup(std::string path, Sets command_line)
-    : path_(std::move(path)), command_line_(std::move(command_line)), digest_(node::farm_digest(path_)) {
-  auto first = read({});
+    : path_(std::move(path)), command_line_(std::move(command_line)) {
+  auto first = prepare({});
   if (!first) throw std::runtime_error(first.error());
-  farm_ = std::move(first->farm);
-  plan_ = std::move(first->plan);
-  file_ = farm_;
+  configure(std::move(*first));
+  file_ = configured_.farm;
 }
 
-Expected<FarmSetup::Read, std::string> FarmSetup::read(const Sets& more) const {
+Expected<FarmSetup::Read, std::string> FarmSetup::read(const Overrides& overrides) const {
   const auto failed = [](const config::Problems& problems) {
     return Unexpected<std::string>(config::to_text(problems));
   };
   auto file = config::load_farm(path_);
   if (!file) return failed(file.error());
-  for (const Sets* list : {&command_line_, &more}) {
-    for (const std::string& one : *list) {
-      if (const auto problems = config::apply_override(file->farm, one, &file->locations); !problems.empty())
-        return failed(problems);
-    }
+  Sets assignments = command_line_;
+  for (const Override& one : overrides) assignments.push_back(one.assignment);
+  for (const std::string& one : assignments) {
+    if (const auto problems = config::apply_override(file->farm, one, &file->locations); !problems.empty())
+      return failed(problems);
   }
   config::Problems problems = config::validate(file->farm, file->locations, node::read_recording);
   std::erase_if(problems, [](const config::Problem& one) { return one.severity != config::Severity::error; });
@@ -48,37 +75,63 @@ Expected<FarmSetup::Read, std::string> FarmSetup::read(const Sets& more) const {
   return Read{std::move(file->farm), std::move(*plan)};
 }
 
-std::string FarmSetup::take(const Sets& sets) {
-  auto now = read(sets);
-  if (!now) return now.error();
-  if (!has_same_processes(now->plan, plan_))
-    return "the farm would have other processes with that: change the farm file, and start run control anew";
-  farm_ = std::move(now->farm);
-  plan_ = std::move(now->plan);
-  sets_ = sets;
-  return {};
-}
-
-std::string FarmSetup::set(const Sets& wanted) {
-  Sets sets = sets_;
-  for (const std::string& one : wanted) {
+Expected<FarmSetup::Overrides, std::string> FarmSetup::with(const Sets& more, std::string_view origin) const {
+  Overrides overrides = wanted_;
+  for (const std::string& one : more) {
     const std::string key = key_of(one);
-    if (key.starts_with("control.") || key == "farm") return key + " cannot be set while the farm is there";
-    std::erase_if(sets, [&](const std::string& old) { return key_of(old) == key; });
-    sets.push_back(one);
+    if (key.starts_with("control.") || key == "farm")
+      return Unexpected<std::string>(key + " cannot be set while the farm is there");
+    std::erase_if(overrides, [&](const Override& old) { return key_of(old.assignment) == key; });
+    overrides.push_back({one, std::string(origin)});
   }
-  return take(sets);
+  return overrides;
 }
 
-std::string FarmSetup::configure(const Sets& wanted) {
-  std::string digest = node::farm_digest(path_);
-  if (std::string error = set(wanted); !error.empty()) return error;
-  digest_ = std::move(digest);
+std::string FarmSetup::take(Overrides wanted) {
+  const auto now = read(wanted);
+  if (!now) return now.error();
+  if (!has_same_processes(now->plan, configured_.plan))
+    return "the farm would have other processes with that: change the farm file, and start run control anew";
+  wanted_ = std::move(wanted);
   return {};
+}
+
+std::string FarmSetup::set(const Sets& wanted, std::string_view origin) {
+  auto overrides = with(wanted, origin);
+  return overrides ? take(std::move(*overrides)) : overrides.error();
+}
+
+std::string FarmSetup::unset(const Sets& keys, bool all) {
+  Overrides left = all ? Overrides() : wanted_;
+  for (const std::string& key : keys) {
+    if (std::erase_if(left, [&](const Override& one) { return key_of(one.assignment) == key; }) > 0) continue;
+    const bool given = std::any_of(command_line_.begin(), command_line_.end(),
+                                   [&](const std::string& one) { return key_of(one) == key; });
+    if (given) return key + " is set on run control's command line: `weir ctl set` overrides it";
+    return key + " is not set" + (wanted_.empty() ? ": no key is" : "; set are: " + keys_of(wanted_));
+  }
+  return take(std::move(left));
+}
+
+Expected<FarmSetup::Configuration, std::string> FarmSetup::prepare(const Sets& more) const {
+  auto overrides = with(more, kByConfigure);
+  if (!overrides) return Unexpected<std::string>(overrides.error());
+  auto now = read(*overrides);
+  if (!now) return Unexpected<std::string>(now.error());
+  if (!configured_.plan.nodes.empty() && !has_same_processes(now->plan, configured_.plan))
+    return Unexpected<std::string>(
+        "the farm would have other processes with that: change the farm file, and start run control anew");
+  return Configuration{std::move(now->farm), std::move(now->plan), std::move(*overrides)};
+}
+
+void FarmSetup::configure(Configuration configuration) {
+  configured_ = std::move(configuration);
+  wanted_ = configured_.overrides;
+  digest_ = digest_of(configured_.farm);
 }
 
 std::string FarmSetup::check_run_sets(const Sets& wanted) const {
-  v1::Farm trial = farm_;
+  v1::Farm trial = configured_.farm;
   for (const std::string& one : wanted) {
     const std::string key = key_of(one);
     if (key != "run.slices" && key != "run.duration_s")
@@ -89,16 +142,67 @@ std::string FarmSetup::check_run_sets(const Sets& wanted) const {
   return {};
 }
 
-std::string FarmSetup::recall(const Sets& sets, Sets run_sets) {
-  run_sets_ = std::move(run_sets);
-  return take(sets);
+bool FarmSetup::recall(const Remembered& before, std::string& problem) {
+  run_sets_ = before.run_sets;
+  const config::FarmPlan plan = configured_.plan;
+  if (problem = take(before.wanted); !problem.empty()) wanted_.clear();
+  if (auto now = read(before.configured); now && digest_of(now->farm) == before.digest) {
+    configured_ = {std::move(now->farm), std::move(now->plan), before.configured};
+    digest_ = before.digest;
+    return true;
+  }
+  // The file was edited since.
+  auto kept = config::read_farm(before.farm_yaml, "run-control.farm.yaml");
+  if (kept && digest_of(kept->farm) == before.digest) {
+    auto kept_plan = config::expand(kept->farm, kept->locations, node::read_recording);
+    if (kept_plan && has_same_processes(*kept_plan, plan)) {
+      configured_ = {std::move(kept->farm), std::move(*kept_plan), before.configured};
+      digest_ = before.digest;
+      return true;
+    }
+  }
+  return before.digest.empty();
+}
+
+FarmSetup::Remembered FarmSetup::remembered() const {
+  return {wanted_, configured_.overrides, run_sets_, digest_, {}};
+}
+
+FarmSetup::Sets FarmSetup::configured_sets() const {
+  Sets sets;
+  for (const Override& one : configured_.overrides) sets.push_back(one.assignment);
+  return sets;
 }
 
 v1::Farm FarmSetup::of_run(RunNumber run) const {
-  v1::Farm farm = farm_;
+  v1::Farm farm = configured_.farm;
   farm.mutable_run()->set_number(run.value);
   for (const std::string& one : run_sets_) (void)config::apply_override(farm, one);  // checked
   return farm;
+}
+
+std::vector<v1::FarmView::Override> FarmSetup::shown(bool run_is_on) const {
+  std::vector<v1::FarmView::Override> all;
+  for (const std::string& one : command_line_) {
+    if (has_key(wanted_, key_of(one))) continue;
+    all.push_back(shown_of(one, kByCommandLine));
+    all.back().set_in_force(!has_key(configured_.overrides, key_of(one)));
+  }
+  for (const Override& one : wanted_) {
+    all.push_back(shown_of(one.assignment, one.origin));
+    all.back().set_in_force(contains(configured_.overrides, one.assignment));
+  }
+  for (const Override& one : configured_.overrides) {
+    if (contains(wanted_, one.assignment)) continue;
+    all.push_back(shown_of(one.assignment, one.origin));
+    all.back().set_in_force(true);
+    all.back().set_unset(true);
+  }
+  for (const std::string& one : run_is_on ? run_sets_ : Sets()) {
+    all.push_back(shown_of(one, kByStart));
+    all.back().set_in_force(true);
+  }
+  return all;
 }
 
 }  // namespace weir::run_control

@@ -1,60 +1,102 @@
 #pragma once
 
+#include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/v1/bus.pb.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weir::run_control {
 
-// What the farm is set to: its file, the keys that the command line and `set` have changed, and those of
-// `start` for its run. Errors are sentences, or problems one a line; nothing has changed then.
+// Where an override comes from (FarmView.Override.origin).
+inline constexpr std::string_view kByCommandLine = "command line";
+inline constexpr std::string_view kBySet = "set";
+inline constexpr std::string_view kByConfigure = "configure";
+inline constexpr std::string_view kByStart = "start";
+
+// The farm's settings: its file, the keys of run control's command line, and those that operators have set.
+// `set` and `unset` change what the next `configure` gives the processes; until then configured() is what
+// they have, and what a run's records say. Errors are sentences, or problems one a line; nothing has changed
+// then.
 class FarmSetup {
  public:
   using Sets = std::vector<std::string>;  // key=value
+  struct Override {
+    std::string assignment;  // key=value
+    std::string origin;
+    bool operator==(const Override&) const = default;
+  };
+  using Overrides = std::vector<Override>;
+  // What a `configure` would give the processes.
+  struct Configuration {
+    v1::Farm farm;
+    config::FarmPlan plan;
+    Overrides overrides;
+  };
+  // What outlives the process.
+  struct Remembered {
+    Overrides wanted;
+    Overrides configured;
+    Sets run_sets;
+    std::string digest;     // of the configured farm
+    std::string farm_yaml;  // the configured farm; empty: not known
+  };
 
   // Throws std::runtime_error with every problem, one a line.
   FarmSetup(std::string path, Sets command_line);
 
-  // Takes these keys besides those that were set before, for the next `configure`.
-  [[nodiscard]] std::string set(const Sets& wanted);
-  // The same, of none or some, with the farm file as it is now.
-  [[nodiscard]] std::string configure(const Sets& wanted);
-  // What `start` may say of its run without a new `configure`.
+  // Sets these keys for the next `configure`.
+  [[nodiscard]] std::string set(const Sets& wanted, std::string_view origin = kBySet);
+  // Takes these keys back, for the next `configure`; `all`: every one that operators have set.
+  [[nodiscard]] std::string unset(const Sets& keys, bool all);
+  // Returns the farm file as it is now, with all that is set and these keys besides.
+  [[nodiscard]] Expected<Configuration, std::string> prepare(const Sets& more) const;
+  // The processes are given this one.
+  void configure(Configuration configuration);
+  // Forgets what operators have set: the farm goes off.
+  void forget() { wanted_.clear(); }
+  // Checks what `start` may say of its run without a new `configure`.
   [[nodiscard]] std::string check_run_sets(const Sets& wanted) const;
   void start(Sets run_sets) { run_sets_ = std::move(run_sets); }
-  // What an earlier process knew. Where its keys do not fit the file any more they are left out.
-  [[nodiscard]] std::string recall(const Sets& sets, Sets run_sets);
+  // Takes what an earlier process knew. True: the processes have this configuration. False: they need another
+  // `configure`. `problem` is filled in where keys do not fit the file any more; they are left out.
+  [[nodiscard]] bool recall(const Remembered& before, std::string& problem);
+  [[nodiscard]] Remembered remembered() const;
 
-  // As it lay there at the start, with the command line's keys: what holds as long as this process.
+  // The farm at this process' start, with the command line's keys: the settings of run control itself.
   [[nodiscard]] const v1::Farm& file() const { return file_; }
-  // With the keys of `set`.
-  [[nodiscard]] const v1::Farm& farm() const { return farm_; }
-  [[nodiscard]] const config::FarmPlan& plan() const { return plan_; }
-  // Of the file that the last `configure` has read.
-  [[nodiscard]] const std::string& digest() const { return digest_; }
-  [[nodiscard]] const Sets& sets() const { return sets_; }
+  // What the processes are configured with.
+  [[nodiscard]] const v1::Farm& configured() const { return configured_.farm; }
+  [[nodiscard]] const config::FarmPlan& plan() const { return configured_.plan; }
+  [[nodiscard]] const std::string& digest() const { return digest_; }  // of configured()
+  // Keys that operators have set in configured().
+  [[nodiscard]] Sets configured_sets() const;
   [[nodiscard]] const Sets& run_sets() const { return run_sets_; }
-  // With the keys of `start`.
+  // configured() with the run's number and the keys of `start`.
   [[nodiscard]] v1::Farm of_run(RunNumber run) const;
+  // Every key that differs from the file because someone set it, for people; `run_is_on`: those of `start`
+  // too.
+  [[nodiscard]] std::vector<v1::FarmView::Override> shown(bool run_is_on) const;
 
  private:
   struct Read {
     v1::Farm farm;
     config::FarmPlan plan;
   };
-  [[nodiscard]] Expected<Read, std::string> read(const Sets& more) const;
-  [[nodiscard]] std::string take(const Sets& sets);
+  [[nodiscard]] Expected<Read, std::string> read(const Overrides& overrides) const;
+  [[nodiscard]] Expected<Overrides, std::string> with(const Sets& more, std::string_view origin) const;
+  [[nodiscard]] std::string take(Overrides wanted);
 
   std::string path_;
   Sets command_line_;
   v1::Farm file_;
-  v1::Farm farm_;
-  config::FarmPlan plan_;
+  Configuration configured_;
   std::string digest_;
-  Sets sets_;
+  Overrides wanted_;
   Sets run_sets_;
 };
 

@@ -1,6 +1,7 @@
 #include "members.hpp"
 
 #include <weir/base/text.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/node/setup.hpp>
 
 #include <cerrno>
@@ -42,6 +43,12 @@ void Members::joined(std::size_t member, const bus::Sender& from, const v1::Join
 std::optional<std::size_t> Members::of(const std::string& client) const {
   const auto found = by_client_.find(client);
   return found == by_client_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Members::is_made_of(std::size_t member, const v1::RunIdentity& identity) {
+  v1::RunIdentity now = identity;
+  node::take_files(processes_[member].identity, now);
+  processes_[member].identity = std::move(now);
 }
 
 void Members::forget_reports() {

@@ -21,7 +21,8 @@ struct Process {
   std::string pid_space;  // node::pid_space(), of which the pid is
   std::string metrics;
   std::string software;
-  v1::Report report;  // its last one
+  v1::Report report;         // its last one
+  v1::RunIdentity identity;  // what a run of its configuration has of it
 };
 
 // On this machine, and there no more: its silence need not be waited for.
@@ -38,6 +39,8 @@ class Members {
   // Empty: of none that has joined, or that left since.
   [[nodiscard]] std::optional<std::size_t> of(const std::string& client) const;
   void reported(std::size_t member, v1::Report report) { processes_[member].report = std::move(report); }
+  // What the process would load, or has loaded. Lists of files that are left out stay as they were.
+  void is_made_of(std::size_t member, const v1::RunIdentity& identity);
   // A run begins: what was told before is of another.
   void forget_reports();
   // Where this run's supervisor listens, as it says itself; others reach it through its host's address.

@@ -1,17 +1,24 @@
 #include "memory.hpp"
 
+#include <weir/config/farm_file.hpp>
 #include <weir/run_record/records.hpp>
 
 #include <google/protobuf/text_format.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 namespace weir::run_control {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
 
 std::string write_memory(const std::string& path, const v1::ControlMemory& memory) {
   std::string text;
@@ -36,7 +43,7 @@ Expected<v1::ControlMemory, std::string> read_memory(const std::string& path) {
   return memory;
 }
 
-Memory::Memory(std::string path) : path_(std::move(path)) {
+Memory::Memory(std::string path, Extent extent) : path_(std::move(path)), extent_(extent) {
   if (path_.empty()) return;
   auto memory = read_memory(path_);
   if (!memory) throw std::runtime_error("control.out: " + memory.error());
@@ -53,6 +60,25 @@ std::string Memory::keep(const v1::ControlMemory& memory) {
   const bool again = failure == failure_;
   failure_ = failure;
   return again ? std::string() : failure;
+}
+
+std::string Memory::farm_path() const { return fs::path(path_).replace_extension(".farm.yaml").string(); }
+
+std::string Memory::keep_farm(const std::string& digest, const v1::Farm& farm) {
+  if (path_.empty() || extent_ == Extent::state || kept_farm_ == digest) return {};
+  kept_farm_ = digest;
+  const std::string head =
+      "# The farm that run control has given its processes; it reads this when it is started again.\n";
+  if (run_record::write_file(farm_path(), head + config::to_yaml(farm))) return {};
+  return "cannot write '" + farm_path() + "': " + std::strerror(errno);
+}
+
+std::string Memory::farm() const {
+  if (path_.empty() || extent_ == Extent::state) return {};
+  std::ifstream file(farm_path());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 }  // namespace weir::run_control

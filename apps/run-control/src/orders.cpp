@@ -1,5 +1,7 @@
 #include "orders.hpp"
 
+#include <weir/node/identity.hpp>
+
 #include <utility>
 
 namespace weir::run_control {
@@ -13,11 +15,12 @@ void Orders::send(const control::Order& order) const {
   sent.set_epoch(order.epoch);
   sent.set_reason(order.reason);
   if (order.command == control::Command::configure) {
-    sent.set_farm_digest(setup_.digest());
-    for (const std::string& one : setup_.sets()) sent.add_sets(one);
+    *sent.mutable_farm() = setup_.configured();
+    for (const std::string& one : setup_.configured_sets()) sent.add_sets(one);
   }
   if (order.command == control::Command::start) {
     sent.set_claim(book_.claim_of(order.run));
+    *sent.mutable_identity() = node::without_files(book_.identity());
     for (const std::string& one : setup_.run_sets()) sent.add_sets(one);
     const std::string supervisor = members_.supervisor(order.run);
     if (machine_.members()[order.member].plan.role == Role::supervisor) {

@@ -57,7 +57,7 @@ bool Reception::is_held(std::size_t member, const bus::Sender& from, const v1::J
 }
 
 void Reception::join(const bus::Sender& from, const v1::Join& join) {
-  const std::string& farm = parts_.setup.farm().farm();
+  const std::string& farm = parts_.setup.configured().farm();
   const auto member = parts_.machine.find(join.name());
   if (join.farm() != farm || !member) {
     return refuse(from,
@@ -69,6 +69,7 @@ void Reception::join(const bus::Sender& from, const v1::Join& join) {
                           join.name(), parts_.members[*member].host));
   }
   parts_.members.joined(*member, from, join);
+  parts_.members.is_made_of(*member, join.state().identity());
   const bool leads_run = note_supervisor(join.state(), from);
   v1::BusMessage answer;
   v1::Welcome& welcome = *answer.mutable_welcome();
@@ -90,6 +91,7 @@ bool Reception::note_supervisor(const v1::MemberState& state, const bus::Sender&
 
 void Reception::heartbeat(std::size_t member, const v1::Heartbeat& heartbeat) {
   if (parts_.machine.members()[member].incarnation.value != heartbeat.incarnation()) return;
+  parts_.members.is_made_of(member, heartbeat.state().identity());
   parts_.machine.heard(member, state_of(heartbeat.state()), parts_.now_ns, parts_.actions);
 }
 
@@ -103,7 +105,9 @@ void Reception::answer(std::size_t member, const bus::Sender& from, const v1::An
     note_failure();
     return parts_.machine.left(member, parts_.now_ns, parts_.actions);
   }
+  parts_.members.is_made_of(member, answer.state().identity());
   const auto& order = parts_.machine.members()[member].order;
+  note_part_in_run(member, answer);
   const bool begins = order && order->id == answer.id() && order->command == control::Command::start;
   const bool leads_run = note_supervisor(answer.state(), from);
   parts_.machine.answered(member, answer.id(), answer.good(), answer.error(), state_of(answer.state()),
@@ -111,12 +115,26 @@ void Reception::answer(std::size_t member, const bus::Sender& from, const v1::An
   if (leads_run && begins) parts_.orders.tell_who_is_out();
 }
 
+// In a run that is on a process says what it would load, and refuses to load anything else than the run has.
+void Reception::note_part_in_run(std::size_t member, const v1::Answer& answer) {
+  const control::Remembered farm = parts_.machine.remembered();
+  const auto& order = parts_.machine.members()[member].order;
+  if (!farm.run_open || !order || order->id != answer.id()) return;
+  if (order->command == control::Command::configure && answer.good()) {
+    const std::string failure = parts_.book.learn(parts_.members[member].identity, farm.run,
+                                                  parts_.setup.of_run(farm.run), parts_.setup.plan());
+    if (!failure.empty()) parts_.log.error(failure);
+  } else if (order->command == control::Command::start && !answer.good()) {
+    parts_.book.note_fault(parts_.machine.members()[member].plan.name + " took no part: " + answer.error());
+  }
+}
+
 void Reception::run_over(const bus::Sender& from, const v1::RunOver& over) {
   v1::BusMessage taken;
   taken.mutable_run_taken()->set_run(over.run());
   send_(from.id, taken);
   if (parts_.book.knows(over)) return;
-  for (const control::Event& event : parts_.book.end(over, parts_.setup.farm().farm()))
+  for (const control::Event& event : parts_.book.end(over, parts_.setup.configured().farm()))
     parts_.log.note(event.level, event.text);
   for (std::size_t i = 0; i < parts_.members.size(); ++i) send_home(i);
 }

@@ -29,6 +29,7 @@ class Reception {
   void join(const bus::Sender& from, const v1::Join& join);
   void heartbeat(std::size_t member, const v1::Heartbeat& heartbeat);
   void answer(std::size_t member, const bus::Sender& from, const v1::Answer& answer);
+  void note_part_in_run(std::size_t member, const v1::Answer& answer);
   void run_over(const bus::Sender& from, const v1::RunOver& over);
   [[nodiscard]] bool is_held(std::size_t member, const bus::Sender& from, const v1::Join& join) const;
   void send_home(std::size_t member);

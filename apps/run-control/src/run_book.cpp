@@ -1,6 +1,7 @@
 #include "run_book.hpp"
 
 #include "clock.hpp"
+#include <weir/node/identity.hpp>
 #include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run_record/records.hpp>
@@ -18,6 +19,8 @@
 
 namespace weir::run_control {
 namespace {
+
+constexpr std::size_t kFaultsMax = 100;
 
 std::string made(std::string folder) {
   std::error_code error;
@@ -63,12 +66,37 @@ void RunBook::give_up(RunNumber run) const {
 
 std::uint64_t RunBook::claim_of(RunNumber run) const { return node::read_claim(out_, run).value_or(0); }
 
-std::string RunBook::begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan) {
+std::string RunBook::begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan,
+                           v1::RunIdentity identity) {
   begin_utc_ = utc_now();
+  identity_ = std::move(identity);
+  faults_.clear();
+  return write_begin(run, of_run, plan);
+}
+
+std::string RunBook::write_begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan) const {
   if (keeper_ == Keeper::starter) return {};
   const run_record::RecordPaths paths = run_record::record_paths(out_, run);
-  if (run_record::write_begin_records(paths, "Every key of this run.", of_run, plan, begin_utc_)) return {};
+  if (run_record::write_begin_records(paths, "Every key of this run.", of_run, plan, begin_utc_, identity_))
+    return {};
   return fmt::format("cannot write into '{}': {}", out_, std::strerror(errno));
+}
+
+std::string RunBook::learn(const v1::RunIdentity& more, RunNumber run, const v1::Farm& of_run,
+                           const config::FarmPlan& plan) {
+  const int before = identity_.parts_size();
+  (void)node::merge(more, identity_);
+  return identity_.parts_size() == before ? std::string() : write_begin(run, of_run, plan);
+}
+
+void RunBook::note_fault(const std::string& fault) {
+  const bool known = std::find(faults_.begin(), faults_.end(), fault) != faults_.end();
+  if (!known && faults_.size() < kFaultsMax) faults_.push_back(fault);
+}
+
+void RunBook::recall(const v1::RunIdentity& identity, std::vector<std::string> faults) {
+  identity_ = identity;
+  faults_ = std::move(faults);
 }
 
 bool RunBook::knows(const v1::RunOver& over) const {
@@ -81,10 +109,14 @@ bool RunBook::knows(const v1::RunOver& over) const {
 
 std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::string& farm) {
   last_ = over;
+  if (last_->has_summary()) {
+    for (const std::string& fault : faults_) last_->mutable_summary()->add_faults_text(fault);
+    if (!faults_.empty()) last_->mutable_summary()->set_faults(true);
+  }
   if (!over.has_summary()) {
     return {{control::Level::error, fmt::format("run {} has no account: {}", over.run(), over.failure())}};
   }
-  return keeper_ == Keeper::self ? record(over, farm) : std::vector<control::Event>();
+  return keeper_ == Keeper::self ? record(*last_, farm) : std::vector<control::Event>();
 }
 
 std::vector<control::Event> RunBook::record(const v1::RunOver& over, const std::string& farm) {

@@ -36,8 +36,15 @@ class RunBook {
   void give_up(RunNumber run) const;
   // The id under which the run was claimed; 0: it was not.
   [[nodiscard]] std::uint64_t claim_of(RunNumber run) const;
-  // The run is on from now.
-  [[nodiscard]] std::string begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan);
+  // The run is on from now, and is made of these parts.
+  [[nodiscard]] std::string begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan,
+                                  v1::RunIdentity identity);
+  // A process has joined the run that is on: parts that the run did not have yet are its own from now, and in
+  // its record. What differs stays as it was: the process refuses to begin.
+  [[nodiscard]] std::string learn(const v1::RunIdentity& more, RunNumber run, const v1::Farm& of_run,
+                                  const config::FarmPlan& plan);
+  // Notes for the run that is on that a process could not take part, and why.
+  void note_fault(const std::string& fault);
   void recall(UtcNs begin_utc) { begin_utc_ = begin_utc; }
 
   // Told again, perhaps because run control was started again.
@@ -46,6 +53,10 @@ class RunBook {
   [[nodiscard]] std::vector<control::Event> end(const v1::RunOver& over, const std::string& farm);
 
   [[nodiscard]] Keeper keeper() const { return keeper_; }
+  // The last run's parts, and what kept processes out of it.
+  [[nodiscard]] const v1::RunIdentity& identity() const { return identity_; }
+  [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
+  void recall(const v1::RunIdentity& identity, std::vector<std::string> faults);
   [[nodiscard]] UtcNs begin_utc() const { return begin_utc_; }  // of the run that is on or was; 0: none was
   [[nodiscard]] bool is_over() const { return last_.has_value(); }  // a run was, in this process' time
   // The last account; null: none, in this process' time.
@@ -55,12 +66,16 @@ class RunBook {
   [[nodiscard]] std::optional<control::HealthView::LastRun> last_run(RunNumber run) const;
 
  private:
+  [[nodiscard]] std::string write_begin(RunNumber run, const v1::Farm& of_run,
+                                        const config::FarmPlan& plan) const;
   [[nodiscard]] std::vector<control::Event> record(const v1::RunOver& over, const std::string& farm);
 
   std::string out_;
   Keeper keeper_;
   History history_;
   std::uint64_t claim_ = 0;  // the last one
+  v1::RunIdentity identity_;
+  std::vector<std::string> faults_;
   UtcNs begin_utc_ = 0;
   std::optional<v1::RunOver> last_;
 };

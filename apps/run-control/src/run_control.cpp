@@ -12,6 +12,7 @@
 #include "watchers.hpp"
 #include "web.hpp"
 #include <weir/config/rules.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run_control/run_control.hpp>
@@ -72,6 +73,22 @@ control::Remembered remembered(const v1::ControlMemory& memory) {
   return kept;
 }
 
+template <class List>
+FarmSetup::Overrides overrides_of(const List& assignments, const List& origins) {
+  FarmSetup::Overrides overrides;
+  for (int i = 0; i < assignments.size(); ++i)
+    overrides.push_back({assignments[i], i < origins.size() ? origins[i] : std::string(kBySet)});
+  return overrides;
+}
+
+FarmSetup::Remembered settings_of(const v1::ControlMemory& memory, const std::string& farm_yaml) {
+  return {overrides_of(memory.sets(), memory.set_by()),
+          overrides_of(memory.configured_sets(), memory.configured_by()),
+          {memory.run_sets().begin(), memory.run_sets().end()},
+          memory.farm_digest(),
+          farm_yaml};
+}
+
 ConstBytes bytes_of(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
@@ -98,6 +115,7 @@ class RunControl::Core final : private bus::HubHandler {
   void on_published(std::string_view tag, ConstBytes payload) override;
   void tell_ports();
   void recall(const v1::ControlMemory& before);
+  [[nodiscard]] bool recall_settings(const v1::ControlMemory& before);
   [[nodiscard]] v1::ControlMemory memory() const;
   [[nodiscard]] std::string carry_out(const v1::Request& request);
   void look_at_rules();
@@ -105,6 +123,7 @@ class RunControl::Core final : private bus::HubHandler {
   void carry_out_actions();
   void open_page(const RunControlSettings& settings);
 
+  bool begins_with_file_;
   FarmSetup setup_;
   RunBook book_;
   Memory memory_;
@@ -126,10 +145,12 @@ class RunControl::Core final : private bus::HubHandler {
 };
 
 RunControl::Core::Core(RunControlSettings settings)
-    : setup_(settings.farm_file, settings.sets),
+    : begins_with_file_(settings.begins_with_file),
+      setup_(settings.farm_file, settings.sets),
       book_(out_of(settings, setup_.file()),
             settings.one_run ? RunBook::Keeper::starter : RunBook::Keeper::self),
-      memory_(memory_of(settings, setup_.file())),
+      memory_(memory_of(settings, setup_.file()),
+              settings.one_run ? Memory::Extent::state : Memory::Extent::farm),
       hub_(hub_of(settings, setup_)),
       log_([this](const v1::FarmView::Line& line) {
         if (web_) web_->log("run-control", line);
@@ -165,15 +186,29 @@ void RunControl::Core::open_page(const RunControlSettings& settings) {
 }
 
 void RunControl::Core::recall(const v1::ControlMemory& before) {
-  machine_.recall(remembered(before), parts_.now_ns);
   members_.supervisor_listens(RunNumber(before.run()), before.supervisor(), {});
   rules_.recall(before.next_by());
   book_.recall(before.run_begin_utc_ns());
-  const std::string problems = setup_.recall({before.sets().begin(), before.sets().end()},
-                                             {before.run_sets().begin(), before.run_sets().end()});
-  if (!problems.empty()) log_.error("what was set before does not fit the farm file any more: " + problems);
+  book_.recall(before.identity(), {before.run_faults().begin(), before.run_faults().end()});
+  control::Remembered farm = remembered(before);
+  if (!recall_settings(before)) ++farm.epoch;  // the processes are given the farm as it is now
+  machine_.recall(farm, parts_.now_ns);
   log_.note(control::Level::info,
             fmt::format("run control goes on: the farm was {}, run {}", before.goal(), before.run()));
+}
+
+// True: the processes have the configuration that this run control has.
+bool RunControl::Core::recall_settings(const v1::ControlMemory& before) {
+  if (begins_with_file_ && !before.run_open()) return before.farm_digest() == setup_.digest();
+  std::string problem;
+  const bool same = setup_.recall(settings_of(before, memory_.farm()), problem);
+  if (!problem.empty()) log_.error("what was set before does not fit the farm file any more: " + problem);
+  if (!same && before.run_open())
+    log_.error(
+        "the farm file was changed, and the farm of the run that is on cannot be read: a process that is "
+        "started "
+        "again in this run takes no part");
+  return same || before.run_open();
 }
 
 v1::ControlMemory RunControl::Core::memory() const {
@@ -184,8 +219,19 @@ v1::ControlMemory RunControl::Core::memory() const {
   memory.set_epoch(now.epoch);
   memory.set_run_open(now.run_open);
   for (const std::string& one : now.excluded) memory.add_excluded(one);
-  for (const std::string& one : setup_.sets()) memory.add_sets(one);
-  for (const std::string& one : setup_.run_sets()) memory.add_run_sets(one);
+  const FarmSetup::Remembered settings = setup_.remembered();
+  for (const FarmSetup::Override& one : settings.wanted) {
+    memory.add_sets(one.assignment);
+    memory.add_set_by(one.origin);
+  }
+  for (const FarmSetup::Override& one : settings.configured) {
+    memory.add_configured_sets(one.assignment);
+    memory.add_configured_by(one.origin);
+  }
+  for (const std::string& one : settings.run_sets) memory.add_run_sets(one);
+  memory.set_farm_digest(settings.digest);
+  *memory.mutable_identity() = book_.identity();
+  for (const std::string& one : book_.faults()) memory.add_run_faults(one);
   memory.set_supervisor(members_.supervisor(now.run));
   memory.set_next_by(rules_.next_by());
   memory.set_run_begin_utc_ns(book_.begin_utc());
@@ -216,7 +262,10 @@ void RunControl::Core::turn(DurationNs wait) {
   carry_out_actions();
   tell_watchers();
   log_run();
-  if (const std::string failure = memory_.keep(memory()); !failure.empty()) log_.error(failure);
+  for (const std::string& failure :
+       {memory_.keep_farm(setup_.digest(), setup_.configured()), memory_.keep(memory())}) {
+    if (!failure.empty()) log_.error(failure);
+  }
   if (web_ && parts_.now_ns >= next_show_ns_) {
     next_show_ns_ = parts_.now_ns + kShowInterval;
     web_->show(view(), book_.account());
@@ -331,14 +380,16 @@ std::string RunControl::Core::carry_out(const v1::Request& request) {
 
 v1::FarmView RunControl::Core::view() const {
   v1::FarmView view;
-  view.set_farm(setup_.farm().farm());
+  view.set_farm(setup_.configured().farm());
   view.set_one_run(book_.keeper() == RunBook::Keeper::starter);
   view.set_utc_ns(utc_now());
   add_machine(machine_, view);
   add_health(health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns), view);
-  for (const std::string& one : setup_.sets()) view.add_sets(one);
+  for (const std::string& one : setup_.configured_sets()) view.add_sets(one);
   const bool is_on =
       machine_.state() == control::State::running || machine_.state() == control::State::paused;
+  for (v1::FarmView::Override& one : setup_.shown(is_on)) *view.add_overrides() = std::move(one);
+  *view.mutable_identity() = node::without_files(book_.identity());
   view.set_run_begin_utc_ns(is_on ? book_.begin_utc() : 0);
   for (std::size_t i = 0; i < members_.size(); ++i)
     *view.add_nodes() = view_of(machine_.members()[i], members_[i], parts_.now_ns);

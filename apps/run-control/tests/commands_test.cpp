@@ -55,6 +55,52 @@ TEST_CASE("a start that has no place now gives its number back") {
   CHECK(desk.farm.book.begin_utc() == 0);
 }
 
+TEST_CASE("processes that would load different files under one name cannot begin a run") {
+  Desk desk;
+  test::SmallFarm& farm = desk.farm;
+  const auto brings = [&](const std::string& name, std::uint32_t crc32c) {
+    v1::RunIdentity identity;
+    v1::RunIdentity::Part& part = *identity.add_parts();
+    part.set_kind("filter plugin");
+    part.set_name("mine");
+    part.set_path("/at/" + name);
+    part.set_crc32c(crc32c);
+    farm.members.is_made_of(farm.member(name), identity);
+  };
+  brings("dcm-0", 0xaaaa);
+  brings("readout-0", 0xbbbb);
+  const std::string refusal = desk.ask(request("start"));
+  CHECK_THAT(refusal, ContainsSubstring("filter plugin 'mine' at /at/dcm-0 of dcm-0 has checksum 0000aaaa") ||
+                          ContainsSubstring(
+                              "filter plugin 'mine' at /at/readout-0 of readout-0 has checksum 0000bbbb"));
+  CHECK_THAT(refusal, ContainsSubstring("0000aaaa") && ContainsSubstring("0000bbbb"));
+  CHECK(farm.book.claim_of(RunNumber(1)) == 0);
+}
+
+TEST_CASE("a configure that has no place now leaves the settings as they were") {
+  Desk desk;
+  v1::Request configure = request("configure");
+  configure.add_sets("dcm.credits=9");
+  CHECK_FALSE(desk.ask(configure).empty());  // the farm is idle
+  CHECK(desk.farm.setup.configured().dcm().credits() != 9);
+  CHECK(desk.farm.setup.shown(false).empty());
+}
+
+TEST_CASE("unset takes keys or all of them, and off forgets what was set") {
+  Desk desk;
+  CHECK_THAT(desk.ask(request("unset")), ContainsSubstring("--all"));
+  v1::Request set = request("set");
+  set.add_sets("dcm.credits=9");
+  REQUIRE(desk.ask(set).empty());
+  v1::Request unset = request("unset");
+  unset.add_sets("dcm.credits");
+  CHECK(desk.ask(unset).empty());
+  CHECK(desk.farm.setup.shown(false).empty());
+  REQUIRE(desk.ask(set).empty());
+  REQUIRE(desk.ask(request("off")).empty());
+  CHECK(desk.farm.setup.shown(false).empty());
+}
+
 TEST_CASE("a log level goes to those who are named, or to all who are there") {
   Desk desk;
   v1::Request level = request("log-level", {"dcm-0"});

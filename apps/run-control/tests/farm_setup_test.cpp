@@ -6,6 +6,8 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace weir;
 using namespace weir::run_control;
@@ -22,15 +24,98 @@ struct File {
 
 }  // namespace
 
-TEST_CASE("what is set comes on top of the file and the command line, the last word for each key") {
+namespace {
+
+// As `configure` with these keys does.
+std::string configure(FarmSetup& setup, const FarmSetup::Sets& sets = {}) {
+  auto configuration = setup.prepare(sets);
+  if (!configuration) return configuration.error();
+  setup.configure(std::move(*configuration));
+  return {};
+}
+
+// "dcm.credits=4 by set" for each that is shown, with what is to come.
+std::vector<std::string> shown(const FarmSetup& setup, bool run_is_on = false) {
+  std::vector<std::string> lines;
+  for (const auto& one : setup.shown(run_is_on)) {
+    lines.push_back(one.key() + "=" + one.value() + " by " + one.origin() +
+                    (one.in_force() ? "" : ", later") + (one.unset() ? ", unset" : ""));
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("keys that are set are given to the processes by configure, and by nothing before it") {
   const File file("farm: f\ndcm: {credits: 2}\n");
   FarmSetup setup(file.path, {"dcm.credits=3"});
   CHECK(setup.file().dcm().credits() == 3);
   REQUIRE(setup.set({"dcm.credits=4"}).empty());
   REQUIRE(setup.set({"dcm.credits=5", "run.slices=7"}).empty());
-  CHECK(setup.farm().dcm().credits() == 5);
+  CHECK(setup.configured().dcm().credits() == 3);
+  CHECK(setup.of_run(RunNumber(1)).dcm().credits() == 3);
+  CHECK(setup.configured_sets().empty());
+  REQUIRE(configure(setup).empty());
+  CHECK(setup.configured().dcm().credits() == 5);
+  CHECK(setup.of_run(RunNumber(1)).run().slices() == 7);
   CHECK(setup.file().dcm().credits() == 3);
-  CHECK(setup.sets() == FarmSetup::Sets{"dcm.credits=5", "run.slices=7"});
+  CHECK(setup.configured_sets() == FarmSetup::Sets{"dcm.credits=5", "run.slices=7"});
+}
+
+TEST_CASE("a configure that was prepared and not carried out has changed nothing") {
+  const File file("farm: f\n");
+  FarmSetup setup(file.path, {});
+  const std::string digest = setup.digest();
+  REQUIRE(setup.prepare({"dcm.credits=9"}));
+  CHECK(setup.digest() == digest);
+  CHECK(shown(setup).empty());
+  REQUIRE(configure(setup).empty());
+  CHECK(setup.configured().dcm().credits() != 9);
+}
+
+TEST_CASE("every key that someone set is shown with its origin, and whether the processes have it") {
+  const File file("farm: f\n");
+  FarmSetup setup(file.path, {"dcm.credits=3", "run.slices=8"});
+  REQUIRE(setup.set({"dcm.credits=4"}).empty());
+  CHECK(shown(setup) == Lines{"run.slices=8 by command line", "dcm.credits=4 by set, later"});
+  REQUIRE(configure(setup, {"filter.parameters.minimum=5"}).empty());
+  setup.start({"run.duration_s=9"});
+  const Lines in_force{"run.slices=8 by command line", "dcm.credits=4 by set",
+                       "filter.parameters.minimum=5 by configure"};
+  CHECK(shown(setup) == in_force);
+  CHECK(shown(setup, true).back() == "run.duration_s=9 by start");
+  REQUIRE(setup.set({"filter.parameters.minimum=6"}).empty());
+  CHECK(shown(setup) == Lines{"run.slices=8 by command line", "dcm.credits=4 by set",
+                              "filter.parameters.minimum=6 by set, later",
+                              "filter.parameters.minimum=5 by configure, unset"});
+}
+
+TEST_CASE("unset takes a key back with the next configure, and the file's value counts again") {
+  const File file("farm: f\ndcm: {credits: 2}\n");
+  FarmSetup setup(file.path, {});
+  REQUIRE(configure(setup, {"dcm.credits=4", "run.slices=7"}).empty());
+  REQUIRE(setup.unset({"dcm.credits"}, false).empty());
+  CHECK(setup.configured().dcm().credits() == 4);
+  CHECK(shown(setup) == Lines{"run.slices=7 by configure", "dcm.credits=4 by configure, unset"});
+  REQUIRE(configure(setup).empty());
+  CHECK(setup.configured().dcm().credits() == 2);
+  CHECK(setup.configured().run().slices() == 7);
+  REQUIRE(setup.unset({}, true).empty());
+  REQUIRE(configure(setup).empty());
+  CHECK(setup.configured().run().slices() == 0);
+  CHECK(shown(setup).empty());
+}
+
+TEST_CASE("unset names the keys that are set when it is given another") {
+  const File file("farm: f\n");
+  FarmSetup setup(file.path, {"run.slices=8"});
+  CHECK_THAT(setup.unset({"dcm.credits"}, false), ContainsSubstring("dcm.credits is not set: no key is"));
+  REQUIRE(setup.set({"dcm.credits=4"}).empty());
+  CHECK_THAT(setup.unset({"dcm.credit"}, false), ContainsSubstring("set are: dcm.credits"));
+  CHECK_THAT(setup.unset({"run.slices"}, false), ContainsSubstring("command line"));
+  CHECK(shown(setup).size() == 2);
 }
 
 TEST_CASE("who gets an error has changed nothing") {
@@ -40,9 +125,11 @@ TEST_CASE("who gets an error has changed nothing") {
   CHECK_THAT(setup.set({"dcm.credits=none"}), ContainsSubstring("dcm.credits"));
   CHECK_THAT(setup.set({"run.slices=9", "control.order_s=1"}), ContainsSubstring("cannot be set"));
   CHECK_THAT(setup.set({"dcm.count=9"}), ContainsSubstring("other processes"));
-  CHECK(setup.farm().dcm().credits() == 4);
-  CHECK(setup.farm().dcm().count() == 1);
-  CHECK(setup.sets() == FarmSetup::Sets{"dcm.credits=4"});
+  CHECK_THAT(configure(setup, {"dcm.count=9"}), ContainsSubstring("other processes"));
+  REQUIRE(configure(setup).empty());
+  CHECK(setup.configured().dcm().credits() == 4);
+  CHECK(setup.configured().dcm().count() == 1);
+  CHECK(setup.configured_sets() == FarmSetup::Sets{"dcm.credits=4"});
 }
 
 TEST_CASE("configure reads the file again, and refuses one with other processes") {
@@ -50,14 +137,15 @@ TEST_CASE("configure reads the file again, and refuses one with other processes"
   FarmSetup setup(file.path, {});
   const std::string digest = setup.digest();
   file.write("farm: f\ndcm: {credits: 6}\n");
-  CHECK(setup.farm().dcm().credits() == 2);
-  REQUIRE(setup.configure({}).empty());
-  CHECK(setup.farm().dcm().credits() == 6);
+  REQUIRE(setup.set({"run.slices=5"}).empty());
+  CHECK(setup.configured().dcm().credits() == 2);
+  REQUIRE(configure(setup).empty());
+  CHECK(setup.configured().dcm().credits() == 6);
   CHECK(setup.digest() != digest);
   const std::string good = setup.digest();
   file.write("farm: f\ndcm: {count: 2}\n");
-  CHECK_THAT(setup.configure({}), ContainsSubstring("other processes"));
-  CHECK(setup.farm().dcm().credits() == 6);
+  CHECK_THAT(configure(setup), ContainsSubstring("other processes"));
+  CHECK(setup.configured().dcm().credits() == 6);
   CHECK(setup.digest() == good);
 }
 
@@ -70,14 +158,51 @@ TEST_CASE("start says of its run how long it is, and nothing else") {
   setup.start({"run.slices=12"});
   CHECK(setup.of_run(RunNumber(3)).run().slices() == 12);
   CHECK(setup.of_run(RunNumber(3)).run().number() == 3);
-  CHECK(setup.farm().run().slices() != 12);
+  CHECK(setup.configured().run().slices() != 12);
+}
+
+TEST_CASE("a successor has what the processes are configured with, and what the next configure gives them") {
+  const File file("farm: f\n");
+  FarmSetup first(file.path, {});
+  REQUIRE(configure(first, {"dcm.credits=4"}).empty());
+  REQUIRE(first.set({"dcm.credits=5"}).empty());
+  FarmSetup second(file.path, {});
+  std::string problem;
+  CHECK(second.recall(first.remembered(), problem));
+  CHECK(problem.empty());
+  CHECK(second.digest() == first.digest());
+  CHECK(second.configured().dcm().credits() == 4);
+  CHECK(shown(second) == shown(first));
+  REQUIRE(configure(second).empty());
+  CHECK(second.configured().dcm().credits() == 5);
+}
+
+TEST_CASE("a successor has the farm of the processes although the file was edited, if that farm was kept") {
+  const File file("farm: f\ndcm: {credits: 2}\n");
+  FarmSetup first(file.path, {});
+  FarmSetup::Remembered kept = first.remembered();
+  file.write("farm: f\ndcm: {credits: 6}\n");
+  std::string problem;
+  FarmSetup without(file.path, {});
+  CHECK_FALSE(without.recall(kept, problem));
+  CHECK(without.configured().dcm().credits() == 6);
+  kept.farm_yaml = config::to_yaml(first.configured());
+  FarmSetup with(file.path, {});
+  CHECK(with.recall(kept, problem));
+  CHECK(with.configured().dcm().credits() == 2);
+  CHECK(with.digest() == first.digest());
+  kept.farm_yaml += "dcm: {}\n";  // damaged
+  FarmSetup damaged(file.path, {});
+  CHECK_FALSE(damaged.recall(kept, problem));
 }
 
 TEST_CASE("keys that an earlier process knew and that fit no more are left out") {
   const File file("farm: f\n");
   FarmSetup setup(file.path, {});
-  CHECK_FALSE(setup.recall({"dcm.count=9"}, {"run.slices=5"}).empty());
-  CHECK(setup.sets().empty());
+  std::string problem;
+  CHECK_FALSE(setup.recall({{{"dcm.count=9", "set"}}, {}, {"run.slices=5"}, "00000000", {}}, problem));
+  CHECK_FALSE(problem.empty());
+  CHECK(shown(setup).empty());
   CHECK(setup.run_sets() == FarmSetup::Sets{"run.slices=5"});
   CHECK_THROWS_AS(FarmSetup("/nowhere/at/all.yaml", {}), std::runtime_error);
 }

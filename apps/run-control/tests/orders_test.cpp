@@ -36,16 +36,31 @@ TEST_CASE("a start says where the run's supervisor is, and to itself where it wa
   CHECK(farm.sent.back().second.order().listen().empty());
 }
 
-TEST_CASE("a configure says of which farm file, with what is set") {
+TEST_CASE("a configure carries the whole farm as it is configured, and not what is set for the next one") {
   test::SmallFarm farm;
   farm.join_all();
-  REQUIRE(farm.setup.set({"dcm.credits=4"}).empty());
+  auto configuration = farm.setup.prepare({"dcm.credits=4"});
+  REQUIRE(configuration);
+  farm.setup.configure(std::move(*configuration));
+  REQUIRE(farm.setup.set({"dcm.credits=5"}).empty());
   control::Order order;
   order.command = control::Command::configure;
   farm.orders.send(order);
   const v1::Order& sent = farm.sent.back().second.order();
-  CHECK(sent.farm_digest() == farm.setup.digest());
+  CHECK(sent.farm().dcm().credits() == 4);
   CHECK(sent.sets(0) == "dcm.credits=4");
+}
+
+TEST_CASE("a start carries what the run is made of") {
+  test::SmallFarm farm;
+  farm.join_all();
+  v1::RunIdentity identity;
+  identity.add_parts()->set_kind("filter plugin");
+  REQUIRE(
+      farm.book.begin(RunNumber(2), farm.setup.of_run(RunNumber(2)), farm.setup.plan(), identity).empty());
+  farm.orders.send(start(farm.member("dcm-0"), 2));
+  REQUIRE(farm.sent.back().second.order().identity().parts_size() == 1);
+  CHECK(farm.sent.back().second.order().identity().parts(0).kind() == "filter plugin");
 }
 
 TEST_CASE("what nobody waits for has an id of its own kind, each another") {

@@ -4,6 +4,8 @@
 #include "weir_catch.hpp"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 using namespace weir;
@@ -26,7 +28,7 @@ v1::RunOver over(std::uint32_t run) {
 
 TEST_CASE("a run has a number of its own, the next one or the one that is wanted") {
   test::SmallFarm farm;
-  const v1::Farm& file = farm.setup.farm();
+  const v1::Farm& file = farm.setup.configured();
   CHECK(farm.book.claim(RunNumber(0), RunNumber(4), file) == RunNumber(5));
   CHECK(farm.book.claim_of(RunNumber(5)) != 0);
   CHECK(farm.book.claim(RunNumber(0), RunNumber(4), file) == RunNumber(6));  // 5 is claimed
@@ -41,12 +43,12 @@ TEST_CASE("a run has a number of its own, the next one or the one that is wanted
 
 TEST_CASE("whoever starts a farm for one run gives it a number, and keeps its records") {
   test::SmallFarm farm(RunBook::Keeper::starter);
-  const v1::Farm& file = farm.setup.farm();
+  const v1::Farm& file = farm.setup.configured();
   CHECK(farm.book.claim(RunNumber(3), RunNumber(0), file) == RunNumber(3));
   CHECK(farm.book.claim_of(RunNumber(3)) == 0);
   CHECK_FALSE(farm.book.claim(RunNumber(0), RunNumber(0), file));
   CHECK_FALSE(farm.book.claim(RunNumber(4), RunNumber(3), file));
-  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan()).empty());
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
   CHECK(farm.book.end(over(3), "small").empty());
   CHECK(farm.book.runs().empty());
   REQUIRE(farm.book.account() != nullptr);
@@ -58,7 +60,7 @@ TEST_CASE("whoever starts a farm for one run gives it a number, and keeps its re
 TEST_CASE("a run's records are written at its begin and its end, and its end counts once") {
   test::SmallFarm farm;
   CHECK(farm.book.begin_utc() == 0);
-  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan()).empty());
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
   CHECK(farm.book.begin_utc() > 0);
   CHECK(std::filesystem::exists(farm.folder.path() / "run-000003-begin.yaml"));
   CHECK_FALSE(farm.book.knows(over(3)));
@@ -89,6 +91,40 @@ TEST_CASE("what is known of the last run is what its account says, or that there
   none.set_failure("the disk is gone");
   CHECK_THAT(farm.book.end(none, "small")[0].text, ContainsSubstring("the disk is gone"));
   CHECK(farm.book.account() == nullptr);
+}
+
+TEST_CASE("a process that could take no part in a run is one of the run's faults, each once") {
+  test::SmallFarm farm;
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  farm.book.note_fault("dcm-0 took no part: another filter");
+  farm.book.note_fault("dcm-0 took no part: another filter");
+  (void)farm.book.end(over(3), "small");
+  const auto last = farm.book.last_run(RunNumber(3));
+  REQUIRE(last);
+  CHECK(last->faults);
+  CHECK(last->balanced);
+  REQUIRE(farm.book.account()->faults_text_size() == 1);
+  CHECK(farm.book.account()->faults_text(0) == "dcm-0 took no part: another filter");
+  CHECK(farm.book.begin(RunNumber(4), farm.setup.of_run(RunNumber(4)), farm.setup.plan(), {}).empty());
+  CHECK(farm.book.faults().empty());
+}
+
+TEST_CASE("a part that a late process brings is in the run's record, and one that differs is not") {
+  test::SmallFarm farm;
+  const v1::Farm of_run = farm.setup.of_run(RunNumber(3));
+  v1::RunIdentity filter;
+  filter.add_parts()->set_kind("filter plugin");
+  filter.mutable_parts(0)->set_crc32c(0xabcd);
+  CHECK(farm.book.begin(RunNumber(3), of_run, farm.setup.plan(), filter).empty());
+  v1::RunIdentity more = filter;
+  more.mutable_parts(0)->set_crc32c(0xdddd);
+  more.add_parts()->set_kind("source plugin");
+  more.mutable_parts(1)->set_crc32c(0x1234);
+  CHECK(farm.book.learn(more, RunNumber(3), of_run, farm.setup.plan()).empty());
+  std::ifstream file(farm.folder.path() / "run-000003-begin.yaml");
+  const std::string record{std::istreambuf_iterator<char>(file), {}};
+  CHECK_THAT(record, ContainsSubstring("0000abcd") && ContainsSubstring("00001234"));
+  CHECK_THAT(record, !ContainsSubstring("0000dddd"));
 }
 
 TEST_CASE("a folder that cannot be made is named") {

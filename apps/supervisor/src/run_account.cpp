@@ -57,7 +57,7 @@ v1::FarmStatus RunAccount::status(const RunCourse& course, bool journal_waits, T
 }
 
 v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns) {
-  v1::Report report = node::begin_report(setup_.identity, now_ns, final);
+  v1::Report report = node::begin_report(setup_, now_ns, final);
   reports::Counters counters(report);
   const assignment::SupervisorLedger& ledger = machine_.ledger();
   counters["offered"] = ledger.offered;

@@ -44,6 +44,11 @@ std::string state_of(const v1::FarmView::Node& node) {
   return state;
 }
 
+std::string state_of(const v1::FarmView::Override& one) {
+  if (one.unset()) return ", until the next configure";
+  return one.in_force() ? "" : ", from the next configure";
+}
+
 void print_view(const v1::FarmView& view) {
   fmt::print("{}  {}{}{}  run {}\n", view.farm(), view.state(),
              view.under_way().empty() ? "" : ", " + view.under_way() + " is under way",
@@ -52,6 +57,8 @@ void print_view(const v1::FarmView& view) {
     if (one.gravity() != "good" && !one.reason().empty())
       fmt::print("  {}: {}: {}\n", one.gravity(), one.word(), one.reason());
   }
+  for (const auto& one : view.overrides())
+    fmt::print("  set      {}={}  by {}{}\n", one.key(), one.value(), one.origin(), state_of(one));
   std::size_t width = 4;
   for (const auto& node : view.nodes()) width = std::max(width, node.name().size());
   for (const auto& node : view.nodes()) {
@@ -192,6 +199,10 @@ void add_ctl(CLI::App& app, int& status) {
   add("set", "sets keys of the farm file for the next `configure`")
       ->add_option("sets", options->sets, "key=value")
       ->required();
+  CLI::App* unset = add("unset", "takes back keys that were set, for the next `configure`");
+  unset->add_option("keys", options->sets, "keys, as in dcm.credits");
+  unset->add_flag_callback(
+      "--all", [options] { options->request.set_all(true); }, "every key that was set");
   CLI::App* kill =
       add("kill", "sends a signal to processes on run control's host, to see what the farm makes of it");
   kill->add_option("nodes", options->nodes, "names")->required();

@@ -1,4 +1,7 @@
+#include "recorded_file.hpp"
 #include "source_list.hpp"
+#include <weir/base/crc32c.hpp>
+#include <weir/ingest/fingerprint.hpp>
 #include <weir/ingest/folder_index.hpp>
 #include <weir/ingest/recorded_run.hpp>
 
@@ -41,10 +44,36 @@ Expected<std::string, Failure> read_file(const fs::path& path, std::uint64_t byt
   return content;
 }
 
-Expected<FolderIndex, Failure> read_index(const fs::path& folder, const ReplayLimits& limits) {
-  const auto text = read_file(folder / kIndexName, limits.index_bytes_max);
+std::uint32_t crc32c_of(const std::string& content) { return crc32c(std::as_bytes(std::span(content))); }
+
+// `file` is filled in where it is given.
+Expected<FolderIndex, Failure> read_index(const fs::path& folder, const ReplayLimits& limits,
+                                          RecordedFile* file = nullptr) {
+  const fs::path path = folder / kIndexName;
+  const auto text = read_file(path, limits.index_bytes_max);
   if (!text) return Unexpected<Failure>(text.error());
-  return parse_folder_index(*text, (folder / kIndexName).string(), limits);
+  if (file != nullptr) *file = recorded_file(path, crc32c_of(*text));
+  return parse_folder_index(*text, path.string(), limits);
+}
+
+// What a slice's file holds, as long as the index says.
+Expected<std::string, Failure> read_slice_file(const fs::path& folder, const FolderIndex::Slice& slice,
+                                               std::uint64_t bytes_max) {
+  auto content = read_file(folder / slice.file, bytes_max);
+  if (content && content->size() != slice.bytes) {
+    return failed(IngestError::malformed, folder / slice.file,
+                  std::to_string(content->size()) + " bytes, but " + kIndexName + " says " +
+                      std::to_string(slice.bytes) + " for slice " + std::to_string(slice.slice.value));
+  }
+  return content;
+}
+
+// Behind the index in order of name, each once: several slices may lie in one file.
+void sort_files(std::vector<RecordedFile>& files) {
+  const auto by_name = [](const RecordedFile& a, const RecordedFile& b) { return a.name < b.name; };
+  const auto same_name = [](const RecordedFile& a, const RecordedFile& b) { return a.name == b.name; };
+  std::sort(files.begin() + 1, files.end(), by_name);
+  files.erase(std::unique(files.begin() + 1, files.end(), same_name), files.end());
 }
 
 // What stands at a path: run files, or none for a folder with an index.
@@ -112,23 +141,19 @@ Expected<RecordedContents, Failure> look_into(const std::string& path, const Rep
 Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(const std::string& path,
                                                                   const ReplayLimits& limits) {
   const fs::path folder(path);
-  const auto index = read_index(folder, limits);
+  auto run = std::make_shared<RecordedRun>();
+  const auto index = read_index(folder, limits, &run->files.emplace_back());
   if (!index) return Unexpected<Failure>(index.error());
 
   const auto files = std::make_shared<std::vector<std::string>>();
   files->reserve(index->slices.size());  // the fragments refer to the strings' bytes: they must not move
-  auto run = std::make_shared<RecordedRun>();
   std::uint64_t bytes_left = limits.bytes_max;
   for (std::size_t n = 0; n < index->slices.size(); ++n) {
     const FolderIndex::Slice& slice = index->slices[n];
-    auto content = read_file(folder / slice.file, bytes_left);
+    auto content = read_slice_file(folder, slice, bytes_left);
     if (!content) return Unexpected<Failure>(content.error());
-    if (content->size() != slice.bytes) {
-      return failed(IngestError::malformed, folder / slice.file,
-                    std::to_string(content->size()) + " bytes, but " + kIndexName + " says " +
-                        std::to_string(slice.bytes) + " for slice " + std::to_string(slice.slice.value));
-    }
     bytes_left -= content->size();
+    run->files.push_back(recorded_file(folder / slice.file, crc32c_of(*content)));
     files->push_back(std::move(*content));
     const ConstBytes bytes = std::as_bytes(std::span(files->back()));
     RecordedSlice& recorded = run->slices.emplace_back();
@@ -143,7 +168,29 @@ Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(const std::str
   }
   run->sources = sources_in(run->slices);
   run->owner = files;
+  sort_files(run->files);
   return run;
+}
+
+Expected<std::vector<RecordedFile>, Failure> fingerprint(const std::string& path,
+                                                         const ReplayLimits& limits) {
+  const auto run_files = run_files_at(path);
+  if (!run_files) return Unexpected<Failure>(run_files.error());
+  if (!run_files->empty()) {
+    const auto run = load_run_files(*run_files, limits);
+    if (!run) return Unexpected<Failure>(run.error());
+    return (*run)->files;
+  }
+  std::vector<RecordedFile> files(1);
+  const auto index = read_index(path, limits, &files.front());
+  if (!index) return Unexpected<Failure>(index.error());
+  for (const FolderIndex::Slice& slice : index->slices) {
+    const auto content = read_slice_file(path, slice, limits.bytes_max);
+    if (!content) return Unexpected<Failure>(content.error());
+    files.push_back(recorded_file(fs::path(path) / slice.file, crc32c_of(*content)));
+  }
+  sort_files(files);
+  return files;
 }
 
 Expected<std::shared_ptr<const RecordedRun>, Failure> load_recorded_run(const std::string& path,

@@ -1,8 +1,12 @@
+#include "recorded_file.hpp"
 #include "source_list.hpp"
+#include <weir/base/crc32c.hpp>
 #include <weir/ingest/recorded_run.hpp>
 #include <weir/storage/run_file_reader.hpp>
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace weir::ingest {
 namespace {
@@ -33,8 +37,21 @@ RecordedFragment recorded(const storage::FragmentView& view) {
   return fragment;
 }
 
+// Extends a checksum by what tells this slice from any other: its id and time, and its fragments' checksums.
+std::uint32_t extend(std::uint32_t crc, const RecordedSlice& slice) {
+  const auto add = [&crc](const auto& row) { crc = crc32c_extend(crc, std::as_bytes(std::span(row))); };
+  add(std::array{slice.slice.value, static_cast<std::uint64_t>(slice.time)});
+  for (const RecordedFragment& fragment : slice.fragments) {
+    add(std::array{fragment.source.value, static_cast<std::uint32_t>(fragment.status),
+                   static_cast<std::uint32_t>(fragment.bytes.size()),
+                   fragment.checksummed ? fragment.crc32c : crc32c(fragment.bytes)});
+  }
+  return crc;
+}
+
 Expected<void, Failure> append_slices(const RunFileReader& file, const ReplayLimits& limits,
                                       std::size_t& fragments, RecordedRun& run) {
+  std::uint32_t crc = 0;
   for (const storage::IndexEntry& entry : file.entries()) {
     if (entry.dead) continue;
     const auto view = file.slice(entry);
@@ -63,7 +80,9 @@ Expected<void, Failure> append_slices(const RunFileReader& file, const ReplayLim
     }
     std::sort(slice.fragments.begin(), slice.fragments.end(),
               [](const auto& a, const auto& b) { return a.source < b.source; });
+    crc = extend(crc, slice);
   }
+  run.files.push_back(recorded_file(file.path(), crc));
   return {};
 }
 

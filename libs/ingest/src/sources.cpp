@@ -52,8 +52,10 @@ SourceList make_hits(const SourceSettings& settings, std::span<const SourceId> i
   return list;
 }
 
-SourceList make_replay(const SourceSettings& settings, std::span<const SourceId> ids) {
+SourceList make_replay(const SourceSettings& settings, std::span<const SourceId> ids,
+                       std::vector<RecordedFile>* read) {
   const auto run = recorded(settings.replay);
+  if (read != nullptr) *read = run->files;
   SourceList list;
   for (const SourceId id : ids) {
     if (!std::binary_search(run->sources.begin(), run->sources.end(), id)) {
@@ -86,12 +88,13 @@ std::vector<SourceId> known_sources(const SourceSettings& settings) {
   return ids;
 }
 
-SourceList make_sources(const SourceSettings& settings, std::span<const SourceId> sources) {
+SourceList make_sources(const SourceSettings& settings, std::span<const SourceId> sources,
+                        std::vector<RecordedFile>* read) {
   switch (settings.kind) {
     case SourceKind::hits:
       return make_hits(settings, sources);
     case SourceKind::replay:
-      return make_replay(settings, sources);
+      return make_replay(settings, sources, read);
     case SourceKind::dummy:
       break;
   }

@@ -56,7 +56,6 @@ void BusLink::join(const v1::MemberState& state) {
   join.set_farm(facts_.farm);
   join.set_name(facts_.name);
   join.set_incarnation(facts_.incarnation.value);
-  join.set_farm_digest(facts_.farm_digest);
   join.set_host(host_name());
   join.set_pid(static_cast<std::uint32_t>(::getpid()));
   join.set_pid_space(pid_space());

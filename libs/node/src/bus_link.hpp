@@ -17,7 +17,6 @@ namespace weir::node {
 struct JoinFacts {
   std::string farm;
   std::string name;
-  std::string farm_digest;
   std::string metrics;  // host:port; empty: none
   Incarnation incarnation;
 };

@@ -4,7 +4,8 @@
 
 namespace weir::node {
 
-v1::Report begin_report(const sessions::PeerInfo& self, TimeNs now_ns, bool final) {
+v1::Report begin_report(const Setup& setup, TimeNs now_ns, bool final) {
+  const sessions::PeerInfo& self = setup.identity;
   v1::Report report;
   report.set_final(final);
   report.set_name(self.name);
@@ -12,6 +13,7 @@ v1::Report begin_report(const sessions::PeerInfo& self, TimeNs now_ns, bool fina
   report.set_index(self.index.value);
   report.set_incarnation(self.incarnation.value);
   report.set_now_ns(now_ns);
+  *report.mutable_ran() = setup.ran;
   return report;
 }
 

@@ -1,16 +1,14 @@
-#include <weir/base/crc32c.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/security/farm_authenticator.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -63,13 +61,6 @@ std::string pid_space() {
   const auto space = std::filesystem::read_symlink("/proc/self/ns/pid", error);
   if (!std::getline(boot, id) || error) return {};
   return id + " " + space.string();
-}
-
-std::string farm_digest(const std::string& farm_file) {
-  const auto file = config::load_farm(farm_file);
-  if (!file) return {};
-  const std::string text = config::to_yaml(file->farm);
-  return fmt::format("{:08x}", crc32c({reinterpret_cast<const std::byte*>(text.data()), text.size()}));
 }
 
 std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm) {
@@ -157,18 +148,15 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   return setup;
 }
 
-Setup make_setup(const CommandLine& line, Role role) {
-  auto file = config::load_farm(line.farm_file);
-  if (!file) fail(file.error());
-  for (const std::string& set : line.sets) {
-    if (const auto problems = config::apply_override(file->farm, set, &file->locations); !problems.empty()) {
-      fail(problems);
-    }
-  }
-  const auto plan = config::expand(file->farm, file->locations, read_recording);
+namespace {
+
+// The node that the command line names, of this farm.
+Setup own_setup(const CommandLine& line, const v1::Farm& farm, const config::Locations& locations,
+                Role role) {
+  const auto plan = config::expand(farm, locations, read_recording);
   if (!plan) fail(plan.error());
-  const std::string supervisor = line.supervisor.empty() ? file->farm.supervisor().listen() : line.supervisor;
-  Setup setup = make_setup(file->farm, *plan, line.name, parse_endpoint(supervisor));
+  const std::string supervisor = line.supervisor.empty() ? farm.supervisor().listen() : line.supervisor;
+  Setup setup = make_setup(farm, *plan, line.name, parse_endpoint(supervisor));
   if (!line.listen.empty()) {
     (role == Role::supervisor ? setup.supervisor : setup.listen) = parse_endpoint(line.listen);
   }
@@ -177,6 +165,49 @@ Setup make_setup(const CommandLine& line, Role role) {
                              ", this program is a " + std::string(name(role)));
   }
   check_exposure(setup);
+  return setup;
+}
+
+}  // namespace
+
+std::string key_of(std::string_view assignment) {
+  return std::string(assignment.substr(0, assignment.find('=')));
+}
+
+bool is_local_key(std::string_view key) {
+  constexpr std::string_view kSections[] = {"control.", "log.", "metrics.", "security."};
+  constexpr std::string_view kKeys[] = {"filter.search_path", "hits.truth_file", "readout.host",
+                                        "replay.path",        "run.out",         "source.search_path",
+                                        "supervisor.listen",  "writer.host",     "writer.listen"};
+  return std::any_of(std::begin(kSections), std::end(kSections),
+                     [key](std::string_view section) { return key.starts_with(section); }) ||
+         std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+}
+
+Setup make_setup(const CommandLine& line, Role role) {
+  auto file = config::load_farm(line.farm_file);
+  if (!file) fail(file.error());
+  for (const std::string& set : line.sets) {
+    if (const auto problems = config::apply_override(file->farm, set, &file->locations); !problems.empty()) {
+      fail(problems);
+    }
+  }
+  return own_setup(line, file->farm, file->locations, role);
+}
+
+Setup make_setup(const CommandLine& line, const v1::Farm& farm,
+                 const std::vector<std::string>& set_by_operators, Role role) {
+  v1::Farm here = farm;
+  config::Locations locations("the farm that run control sent");
+  for (const std::string& set : line.sets) {
+    const std::string key = key_of(set);
+    const auto& theirs = set_by_operators;
+    if (!is_local_key(key) || std::find(theirs.begin(), theirs.end(), key) != theirs.end()) continue;
+    if (const auto problems = config::apply_override(here, set, &locations); !problems.empty())
+      fail(problems);
+  }
+  Setup setup = own_setup(line, here, locations, role);
+  setup.whole_farm = std::make_shared<const v1::Farm>(farm);
   return setup;
 }
 

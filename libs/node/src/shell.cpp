@@ -24,12 +24,13 @@ std::string endpoint_of(const MetricsExport* metrics) {
   return fmt::format("{}:{}", metrics->endpoint().host, metrics->endpoint().port);
 }
 
-// The farm with what the order says of this run; its keys are checked.
-std::shared_ptr<const v1::Farm> of_run(const v1::Farm& farm, const v1::Order& order) {
-  auto whole = std::make_shared<v1::Farm>(farm);
-  whole->mutable_run()->set_number(order.run());
-  for (const std::string& one : order.sets()) (void)config::apply_override(*whole, one);
-  return whole;
+// Gives the farm what the order says of this run. Throws a sentence for a key that is not good.
+void take_run(const v1::Order& order, v1::Farm& farm) {
+  farm.mutable_run()->set_number(order.run());
+  for (const std::string& one : order.sets()) {
+    if (const auto problems = config::apply_override(farm, one); !problems.empty())
+      throw std::runtime_error(config::to_text(problems));
+  }
 }
 
 }  // namespace
@@ -41,8 +42,7 @@ Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, const Set
       make_(make),
       loop_(socket_policy(setup.farm)),
       bus_(control, bus_keys(setup.farm),
-           {setup.farm.farm(), setup.self.name, farm_digest(line.farm_file), endpoint_of(metrics),
-            setup.identity.incarnation},
+           {setup.farm.farm(), setup.self.name, endpoint_of(metrics), setup.identity.incarnation},
            [this] { loop_.wake(); }),
       metrics_(metrics),
       name_(setup.self.name) {
@@ -85,14 +85,17 @@ void Shell::turn(TimeNs now_ns) {
     if (node_) node_->on_tap(wish);
   }
   for (const v1::Order& order : orders_) carry_out(order);
-  if (bus_.heartbeat_due(now_ns)) bus_.say(state(), now_ns);
+  if (bus_.heartbeat_due(now_ns)) {
+    look_at_plugins();
+    bus_.say(state(Extent::brief), now_ns);
+  }
   if (quits_.empty() || node_) return;
   // Run control should hear of the last run's end.
   if (quit_until_ns_ == 0) quit_until_ns_ = now_ns + kFlushMax;
   done_ = done_ || bus_.all_told() || now_ns >= quit_until_ns_;
 }
 
-v1::MemberState Shell::state() const {
+v1::MemberState Shell::state(Extent extent) const {
   v1::MemberState told;
   told.set_state(std::string(control::name(state_)));
   told.set_run(run_.value);
@@ -101,7 +104,15 @@ v1::MemberState Shell::state() const {
   told.set_ended(ended_);
   told.set_reason(reason_);
   if (role_ == Role::supervisor && node_) told.set_supervisor(listens_at_);
+  *told.mutable_identity() = extent == Extent::whole ? identity_ : without_files(identity_);
   return told;
+}
+
+// A run uses the plugins as they are when it begins, and one that is on those that it began with.
+void Shell::look_at_plugins() {
+  if (!configured_ || node_ || !plugins_.has_changed(*configured_)) return;
+  plugins_.note(*configured_);
+  identity_ = loadable_parts(*configured_);
 }
 
 void Shell::follow_node() {
@@ -120,7 +131,7 @@ void Shell::answer(std::uint64_t order, const std::string& error) {
   answer.set_id(order);
   answer.set_good(error.empty());
   answer.set_error(error);
-  *answer.mutable_state() = state();
+  *answer.mutable_state() = state(Extent::whole);
   bus_.answer(answer);
 }
 
@@ -157,6 +168,8 @@ void Shell::carry_out(const v1::Order& order) {
     return answer(order.id(), name_ + " ends: " + quits_);
   const std::string error = transition(*command, order);
   if (!error.empty()) {
+    reason_ = error;
+    bus_.state_changed();
     spdlog::error("cannot carry out command={} reason=\"{}\"", order.command(), error);
     if (line_.one_run) end_with_run(error);
   }
@@ -204,27 +217,28 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
   return {};
 }
 
+// The farm file was read when the process began; the farm that counts comes with `configure`.
 std::string Shell::init() {
-  try {
-    (void)make_setup(line_, role_);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+  reason_.clear();
   set_state(control::State::standby);
   return {};
 }
 
 std::string Shell::configure(const v1::Order& order) {
-  CommandLine line = line_;
-  line.sets.insert(line.sets.end(), order.sets().begin(), order.sets().end());
+  if (!order.has_farm())
+    return "run control sent no farm: it is of an older version of Weir than this process, give both the "
+           "same";
+  std::vector<std::string> keys;
+  for (const std::string& one : order.sets()) keys.push_back(key_of(one));
   try {
-    if (farm_digest(line_.farm_file) != order.farm_digest())
-      return "its farm file " + line_.farm_file + " is not the one that run control has: give both the same";
-    configured_ = make_setup(line, role_);
+    configured_ = make_setup(line_, order.farm(), keys, role_);
+    plugins_.note(*configured_);
+    identity_ = loadable_parts(*configured_);
   } catch (const std::exception& error) {
     return error.what();
   }
   epoch_ = order.epoch();
+  reason_.clear();
   set_state(control::State::ready);
   bus_.state_changed();
   return {};
@@ -235,7 +249,6 @@ std::string Shell::start(const v1::Order& order) {
   setup_ = std::make_unique<Setup>(*configured_);
   setup_->run = RunNumber(order.run());
   setup_->claim = order.claim();
-  setup_->farm.mutable_run()->set_number(order.run());
   setup_->identity.run = setup_->run;
   setup_->identity.incarnation = make_incarnation();
   setup_->absent.assign(order.absent().begin(), order.absent().end());
@@ -246,11 +259,13 @@ std::string Shell::start(const v1::Order& order) {
   telemetry::set_log_run(order.run());
   if (metrics_ != nullptr) metrics_->set_run(setup_->run);
   try {
-    for (const std::string& one : order.sets()) {
-      const auto problems = config::apply_override(setup_->farm, one);
-      if (!problems.empty()) throw std::runtime_error(config::to_text(problems));
-    }
-    setup_->whole_farm = of_run(*configured_->whole_farm, order);
+    take_run(order, setup_->farm);
+    v1::Farm whole = *configured_->whole_farm;
+    take_run(order, whole);
+    setup_->run_identity = order.identity();
+    *setup_->ran.add_parts() = farm_part(whole);
+    require(order.identity(), setup_->ran.parts(0));
+    setup_->whole_farm = std::make_shared<const v1::Farm>(std::move(whole));
     if (role_ != Role::supervisor) {
       setup_->supervisor = parse_endpoint(order.supervisor());
     } else if (!order.listen().empty()) {

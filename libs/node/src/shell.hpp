@@ -2,6 +2,7 @@
 
 #include "bus_link.hpp"
 #include <weir/control/states.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
 #include <weir/node/setup.hpp>
@@ -55,7 +56,12 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   void answer(std::uint64_t order, const std::string& error);
   void set_state(control::State state);
   void follow_node();  // the state is its run's
-  [[nodiscard]] v1::MemberState state() const;
+  enum class Extent : std::uint8_t {
+    brief,
+    whole
+  };  // without the lists of a recording's files, or with them
+  [[nodiscard]] v1::MemberState state(Extent extent) const;
+  void look_at_plugins();
 
   CommandLine line_;
   Role role_;
@@ -65,6 +71,8 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   MetricsExport* metrics_;  // may be none
   std::string name_;
   std::optional<Setup> configured_;
+  v1::RunIdentity identity_;      // of what a run of `configured_` would load
+  PluginWatch plugins_;           // of `configured_`
   std::unique_ptr<Setup> setup_;  // of the run that is on; outlives the node
   std::unique_ptr<Node> node_;
   control::State state_ = control::State::idle;

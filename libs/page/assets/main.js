@@ -41,6 +41,7 @@ function showState(state) {
     figures[i].classList.toggle('warns', Boolean(warns?.(state)));
   });
   showControl(state);
+  showOverrides(state.overrides);
   showFlow(state);
   showMembers(state.members);
   showLedger(state);
@@ -70,6 +71,18 @@ function showHealth(health) {
     const mark = el('span', { className: 'badge small' });
     badge(mark, kindOfGravity(one.gravity), one.word);
     return el('li', {}, mark, ' ' + one.reason);
+  }));
+}
+
+// Keys that differ from the farm file because someone set them.
+function showOverrides(overrides) {
+  $('overrides').hidden = overrides.length === 0;
+  const key = JSON.stringify(overrides);
+  if ($('overrides').dataset.key === key) return;
+  $('overrides').dataset.key = key;
+  $('overrides').replaceChildren(...overrides.map((one) => {
+    const when = one.unset ? ', until the next configure' : one.in_force ? '' : ', from the next configure';
+    return el('li', {}, el('code', {}, one.key + '=' + one.value), ' by ' + one.origin + when);
   }));
 }
 

@@ -218,6 +218,15 @@ std::string Model::state_json(bool can_command) const {
   json::array commands;
   for (const control::Command kind : farm_.commands) commands.push_back(json::string(control::name(kind)));
   out["commands"] = std::move(commands);
+  json::array overrides;
+  for (const Override& one : farm_.overrides) {
+    overrides.push_back({{"key", text(one.key)},
+                         {"value", text(one.value)},
+                         {"origin", text(one.origin)},
+                         {"in_force", one.in_force},
+                         {"unset", one.unset}});
+  }
+  out["overrides"] = std::move(overrides);
   out["counts"] = counts_json(farm_);
   const v1::Report* supervisor = supervisor_report(farm_);
   out["discarded"] = reasons(supervisor, "discarded.");

@@ -66,6 +66,8 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
   farm.now_utc_ns = view.utc_ns();
   farm.run_begin_utc_ns = view.run_begin_utc_ns();
   farm.commands = commands_of(view, farm.state);
+  for (const auto& one : view.overrides())
+    farm.overrides.push_back({one.key(), one.value(), one.origin(), one.in_force(), one.unset()});
   for (const auto& node : view.nodes()) farm.members.push_back(page_member(node));
   if (last != nullptr) farm.ledger = ledger_lines(*last);
   for (int i = view.runs_size(); i-- > 0;) farm.runs.push_back(page_run(view.runs(i)));

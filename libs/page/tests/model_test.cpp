@@ -137,6 +137,7 @@ TEST_CASE("the state says what the farm is, and text from processes cannot break
   farm.health = {{control::Gravity::error, "error", "dcm-0: \"</script>\xff\""}};
   farm.under_way = control::Command::stop;
   farm.run = 12;
+  farm.overrides = {{"dcm.credits", "8", "set", false, false}};
   farm.commands = {control::Command::reset};
   farm.ledger = {{"a = b", "1", "2", false, ""}};
   model.update(farm);
@@ -147,6 +148,9 @@ TEST_CASE("the state says what the farm is, and text from processes cannot break
   CHECK(state.at("under_way") == "stop");
   CHECK(state.at("run_begin").is_null());
   CHECK(state.at("commands").at(0) == "reset");
+  CHECK(state.at("overrides").at(0).at("key") == "dcm.credits");
+  CHECK(state.at("overrides").at(0).at("origin") == "set");
+  CHECK(state.at("overrides").at(0).at("in_force") == false);
   CHECK(state.at("ledger").at(0).at("good") == false);
 }
 

@@ -7,6 +7,7 @@
 #include <weir/config/suggest.hpp>
 #include <weir/filter_host/instance.hpp>
 #include <weir/lab/plan.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/push.hpp>
 #include <weir/node/recordings.hpp>
@@ -88,7 +89,7 @@ std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what,
 // "udp", where readouts differ in it; what a plugin is, by its name.
 std::string kind_text(const config::NodePlan& node, const config::NodeFarms& farms) {
   const v1::Farm own = farms.of(node).farm;
-  const std::string plugin = run_record::source_plugin(own);
+  const std::string plugin = node::source_plugin(own);
   return plugin.empty() ? config::word_of(own.source().kind()) : plugin;
 }
 
@@ -216,7 +217,7 @@ config::Problems source_problems(const LoadedFarm& loaded, std::string& descript
   std::set<std::string> seen;
   for (const auto& kind : config::NodeFarms(loaded.farm).kinds(loaded.plan, Role::readout)) {
     const v1::SourceSettings& source = kind.shared.farm.source();
-    const std::string name = run_record::source_plugin(kind.shared.farm);
+    const std::string name = node::source_plugin(kind.shared.farm);
     if (name.empty()) continue;
     std::vector<std::string> folders(source.search_path().begin(), source.search_path().end());
     folders.push_back(node::plugin_folder());
@@ -309,7 +310,7 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
       "\nmemory bounds\n" +
       memory_lines(*loaded, Role::readout, "readout",
                    [](const v1::Farm& own) {
-                     const bool front_end = !run_record::source_plugin(own).empty();
+                     const bool front_end = !node::source_plugin(own).empty();
                      return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0);
                    }) +
       memory_lines(*loaded, Role::dcm, "DCM", [](const v1::Farm& own) { return own.dcm().buffer_bytes(); }) +

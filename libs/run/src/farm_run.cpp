@@ -132,6 +132,7 @@ void FarmRun::follow_news(bool fresh) {
   const RunNews::Phase phase = news_.phase();
   if (stage_ == Stage::leading && phase != RunNews::Phase::gathering) {
     stage_ = Stage::running;
+    if (view_.made_of) view_.made_of(news_.identity());
     if (view_.begun) view_.begun(news_.run_ns(now_ns_));
   }
   if (phase == RunNews::Phase::over) stage_ = Stage::over;

@@ -6,11 +6,14 @@
 #include <weir/node/paths.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_up.hpp>
+#include <weir/run_record/records.hpp>
 #include <weir/transport/loop.hpp>
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -59,6 +62,9 @@ class FarmUp {
   launch::FarmKeeper keeper_;
   std::vector<Kept> kept_;  // its processes
   std::string control_;     // host:port
+  // The farm as it is now, for processes that start: an edit of the farm file, which `configure` reads, must
+  // not keep one from starting again.
+  std::string node_farm_;
   std::string failure_;
   std::string output_;
   bool signalled_ = false;
@@ -67,9 +73,7 @@ class FarmUp {
 launch::ChildSettings FarmUp::settings_of(const std::string& program, const std::string& name) const {
   launch::ChildSettings settings;
   settings.program = node::program_folder() + "/" + program;
-  settings.arguments = {"--farm", options_.farm.farm_file};
-  for (const std::string& one : options_.farm.sets)
-    settings.arguments.insert(settings.arguments.end(), {"--set", one});
+  settings.arguments = {"--farm", node_farm_};
   if (!options_.log_level.empty())
     settings.arguments.insert(settings.arguments.end(), {"--log-level", options_.log_level});
   settings.log_file = farm_.farm.run().out() + "/log/" + name + ".log";
@@ -102,7 +106,7 @@ std::string FarmUp::start_run_control() {
                                       page,
                                       options_.log_level,
                                       farm_.farm.run().out() + "/log/" + control.name + ".log",
-                                      {},
+                                      {"--begin-with-file"},
                                       -1};
   control.settings = launch::control_child(wanted);
   if (const std::string error = start(control); !error.empty()) return error;
@@ -116,6 +120,7 @@ std::string FarmUp::start_run_control() {
   }
   control_ = place->at;
   // Started again, it listens where its processes look for it.
+  wanted.more.clear();
   wanted.listen = place->at;
   wanted.page = place->page;
   control.settings.arguments = launch::control_child(wanted).arguments;
@@ -136,6 +141,10 @@ std::string FarmUp::start_nodes() {
                                                         {Role::writer, "weir-writer"},
                                                         {Role::readout, "weir-readout"},
                                                         {Role::dcm, "weir-dcm"}};
+  node_farm_ = farm_.farm.run().out() + "/weir-up.farm.yaml";
+  if (!run_record::write_file(
+          node_farm_, "# The farm that `weir up` starts its processes with.\n" + config::to_yaml(farm_.farm)))
+    return "cannot write '" + node_farm_ + "': " + std::strerror(errno);
   for (const config::NodePlan& node : farm_.plan.nodes) {
     if (node.masked) continue;
     Kept& kept = kept_.emplace_back();

@@ -1,6 +1,7 @@
 #include "farm.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/farm_view/live_screen.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
@@ -55,8 +56,23 @@ std::string intentions(const LoadedFarm& loaded) {
                      count(Role::dcm, "DCM"), count(Role::writer, "writer"), loaded.farm.run().out());
 }
 
+// A run's begin, for its records.
+struct RunBegin {
+  UtcNs utc = 0;
+  v1::RunIdentity identity;
+};
+
+// The error is a sentence.
+std::string write_begin(const run_record::RecordPaths& paths, const LoadedFarm& loaded,
+                        const RunBegin& begun) {
+  if (run_record::write_begin_records(paths, "Every key of this run. It runs again with: weir run FILE",
+                                      loaded.farm, loaded.plan, begun.utc, begun.identity))
+    return {};
+  return fmt::format("run.out: cannot write into '{}': {}", loaded.farm.run().out(), std::strerror(errno));
+}
+
 // The run's folder with its begin-of-run records; the error is a sentence.
-Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded,
+Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded, RunBegin& begun,
                                                               farm_view::LiveScreen& screen) {
   const std::string& out = loaded.farm.run().out();
   std::error_code error;
@@ -72,12 +88,11 @@ Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded
     screen.say(fmt::format("{} holds run {} already: this is run {}", out, wanted.value, run.value));
     loaded.farm.mutable_run()->set_number(run.value);
   }
-  run_record::RecordPaths paths = run_record::record_paths(out, run);
-  if (!run_record::write_begin_records(paths, "Every key of this run. It runs again with: weir run FILE",
-                                       loaded.farm, loaded.plan, utc_now())) {
-    return Unexpected<std::string>(
-        fmt::format("run.out: cannot write into '{}': {}", out, std::strerror(errno)));
-  }
+  const run_record::RecordPaths paths = run_record::record_paths(out, run);
+  begun.utc = utc_now();
+  begun.identity = node::loadable_parts(loaded.farm, loaded.plan);
+  if (const std::string failure = write_begin(paths, loaded, begun); !failure.empty())
+    return Unexpected<std::string>(failure);
   return paths;
 }
 
@@ -229,7 +244,8 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const auto say = [&](const std::string& line) {
     if (!options.quiet) screen.say(line);
   };
-  const auto paths = prepare_folder(loaded, screen);
+  RunBegin begin;
+  const auto paths = prepare_folder(loaded, begin, screen);
   if (!paths) return fail(err, paths.error());
   say(intentions(loaded));
   if (*lab) {
@@ -241,6 +257,13 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   }
   FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level, options.page};
   FarmRunView view{[&](const farm_view::LiveFrame& frame) { screen.show(frame); }, say};
+  view.made_of = [&](const v1::RunIdentity& identity) {
+    // The record says what the processes have loaded, not what this one found before.
+    v1::RunIdentity now = identity;
+    node::take_files(begin.identity, now);
+    begin.identity = std::move(now);
+    if (const std::string failure = write_begin(*paths, loaded, begin); !failure.empty()) say(failure);
+  };
   if (*lab) {
     settings.places = (*lab)->places();
     settings.control_host = lab::control_address();

@@ -48,6 +48,7 @@ TimeNs made_at(const v1::FarmStatus& status) {
 }  // namespace
 
 bool RunNews::take(const v1::FarmView& view) {
+  if (view.identity().parts_size() > 0) identity_ = view.identity();
   v1::FarmStatus status = status_of(view);
   const TimeNs at = made_at(status);
   if (status.state().empty() || at == told_ns_) return false;

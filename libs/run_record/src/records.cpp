@@ -1,8 +1,6 @@
-#include <weir/base/crc32c.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/config/farm_file.hpp>
-#include <weir/config/node_farm.hpp>
-#include <weir/node/paths.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/node/run_claim.hpp>
 #include <weir/run_record/records.hpp>
 #include <weir/run_record/version.hpp>
@@ -13,13 +11,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -53,29 +49,49 @@ std::string list_of(const std::vector<SourceId>& sources) {
   return "[" + text + "]";
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return std::move(bytes).str();
-}
+using Part = v1::RunIdentity::Part;
+
+std::string checksum_text(std::uint32_t crc32c) { return fmt::format("\"{:08x}\"", crc32c); }
 
 // The keys of one plugin, each line behind `indent`.
-std::string plugin_record(const PluginFile& plugin, const std::string& indent) {
-  std::string text = fmt::format("plugin: {}\n", yaml_text(plugin.name));
-  if (plugin.path.empty()) return text;
-  const std::string library = read_file(plugin.path);
-  const std::uint32_t crc =
-      crc32c(ConstBytes(reinterpret_cast<const std::byte*>(library.data()), library.size()));
-  return text + fmt::format("{0}path: {1}\n{0}bytes: {2}\n{0}crc32c: \"{3:08x}\"\n", indent,
-                            yaml_text(plugin.path), library.size(), crc);
+std::string plugin_record(const Part& part, const std::string& indent) {
+  return fmt::format("plugin: {1}\n{0}path: {2}\n{0}bytes: {3}\n{0}crc32c: {4}\n", indent,
+                     yaml_text(part.name()), yaml_text(part.path()), part.bytes(),
+                     checksum_text(part.crc32c()));
 }
 
-std::string plugins_record(const Plugins& plugins) {
-  std::string text;
-  if (!plugins.sources.empty()) text += "sources:\n";
-  for (const PluginFile& source : plugins.sources) text += "  - " + plugin_record(source, "    ");
-  if (!plugins.filter.name.empty()) text += "filter:\n  " + plugin_record(plugins.filter, "  ");
+std::string recording_record(const Part& part) {
+  std::string text = fmt::format("  - path: {}\n    bytes: {}\n    crc32c: {}\n    files:\n",
+                                 yaml_text(part.name()), part.bytes(), checksum_text(part.crc32c()));
+  for (const v1::RunIdentity::File& file : part.files()) {
+    text += fmt::format("      - {{name: {}, bytes: {}, modified: {}, crc32c: {}}}\n", yaml_text(file.name()),
+                        file.bytes(), utc_text(file.mtime_ns()), checksum_text(file.crc32c()));
+  }
+  return text;
+}
+
+std::vector<Part> parts_of(const v1::RunIdentity& identity, std::string_view kind) {
+  std::vector<Part> found;
+  for (const Part& part : identity.parts()) {
+    if (part.kind() == kind) found.push_back(part);
+  }
+  return found;
+}
+
+std::string parts_record(const v1::Farm& farm, const v1::RunIdentity& identity) {
+  const Part whole = node::farm_part(farm);
+  std::string text =
+      fmt::format("farm_file: {{bytes: {}, crc32c: {}}}\n", whole.bytes(), checksum_text(whole.crc32c()));
+  const std::vector<Part> sources = parts_of(identity, node::kSourcePart);
+  if (!sources.empty()) text += "sources:\n";
+  for (const Part& source : sources) text += "  - " + plugin_record(source, "    ");
+  const std::vector<Part> filters = parts_of(identity, node::kFilterPart);
+  for (const Part& filter : filters) text += "filter:\n  " + plugin_record(filter, "  ");
+  // No process could tell its checksum.
+  if (filters.empty()) text += fmt::format("filter:\n  plugin: {}\n", yaml_text(farm.filter().plugin()));
+  const std::vector<Part> recordings = parts_of(identity, node::kRecordingPart);
+  if (!recordings.empty()) text += "recordings:\n";
+  for (const Part& recording : recordings) text += recording_record(recording);
   return text;
 }
 
@@ -149,60 +165,23 @@ std::vector<std::string> file_names_in(const std::string& folder) {
   return names;
 }
 
-std::string source_plugin(const v1::Farm& farm) {
-  if (farm.source().kind() == v1::SourceSettings::KIND_UDP) return "udp";
-  return farm.source().kind() == v1::SourceSettings::KIND_PLUGIN ? farm.source().plugin() : std::string();
-}
-
-std::string locate_plugin(const std::string& name_or_path, const std::vector<std::string>& folders) {
-  std::error_code none;
-  if (name_or_path.find('/') != name_or_path.npos || name_or_path.ends_with(".so")) {
-    return fs::is_regular_file(name_or_path, none) ? name_or_path : std::string();
-  }
-  for (const std::string& folder : folders) {
-    const fs::path path = fs::path(folder) / (name_or_path + ".so");
-    if (fs::is_regular_file(path, none)) return path.string();
-  }
-  return {};
-}
-
-Plugins plugins_of(const v1::Farm& farm, const config::FarmPlan& plan) {
-  const auto located = [](const std::string& name, const auto& search_path) -> PluginFile {
-    std::vector<std::string> folders(search_path.begin(), search_path.end());
-    folders.push_back(node::plugin_folder());
-    return {name, locate_plugin(name, folders)};
-  };
-  Plugins plugins;
-  for (const config::NodeFarms::Kind& kind : config::NodeFarms(farm).kinds(plan, Role::readout)) {
-    const std::string name = source_plugin(kind.shared.farm);
-    if (name.empty()) continue;
-    const PluginFile found = located(name, kind.shared.farm.source().search_path());
-    const bool known =
-        std::any_of(plugins.sources.begin(), plugins.sources.end(),
-                    [&](const PluginFile& one) { return one.name == found.name && one.path == found.path; });
-    if (!known) plugins.sources.push_back(found);
-  }
-  plugins.filter = located(farm.filter().plugin(), farm.filter().search_path());
-  return plugins;
-}
-
 std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
-                         const Plugins& plugins) {
+                         const v1::RunIdentity& identity) {
   std::string text = fmt::format("run: {}\nfarm: {}\nbegin: {}\n", farm.run().number(),
                                  yaml_text(farm.farm()), utc_text(begin_utc));
   text += fmt::format(
       "versions:\n  weir: {}\n  wire: {}\n  file_format: {}\n  filter_abi: {}\n  source_abi: {}\n", kVersion,
       wire::kVersion, storage::kFormatVersion, WEIR_FILTER_ABI_VERSION, WEIR_SOURCE_ABI_VERSION);
-  text += plugins_record(plugins) + nodes_record(plan) + "configuration:\n";
+  text += parts_record(farm, identity) + nodes_record(plan) + "configuration:\n";
   std::istringstream lines(config::to_yaml(farm));
   for (std::string line; std::getline(lines, line);) text += line.empty() ? "\n" : "  " + line + "\n";
   return text;
 }
 
 bool write_begin_records(const RecordPaths& paths, const std::string& comment, const v1::Farm& farm,
-                         const config::FarmPlan& plan, UtcNs begin_utc) {
+                         const config::FarmPlan& plan, UtcNs begin_utc, const v1::RunIdentity& identity) {
   return write_file(paths.farm, "# " + comment + "\n" + config::to_yaml(farm)) &&
-         write_file(paths.begin, begin_record(farm, plan, begin_utc, plugins_of(farm, plan)));
+         write_file(paths.begin, begin_record(farm, plan, begin_utc, identity));
 }
 
 bool write_file(const std::string& path, const std::string& text) {

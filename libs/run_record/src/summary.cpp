@@ -4,6 +4,8 @@
 #include <weir/run_record/summary.hpp>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 namespace weir::run_record {
 namespace {
@@ -51,6 +53,15 @@ void add_files(const v1::Report& report, std::vector<Summary::File>& files) {
         std::find_if(files.begin(), files.end(), [&](const auto& one) { return one.path == file.path(); });
     if (known == files.end()) known = files.emplace(files.end());
     *known = {file.path(), file.bytes(), file.slices(), file.crc32c()};
+  }
+}
+
+using PartKey = std::tuple<std::string, std::string, std::string, std::uint32_t>;
+
+void add_ran(const v1::Report& report, std::set<PartKey>& known, std::vector<RanPart>& ran) {
+  for (const v1::RunIdentity::Part& part : report.ran().parts()) {
+    if (known.emplace(report.name(), part.kind(), part.name(), part.crc32c()).second)
+      ran.push_back({report.name(), part.kind(), part.name(), part.crc32c()});
   }
 }
 
@@ -137,9 +148,11 @@ Summary summarize(const v1::RunSummary& account) {
   metrics::Histogram build_latency;
   metrics::Histogram decision_latency;
   for (const std::string& outcome : fragment_outcomes()) summary.fragments[outcome] = 0;
+  std::set<PartKey> known_parts;
   for (const v1::Report& report : account.nodes()) {
     add_fragments(report, summary);
     add_files(report, summary.files);
+    add_ran(report, known_parts, summary.ran);
     summary.retransmits += reports::counter_of(report, "net.retransmits");
     summary.bytes_stored += reports::counter_of(report, "writer.bytes_stored");
     if (report.role() == v1::ROLE_READOUT) add_source(report, summary);

@@ -101,6 +101,17 @@ json::value lab_of(const Summary& summary) {
                       {"cpu_load", summary.lab->cpu_load}, {"cpu_load_s", summary.lab->cpu_load_s}};
 }
 
+json::array ran_of(const Summary& summary) {
+  json::array array;
+  for (const RanPart& part : summary.ran) {
+    array.push_back({{"process", part.process},
+                     {"kind", part.kind},
+                     {"name", part.name},
+                     {"crc32c", fmt::format("{:08x}", part.crc32c)}});
+  }
+  return array;
+}
+
 json::array ports_of(const Summary& summary) {
   json::array array;
   for (const lab::PortReport& port : summary.ports) {
@@ -204,6 +215,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("truth", truth_of(summary));
   object.emplace("files", files_of(summary));
   object.emplace("processes", processes_of(summary));
+  object.emplace("ran", ran_of(summary));
   object.emplace("lab", lab_of(summary));
   object.emplace("port_drops", port_drops(summary));
   object.emplace("port_drops_after_1s", port_drops_after_1s(summary));

@@ -63,11 +63,6 @@ TEST_CASE("a record is written whole or not at all, and what was there before st
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("a plugin that is in no folder is not located") {
-  CHECK(locate_plugin("nothing-of-the-kind", {"/nonexistent"}).empty());
-  CHECK(locate_plugin("/nonexistent/plugin.so", {}).empty());
-}
-
 TEST_CASE("the begin-of-run record names versions, plugin, nodes, masks and every key") {
   v1::Farm farm;
   farm.set_farm("a \"quoted\" farm");
@@ -79,11 +74,25 @@ TEST_CASE("the begin-of-run record names versions, plugin, nodes, masks and ever
   readout.sources = {SourceId(1), SourceId(2)};
   plan.nodes.push_back(readout);
   plan.masked = {SourceId(2)};
-  const std::string record = begin_record(farm, plan, 0, plugins_of(farm, plan));
+  v1::RunIdentity identity;
+  v1::RunIdentity::Part& filter = *identity.add_parts();
+  filter.set_kind("filter plugin");
+  filter.set_name("accept-all");
+  filter.set_path("/plugins/accept-all.so");
+  filter.set_crc32c(0x12ab);
+  v1::RunIdentity::Part& recording = *identity.add_parts();
+  recording.set_kind("recording");
+  recording.set_name("/data/one");
+  recording.add_files()->set_name("index.json");
+  const std::string record = begin_record(farm, plan, 0, identity);
   CHECK_THAT(record,
              ContainsSubstring("run: 7\nfarm: \"a \\\"quoted\\\" farm\"\nbegin: 1970-01-01T00:00:00.000Z\n"));
   CHECK_THAT(record, ContainsSubstring("  filter_abi: 1\n  source_abi: 1\n"));
-  CHECK_THAT(record, ContainsSubstring("\nfilter:\n  plugin: \"accept-all\"\n"));
+  CHECK_THAT(record,
+             ContainsSubstring("\nfilter:\n  plugin: \"accept-all\"\n  path: \"/plugins/accept-all.so\"\n"));
+  CHECK_THAT(record, ContainsSubstring("\n  crc32c: \"000012ab\"\n"));
+  CHECK_THAT(record, ContainsSubstring("\nrecordings:\n  - path: \"/data/one\"\n"));
+  CHECK_THAT(record, ContainsSubstring("      - {name: \"index.json\", bytes: 0, modified: 1970-01-01T"));
   CHECK_THAT(record, ContainsSubstring("  - name: \"readout-0\"\n    role: readout\n    sources: [1, 2]\n"));
   CHECK_THAT(record, ContainsSubstring("masked_sources: [2]\nconfiguration:\n"));
   CHECK_THAT(record, ContainsSubstring("\n    credits: 64\n"));

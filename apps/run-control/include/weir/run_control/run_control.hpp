@@ -28,6 +28,9 @@ struct RunControlSettings {
   // reached from nowhere else (a lab). The path of its namespace, and an address there; empty: none.
   std::string network = {};
   std::string network_host = {};
+  // Begins with the farm file as it is: keys that operators set in an earlier session are forgotten, unless a
+  // run of that session is still on.
+  bool begins_with_file = false;
   // File for what outlives this process; empty: run-control.state in control.out, or with `one_run` nothing.
   std::string memory = {};
 };

@@ -40,8 +40,8 @@ struct Transition {
 [[nodiscard]] std::optional<Command> command_of(std::string_view name);
 
 // What else is asked of run control, and of processes: it leads to no other state.
-enum class Request : std::uint8_t { status, watch, tap, add, remove, set, log_level, kill, restart };
-constexpr std::size_t kRequests = 9;
+enum class Request : std::uint8_t { status, watch, tap, add, remove, set, log_level, kill, restart, unset };
+constexpr std::size_t kRequests = 10;
 [[nodiscard]] std::string_view name(Request request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<Request> request_of(std::string_view name);
 

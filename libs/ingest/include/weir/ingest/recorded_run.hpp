@@ -34,11 +34,22 @@ struct RecordedSlice {
   std::vector<RecordedFragment> fragments;  // ascending in source, each once
 };
 
+// One file of a recording, as it was read.
+struct RecordedFile {
+  std::string name;  // without its folder
+  std::uint64_t bytes = 0;
+  UtcNs modified = 0;
+  // Of all bytes; of a run file of the ids, places and checksums of all slices and fragments: their bytes are
+  // verified against them when they are used.
+  std::uint32_t crc32c = 0;
+};
+
 // Data to be replayed, wherever it came from.
 struct RecordedRun {
   std::vector<RecordedSlice> slices;  // at least one; ascending in id
   std::vector<SourceId> sources;      // that occur in any slice, ascending
   std::shared_ptr<const void> owner;  // of all bytes
+  std::vector<RecordedFile> files;    // a folder's index first, the others in order of name
 };
 
 struct ReplayLimits {

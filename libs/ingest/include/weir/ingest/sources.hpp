@@ -47,8 +47,9 @@ struct SourceSettings {
 [[nodiscard]] std::vector<SourceId> known_sources(const SourceSettings& settings);
 
 // The named sources of a farm, sharing what they have in common. Throws std::runtime_error, also for a source
-// that is not one of known_sources().
-[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(const SourceSettings& settings,
-                                                                        std::span<const SourceId> sources);
+// that is not one of known_sources(). `read` receives the files of a recording, if there is one.
+[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(
+    const SourceSettings& settings, std::span<const SourceId> sources,
+    std::vector<RecordedFile>* read = nullptr);
 
 }  // namespace weir::ingest

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/node/setup.hpp>
 #include <weir/reports/fragment_totals.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/sessions/peer.hpp>
@@ -13,8 +14,9 @@ namespace weir::node {
 // Under this name stands in a report's notes what others have done to a process's files.
 constexpr std::string_view kDisturbedNote = "disturbed";
 
-// Name, role and incarnation filled in; counters and the rest are the node's.
-[[nodiscard]] v1::Report begin_report(const sessions::PeerInfo& self, TimeNs now_ns, bool final);
+// Returns a report with name, role, incarnation and the parts of the run that setup.ran has; counters and the
+// rest are the node's.
+[[nodiscard]] v1::Report begin_report(const Setup& setup, TimeNs now_ns, bool final);
 // Counters `net.*` (bytes, calls, retransmissions) and `peers.*` (refused, silent, protocol errors),
 // `process.*`.
 void add_network(v1::Report& report, const ports::StreamCounters& streams,

@@ -6,6 +6,7 @@
 #include <weir/security/keys.hpp>
 #include <weir/sessions/peer.hpp>
 #include <weir/transport/loop.hpp>
+#include <weir/v1/control.pb.h>
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
@@ -44,6 +45,10 @@ struct Setup {
   sessions::PeerLimits limits;
   RunNumber run;
   std::uint64_t claim = 0;  // whose run of this number it is (run_claim.hpp); 0: not told
+  // What the run is made of (identity.hpp), as the order that begins it says; empty without run control. A
+  // node that would load anything else throws when it is made.
+  v1::RunIdentity run_identity;
+  v1::RunIdentity ran;  // the node's own parts but for those that it loads itself
   // For the supervisor's node: names of nodes of the plan that it does not wait for at the start. The run
   // begins without them, and they take part from when they come; a readout from the next slice on, the ones
   // before are without it (`removed`). Run control fills it with those that it knows not to be there.
@@ -57,6 +62,16 @@ struct Setup {
 // Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such
 // node.
 [[nodiscard]] Setup make_setup(const CommandLine& line, Role role);
+// The same from the farm that run control has sent, whatever the farm file says by now. Of the command line's
+// keys those count that say where things are on this host (is_local_key()), but for those in
+// `set_by_operators`.
+[[nodiscard]] Setup make_setup(const CommandLine& line, const v1::Farm& farm,
+                               const std::vector<std::string>& set_by_operators, Role role);
+// True for a key that may differ from host to host without changing what a run is: addresses and folders,
+// logging.
+[[nodiscard]] bool is_local_key(std::string_view key);
+// "dcm.credits" of "dcm.credits=8".
+[[nodiscard]] std::string key_of(std::string_view assignment);
 // The same from a farm at hand (tests, several nodes in one process).
 [[nodiscard]] Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
                                const ports::Endpoint& supervisor);
@@ -77,8 +92,6 @@ struct Setup {
 // The same for two processes when a pid means the same to both: this boot of the machine, and the namespace.
 // Empty: not known.
 [[nodiscard]] std::string pid_space();
-// What tells one farm file's content from another's, whatever its comments; empty when it cannot be read.
-[[nodiscard]] std::string farm_digest(const std::string& farm_file);
 // Of control.keys, for a process of the farm; none without. Throws a sentence when they cannot be read.
 [[nodiscard]] std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm);
 // "host:port"; throws when it is not that.

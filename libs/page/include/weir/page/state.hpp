@@ -56,6 +56,15 @@ struct RunEntry {
 // The equations of a run's account.
 [[nodiscard]] std::vector<LedgerLine> ledger_lines(const v1::RunSummary& summary);
 
+// A key that differs from the farm file because someone set it.
+struct Override {
+  std::string key;
+  std::string value;
+  std::string origin;     // "command line", "set", "configure", "start"
+  bool in_force = false;  // the processes have it
+  bool unset = false;     // until the next `configure`
+};
+
 struct Farm {
   std::string name;
   control::State state = control::State::idle;
@@ -65,6 +74,7 @@ struct Farm {
   UtcNs now_utc_ns = 0;                       // the moment of this state
   UtcNs run_begin_utc_ns = 0;                 // 0: none is on
   std::vector<control::Command> commands;     // what can be asked for now
+  std::vector<Override> overrides;            //
   std::vector<Member> members;                // in the plan's order
   std::vector<LedgerLine> ledger;             // of the last run that ended; empty: none
   std::vector<RunEntry> runs;                 // the latest last

@@ -48,8 +48,9 @@ struct FarmRunResult {
 struct FarmRunView {
   std::function<void(const farm_view::LiveFrame&)> show;
   std::function<void(const std::string&)> say;
-  std::function<void(TimeNs now_ns)> pass = {};       // often, 20 ms apart at most; may be empty
-  std::function<void(DurationNs ago_ns)> begun = {};  // once, when the run has begun; may be empty
+  std::function<void(TimeNs now_ns)> pass = {};              // often, 20 ms apart at most; may be empty
+  std::function<void(DurationNs ago_ns)> begun = {};         // once, when the run has begun; may be empty
+  std::function<void(const v1::RunIdentity&)> made_of = {};  // once, then too: what runs; likewise
   std::function<void()> ends = {};  // when it drains or is given up, if not sooner; likewise
   std::function<void(const std::string& node, pid_t pid)> started = {};  // a process, again too; likewise
 };

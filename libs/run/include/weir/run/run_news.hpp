@@ -32,6 +32,8 @@ class RunNews {
   [[nodiscard]] TimeNs told_ns() const { return told_ns_; }
   // How long the run has been on at this time.
   [[nodiscard]] DurationNs run_ns(TimeNs now) const;
+  // What the run is made of, as run control has told last.
+  [[nodiscard]] const v1::RunIdentity& identity() const { return identity_; }
   [[nodiscard]] const std::optional<v1::RunSummary>& account() const { return account_; }
   [[nodiscard]] const run_record::SteadyPart& steady() const { return steady_; }
 
@@ -39,6 +41,7 @@ class RunNews {
   Phase phase_ = Phase::gathering;
   v1::FarmStatus status_;
   TimeNs told_ns_ = 0;
+  v1::RunIdentity identity_;
   std::optional<v1::RunSummary> account_;
   run_record::SteadyPart steady_;
 };

@@ -4,6 +4,7 @@
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/v1/control.pb.h>
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
@@ -36,31 +37,16 @@ struct RecordPaths {
 // The names in a folder; none when there is no such folder.
 [[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
 
-// The source plugin that a farm, or a readout's part of it (config::NodeFarm), names; empty when the sources
-// are built in.
-[[nodiscard]] std::string source_plugin(const v1::Farm& farm);
-// The file that a plugin of this name or path is loaded from; empty when there is none.
-[[nodiscard]] std::string locate_plugin(const std::string& name_or_path,
-                                        const std::vector<std::string>& folders);
-
-struct PluginFile {
-  std::string name;
-  std::string path;  // empty: not found
-};
-struct Plugins {
-  std::vector<PluginFile> sources;  // each of the readouts' once
-  PluginFile filter;
-};
-[[nodiscard]] Plugins plugins_of(const v1::Farm& farm, const config::FarmPlan& plan);
-
-// The begin-of-run record, YAML.
+// The begin-of-run record, YAML: versions, the parts that the run is made of, nodes and sources,
+// configuration.
 [[nodiscard]] std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
-                                       const Plugins& plugins);
+                                       const v1::RunIdentity& identity);
 
-// Begin-of-run record and farm file, the latter under a line of comment. False: one could not be written,
-// errno says why.
+// Writes the begin-of-run record and the farm file, the latter below a line of comment. False: one could not
+// be written, errno says why.
 [[nodiscard]] bool write_begin_records(const RecordPaths& paths, const std::string& comment,
-                                       const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc);
+                                       const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
+                                       const v1::RunIdentity& identity);
 
 // All of the text or nothing: what was there before stays until the new file is whole. (What is no regular
 // file, such as a terminal, is written to as it is.) False: it could not be written, errno says why.

@@ -60,6 +60,14 @@ struct ProcessRecord {
   launch::ProcessEnd end;
 };
 
+// A part of the run (v1::RunIdentity) as one process has loaded it.
+struct RanPart {
+  std::string process;
+  std::string kind;  // "farm", "filter plugin", "source plugin", "recording"
+  std::string name;
+  std::uint32_t crc32c = 0;
+};
+
 // The end of a run in numbers: docs/summary.md says what each means.
 struct Summary {
   struct Equation {
@@ -126,6 +134,7 @@ struct Summary {
   std::vector<std::string> faults;
   std::vector<File> files;
   std::vector<ProcessRecord> processes;
+  std::vector<RanPart> ran;  // by process, in the order of the reports; each once
 
   Theory theory;
   std::optional<SteadySummary> after_1s;  // nothing: the run was too short

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+#include <weir/base/time.hpp>
+#include <weir/ingest/error.hpp>
+#include <weir/ingest/recorded_run.hpp>
+
+#include <string>
+#include <vector>
+
+namespace weir::ingest {
+
+// Returns the files of the recording at `path`, a folder's index first, each with its checksum
+// (RecordedFile). Reads a folder's data, and of run files the tables and slice heads. Blocks; for start-up.
+[[nodiscard]] Expected<std::vector<RecordedFile>, Failure> fingerprint(const std::string& path,
+                                                                       const ReplayLimits& limits = {});
+
+}  // namespace weir::ingest

@@ -1,0 +1,269 @@
+#include <weir/base/crc32c.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/config/node_farm.hpp>
+#include <weir/ingest/fingerprint.hpp>
+#include <weir/node/identity.hpp>
+#include <weir/node/paths.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <sys/stat.h>
+
+namespace weir::node {
+namespace {
+
+namespace fs = std::filesystem;
+using Part = v1::RunIdentity::Part;
+
+constexpr std::size_t kChunk = std::size_t{1} << 16;
+constexpr int kFilesListed = 1000;
+
+ConstBytes text_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+std::optional<std::uint32_t> file_crc32c(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::array<char, kChunk> chunk{};
+  std::uint32_t crc = 0;
+  while (file.read(chunk.data(), chunk.size()), file.gcount() > 0)
+    crc = crc32c_extend(crc, text_bytes({chunk.data(), static_cast<std::size_t>(file.gcount())}));
+  return file.bad() ? std::nullopt : std::optional(crc);
+}
+
+std::uint64_t size_of(const std::string& path) {
+  std::error_code none;
+  const auto size = fs::file_size(path, none);
+  return none ? 0 : size;
+}
+
+template <class Folders>
+std::string joined(const Folders& folders) {
+  std::string text;
+  for (const std::string& folder : folders) text += (text.empty() ? "" : ":") + folder;
+  return text;
+}
+
+template <class Folders>
+std::string plugin_file(const std::string& name, const Folders& search_path) {
+  std::vector<std::string> folders(search_path.begin(), search_path.end());
+  folders.push_back(plugin_folder());
+  return locate_plugin(name, folders);
+}
+
+Part plugin_part(std::string_view kind, const std::string& name, const std::string& search_path,
+                 const std::string& path, std::uint32_t crc32c) {
+  Part part;
+  part.set_kind(std::string(kind));
+  part.set_name(name);
+  part.set_search_path(search_path);
+  part.set_path(path);
+  part.set_bytes(size_of(path));
+  part.set_crc32c(crc32c);
+  return part;
+}
+
+std::string filter_file(const v1::Farm& farm) {
+  return plugin_file(farm.filter().plugin(), farm.filter().search_path());
+}
+
+std::string source_file(const v1::Farm& farm) {
+  return plugin_file(source_plugin(farm), farm.source().search_path());
+}
+
+Part filter_part(const v1::Farm& farm, const std::string& path, std::uint32_t crc32c) {
+  return plugin_part(kFilterPart, farm.filter().plugin(), joined(farm.filter().search_path()), path, crc32c);
+}
+
+Part source_part(const v1::Farm& farm, const std::string& path, std::uint32_t crc32c) {
+  return plugin_part(kSourcePart, source_plugin(farm), joined(farm.source().search_path()), path, crc32c);
+}
+
+Part recording_part(const v1::Farm& farm, const std::vector<ingest::RecordedFile>& files) {
+  Part part;
+  part.set_kind(std::string(kRecordingPart));
+  part.set_name(farm.replay().path());
+  std::string index;
+  for (const ingest::RecordedFile& file : files) {
+    index += fmt::format("{} {} {:08x}\n", file.name, file.bytes, file.crc32c);
+    part.set_bytes(part.bytes() + file.bytes);
+    if (part.files_size() == kFilesListed) continue;
+    v1::RunIdentity::File& listed = *part.add_files();
+    listed.set_name(file.name);
+    listed.set_bytes(file.bytes);
+    listed.set_mtime_ns(file.modified);
+    listed.set_crc32c(file.crc32c);
+  }
+  part.set_crc32c(crc32c(text_bytes(index)));
+  return part;
+}
+
+// The node's farm as the run has it: on this host folders may be others.
+v1::Farm shared_farm(const Setup& setup) {
+  return setup.whole_farm ? config::NodeFarms(*setup.whole_farm).of(setup.self).farm : setup.farm;
+}
+
+// `farm`: of the run; `here`: with this host's folders.
+void add_filter(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& identity) {
+  const std::string path = filter_file(here);
+  if (const auto crc = file_crc32c(path)) *identity.add_parts() = filter_part(farm, path, *crc);
+}
+
+void add_source(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& identity) {
+  if (here.source().kind() == v1::SourceSettings::KIND_REPLAY) {
+    const auto files = ingest::fingerprint(here.replay().path());
+    if (files) *identity.add_parts() = recording_part(farm, *files);
+  } else if (!source_plugin(here).empty()) {
+    const std::string path = source_file(here);
+    if (const auto crc = file_crc32c(path)) *identity.add_parts() = source_part(farm, path, *crc);
+  }
+}
+
+// Its plugin files; empty ones are not found.
+std::vector<std::string> plugin_files(const Setup& setup) {
+  if (setup.self.role == Role::dcm) return {filter_file(setup.farm)};
+  if (setup.self.role == Role::readout && !source_plugin(setup.farm).empty())
+    return {source_file(setup.farm)};
+  return {};
+}
+
+std::string stamps_of(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& path : paths) {
+    struct stat now {};
+    if (::stat(path.c_str(), &now) != 0) now = {};
+    text += fmt::format("{} {} {} {} {}.{:09}\n", path, now.st_dev, now.st_ino, now.st_size,
+                        now.st_mtim.tv_sec, now.st_mtim.tv_nsec);
+  }
+  return text;
+}
+
+bool is_same(const Part& one, const Part& other) {
+  return one.kind() == other.kind() && one.name() == other.name() && one.search_path() == other.search_path();
+}
+
+// Its index; -1: there is no such part.
+int find(const v1::RunIdentity& identity, const Part& wanted) {
+  for (int i = 0; i < identity.parts_size(); ++i) {
+    if (is_same(identity.parts(i), wanted)) return i;
+  }
+  return -1;
+}
+
+std::string advice(const Part& part) {
+  if (part.kind() == kFarmPart) return "run control and the process have to be of one version of Weir";
+  return "put the file back that the run began with, or end the run";
+}
+
+}  // namespace
+
+std::string source_plugin(const v1::Farm& farm) {
+  if (farm.source().kind() == v1::SourceSettings::KIND_UDP) return "udp";
+  return farm.source().kind() == v1::SourceSettings::KIND_PLUGIN ? farm.source().plugin() : std::string();
+}
+
+std::string locate_plugin(const std::string& name_or_path, const std::vector<std::string>& folders) {
+  std::error_code none;
+  if (name_or_path.find('/') != name_or_path.npos || name_or_path.ends_with(".so")) {
+    return fs::is_regular_file(name_or_path, none) ? fs::absolute(name_or_path, none).string()
+                                                   : std::string();
+  }
+  for (const std::string& folder : folders) {
+    const fs::path path = fs::path(folder) / (name_or_path + ".so");
+    if (fs::is_regular_file(path, none)) return fs::absolute(path, none).string();
+  }
+  return {};
+}
+
+Part farm_part(const v1::Farm& farm) {
+  const std::string text = config::to_yaml(farm);
+  Part part;
+  part.set_kind(std::string(kFarmPart));
+  part.set_name(farm.farm());
+  part.set_bytes(text.size());
+  part.set_crc32c(crc32c(text_bytes(text)));
+  return part;
+}
+
+Part filter_part(const Setup& setup, const std::string& path, std::uint32_t crc32c) {
+  return filter_part(shared_farm(setup), path, crc32c);
+}
+
+Part source_part(const Setup& setup, const std::string& path, std::uint32_t crc32c) {
+  return source_part(shared_farm(setup), path, crc32c);
+}
+
+Part recording_part(const Setup& setup, const std::vector<ingest::RecordedFile>& files) {
+  return recording_part(shared_farm(setup), files);
+}
+
+v1::RunIdentity loadable_parts(const Setup& setup) {
+  v1::RunIdentity identity;
+  if (setup.self.role == Role::dcm) add_filter(shared_farm(setup), setup.farm, identity);
+  if (setup.self.role == Role::readout) add_source(shared_farm(setup), setup.farm, identity);
+  return identity;
+}
+
+v1::RunIdentity loadable_parts(const v1::Farm& farm, const config::FarmPlan& plan) {
+  v1::RunIdentity identity;
+  for (const config::NodeFarms::Kind& kind : config::NodeFarms(farm).kinds(plan, Role::readout)) {
+    v1::RunIdentity one;
+    add_source(kind.shared.farm, kind.shared.farm, one);
+    (void)merge(one, identity);
+  }
+  add_filter(farm, farm, identity);
+  return identity;
+}
+
+std::optional<PartConflict> merge(const v1::RunIdentity& more, v1::RunIdentity& all) {
+  std::optional<PartConflict> conflict;
+  for (const Part& part : more.parts()) {
+    const int known = find(all, part);
+    if (known < 0) {
+      *all.add_parts() = part;
+    } else if (all.parts(known).crc32c() != part.crc32c() && !conflict) {
+      conflict = PartConflict{part, known};
+    }
+  }
+  return conflict;
+}
+
+std::string text_of(const Part& part) {
+  return part.kind() + " '" + part.name() + "'" +
+         (part.path().empty() || part.path() == part.name() ? "" : " at " + part.path());
+}
+
+void require(const v1::RunIdentity& run, const Part& part) {
+  const int index = find(run, part);
+  if (index < 0 || run.parts(index).crc32c() == part.crc32c()) return;
+  const Part& expected = run.parts(index);
+  throw std::runtime_error(fmt::format(
+      "{} has checksum {:08x}, and the run began with {:08x}{}: {}", text_of(part), part.crc32c(),
+      expected.crc32c(), expected.path() == part.path() ? "" : " (" + expected.path() + ")", advice(part)));
+}
+
+void take_files(const v1::RunIdentity& from, v1::RunIdentity& to) {
+  for (Part& part : *to.mutable_parts()) {
+    const int same = find(from, part);
+    if (part.files_size() == 0 && same >= 0 && from.parts(same).crc32c() == part.crc32c())
+      *part.mutable_files() = from.parts(same).files();
+  }
+}
+
+v1::RunIdentity without_files(const v1::RunIdentity& identity) {
+  v1::RunIdentity bare = identity;
+  for (Part& part : *bare.mutable_parts()) part.clear_files();
+  return bare;
+}
+
+void PluginWatch::note(const Setup& setup) { noted_ = stamps_of(plugin_files(setup)); }
+
+bool PluginWatch::has_changed(const Setup& setup) const { return stamps_of(plugin_files(setup)) != noted_; }
+
+}  // namespace weir::node
