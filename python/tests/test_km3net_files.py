@@ -1,11 +1,12 @@
 import json
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
 
-from support import ROOT, main, require
+from support import ROOT, main, make_record, require, write_run
 
 require("numpy", "crc32c", "uproot", "km3net_testdata")
 
@@ -85,6 +86,33 @@ class FilesTest(unittest.TestCase):
                 self.assertEqual(found[fragment["source"]], content[begin : begin + 6 * fragment["hits"]].tobytes())
                 compared += fragment["hits"]
         self.assertEqual(compared, 94341)
+
+    def test_events_of_km3nets_trigger_are_compared_with_a_run_hit_by_hit(self):
+        events = list(km3net.read_events(online("JDAQEvent_JDAQSummaryslice")))
+        self.assertEqual([len(event.hits) for event in events], [25, 20, 14, 39, 35, 9, 64, 18, 10, 11, 13, 39, 25])
+        self.assertEqual({event.run for event in events}, {25291})
+        geometry = data("detx/KM3NeT_00000133_20221025.detx")
+        folder, _, index = self.imported("SN", geometry=geometry)
+        # A run of one slice, frame 2091, with one cluster: the hits of its larger event in modules of the geometry.
+        delays = km3net.read_delays(geometry)
+        by_number = sorted(index["slices"], key=lambda recorded: recorded["slice"])
+        number = [recorded["slice"] for recorded in by_number].index(2091)
+        recorded = by_number[number]
+        content = np.fromfile(os.path.join(folder, recorded["file"]), np.uint8)
+        fragments = [(one["source"], content[one["offset"] : one["offset"] + 6 * one["hits"]].tobytes())
+                     for one in recorded["fragments"]]
+        known = [hit for hit in events[6].hits.tolist() if hit[0] in delays]
+        lines = [struct.pack("<IIBBH", hit[0], hit[2] + delays[hit[0]][hit[1]], hit[1], hit[3], 0) for hit in known]
+        cluster = struct.pack("<HHIq", 1, 5, len(lines), 0) + b"".join(lines)
+        out = os.path.join(self.folder, "out")
+        os.mkdir(out)
+        write_run(out, [("w", 0, [make_record(number, fragments, events=[(1, cluster)])], [])])
+        compared = km3net.compare_events(online("JDAQEvent_JDAQSummaryslice"), weir.Run(out), folder)
+        self.assertGreater(len(known), 20)
+        self.assertEqual(compared[6], km3net.EventComparison(2091, 64, 46, len(known)))
+        both = len(set(known) & set(events[7].hits.tolist()))
+        self.assertEqual(compared[7], km3net.EventComparison(2091, 18, 9, both))
+        self.assertEqual([one.stored for one in compared if one.frame_index != 2091], [0] * 11)
 
     def test_a_file_without_such_slices_and_a_wrong_tree_are_refused(self):
         with self.assertRaisesRegex(weir.WeirError, "no time slices L0: it has SN"):

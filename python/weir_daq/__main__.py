@@ -106,6 +106,18 @@ def _import(options: argparse.Namespace) -> int:
     return 0
 
 
+def _compare(options: argparse.Namespace) -> int:
+    from .km3net import compare_events
+
+    compared = compare_events(options.file, Run(options.run_folder, options.run), options.folder)
+    print(f"{'frame':>10}  {'hits':>5}  {'stored':>6}  {'clustered':>9}")
+    for one in compared:
+        print(f"{one.frame_index:>10}  {one.hits:>5}  {one.stored:>6}  {one.clustered:>9}")
+    total = [sum(getattr(one, name) for one in compared) for name in ("hits", "stored", "clustered")]
+    print(f"{len(compared):>3} events  {total[0]:>5}  {total[1]:>6}  {total[2]:>9}")
+    return 0
+
+
 def _check(options: argparse.Namespace) -> int:
     formats.load(options.to)
     return 0
@@ -154,6 +166,13 @@ def _parser() -> argparse.ArgumentParser:
     recording.add_argument("--tree", metavar="NAME", help="L0, L1 or SN; without: the one that the file has")
     recording.add_argument("--geometry", metavar="FILE.detx", help="detector file, copied as detector.detx")
     recording.add_argument("--slices", type=int, metavar="N", help="only the first N slices")
+
+    compare = add("compare", _compare, "Compare the events of another trigger with a run's clusters, hit by hit")
+    compare.add_argument("kind", choices=("km3net",), help="type of the file: KM3NeT online events in ROOT")
+    compare.add_argument("file", metavar="EVENTS")
+    compare.add_argument("run_folder", metavar="RUN", help="folder of a run that replayed the recording")
+    compare.add_argument("folder", metavar="FOLDER", help="replay folder of the same data")
+    compare.add_argument("--run", type=int, metavar="N", help="number of the run, if the folder has several")
 
     check = add("check", _check, "Exit with 0 if the packages of a format are installed")
     check.add_argument("to", choices=tuple(formats.FORMATS))

@@ -1,10 +1,12 @@
-"""KM3NeT online files as replay folders: time slices L0, L1 and SN, every byte of their hits as it was sent."""
+"""KM3NeT online files: time slices L0, L1 and SN as replay folders, every byte of their hits as it was sent; the events
+of KM3NeT's own trigger, to compare with the clusters of `coincidence`."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +17,7 @@ from ._packages import need
 from .errors import FormatError, WeirError
 from .publish import StagedFolder
 from .record import HIT, Array
+from .run import Slices
 
 TREES = ("L0", "L1", "SN")
 GEOMETRY = "detector.detx"
@@ -30,6 +33,35 @@ _FRAME_HEAD_BYTES = 56
 _START_HEAD_BYTES = 6  # of the object, before its two words
 _FLAG = 1 << 31  # in a slice's seconds
 _TICK_NS = 16
+
+
+# A triggered hit, memberwise behind a head of 10 bytes; HIT's fields as in slices.
+TRIGGERED = np.dtype([("module", ">u4"), *HIT.descr, ("head", "V6"), ("mask", ">u8")])
+_HITS_HEAD_BYTES = 10
+_EVENT_RUN_AT, _EVENT_FRAME_AT = 22, 26  # in an event's header
+
+_CLUSTER_HEAD = struct.Struct("<HHIq")
+_CLUSTER_HIT = np.dtype([("module", "<u4"), ("time_ns", "<u4"), ("channel", "u1"), ("tot_ns", "u1"), ("zero", "<u2")])
+_FIRST_WITH_PLACE = 4  # version of detx whose modules have a position
+
+
+@dataclass(frozen=True)
+class TriggeredEvent:
+    """An event of KM3NeT's trigger."""
+
+    frame_index: int
+    run: int
+    hits: Array  # of TRIGGERED
+
+
+@dataclass(frozen=True)
+class EventComparison:
+    """How many hits of an event of KM3NeT's trigger a run of ours has."""
+
+    frame_index: int
+    hits: int
+    stored: int  # in the slice's fragments
+    clustered: int  # in clusters of `coincidence`
 
 
 @dataclass(frozen=True)
@@ -88,14 +120,7 @@ def read_slices(path: str, kind: str | None = None) -> Iterator[TimeSlice]:
 
     Errors: FormatError, WeirError for a file without such slices, MissingPackageError.
     """
-    uproot = need("uproot", "importing KM3NeT files")
-    if not os.path.exists(path):
-        raise WeirError(f"{path}: no such file")
-    try:
-        file = uproot.open(path)
-    except Exception as error:
-        raise FormatError(f"{path}: not a ROOT file that uproot opens: {error}") from error
-    with file:
+    with _opened(path) as file:
         present = [one for one in TREES if f"KM3NET_TIMESLICE_{one}" in file and _entries(file, one)]
         if kind is None and len(present) != 1:
             has = " and ".join(present) or "no time slices"
@@ -113,6 +138,85 @@ def read_slices(path: str, kind: str | None = None) -> Iterator[TimeSlice]:
                 continue
             seconds, nanoseconds = parse_start(np.asarray(start.debug_array(entry)))
             yield TimeSlice(int(index[entry]), int(runs[entry]), seconds, nanoseconds, modules, hits)
+
+
+def _opened(path: str) -> Any:
+    uproot = need("uproot", "reading KM3NeT files")
+    if not os.path.exists(path):
+        raise WeirError(f"{path}: no such file")
+    try:
+        return uproot.open(path)
+    except Exception as error:
+        raise FormatError(f"{path}: not a ROOT file that uproot opens: {error}") from error
+
+
+def read_events(path: str) -> Iterator[TriggeredEvent]:
+    """Yields the events of KM3NeT's trigger. Errors: as of read_slices()."""
+    with _opened(path) as file:
+        if "KM3NET_EVENT" not in file:
+            raise WeirError(f"{path}: has no events")
+        tree = file["KM3NET_EVENT"]
+        header = _branch(tree, "KM3NETDAQ::JDAQEventHeader")
+        hits = _branch(tree, "triggeredHits")
+        for entry in range(tree.num_entries):
+            head, data = (np.asarray(branch.debug_array(entry)) for branch in (header, hits))
+            count = int(data[_HITS_HEAD_BYTES - 4 : _HITS_HEAD_BYTES].view(">u4")[0])
+            if len(data) != _HITS_HEAD_BYTES + count * TRIGGERED.itemsize:
+                raise FormatError(f"{path}: event {entry}: {count} hits do not fill {len(data)} bytes")
+            run, frame = (int(head[at : at + 4].view(">u4")[0]) for at in (_EVENT_RUN_AT, _EVENT_FRAME_AT))
+            yield TriggeredEvent(frame, run, data[_HITS_HEAD_BYTES:].view(TRIGGERED))
+
+
+def read_delays(path: str) -> dict[int, list[int]]:
+    """Returns the delay of each module's channels, as `coincidence` adds it: t0 less the least t0 of the detx file."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = iter([line.split() for line in file if line.strip() and not line.startswith("#")])
+    try:
+        first = next(lines)
+        modules = int(first[1]) if first[1].isdigit() else int(next(row for row in lines if len(row) == 1)[0])
+        times = {}
+        for _ in range(modules):
+            words = next(lines)
+            channels = [float(next(lines)[7]) for _ in range(int(words[-1]))]
+            if channels:
+                times[int(words[0])] = channels
+        least = min(min(channels) for channels in times.values())
+    except (StopIteration, IndexError, ValueError) as error:
+        raise FormatError(f"{path}: not a detx file: {error}") from None
+    return {module: [round(time - least) for time in channels] for module, channels in times.items()}
+
+
+def compare_events(path: str, run: Slices, folder: str) -> list[EventComparison]:
+    """Compares the events of `path` with a run that replayed `folder` through `coincidence`, hit by hit.
+
+    Events of frames that the recording does not have are left out. Errors: as of read_slices().
+    """
+    with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
+        frames = sorted(one["slice"] for one in json.load(file)["slices"])
+    geometry = os.path.join(folder, GEOMETRY)
+    delays = read_delays(geometry) if os.path.exists(geometry) else {}
+    places = {frames[int(number) % len(frames)]: at for at, number in reversed(list(enumerate(run.ids)))}
+    found = []
+    for event in read_events(path):
+        if event.frame_index not in frames:
+            continue
+        wanted = set(event.hits[["module", "channel", "time_ns", "tot_ns"]].tolist())
+        if event.frame_index not in places:
+            found.append(EventComparison(event.frame_index, len(wanted), 0, 0))
+            continue
+        one = run[places[event.frame_index]]
+        stored = {
+            (fragment.source, *hit) for fragment in one.fragments if fragment.kept for hit in fragment.hits().tolist()
+        }
+        clustered = {
+            (module, channel, time - (delays[module][channel] if module in delays else 0), tot)
+            for _, data in one.events
+            for module, time, channel, tot, _ in np.frombuffer(data, _CLUSTER_HIT, offset=_CLUSTER_HEAD.size).tolist()
+        }
+        found.append(
+            EventComparison(event.frame_index, len(wanted), len(wanted & stored), len(wanted & clustered))
+        )
+    return found
 
 
 def _entries(file: Any, kind: str) -> int:
