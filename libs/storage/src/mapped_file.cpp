@@ -16,6 +16,12 @@ Unexpected<Failure> failure(const std::string& path, const char* doing, int erro
                               path + ": cannot " + doing + ": " + std::generic_category().message(error)});
 }
 
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
 }  // namespace
 
 Expected<MappedFile, Failure> MappedFile::open(const std::string& path) {
@@ -31,9 +37,13 @@ Expected<MappedFile, Failure> MappedFile::open(const std::string& path) {
   const auto size = static_cast<std::size_t>(status.st_size);
   void* at = nullptr;
   if (S_ISREG(status.st_mode) && size > 0) at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
-  const int error = S_ISREG(status.st_mode) ? errno : EISDIR;
+  const int error = errno;
   ::close(descriptor);
-  if (!S_ISREG(status.st_mode) || at == MAP_FAILED) return failure(path, "read", error);
+  if (!S_ISREG(status.st_mode)) {
+    return Unexpected<Failure>({StorageError::io, path + ": cannot read: it is " + kind_of(status.st_mode) +
+                                                      ", and run files are regular files"});
+  }
+  if (at == MAP_FAILED) return failure(path, "read", error);
   if (at != nullptr) file.bytes_ = ConstBytes(static_cast<const std::byte*>(at), size);
   return file;
 }

@@ -15,7 +15,6 @@ DiskError disk_error(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
       return DiskError::no_space;
     case EACCES:
     case EPERM:
@@ -31,13 +30,50 @@ DiskError disk_error(int error) {
   }
 }
 
+// The file system does not know the call.
+bool is_unable(int error) {
+  return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM || error == EMLINK;
+}
+
+// An empty file that an earlier attempt has left. Sets errno to EEXIST for any other file.
+bool is_placeholder(SystemCalls& calls, const std::string& path) {
+  struct stat there = {};
+  const bool empty = calls.stat_path(path, there) == 0 && S_ISREG(there.st_mode) && there.st_size == 0;
+  errno = EEXIST;
+  return empty;
+}
+
 constexpr const char* kForeign = ".foreign";  // what took the place of a run file
 constexpr std::size_t kCopyBytes = 1U << 20;
 
 }  // namespace
 
 DiskOutcome failure(int error, const char* doing, const std::string& path) {
-  return {disk_error(error), path + ": cannot " + doing + ": " + std::generic_category().message(error)};
+  std::string why = std::generic_category().message(error);
+  if (error == EFBIG)
+    why +=
+        ": the file system, or the limit of ulimit -f, allows no longer file; set writer.file_bytes_max "
+        "below it, or raise the limit";
+  return {disk_error(error), path + ": cannot " + doing + ": " + why};
+}
+
+int rename_to_new(SystemCalls& calls, const std::string& from, const std::string& to) {
+  if (calls.rename_noreplace(from, to) == 0) return 0;
+  if (!is_unable(errno)) return errno;
+  if (calls.link(from, to) == 0) {
+    // Both names are the file's: it is published even if the old one stays.
+    calls.unlink(from);
+    return 0;
+  }
+  if (!is_unable(errno)) return errno;
+  // An empty file takes the name first, so that the rename replaces nothing else.
+  const int placeholder = calls.create(to);
+  if (placeholder >= 0) calls.close(placeholder);
+  if (placeholder < 0 && !(errno == EEXIST && is_placeholder(calls, to))) return errno;
+  if (calls.rename(from, to) == 0) return 0;
+  const int error = errno;
+  calls.unlink(to);
+  return error;
 }
 
 int sync_directory_of(SystemCalls& calls, const std::string& path) {
@@ -103,6 +139,10 @@ DiskOutcome OpenFile::check() const {
   }
   if (calls_.stat_path(path_, named) != 0) {
     if (errno != ENOENT) return failure(errno, "look at", path_);
+    const int folder = calls_.open_directory(std::filesystem::path(path_).parent_path().string());
+    if (folder < 0 && errno == ENOENT)
+      return {DiskError::changed, path_ + ": its folder was renamed or removed: move it back"};
+    if (folder >= 0) calls_.close(folder);
     return {DiskError::changed, path_ + ": somebody has removed it"};
   }
   if (has_identity_ && named.st_ino != open.st_ino)
@@ -119,8 +159,8 @@ DiskOutcome OpenFile::restore(std::uint64_t& size) {
   const bool is_named = calls_.stat_path(path_, named) == 0;
   if (!is_named && errno != ENOENT) return keep(failure(errno, "look at", path_));
   if (is_named && (named.st_ino == open.st_ino || !has_identity_)) return {};
-  if (is_named && calls_.rename_noreplace(path_, path_ + kForeign) != 0)
-    return keep(failure(errno, "move away the file that took its place", path_));
+  const int error = is_named ? rename_to_new(calls_, path_, path_ + kForeign) : 0;
+  if (error != 0) return keep(failure(error, "move away the file that took its place", path_));
   return keep(copy_back(size));
 }
 
@@ -174,7 +214,7 @@ DiskOutcome OpenFile::publish(const std::string& final_path) {
   if (calls_.fsync(descriptor_) != 0) return keep(failure(errno, "sync", path_));
   if (const DiskOutcome found = check(); found.error != DiskError::none) return keep(found);
   if (path_ != final_path) {
-    if (const int error = rename_to(final_path); error != 0) {
+    if (const int error = rename_to_new(calls_, path_, final_path); error != 0) {
       return keep(failure(error, "publish as", final_path));
     }
     path_ = final_path;
@@ -183,16 +223,6 @@ DiskOutcome OpenFile::publish(const std::string& final_path) {
     return keep(failure(error, "sync the directory", path_));
   }
   return {};
-}
-
-int OpenFile::rename_to(const std::string& final_path) const {
-  if (calls_.rename_noreplace(path_, final_path) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
-  // File systems without RENAME_NOREPLACE (NFS): a hard link does not replace, either.
-  if (calls_.link(path_, final_path) != 0) return errno;
-  // Both names are the file's: with the old one still there it is published all the same.
-  calls_.unlink(path_);
-  return 0;
 }
 
 std::size_t OpenFile::skip(std::vector<ConstBytes>& pieces, std::size_t first, std::size_t written) {

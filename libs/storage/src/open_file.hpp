@@ -20,6 +20,10 @@ struct DiskOutcome {
 // An error of a system call on a path.
 [[nodiscard]] DiskOutcome failure(int error, const char* doing, const std::string& path);
 
+// Renames a file and replaces none: 0, or the error (EEXIST: `to` exists). On a file system without an
+// exclusive rename and without hard links, a crash can leave an empty file `to` beside `from`.
+[[nodiscard]] int rename_to_new(SystemCalls& calls, const std::string& from, const std::string& to);
+
 // 0, or the error. A file's name is on disk when its directory is synced.
 [[nodiscard]] int sync_directory_of(SystemCalls& calls, const std::string& path);
 
@@ -46,7 +50,6 @@ class OpenFile {
   OpenFile(SystemCalls& calls, int descriptor, std::string path)
       : calls_(calls), descriptor_(descriptor), path_(std::move(path)) {}
 
-  [[nodiscard]] int rename_to(const std::string& final_path) const;
   static std::size_t skip(std::vector<ConstBytes>& pieces, std::size_t first, std::size_t written);
   DiskOutcome keep(DiskOutcome outcome);
   // It was not cut, removed or replaced from outside.

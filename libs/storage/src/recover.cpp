@@ -19,6 +19,37 @@ Unexpected<Failure> refused(std::string sentence) {
   return Unexpected<Failure>({StorageError::io, std::move(sentence)});
 }
 
+namespace fs = std::filesystem;
+
+// Original and new file by paths without links to their folder: both are in the same one, if it is the same,
+// although a link is moved meanwhile.
+std::pair<std::string, std::string> resolved(const std::string& path, const std::string& out) {
+  const auto folder_of = [](const fs::path& file) {
+    return file.has_parent_path() ? file.parent_path() : fs::path(".");
+  };
+  const auto resolve = [](const fs::path& folder) {
+    std::error_code error;
+    const fs::path found = fs::canonical(folder, error);
+    return error ? folder : found;
+  };
+  const fs::path from = folder_of(path);
+  const fs::path to = folder_of(out);
+  const fs::path from_resolved = resolve(from);
+  const fs::path to_resolved = from == to ? from_resolved : resolve(to);
+  return {from_resolved / fs::path(path).filename(), to_resolved / fs::path(out).filename()};
+}
+
+// Where files are published without an exclusive rename (rename_to_new), a crash leaves an empty file.
+bool is_placeholder(const std::string& path) {
+  std::error_code none;
+  return fs::is_regular_file(fs::symlink_status(path, none)) && fs::file_size(path, none) == 0;
+}
+
+bool is_taken(const std::string& path) {
+  std::error_code none;
+  return fs::exists(fs::symlink_status(path, none)) && !is_placeholder(path);
+}
+
 // What the recovered file is wrong in; nothing should be.
 std::string complaint_about(const std::string& path) {
   const auto file = RunFileReader::open(path);
@@ -38,6 +69,7 @@ std::string write(SystemCalls& calls, Recovery& recovery, const std::string& bes
   outcome = file->append(recovery.pieces);
   std::string complaint = outcome.detail;
   if (complaint.empty()) complaint = complaint_about(beside);
+  if (complaint.empty() && is_placeholder(out)) calls.unlink(out);
   if (complaint.empty()) complaint = file->publish(out).detail;
   // Where only the folder could not be synced the file has its final name already.
   if (!complaint.empty() && calls.unlink(beside) != 0 && errno == ENOENT) calls.unlink(out);
@@ -46,12 +78,12 @@ std::string write(SystemCalls& calls, Recovery& recovery, const std::string& bes
 
 }  // namespace
 
-Expected<RecoveryReport, Failure> recover(const std::string& path, const std::string& out,
+Expected<RecoveryReport, Failure> recover(const std::string& path, const std::string& wanted,
                                           SystemCalls& calls) {
-  auto original = MappedFile::open(path);
+  const auto [from, out] = resolved(path, wanted);
+  auto original = MappedFile::open(from);
   if (!original) return Unexpected<Failure>(original.error());
-  std::error_code none;
-  if (std::filesystem::exists(std::filesystem::symlink_status(out, none))) {
+  if (is_taken(out)) {
     return refused(out + " is there, and nothing is overwritten: name another file with --out");
   }
   auto recovery = plan_recovery(original->bytes(), path);

@@ -256,10 +256,19 @@ void RunStore::roll_over_if_due(std::uint64_t next_record_bytes) {
   if (file.index.empty() && !file.output.damaged()) return;
   const bool full = file.output.damaged() ||
                     file.output.size() + next_record_bytes > config_.file_bytes_max ||
+                    file.output.size() + next_record_bytes + tail_bytes(file) > config_.file_bytes_limit ||
                     file.index.size() >= config_.file_records_max;
   if (!full && now_ - file.opened < config_.file_duration_max) return;
   close_file(nullptr);
   open_file();
+}
+
+// What closing the file adds once it has another record, at most.
+std::uint64_t RunStore::tail_bytes(const File& file) const {
+  constexpr std::uint64_t kEndOfRun = 4096;
+  const std::uint64_t dead = (dead_.size() - dead_written_ + 1) * kDeadCopyLength;
+  const std::uint64_t index = (file.index.size() + 1) * kIndexEntryLength;
+  return dead + index + kFooterLength + kEndOfRun;
 }
 
 // The index is the last word on what was dead by then; what dies later stands in a later file's dead list.

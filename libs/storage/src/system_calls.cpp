@@ -11,7 +11,7 @@ namespace {
 class OperatingSystem final : public SystemCalls {
  public:
   int create(const std::string& path) override {
-    return ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    return ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   }
   int open_directory(const std::string& path) override {
     return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -26,6 +26,9 @@ class OperatingSystem final : public SystemCalls {
   int ftruncate(int descriptor, off_t size) override { return ::ftruncate(descriptor, size); }
   int rename_noreplace(const std::string& from, const std::string& to) override {
     return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+  }
+  int rename(const std::string& from, const std::string& to) override {
+    return ::rename(from.c_str(), to.c_str());
   }
   int link(const std::string& from, const std::string& to) override {
     return ::link(from.c_str(), to.c_str());

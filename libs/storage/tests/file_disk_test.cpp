@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/stat.h>
 
 using namespace weir;
 using namespace weir::storage;
@@ -107,6 +108,100 @@ TEST_CASE("a file system without a rename that replaces nothing publishes by a s
   CHECK(std::filesystem::exists(folder / "a"));
   CHECK_FALSE(std::filesystem::exists(folder / "a.part"));
   CHECK(contents(folder / "taken") == "mine");
+}
+
+TEST_CASE("a file system with neither exclusive renames nor hard links publishes, and replaces nothing") {
+  struct LikeFuse : ForwardedCalls {
+    int refusals = 1;
+    int rename_noreplace(const std::string&, const std::string&) override { return refuse(EINVAL); }
+    int link(const std::string&, const std::string&) override { return refuse(EPERM); }
+    int rename(const std::string& from, const std::string& to) override {
+      if (refusals-- > 0) return refuse(EIO);
+      return ForwardedCalls::rename(from, to);
+    }
+    int unlink(const std::string&) override { return refuse(EIO); }
+    static int refuse(int error) {
+      errno = error;
+      return -1;
+    }
+  };
+  const TemporaryFolder folder;
+  LikeFuse calls;
+  Loop loop(calls);
+  Events events;
+  std::ofstream(folder / "taken") << "mine";
+  const auto owner = std::make_shared<Buffer>(text("bytes"));
+  loop.disk.create(kFile, folder / "a.part", 1);
+  loop.disk.publish(kFile, folder / "taken", 2);
+  loop.disk.truncate(kFile, 0, 3);
+  loop.disk.append(kFile, {*owner}, owner, 4);
+  loop.disk.publish(kFile, folder / "a", 5);
+  loop.disk.truncate(kFile, owner->size(), 6);
+  loop.disk.publish(kFile, folder / "a", 7);
+  loop.wait_for([&] { return events.seen.size() == 7; }, events);
+  CHECK(events.seen[1].error == ports::DiskError::exists);
+  CHECK(events.seen[4].error == ports::DiskError::io);
+  CHECK(events.seen[6].error == ports::DiskError::none);
+  CHECK(contents(folder / "a") == "bytes");
+  CHECK_FALSE(std::filesystem::exists(folder / "a.part"));
+  CHECK(contents(folder / "taken") == "mine");
+}
+
+TEST_CASE("a file that grows beyond what is allowed is an error of the disk that names the limit") {
+  struct Limited : ForwardedCalls {
+    ssize_t pwritev(int, const iovec*, int, off_t) override {
+      errno = EFBIG;
+      return -1;
+    }
+  };
+  const TemporaryFolder folder;
+  Limited calls;
+  Loop loop(calls);
+  Events events;
+  const auto owner = std::make_shared<Buffer>(text("bytes"));
+  loop.disk.create(kFile, folder / "a.part", 1);
+  loop.disk.append(kFile, {*owner}, owner, 2);
+  loop.wait_for([&] { return events.seen.size() == 2; }, events);
+  CHECK(events.seen[1].error == ports::DiskError::io);
+  CHECK_THAT(events.seen[1].detail, ContainsSubstring("writer.file_bytes_max"));
+}
+
+TEST_CASE("a file whose folder is renamed says so, and goes on when the folder is back") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "out");
+  Loop loop;
+  Events events;
+  const auto owner = std::make_shared<Buffer>(text("bytes"));
+  loop.disk.create(kFile, folder / "out/a.part", 1);
+  loop.disk.append(kFile, {*owner}, owner, 2);
+  loop.wait_for([&] { return events.seen.size() == 2; }, events);
+  std::filesystem::rename(folder / "out", folder / "elsewhere");
+  loop.disk.sync(kFile, 3);
+  loop.disk.restore(kFile, 4);
+  loop.wait_for([&] { return events.seen.size() == 4; }, events);
+  CHECK(events.seen[2].error == ports::DiskError::changed);
+  CHECK_THAT(events.seen[2].detail, ContainsSubstring("its folder was renamed or removed: move it back"));
+  CHECK(events.seen[3].error == ports::DiskError::not_found);
+  std::filesystem::rename(folder / "elsewhere", folder / "out");
+  loop.disk.restore(kFile, 5);
+  loop.disk.truncate(kFile, owner->size(), 6);
+  loop.disk.publish(kFile, folder / "out/a", 7);
+  loop.wait_for([&] { return events.seen.size() == 7; }, events);
+  for (const std::size_t i : {4U, 5U, 6U}) CHECK(events.seen[i].error == ports::DiskError::none);
+  CHECK(contents(folder / "out/a") == "bytes");
+}
+
+TEST_CASE("a file has the mode that the umask leaves") {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(S_IWOTH);
+  Loop loop;
+  Events events;
+  loop.disk.create(kFile, folder / "a.part", 1);
+  loop.wait_for([&] { return events.seen.size() == 1; }, events);
+  ::umask(before);
+  struct stat status = {};
+  REQUIRE(::stat((folder / "a.part").c_str(), &status) == 0);
+  CHECK((status.st_mode & ALLPERMS) == (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH));
 }
 
 TEST_CASE("a device that takes nothing and says nothing counts as full") {

@@ -22,6 +22,7 @@ class ForwardedCalls : public SystemCalls {
   int rename_noreplace(const std::string& from, const std::string& to) override {
     return real_.rename_noreplace(from, to);
   }
+  int rename(const std::string& from, const std::string& to) override { return real_.rename(from, to); }
   int link(const std::string& from, const std::string& to) override { return real_.link(from, to); }
   int unlink(const std::string& path) override { return real_.unlink(path); }
   int close(int descriptor) override { return real_.close(descriptor); }

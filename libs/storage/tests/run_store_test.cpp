@@ -151,6 +151,22 @@ TEST_CASE("a file that is full by bytes or by records makes room for the next on
   CHECK(fixture.seen.finished == 1);
 }
 
+TEST_CASE("a file that may not grow longer is closed while its index still fits") {
+  RunStoreConfig config = small_config();
+  config.file_bytes_limit = 9000;
+  Fixture fixture(config);
+  fixture.start();
+  for (std::uint64_t i = 1; i <= 60; ++i) (void)fixture.put({.slice = i});
+  for (std::uint64_t i = 2; i <= 40; ++i) (void)fixture.put({.slice = i, .attempt = 1, .epoch = 2});
+  fixture.close();
+  REQUIRE(fixture.seen.closed.size() >= 3);
+  for (const ClosedFile& closed : fixture.seen.closed) {
+    CHECK(closed.bytes <= config.file_bytes_limit);
+    CHECK(verify(fixture.read(closed.path.substr(4))).sound());
+  }
+  CHECK(fixture.store.stored().count == 60);
+}
+
 TEST_CASE("a file is closed when it is old, but not while it is empty") {
   RunStoreConfig config = small_config();
   config.file_duration_max = 10 * kSecond;

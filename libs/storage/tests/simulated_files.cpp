@@ -19,7 +19,8 @@ void write_file(const std::string& path, const std::vector<char>& bytes) {
 
 }  // namespace
 
-SimulatedFiles::SimulatedFiles(std::string folder) : folder_(std::move(folder)) {}
+SimulatedFiles::SimulatedFiles(std::string folder, Publishing publishing)
+    : folder_(std::move(folder)), publishing_(publishing) {}
 
 SimulatedFiles::~SimulatedFiles() {
   for (const auto& [descriptor, file] : open_) real_.close(descriptor);
@@ -156,7 +157,19 @@ void SimulatedFiles::rename_in(Names& names, const Rename& change) {
 
 int SimulatedFiles::rename_noreplace(const std::string& from, const std::string& to) {
   if (fails(begin())) return -1;
-  const int result = real_.rename_noreplace(from, to);
+  if (publishing_ != Publishing::by_rename) {
+    errno = EINVAL;
+    return -1;
+  }
+  return note_rename(real_.rename_noreplace(from, to), from, to);
+}
+
+int SimulatedFiles::rename(const std::string& from, const std::string& to) {
+  if (fails(begin())) return -1;
+  return note_rename(real_.rename(from, to), from, to);
+}
+
+int SimulatedFiles::note_rename(int result, const std::string& from, const std::string& to) {
   if (result != 0) return result;
   unsynced_names_.push_back({from, to, names_.at(from)});
   rename_in(names_, unsynced_names_.back());
@@ -165,6 +178,10 @@ int SimulatedFiles::rename_noreplace(const std::string& from, const std::string&
 
 int SimulatedFiles::link(const std::string& from, const std::string& to) {
   if (fails(begin())) return -1;
+  if (publishing_ == Publishing::by_neither) {
+    errno = EPERM;
+    return -1;
+  }
   const int result = real_.link(from, to);
   if (result != 0) return result;
   unsynced_names_.push_back({"", to, names_.at(from)});

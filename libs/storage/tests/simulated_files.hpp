@@ -30,8 +30,10 @@ class SimulatedFiles final : public SystemCalls {
     stop_within,      // ... after a part of it, if it is a write
   };
   enum class Loss : std::uint8_t { nothing, all_unsynced, any_part };
+  // How the file system gives a file another name without replacing one.
+  enum class Publishing : std::uint8_t { by_rename, by_neither };
 
-  explicit SimulatedFiles(std::string folder);
+  explicit SimulatedFiles(std::string folder, Publishing publishing = Publishing::by_rename);
   ~SimulatedFiles() override;
   SimulatedFiles(const SimulatedFiles&) = delete;
   SimulatedFiles& operator=(const SimulatedFiles&) = delete;
@@ -54,6 +56,7 @@ class SimulatedFiles final : public SystemCalls {
   int fsync(int descriptor) override { return sync(descriptor); }
   int ftruncate(int descriptor, off_t size) override;
   int rename_noreplace(const std::string& from, const std::string& to) override;
+  int rename(const std::string& from, const std::string& to) override;
   int link(const std::string& from, const std::string& to) override;
   int unlink(const std::string& path) override;
   int close(int descriptor) override;
@@ -92,10 +95,12 @@ class SimulatedFiles final : public SystemCalls {
   [[nodiscard]] bool fails_at_the_end() { return stopped_ && fails(Fault::stop); }
   int sync(int descriptor);
   void apply_some(File& file, bool every);
+  int note_rename(int result, const std::string& from, const std::string& to);
   void rename_in(Names& names, const Rename& change);
   [[nodiscard]] bool chance() { return random_() % 2 == 0; }
 
   std::string folder_;
+  Publishing publishing_;
   SystemCalls& real_ = operating_system();
   std::map<int, std::shared_ptr<File>> open_;  // without a file: the folder
   Names names_;

@@ -61,7 +61,7 @@ class DiskHandler {
 class Disk {
  public:
   virtual ~Disk() = default;
-  // A new file, mode 0644. Fails when it exists.
+  // Creates a file with the mode that the umask leaves. Fails when it exists.
   virtual void create(FileId file, const std::string& path, std::uint64_t token) = 0;
   // The pieces, one after another. `owner` keeps them alive until the event.
   virtual void append(FileId file, std::vector<ConstBytes> pieces, std::shared_ptr<const void> owner,

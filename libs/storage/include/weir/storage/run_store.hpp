@@ -32,8 +32,9 @@ struct RunStoreConfig {
   RunNumber run;
   std::uint32_t first_sequence = 0;  // of the first file; read_earlier_life() finds it after a restart
 
-  std::uint64_t file_bytes_max = 4ULL << 30;   // a file with one record may be larger
-  std::uint64_t file_records_max = 4'000'000;  // bounds the index in memory (48 bytes a record)
+  std::uint64_t file_bytes_max = 4ULL << 30;    // a file with one record may be larger
+  std::uint64_t file_bytes_limit = UINT64_MAX;  // no file can be longer: the next one is begun before that
+  std::uint64_t file_records_max = 4'000'000;   // bounds the index in memory (48 bytes a record)
   DurationNs file_duration_max = 600 * kSecond;
 
   std::uint64_t sync_bytes = 64ULL << 20;  // group commit: whichever of the two comes first
@@ -254,6 +255,7 @@ class RunStore final : public ports::DiskHandler {
   void open_file();
   void close_file(const std::vector<std::byte>* end_of_run);
   void roll_over_if_due(std::uint64_t next_record_bytes);
+  [[nodiscard]] std::uint64_t tail_bytes(const File& file) const;
   void acknowledge_durable(File& file);
   void emit_acknowledgements();
   void on_published(File& file);

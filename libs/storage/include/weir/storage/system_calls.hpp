@@ -14,8 +14,8 @@ namespace weir::storage {
 class SystemCalls {
  public:
   virtual ~SystemCalls() = default;
-  // A new file to write to at its end (O_APPEND: a file that is cut from outside does not grow a hole), mode
-  // 0644; EEXIST when there is one.
+  // Creates a file to write to at its end (O_APPEND: a file that is cut from outside does not grow a hole),
+  // with the mode that the umask leaves; EEXIST when one exists.
   virtual int create(const std::string& path) = 0;
   virtual int open_directory(const std::string& path) = 0;
   // To sync what another process has written.
@@ -26,8 +26,11 @@ class SystemCalls {
   virtual int fdatasync(int descriptor) = 0;
   virtual int fsync(int descriptor) = 0;
   virtual int ftruncate(int descriptor, off_t size) = 0;
-  // Fails with EEXIST where `to` is there; EINVAL or ENOSYS: the file system cannot do that (NFS).
+  // Fails with EEXIST if `to` exists; with EINVAL, ENOSYS or EOPNOTSUPP if the file system cannot do that
+  // (NFS, some FUSE mounts).
   virtual int rename_noreplace(const std::string& from, const std::string& to) = 0;
+  // Replaces `to`.
+  virtual int rename(const std::string& from, const std::string& to) = 0;
   virtual int link(const std::string& from, const std::string& to) = 0;
   virtual int unlink(const std::string& path) = 0;
   virtual int close(int descriptor) = 0;
