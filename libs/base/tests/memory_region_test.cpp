@@ -2,8 +2,13 @@
 #include <weir/base/memory_region.hpp>
 
 #include <cerrno>
+#include <csignal>
+#include <stdexcept>
+#include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace weir {
@@ -34,6 +39,28 @@ TEST_CASE("a sealed region keeps its size and takes no write()") {
   CHECK(::ftruncate(region.descriptor(), 0) == -1);
   CHECK(::ftruncate(region.descriptor(), 2 * kBytes) == -1);
   CHECK(region.bytes()[0] == std::byte{0});
+}
+
+TEST_CASE("a region above the limit of file sizes is there, and cannot be shared") {
+  // The limit can only be lowered: in a process of its own.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{kBytes / 2, kBytes / 2};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(2);
+    MemoryRegion region("large", kBytes);
+    region.bytes()[kBytes - 1] = std::byte{7};
+    try {
+      region.seal();
+    } catch (const std::runtime_error& error) {
+      const bool named = std::string(error.what()).find("ulimit -f") != std::string::npos;
+      ::_exit(named && region.descriptor() == -1 ? 0 : 3);
+    }
+    ::_exit(4);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("a region that is not sealed can be mapped for writing") {

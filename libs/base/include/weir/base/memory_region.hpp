@@ -8,7 +8,8 @@
 namespace weir {
 
 // Memory behind a memfd: another process can map the same bytes from the descriptor. The kernel provides
-// pages when they are first touched. Throws std::runtime_error when the system does not have enough.
+// pages when they are first touched. Where `ulimit -f` allows no memfd of that size, the memory has no
+// descriptor and cannot be shared. Throws std::runtime_error when the system does not have enough.
 class MemoryRegion {
  public:
   MemoryRegion(const std::string& name, std::size_t size_bytes);
@@ -17,11 +18,12 @@ class MemoryRegion {
   MemoryRegion& operator=(const MemoryRegion&) = delete;
 
   // Makes this mapping the only one that can write: later mappings are read-only, write() fails, and the size
-  // is fixed. Cannot be undone. Throws std::runtime_error when the kernel refuses (Linux before 5.1).
+  // is fixed. Cannot be undone. Throws std::runtime_error when the kernel refuses (Linux before 5.1),
+  // or the memory has no descriptor.
   void seal();
 
   [[nodiscard]] Bytes bytes() const { return bytes_; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }  // owned by the region
+  [[nodiscard]] int descriptor() const { return descriptor_; }  // owned by the region; -1: none
 
  private:
   std::string name_;
