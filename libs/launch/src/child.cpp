@@ -1,22 +1,27 @@
+#include "orphans.hpp"
 #include <weir/launch/child.hpp>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <sched.h>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
+extern char** environ;
+
 namespace weir::launch {
 namespace {
 
 constexpr int kCannotExecute = 127;  // as a shell says it
-constexpr mode_t kLogMode = 0644;
+constexpr mode_t kLogMode = 0666;
 constexpr double kMicro = 1e-6;
 constexpr std::uint64_t kRssUnitBytes = 1024;  // of ru_maxrss
 
@@ -36,9 +41,39 @@ ProcessEnd end_of(int status, const rusage& usage) {
   return end;
 }
 
+// This process' environment with the owner's mark.
+class Environment {
+ public:
+  Environment() {
+    const std::string_view name(mark_.data(), mark_.find('=') + 1);
+    for (char** word = environ; *word != nullptr; ++word) {
+      if (!std::string_view(*word).starts_with(name)) words_.push_back(*word);
+    }
+    words_.push_back(mark_.data());
+    words_.push_back(nullptr);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+  // Safe after fork().
+  void set_owner(pid_t owner) {
+    char* const begin = mark_.data() + mark_.find('=') + 1;
+    *std::to_chars(begin, mark_.data() + mark_.size(), owner).ptr = '\0';
+  }
+  [[nodiscard]] char* const* words() const { return words_.data(); }
+
+ private:
+  static constexpr std::size_t kDigitsMax = 20;
+
+  std::string mark_ = std::string(kOwnerVariable) + "=" + std::string(kDigitsMax, '\0');
+  std::vector<char*> words_;
+};
+
 // In the new process, until it becomes the program. Only calls that are safe after fork().
-[[noreturn]] void become(pid_t parent, char* const* argv, int log, int output, int network) {
+[[noreturn]] void become(pid_t parent, char* const* argv, Environment& environment, int log, int output,
+                         int network) {
   ::setpgid(0, 0);
+  environment.set_owner(::getpid());
   // The kernel's kill, not a request: a process that hangs must not outlive the run. A death of the parent
   // before this call is seen by the next line.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -46,14 +81,15 @@ ProcessEnd end_of(int status, const rusage& usage) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::signal(SIGPIPE, SIG_DFL);
+  // The launcher ends it with SIGTERM, whatever was ignored when the launcher began.
+  for (const int signal : {SIGPIPE, SIGTERM}) std::signal(signal, SIG_DFL);
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(output >= 0 ? output : log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
   const bool entered = network < 0 || ::setns(network, CLONE_NEWNET) == 0;
   ::close_range(STDERR_FILENO + 1, ~0U, 0);
-  if (entered) ::execv(argv[0], argv);
+  if (entered) ::execve(argv[0], argv, environment.words());
   const char* why = entered ? std::strerror(errno) : "its network namespace cannot be entered";
   for (const char* part : {"cannot execute ", static_cast<const char*>(argv[0]), ": ", why, "\n"}) {
     if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
@@ -70,9 +106,11 @@ std::string describe(const ProcessEnd& end) {
 
 Child::~Child() {
   if (pid_ > 0) {
-    ::kill(pid_, SIGKILL);
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);  // it may not have made its group yet
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    end_orphans_of(pid_);
   }
   close_if_open(output_);
 }
@@ -87,7 +125,10 @@ Child& Child::operator=(Child&& other) noexcept {
 }
 
 Expected<Child, std::string> Child::start(const ChildSettings& settings) {
-  const int mode = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (settings.append_log ? 0 : O_TRUNC);
+  adopt_orphans();
+  const int mode = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND;
+  // Another member of a group may own the old log, and may still read it.
+  if (!settings.append_log) ::unlink(settings.log_file.c_str());
   int log = ::open(settings.log_file.c_str(), mode, kLogMode);
   if (log < 0) return Unexpected<std::string>(system_error("cannot write '" + settings.log_file + "'"));
   std::array<int, 2> pipe{-1, -1};
@@ -101,9 +142,10 @@ Expected<Child, std::string> Child::start(const ChildSettings& settings) {
   for (const std::string& argument : settings.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
 
+  Environment environment;
   const pid_t self = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) become(self, argv.data(), log, pipe[1], settings.network);
+  if (pid == 0) become(self, argv.data(), environment, log, pipe[1], settings.network);
   const int error = errno;
   close_if_open(log);
   close_if_open(pipe[1]);
@@ -119,11 +161,15 @@ Expected<Child, std::string> Child::start(const ChildSettings& settings) {
 
 std::optional<ProcessEnd> Child::poll() {
   if (pid_ <= 0) return std::nullopt;
+  siginfo_t ended{};
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return std::nullopt;
+  if (ended.si_pid != pid_) return std::nullopt;
+  // Until it is waited for, no other group has its number.
+  ::kill(-pid_, SIGKILL);
   int status = 0;
   rusage usage{};
-  const pid_t ended = ::wait4(pid_, &status, WNOHANG, &usage);
-  if (ended != pid_) return std::nullopt;
-  pid_ = -1;
+  if (::wait4(pid_, &status, WNOHANG, &usage) != pid_) return std::nullopt;
+  end_orphans_of(std::exchange(pid_, -1));
   return end_of(status, usage);
 }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <poll.h>
 #include <unistd.h>
+#include <vector>
 
 namespace weir::launch {
 
@@ -117,6 +118,68 @@ TEST_CASE("a process has a group of its own and no files of its parent's") {
   const std::string output = child->take_output();
   CHECK(output.find(secret / "open") == output.npos);
   CHECK(output.find(std::to_string(pid)) != output.npos);
+}
+
+// What a process leaves behind: a member of its group, one of another session, and a child of that.
+constexpr const char* kLeaves =
+    "sleep 1000 & echo $! >> pids\n"
+    "setsid sh -c 'sleep 1000 & echo $! >> pids; echo $$ >> pids; wait' &\n"
+    "until [ $(wc -l < pids) = 3 ]; do sleep 0.01; done\n";
+
+std::vector<pid_t> numbers_in(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istream_iterator<pid_t>(file), {}};
+}
+
+bool is_running(pid_t process) {
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  std::getline(stat, line);
+  return !line.empty() && line.find(") Z ") == line.npos;
+}
+
+TEST_CASE("what a process has started ends with it, in other groups and sessions, too") {
+  const TemporaryFolder folder;
+  const std::string end = GENERATE("exit 0", "kill -9 $$", "let go");
+  CAPTURE(end);
+  {
+    auto child = Child::start(shell("cd " + folder.path().string() + "; touch pids; " + kLeaves +
+                                        (end == "let go" ? "touch done; wait" : end),
+                                    folder));
+    REQUIRE(child.has_value());
+    if (end != "let go") (void)wait_for(*child);
+    while (end == "let go" && !fs::exists(folder / "done")) ::poll(nullptr, 0, 2);
+  }
+  const std::vector<pid_t> left = numbers_in(folder / "pids");
+  REQUIRE(left.size() == 3);
+  for (const pid_t process : left) CHECK_FALSE(is_running(process));
+}
+
+TEST_CASE("what a process has started lives while it does, and that of others does not end with it") {
+  const TemporaryFolder folder;
+  const TemporaryFolder other;
+  auto first = Child::start(shell(
+      "cd " + folder.path().string() + "; touch pids; (" + kLeaves + ") & wait $!; touch done; read never",
+      folder));
+  // Its helper is an orphan, and adopted, while it runs.
+  auto lasting = Child::start(shell(
+      "cd " + other.path().string() + "; sh -c 'setsid sleep 1000 & echo $! > pids'; sleep 1000", other));
+  REQUIRE(first.has_value());
+  REQUIRE(lasting.has_value());
+  while (numbers_in(other / "pids").empty()) ::poll(nullptr, 0, 2);
+  (void)wait_for(*first);
+  CHECK(is_running(numbers_in(other / "pids").front()));
+}
+
+TEST_CASE("a new log takes the place of another user's, which is not written to") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "log") << "old\n";
+  fs::create_hard_link(folder / "log", folder / "kept");
+  auto child = Child::start(shell("echo new >&2", folder));
+  REQUIRE(child.has_value());
+  (void)wait_for(*child);
+  CHECK(read(folder / "kept") == "old\n");
+  CHECK(read(folder / "log") == "new\n");
 }
 
 TEST_CASE("a process that is let go of is killed") {

@@ -26,14 +26,15 @@ struct ChildSettings {
   std::string program;  // path
   std::vector<std::string> arguments;
   std::string log_file;      // standard error, and standard output unless that is read
-  bool append_log = false;   // or begin it anew
+  bool append_log = false;   // or put a new file in its place
   bool read_output = false;  // standard output comes through take_output()
   int network = -1;          // descriptor of the network namespace that it runs in; -1: the caller's
 };
 
 // One process that this one started: in a process group of its own (the terminal's Ctrl-C does not reach it),
-// without standard input or any other open file, killed by the kernel when this process is gone. The thread
-// that starts it must live as long as it does.
+// without standard input or any other open file, killed by the kernel when this process is gone. What it has
+// started itself is killed when it has ended, in other groups and sessions, too. The thread that starts it
+// must live as long as it does.
 class Child {
  public:
   Child() = default;
