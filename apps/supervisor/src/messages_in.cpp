@@ -13,19 +13,31 @@ Unexpected<wire::WireError> bad_payload() {
   return Unexpected<wire::WireError>(wire::WireError::bad_payload);
 }
 
-assignment::Decision decision_of(std::uint64_t slice, std::uint32_t verdict) {
-  assignment::Decision decision;
-  decision.slice = SliceId(slice);
-  decision.incomplete = verdict == v1::VERDICT_ACCEPT_INCOMPLETE || verdict == v1::VERDICT_REJECT_INCOMPLETE;
-  if (verdict == v1::VERDICT_ACCEPT || verdict == v1::VERDICT_ACCEPT_INCOMPLETE) {
-    decision.verdict = assignment::Verdict::accept;
-  } else if (verdict == v1::VERDICT_HELD) {
-    decision.verdict = assignment::Verdict::held;
-  } else if (verdict == v1::VERDICT_FAILED) {
-    decision.verdict = assignment::Verdict::failed;
-    decision.reason = assignment::DiscardReason::unspecified;
+// False: not one of v1::Verdict, and no guess is safe: a wrong one would throw the slice away.
+bool put_verdict(std::uint32_t verdict, assignment::Decision& out) {
+  switch (verdict) {
+    case v1::VERDICT_REJECT_INCOMPLETE:
+      out.incomplete = true;
+      [[fallthrough]];
+    case v1::VERDICT_REJECT:
+      out.verdict = assignment::Verdict::reject;
+      return true;
+    case v1::VERDICT_ACCEPT_INCOMPLETE:
+      out.incomplete = true;
+      [[fallthrough]];
+    case v1::VERDICT_ACCEPT:
+      out.verdict = assignment::Verdict::accept;
+      return true;
+    case v1::VERDICT_HELD:
+      out.verdict = assignment::Verdict::held;
+      return true;
+    case v1::VERDICT_FAILED:
+      out.verdict = assignment::Verdict::failed;
+      out.reason = assignment::DiscardReason::unspecified;
+      return true;
+    default:
+      return false;
   }
-  return decision;
 }
 
 }  // namespace
@@ -37,7 +49,9 @@ Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
   if (std::ssize(decide.verdict()) != rows || (attempts != 0 && attempts != rows)) return bad_payload();
   out.clear();
   for (int i = 0; i < rows; ++i) {
-    assignment::Decision decision = decision_of(decide.slice(i), node::at_or_zero(decide.verdict(), i));
+    assignment::Decision decision;
+    decision.slice = SliceId(decide.slice(i));
+    if (!put_verdict(node::at_or_zero(decide.verdict(), i), decision)) return bad_payload();
     if (attempts != 0) decision.attempt = Attempt(static_cast<std::uint16_t>(decide.attempt(i)));
     out.push_back(decision);
   }

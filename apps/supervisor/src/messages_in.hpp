@@ -10,8 +10,8 @@
 
 namespace weir::supervisor {
 
-// What nodes say, as the machine's words; bad_payload where columns do not fit each other, or an index is
-// beyond what there is.
+// Converts messages of nodes to the machine's inputs. Errors: bad_payload where columns differ in length, an
+// index is out of range, or a verdict is unknown.
 [[nodiscard]] Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
                                                              std::vector<assignment::Decision>& out);
 [[nodiscard]] Expected<assignment::FilterNote, wire::WireError> filter_note_of(

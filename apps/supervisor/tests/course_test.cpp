@@ -112,6 +112,21 @@ TEST_CASE("decisions are rows, with the reason of those that failed, and none wh
   CHECK_FALSE(take_decisions(decide, rows).has_value());
 }
 
+TEST_CASE("a verdict byte that no version defines refuses the message, and rejects no slice") {
+  for (int verdict = 0; verdict < 256; ++verdict) {
+    CAPTURE(verdict);
+    v1::Decide decide;
+    decide.add_slice(4);
+    decide.add_slice(5);
+    node::add(*decide.mutable_verdict(), v1::VERDICT_ACCEPT);
+    node::add(*decide.mutable_verdict(), verdict);
+    std::vector<assignment::Decision> rows;
+    const auto taken = take_decisions(decide, rows);
+    CHECK(taken.has_value() == v1::Verdict_IsValid(verdict));
+    if (!taken) CHECK(taken.error() == wire::WireError::bad_payload);
+  }
+}
+
 TEST_CASE("whom a DCM does not reach is named once, in order, and nobody whom the farm has not") {
   v1::Reach reach;
   for (const std::uint32_t index : {2U, 0U, 2U}) reach.add_readouts(index);
