@@ -156,7 +156,7 @@ TEST_CASE("a trigger client is told that a slice is taken when the journal has i
     farm.turn(20);
     CHECK(farm.client->taken == Slices{1, 2});
     farm.readout->come();
-    farm.turn(20);
+    farm.turn(kLongerThanARetry);  // the other nodes are waited for
     CHECK(farm.readout->open == Slices{1, 2});
   }
 }

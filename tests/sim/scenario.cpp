@@ -108,6 +108,18 @@ std::string trigger_yaml(Scenario& scenario, Random& random) {
   }
 }
 
+const std::string kTriggersFromOutside = "{mode: network, listen: '127.0.0.1:7001'}";
+
+// By a generator of its own: the rest of a scenario is the same with these and without.
+bool ids_from_outside(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x69647366;
+  Random own(scenario.seed ^ kTag);
+  if (scenario.push || !own.chance(150)) return false;
+  scenario.ids = static_cast<IdOrder>(own.between(1, 3));
+  scenario.clock_slice_ns = 0;
+  return true;
+}
+
 std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random) {
   constexpr const char* kShapers[] = {"none", "byte-credits", "fragment-credits", "diatcp", "adaptive"};
   constexpr const char* kOrders[] = {"completed", "id"};
@@ -139,7 +151,8 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
           ", drain_timeout_s: 60, mode: " + (scenario.push ? "push" : "pull") + "}\n";
   yaml += "network: {reconnect_ms: " + number(random.skewed(5, 300)) +
           ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + "}\n";
-  yaml += "trigger: " + trigger_yaml(scenario, random) + "\n";
+  const std::string own_triggers = trigger_yaml(scenario, random);
+  yaml += "trigger: " + (ids_from_outside(scenario) ? kTriggersFromOutside : own_triggers) + "\n";
   const std::string source = source_yaml(random);
   yaml += "source: " + (scenario.many_sources ? many.source : source) + "\n";
   yaml +=

@@ -41,6 +41,9 @@ struct Fault {
 };
 [[nodiscard]] std::string describe(const Fault& fault);
 
+// Origin of the slice ids: the farm itself, or a client outside, which repeats some of its ids.
+enum class IdOrder : std::uint8_t { of_the_farm, dense, sparse, descending };
+
 // Everything that a run is made of, drawn from one number.
 struct Scenario {
   std::uint64_t seed = 0;
@@ -60,6 +63,7 @@ struct Scenario {
   bool filter_errors = false;  // now and then
   bool patient = false;        // no deadline and no grace time ends within the run
   bool push = false;
+  IdOrder ids = IdOrder::of_the_farm;
   DurationNs grace_ns = 0;        // dcm.grace_ms
   bool two_step = false;          // some sources may not be asked for
   bool many_sources = false;      // with tiny fragments, or with fragments around a power of two

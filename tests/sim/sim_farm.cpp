@@ -1,6 +1,7 @@
 #include "sim_farm.hpp"
 
 #include "run_check.hpp"
+#include "trigger_client.hpp"
 #include "watcher.hpp"
 #include <weir/config/farm_file.hpp>
 
@@ -38,9 +39,14 @@ SimFarm::SimFarm(const Scenario& scenario)
     processes_.push_back(std::make_unique<SimProcess>(world_, farm_, scenario_, node.name, folder_.path()));
   }
   watcher_ = std::make_unique<Watcher>(world_, farm_.farm.farm(), ports::Endpoint{"127.0.0.1", 7000});
+  if (scenario_.ids != IdOrder::of_the_farm)
+    triggers_ = std::make_unique<TriggerClient>(world_, scenario_, farm_.farm.farm(),
+                                                ports::Endpoint{"127.0.0.1", 7001},
+                                                [this](const std::string& problem) { fail(problem); });
 }
 
 SimFarm::~SimFarm() {
+  triggers_.reset();
   watcher_.reset();
   processes_.clear();
 }

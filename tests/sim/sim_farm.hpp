@@ -14,6 +14,7 @@
 
 namespace weir::sim {
 
+class TriggerClient;
 class Watcher;
 
 // How one run went.
@@ -60,6 +61,7 @@ class SimFarm {
   simnet::World world_;
   std::vector<std::unique_ptr<SimProcess>> processes_;  // the supervisor first
   std::unique_ptr<Watcher> watcher_;
+  std::unique_ptr<TriggerClient> triggers_;  // from outside; empty: the farm makes them itself
   std::string problem_;
   TimeNs ended_ns_ = 0;  // the run is over
 };

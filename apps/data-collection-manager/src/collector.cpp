@@ -141,8 +141,12 @@ void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {
   assembler_.want_all(slice);
   // Whatever range of a fragment is here, the rest is under way.
   for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
-  if (find_absent(slice.id())) mark_absent(slice, now_ns);
+  if (find_absent(slice.assignment.order)) mark_absent(slice, now_ns);
   lose_given_up(slice, now_ns);
+}
+
+void Collector::assignment_came(BuiltSlice& slice, TimeNs now_ns) {
+  if (find_absent(slice.assignment.order)) mark_absent(slice, now_ns);
 }
 
 void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> readouts) {
@@ -186,7 +190,7 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
   if (gathering.has_begun()) want_nothing(slice);
   gathering.begin(settings_.readouts, std::move(gathering.next), slice.id().value);
   bool lost = false;
-  const bool absent = find_absent(slice.id());
+  const bool absent = find_absent(slice.assignment.order);
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     ++steps_;
     Gathering::Part& part = gathering.parts[readout];
@@ -226,12 +230,12 @@ void Collector::queue_ranges() {
   assembler_.ranges_wanted().clear();
 }
 
-bool Collector::is_absent(std::uint32_t readout, SliceId slice) const {
+bool Collector::is_absent(std::uint32_t readout, SliceOrder slice) const {
   return absences_.may_cover(slice) &&
          absences_.covers(NodeIndex(static_cast<std::uint16_t>(readout)), slice);
 }
 
-bool Collector::find_absent(SliceId slice) {
+bool Collector::find_absent(SliceOrder slice) {
   if (!absences_.may_cover(slice)) return false;
   absent_.resize(settings_.readouts);
   absent_readouts_.clear();
@@ -259,7 +263,7 @@ void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
   std::vector<BuiltSlice*> open;
   slices_.for_each_open([&](BuiltSlice& slice) { open.push_back(&slice); });
   for (BuiltSlice* slice : open) {
-    if (find_absent(slice->id())) mark_absent(*slice, now_ns);
+    if (find_absent(slice->assignment.order)) mark_absent(*slice, now_ns);
   }
 }
 
@@ -444,7 +448,7 @@ bool Collector::wants_lost(const BuiltSlice& slice) {
   for (const std::uint32_t readout : lost_.all()) {
     ++steps_;
     if (lost_.is_given_up(readout) || slice.gathering.next->by_readout[readout].empty()) continue;
-    if (!is_absent(readout, slice.id())) return true;
+    if (!is_absent(readout, slice.assignment.order)) return true;
   }
   return false;
 }

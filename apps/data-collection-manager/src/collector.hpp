@@ -43,6 +43,8 @@ class Collector {
   void collect(assembly::BuiltSlice& slice, std::shared_ptr<const assembly::Selection> selection);
   // A slice whose fragments readouts send on their own.
   void expect_pushed(assembly::BuiltSlice& slice, TimeNs now_ns);
+  // Marks what absent readouts owe: of a slice that fragments opened before its assignment came.
+  void assignment_came(assembly::BuiltSlice& slice, TimeNs now_ns);
   // What has not come of such a slice is asked for after all, of these readouts, and at once.
   void ask_for_rest(assembly::BuiltSlice& slice, std::span<const std::uint32_t> readouts);
   // A slice is about to be released.
@@ -196,9 +198,9 @@ class Collector {
   void give_up_readouts(TimeNs now_ns);
   [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice);
   [[nodiscard]] bool wants_lost(const assembly::BuiltSlice& slice);
-  [[nodiscard]] bool is_absent(std::uint32_t readout, SliceId slice) const;
+  [[nodiscard]] bool is_absent(std::uint32_t readout, SliceOrder slice) const;
   // absent_ is of this slice then. False: no readout is, and it is not looked at.
-  bool find_absent(SliceId slice);
+  bool find_absent(SliceOrder slice);
   void mark_absent(assembly::BuiltSlice& slice, TimeNs now_ns);
   void cancel_expired();
   void add_entry(std::uint32_t readout, std::span<const SourceId> sources, bool all,

@@ -8,13 +8,15 @@ using node::at_or_zero;
 using node::fits;
 Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(const v1::Assign& assign) {
   const int rows = assign.slice_size();
-  if (!fits(assign.attempt(), rows) || !fits(assign.time_ns(), rows) || !fits(assign.type(), rows)) {
+  if (!fits(assign.attempt(), rows) || !fits(assign.time_ns(), rows) || !fits(assign.type(), rows) ||
+      !fits(assign.order(), rows)) {
     return bad_payload();
   }
   std::vector<assembly::Assignment> assigned(static_cast<std::size_t>(rows));
   for (int i = 0; i < rows; ++i) {
     assembly::Assignment& one = assigned[static_cast<std::size_t>(i)];
     one.slice = SliceId(assign.slice(i));
+    one.order = SliceOrder(at_or_zero(assign.order(), i));
     one.attempt = Attempt(static_cast<std::uint16_t>(at_or_zero(assign.attempt(), i)));
     one.time = at_or_zero(assign.time_ns(), i);
     one.duration = assign.duration_ns();

@@ -57,6 +57,7 @@ bool PushIntake::takes(std::uint32_t readout, const wire::FrameHeader& header, b
 BuiltSlice& PushIntake::open_early(SliceId id, TimeNs now_ns) {
   assembly::Assignment early;
   early.slice = id;
+  early.order = assembly::kOrderUnknown;
   BuiltSlice& slice = builder_.slices.assign(std::move(early));
   const auto opened = builder_.assembler.open(slice, now_ns);
   WEIR_ASSERT(opened.has_value());
@@ -95,6 +96,7 @@ BuiltSlice* PushIntake::bind(BuiltSlice& assigned, TimeNs now_ns) {
   WEIR_ASSERT(unbound_ > 0);
   --unbound_;
   set_due(*slice, now_ns);
+  builder_.collector.assignment_came(*slice, now_ns);
   if (slice->state() != SliceState::unassigned) return slice;
   builder_.slices.change(*slice, SliceState::queued);
   way_.to_filter(*slice);

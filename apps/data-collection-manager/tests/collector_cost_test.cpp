@@ -95,9 +95,9 @@ TEST_CASE("a fragment costs the collector no more where readouts were out, and w
   for (const std::uint16_t readouts : kReadouts) {
     assignment::AbsenceTable absences;
     for (std::uint16_t readout = 0; readout < readouts; ++readout) {
-      absences.leave(NodeIndex(readout), SliceId(0));
-      absences.join(NodeIndex(readout), SliceId(1));
-      if (readout % 2 == 1) absences.leave(NodeIndex(readout), SliceId(1));
+      absences.leave(NodeIndex(readout), SliceOrder(0));
+      absences.join(NodeIndex(readout), SliceOrder(1));
+      if (readout % 2 == 1) absences.leave(NodeIndex(readout), SliceOrder(1));
     }
     CAPTURE(readouts);
     CHECK(steps_per_fragment(what, readouts, 8, absences) <= 3 * without);

@@ -2,6 +2,7 @@
 
 #include <weir/base/held_up.hpp>
 #include <weir/node/report.hpp>
+#include <weir/node/trigger_ids.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
@@ -31,8 +32,7 @@ source::BufferLimits limits(const v1::Farm& farm) {
   limits.early_bytes_max = farm.source().early_bytes();
   limits.early_slices_max = farm.source().early_slices();
   limits.wait_ns = farm.source().wait_ms() * kMillisecond;
-  limits.ids_ascend = farm.trigger().mode() != v1::TriggerSettings::MODE_NETWORK &&
-                      farm.trigger().mode() != v1::TriggerSettings::MODE_FILE;
+  limits.ids_ascend = node::ids_ascend(farm);
   return limits;
 }
 
@@ -153,8 +153,9 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   buffer_.tick(now_ns_, *this);  // from when on it waits for what is announced
   // Slices from before this process took part: their data are nowhere.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
+  for (const std::uint64_t slice : begin.before()) buffer_.miss(SliceId(slice), *this);
   if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));
-  spdlog::info("run begins first_slice={}", begin.first_slice());
+  spdlog::info("run begins first_slice={} missed={}", begin.first_slice(), begin.before_size());
 }
 
 Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Control& message) {

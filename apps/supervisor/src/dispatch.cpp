@@ -2,6 +2,7 @@
 
 #include <weir/base/assert.hpp>
 #include <weir/node/absences.hpp>
+#include <weir/node/trigger_ids.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -35,6 +36,7 @@ Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& 
       roster_(roster),
       machine_(machine),
       unsent_max_(unsent_max),
+      ids_ascend_(node::ids_ascend(setup.farm)),
       silence_max_(silence_of(setup.farm)) {}
 
 // Not where something is sent: a node that goes means new actions, amid those that are carried out.
@@ -66,14 +68,14 @@ void Dispatch::send_to(Role role, const v1::Control& message) {
 template <class Row>
 bool Dispatch::for_all(std::span<const Row> rows) const {
   return std::none_of(rows.begin(), rows.end(),
-                      [this](const Row& row) { return machine_.absences().may_cover(row.slice); });
+                      [this](const Row& row) { return machine_.absences().may_cover(row.order); });
 }
 
 template <class Row>
 std::vector<Row> Dispatch::own_part(const Member& readout, std::span<const Row> rows) const {
   std::vector<Row> own;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
-               [&](const Row& row) { return !machine_.absences().covers(readout.index, row.slice); });
+               [&](const Row& row) { return !machine_.absences().covers(readout.index, row.order); });
   return own;
 }
 
@@ -82,7 +84,9 @@ std::optional<UtcNs> Dispatch::push_utc_ns() const {
   return clock_.utc_ns();
 }
 
-void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns) {
+void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, std::uint64_t pass, TimeNs now_ns) {
+  for (v1::Control* message : {&announcement_, &assignment_, &confirmation_, &clear_, &settled_})
+    message->set_pass(pass);
   const bool newcomers = std::exchange(newcomers_, false);
   for (const Member& member : roster_.members()) {
     if (!newcomers) break;
@@ -102,7 +106,7 @@ void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs
     Member* member = roster_.find(Role::dcm, index);
     if (member == nullptr || member->peer == nullptr) continue;
     const assignment::DcmActions& own = actions.of(index);
-    each_assignment(own.assign, actions, assignment_,
+    each_assignment(own.assign, actions, machine_.absences().number() > 0, assignment_,
                     [member](const v1::Control& message) { member->peer->send(message); });
     if (own.confirm.empty()) continue;
     put_confirmations(own.confirm, *confirmation_.mutable_confirm());
@@ -117,8 +121,10 @@ void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, TimeNs
 }
 
 void Dispatch::send_announcements(const assignment::Actions& actions) {
-  for (const assignment::Announcement& one : actions.announce)
+  for (const assignment::Announcement& one : actions.announce) {
     next_slice_ = std::max(next_slice_, one.slice.value + 1);
+    announced_ = std::max(announced_, one.order.next());
+  }
   if (for_all<assignment::Announcement>(actions.announce)) {
     each_announcement(actions.announce, false, push_utc_ns(), announcement_,
                       [this](const v1::Control& message) {
@@ -282,7 +288,13 @@ void Dispatch::send_begin(const Member& member, UtcNs begun_utc_ns) const {
   v1::BeginRun& begin = *message.mutable_begin_run();
   begin.set_run(setup_.run.value);
   begin.set_utc_ns(begun_utc_ns);
-  begin.set_first_slice(member.first_slice);
+  if (ids_ascend_) {
+    begin.set_first_slice(member.first_slice);
+  } else if (member.role == Role::readout && member.first_order.value > 0) {
+    for (const assignment::Announcement& one : machine_.open_slices()) {
+      if (one.order < member.first_order) begin.add_before(one.slice.value);
+    }
+  }
   member.peer->send(message);
 }
 

@@ -42,9 +42,9 @@ class Dispatch {
   void tell_destinations();
   void tell_absences();
 
-  // When the journal has all of it: welcomes who has come, carries out, and clears. The slices that were
-  // announced, and when what was settled, are noted in `course`.
-  void carry_out(assignment::Actions& actions, RunCourse& course, TimeNs now_ns);
+  // Welcomes new members, carries the actions out, and clears them. Notes announced slices and the time of
+  // the last settled one in `course`. Requires: the journal has the actions. `pass`: number of the last pass.
+  void carry_out(assignment::Actions& actions, RunCourse& course, std::uint64_t pass, TimeNs now_ns);
 
   // It has come in a run: carry_out() welcomes it.
   void came(Member& member, Welcome welcome) {
@@ -57,9 +57,15 @@ class Dispatch {
   static void send_end(sessions::Peer& peer);
   void directory_to_all();
 
-  // Above all slices that were announced.
+  // Number of slices that were announced.
+  [[nodiscard]] SliceOrder announced() const { return announced_; }
+  // Above the ids of all of them.
   [[nodiscard]] std::uint64_t next_slice() const { return next_slice_; }
-  void set_next_slice(std::uint64_t next) { next_slice_ = next; }
+  // The run begins, or an earlier process has announced as many.
+  void begin(std::uint64_t next_slice, SliceOrder announced) {
+    next_slice_ = next_slice;
+    announced_ = announced;
+  }
 
  private:
   void send_to(Role role, const v1::Control& message);
@@ -87,10 +93,12 @@ class Dispatch {
   Roster& roster_;
   assignment::SupervisorMachine& machine_;
   std::size_t unsent_max_;
+  bool ids_ascend_;
   DurationNs silence_max_;
   TimeNs looked_for_silent_ns_ = INT64_MIN / 2;
   TimeNs listens_since_ns_ = INT64_MIN / 2;  // this process, without standing still
   std::uint64_t next_slice_ = 0;
+  SliceOrder announced_;
   bool newcomers_ = false;  // since the last carry_out()
   bool directory_changed_ = false;
   bool ports_changed_ = false;

@@ -36,6 +36,8 @@ void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
   out.set_kills(slice.kills);
   out.set_losses(slice.losses);
   out.set_suspect(slice.suspect);
+  out.set_order(slice.order.value);
+  out.set_refusals(slice.refusals);
   out.set_confirmations(slice.confirmations);
   out.set_epoch(slice.epoch.value);
   out.set_copy_attempt(slice.copy_attempt.value);
@@ -49,6 +51,7 @@ void put_join(v1::Role role, std::uint32_t index, const Joined& joined, v1::Jour
   out.set_incarnation(joined.incarnation);
   out.set_first_slice(joined.first_slice);
   out.set_told_to_end(joined.told_to_end);
+  out.set_first_order(joined.first_order.value);
 }
 
 void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm& out) {
@@ -61,6 +64,25 @@ void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm
   out.set_paused(shape.paused);
   out.set_paused_ns(shape.paused_ns);
   out.set_utc_ns(utc_ns);
+}
+
+void put_given(const std::vector<assignment::IdInterval>& given, v1::JournalState& out) {
+  std::uint64_t end = 0;  // of the interval before
+  for (const assignment::IdInterval& interval : given) {
+    out.add_given_gap(interval.first.value - end);
+    out.add_given_length(interval.last.value - interval.first.value + 1);
+    end = interval.last.value + 1;
+  }
+}
+
+void put_reopened(std::span<const assignment::Reopening> rows, v1::JournalPass& out) {
+  for (const assignment::Reopening& one : rows) {
+    out.add_reopened(one.slice.value);
+    out.add_reopened_kills(one.kills);
+    out.add_reopened_losses(one.losses);
+    out.add_reopened_suspect(one.suspect);
+    out.add_reopened_refusals(one.refusals);
+  }
 }
 
 void put_lost_times(const assignment::LostTimes& times, v1::JournalLostTimes& out) {
@@ -82,6 +104,8 @@ void Journal::write_state(const JournalledRun& run) {
   state.set_claim(run.claim);
   state.set_utc_ns(run.begun_utc);
   state.set_next_slice(run.state.next_slice.value);
+  state.set_serial(run.serial);
+  put_given(run.state.given, state);
   const SupervisorLedger& ledger = run.state.ledger;
   put_counts(ledger, *state.mutable_counts());
   put_sum(ledger.triggered, *state.mutable_triggered());
@@ -113,14 +137,19 @@ void Journal::write_state(const JournalledRun& run) {
   begun_ = true;
   lost_ = waits_ = false;
   bytes_ = 0;
+  state_bytes_ = frame_.size();
   offered_ = ledger.offered;
 }
 
 void Journal::write_pass(const assignment::Actions& actions, const SupervisorLedger& ledger) {
-  if (store_ == nullptr || !begun_ || (actions.empty() && ledger.offered == offered_)) return;
+  if (actions.empty() && ledger.offered == offered_) return;
   offered_ = ledger.offered;
+  ++serial_;
+  if (store_ == nullptr || !begun_) return;
   v1::JournalPass& pass = *pass_entry_.mutable_pass();
   pass.Clear();  // its columns keep their memory
+  pass.set_serial(serial_);
+  put_reopened(actions.reopened, pass);
   for (const assignment::Announcement& one : actions.announce) {
     if (one.payload_length > 0) {
       const auto bytes = actions.payload_of(one);
@@ -162,13 +191,15 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     pass.add_incomplete(one.incomplete);
   }
   node::leave_out_zeros(*pass.mutable_type());
-  for (auto* column : {pass.mutable_kills(), pass.mutable_losses(), pass.mutable_confirmed_attempt(),
-                       pass.mutable_epoch(), pass.mutable_writer(), pass.mutable_settled_writer()})
+  for (auto* column :
+       {pass.mutable_kills(), pass.mutable_losses(), pass.mutable_confirmed_attempt(), pass.mutable_epoch(),
+        pass.mutable_writer(), pass.mutable_settled_writer(), pass.mutable_reopened_kills(),
+        pass.mutable_reopened_losses(), pass.mutable_reopened_refusals()})
     node::leave_out_zeros(*column);
   node::leave_out_zeros(outcomes);
   node::leave_out_zeros(reasons);
-  for (auto* column :
-       {pass.mutable_suspect(), pass.mutable_confirmed_incomplete(), pass.mutable_incomplete()})
+  for (auto* column : {pass.mutable_suspect(), pass.mutable_confirmed_incomplete(), pass.mutable_incomplete(),
+                       pass.mutable_reopened_suspect()})
     node::leave_out_zeros(*column);
   put_counts(ledger, *pass.mutable_counts());
   append(pass_entry_);

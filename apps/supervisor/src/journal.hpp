@@ -8,6 +8,7 @@
 #include <weir/supervisor/journal_store.hpp>
 #include <weir/v1/journal.pb.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,8 +20,9 @@ namespace weir::supervisor {
 
 struct Joined {
   std::uint64_t incarnation = 0;
-  std::uint64_t first_slice = 0;  // that this process can have
+  std::uint64_t first_slice = 0;  // lowest id that this process can have, where ids ascend
   bool told_to_end = false;       // in this run: its next process takes part
+  SliceOrder first_order;         // slices that were announced before it took part
 };
 
 // A run, as far as it was written down.
@@ -37,6 +39,7 @@ struct JournalledRun {
   UtcNs shaped_utc = 0;     // when state.shape was so
   std::uint64_t claim = 0;  // whose run of this number it is
   assignment::LostTimes lost_times = {};
+  std::uint64_t serial = 0;  // of the last pass in it
 };
 
 // The entries of a journal, from its begin up to the first that is not whole. Nothing when there is no run in
@@ -54,7 +57,8 @@ class Journal {
   // Replaces what is there: at the run's begin, and when the journal has grown (see is_long()). Before the
   // first time nothing is written.
   void write_state(const JournalledRun& run);
-  // Before anybody is told of it.
+  // Numbers the pass and writes it, before any node is told of it. A pass without actions or triggers has no
+  // number.
   void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger);
   void write_join(Role role, NodeIndex index, const Joined& joined);
   void write_report(const v1::Report& report);
@@ -66,9 +70,15 @@ class Journal {
   // The run is over.
   void remove();
 
+  // The number of the last pass, over all processes of the supervisor in this run.
+  [[nodiscard]] std::uint64_t serial() const { return serial_; }
+  void resume(std::uint64_t serial) { serial_ = serial; }
+
   // Long enough to be replaced by a state; not while there is none, or no room: that is tried again at
-  // leisure.
-  [[nodiscard]] bool is_long() const { return bytes_ > kLong && !lost_ && !waits_; }
+  // leisure. Entries are as long as several states before, so that states cost a pass next to nothing.
+  [[nodiscard]] bool is_long() const {
+    return bytes_ > std::max(kLong, kStatesLong * state_bytes_) && !lost_ && !waits_;
+  }
   // There is none at present.
   [[nodiscard]] bool lost() const { return lost_; }
   // There is no room: no node may be told anything that is not written.
@@ -80,6 +90,7 @@ class Journal {
 
  private:
   static constexpr std::uint64_t kLong = 64U << 20U;
+  static constexpr std::uint64_t kStatesLong = 4;
   void frame(const v1::JournalEntry& entry);
   void append(const v1::JournalEntry& entry);
   void give_up(const std::string& why);
@@ -88,7 +99,9 @@ class Journal {
   bool begun_ = false;
   bool lost_ = false;
   bool waits_ = false;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0;        // of entries since the state
+  std::uint64_t state_bytes_ = 0;  // of the state
+  std::uint64_t serial_ = 0;
   std::uint64_t offered_ = 0;  // when last written
   std::string failure_;
   std::vector<std::byte> frame_;

@@ -74,10 +74,13 @@ class Reader {
 
   std::optional<JournalledRun> take() {
     if (!begun_) return std::nullopt;
+    run_.state.given = given_.intervals();
     for (auto& [slice, open] : open_) {
       if (open.confirmed) give_up_copy(open.slice);
       run_.state.open.push_back(std::move(open.slice));
     }
+    std::sort(run_.state.open.begin(), run_.state.open.end(),
+              [](const OpenSlice& a, const OpenSlice& b) { return a.order < b.order; });
     for (const auto& [key, copy] : given_up_) run_.state.given_up.push_back(copy);
     return std::move(run_);
   }
@@ -129,6 +132,23 @@ class Reader {
     run_.faults.assign(state.faults().begin(), state.faults().end());
     take_shape(state.farm_now());
     take_lost_times(state.lost_times());
+    run_.serial = state.serial();
+    take_given(state);
+  }
+
+  void take_given(const v1::JournalState& state) {
+    given_ = {};
+    // An earlier version knew no more than this.
+    if (state.given_gap().empty() && state.next_slice() > 0 && state.triggered().count() > 0)
+      given_.add({SliceId(0), SliceId(state.next_slice() - 1)});
+    std::uint64_t end = 0;
+    for (int i = 0; i < state.given_gap_size(); ++i) {
+      const std::uint64_t length = at_or_zero(state.given_length(), i);
+      if (length == 0) continue;
+      const std::uint64_t first = end + state.given_gap(i);
+      end = first + length;
+      given_.add({SliceId(first), SliceId(end - 1)});
+    }
   }
 
   void take_lost_times(const v1::JournalLostTimes& times) {
@@ -161,6 +181,8 @@ class Reader {
     slice.kills = static_cast<std::uint8_t>(open.kills());
     slice.losses = static_cast<std::uint8_t>(open.losses());
     slice.suspect = open.suspect();
+    slice.order = SliceOrder(open.order());
+    slice.refusals = static_cast<std::uint8_t>(open.refusals());
     slice.confirmations = static_cast<std::uint16_t>(open.confirmations());
     slice.epoch = id_of<StoreEpoch>(open.epoch());
     slice.copy_attempt = id_of<Attempt>(open.copy_attempt());
@@ -169,11 +191,14 @@ class Reader {
   }
 
   void take_join(const v1::JournalJoin& join) {
-    run_.joined[{join.role(), join.index()}] = {join.incarnation(), join.first_slice(), join.told_to_end()};
+    run_.joined[{join.role(), join.index()}] = {join.incarnation(), join.first_slice(), join.told_to_end(),
+                                                SliceOrder(join.first_order())};
   }
 
   void take_pass(const v1::JournalPass& pass) {
+    run_.serial = std::max(run_.serial, pass.serial());
     take_triggers(pass);
+    take_reopened(pass);
     for (int i = 0; i < pass.assigned_size(); ++i) {
       const auto found = open_.find(SliceId(pass.assigned(i)));
       if (found == open_.end()) continue;
@@ -202,9 +227,11 @@ class Reader {
   void take_triggers(const v1::JournalPass& pass) {
     for (int i = 0; i < pass.triggered_size(); ++i) {
       const SliceId slice(pass.triggered(i));
-      if (open_.contains(slice)) continue;  // announced again after a restart
+      if (given_.contains(slice)) continue;  // announced again after a restart
+      given_.add(slice);
       Open& open = open_[slice];
       open.slice.slice = slice;
+      open.slice.order = SliceOrder(run_.state.ledger.triggered.count);
       open.slice.info = {at_or_zero(pass.time_ns(), i), pass.duration_ns(),
                          TriggerType(at_or_zero(pass.type(), i))};
       open.slice.assigned = true;  // perhaps it was: the next attempt is one that no DCM has in any case
@@ -213,9 +240,23 @@ class Reader {
     }
     for (const v1::JournalPass::Payload& payload : pass.payload()) {
       if (payload.index() >= static_cast<std::uint32_t>(pass.triggered_size())) continue;
+      const auto found = open_.find(SliceId(pass.triggered(static_cast<int>(payload.index()))));
+      if (found == open_.end()) continue;
       const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());
-      open_[SliceId(pass.triggered(static_cast<int>(payload.index())))].slice.payload.assign(
-          bytes, bytes + payload.bytes().size());
+      found->second.slice.payload.assign(bytes, bytes + payload.bytes().size());
+    }
+  }
+
+  void take_reopened(const v1::JournalPass& pass) {
+    for (int i = 0; i < pass.reopened_size(); ++i) {
+      const auto found = open_.find(SliceId(pass.reopened(i)));
+      if (found == open_.end()) continue;
+      Open& open = found->second;
+      if (std::exchange(open.confirmed, false)) give_up_copy(open.slice);
+      open.slice.kills = static_cast<std::uint8_t>(at_or_zero(pass.reopened_kills(), i));
+      open.slice.losses = static_cast<std::uint8_t>(at_or_zero(pass.reopened_losses(), i));
+      open.slice.suspect = at_or_zero(pass.reopened_suspect(), i);
+      open.slice.refusals = static_cast<std::uint8_t>(at_or_zero(pass.reopened_refusals(), i));
     }
   }
 
@@ -251,6 +292,7 @@ class Reader {
 
   JournalledRun run_;
   bool begun_ = false;
+  assignment::IdIntervals given_;
   std::map<SliceId, Open> open_;
   std::map<CopyKey, assignment::GivenUpCopy> given_up_;
 };

@@ -30,7 +30,7 @@ void each_announcement(std::span<const assignment::Announcement> announcements, 
 }
 
 void each_assignment(std::span<const assignment::Assignment> assignments, const assignment::Actions& actions,
-                     v1::Control& out, const SendMessage& send) {
+                     bool with_order, v1::Control& out, const SendMessage& send) {
   v1::Assign& assign = *out.mutable_assign();
   assign.Clear();
   std::size_t payload_bytes = 0;
@@ -50,6 +50,7 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
     assign.add_attempt(one.attempt.value);
     assign.add_type(one.info.type.value);
     assign.set_duration_ns(one.info.duration);
+    if (with_order) assign.add_order(one.order.value);
     if (one.unfiltered) assign.add_unfiltered(row);
     if (one.suspect) assign.add_suspect(row);
     if (one.payload_length == 0) continue;

@@ -24,9 +24,9 @@ using SendMessage = std::function<void(const v1::Control&)>;
 // `again`: to a readout that may know of them. `utc_ns`: push running, what time it is.
 void each_announcement(std::span<const assignment::Announcement> announcements, bool again,
                        std::optional<UtcNs> utc_ns, v1::Control& out, const SendMessage& send);
-// Of one DCM; their payloads are in `actions`.
+// Sends one DCM's assignments with their payloads of `actions`; `with_order`: readouts are or were absent.
 void each_assignment(std::span<const assignment::Assignment> assignments, const assignment::Actions& actions,
-                     v1::Control& out, const SendMessage& send);
+                     bool with_order, v1::Control& out, const SendMessage& send);
 void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confirm& out);
 // To readouts.
 void put_cleared(std::span<const assignment::Cleared> rows, v1::ClearSlices& out);

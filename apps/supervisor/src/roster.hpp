@@ -38,7 +38,9 @@ struct Member {
   PortShare share_sent;            // to the process that is there
   sessions::Peer* peer = nullptr;  // empty: not there
   Incarnation incarnation;         // of the last process
-  std::uint64_t first_slice = 0;   // that this process can have, from its start on
+  std::uint64_t first_slice = 0;   // lowest id that this process can have, where ids ascend
+  SliceOrder first_order;          // slices that were announced before it took part
+  bool was_met = false;            // this process has been connected to this one of the supervisor
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;

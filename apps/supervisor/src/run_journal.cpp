@@ -64,6 +64,7 @@ void RunJournal::resumed(const JournalledRun& run) {
   faults_ = run.faults;
   note_fault("the supervisor was restarted: " + std::to_string(run.state.open.size()) +
              " slice(s) given out anew");
+  journal_.resume(run.serial);
   shape_written_ = machine_.shape_number();
   lost_written_ = run.lost_times.all;
 }
@@ -86,6 +87,7 @@ void RunJournal::write_state(const RunCourse& course, TimeNs now_ns) {
   run.reporting = course.is_ending();
   run.faults = faults_;
   run.lost_times = throttle_times_.lost();
+  run.serial = journal_.serial();
   journal_.write_state(run);
 }
 

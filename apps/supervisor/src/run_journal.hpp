@@ -50,7 +50,7 @@ class RunJournal {
 
  private:
   [[nodiscard]] static Joined joined(const Member& member) {
-    return {member.incarnation.value, member.first_slice, member.told_to_end};
+    return {member.incarnation.value, member.first_slice, member.told_to_end, member.first_order};
   }
 
   static constexpr DurationNs kLostTimesEvery = 100 * kMillisecond;

@@ -73,6 +73,7 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   settings.slices_max = setup.farm.run().slices();
   settings.duration_ns = static_cast<DurationNs>(setup.farm.run().duration_s() * 1e9);
   settings.first_slice = SliceId(setup.farm.trigger().first_slice());
+  settings.id_intervals_max = supervisor.id_intervals_max();
   settings.gate = {supervisor.throttle_low(),
                    std::max(supervisor.throttle_low(), supervisor.throttle_high())};
   settings.reach.settle_ns = node::settle_ns(setup.farm);

@@ -117,8 +117,9 @@ void SupervisorNode::take_triggers(sessions::Peer& peer, const v1::TriggerOffer&
     trigger.payload =
         ConstBytes(reinterpret_cast<const std::byte*>(one.payload().data()), one.payload().size());
     v1::TriggerAnswer::One& out = *answer.mutable_trigger_answer()->add_answers();
-    if (!course_.is(RunStage::running)) {
-      out.set_busy(course_.is(RunStage::gathering) ? "not_running" : "draining");
+    const bool waits = wait_for_nodes_until_ns_ != 0;
+    if (!course_.is(RunStage::running) || waits) {
+      out.set_busy(course_.is(RunStage::gathering) || waits ? "not_running" : "draining");
       continue;
     }
     const assignment::OfferResult result = machine_.offer(trigger, now(), actions_);

@@ -100,8 +100,10 @@ void SupervisorNode::gather() {
 }
 
 void SupervisorNode::go_on() {
-  machine_.tick(now(), actions_);
+  const bool waits = waits_for_nodes();
+  if (!waits) machine_.tick(now(), actions_);
   account_.look(course_.is(RunStage::running), now_ns_);
+  if (waits) return;
   journal_.write_shape(now_ns_);
   journal_.write_lost_times(now_ns_);
   carry_out();
@@ -124,6 +126,7 @@ void SupervisorNode::wait_for_reports() {
 }
 
 void SupervisorNode::carry_out() {
+  if (stale_) return actions_.clear();
   journal_.note_machine_faults();
   journal_.entries().write_pass(actions_, machine_.ledger());
   note_leaving();
@@ -145,7 +148,7 @@ void SupervisorNode::tell_nodes() {
     dispatch_.tell_destinations();
     dispatch_.tell_absences();
   }
-  dispatch_.carry_out(actions_, course_, now_ns_);
+  dispatch_.carry_out(actions_, course_, journal_.entries().serial(), now_ns_);
 }
 
 // A writer that is away and may have copies of slices that were not stored: no other process can mark them
@@ -198,17 +201,20 @@ void SupervisorNode::join(Member& member) {
   const sessions::PeerInfo& info = peer.info();
   spdlog::info("joined name={} peer={}", member.name, peer.stream().peer());
   const bool same_process = member.was_there && member.incarnation == info.incarnation;
+  // Passes that it has received since are this process' own.
+  const bool met = same_process && std::exchange(member.was_met, true);
   // Its counters go on from where they were.
   if (same_process) roster_.unbury(member);
   if (!same_process) {
     roster_.bury(member);
     const bool first = course_.is(RunStage::gathering);
     member.first_slice = first ? setup_.farm.trigger().first_slice() : dispatch_.next_slice();
+    member.first_order = dispatch_.announced();
     member.incarnation = info.incarnation;
     member.told_to_end = false;
     journal_.write_join(member);
   }
-  member.was_there = true;
+  member.was_there = member.was_met = true;
   member.heard_ns = now_ns_;
   member.absent = false;
   member.share_sent = {};
@@ -227,6 +233,7 @@ void SupervisorNode::join(Member& member) {
       machine_.writer_joined(member.index, info.incarnation, now_ns_, actions_);
       break;
   }
+  if (!met) take_last_pass(member, info.last_pass);
   if (course_.is(RunStage::gathering) || course_.is(RunStage::done)) return;
   // It was draining when its connection broke.
   if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
@@ -287,7 +294,7 @@ void SupervisorNode::begin_run() {
   spdlog::info("run begins");
   const assignment::Now begin = now();
   course_.begin(begin.mono, begin.utc);
-  dispatch_.set_next_slice(setup_.farm.trigger().first_slice());
+  dispatch_.begin(setup_.farm.trigger().first_slice(), SliceOrder());
   machine_.start(begin);
   journal_.write_state(course_, now_ns_);
   dispatch_.directory_to_all();
@@ -364,44 +371,6 @@ void SupervisorNode::hold_back_slow_clients() {
       peer->stream().pause_receiving(peer->unsent_bytes() + answers_.bytes_for(*peer) > kClientUnsentMax);
     }
   }
-}
-
-// ---- a run that goes on although its supervisor's process does not
-
-void SupervisorNode::resume_run() {
-  const auto found = journal_.read();
-  if (!found) return;
-  const JournalledRun& run = *found;
-  watchers_.expect();
-  const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.begun_utc);
-  if (run.reporting) {
-    course_.resume_reporting(now_ns_, run.begun_utc, already, run.stop);
-  } else {
-    course_.resume(now_ns_, run.begun_utc, already);
-  }
-  dispatch_.set_next_slice(run.state.next_slice.value);
-  assignment::RunState state = run.state;
-  // No triggers were made meanwhile either.
-  if (state.shape.paused)
-    state.shape.paused_ns += std::max<DurationNs>(0, environment_.clock.utc_ns() - run.shaped_utc);
-  machine_.resume(state, already, now(), actions_);
-  throttle_times_.resume(run.lost_times);
-  journal_.resumed(run);
-  for (const auto& [node, joined] : run.joined) {
-    Member* member =
-        roster_.find(static_cast<Role>(node.first), NodeIndex(static_cast<std::uint16_t>(node.second)));
-    if (member == nullptr) continue;
-    member->was_there = true;
-    member->incarnation = Incarnation(joined.incarnation);
-    member->first_slice = joined.first_slice;
-    member->told_to_end = joined.told_to_end;
-  }
-  for (const v1::Report& report : run.reports) roster_.recall(report);
-  if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);
-  if (!run.reporting && !run.stop.empty()) course_.drain(run.stop);
-  spdlog::warn("run goes on run={} triggered={} open={} next_slice={}", run.run.value,
-               run.state.ledger.triggered.count, run.state.open.size(), dispatch_.next_slice());
-  journal_.write_state(course_, now_ns_);
 }
 
 std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {

@@ -67,6 +67,9 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void finish();
   [[nodiscard]] bool may_leave_orphans(const Member& member) const;
 
+  void take_last_pass(const Member& member, std::uint64_t last_pass);
+  void end_stale_run(const std::string& why);
+  [[nodiscard]] bool waits_for_nodes();
   void carry_out();
   void note_leaving();
   void tell_nodes();
@@ -95,7 +98,10 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   std::vector<assignment::Decision> decisions_;
   std::vector<assignment::StoredAck> acknowledged_;
   TimeNs next_status_ns_ = 0;
-  std::string_view told_stage_;  // with the last status
+  std::uint64_t resumed_pass_ = 0;      // the last one in the journal that this process found; 0: none
+  TimeNs wait_for_nodes_until_ns_ = 0;  // after a restart; 0: no more
+  bool stale_ = false;                  // nodes have received later passes than the journal has
+  std::string_view told_stage_;         // with the last status
 };
 
 }  // namespace weir::supervisor

@@ -47,8 +47,9 @@ struct Far final : sessions::PeerHandler {
 
 // Two DCMs, two readouts and two writers, or more of each; those that a test lets come are there.
 struct Farm : sessions::PeerHandler {
-  explicit Farm(std::uint16_t each = 2) {
+  explicit Farm(std::uint16_t each = 2, v1::TriggerSettings::Mode mode = v1::TriggerSettings::MODE_MAX) {
     setup.run = RunNumber(7);
+    setup.farm.mutable_trigger()->set_mode(mode);
     setup.farm.set_farm("test farm");
     for (const Role role : {Role::readout, Role::dcm, Role::writer}) {
       for (std::uint16_t i = 0; i < each; ++i) {
@@ -79,7 +80,7 @@ struct Farm : sessions::PeerHandler {
     }
   }
   void carry_out() {
-    dispatch->carry_out(actions, course, clock.now);
+    dispatch->carry_out(actions, course, ++passes, clock.now);
     pass();
   }
   void on_ready(sessions::Peer& peer) override {
@@ -103,6 +104,7 @@ struct Farm : sessions::PeerHandler {
   Watchers watchers;
   RunCourse course{0};
   assignment::Actions actions;
+  std::uint64_t passes = 0;
   sessions::PeerInfo self = process(Role::supervisor, 0);
   sessions::PeerLimits limits;
   sessions::PeerCounters counters;
@@ -154,7 +156,7 @@ TEST_CASE("assignments take no more payload into one message than a receiver tak
   five[4].attempt = Attempt(1);
   std::vector<v1::Control> sent;
   v1::Control out;
-  each_assignment(five, actions, out, [&](const v1::Control& message) { sent.push_back(message); });
+  each_assignment(five, actions, false, out, [&](const v1::Control& message) { sent.push_back(message); });
   REQUIRE(sent.size() == 3);
   CHECK(sent[0].assign().slice_size() == 2);
   CHECK(sent[0].assign().payload_size() == 2);
@@ -162,7 +164,7 @@ TEST_CASE("assignments take no more payload into one message than a receiver tak
   CHECK(sent[2].assign().suspect(0) == 0);  // rows count anew
   CHECK(sent[0].assign().attempt_size() == 0);
   CHECK(sent[2].assign().attempt(0) == 1);
-  each_assignment({}, actions, out, [](const v1::Control&) { FAIL("nothing is to be sent"); });
+  each_assignment({}, actions, false, out, [](const v1::Control&) { FAIL("nothing is to be sent"); });
 }
 
 TEST_CASE("a confirmation names a writer where the slice is to be stored, and nowhere else") {
@@ -198,7 +200,7 @@ TEST_CASE("each node is sent its own part: readouts announcements and clears, DC
   assigned.slice = SliceId(5);
   farm.actions.of(NodeIndex(1)).assign.push_back(assigned);
   farm.actions.of(NodeIndex(0)).assign.push_back(assigned);  // is not there
-  farm.actions.cleared.push_back({SliceId(3), Attempt(0), StoreEpoch(1), NodeIndex(0)});
+  farm.actions.cleared.push_back({SliceId(3), SliceOrder(3), Attempt(0), StoreEpoch(1), NodeIndex(0)});
   farm.actions.copies.push_back({NodeIndex(1), SliceId(2), Attempt(0), StoreEpoch(1), true, true});
   farm.clock.now = 5 * kSecond;
   farm.carry_out();
@@ -284,6 +286,34 @@ TEST_CASE("who comes to a run is told its begin, and a readout that was there wh
   CHECK(readout.heard[0].begin_run().first_slice() == 77);
   CHECK(readout.heard[1].has_open_slices());
   CHECK(dcm.heard.size() == 1);
+}
+
+TEST_CASE("a readout that joins late gets the open slices from before as missed, whatever their ids") {
+  Farm farm(2, v1::TriggerSettings::MODE_NETWORK);
+  Far& readout = farm.come(Role::readout, 0);
+  farm.machine->start({farm.clock.now, farm.clock.now});
+  farm.course.begin(farm.clock.now, 9);
+  const auto offer = [&](std::uint64_t id) {
+    const assignment::TriggerOffer trigger{SliceId(id), {}, {}};
+    REQUIRE(farm.machine->offer(trigger, {farm.clock.now, farm.clock.now}, farm.actions).taken);
+  };
+  offer(5000);
+  offer(7);
+  farm.carry_out();
+  Member& member = *farm.roster.find(Role::readout, NodeIndex(0));
+  member.first_order = farm.dispatch->announced();
+  readout.heard.clear();
+  farm.dispatch->came(member, Welcome::begin);
+  offer(3);
+  farm.carry_out();
+  REQUIRE(readout.heard.size() == 2);
+  const v1::BeginRun& begin = readout.heard[0].begin_run();
+  CHECK(begin.first_slice() == 0);
+  REQUIRE(begin.before_size() == 2);
+  CHECK(begin.before(0) == 5000);
+  CHECK(begin.before(1) == 7);
+  CHECK(readout.heard[1].announce().slice(0) == 3);
+  CHECK(readout.heard[1].pass() == farm.passes);
 }
 
 TEST_CASE("who comes is told of this pass' slices once: after the run's begin, or with the open ones") {

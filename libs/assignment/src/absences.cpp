@@ -7,7 +7,7 @@
 
 namespace weir::assignment {
 
-void AbsenceTable::leave(NodeIndex readout, SliceId from) {
+void AbsenceTable::leave(NodeIndex readout, SliceOrder from) {
   WEIR_ASSERT(!is_out(readout));
   ++number_;
   Own& left = append({readout, from});
@@ -24,7 +24,7 @@ void AbsenceTable::leave(NodeIndex readout, SliceId from) {
   ended_.erase(oldest);
 }
 
-void AbsenceTable::join(NodeIndex readout, SliceId from) {
+void AbsenceTable::join(NodeIndex readout, SliceOrder from) {
   if (!is_out(readout)) return;
   Own& own = of_[readout.value];
   // The last one, as a rule.
@@ -79,21 +79,21 @@ void AbsenceTable::note_end(NodeIndex readout, const Range& range) {
 void AbsenceTable::reach_from(Own& own, Own::iterator place) {
   for (; place != own.end(); ++place) {
     ++steps_;
-    const SliceId before = place == own.begin() ? SliceId() : std::prev(place)->reach;
+    const SliceOrder before = place == own.begin() ? SliceOrder() : std::prev(place)->reach;
     place->reach = std::max(before, place->until);
   }
 }
 
-bool AbsenceTable::covers(NodeIndex readout, SliceId slice) const {
+bool AbsenceTable::covers(NodeIndex readout, SliceOrder order) const {
   if (readout.value >= of_.size() || of_[readout.value].empty()) return false;
   const Own& own = of_[readout.value];
   ++steps_;
   // As it mostly is: slices of now are asked for.
-  if (own.back().from <= slice) return slice < own.back().reach;
+  if (own.back().from <= order) return order < own.back().reach;
   const auto after =
-      std::upper_bound(own.begin(), own.end(), slice,
-                       [this](SliceId asked, const Range& range) { return ++steps_, asked < range.from; });
-  return after != own.begin() && slice < std::prev(after)->reach;
+      std::upper_bound(own.begin(), own.end(), order,
+                       [this](SliceOrder asked, const Range& range) { return ++steps_, asked < range.from; });
+  return after != own.begin() && order < std::prev(after)->reach;
 }
 
 bool AbsenceTable::is_out(NodeIndex readout) const {

@@ -27,7 +27,7 @@ Part PartTable::after(Part part, Event event) {
 }
 
 void PartTable::expect_later(NodeIndex readout) {
-  if (!absences_.is_out(readout)) absences_.leave(readout, SliceId(0));
+  if (!absences_.is_out(readout)) absences_.leave(readout, SliceOrder(0));
 }
 
 void PartTable::restore(const FarmShape& shape) {
@@ -37,7 +37,7 @@ void PartTable::restore(const FarmShape& shape) {
   (void)absences_.replace(shape.absences);
 }
 
-bool PartTable::remove(NodeRef node, bool live, SliceId next, TimeNs now) {
+bool PartTable::remove(NodeRef node, bool live, SliceOrder next, TimeNs now) {
   Part& part = part_of(node);
   const Part before = part;
   WEIR_ASSERT(live || before == Part::in || before == Part::out);  // a node that died has left
@@ -50,7 +50,7 @@ bool PartTable::remove(NodeRef node, bool live, SliceId next, TimeNs now) {
   return true;
 }
 
-bool PartTable::add(NodeRef node, bool live, SliceId next) {
+bool PartTable::add(NodeRef node, bool live, SliceOrder next) {
   Part& part = part_of(node);
   const Part before = part;
   part = after(before, Event::added);
@@ -61,7 +61,7 @@ bool PartTable::add(NodeRef node, bool live, SliceId next) {
   return true;
 }
 
-void PartTable::readout_joined(NodeIndex readout, SliceId next) {
+void PartTable::readout_joined(NodeIndex readout, SliceOrder next) {
   if (takes_part(Role::readout, readout)) absences_.join(readout, next);
 }
 
@@ -84,7 +84,7 @@ std::vector<NodeRef> PartTable::look(TimeNs now, DurationNs look_ns) {
 bool PartTable::has_work(NodeRef node, const SliceEntry& entry) const {
   switch (node.role) {
     case Role::readout:
-      return !absences_.covers(node.node, entry.slice);
+      return !absences_.covers(node.node, entry.order);
     case Role::dcm:
       return entry.dcm == node.node;
     case Role::writer:

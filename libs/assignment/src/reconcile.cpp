@@ -251,6 +251,11 @@ std::vector<std::string> describe_losses(const SupervisorLedger& ledger) {
     losses.push_back(std::to_string(ledger.discarded[i].count) +
                      " slice(s) discarded: " + std::string(name(reason)));
   }
+  if (const std::uint64_t full = ledger.vetoed[static_cast<std::size_t>(VetoReason::id_memory_full)];
+      full > 0)
+    losses.push_back(std::to_string(full) +
+                     " trigger(s) vetoed: id_memory_full, more gaps between slice ids than "
+                     "supervisor.id_intervals_max");
   if (ledger.records_refused > 0) {
     losses.push_back(std::to_string(ledger.records_refused) +
                      " record(s) refused by writers: their slices were built again or discarded");

@@ -18,7 +18,7 @@ void SupervisorMachine::expect_later(NodeRef node) {
 }
 
 void SupervisorMachine::remove(NodeRef node, TimeNs now) {
-  if (!parts_.remove(node, is_live(node), ids_.next(), now)) return;
+  if (!parts_.remove(node, is_live(node), next_order(), now)) return;
   if (node.role == Role::writer) writers().close(node.node, true);
   if (node.role != Role::dcm) return;
   if (dcms_.live(node.node)) dcms_.hold_back(node.node);
@@ -28,7 +28,7 @@ void SupervisorMachine::remove(NodeRef node, TimeNs now) {
 
 void SupervisorMachine::add(NodeRef node, TimeNs now, Actions& out) {
   const bool live = is_live(node);
-  if (!parts_.add(node, live, ids_.next()) || !live) return;
+  if (!parts_.add(node, live, next_order()) || !live) return;
   if (node.role == Role::writer) {
     writers().close(node.node, false);
     confirm_waiting(now, out);

@@ -51,7 +51,7 @@ void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnatio
   readout_left(readout, now);
   readouts_.join(readout, incarnation);
   reach_.readout_joined(readout, now);
-  parts_.readout_joined(readout, ids_.next());
+  parts_.readout_joined(readout, next_order());
 }
 
 void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
@@ -114,12 +114,13 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
-  waiting_.put_back(entry.slice);
+  waiting_.put_back(entry.slice, entry.order);
+  out.reopened.push_back({entry.slice, entry.kills, entry.losses, entry.suspect, entry.refusals});
   ++ledger_.reopened;
 }
 
 void SupervisorMachine::expire(TimeNs now, Actions& out) {
-  if (clock_.drained_too_long(now) && book_.live() > 0) discard_rest(out);
+  if (clock_.drained_too_long(now) && book_.live() > 0) discard_rest(DiscardReason::drain_timeout, out);
   if (now >= leases_.next_look()) expire_leases(now, out);
 }
 
@@ -162,7 +163,12 @@ void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions
   confirm_accept(entry, now, out, entry.writer);
 }
 
-void SupervisorMachine::discard_rest(Actions& out) {
+void SupervisorMachine::abandon(TimeNs now, Actions& out) {
+  clock_.stop(now);
+  discard_rest(DiscardReason::supervisor_restart, out);
+}
+
+void SupervisorMachine::discard_rest(DiscardReason reason, Actions& out) {
   waiting_.clear();
   book_.collect(scratch_, [](const SliceEntry&) { return true; });
   for (const SliceId slice : scratch_) {
@@ -172,7 +178,7 @@ void SupervisorMachine::discard_rest(Actions& out) {
     if (entry.state == SliceState::waiting_writer) {
       out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
     }
-    settle(entry, Outcome::discarded, DiscardReason::drain_timeout, out);
+    settle(entry, Outcome::discarded, reason, out);
   }
 }
 

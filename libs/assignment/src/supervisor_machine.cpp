@@ -32,7 +32,7 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       clock_(settings.duration_ns, settings.drain_ns),
       blame_(settings.filtered_attempts_max, settings.attempts_max),
       leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns}),
-      ids_(settings.first_slice) {
+      ids_(settings.first_slice, settings.id_intervals_max) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   ledger_.stored_by.resize(settings.writers);
 }
@@ -96,6 +96,7 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
 
   Assignment assignment;
   assignment.slice = entry.slice;
+  assignment.order = entry.order;
   assignment.info = entry.info;
   assignment.attempt = entry.attempt;
   assignment.unfiltered = blame_.unfiltered(entry);
@@ -228,7 +229,8 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
       break;
   }
   if (planted(Planted::clear_early))
-    out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, entry.writer, Outcome::stored});
+    out.cleared.push_back(
+        {entry.slice, entry.order, entry.attempt, entry.epoch, entry.writer, Outcome::stored});
   leases_.confirmed(entry, now);
   out.of(entry.dcm).confirm.push_back(
       {entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store, entry.copy_incomplete});
@@ -294,7 +296,8 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
   clock_.slice_settled();
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
   const bool incomplete = outcome == Outcome::stored && entry.incomplete;
-  out.cleared.push_back({entry.slice, entry.attempt, entry.epoch, writer, outcome, reason, incomplete});
+  out.cleared.push_back(
+      {entry.slice, entry.order, entry.attempt, entry.epoch, writer, outcome, reason, incomplete});
   book_.settle(entry, outcome);
 }
 

@@ -16,7 +16,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   ledger_ = state.ledger;
   ledger_.stored_by.resize(settings_.writers);
   ++ledger_.restarts;
-  ids_.resume(state.next_slice);
+  ids_.resume(state.given, state.next_slice);
   start(now);
   reach_.wait_for_dcms(now.mono + kDcmsReturn);
   clock_.go_on(already, state.begun_utc, state.shape.paused, state.shape.paused_ns);
@@ -34,18 +34,20 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
 void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   SliceEntry* entry = book_.insert(open.slice, open.info, open.payload);
   WEIR_ASSERT(entry != nullptr);  // a state has each slice once
+  entry->order = open.order;
   entry->attempt = open.attempt;
   entry->kills = open.kills;
   entry->losses = open.losses;
   entry->suspect = open.suspect;
+  entry->refusals = open.refusals;
   entry->confirmations = open.confirmations;
   entry->epoch = open.epoch;
   entry->copy_attempt = open.copy_attempt;
   entry->copy_writer = open.copy_writer;
   entry->copy_incomplete = open.copy_incomplete;
-  out.announce.push_back({open.slice, open.info, 0, 0});
+  out.announce.push_back({open.slice, open.order, open.info, 0, 0});
   if (!open.assigned) {
-    waiting_.add(open.slice);
+    waiting_.add(open.slice, open.order);
     return;
   }
   if (entry->attempt.value == UINT16_MAX) {
@@ -54,14 +56,16 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   }
   entry->attempt = entry->attempt.next();
   ++ledger_.reopened;
-  waiting_.add(open.slice);
+  waiting_.add(open.slice, open.order);
 }
 
 std::vector<Announcement> SupervisorMachine::open_slices() {
   std::vector<Announcement> open;
-  book_.for_each_live([&](const SliceEntry& entry) { open.push_back({entry.slice, entry.info, 0, 0}); });
+  book_.for_each_live([&](const SliceEntry& entry) {
+    open.push_back({entry.slice, entry.order, entry.info, 0, 0});
+  });
   std::sort(open.begin(), open.end(),
-            [](const Announcement& a, const Announcement& b) { return a.slice < b.slice; });
+            [](const Announcement& a, const Announcement& b) { return a.order < b.order; });
   return open;
 }
 
@@ -70,10 +74,12 @@ RunState SupervisorMachine::state(TimeNs now) {
   state.shape = shape(now);
   state.ledger = ledger();
   state.next_slice = ids_.next();
+  state.given = ids_.given().intervals();
   state.begun_utc = clock_.begun().utc;
   book_.for_each_live([&](const SliceEntry& entry) {
     OpenSlice& open = state.open.emplace_back();
     open.slice = entry.slice;
+    open.order = entry.order;
     open.info = entry.info;
     if (entry.has_payload) {
       const ConstBytes payload = book_.payload(entry);
@@ -85,6 +91,7 @@ RunState SupervisorMachine::state(TimeNs now) {
     open.kills = entry.kills;
     open.losses = entry.losses;
     open.suspect = entry.suspect;
+    open.refusals = entry.refusals;
     open.confirmations = entry.confirmations;
     open.epoch = entry.epoch;
     open.copy_attempt = entry.copy_attempt;
@@ -95,7 +102,7 @@ RunState SupervisorMachine::state(TimeNs now) {
     }
   });
   std::sort(state.open.begin(), state.open.end(),
-            [](const OpenSlice& a, const OpenSlice& b) { return a.slice < b.slice; });
+            [](const OpenSlice& a, const OpenSlice& b) { return a.order < b.order; });
   confirmations_.given_up().append(state.given_up);
   return state;
 }

@@ -21,9 +21,10 @@ void append_entry(const SliceEntry& entry, std::uint64_t age, Row& out) {
          {entry.slice.value, static_cast<std::uint64_t>(entry.state), entry.attempt.value, entry.epoch.value,
           number(entry.writer), entry.live() ? 0 : 1U + static_cast<std::uint64_t>(entry.outcome)});
   if (!entry.live()) return;
-  append(out, {age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
-               entry.confirmations, entry.kills, entry.losses, entry.incomplete ? 1U : 0U,
-               entry.suspect ? 1U : 0U, entry.held ? 1U : 0U, entry.copy_incomplete ? 1U : 0U});
+  append(out,
+         {entry.order.value, age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
+          entry.confirmations, entry.kills, entry.losses, entry.incomplete ? 1U : 0U, entry.suspect ? 1U : 0U,
+          entry.held ? 1U : 0U, entry.copy_incomplete ? 1U : 0U, entry.refusals});
 }
 
 }  // namespace
@@ -33,7 +34,10 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   book_.for_each_known([&](const SliceEntry& entry) { entries.push_back(&entry); });
   std::sort(entries.begin(), entries.end(),
             [](const SliceEntry* a, const SliceEntry* b) { return a->slice < b->slice; });
-  append(out, {ids_.next().value, ids_.given_before().value, entries.size()});
+  append(out, {ids_.next().value, entries.size()});
+  for (const IdInterval& interval : ids_.given().intervals())
+    append(out, {interval.first.value, interval.last.value});
+  out.push_back(next_order().value);
   for (const SliceEntry* entry : entries) {
     append_entry(*entry, static_cast<std::uint64_t>(leases_.age(*entry, dcms_, now)), out);
   }

@@ -1,5 +1,6 @@
 #include <weir/assignment/reasons.hpp>
 #include <weir/assignment/supervisor_machine.hpp>
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -48,19 +49,19 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
   ++ledger_.offered;
   VetoReason reason = veto(trigger, now, out);
   const SliceId slice = trigger.slice.value_or(ids_.next());
-  // Which of the earlier ids were settled is not known any more after a restart.
-  if (reason == VetoReason::none && ids_.may_be_given(slice)) reason = VetoReason::duplicate_id;
-  if (reason == VetoReason::none && book_.insert(slice, trigger.info, trigger.payload) == nullptr) {
-    reason = VetoReason::duplicate_id;
-  }
+  if (reason == VetoReason::none) reason = ids_.veto(slice);
+  if (reason == VetoReason::none && settings_.push && slice < ids_.next()) reason = VetoReason::not_ascending;
   if (reason != VetoReason::none) {
     ++ledger_.vetoed[index_of(reason)];
     return {false, {}, reason};
   }
+  SliceEntry* entry = book_.insert(slice, trigger.info, trigger.payload);
+  WEIR_ASSERT(entry != nullptr);  // whatever the book knows was given
+  entry->order = next_order();
   ids_.give(slice);
   ledger_.triggered.add(slice);
-  waiting_.add(slice);
-  out.announce.push_back({slice, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
+  waiting_.add(slice, entry->order);
+  out.announce.push_back({slice, entry->order, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
                           static_cast<std::uint32_t>(trigger.payload.size())});
   out.payload.insert(out.payload.end(), trigger.payload.begin(), trigger.payload.end());
   if (settings_.push) assign_pending(now, out);  // takes the credit that the next trigger is judged by

@@ -1,3 +1,4 @@
+#include <weir/assignment/id_intervals.hpp>
 #include <weir/assignment/trigger_file.hpp>
 
 #include <charconv>
@@ -88,6 +89,7 @@ Expected<FileTrigger, std::string> parse_line(std::string_view line) {
 
 Expected<std::vector<FileTrigger>, Failure> parse_trigger_file(std::string_view text, std::string_view path) {
   std::vector<FileTrigger> triggers;
+  IdIntervals given;
   std::size_t line_number = 0;
   const auto failure = [&](const std::string& what) {
     return Unexpected<Failure>(Failure{AssignmentError::bad_line,
@@ -101,13 +103,19 @@ Expected<std::vector<FileTrigger>, Failure> parse_trigger_file(std::string_view 
     if (line.find_first_not_of(kBlanks) == std::string_view::npos) continue;
     auto trigger = parse_line(line);
     if (!trigger) return failure(trigger.error());
-    if (!triggers.empty() && trigger->slice <= triggers.back().slice) {
-      return failure("slice " + std::to_string(trigger->slice.value) + " follows slice " +
-                     std::to_string(triggers.back().slice.value) + ": slice numbers must ascend");
-    }
+    if (given.contains(trigger->slice))
+      return failure("slice " + std::to_string(trigger->slice.value) + " is in the file twice");
+    given.add(trigger->slice);
     triggers.push_back(std::move(*trigger));
   }
   return triggers;
+}
+
+std::optional<std::size_t> first_descending(const std::vector<FileTrigger>& triggers) {
+  for (std::size_t i = 1; i < triggers.size(); ++i) {
+    if (triggers[i].slice < triggers[i - 1].slice) return i;
+  }
+  return std::nullopt;
 }
 
 }  // namespace weir::assignment

@@ -11,8 +11,8 @@ constexpr std::array<std::string_view, kDiscardReasons> kDiscardNames = {
     "writer_refused", "unreachable"};
 
 constexpr std::array<std::string_view, kVetoReasons> kVetoNames = {
-    "none",      "busy_pending", "in_flight", "throttled", "duplicate_id", "bad_id",
-    "too_large", "draining",     "closed",    "stalled",   "paused"};
+    "none",     "busy_pending", "in_flight", "throttled", "duplicate_id",   "bad_id",       "too_large",
+    "draining", "closed",       "stalled",   "paused",    "id_memory_full", "not_ascending"};
 
 template <std::size_t N>
 std::string_view lookup(const std::array<std::string_view, N>& names, std::size_t index) {

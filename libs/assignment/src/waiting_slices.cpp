@@ -8,14 +8,14 @@ void WaitingSlices::make_room(std::size_t capacity) {
   if (capacity > pending_.capacity()) pending_ = PendingList(capacity);
 }
 
-void WaitingSlices::put_back(SliceId slice) {
-  pending_.insert(slice);
+void WaitingSlices::put_back(SliceId slice, SliceOrder order) {
+  pending_.insert({slice, order});
   stuck_ = false;
 }
 
 void WaitingSlices::append_state(std::vector<std::uint64_t>& out) const {
   out.push_back(pending_.size());
-  for (std::size_t i = 0; i < pending_.size(); ++i) out.push_back(pending_.at(i).value);
+  for (std::size_t i = 0; i < pending_.size(); ++i) out.push_back(pending_.at(i).id.value);
   out.push_back(stuck_ ? 0 : 1U);
 }
 

@@ -15,21 +15,21 @@ struct Moves {
   Moves(std::uint16_t readouts, int times) : readouts_(readouts) {
     for (int time = 0; time < times; ++time) {
       for (std::uint16_t readout = 0; readout < readouts; ++readout) {
-        table_.leave(NodeIndex(readout), SliceId(next_));
-        table_.join(NodeIndex(readout), SliceId(next_ + 5));
+        table_.leave(NodeIndex(readout), SliceOrder(next_));
+        table_.join(NodeIndex(readout), SliceOrder(next_ + 5));
         next_ += 10;
       }
     }
     changes_ = 2.0 * times * readouts;
   }
   [[nodiscard]] double steps_per_change() const { return static_cast<double>(table_.steps()) / changes_; }
-  [[nodiscard]] double steps_per_look(SliceId slice) const {
+  [[nodiscard]] double steps_per_look(SliceOrder slice) const {
     const std::uint64_t before = table_.steps();
     for (std::uint16_t readout = 0; readout < readouts_; ++readout)
       (void)table_.covers(NodeIndex(readout), slice);
     return static_cast<double>(table_.steps() - before) / readouts_;
   }
-  [[nodiscard]] SliceId next() const { return SliceId(next_); }
+  [[nodiscard]] SliceOrder next() const { return SliceOrder(next_); }
 
  private:
   std::uint16_t readouts_;
@@ -42,52 +42,52 @@ struct Moves {
 
 TEST_CASE("a readout has no part in the slices from its leave to its return, others do") {
   AbsenceTable table;
-  table.leave(kFirst, SliceId(10));
+  table.leave(kFirst, SliceOrder(10));
   CHECK(table.is_out(kFirst));
-  CHECK_FALSE(table.covers(kFirst, SliceId(9)));
-  CHECK(table.covers(kFirst, SliceId(10)));
-  CHECK(table.covers(kFirst, SliceId(1'000'000)));
-  CHECK_FALSE(table.covers(kSecond, SliceId(10)));
-  table.join(kFirst, SliceId(20));
+  CHECK_FALSE(table.covers(kFirst, SliceOrder(9)));
+  CHECK(table.covers(kFirst, SliceOrder(10)));
+  CHECK(table.covers(kFirst, SliceOrder(1'000'000)));
+  CHECK_FALSE(table.covers(kSecond, SliceOrder(10)));
+  table.join(kFirst, SliceOrder(20));
   CHECK_FALSE(table.is_out(kFirst));
-  CHECK(table.covers(kFirst, SliceId(19)));
-  CHECK_FALSE(table.covers(kFirst, SliceId(20)));
+  CHECK(table.covers(kFirst, SliceOrder(19)));
+  CHECK_FALSE(table.covers(kFirst, SliceOrder(20)));
 }
 
 TEST_CASE("a readout that leaves and returns before a slice is triggered was never away") {
   AbsenceTable table;
-  table.leave(kFirst, SliceId(10));
-  table.join(kFirst, SliceId(10));
+  table.leave(kFirst, SliceOrder(10));
+  table.join(kFirst, SliceOrder(10));
   CHECK(table.ranges().empty());
   CHECK(table.number() == 2);
 }
 
 TEST_CASE("who is not out is not changed by a return") {
   AbsenceTable table;
-  table.join(kFirst, SliceId(10));
+  table.join(kFirst, SliceOrder(10));
   CHECK(table.number() == 0);
 }
 
 TEST_CASE("a table that is told is taken whole, and refused with an empty range") {
   AbsenceTable table;
-  CHECK(table.replace({{kFirst, SliceId(1), SliceId(5)}, {kSecond, SliceId(3)}}));
-  CHECK(table.covers(kFirst, SliceId(4)));
+  CHECK(table.replace({{kFirst, SliceOrder(1), SliceOrder(5)}, {kSecond, SliceOrder(3)}}));
+  CHECK(table.covers(kFirst, SliceOrder(4)));
   CHECK(table.is_out(kSecond));
-  CHECK_FALSE(table.replace({{kFirst, SliceId(5), SliceId(5)}}));
+  CHECK_FALSE(table.replace({{kFirst, SliceOrder(5), SliceOrder(5)}}));
   CHECK(table.ranges().size() == 2);
 }
 
 TEST_CASE("beyond the bound the oldest range that has ended is forgotten, and an open one is kept") {
   AbsenceTable table;
-  table.leave(kSecond, SliceId(0));
+  table.leave(kSecond, SliceOrder(0));
   for (std::uint64_t i = 0; i < AbsenceTable::kEndedMax + 10; ++i) {
-    table.leave(kFirst, SliceId(10 * i));
-    table.join(kFirst, SliceId(10 * i + 5));
+    table.leave(kFirst, SliceOrder(10 * i));
+    table.join(kFirst, SliceOrder(10 * i + 5));
   }
   CHECK(table.ranges().size() <= AbsenceTable::kEndedMax + 2);
-  CHECK(table.covers(kSecond, SliceId(7)));
-  CHECK_FALSE(table.covers(kFirst, SliceId(0)));
-  CHECK(table.covers(kFirst, SliceId(10 * (AbsenceTable::kEndedMax + 9))));
+  CHECK(table.covers(kSecond, SliceOrder(7)));
+  CHECK_FALSE(table.covers(kFirst, SliceOrder(0)));
+  CHECK(table.covers(kFirst, SliceOrder(10 * (AbsenceTable::kEndedMax + 9))));
 }
 
 TEST_CASE("whether a readout has a part in a slice is looked up at the same cost however many were out") {
@@ -96,49 +96,50 @@ TEST_CASE("whether a readout has a part in a slice is looked up at the same cost
     CAPTURE(readouts);
     const Moves many(readouts, 4);
     CHECK(many.steps_per_look(many.next()) <= few.steps_per_look(few.next()));
-    CHECK(many.steps_per_look(SliceId(0)) <= few.steps_per_look(SliceId(0)));
+    CHECK(many.steps_per_look(SliceOrder(0)) <= few.steps_per_look(SliceOrder(0)));
     CHECK(many.steps_per_change() <= 1.5 * few.steps_per_change());
   }
 }
 
 TEST_CASE("for slices from the end of the last range on it is known at once that nobody is out") {
   AbsenceTable table;
-  CHECK_FALSE(table.may_cover(SliceId(0)));
-  table.leave(kFirst, SliceId(10));
-  CHECK(table.may_cover(SliceId(5)));
-  table.leave(kSecond, SliceId(12));
-  table.join(kFirst, SliceId(20));
-  CHECK(table.may_cover(SliceId(20)));
-  table.join(kSecond, SliceId(15));
-  CHECK(table.may_cover(SliceId(19)));
-  CHECK_FALSE(table.may_cover(SliceId(20)));
+  CHECK_FALSE(table.may_cover(SliceOrder(0)));
+  table.leave(kFirst, SliceOrder(10));
+  CHECK(table.may_cover(SliceOrder(5)));
+  table.leave(kSecond, SliceOrder(12));
+  table.join(kFirst, SliceOrder(20));
+  CHECK(table.may_cover(SliceOrder(20)));
+  table.join(kSecond, SliceOrder(15));
+  CHECK(table.may_cover(SliceOrder(19)));
+  CHECK_FALSE(table.may_cover(SliceOrder(20)));
   CHECK_FALSE(table.empty());
-  REQUIRE(table.replace({{kFirst, SliceId(1), SliceId(3)}}));
-  CHECK_FALSE(table.may_cover(SliceId(3)));
+  REQUIRE(table.replace({{kFirst, SliceOrder(1), SliceOrder(3)}}));
+  CHECK_FALSE(table.may_cover(SliceOrder(3)));
 }
 
 TEST_CASE("a readout that was out very often is looked up at one step for the slices of now") {
   const Moves often(1, 1000);
   CHECK(often.steps_per_look(often.next()) <= 1);
-  CHECK(often.steps_per_look(SliceId(0)) <= 12);  // the logarithm
+  CHECK(often.steps_per_look(SliceOrder(0)) <= 12);  // the logarithm
 }
 
 TEST_CASE("ranges of a readout that overlap, as told, cover what any of them covers") {
   AbsenceTable table;
-  REQUIRE(table.replace({{kFirst, SliceId(10), SliceId(40)},
-                         {kSecond, SliceId(0), SliceId(3)},
-                         {kFirst, SliceId(15), SliceId(20)},
-                         {kFirst, SliceId(5), SliceId(8)}}));
+  REQUIRE(table.replace({{kFirst, SliceOrder(10), SliceOrder(40)},
+                         {kSecond, SliceOrder(0), SliceOrder(3)},
+                         {kFirst, SliceOrder(15), SliceOrder(20)},
+                         {kFirst, SliceOrder(5), SliceOrder(8)}}));
   for (std::uint64_t slice = 0; slice < 50; ++slice) {
     CAPTURE(slice);
-    CHECK(table.covers(kFirst, SliceId(slice)) == ((slice >= 5 && slice < 8) || (slice >= 10 && slice < 40)));
+    CHECK(table.covers(kFirst, SliceOrder(slice)) ==
+          ((slice >= 5 && slice < 8) || (slice >= 10 && slice < 40)));
   }
-  CHECK(table.ranges()[2] == AbsenceRange{kFirst, SliceId(15), SliceId(20)});  // as they were told
-  table.leave(kFirst, SliceId(30));
+  CHECK(table.ranges()[2] == AbsenceRange{kFirst, SliceOrder(15), SliceOrder(20)});  // as they were told
+  table.leave(kFirst, SliceOrder(30));
   CHECK(table.is_out(kFirst));
-  CHECK(table.covers(kFirst, SliceId(1000)));
-  CHECK_FALSE(table.covers(kFirst, SliceId(8)));
-  table.join(kFirst, SliceId(45));
-  CHECK(table.covers(kFirst, SliceId(44)));
-  CHECK_FALSE(table.covers(kFirst, SliceId(45)));
+  CHECK(table.covers(kFirst, SliceOrder(1000)));
+  CHECK_FALSE(table.covers(kFirst, SliceOrder(8)));
+  table.join(kFirst, SliceOrder(45));
+  CHECK(table.covers(kFirst, SliceOrder(44)));
+  CHECK_FALSE(table.covers(kFirst, SliceOrder(45)));
 }

@@ -30,7 +30,7 @@ struct Setup {
     pressure.renew(parts, writers);
   }
   void take_out(NodeRef node) {
-    (void)parts.remove(node, true, SliceId(0), 0);
+    (void)parts.remove(node, true, SliceOrder(0), 0);
     if (node.role == Role::writer) writers.close(node.node, true);
     pressure.renew(parts, writers);
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr NodeRef kReadout{Role::readout, NodeIndex(0)};
 constexpr NodeRef kDcm{Role::dcm, NodeIndex(1)};
 constexpr NodeRef kWriter{Role::writer, NodeIndex(0)};
-constexpr SliceId kNext{10};
+constexpr SliceOrder kNext{10};
 constexpr TimeNs kNow = 1000;
 
 PartTable small_table() { return {1, 2, 1}; }
@@ -90,25 +90,25 @@ TEST_CASE("who is not there is out at once, and takes part again when it is adde
 
 TEST_CASE("a readout has no part in slices from its removal on, until it is there and added") {
   PartTable table = small_table();
-  CHECK(table.remove(kReadout, true, SliceId(10), kNow));
-  CHECK_FALSE(table.absences().covers(kReadout.node, SliceId(9)));
-  CHECK(table.absences().covers(kReadout.node, SliceId(10)));
+  CHECK(table.remove(kReadout, true, SliceOrder(10), kNow));
+  CHECK_FALSE(table.absences().covers(kReadout.node, SliceOrder(9)));
+  CHECK(table.absences().covers(kReadout.node, SliceOrder(10)));
   table.let_go(kReadout);
   CHECK(table.left(kReadout));
-  table.readout_joined(kReadout.node, SliceId(15));  // it idles
-  CHECK(table.absences().covers(kReadout.node, SliceId(15)));
-  CHECK(table.add(kReadout, true, SliceId(20)));
-  CHECK(table.absences().covers(kReadout.node, SliceId(19)));
-  CHECK_FALSE(table.absences().covers(kReadout.node, SliceId(20)));
+  table.readout_joined(kReadout.node, SliceOrder(15));  // it idles
+  CHECK(table.absences().covers(kReadout.node, SliceOrder(15)));
+  CHECK(table.add(kReadout, true, SliceOrder(20)));
+  CHECK(table.absences().covers(kReadout.node, SliceOrder(19)));
+  CHECK_FALSE(table.absences().covers(kReadout.node, SliceOrder(20)));
 }
 
 TEST_CASE("a readout that is added while no process of it is there has a part from when one joins") {
   PartTable table = small_table();
-  CHECK(table.remove(kReadout, false, SliceId(10), kNow));
-  CHECK(table.add(kReadout, false, SliceId(12)));
-  CHECK(table.absences().covers(kReadout.node, SliceId(20)));
-  table.readout_joined(kReadout.node, SliceId(21));
-  CHECK_FALSE(table.absences().covers(kReadout.node, SliceId(21)));
+  CHECK(table.remove(kReadout, false, SliceOrder(10), kNow));
+  CHECK(table.add(kReadout, false, SliceOrder(12)));
+  CHECK(table.absences().covers(kReadout.node, SliceOrder(20)));
+  table.readout_joined(kReadout.node, SliceOrder(21));
+  CHECK_FALSE(table.absences().covers(kReadout.node, SliceOrder(21)));
 }
 
 TEST_CASE("a readout that is expected later is absent from the first slice on, and takes part") {
@@ -117,7 +117,7 @@ TEST_CASE("a readout that is expected later is absent from the first slice on, a
   table.expect_later(kReadout.node);
   CHECK(table.takes_part(Role::readout, kReadout.node));
   CHECK(table.absences().ranges().size() == 1);
-  CHECK(table.absences().covers(kReadout.node, SliceId(0)));
+  CHECK(table.absences().covers(kReadout.node, SliceOrder(0)));
 }
 
 TEST_CASE("those that drain are looked at from then on, until nobody does") {
@@ -136,9 +136,9 @@ TEST_CASE("those that drain are looked at from then on, until nobody does") {
 
 TEST_CASE("what a node has to finish is a readout's fragment, a DCM's slice, a writer's copy") {
   PartTable table = small_table();
-  CHECK(table.remove(kReadout, true, SliceId(10), kNow));
+  CHECK(table.remove(kReadout, true, SliceOrder(10), kNow));
   SliceEntry entry;
-  entry.slice = SliceId(9);
+  entry.order = SliceOrder(9);
   entry.state = SliceState::assigned;
   entry.dcm = kDcm.node;
   CHECK(table.has_work(kReadout, entry));
@@ -148,7 +148,7 @@ TEST_CASE("what a node has to finish is a readout's fragment, a DCM's slice, a w
   CHECK_FALSE(table.has_work(kWriter, entry));  // the writer of an earlier attempt
   entry.state = SliceState::confirmed;
   CHECK(table.has_work(kWriter, entry));
-  entry.slice = SliceId(10);
+  entry.order = SliceOrder(10);
   CHECK_FALSE(table.has_work(kReadout, entry));
 }
 
@@ -171,11 +171,11 @@ TEST_CASE("the table's number changes with what it tells, and not for what was s
 TEST_CASE("another process of the supervisor goes on with the table, without nodes that the farm lost") {
   FarmShape shape;
   shape.removed = {kDcm, {Role::dcm, NodeIndex(7)}};
-  shape.absences = {{kReadout.node, SliceId(3)}};
+  shape.absences = {{kReadout.node, SliceOrder(3)}};
   PartTable table = small_table();
   table.restore(shape);
   CHECK(table.removed() == std::vector<NodeRef>{kDcm});
-  CHECK(table.absences().covers(kReadout.node, SliceId(3)));
+  CHECK(table.absences().covers(kReadout.node, SliceOrder(3)));
   CHECK(table.takes_part(Role::writer, kWriter.node));
 }
 

@@ -4,8 +4,14 @@
 using namespace weir;
 using namespace weir::assignment;
 
+namespace {
+
+constexpr std::size_t kMany = 1000;
+
+}  // namespace
+
 TEST_CASE("the next id is above all that were given, also where a trigger named one") {
-  SliceIds ids(SliceId(5));
+  SliceIds ids(SliceId(5), kMany);
   CHECK(ids.next() == SliceId(5));
   ids.give(SliceId(5));
   CHECK(ids.next() == SliceId(6));
@@ -15,7 +21,7 @@ TEST_CASE("the next id is above all that were given, also where a trigger named 
 }
 
 TEST_CASE("an id that a trigger names ends earlier than those that are counted") {
-  SliceIds ids(SliceId(0));
+  SliceIds ids(SliceId(0), kMany);
   CHECK(ids.is_good(kSliceIdNamedMax));
   CHECK_FALSE(ids.is_good(kSliceIdNamedMax.next()));
   ids.give(kSliceIdNamedMax);
@@ -24,7 +30,7 @@ TEST_CASE("an id that a trigger names ends earlier than those that are counted")
 }
 
 TEST_CASE("a run whose last id was given has used them up") {
-  SliceIds ids(kSliceIdMax);
+  SliceIds ids(kSliceIdMax, kMany);
   CHECK(ids.is_good(std::nullopt));
   ids.give(kSliceIdMax);
   CHECK(ids.used_up());
@@ -32,15 +38,33 @@ TEST_CASE("a run whose last id was given has used them up") {
   CHECK(ids.is_good(SliceId(3)));  // one that was left out
 }
 
-TEST_CASE("after a restart what the process before may have given is not given again") {
-  SliceIds ids(SliceId(0));
-  CHECK_FALSE(ids.may_be_given(SliceId(0)));
-  ids.resume(SliceId(100));
-  CHECK(ids.next() == SliceId(100));
-  CHECK(ids.may_be_given(SliceId(99)));
-  CHECK_FALSE(ids.may_be_given(SliceId(100)));
-  SliceIds farther(SliceId(500));
-  farther.resume(SliceId(100));
+TEST_CASE("after a restart exactly the ids that were given are duplicates, below the next one too") {
+  SliceIds ids(SliceId(0), kMany);
+  for (const std::uint64_t id : {3, 4, 9, 7}) ids.give(SliceId(id));
+  SliceIds next(SliceId(0), kMany);
+  next.resume(ids.given().intervals(), ids.next());
+  CHECK(next.next() == SliceId(10));
+  for (std::uint64_t id = 0; id < 12; ++id) {
+    const bool given = id == 3 || id == 4 || id == 9 || id == 7;
+    CHECK(next.veto(SliceId(id)) == (given ? VetoReason::duplicate_id : VetoReason::none));
+  }
+  SliceIds farther(SliceId(500), kMany);
+  farther.resume(ids.given().intervals(), ids.next());
   CHECK(farther.next() == SliceId(500));
-  CHECK(farther.given_before() == SliceId(500));
+}
+
+TEST_CASE("with no interval left, ids beside those that were given are taken, and no other") {
+  SliceIds ids(SliceId(0), 2);
+  ids.give(SliceId(10));
+  ids.give(SliceId(20));
+  for (const std::uint64_t id : {9, 11, 19, 21}) CHECK(ids.veto(SliceId(id)) == VetoReason::none);
+  for (const std::uint64_t id : {0, 8, 12, 18, 22})
+    CHECK(ids.veto(SliceId(id)) == VetoReason::id_memory_full);
+  CHECK(ids.veto(SliceId(10)) == VetoReason::duplicate_id);
+  for (std::uint64_t id = 11; id < 20; ++id) {
+    REQUIRE(ids.veto(SliceId(id)) == VetoReason::none);
+    ids.give(SliceId(id));
+  }
+  CHECK(ids.given().size() == 1);
+  CHECK(ids.veto(SliceId(0)) == VetoReason::none);
 }

@@ -109,7 +109,7 @@ TEST_CASE("a pause, who is removed and which readout was away outlive the superv
   farm.join_dcm(0, 1);
   farm.machine.readout_joined(node(0), Incarnation(1), farm.now.mono);
   farm.pass();
-  const SliceId next = farm.machine.state(farm.now.mono).next_slice;
+  const SliceOrder next = farm.machine.next_order();
   farm.machine.pause(farm.now.mono);
   farm.machine.remove(readout(0), farm.now.mono);
   farm.machine.remove(dcm(1), farm.now.mono);
@@ -126,7 +126,7 @@ TEST_CASE("a pause, who is removed and which readout was away outlive the superv
   CHECK(machine.part(dcm(1)) == Part::out);
   CHECK(machine.part(dcm(0)) == Part::in);
   CHECK(machine.absences().covers(node(0), next));
-  CHECK_FALSE(machine.absences().covers(node(0), SliceId(0)));
+  CHECK_FALSE(machine.absences().covers(node(0), SliceOrder(0)));
   machine.dcm_joined(node(1), Incarnation(2), 5, later.mono, actions);
   CHECK(machine.dcms()[1].credits_free == 0);
 }
@@ -280,7 +280,7 @@ TEST_CASE(
   Actions actions = farm.pass();
   CHECK(leaves(actions, who));
   CHECK_FALSE(assigned_to(actions, 0));
-  const SliceId next = farm.machine.state(farm.now.mono).next_slice;
+  const SliceOrder next = farm.machine.next_order();
   if (who.role == Role::readout) CHECK(farm.machine.absences().covers(who.node, next));
   CHECK(farm.machine.broken_invariant() == "");
   leave();
@@ -300,8 +300,8 @@ TEST_CASE("a readout that drains has a part in what was triggered, and in nothin
   REQUIRE(farm.offer(std::nullopt).slice == SliceId(0));
   farm.machine.remove(readout(0), farm.now.mono);
   REQUIRE(farm.offer(std::nullopt).slice == SliceId(1));
-  CHECK_FALSE(farm.machine.absences().covers(node(0), SliceId(0)));
-  CHECK(farm.machine.absences().covers(node(0), SliceId(1)));
+  CHECK_FALSE(farm.machine.absences().covers(node(0), SliceOrder(0)));
+  CHECK(farm.machine.absences().covers(node(0), SliceOrder(1)));
   CHECK_FALSE(leaves(farm.pass(), readout(0)));
   farm.decide(0, 0, 0, Verdict::reject);
   farm.advance(1);
@@ -313,10 +313,10 @@ TEST_CASE("a readout that drains has a part in what was triggered, and in nothin
   // Added while nobody is there, it is away until it comes.
   farm.machine.add(readout(0), farm.now.mono, farm.actions);
   REQUIRE(farm.offer(std::nullopt).slice == SliceId(2));
-  CHECK(farm.machine.absences().covers(node(0), SliceId(2)));
+  CHECK(farm.machine.absences().covers(node(0), SliceOrder(2)));
   farm.machine.readout_joined(node(0), Incarnation(2), farm.now.mono);
-  CHECK_FALSE(farm.machine.absences().covers(node(0), SliceId(3)));
-  CHECK(farm.machine.absences().covers(node(0), SliceId(2)));
+  CHECK_FALSE(farm.machine.absences().covers(node(0), SliceOrder(3)));
+  CHECK(farm.machine.absences().covers(node(0), SliceOrder(2)));
   CHECK(farm.machine.broken_invariant() == "");
 }
 
@@ -328,10 +328,10 @@ TEST_CASE("a readout that is expected later has no part until it comes") {
   const Now now{1000, 1000};
   machine.start(now);
   REQUIRE(machine.offer({std::nullopt, {}, {}}, now, actions).taken);
-  CHECK(machine.absences().covers(node(1), SliceId(0)));
+  CHECK(machine.absences().covers(node(1), SliceOrder(0)));
   machine.readout_joined(node(1), Incarnation(1), now.mono);
-  CHECK(machine.absences().covers(node(1), SliceId(0)));
-  CHECK_FALSE(machine.absences().covers(node(1), SliceId(1)));
+  CHECK(machine.absences().covers(node(1), SliceOrder(0)));
+  CHECK_FALSE(machine.absences().covers(node(1), SliceOrder(1)));
 }
 
 TEST_CASE("a writer that drains gets no confirmation, and leaves when what it has is acknowledged") {

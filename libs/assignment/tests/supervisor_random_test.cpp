@@ -119,6 +119,7 @@ class RandomFarm {
     machine_ = machine();
     actions_.clear();
     again_.clear();
+    just_given_.clear();
     for (const OpenSlice& open : told_.open) again_.insert(open.slice.value);
     machine_->resume(told_, now_.mono - kBegin, now_, actions_);
     join_readouts();
@@ -143,11 +144,7 @@ class RandomFarm {
   void step() {
     now_.mono += static_cast<TimeNs>(dice_.below(8));
     now_.utc = now_.mono;
-    if (dice_.one_in(2)) {
-      const bool named = dice_.one_in(2);
-      const TriggerOffer offer{named ? std::optional(SliceId(dice_.below(2000))) : std::nullopt, {}, {}};
-      machine_->offer(offer, now_, actions_);
-    }
+    if (dice_.one_in(2)) offer();
     for (std::uint16_t i = 0; i < kDcms; ++i) work_dcm(i);
     for (std::uint16_t i = 0; i < kWriters; ++i) work_writer(i);
     if (faulty_ && dice_.one_in(12)) fault();  // answers may be on their way
@@ -155,6 +152,35 @@ class RandomFarm {
     machine_->tick(now_, actions_);
     carry_out();
     check();
+  }
+
+  // An id from outside: without a name, or dense, sparse, descending, or one that was offered before.
+  std::optional<SliceId> offered_id() {
+    if (dice_.one_in(3)) return std::nullopt;
+    if (!offered_.empty() && dice_.one_in(4)) return SliceId(offered_[dice_.below(offered_.size())]);
+    std::uint64_t id = 0;
+    switch (order_of_ids_) {
+      case 0:
+        id = dice_.below(2000);
+        break;
+      case 1:
+        id = (1 + offered_.size()) << 16U;
+        break;
+      default:
+        id = 1'000'000 - 3 * offered_.size();
+    }
+    offered_.push_back(id);
+    return SliceId(id);
+  }
+
+  // Whatever was given before, in this process or an earlier one, is a duplicate, and nothing else is.
+  void offer() {
+    const std::optional<SliceId> id = offered_id();
+    const bool given = id && (announced_.contains(id->value) || just_given_.contains(id->value));
+    const OfferResult result = machine_->offer({id, {}, {}}, now_, actions_);
+    if (result.taken && given) fail("an id was given twice");
+    if (result.reason == VetoReason::duplicate_id && !given) fail("an id that was not given is a duplicate");
+    if (result.taken) just_given_.insert(result.slice.value);
   }
 
   void work_dcm(std::uint16_t index) {
@@ -360,6 +386,7 @@ class RandomFarm {
     const std::vector<NodeRef> leaving = std::exchange(actions_.leaving, {});
     actions_.clear();
     for (const NodeRef node : leaving) end(node);
+    just_given_.clear();
     told_ = machine_->state(now_.mono);
   }
 
@@ -474,6 +501,9 @@ class RandomFarm {
   std::unique_ptr<SupervisorMachine> machine_;
   RunState told_;                  // as of the last time that anybody was told something
   std::set<std::uint64_t> again_;  // announced again after a restart
+  const std::uint64_t order_of_ids_ = dice_.below(3);
+  std::vector<std::uint64_t> offered_;  // ids from outside
+  std::set<std::uint64_t> just_given_;  // and not announced yet
   Actions actions_;
   Dcm dcms_[kDcms];
   Writer writers_[kWriters];

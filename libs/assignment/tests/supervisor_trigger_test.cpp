@@ -4,6 +4,7 @@
 using namespace weir;
 using namespace weir::assignment;
 using weir::assignment::test::Farm;
+using weir::assignment::test::node;
 using weir::assignment::test::small_farm;
 
 namespace {
@@ -139,6 +140,79 @@ TEST_CASE("a trigger from outside that cannot be taken is answered with the reas
   Farm closed(small_farm());
   CHECK(closed.offer(SliceId(1)).reason == VetoReason::closed);
   CHECK(closed.machine.broken_invariant() == "");
+}
+
+namespace {
+
+// Settles every slice that waits, so that nothing but the memory of ids knows of it.
+void reject_all(Farm& farm) {
+  Actions actions = farm.pass();
+  for (const Assignment& one : actions.of(node(0)).assign)
+    farm.decide(0, one.slice.value, one.attempt.value, Verdict::reject);
+  farm.pass();
+  REQUIRE(farm.machine.in_flight() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("an id is given once in a run, however long ago that was and whatever the order of ids") {
+  Farm farm(small_farm(), network());
+  farm.join_dcm(0, 10);
+  std::vector<std::uint64_t> ids;
+  const std::string order = GENERATE("dense", "sparse", "descending", "shuffled");
+  CAPTURE(order);
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    if (order == "dense") ids.push_back(i);
+    if (order == "sparse") ids.push_back(i << 16U);
+    if (order == "descending") ids.push_back(10'000 - i);
+    if (order == "shuffled") ids.push_back((i * 7919) % 3001);
+  }
+  for (const std::uint64_t id : ids) {
+    REQUIRE(farm.offer(SliceId(id)).taken);
+    reject_all(farm);
+  }
+  for (const std::uint64_t id : ids) REQUIRE(farm.offer(SliceId(id)).reason == VetoReason::duplicate_id);
+  CHECK(farm.machine.ledger().triggered.count == ids.size());
+  // The next process of the supervisor vetoes them as well, and takes the ids between them.
+  SupervisorMachine next(small_farm(), make_trigger_source(network()).value(),
+                         make_policy("credits").value());
+  Actions actions;
+  next.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
+  for (const std::uint64_t id : ids)
+    REQUIRE(next.offer({SliceId(id), {}, {}}, farm.now, actions).reason == VetoReason::duplicate_id);
+  CHECK(next.offer({SliceId(order == "sparse" ? 5 : 20'000), {}, {}}, farm.now, actions).taken);
+  CHECK(next.broken_invariant() == "");
+}
+
+TEST_CASE("an id that needs more intervals than there may be is vetoed, a fault, and none is forgotten") {
+  SupervisorSettings settings = small_farm();
+  settings.id_intervals_max = 3;
+  Farm farm(settings, network());
+  farm.join_dcm(0, 10);
+  for (const std::uint64_t id : {100, 300, 200}) {
+    REQUIRE(farm.offer(SliceId(id)).taken);
+    reject_all(farm);
+  }
+  CHECK(describe_losses(farm.machine.ledger()).empty());
+  CHECK(farm.offer(SliceId(400)).reason == VetoReason::id_memory_full);
+  CHECK(farm.offer(SliceId(100)).reason == VetoReason::duplicate_id);
+  CHECK(farm.offer(SliceId(201)).taken);
+  CHECK(farm.offer(std::nullopt).slice == SliceId(301));
+  CHECK(farm.vetoed(VetoReason::id_memory_full) == 1);
+  CHECK(describe_losses(farm.machine.ledger()).size() == 1);
+  CHECK(reconcile(farm.machine.ledger(), {}, {}, {}, {}).faults);
+  CHECK(farm.machine.broken_invariant() == "");
+}
+
+TEST_CASE("where slices are pushed by their id, one below those that were given is vetoed") {
+  SupervisorSettings settings = small_farm();
+  settings.push = true;
+  Farm farm(settings, network());
+  farm.join_dcm(0, 10);
+  CHECK(farm.offer(SliceId(40)).taken);
+  CHECK(farm.offer(SliceId(40)).reason == VetoReason::duplicate_id);
+  CHECK(farm.offer(SliceId(39)).reason == VetoReason::not_ascending);
+  CHECK(farm.offer(SliceId(90)).taken);
 }
 
 TEST_CASE("a trigger with the highest id there is leaves ids for those that come without one") {

@@ -40,8 +40,16 @@ TEST_CASE("a bad line of a trigger file is named with file, line and what is wro
   CHECK(error("1 1 2 abc") == "run.trg:1: the payload 'abc' is not an even number of hexadecimal digits");
   CHECK(error("1 1 2 0g") == "run.trg:1: the payload '0g' is not an even number of hexadecimal digits");
   CHECK(error("1 1 2 00 x") == "run.trg:1: nothing may follow the payload, but 'x' does");
-  CHECK(error("5 1\n# c\n5 2") == "run.trg:3: slice 5 follows slice 5: slice numbers must ascend");
+  CHECK(error("5 1\n# c\n4 1\n5 2") == "run.trg:4: slice 5 is in the file twice");
   CHECK_THAT(error(std::string(100, '\x01')), Catch::ContainsSubstring("'????"));
+}
+
+TEST_CASE("slice numbers of a trigger file may descend, and the first that does is found") {
+  const auto triggers = parse_trigger_file("65536 1\n131072 1\n7 1\n6 1\n", "x");
+  REQUIRE(triggers);
+  CHECK(first_descending(*triggers) == 2);
+  CHECK_FALSE(first_descending(parse_trigger_file("1 1\n9 1\n", "x").value()));
+  CHECK_FALSE(first_descending({}));
 }
 
 TEST_CASE("an empty trigger file holds no triggers") {

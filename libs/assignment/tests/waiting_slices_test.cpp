@@ -12,7 +12,7 @@ using Ids = std::vector<std::uint64_t>;
 
 WaitingSlices with(const Ids& ids) {
   WaitingSlices waiting(kCapacity);
-  for (const std::uint64_t id : ids) waiting.add(SliceId(id));
+  for (const std::uint64_t id : ids) waiting.add(SliceId(id), SliceOrder(id));
   return waiting;
 }
 
@@ -36,12 +36,21 @@ Ids hand_out(WaitingSlices& waiting, std::size_t most = kCapacity) {
 
 TEST_CASE("slices are handed out in the order of their triggers, those that were reopened first") {
   WaitingSlices waiting = with({10, 11, 12});
-  waiting.put_back(SliceId(7));
-  waiting.put_back(SliceId(5));
-  waiting.put_back(SliceId(9));
+  waiting.put_back(SliceId(7), SliceOrder(7));
+  waiting.put_back(SliceId(5), SliceOrder(5));
+  waiting.put_back(SliceId(9), SliceOrder(9));
   CHECK(waiting.pending() == 6);
   CHECK(hand_out(waiting) == Ids{5, 7, 9, 10, 11, 12});
   CHECK(waiting.pending() == 0);
+}
+
+TEST_CASE("reopened slices go by the order of their triggers, also where their ids descend") {
+  WaitingSlices waiting(kCapacity);
+  waiting.add(SliceId(6), SliceOrder(4));
+  waiting.put_back(SliceId(8), SliceOrder(2));
+  waiting.put_back(SliceId(9), SliceOrder(1));
+  waiting.put_back(SliceId(7), SliceOrder(3));
+  CHECK(hand_out(waiting) == Ids{9, 8, 7, 6});
 }
 
 TEST_CASE("no more is handed out than there is room for, and the rest waits in its order") {
@@ -73,7 +82,7 @@ TEST_CASE("who could not hand out all is stuck until something changes") {
   waiting.look_again();
   CHECK(hand_out(waiting, 1) == Ids{1});
   CHECK(waiting.is_stuck());
-  waiting.put_back(SliceId(0));
+  waiting.put_back(SliceId(0), SliceOrder(0));
   CHECK_FALSE(waiting.is_stuck());
   CHECK(hand_out(waiting).size() == 2);
   CHECK_FALSE(waiting.is_stuck());  // and a new slice is handed out at once

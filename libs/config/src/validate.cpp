@@ -1,6 +1,7 @@
 #include "field_value.hpp"
 #include "schema.hpp"
 #include "yaml_tree.hpp"
+#include <weir/assignment/trigger_file.hpp>
 #include <weir/assignment/types.hpp>
 #include <weir/base/buffer_pool.hpp>
 #include <weir/config/expected_sizes.hpp>
@@ -11,8 +12,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <unordered_map>
@@ -169,6 +172,21 @@ class Validator {
     }
   }
 
+  // Reads the trigger file, where it is a file that can be read: only where the order of its numbers counts.
+  void require_ascending_triggers(const std::string& why) {
+    if (farm_.trigger().mode() != v1::TriggerSettings::MODE_FILE) return;
+    std::ifstream file(farm_.trigger().file());
+    std::ostringstream text;
+    text << file.rdbuf();
+    const auto triggers = assignment::parse_trigger_file(text.str(), farm_.trigger().file());
+    if (!triggers) return error(ProblemKind::unreadable, "trigger.file", triggers.error().message);
+    const auto at = assignment::first_descending(*triggers);
+    if (!at) return;
+    inconsistent("trigger.file", in_quotes(farm_.trigger().file()) + ": slice " +
+                                     std::to_string((*triggers)[*at].slice.value) + " follows slice " +
+                                     std::to_string((*triggers)[*at - 1].slice.value) + ", and " + why);
+  }
+
   void check_hits() {
     const v1::TriggerSettings& trigger = farm_.trigger();
     // A hit has 32 bits for its time in ns.
@@ -242,6 +260,9 @@ class Validator {
                    "source.kind 'udp' names its plugin itself: leave this out, or set "
                    "source.kind to 'plugin'");
     }
+    if (source.kind() == Source::KIND_UDP)
+      require_ascending_triggers(
+          "source.kind 'udp' needs ascending numbers: a mark in its packets ends all numbers below");
     if (source.wait_ms() == 0 || source.wait_ms() >= farm_.dcm().deadline_ms()) {
       warn("source.wait_ms", "a slice is given up after dcm.deadline_ms, " +
                                  std::to_string(farm_.dcm().deadline_ms()) +
@@ -301,6 +322,7 @@ class Validator {
     using Trigger = v1::TriggerSettings;
     const Readout& readout = farm_.readout();
     if (!is_push()) return;
+    require_ascending_triggers("run.mode 'push' needs ascending numbers: they say which DCM gets a slice");
     const bool cuts = readout.on_overrun() == Readout::ON_OVERRUN_TRUNCATE ||
                       readout.on_overrun() == Readout::ON_OVERRUN_DROP;
     if (cuts && readout.overrun_bytes() == 0) {

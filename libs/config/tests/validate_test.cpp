@@ -1,3 +1,4 @@
+#include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
@@ -51,6 +52,23 @@ TEST_CASE("a first slice that leaves no ids for the others is refused with the h
               " is above 4611686014132420607 (2^62 - 2^32 - 1), the highest id that may be named");
   }
   CHECK(errors("trigger: {first_slice: 4611686014132420607}\n").empty());
+}
+
+TEST_CASE("a trigger file may descend, but where slices are pushed or sources are told by marks") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "triggers";
+  const auto with = [&](const char* rest) {
+    return errors("trigger: {mode: file, file: " + path + "}\n" + rest);
+  };
+  (void)folder.write("triggers", "131072 1\n65536 2\n");
+  CHECK(with("").empty());
+  CHECK_THAT(with("run: {mode: push}\n"),
+             Catch::ContainsSubstring("slice 65536 follows slice 131072, and run.mode 'push' needs"));
+  CHECK_THAT(with("source: {kind: udp}\n"),
+             Catch::ContainsSubstring("slice 65536 follows slice 131072, and source.kind 'udp' needs"));
+  (void)folder.write("triggers", "65536 2\n131072 1\n");
+  CHECK(with("run: {mode: push}\n").empty());
+  CHECK(with("source: {kind: udp}\n").empty());
 }
 
 TEST_CASE("a trigger type is listed once and names sources that are there") {
@@ -112,10 +130,11 @@ TEST_CASE("limits that cannot hold together are errors") {
         "farm.yaml:4: readout: one slice of about 65GiB is above the longest that is stored, 64GiB");
   CHECK(errors("readout:\n  buffer_bytes: 4KiB\n  sources_per_readout: 5\n") ==
         "farm.yaml:2: readout.buffer_bytes: 4KiB is below one slice of about 5KiB");
-  CHECK(errors("readout: {count: 4, sources_per_readout: 2000}\nsource: {size_bytes: 1}\n"
-               "dcm: {buffer_bytes: 64KiB, fragment_bytes_max: 64KiB}\n") ==
-        "farm.yaml:3: dcm.buffer_bytes: 64KiB is below 85333: one slice of about 8000 and the gaps between its "
-        "fragments");
+  CHECK(
+      errors("readout: {count: 4, sources_per_readout: 2000}\nsource: {size_bytes: 1}\n"
+             "dcm: {buffer_bytes: 64KiB, fragment_bytes_max: 64KiB}\n") ==
+      "farm.yaml:3: dcm.buffer_bytes: 64KiB is below 85333: one slice of about 8000 and the gaps between its "
+      "fragments");
   CHECK(errors("source: {kind: hits}\ntrigger:\n  slice_ms: 5000\n") ==
         "farm.yaml:3: trigger.slice_ms: 5000 is above 4294, the longest slice of source.kind 'hits'");
 }
@@ -157,13 +176,15 @@ TEST_CASE("limits that waste something are warnings") {
   CHECK(warnings("dcm:\n  shaper: byte-credits\n  window_bytes: 32KiB\n  range_bytes: 64KiB\n") ==
         "farm.yaml:3: dcm.window_bytes: 32KiB is below one request of 64KiB: set a smaller dcm.range_bytes, "
         "or requests go one by one");
-  CHECK(warnings("readout: {count: 64}\nsource: {size_bytes: 256KiB}\nsupervisor: {in_flight_max: 1000}\n") ==
-        "farm.yaml: dcm.buffer_bytes: 512MiB holds about 28 slices in blocks of 16MiB, and dcm.credits allows "
-        "for 64: memory is the limit");
-  CHECK_THAT(warnings("readout: {count: 4, sources_per_readout: 1000}\nsource: {size_bytes: 1}\n"
-                      "dcm: {buffer_bytes: 1MiB, fragment_bytes_max: 64KiB}\n"),
-             Catch::ContainsSubstring("farm.yaml:3: dcm.buffer_bytes: 1MiB holds about 28 slices in blocks of "
-                                      "32KiB, and dcm.credits allows for 64"));
+  CHECK(
+      warnings("readout: {count: 64}\nsource: {size_bytes: 256KiB}\nsupervisor: {in_flight_max: 1000}\n") ==
+      "farm.yaml: dcm.buffer_bytes: 512MiB holds about 28 slices in blocks of 16MiB, and dcm.credits allows "
+      "for 64: memory is the limit");
+  CHECK_THAT(
+      warnings("readout: {count: 4, sources_per_readout: 1000}\nsource: {size_bytes: 1}\n"
+               "dcm: {buffer_bytes: 1MiB, fragment_bytes_max: 64KiB}\n"),
+      Catch::ContainsSubstring("farm.yaml:3: dcm.buffer_bytes: 1MiB holds about 28 slices in blocks of "
+                               "32KiB, and dcm.credits allows for 64"));
 }
 
 TEST_CASE("an empty text where something is needed is an error") {

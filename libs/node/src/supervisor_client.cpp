@@ -2,6 +2,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace weir::node {
 
 SupervisorClient::SupervisorClient(const sessions::PeerInfo& self, const sessions::PeerLimits& limits,
@@ -10,10 +13,12 @@ SupervisorClient::SupervisorClient(const sessions::PeerInfo& self, const session
                                    ReportSink* reports)
     : events_(events),
       reports_(reports),
-      link_(self, *this, limits, counters, supervisor, retry_ns),
+      self_(self),
+      link_(shown_, *this, limits, counters, supervisor, retry_ns),
       report_ns_(report_ns) {}
 
 void SupervisorClient::tick(ports::Network& network, TimeNs now_ns) {
+  if (!std::exchange(started_, true)) shown_ = self_;
   link_.tick(network, now_ns);
   if (!link_.ready()) return;
   if (ending_ && !final_sent_ && events_.run_ended()) {
@@ -57,6 +62,7 @@ Expected<void, wire::WireError> SupervisorClient::on_frame(sessions::Peer&, cons
 }
 
 Expected<void, wire::WireError> SupervisorClient::on_control(sessions::Peer&, const v1::Control& message) {
+  shown_.last_pass = std::max(shown_.last_pass, message.pass());
   switch (message.body_case()) {
     case v1::Control::kBeginRun:
       events_.on_begin_run(message.begin_run());

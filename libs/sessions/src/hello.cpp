@@ -36,6 +36,7 @@ PeerInfo from_hello(const v1::Hello& hello) {
   for (const std::uint32_t source : hello.sources()) info.sources.emplace_back(source);
   info.credits = hello.credits();
   info.wants_timing = hello.wants_timing();
+  info.last_pass = hello.last_pass();
   return info;
 }
 

@@ -133,6 +133,7 @@ void Peer::send_hello() {
   for (const SourceId source : self_.sources) hello.add_sources(source.value);
   hello.set_credits(self_.credits);
   hello.set_wants_timing(self_.wants_timing);
+  hello.set_last_pass(self_.last_pass);
   if (limits_.authenticator) {
     const ports::Nonce nonce = limits_.authenticator->make_nonce();
     hello.set_nonce(nonce.data(), nonce.size());

@@ -29,7 +29,7 @@ Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, Fragment fragme
     return outcome;
   }
   const bool passed = passed_[column].reason_of(slice) != MissingReason::none;
-  if (passed || (at == SliceIndex::kNone && (is_past(slice) || notes_.find(slice)))) {
+  if (passed || (at == SliceIndex::kNone && is_over(slice))) {
     return drop(fragment, DropReason::late, Delivery::late);
   }
   return keep_early(slice, column, std::move(fragment));

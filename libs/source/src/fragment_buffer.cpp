@@ -32,6 +32,7 @@ FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, con
       queue_(std::max<std::size_t>(limits.announced_max, 1)),
       parked_(limits.parked_max),
       notes_(limits.notes_max),
+      settled_(limits.notes_max),
       pushed_out_(limits.notes_max),
       passed_(sources_.size()) {
   if (limits.bytes_max == 0 || limits.slices_max == 0 || limits.announced_max == 0 ||
@@ -54,6 +55,8 @@ void FragmentBuffer::begin_run(RunNumber run) {
   WEIR_ASSERT(counters_.held == 0 && queue_.empty());
   counters_ = {};
   watermark_.reset();
+  missed_.clear();
+  settled_.clear();
   first_.reset();
   slice_bytes_estimate_ = 0;
   throttle_ = Throttle::none;
@@ -95,7 +98,8 @@ std::size_t FragmentBuffer::announce(std::span<const Trigger> triggers, AnswerSi
   std::optional<SliceId> highest;
   for (const Trigger& trigger : triggers) {
     const SliceId slice = trigger.slice;
-    if (is_past(slice) || (highest && slice <= *highest) || index_.find(slice) != SliceIndex::kNone) {
+    if (is_past(slice) || is_missed(slice) || (highest && slice <= *highest) ||
+        index_.find(slice) != SliceIndex::kNone) {
       ++counters_.announced_again;
       ++taken;
       continue;
@@ -128,6 +132,13 @@ std::size_t FragmentBuffer::announce(std::span<const Trigger> triggers, AnswerSi
 
 void FragmentBuffer::advance_watermark(SliceId watermark, AnswerSink& sink) {
   if (!is_past(watermark)) move_watermark(watermark, sink);
+}
+
+void FragmentBuffer::miss(SliceId slice, AnswerSink& sink) {
+  WEIR_ASSERT(index_.find(slice) == SliceIndex::kNone);
+  missed_.insert(slice.value);
+  if (const auto early = early_slices_.take(slice)) release_early(*early, DropReason::late);
+  answer_early(slice, MissingReason::restarted, sink);
 }
 
 std::size_t FragmentBuffer::make_some(std::size_t max_slices, AnswerSink& sink) {
@@ -164,7 +175,8 @@ void FragmentBuffer::clear(std::span<const SliceId> slices, AnswerSink& sink) {
 void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
   const std::uint32_t at = index_.find(slice);
   if (at == SliceIndex::kNone) {
-    if (is_past(slice) || notes_.find(slice)) {
+    if (is_over(slice)) {
+      missed_.erase(slice.value);
       ++counters_.clears_unknown;
       return;
     }
@@ -174,6 +186,7 @@ void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
     return answer_early(slice, MissingReason::not_produced, sink);
   }
   index_.erase(slice);
+  if (!limits_.ids_ascend) (void)settled_.add(slice, MissingReason::not_produced);
   ++counters_.slices_cleared;
   Entry& entry = entries_[at];
   if (entry.state == State::held) {
@@ -285,6 +298,8 @@ std::uint32_t FragmentBuffer::column_of(SourceId source) const {
 // none: it may still come.
 MissingReason FragmentBuffer::reason_of_absent(SliceId slice) const {
   if (const auto noted = notes_.find(slice)) return *noted;
+  if (is_missed(slice)) return MissingReason::restarted;
+  if (const auto settled = settled_.find(slice)) return *settled;
   if (!is_past(slice)) return MissingReason::none;
   return !first_ || slice < *first_ ? MissingReason::restarted : MissingReason::not_produced;
 }

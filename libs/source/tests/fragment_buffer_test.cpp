@@ -112,6 +112,49 @@ TEST_CASE("a watermark before the first announcement tells a restarted readout's
   CHECK(f.counters().parked == 1);
 }
 
+TEST_CASE("a slice announced before this process is missing as restarted, and no other, where ids descend",
+          "[buffer]") {
+  BufferLimits limits;
+  limits.ids_ascend = false;
+  Fixture f(limits);
+  f.buffer->request(ask(900, 1), f.sink);
+  f.buffer->miss(SliceId(900), f.sink);
+  REQUIRE(f.sink.answers.size() == 1);
+  CHECK(f.sink.answers[0].reason == MissingReason::restarted);
+  f.buffer->miss(SliceId(40), f.sink);
+  for (const std::uint64_t slice : {900, 40}) CHECK(f.reason_for(slice, 2) == MissingReason::restarted);
+  // One that is announced again is not made.
+  REQUIRE(f.buffer->announce(triggers(40, 1), f.sink) == 1);
+  CHECK(f.counters().announced_again == 1);
+  for (const std::uint64_t slice : {100, 41, 39}) {
+    f.sink.answers.clear();
+    f.buffer->request(ask(slice, 1), f.sink);  // before it is announced
+    f.make(slice, 1);
+    REQUIRE(f.sink.answers.size() == 1);
+    CHECK(f.sink.answers[0].status == FragmentStatus::ok);
+  }
+  f.clear(900);
+  f.clear(40);
+  CHECK(f.counters().clears_unknown == 2);
+  CHECK(f.counters().clears_early == 0);
+  CHECK(balanced(f.counters()));
+}
+
+TEST_CASE("a request for a slice that is settled is answered, and not parked, whether ids ascend or not",
+          "[buffer]") {
+  BufferLimits limits;
+  limits.ids_ascend = GENERATE(true, false);
+  Fixture f(limits);
+  f.make(10, 5);
+  for (std::uint64_t slice = 10; slice < 15; ++slice) {
+    f.clear(slice);
+    CHECK(f.reason_for(slice, 1) == MissingReason::not_produced);
+  }
+  CHECK(f.counters().parked == 0);
+  f.clear(12);
+  CHECK(f.counters().clears_unknown == 1);
+}
+
 TEST_CASE("a source that is not there is answered at once", "[buffer]") {
   Fixture f;
   f.make(1, 1);

@@ -22,8 +22,12 @@ struct FilterResult;
 
 namespace weir::assembly {
 
+// The order of a slice that fragments have opened, until its assignment comes.
+constexpr SliceOrder kOrderUnknown{UINT64_MAX};
+
 struct Assignment {
   SliceId slice;
+  SliceOrder order;  // 0 where no readout was absent before it
   Attempt attempt;
   UtcNs time = 0;
   DurationNs duration = 0;

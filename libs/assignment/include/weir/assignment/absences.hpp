@@ -10,15 +10,16 @@
 
 namespace weir::assignment {
 
-// Slices that a readout has no part in: from `from` on, until below `until`.
+// Slices that a readout has no part in, by their place in the order of announcement: from `from` on, until
+// below `until`.
 struct AbsenceRange {
-  static constexpr SliceId kOpen{std::numeric_limits<std::uint64_t>::max()};
+  static constexpr SliceOrder kOpen{std::numeric_limits<std::uint64_t>::max()};
 
   NodeIndex readout;
-  SliceId from;
-  SliceId until = kOpen;  // kOpen: it is not known yet when it comes back
+  SliceOrder from;
+  SliceOrder until = kOpen;  // kOpen: it is not known yet when it comes back
 
-  [[nodiscard]] bool covers(SliceId slice) const { return from <= slice && slice < until; }
+  [[nodiscard]] bool covers(SliceOrder order) const { return from <= order && order < until; }
   bool operator==(const AbsenceRange&) const = default;
 };
 
@@ -34,17 +35,17 @@ class AbsenceTable {
   static constexpr std::size_t kEndedMax = 1024;
 
   // Not out already (an assert).
-  void leave(NodeIndex readout, SliceId from);
+  void leave(NodeIndex readout, SliceOrder from);
   // From this slice on it has a part again; nothing changes for one that is not out.
-  void join(NodeIndex readout, SliceId from);
+  void join(NodeIndex readout, SliceOrder from);
   // As told. False, and nothing taken, when a range is empty or there are more than a supervisor makes.
   [[nodiscard]] bool replace(const std::vector<AbsenceRange>& ranges);
 
   // The logarithm of the ranges of this readout at most; one step for slices from its last range on.
-  [[nodiscard]] bool covers(NodeIndex readout, SliceId slice) const;
+  [[nodiscard]] bool covers(NodeIndex readout, SliceOrder order) const;
   // False: no readout is out of this slice, which is found out without a look at the ranges. For most of a
   // run that is so, however many readouts were out before.
-  [[nodiscard]] bool may_cover(SliceId slice) const { return open_ > 0 || slice < highest_end_; }
+  [[nodiscard]] bool may_cover(SliceOrder order) const { return open_ > 0 || order < highest_end_; }
   [[nodiscard]] bool is_out(NodeIndex readout) const;  // from some slice on, without an end yet
   [[nodiscard]] bool empty() const { return open_ == 0 && ended_.empty(); }
   // As they began. Costs a walk over all of them.
@@ -56,9 +57,9 @@ class AbsenceTable {
 
  private:
   struct Range {
-    SliceId from;
-    SliceId until;
-    SliceId reach;  // the highest `until` of this one and those before it: as told, they may overlap
+    SliceOrder from;
+    SliceOrder until;
+    SliceOrder reach;  // the highest `until` of this one and those before it: as told, they may overlap
     std::uint64_t serial = 0;
   };
   using Own = std::vector<Range>;  // of a readout, ascending in `from`
@@ -71,7 +72,7 @@ class AbsenceTable {
   std::vector<Own> of_;                       // by readout
   std::map<std::uint64_t, NodeIndex> ended_;  // by serial number: as they began
   std::size_t open_ = 0;                      // ranges
-  SliceId highest_end_;                       // of all that ended, those that are forgotten too
+  SliceOrder highest_end_;                    // of all that ended, those that are forgotten too
   std::uint64_t serial_ = 0;
   mutable std::uint64_t steps_ = 0;
   std::uint32_t number_ = 0;

@@ -48,6 +48,7 @@ struct StoredAck {
 // To all readouts.
 struct Announcement {
   SliceId slice;
+  SliceOrder order;
   TriggerInfo info;
   std::uint32_t payload_offset = 0;  // in Actions::payload: the trigger's, which readouts are not told
   std::uint32_t payload_length = 0;
@@ -55,6 +56,7 @@ struct Announcement {
 
 struct Assignment {
   SliceId slice;
+  SliceOrder order;
   TriggerInfo info;
   std::uint32_t payload_offset = 0;  // in Actions::payload
   std::uint32_t payload_length = 0;
@@ -80,12 +82,23 @@ struct Confirmation {
 // one named here, or any copy of one that is not stored, has a dead copy.
 struct Cleared {
   SliceId slice;
+  SliceOrder order;
   Attempt attempt;
   StoreEpoch epoch;            // of the live copy, when stored
   NodeIndex writer = kNoNode;  // that has it, when stored
   Outcome outcome = Outcome::discarded;
   DiscardReason reason = DiscardReason::none;  // when discarded
   bool incomplete = false;                     // when stored
+};
+
+// To no node, for the journal: an attempt has failed. The slice's kills must outlive the supervisor's
+// process.
+struct Reopening {
+  SliceId slice;
+  std::uint8_t kills = 0;   // as in SliceEntry, and so are the others
+  std::uint8_t losses = 0;  //
+  bool suspect = false;
+  std::uint8_t refusals = 0;
 };
 
 // To one writer, whose acknowledgement did not settle a slice: what became of that copy.
@@ -109,6 +122,7 @@ struct Actions {
   std::vector<Announcement> announce;
   std::vector<DcmActions> dcms;    // by index
   std::vector<NodeIndex> touched;  // the DCMs that have something in `dcms`, each once
+  std::vector<Reopening> reopened;
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
   std::vector<NodeRef> leaving;    // drained: to be told that they may end
@@ -128,8 +142,8 @@ struct Actions {
     return std::span(payload).subspan(row.payload_offset, row.payload_length);
   }
   [[nodiscard]] bool empty() const {
-    return announce.empty() && touched.empty() && cleared.empty() && copies.empty() && leaving.empty() &&
-           judged.empty();
+    return announce.empty() && touched.empty() && reopened.empty() && cleared.empty() && copies.empty() &&
+           leaving.empty() && judged.empty();
   }
   // Forgets what was meant for one DCM.
   void drop(NodeIndex dcm);

@@ -111,8 +111,8 @@ struct Fault {
 constexpr std::size_t kFaultsMax = 10'000;  // kept by name; the counters go on
 
 [[nodiscard]] std::string describe(const Fault& fault);
-// What went wrong with data, and not with a process: a sentence for each reason for which slices were lost,
-// or had to be built again.
+// Describes faults of data, not of processes: a sentence for each reason for which slices were lost, had to
+// be built again, or could not be triggered.
 [[nodiscard]] std::vector<std::string> describe_losses(const SupervisorLedger& ledger);
 
 struct LedgerSide {

@@ -26,12 +26,12 @@ class PartTable {
 
   // Takes a node out, a readout from slice `next` on. One that is live drains, and is looked at from `now`
   // on. True: it took part until now.
-  [[nodiscard]] bool remove(NodeRef node, bool live, SliceId next, TimeNs now);
+  [[nodiscard]] bool remove(NodeRef node, bool live, SliceOrder next, TimeNs now);
   // True: it takes part again from here on, a live readout from slice `next` on. One that was told to end
   // does not: its next process will.
-  [[nodiscard]] bool add(NodeRef node, bool live, SliceId next);
+  [[nodiscard]] bool add(NodeRef node, bool live, SliceOrder next);
   // A process of a readout is there, with slice `next` to come.
-  void readout_joined(NodeIndex readout, SliceId next);
+  void readout_joined(NodeIndex readout, SliceOrder next);
   // Its process is gone. True: in peace, for it was to go, or it had nothing. One that takes part, or still
   // had to finish, is a loss.
   [[nodiscard]] bool left(NodeRef node);

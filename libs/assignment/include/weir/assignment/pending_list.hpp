@@ -12,32 +12,38 @@ namespace weir::assignment {
 // Slices that wait for a DCM: a double-ended queue of fixed capacity that never allocates after construction.
 class PendingList {
  public:
+  struct Slice {
+    SliceId id;
+    SliceOrder order;
+  };
+
   explicit PendingList(std::size_t capacity) {
     std::size_t power = 1;
     while (power < capacity) power *= 2;
     ring_.resize(power);
   }
 
-  void push_back(SliceId slice) {
+  void push_back(const Slice& slice) {
     WEIR_ASSERT(size_ < ring_.size());
     ring_[(head_ + size_) & mask()] = slice;
     ++size_;
   }
-  void push_front(SliceId slice) {
+  void push_front(const Slice& slice) {
     WEIR_ASSERT(size_ < ring_.size());
     head_ = (head_ - 1) & mask();
     ring_[head_] = slice;
     ++size_;
   }
-  // In front of all higher ids, of those that the list begins with. Looks at those before its place.
-  void insert(SliceId slice) {
+  // In front of all that were announced later, of those that the list begins with. Looks at those before its
+  // place.
+  void insert(const Slice& slice) {
     push_front(slice);
-    for (std::size_t i = 1; i < size_ && at(i) < slice; ++i)
+    for (std::size_t i = 1; i < size_ && at(i).order < slice.order; ++i)
       std::swap(ring_[(head_ + i - 1) & mask()], ring_[(head_ + i) & mask()]);
   }
-  SliceId pop_front() {
+  Slice pop_front() {
     WEIR_ASSERT(size_ > 0);
-    const SliceId slice = ring_[head_];
+    const Slice slice = ring_[head_];
     head_ = (head_ + 1) & mask();
     --size_;
     return slice;
@@ -46,8 +52,8 @@ class PendingList {
   void erase(SliceId slice) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < size_; ++i) {
-      const SliceId each = ring_[(head_ + i) & mask()];
-      if (each != slice) ring_[(head_ + kept++) & mask()] = each;
+      const Slice each = ring_[(head_ + i) & mask()];
+      if (each.id != slice) ring_[(head_ + kept++) & mask()] = each;
     }
     size_ = kept;
   }
@@ -55,13 +61,13 @@ class PendingList {
   [[nodiscard]] std::size_t capacity() const { return ring_.size(); }
   [[nodiscard]] std::size_t size() const { return size_; }
   // The i-th from the front.
-  [[nodiscard]] SliceId at(std::size_t i) const { return ring_[(head_ + i) & mask()]; }
+  [[nodiscard]] const Slice& at(std::size_t i) const { return ring_[(head_ + i) & mask()]; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
  private:
   [[nodiscard]] std::size_t mask() const { return ring_.size() - 1; }
 
-  std::vector<SliceId> ring_;
+  std::vector<Slice> ring_;
   std::size_t head_ = 0;
   std::size_t size_ = 0;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/assignment/absences.hpp>
+#include <weir/assignment/id_intervals.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/types.hpp>
 
@@ -14,6 +15,7 @@ namespace weir::assignment {
 // what it has when it loses its supervisor.
 struct OpenSlice {
   SliceId slice;
+  SliceOrder order;
   TriggerInfo info;
   std::vector<std::byte> payload;
   Attempt attempt;                  // the last one that was handed out
@@ -21,6 +23,7 @@ struct OpenSlice {
   std::uint8_t kills = 0;           // attempts that killed or stalled their filter
   std::uint8_t losses = 0;          // attempts whose DCM died or stalled without a slice to blame
   bool suspect = false;             // goes through a filter alone
+  std::uint8_t refusals = 0;        // records of it that writers refused
   std::uint16_t confirmations = 0;  // over all attempts
   StoreEpoch epoch;                 // of the last one
   Attempt copy_attempt;             // of the last one, as is its writer
@@ -48,8 +51,9 @@ struct FarmShape {
 struct RunState {
   SupervisorLedger ledger;
   SliceId next_slice;
-  UtcNs begun_utc = 0;          // when start() was called: what clock slices are counted from
-  std::vector<OpenSlice> open;  // ascending
+  std::vector<IdInterval> given;  // ids; ascending
+  UtcNs begun_utc = 0;            // when start() was called: what clock slices are counted from
+  std::vector<OpenSlice> open;    // in the order of announcement
   std::vector<GivenUpCopy> given_up;
   FarmShape shape;
 };

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace weir::assignment {
@@ -24,6 +25,7 @@ enum class SliceState : std::uint8_t {
 
 struct SliceEntry {
   SliceId slice;
+  SliceOrder order;
   TriggerInfo info;
   TimeNs since = 0;  // of the lease, or of the confirmation
   Attempt attempt;   // the one that is open, or the last one
@@ -98,16 +100,18 @@ class SliceBook {
     lowest_ = lowest.value_or(highest_);
     for (auto& [slice, entry] : overflow_) visit(entry);
   }
-  // The unsettled slices that are wanted(entry), by ascending id: a caller that goes through them may settle
+  // Lists the unsettled slices that are wanted(entry), in the order of announcement: the caller may settle
   // and insert, and the order does not depend on where the book keeps them. Costs as for_each_live(), and the
   // sort.
   template <class Wanted>
   void collect(std::vector<SliceId>& slices, Wanted wanted) {
-    slices.clear();
+    std::vector<std::pair<SliceOrder, SliceId>> in_order;
     for_each_live([&](const SliceEntry& entry) {
-      if (wanted(entry)) slices.push_back(entry.slice);
+      if (wanted(entry)) in_order.emplace_back(entry.order, entry.slice);
     });
-    std::sort(slices.begin(), slices.end());
+    std::sort(in_order.begin(), in_order.end());
+    slices.clear();
+    for (const auto& [order, slice] : in_order) slices.push_back(slice);
   }
   // Likewise visit(const SliceEntry&) for each that is unsettled or remembered.
   template <class Visit>

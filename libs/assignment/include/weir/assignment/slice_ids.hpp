@@ -1,44 +1,59 @@
 #pragma once
 
+#include <weir/assignment/id_intervals.hpp>
 #include <weir/assignment/types.hpp>
 #include <weir/base/assert.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace weir::assignment {
 
-// The ids of a run's slices: which one is next, and which may still be given. Pure; one thread.
+// The ids of a run's slices: which one is next, and which were given. It forgets none. Pure; one thread.
 class SliceIds {
  public:
-  explicit SliceIds(SliceId first) : next_(first) {}
+  // Beyond `intervals_max` intervals, an id that needs another one is vetoed.
+  SliceIds(SliceId first, std::size_t intervals_max) : next_(first), intervals_max_(intervals_max) {}
 
-  // Another process of the supervisor gave ids below `next`; which of them is not known any more.
-  void resume(SliceId next) {
+  // Earlier processes of the supervisor gave these ids, and named `next` as the next one.
+  void resume(const std::vector<IdInterval>& given, SliceId next) {
+    for (const IdInterval& interval : given) given_.add(interval);
     next_ = std::max(next_, next);
-    resumed_below_ = next_;
+    if (!given_.empty()) next_ = std::max(next_, given_.highest().next());
   }
 
   // For a trigger without an id; above all that were given.
   [[nodiscard]] SliceId next() const { return next_; }
   [[nodiscard]] bool used_up() const { return next_ > kSliceIdMax; }
-  // There is such an id, or, for a trigger without one, a next one.
+  // False: the id does not exist, or, for a trigger without one, no next id does.
   [[nodiscard]] bool is_good(const std::optional<SliceId>& named) const {
     return named ? *named <= kSliceIdNamedMax : !used_up();
   }
-  // It may have been given by the process before.
-  [[nodiscard]] bool may_be_given(SliceId slice) const { return slice < resumed_below_; }
-  [[nodiscard]] SliceId given_before() const { return resumed_below_; }
+  // Why this id cannot be given: duplicate_id if it was given, however long ago; id_memory_full if it needs
+  // another interval and none is left.
+  [[nodiscard]] VetoReason veto(SliceId slice) const {
+    const bool is_next =
+        !given_.empty() && slice.value == given_.highest().value + 1;  // ids end far below 2^64
+    if (is_next) return VetoReason::none;
+    if (given_.contains(slice)) return VetoReason::duplicate_id;
+    const bool fits = given_.size() < intervals_max_ || !given_.needs_interval(slice);
+    return fits ? VetoReason::none : VetoReason::id_memory_full;
+  }
 
-  // This slice is triggered. Named ones need not ascend.
+  // This slice is triggered. Named ones need not ascend. Requires: veto(slice) is none.
   void give(SliceId slice) {
-    WEIR_ASSERT(slice <= kSliceIdMax && !may_be_given(slice));
+    WEIR_ASSERT(slice <= kSliceIdMax);
+    given_.add(slice);
     next_ = std::max(next_, slice.next());
   }
+  [[nodiscard]] const IdIntervals& given() const { return given_; }
 
  private:
   SliceId next_;
-  SliceId resumed_below_;
+  std::size_t intervals_max_;
+  IdIntervals given_;
 };
 
 }  // namespace weir::assignment

@@ -52,6 +52,7 @@ struct SupervisorSettings {
   std::uint32_t payload_max = 64 * 1024;               // bytes of one trigger's payload
   std::size_t payload_bytes_max = 64UL * 1024 * 1024;  // of all unsettled slices' payloads
   SliceId first_slice;                                 // for triggers without an id
+  std::size_t id_intervals_max = 1'000'000;            // of ids given; one that needs another is vetoed
   GateMarks gate;                                      // off
   // Push running: a slice's first attempt goes to its destination, and a slice whose destination has no
   // credit free is vetoed, for its data would come all the same.
@@ -86,9 +87,13 @@ class SupervisorMachine {
   // What was unsettled waits for its next attempt, and is announced again, also where that is more than
   // settings.in_flight_max: no slice is triggered until there is room.
   void resume(const RunState& state, DurationNs already, const Now& now, Actions& out);
+  // After resume(): the state was not the last one, and what became of the unsettled slices is not known.
+  // Stops the run and discards them, supervisor_restart. The actions are not to be carried out: a slice that
+  // is open in the state may be on a disk.
+  void abandon(TimeNs now, Actions& out);
   // These two cost a pass over the book.
   [[nodiscard]] RunState state(TimeNs now);
-  [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, ascending
+  [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, in the order of announcement
   // After start(). No more triggers; what is in flight goes on for as long as a slice is settled every
   // settings.drain_ns.
   void request_stop(TimeNs now) { clock_.stop(now); }
@@ -152,6 +157,8 @@ class SupervisorMachine {
   // A DCM that is assigned a slice has to know the table as it is then.
   [[nodiscard]] const AbsenceTable& absences() const { return parts_.absences(); }
   [[nodiscard]] FarmShape shape(TimeNs now) const;
+  // The place of the next slice: the number of slices announced so far.
+  [[nodiscard]] SliceOrder next_order() const { return SliceOrder(ledger_.triggered.count); }
   // Changes with all that shape() tells, but for the time.
   [[nodiscard]] std::uint32_t shape_number() const { return clock_.number() + parts_.number(); }
 
@@ -163,6 +170,8 @@ class SupervisorMachine {
 
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
   [[nodiscard]] bool triggers_done() const { return clock_.triggers_done(); }
+  // A trigger without an id is given this one, above all that were given.
+  [[nodiscard]] SliceId next_slice() const { return ids_.next(); }
   // No slice can follow: triggers are done with that.
   [[nodiscard]] bool ids_used_up() const { return ids_.used_up(); }
   // Stopped, and every slice is settled.
@@ -238,7 +247,7 @@ class SupervisorMachine {
   void expire(TimeNs now, Actions& out);
   void expire_leases(TimeNs now, Actions& out);
   void confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out);
-  void discard_rest(Actions& out);
+  void discard_rest(DiscardReason reason, Actions& out);
   void confirm_waiting(TimeNs now, Actions& out);
 
   SupervisorSettings settings_;

@@ -66,18 +66,20 @@ constexpr std::size_t kDiscardReasons = 14;
 // Why an offered trigger did not become a slice.
 enum class VetoReason : std::uint8_t {
   none = 0,
-  busy_pending = 1,  // as many slices wait for a DCM as may
-  in_flight = 2,     // as many slices are unsettled as may be
-  throttled = 3,     // a readout or a writer asked for less
-  duplicate_id = 4,  // the id is in use, or was a short time ago
-  bad_id = 5,        // beyond kSliceIdNamedMax, or there is no next id
-  too_large = 6,     // the payload is longer than the limit
-  draining = 7,      // the run ends, or has its number of slices
-  closed = 8,        // this run takes no triggers from outside
-  stalled = 9,       // fell due so long ago, without a pass, that it was not even tried
-  paused = 10        // the run is paused
+  busy_pending = 1,     // as many slices wait for a DCM as may
+  in_flight = 2,        // as many slices are unsettled as may be
+  throttled = 3,        // a readout or a writer asked for less
+  duplicate_id = 4,     // the id was given before in this run
+  bad_id = 5,           // beyond kSliceIdNamedMax, or there is no next id
+  too_large = 6,        // the payload is longer than the limit
+  draining = 7,         // the run ends, or has its number of slices
+  closed = 8,           // this run takes no triggers from outside
+  stalled = 9,          // fell due so long ago, without a pass, that it was not even tried
+  paused = 10,          // the run is paused
+  id_memory_full = 11,  // the id needs another interval in the memory of ids given, and none is left
+  not_ascending = 12    // below an id that was given, where slices are pushed by their id
 };
-constexpr std::size_t kVetoReasons = 11;
+constexpr std::size_t kVetoReasons = 13;
 
 enum class Outcome : std::uint8_t { stored, rejected, discarded };
 

@@ -17,9 +17,9 @@ class WaitingSlices {
   // Of none that wait: room for as many, at least.
   void make_room(std::size_t capacity);
   // A slice waits that did not: behind all others.
-  void add(SliceId slice) { pending_.push_back(slice); }
+  void add(SliceId slice, SliceOrder order) { pending_.push_back({slice, order}); }
   // A reopened one: the oldest first, for readouts have it, whatever else they have no room for.
-  void put_back(SliceId slice);
+  void put_back(SliceId slice, SliceOrder order);
   // It waits no more: looks through the whole list.
   void erase(SliceId slice) { pending_.erase(slice); }
   void clear() { pending_.clear(); }
@@ -31,8 +31,8 @@ class WaitingSlices {
   void hand_out(More more, Give give) {
     passed_over_.clear();
     while (more() && !pending_.empty() && passed_over_.size() < kLookAhead) {
-      const SliceId slice = pending_.pop_front();
-      if (!give(slice)) passed_over_.push_back(slice);
+      const PendingList::Slice slice = pending_.pop_front();
+      if (!give(slice.id)) passed_over_.push_back(slice);
     }
     for (; !passed_over_.empty(); passed_over_.pop_back()) pending_.push_front(passed_over_.back());
     stuck_ = !pending_.empty();
@@ -49,7 +49,7 @@ class WaitingSlices {
 
  private:
   PendingList pending_;
-  std::vector<SliceId> passed_over_;
+  std::vector<PendingList::Slice> passed_over_;
   bool stuck_ = true;  // no DCM can be given more
 };
 

@@ -19,8 +19,11 @@ struct StrongId {
   [[nodiscard]] constexpr StrongId next() const { return StrongId(static_cast<Rep>(value + 1)); }
 };
 
-using SliceId = StrongId<struct SliceIdTag, std::uint64_t>;    // one event or time slice, unique within a run
-using SourceId = StrongId<struct SourceIdTag, std::uint32_t>;  // one detector link
+using SliceId = StrongId<struct SliceIdTag, std::uint64_t>;  // one event or time slice, unique within a run
+// A slice's place in the order of announcement, from 0: what needs an order uses it, for ids may be sparse or
+// descend.
+using SliceOrder = StrongId<struct SliceOrderTag, std::uint64_t>;
+using SourceId = StrongId<struct SourceIdTag, std::uint32_t>;    // one detector link
 using RunNumber = StrongId<struct RunNumberTag, std::uint32_t>;  //
 using Attempt = StrongId<struct AttemptTag, std::uint16_t>;  // counts the assignments of one slice, from 0
 using StoreEpoch = StrongId<struct StoreEpochTag, std::uint16_t>;    // counts the confirmations of one slice

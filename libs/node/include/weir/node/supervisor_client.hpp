@@ -56,9 +56,13 @@ class SupervisorClient final : public sessions::PeerHandler {
 
   SupervisorEvents& events_;
   ReportSink* reports_;
+  const sessions::PeerInfo& self_;
+  sessions::PeerInfo
+      shown_;  // in the hello: `self` as it is at the first tick, and the passes received since
   sessions::Connector link_;
   DurationNs report_ns_;
   TimeNs next_report_ns_ = 0;
+  bool started_ = false;
   bool ending_ = false;
   bool shutdown_ = false;
   bool final_sent_ = false;

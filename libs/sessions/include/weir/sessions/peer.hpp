@@ -34,6 +34,7 @@ struct PeerInfo {
   std::vector<SourceId> sources;  // readout
   std::uint32_t credits = 0;      // DCM
   bool wants_timing = false;      // DCM: of a readout
+  std::uint64_t last_pass = 0;  // to a supervisor: the highest pass whose messages this process has received
 };
 
 // What a connection may do, and what it has to show.

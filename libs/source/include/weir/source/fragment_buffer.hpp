@@ -7,6 +7,8 @@
 #include <weir/source/slice_index.hpp>
 #include <weir/source/source.hpp>
 
+#include <boost/unordered/unordered_flat_set.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +27,11 @@ struct BufferLimits {
   std::size_t slices_max = 8192;       // with fragments held; full: later slices wait to be made
   std::size_t announced_max = 65'536;  // triggers that wait to be made; full: announce() takes no more
   std::size_t parked_max = 65'536;     // requests that wait; beyond, they are answered missing, overflow
-  std::size_t notes_max = 65'536;      // ids remembered of slices cleared before they were announced
-  double throttle_high = 0.75;         // throttled from this share of a limit on ...
-  double throttle_low = 0.5;           // ... until below this one
+  // Ids remembered of slices cleared before they were announced, and of the latest cleared where ids need not
+  // ascend.
+  std::size_t notes_max = 65'536;
+  double throttle_high = 0.75;  // throttled from this share of a limit on ...
+  double throttle_low = 0.5;    // ... until below this one
   // True: ids ascend in announcements (gaps allowed), so each announcement is also the watermark. False: any
   // order; then only advance_watermark() tells that a slice will not come any more.
   bool ids_ascend = true;
@@ -132,6 +136,10 @@ class FragmentBuffer {
   // announcement it tells of slices from before this process' start: they are missing as restarted.
   void advance_watermark(SliceId watermark, AnswerSink& sink);
 
+  // This slice was announced before this process took part: it is missing, restarted, until it is cleared.
+  // Requires: not announced to this process.
+  void miss(SliceId slice, AnswerSink& sink);
+
   // Makes the fragments of up to `max_slices` announced slices as far as there is room, and answers the
   // requests that wait for them. Returns how many were made: less than max_slices means that there is nothing
   // to do, or no room.
@@ -194,6 +202,11 @@ class FragmentBuffer {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   [[nodiscard]] std::uint32_t column_of(SourceId source) const;
   [[nodiscard]] bool is_past(SliceId slice) const { return watermark_ && slice <= *watermark_; }
+  [[nodiscard]] bool is_missed(SliceId slice) const {
+    return !missed_.empty() && missed_.contains(slice.value);
+  }
+  // Nothing of a slice that is not here will come any more.
+  [[nodiscard]] bool is_over(SliceId slice) const { return reason_of_absent(slice) != MissingReason::none; }
   [[nodiscard]] MissingReason reason_of_absent(SliceId slice) const;
   [[nodiscard]] bool has_room() const;
   void make(std::uint32_t at);
@@ -238,6 +251,10 @@ class FragmentBuffer {
   boost::unordered_flat_map<std::uint64_t, ParkedRequests::List> early_;  // by slices not announced yet
   SliceId early_lowest_;  // no slice in early_ is below; spares looking at all of them at each announcement
   SliceNotes notes_;
+  boost::unordered_flat_set<std::uint64_t> missed_;  // of miss(), not cleared yet
+  // The latest that were cleared, where ids need not ascend: a DCM may still ask for one of an attempt that
+  // is over, and its front-end may still send it.
+  SliceNotes settled_;
   EarlySlices early_slices_;
   SliceNotes pushed_out_;             // slices that lost fragments from early_slices_
   std::vector<PassedSlices> passed_;  // by column

@@ -1,0 +1,89 @@
+// A run that outlives its supervisor's process: another one resumes it from its journal, if that is the last.
+#include "supervisor_node.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace weir::supervisor {
+namespace {
+
+// After a restart, for the nodes of the run to connect again.
+constexpr DurationNs kNodesReturn = kSecond;
+constexpr DurationNs kReconnects = 3;
+
+}  // namespace
+
+void SupervisorNode::take_last_pass(const Member& member, std::uint64_t last_pass) {
+  if (last_pass <= resumed_pass_ || stale_ || course_.is(RunStage::done)) return;
+  const std::string seen = member.name + " has received pass " + std::to_string(last_pass) + " of run " +
+                           std::to_string(setup_.run.value);
+  if (course_.is(RunStage::gathering))
+    return course_.fail("the run cannot begin: " + seen +
+                        ", and its journal is gone: end this node, and take another run number");
+  end_stale_run("the journal is stale: it ends with pass " + std::to_string(resumed_pass_) + ", and " + seen +
+                ": the slices in between are not in this account");
+}
+
+// Sends the nodes nothing but the end: a slice that is open in this journal may be stored.
+void SupervisorNode::end_stale_run(const std::string& why) {
+  spdlog::error("run ends reason=\"{}\"", why);
+  stale_ = true;
+  wait_for_nodes_until_ns_ = 0;
+  journal_.note_fault(why);
+  stop(why);
+  machine_.abandon(now_ns_, actions_);
+  actions_.clear();
+  if (course_.is(RunStage::draining)) end_run();
+}
+
+void SupervisorNode::resume_run() {
+  const auto found = journal_.read();
+  if (!found) return;
+  const JournalledRun& run = *found;
+  watchers_.expect();
+  const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.begun_utc);
+  if (run.reporting) {
+    course_.resume_reporting(now_ns_, run.begun_utc, already, run.stop);
+  } else {
+    course_.resume(now_ns_, run.begun_utc, already);
+  }
+  dispatch_.begin(run.state.next_slice.value, SliceOrder(run.state.ledger.triggered.count));
+  resumed_pass_ = run.serial;
+  wait_for_nodes_until_ns_ =
+      now_ns_ + std::max(kNodesReturn, kReconnects * setup_.farm.network().reconnect_ms() * kMillisecond);
+  assignment::RunState state = run.state;
+  // No triggers were made meanwhile either.
+  if (state.shape.paused)
+    state.shape.paused_ns += std::max<DurationNs>(0, environment_.clock.utc_ns() - run.shaped_utc);
+  machine_.resume(state, already, now(), actions_);
+  throttle_times_.resume(run.lost_times);
+  journal_.resumed(run);
+  for (const auto& [node, joined] : run.joined) {
+    Member* member =
+        roster_.find(static_cast<Role>(node.first), NodeIndex(static_cast<std::uint16_t>(node.second)));
+    if (member == nullptr) continue;
+    member->was_there = true;
+    member->incarnation = Incarnation(joined.incarnation);
+    member->first_slice = joined.first_slice;
+    member->first_order = joined.first_order;
+    member->told_to_end = joined.told_to_end;
+  }
+  for (const v1::Report& report : run.reports) roster_.recall(report);
+  if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);
+  if (!run.reporting && !run.stop.empty()) course_.drain(run.stop);
+  spdlog::warn("run goes on run={} triggered={} open={} next_slice={}", run.run.value,
+               run.state.ledger.triggered.count, run.state.open.size(), dispatch_.next_slice());
+  journal_.write_state(course_, now_ns_);
+}
+
+// Holds assignments and triggers back until the nodes have reported the last passes that they received: an
+// old journal must not be resumed. A node that reports a later pass afterwards ends the run then.
+bool SupervisorNode::waits_for_nodes() {
+  if (wait_for_nodes_until_ns_ == 0) return false;
+  if (roster_.is_one_away() && now_ns_ < wait_for_nodes_until_ns_) return true;
+  wait_for_nodes_until_ns_ = 0;
+  return false;
+}
+
+}  // namespace weir::supervisor
