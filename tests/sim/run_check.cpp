@@ -118,6 +118,34 @@ void RunCheck::check_account() {
     fail("stored + rejected + discarded is not triggered");
 }
 
+// Compares the account's number with the files. A DCM or writer that was disturbed may have stored an attempt
+// that its DCM gave up.
+void RunCheck::check_missing() {
+  const auto touches = [](const Fault& fault, const char* role) {
+    return fault.who.starts_with(role) || fault.other.starts_with(role);
+  };
+  for (const Fault& fault : scenario_.faults) {
+    if (touches(fault, "dcm") || touches(fault, "writer")) return;
+  }
+  const bool all_stored =
+      counter("stored") == counter("triggered") && counter("supervisor.copies_taken") == 0;
+  if (!all_stored || counter("farm.dcms_lost") > 0) return;
+  for (const v1::Report& report : account_.nodes()) {
+    const auto& counters = report.counters();
+    for (const char* uncertain : {"writer.dead_copies", "dcm.unheard"}) {
+      if (counters.contains(uncertain) && counters.at(uncertain) > 0) return;
+    }
+  }
+  std::uint64_t counted = 0;
+  for (const auto& [name, count] : account_.counters()) {
+    if (name.starts_with("farm.fragments.missing.")) counted += count;
+    if (name.starts_with("farm.fragments.overtaken.")) counted -= count;
+  }
+  if (counted != missing_)
+    fail("the account counts " + std::to_string(counted) + " fragment(s) missing, the files " +
+         std::to_string(missing_));
+}
+
 // What is in a file that was not closed and is not sound was never acknowledged, or the sums show it.
 std::vector<storage::RunFileReader> RunCheck::open_files() {
   std::vector<std::string> paths;
@@ -165,6 +193,7 @@ void RunCheck::check_files() {
   if (counter("stored_incomplete") != incomplete_)
     fail("the supervisor counts " + std::to_string(counter("stored_incomplete")) +
          " as stored incomplete, the files hold " + std::to_string(incomplete_));
+  check_missing();
   if (counter("supervisor.unfiltered") < poison_)
     fail("the supervisor counts " + std::to_string(counter("supervisor.unfiltered")) +
          " assignments of poison, the files hold " + std::to_string(poison_) + " such slices");

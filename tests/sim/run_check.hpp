@@ -28,6 +28,7 @@ class RunCheck {
  private:
   void check_account();
   void check_files();
+  void check_missing();
   void check_slice(const storage::SliceRecordView& slice);
   [[nodiscard]] std::vector<storage::RunFileReader> open_files();
   void fail(const std::string& problem);
@@ -47,7 +48,7 @@ class RunCheck {
   std::uint64_t incomplete_ = 0;  // of them
   std::uint64_t poison_ = 0;      // of them
   std::uint64_t missing_ = 0;
-  std::uint64_t source_down_ = 0;      // of them
+  std::uint64_t source_down_ = 0;  // of them
   std::uint64_t no_buffer_ = 0;
   std::uint64_t unexplained_ = 0;      // of them
   std::string why_;                    // of the first of these

@@ -28,6 +28,8 @@ void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragmen
   for (std::size_t i = 1; i < fragments.missing.size(); ++i) {
     if (fragments.missing[i] == 0) continue;
     counters.of("fragments.missing.", name(static_cast<MissingReason>(i))) = fragments.missing[i];
+    if (fragments.overtaken[i] > 0)
+      counters.of("fragments.overtaken.", name(static_cast<MissingReason>(i))) = fragments.overtaken[i];
   }
 }
 

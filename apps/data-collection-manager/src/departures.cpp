@@ -65,6 +65,7 @@ void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
     case v1::CONFIRMATION_STORE:
       return ship(slice, row.epoch, row.writer);
     case v1::CONFIRMATION_SETTLED:
+      slice.counts = true;
       if (slice.decision.accepted || !slice.decision.failure.empty()) {
         counts_.discarded.add(slice.id());
       } else {
@@ -94,6 +95,7 @@ void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
 
 void Departures::on_stored(BuiltSlice& slice) {
   counts_.stored.add(slice.id());
+  slice.counts = true;
   builder_.slices.change(slice, SliceState::stored);
 }
 

@@ -245,6 +245,7 @@ void Assembler::release(BuiltSlice& slice) {
     }
     slice.outstanding = 0;
   }
+  if (!slice.counts) count_overtaken(slice);
   std::erase(expired_, &slice);
   for (RangeWanted& wanted : ranges_wanted_) {
     if (wanted.slice == &slice) wanted.slice = nullptr;
@@ -258,6 +259,13 @@ void Assembler::release(BuiltSlice& slice) {
   }
   slices_.close(slice);
   if (slice.receiving == 0) free_memory(slice);
+}
+
+void Assembler::count_overtaken(const BuiltSlice& slice) {
+  for (const weir_filter_fragment& fragment : slice.table) {
+    const bool missing = fragment.status == abi_status(FragmentStatus::missing);
+    if (missing && fragment.missing_reason != 0) ++counters_.overtaken[fragment.missing_reason];
+  }
 }
 
 void Assembler::free_memory(BuiltSlice& slice) {

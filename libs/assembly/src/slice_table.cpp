@@ -70,6 +70,7 @@ BuiltSlice& SliceTable::assign(Assignment assignment) {
   slice.assignment = std::move(assignment);
   slice.step = slice.flawed = 0;
   slice.is_timed = false;
+  slice.counts = false;
   slice.assigned_ns = slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns = 0;
   slice.payload_bytes = slice.refused_bytes = 0;
   slice.pushed = slice.awaits_assignment = false;

@@ -131,6 +131,24 @@ TEST_CASE("a readout's reason for a missing fragment stands in the slice and in 
   CHECK(f.counters().received == 0);
 }
 
+TEST_CASE("missing fragments of an attempt that did not count are overtaken, and no others") {
+  const bool counts = GENERATE(true, false);
+  Fixture f;
+  BuiltSlice& slice = f.open_all(5);
+  CHECK(f.deliver_ok(slice, 1, 50));
+  CHECK(f.deliver_missing(slice, 0, MissingReason::not_produced));
+  slice.counts = counts;
+  f.assembler.release(slice);  // before its last fragment
+  CHECK(f.missing(MissingReason::not_produced) == 1);
+  CHECK(f.missing(MissingReason::dropped) == 1);
+  const auto overtaken = [&f](MissingReason reason) {
+    return f.counters().overtaken[static_cast<std::size_t>(reason)];
+  };
+  CHECK(overtaken(MissingReason::not_produced) == (counts ? 0U : 1U));
+  CHECK(overtaken(MissingReason::dropped) == (counts ? 0U : 1U));
+  CHECK_FALSE(f.open_all(6).counts);
+}
+
 TEST_CASE("a fragment beyond the configured limit is missing as too_large, and costs no memory") {
   AssemblySettings settings;
   settings.fragment_bytes_max = 100;

@@ -18,6 +18,7 @@ void FragmentTotals::add(const v1::Report& report, bool is_lost) {
   requested += counter_of(report, "fragments.requested");
   received += counter_of(report, "fragments.received");
   add_counts(by_reason(report, "fragments.missing."), missing);
+  add_counts(by_reason(report, "fragments.overtaken."), overtaken);
   add_counts(by_reason(report, "fragments.dropped."), dropped);
   if (dcm && is_lost && !report.final()) ++dcms_lost;
 }
@@ -26,6 +27,7 @@ void FragmentTotals::add(const FragmentTotals& other) {
   requested += other.requested;
   received += other.received;
   add_counts(other.missing, missing);
+  add_counts(other.overtaken, overtaken);
   add_counts(other.dropped, dropped);
   dcms_lost += other.dcms_lost;
 }
@@ -35,6 +37,8 @@ void add_totals(v1::Report& report, const FragmentTotals& totals) {
   counters["farm.fragments.requested"] = totals.requested;
   counters["farm.fragments.received"] = totals.received;
   for (const auto& [reason, count] : totals.missing) counters.of("farm.fragments.missing.", reason) = count;
+  for (const auto& [reason, count] : totals.overtaken)
+    counters.of("farm.fragments.overtaken.", reason) = count;
   for (const auto& [reason, count] : totals.dropped) counters.of("farm.fragments.dropped.", reason) = count;
   counters["farm.dcms_lost"] = totals.dcms_lost;
 }
@@ -44,6 +48,7 @@ FragmentTotals fragment_totals(const v1::Report& supervisor) {
   totals.requested = counter_of(supervisor, "farm.fragments.requested");
   totals.received = counter_of(supervisor, "farm.fragments.received");
   totals.missing = by_reason(supervisor, "farm.fragments.missing.");
+  totals.overtaken = by_reason(supervisor, "farm.fragments.overtaken.");
   totals.dropped = by_reason(supervisor, "farm.fragments.dropped.");
   totals.dcms_lost = counter_of(supervisor, "farm.dcms_lost");
   return totals;

@@ -42,7 +42,12 @@ void take_totals(const v1::Report& supervisor, Summary& summary) {
   const reports::FragmentTotals totals = reports::fragment_totals(supervisor);
   summary.fragments["requested"] = totals.requested;
   summary.fragments["received"] = totals.received;
-  summary.fragments_missing = totals.missing;
+  for (const auto& [reason, count] : totals.missing) {
+    const auto overtaken = totals.overtaken.find(reason);
+    const std::uint64_t less = overtaken == totals.overtaken.end() ? 0 : overtaken->second;
+    if (count > less) summary.fragments_missing[reason] = count - less;
+    summary.fragments_overtaken += std::min(count, less);
+  }
   summary.fragments_dropped = totals.dropped;
   summary.dcms_lost = totals.dcms_lost;
 }

@@ -28,6 +28,7 @@ json::object fragments_of(const Summary& summary) {
     object.emplace(outcome, found == summary.fragments.end() ? 0 : found->second);
   }
   object.emplace("missing", object_of(summary.fragments_missing));
+  object.emplace("overtaken", summary.fragments_overtaken);
   object.emplace("dropped", object_of(summary.fragments_dropped));
   object.emplace("dcms_lost", summary.dcms_lost);
   return object;

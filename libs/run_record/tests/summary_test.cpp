@@ -25,6 +25,8 @@ v1::Report& add_dcm(v1::RunSummary& account, std::uint64_t received) {
   counters["fragments.requested"] = received + 1;
   counters["fragments.received"] = received;
   counters["fragments.missing.deadline"] = 1;
+  counters["fragments.missing.not_produced"] = 7;  // all of them in attempts that did not count
+  counters["fragments.overtaken.not_produced"] = 7;
   counters["fragments.bytes"] = received * 10;
   counters["dcm.output_events"] = 3;
   counters["filter.tracks"] = 2;
@@ -114,6 +116,7 @@ TEST_CASE("fragments, bytes and filter counters are the sums over the processes"
   CHECK(summary.fragments.at("produced") == 402);
   CHECK(summary.fragments.at("late") == 0);
   CHECK(summary.fragments_missing == Counts{{"deadline", 2}});
+  CHECK(summary.fragments_overtaken == 14);
   CHECK(summary.fragments_dropped == Counts{{"run_ended", 2}});
   CHECK(summary.bytes_in == 4000);
   CHECK(summary.bytes_stored == 5000);
@@ -198,6 +201,7 @@ TEST_CASE("the JSON has every documented key") {
   const auto& fragments = object.at("fragments").as_object();
   for (const std::string& key : fragment_outcomes()) CHECK(fragments.contains(key));
   CHECK(fragments.at("missing").at("deadline").to_number<int>() == 2);
+  CHECK(fragments.at("overtaken").to_number<int>() == 14);
   CHECK(object.at("latency_us").at("p999").to_number<int>() == 1000);
   CHECK(object.at("files").at(0).at("crc32c").as_string() == "00000abc");
   CHECK(object.at("ledger").at(0).at("good").as_bool());

@@ -49,6 +49,8 @@ struct FragmentCounters {
   std::uint64_t bytes = 0;      // payload of what was received
   std::uint64_t cancelled = 0;  // of slices that were withdrawn
   std::array<std::uint64_t, kMissingReasons> missing{};
+  // Part of `missing`: in attempts that did not count in the end, so that no stored slice lacks them.
+  std::array<std::uint64_t, kMissingReasons> overtaken{};
 };
 
 struct SourceInfo {
@@ -195,6 +197,7 @@ class Assembler {
   void lose(BuiltSlice& slice, SourceIndex source, MissingReason reason, TimeNs now_ns);
   void fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_ns);
   void completed(BuiltSlice& slice);
+  void count_overtaken(const BuiltSlice& slice);
   void free_memory(BuiltSlice& slice);
 
   static constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();

@@ -118,6 +118,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   std::uint32_t outstanding = 0;  // fragments requested and not done
   std::uint32_t receiving = 0;    // fragments that a connection is writing into
   std::uint32_t flawed = 0;       // fragments missing, truncated or corrupt
+  bool counts = false;            // the supervisor has settled this attempt, or a writer has it on disk
   std::vector<weir_filter_fragment> table;
   std::vector<FragmentProgress> progress;
   SliceMemory memory;

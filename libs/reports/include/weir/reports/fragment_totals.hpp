@@ -14,7 +14,9 @@ namespace weir::reports {
 struct FragmentTotals {
   std::uint64_t requested = 0;
   std::uint64_t received = 0;
-  std::map<std::string, std::uint64_t> missing;  // by reason
+  std::map<std::string, std::uint64_t> missing;  // by reason; all attempts
+  // Part of `missing`: in attempts that did not count in the end.
+  std::map<std::string, std::uint64_t> overtaken;
   std::map<std::string, std::uint64_t> dropped;  // likewise, by readouts
   // DCMs that were lost before their final report: what they counted after their last one is in no total, so
   // the others are lower bounds.

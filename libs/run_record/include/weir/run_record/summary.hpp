@@ -103,8 +103,9 @@ struct Summary {
   Counts throttled_ms;  // how long a node held the triggers up, by its reason
   Counts discarded;     // by reason
 
-  Counts fragments;  // by what became of them; every name of fragment_outcomes() is there
-  Counts fragments_missing;
+  Counts fragments;          // by what became of them; every name of fragment_outcomes() is there
+  Counts fragments_missing;  // in attempts that counted: what the files say, where all slices are stored
+  std::uint64_t fragments_overtaken = 0;  // missing in attempts that were given up or overtaken
   Counts fragments_dropped;
   // DCMs that were lost before their final report: with any, what is requested, received and missing is a
   // lower bound.
