@@ -4,6 +4,16 @@
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED)  # headers only; gives Boost::headers
+# Linked into the executables where that is possible: a plugin may bring Protobuf and a copy of Weir's messages, and
+# a library that both share aborts when it sees the same messages twice.
+find_library(WEIR_PROTOBUF_STATIC NAMES libprotobuf.a)
+mark_as_advanced(WEIR_PROTOBUF_STATIC)
+if(WEIR_PROTOBUF_STATIC)
+  set(Protobuf_USE_STATIC_LIBS ON)
+  if(NOT "${Protobuf_LIBRARY_RELEASE}" MATCHES "\\.a$")
+    unset(Protobuf_LIBRARY_RELEASE CACHE)
+  endif()
+endif()
 find_package(Protobuf REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)

@@ -5,9 +5,13 @@
 #include <spawn.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -17,17 +21,27 @@ extern char** environ;
 namespace weir::writer {
 namespace {
 
+constexpr std::string_view kOwnerVariable = "WEIR_CHILD=";  // libs/launch ends what has it
+
 constexpr auto kLook = std::chrono::milliseconds(100);  // while children run
 constexpr int kTimedOut = 124;                          // of `timeout`
 constexpr int kKilled = 137;                            // of `timeout`: SIGTERM was not enough
+constexpr int kNotFound = 127;                          // of a shell
 constexpr const char* kGrace = "--kill-after=5";        // s from SIGTERM to SIGKILL
 
 std::string script_of(const std::string& command) { return command + " \"$@\""; }
 
-// How a child begins: with the default signal handlers, and with no descriptor but the first three.
+// How a child begins: with the default signal handlers, in a session of its own, without its launcher's mark,
+// and with no descriptor but the first three.
 class Beginning {
  public:
-  Beginning() {
+  enum class Output : std::uint8_t { inherited, none };
+
+  explicit Beginning(Output output = Output::inherited) {
+    for (char** word = environ; *word != nullptr; ++word) {
+      if (!std::string_view(*word).starts_with(kOwnerVariable)) environment_.push_back(*word);
+    }
+    environment_.push_back(nullptr);
     ::posix_spawnattr_init(&attributes_);
     ::posix_spawn_file_actions_init(&actions_);
     sigset_t all;
@@ -36,8 +50,13 @@ class Beginning {
     ::sigemptyset(&none);
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
     ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    ::posix_spawnattr_setflags(&attributes_,
+                               POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
     ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (output == Output::none) {
+      ::posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+      ::posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    }
     ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
   }
   ~Beginning() {
@@ -53,13 +72,36 @@ class Beginning {
     argv.reserve(line.size() + 1);
     for (const std::string& word : line) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
-    return ::posix_spawnp(&pid, argv.front(), &actions_, &attributes_, argv.data(), environ);
+    return ::posix_spawnp(&pid, argv.front(), &actions_, &attributes_, argv.data(), environment_.data());
   }
 
  private:
   posix_spawnattr_t attributes_{};
   posix_spawn_file_actions_t actions_{};
+  std::vector<char*> environment_;
 };
+
+// Exit status; 127: it could not be started.
+int status_of(const std::vector<std::string>& line) {
+  pid_t pid = 0;
+  if (Beginning(Beginning::Output::none).start(line, pid) != 0) return kNotFound;
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kNotFound;
+}
+
+// The program that a command begins with; empty: it begins with something else, as an assignment or a quote.
+std::string program_of(const std::string& command) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("/._+-").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  const std::size_t begin = std::min(command.find_first_not_of(" \t\n"), command.size());
+  const std::size_t end = std::min(command.find_first_of(" \t\n;&|<>()", begin), command.size());
+  const std::string word = command.substr(begin, end - begin);
+  return std::all_of(word.begin(), word.end(), is_plain) ? word : std::string();
+}
 
 std::vector<std::string> line_of(const CloseCommand& what) {
   return {"timeout",  kGrace,    std::to_string(what.seconds_max),
@@ -70,8 +112,36 @@ std::vector<std::string> line_of(const CloseCommand& what) {
 }  // namespace
 
 CloseCounts operator-(const CloseCounts& left, const CloseCounts& right) {
-  return {left.started - right.started, left.failed - right.failed,
-          left.ended_by_limit - right.ended_by_limit, left.dropped - right.dropped};
+  return {left.started - right.started,
+          left.failed - right.failed,
+          left.ended_by_limit - right.ended_by_limit,
+          left.dropped - right.dropped,
+          left.unfinished,
+          left.bad() > right.bad() ? left.last_failure : std::string()};
+}
+
+std::string describe(const CloseCounts& counts) {
+  std::string text;
+  const auto add = [&text](std::uint64_t count, const char* what) {
+    if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  };
+  add(counts.failed, "failed");
+  add(counts.ended_by_limit, "ended by writer.on_close_s");
+  add(counts.dropped, "never started, because too many waited");
+  if (!counts.last_failure.empty()) text += " (last: " + counts.last_failure + ")";
+  add(counts.unfinished, "not ended yet");
+  return text.empty() ? text : "writer.on_close: of the commands for closed files " + text;
+}
+
+std::string unusable(const std::string& command) {
+  if (command.empty()) return {};
+  if (status_of({"timeout", "5", "true"}) != 0)
+    return "writer.on_close needs `timeout` of coreutils, which is not in PATH";
+  if (status_of({"sh", "-n", "-c", script_of(command)}) != 0)
+    return "writer.on_close: the shell cannot read '" + command + "'";
+  const std::string program = program_of(command);
+  if (program.empty() || status_of({"sh", "-c", "command -v \"$1\"", "sh", program}) == 0) return {};
+  return "writer.on_close: no program '" + program + "' exists";
 }
 
 CloseCommands::CloseCommands() : thread_([this] { run(); }) {}
@@ -91,6 +161,7 @@ void CloseCommands::add(CloseCommand command, std::size_t at_once_max) {
     const std::lock_guard lock(mutex_);
     at_once_max_ = at_once_max;
     if (waiting_.size() >= kWaitingMax) {
+      note_failure("never started", command);
       if (counts_.dropped++ == 0)
         spdlog::error("on_close is not run: {} files wait for it already file={}", kWaitingMax, command.path);
       return;
@@ -102,7 +173,13 @@ void CloseCommands::add(CloseCommand command, std::size_t at_once_max) {
 
 CloseCounts CloseCommands::counts() const {
   const std::lock_guard lock(mutex_);
-  return counts_;
+  CloseCounts counts = counts_;
+  counts.unfinished = waiting_.size() + running_.size();
+  return counts;
+}
+
+void CloseCommands::note_failure(const std::string& how, const CloseCommand& what) {
+  counts_.last_failure = how + ": " + what.path;
 }
 
 // Expects the lock, as all below.
@@ -113,6 +190,7 @@ void CloseCommands::start_some() {
     ++counts_.started;
     if (const int error = Beginning().start(line_of(child.what), child.pid); error != 0) {
       ++counts_.failed;
+      note_failure("cannot be started", child.what);
       spdlog::error("on_close cannot be started: coreutils' timeout, errno={} command=\"{}\" file={}", error,
                     child.what.command, child.what.path);
       continue;
@@ -129,10 +207,12 @@ void CloseCommands::see_ends() {
     const bool late = monotonic_now_ns() - child.begun_ns >= child.what.seconds_max * kSecond;
     if (late && (end == kTimedOut || end == kKilled)) {
       ++counts_.ended_by_limit;
+      note_failure("took longer than " + std::to_string(child.what.seconds_max) + " s", child.what);
       spdlog::error("on_close took longer than writer.on_close_s={} and was ended command=\"{}\" file={}",
                     child.what.seconds_max, child.what.command, child.what.path);
     } else if (end != 0) {
       ++counts_.failed;
+      note_failure("status " + std::to_string(end), child.what);
       spdlog::error("on_close failed status={} command=\"{}\" file={}", end, child.what.command,
                     child.what.path);
     }

@@ -38,6 +38,8 @@ class WriterProcess final : public weir::node::Node {
   WriterProcess(const weir::node::Setup& setup, weir::transport::Loop& loop,
                 weir::writer::CloseCommands& commands)
       : disk_([&loop] { loop.wake(); }) {
+    if (const std::string why = weir::writer::unusable(setup.farm.writer().on_close()); !why.empty())
+      throw std::runtime_error(why);
     auto earlier = weir::storage::read_earlier_life(setup.farm.run().out(), setup.run, setup.self.name);
     if (!earlier) throw std::runtime_error("run.out: " + earlier.error().detail);
     hold_run(setup, !earlier->files.empty());

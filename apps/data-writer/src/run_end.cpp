@@ -19,6 +19,11 @@ void RunEnd::close(TimeNs now_ns, DurationNs patience_ns) {
   close_until_ns_ = now_ns + patience_ns;
 }
 
+void RunEnd::closed(TimeNs now_ns, DurationNs patience_ns) {
+  enter(EndPhase::closed);
+  commands_until_ns_ = now_ns + patience_ns;
+}
+
 void RunEnd::give_up() { enter(EndPhase::given_up); }
 
 }  // namespace weir::writer

@@ -12,14 +12,16 @@ enum class EndPhase : std::uint8_t {
   open,      // takes records
   told,      // told to end: what became of copies that it has may still be said
   closing,   // the files are being closed
+  closed,    // they are; commands for closed files (writer.on_close) may still run
   given_up,  // they could not be: the disk stays full, and the last one stays a .part
 };
-constexpr std::size_t kEndPhases = 4;
+constexpr std::size_t kEndPhases = 5;
 
-// Every transition that there is. A process also ends in `closing`, when the files are closed.
+// Every transition. A process ends in `closed` or `given_up`.
 inline constexpr Transitions kEndTransitions({
     Transition<EndPhase>{EndPhase::open, EndPhase::told},
     {EndPhase::told, EndPhase::closing},
+    {EndPhase::closing, EndPhase::closed},
     {EndPhase::closing, EndPhase::given_up},
 });
 
@@ -39,6 +41,13 @@ class RunEnd {
     return phase_ == EndPhase::closing && blocked && now_ns >= close_until_ns_;
   }
   void give_up();
+  // The files are closed, and commands for them get so long.
+  void closed(TimeNs now_ns, DurationNs patience_ns);
+  // The commands have ended, or had their time.
+  [[nodiscard]] bool is_over(bool commands_run, TimeNs now_ns) const {
+    if (phase_ == EndPhase::given_up) return true;
+    return phase_ == EndPhase::closed && (!commands_run || now_ns >= commands_until_ns_);
+  }
 
   [[nodiscard]] EndPhase phase() const { return phase_; }
 
@@ -48,6 +57,7 @@ class RunEnd {
   EndPhase phase_ = EndPhase::open;
   TimeNs deadline_ns_ = 0;
   TimeNs close_until_ns_ = 0;
+  TimeNs commands_until_ns_ = 0;
 };
 
 }  // namespace weir::writer

@@ -2,6 +2,7 @@
 
 #include <weir/base/assert.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/node/process.hpp>
 
 #include <limits>
 
@@ -24,6 +25,7 @@ storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t fir
   config.run = setup.run;
   config.first_sequence = first_sequence;
   config.file_bytes_max = or_no_limit(writer.file_bytes_max());
+  config.file_bytes_limit = node::file_bytes_limit();
   config.file_duration_max = or_no_limit(static_cast<DurationNs>(writer.file_seconds_max() * 1e9));
   config.sync_bytes = writer.sync_bytes();
   config.sync_interval = writer.sync_interval_ms() * kMillisecond;

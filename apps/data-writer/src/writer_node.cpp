@@ -3,8 +3,11 @@
 #include "settings.hpp"
 #include <weir/base/held_up.hpp>
 #include <weir/base/planted.hpp>
+#include <weir/node/address_in_use.hpp>
 #include <weir/node/columns.hpp>
+#include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
@@ -20,6 +23,7 @@ constexpr std::size_t kPeersMax = 4096;
 constexpr std::size_t kAsksMax = 65536;
 constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
 constexpr std::size_t kDisturbancesTold = 20;
+constexpr DurationNs kCommandsPatience = 10 * kSecond;  // for writer.on_close, before the farm's next run
 
 // "17..20, 23", not more of it than a person reads.
 std::string names_of(const std::vector<SliceId>& slices) {
@@ -55,11 +59,11 @@ WriterNode::WriterNode(const node::Setup& setup, Environment environment)
                   setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports) {
   now_ns_ = environment_.clock.now_ns();
   auto at = listener_.open(environment_.network, setup_.listen);
-  if (!at) throw std::runtime_error(at.error());
+  if (!at) node::throw_listen_failure(at.error());
   identity_.listen = *at;
   recall();
   store_.start(now_ns_, environment_.clock.utc_ns(), bytes_of(begin_of_run_record(setup_)));
-  spdlog::info("listens at={}:{} out={}", at->host, at->port, setup_.farm.run().out());
+  spdlog::info("listens at={} out={}", ports::to_text(*at), setup_.farm.run().out());
 }
 
 // An earlier life's copies are this one's: they count, and they are not stored again.
@@ -234,6 +238,7 @@ v1::Report WriterNode::make_report(bool final) {
     counters["writer.on_close_failed"] = commands.failed;
     counters["writer.on_close_ended_by_limit"] = commands.ended_by_limit;
     counters["writer.on_close_dropped"] = commands.dropped;
+    add_close_notes(commands, final, report);
   }
   if (no_memory_ > 0) counters.of("writer.result.", "no_memory") = no_memory_;
   counters["writer.grants"] = grants.grants;
@@ -255,7 +260,19 @@ v1::Report WriterNode::make_report(bool final) {
   return report;
 }
 
+// Commands that still run are a fault at the end of the last run: nothing can tell then how they end.
+void WriterNode::add_close_notes(CloseCounts commands, bool final, v1::Report& report) const {
+  if (!final && end_.phase() == EndPhase::closed && commands.unfinished > 0)
+    (*report.mutable_notes())[std::string(node::kWaitsNote)] = state();
+  if (!final || has_more_runs()) commands.unfinished = 0;  // the next run counts them
+  if (std::string text = describe(commands); !text.empty())
+    (*report.mutable_notes())[std::string(node::kFaultNote)] = std::move(text);
+}
+
 std::string WriterNode::state() const {
+  if (end_.phase() == EndPhase::closed && commands_run())
+    return "waits for writer.on_close of " + std::to_string(environment_.close_counts().unfinished) +
+           " file(s)";
   const bool stalls = blocked_.empty() && disk_watch_.stalled() > 0;
   if (blocked_.empty() && !stalls) return "running";
   const std::string state = held_up_state(Hold::blocked, assignment::name(reason()), identity_.name);
@@ -462,7 +479,10 @@ void WriterNode::on_resumed() {
 
 void WriterNode::on_failed(ports::DiskError, const std::string& detail) { failure_ = "run.out: " + detail; }
 
-void WriterNode::on_finished() {}
+void WriterNode::on_finished() {
+  if (end_.phase() != EndPhase::closing) return;
+  end_.closed(now_ns_, has_more_runs() ? kCommandsPatience : setup_.farm.writer().on_close_s() * kSecond);
+}
 
 std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
   return std::make_unique<WriterNode>(setup, std::move(environment));

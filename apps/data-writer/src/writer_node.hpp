@@ -57,12 +57,17 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
   void on_end_run() override;
   void close_when_told();
-  bool run_ended() const override { return store_.finished() || end_.phase() == EndPhase::given_up; }
+  bool run_ended() const override { return end_.is_over(commands_run(), now_ns_); }
+  [[nodiscard]] bool has_more_runs() const { return setup_.watcher != nullptr && !setup_.one_run; }
+  [[nodiscard]] bool commands_run() const {
+    return environment_.close_counts && environment_.close_counts().unfinished > 0;
+  }
   v1::Report make_report(bool final) override;
   void on_supervisor_ready() override;
   void tell_throttle();
   [[nodiscard]] assignment::Reason reason() const;
   void give_up_closing();
+  void add_close_notes(CloseCounts commands, bool final, v1::Report& report) const;
   [[nodiscard]] std::string state() const;
 
   // DCMs

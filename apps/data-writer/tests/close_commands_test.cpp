@@ -93,6 +93,43 @@ TEST_CASE("a command that fails is counted as that") {
   CHECK(commands.counts().ended_by_limit == 0);
 }
 
+TEST_CASE("commands that did not end well are described with the last of them, and counted from a point on") {
+  CloseCommands commands;
+  commands.add({"exit 3; :", "first", "0", 10}, 1);
+  CHECK(wait_until([&] { return commands.counts().unfinished == 0; }));
+  const CloseCounts before = commands.counts();
+  CHECK(describe(before) ==
+        "writer.on_close: of the commands for closed files 1 failed (last: status 3: first)");
+  commands.add({"true", "good", "0", 10}, 1);
+  commands.add({"kill -9 $$; :", "second", "0", 10}, 1);
+  commands.add({"sleep 60; :", "third", "0", 1}, 1);
+  CHECK(commands.counts().unfinished > 0);
+  CHECK(wait_until([&] { return commands.counts().unfinished == 0; }));
+  const CloseCounts since = commands.counts() - before;
+  CHECK(since.bad() == 2);
+  CHECK(
+      describe(since) ==
+      "writer.on_close: of the commands for closed files 1 failed, 1 ended by writer.on_close_s (last: took "
+      "longer than 1 s: third)");
+  CHECK(describe(commands.counts() - commands.counts()).empty());
+}
+
+TEST_CASE("a command that can never run is refused with its reason") {
+  for (const char* good : {"", "cp", "true", "/bin/true", "cd / && true", "A=b true", "'/bin/true'",
+                           "exit 1; :", "echo >> list", "if true; then true; fi; :"}) {
+    CAPTURE(good);
+    CHECK(unusable(good).empty());
+  }
+  for (const char* bad : {"no-such-program-of-weir", "/nonexistent/archive --now", "./nothing-here; true"}) {
+    CAPTURE(bad);
+    CHECK(unusable(bad).find("no program '") != std::string::npos);
+  }
+  for (const char* bad : {"echo 'open", "if true; then", "( true"}) {
+    CAPTURE(bad);
+    CHECK(unusable(bad).find("the shell cannot read") != std::string::npos);
+  }
+}
+
 TEST_CASE("what waits for its turn when the writer ends is done after it, each file once") {
   const TemporaryFolder folder;
   const std::string list = folder / "list";

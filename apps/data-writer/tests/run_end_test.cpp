@@ -11,10 +11,16 @@ constexpr DurationNs kDrain = 30 * kSecond;
 }  // namespace
 
 TEST_CASE("a writer's end goes one way only, one phase after the other") {
-  for (std::size_t from = 0; from < kEndPhases; ++from) {
-    for (std::size_t to = 0; to < kEndPhases; ++to)
-      CHECK(kEndTransitions.allow(static_cast<EndPhase>(from), static_cast<EndPhase>(to)) ==
-            (to == from + 1));
+  const auto follows = [](EndPhase from, EndPhase to) {
+    if (from == EndPhase::closing) return to == EndPhase::closed || to == EndPhase::given_up;
+    return from < EndPhase::closing && static_cast<std::size_t>(to) == static_cast<std::size_t>(from) + 1;
+  };
+  for (std::size_t i = 0; i < kEndPhases; ++i) {
+    for (std::size_t j = 0; j < kEndPhases; ++j) {
+      const auto from = static_cast<EndPhase>(i);
+      const auto to = static_cast<EndPhase>(j);
+      CHECK(kEndTransitions.allow(from, to) == follows(from, to));
+    }
   }
 }
 
@@ -41,6 +47,18 @@ TEST_CASE("closing is given up where the disk takes nothing for too long, once, 
   end.give_up();
   CHECK(end.phase() == EndPhase::given_up);
   CHECK_FALSE(end.is_in_vain(true, kStart + kDrain));
+}
+
+TEST_CASE("a writer whose files are closed waits for their commands, and no longer than they may take") {
+  constexpr DurationNs kCommands = 3600 * kSecond;
+  RunEnd end;
+  end.tell(kStart);
+  end.close(kStart, kDrain);
+  CHECK_FALSE(end.is_over(false, kStart + kDrain));
+  end.closed(kStart, kCommands);
+  CHECK(end.is_over(false, kStart));
+  CHECK_FALSE(end.is_over(true, kStart + kCommands - 1));
+  CHECK(end.is_over(true, kStart + kCommands));
 }
 
 }  // namespace weir::writer

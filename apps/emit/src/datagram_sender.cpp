@@ -1,5 +1,7 @@
 #include "datagram_sender.hpp"
 
+#include <weir/ports/endpoint_text.hpp>
+
 #include <netdb.h>
 
 #include <cerrno>
@@ -14,7 +16,7 @@ namespace {
 constexpr int kSendBuffer = 1 << 20;
 
 [[noreturn]] void fail(const ports::Endpoint& at, const std::string& why) {
-  throw std::runtime_error(at.host + ":" + std::to_string(at.port) + ": " + why);
+  throw std::runtime_error(ports::to_text(at) + ": " + why);
 }
 
 }  // namespace

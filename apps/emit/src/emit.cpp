@@ -2,6 +2,7 @@
 #include "emit_options.hpp"
 #include "trigger_client.hpp"
 #include <weir/emit/emit.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/transport/loop.hpp>
 
 #include <fmt/format.h>
@@ -74,7 +75,7 @@ class Emitter {
   // Nothing was played, for this reason.
   [[nodiscard]] std::string failure() const {
     if (player_) return {};
-    return "no run took a trigger at " + plan_.trigger->host + ":" + std::to_string(plan_.trigger->port) +
+    return "no run took a trigger at " + ports::to_text(*plan_.trigger) +
            (trigger_->trouble().empty() ? "" : ": " + trigger_->trouble());
   }
 

@@ -1,8 +1,10 @@
 #include "readout_node.hpp"
 
 #include <weir/base/held_up.hpp>
+#include <weir/node/address_in_use.hpp>
 #include <weir/node/report.hpp>
 #include <weir/node/trigger_ids.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
@@ -56,9 +58,9 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
   now_ns_ = environment_.clock.now_ns();
   if (front_end_) front_end_->attach(buffer_, *this);
   auto at = listener_.open(environment_.network, setup_.listen);
-  if (!at) throw std::runtime_error(at.error());
+  if (!at) node::throw_listen_failure(at.error());
   identity_.listen = *at;
-  spdlog::info("listens at={}:{} sources={}", at->host, at->port, identity_.sources.size());
+  spdlog::info("listens at={} sources={}", ports::to_text(*at), identity_.sources.size());
 }
 
 void ReadoutNode::pass(TimeNs now_ns) {

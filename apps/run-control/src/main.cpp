@@ -1,8 +1,10 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/launch/farms_here.hpp>
 #include <weir/node/process.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
+#include <weir/transport/signals.hpp>
 
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
@@ -26,7 +28,7 @@ void on_signal(int signal) { signalled = signal; }
 std::string reached_at(const weir::bus::Hub& hub) {
   const std::string& host = hub.settings().host;
   const bool any = host == "0.0.0.0" || host == "::";
-  return (any ? "127.0.0.1" : host) + ":" + std::to_string(hub.port());
+  return weir::ports::to_text({any ? "127.0.0.1" : host, hub.port()});
 }
 
 int run(weir::run_control::RunControlSettings settings) {
@@ -62,6 +64,8 @@ weir::telemetry::LogFormat log_format(const weir::run_control::RunControlSetting
 }  // namespace
 
 int main(int argc, char** argv) {
+  weir::node::prepare_process();
+  std::signal(SIGPIPE, SIG_IGN);
   weir::run_control::RunControlSettings settings;
   std::string log_level = "info";
   pid_t parent = ::getppid();
@@ -92,9 +96,8 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (!dies->empty()) weir::node::die_with_parent(parent);
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  weir::transport::handle_signal(SIGINT, on_signal);
+  weir::transport::handle_signal(SIGTERM, on_signal);
   weir::telemetry::LogSettings log;
   log.level = log_level;
   log.process = "run-control";

@@ -51,6 +51,17 @@ void Members::is_made_of(std::size_t member, const v1::RunIdentity& identity) {
   processes_[member].identity = std::move(now);
 }
 
+void Members::writes_to(std::size_t member, const v1::MemberState& state) {
+  if (state.out().empty()) return;
+  processes_[member].out = state.out();
+  processes_[member].out_run = RunNumber(state.run());
+}
+
+std::string Members::out(std::size_t member, RunNumber run) const {
+  const Process& process = processes_[member];
+  return process.out_run == run ? process.out : std::string();
+}
+
 void Members::forget_reports() {
   for (Process& process : processes_) process.report.Clear();
 }

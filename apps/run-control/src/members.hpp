@@ -23,6 +23,10 @@ struct Process {
   std::string software;
   v1::Report report;         // its last one
   v1::RunIdentity identity;  // what a run of its configuration has of it
+  v1::Report report;  // its last one
+  // Where it writes (MemberState.out), and in which run; kept for the process that takes its place.
+  std::string out;
+  RunNumber out_run;
 };
 
 // On this machine, and there no more: its silence need not be waited for.
@@ -41,6 +45,7 @@ class Members {
   void reported(std::size_t member, v1::Report report) { processes_[member].report = std::move(report); }
   // What the process would load, or has loaded. Lists of files that are left out stay as they were.
   void is_made_of(std::size_t member, const v1::RunIdentity& identity);
+  void writes_to(std::size_t member, const v1::MemberState& state);
   // A run begins: what was told before is of another.
   void forget_reports();
   // Where this run's supervisor listens, as it says itself; others reach it through its host's address.
@@ -48,6 +53,8 @@ class Members {
 
   [[nodiscard]] std::size_t size() const { return processes_.size(); }
   [[nodiscard]] const Process& operator[](std::size_t member) const { return processes_[member]; }
+  // Of the process, or the one before it; empty: none began this run.
+  [[nodiscard]] std::string out(std::size_t member, RunNumber run) const;
   // host:port; empty: this run's has not said.
   [[nodiscard]] std::string supervisor(RunNumber run) const { return run == run_ ? supervisor_ : ""; }
 

@@ -3,6 +3,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/run_record/records.hpp>
 
+#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
 #include <cerrno>
@@ -11,21 +12,39 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace weir::run_control {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr std::string_view kHead =
+    "# What run control remembers of its farm, down to `# end`; it reads this when it is started again.\n";
+constexpr std::string_view kEnd = "# end\n";
+
+// Keeps protobuf from printing its own complaint.
+class NoErrors final : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int, int, const std::string&) override {}
+};
+
+// A file of an earlier version has no end that can be missing.
+bool is_whole(std::string_view text) { return !text.starts_with(kHead) || text.ends_with(kEnd); }
+
+bool parse(const std::string& text, v1::ControlMemory& memory) {
+  NoErrors errors;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  return is_whole(text) && parser.ParseFromString(text, &memory) && !memory.goal().empty();
+}
 
 }  // namespace
 
 std::string write_memory(const std::string& path, const v1::ControlMemory& memory) {
   std::string text;
   google::protobuf::TextFormat::PrintToString(memory, &text);
-  const std::string head =
-      "# What run control remembers of its farm; it reads this when it is started again.\n";
-  if (run_record::write_file(path, head + text)) return {};
+  if (run_record::write_file(path, std::string(kHead) + text + std::string(kEnd))) return {};
   return "cannot write '" + path + "': " + std::strerror(errno);
 }
 
@@ -35,7 +54,7 @@ Expected<v1::ControlMemory, std::string> read_memory(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   v1::ControlMemory memory;
-  if (!file || !google::protobuf::TextFormat::ParseFromString(text.str(), &memory)) {
+  if (!file || !parse(text.str(), memory)) {
     return Unexpected<std::string>(
         "'" + path + "' cannot be read as what run control wrote down: look at it, and move it " +
         "away to begin anew");

@@ -21,6 +21,7 @@ void Orders::send(const control::Order& order) const {
   if (order.command == control::Command::start) {
     sent.set_claim(book_.claim_of(order.run));
     *sent.mutable_identity() = node::without_files(book_.identity());
+    sent.set_out(members_.out(order.member, order.run));
     for (const std::string& one : setup_.run_sets()) sent.add_sets(one);
     const std::string supervisor = members_.supervisor(order.run);
     if (machine_.members()[order.member].plan.role == Role::supervisor) {

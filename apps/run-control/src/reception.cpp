@@ -34,7 +34,9 @@ void Reception::take(const bus::Sender& from, const v1::BusMessage& message) {
   if (message.has_run_over()) return run_over(from, message.run_over());
   if (message.has_leave()) {
     parts_.members.left(from.id);
-    parts_.machine.left(*member, parts_.now_ns, parts_.actions);
+    const bool of_one_run = parts_.book.keeper() == RunBook::Keeper::starter;
+    const bool awaited = of_one_run && parts_.machine.members()[*member].told.ended;
+    parts_.machine.left(*member, parts_.now_ns, parts_.actions, awaited);
   }
 }
 
@@ -70,6 +72,7 @@ void Reception::join(const bus::Sender& from, const v1::Join& join) {
   }
   parts_.members.joined(*member, from, join);
   parts_.members.is_made_of(*member, join.state().identity());
+  parts_.members.writes_to(*member, join.state());
   const bool leads_run = note_supervisor(join.state(), from);
   v1::BusMessage answer;
   v1::Welcome& welcome = *answer.mutable_welcome();
@@ -92,6 +95,7 @@ bool Reception::note_supervisor(const v1::MemberState& state, const bus::Sender&
 void Reception::heartbeat(std::size_t member, const v1::Heartbeat& heartbeat) {
   if (parts_.machine.members()[member].incarnation.value != heartbeat.incarnation()) return;
   parts_.members.is_made_of(member, heartbeat.state().identity());
+  parts_.members.writes_to(member, heartbeat.state());
   parts_.machine.heard(member, state_of(heartbeat.state()), parts_.now_ns, parts_.actions);
 }
 
@@ -106,6 +110,7 @@ void Reception::answer(std::size_t member, const bus::Sender& from, const v1::An
     return parts_.machine.left(member, parts_.now_ns, parts_.actions);
   }
   parts_.members.is_made_of(member, answer.state().identity());
+  parts_.members.writes_to(member, answer.state());
   const auto& order = parts_.machine.members()[member].order;
   note_part_in_run(member, answer);
   const bool begins = order && order->id == answer.id() && order->command == control::Command::start;

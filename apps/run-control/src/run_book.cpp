@@ -2,6 +2,7 @@
 
 #include "clock.hpp"
 #include <weir/node/identity.hpp>
+#include <weir/node/paths.hpp>
 #include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run_record/records.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -22,18 +22,16 @@ namespace {
 
 constexpr std::size_t kFaultsMax = 100;
 
-std::string made(std::string folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw std::runtime_error(fmt::format("control.out: cannot make '{}': {}", folder, error.message()));
-  return folder;
+std::string made(const std::string& folder) {
+  auto resolved = node::made_folder(folder);
+  if (!resolved) throw std::runtime_error("control.out: " + resolved.error());
+  return std::move(*resolved);
 }
 
 }  // namespace
 
-RunBook::RunBook(std::string out, Keeper keeper)
-    : out_(made(std::move(out))), keeper_(keeper), history_(out_ + "/runs.jsonl", kRunsKept) {}
+RunBook::RunBook(const std::string& out, Keeper keeper)
+    : out_(made(out)), keeper_(keeper), history_(out_ + "/runs.jsonl", kRunsKept) {}
 
 Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last, const v1::Farm& farm) {
   const auto refused = [](const std::string& why) { return Unexpected<std::string>(why); };

@@ -27,7 +27,7 @@ class RunBook {
   };
 
   // Throws std::runtime_error: there is no folder `out` and none can be made.
-  RunBook(std::string out, Keeper keeper);
+  RunBook(const std::string& out, Keeper keeper);
 
   // A number for a run after `last`: the one wanted, or with 0 the next one that is free.
   [[nodiscard]] Expected<RunNumber, std::string> claim(RunNumber wanted, RunNumber last,

@@ -13,8 +13,10 @@
 #include "web.hpp"
 #include <weir/config/rules.hpp>
 #include <weir/node/identity.hpp>
+#include <weir/node/paths.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
 
@@ -55,7 +57,10 @@ bus::HubSettings hub_of(const RunControlSettings& settings, const FarmSetup& set
 }
 
 std::string out_of(const RunControlSettings& settings, const v1::Farm& file) {
-  return file.control().out().empty() || settings.one_run ? file.run().out() : file.control().out();
+  const bool of_run = file.control().out().empty() || settings.one_run;
+  auto out = node::made_folder(of_run ? file.run().out() : file.control().out());
+  if (!out) throw std::runtime_error("control.out: " + out.error());
+  return std::move(*out);
 }
 
 std::string memory_of(const RunControlSettings& settings, const v1::Farm& file) {
@@ -412,7 +417,7 @@ const bus::Hub& RunControl::hub() const { return core_->hub(); }
 std::string RunControl::page() const {
   if (core_->web() == nullptr) return {};
   const ports::Endpoint& at = core_->web()->endpoint();
-  return fmt::format("http://{}:{}/", at.host, at.port);
+  return "http://" + ports::to_text(at) + "/";
 }
 
 }  // namespace weir::run_control

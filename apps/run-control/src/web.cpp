@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <climits>
 #include <filesystem>
@@ -23,6 +24,8 @@ constexpr std::size_t kTokenBytesMin = 16;  // of one that a person wrote
 }  // namespace
 
 std::string page_token(const std::string& file) {
+  // Of another member of the group that shares the folder.
+  if (::access(file.c_str(), R_OK) != 0 && errno == EACCES) ::unlink(file.c_str());
   if (!std::filesystem::exists(file)) {
     std::string token;
     for (const std::byte byte : security::make_farm_key("page").secret) token += fmt::format("{:02x}", byte);

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <sstream>
 #include <unistd.h>
 
 using namespace weir;
@@ -43,6 +45,30 @@ TEST_CASE("what cannot be read is named, and what cannot be written too") {
   REQUIRE_FALSE(read);
   CHECK(read.error().find(path) != std::string::npos);
   CHECK(write_memory("/nowhere/at/all", {}).find("/nowhere/at/all") != std::string::npos);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a file that was cut anywhere is refused with a sentence, and nothing else is printed") {
+  const std::string path = fresh_file("weir-memory");
+  v1::ControlMemory memory;
+  memory.set_goal("running");
+  memory.set_run(7);
+  memory.add_excluded("dcm-0");
+  REQUIRE(write_memory(path, memory).empty());
+  std::ostringstream written;
+  written << std::ifstream(path).rdbuf();
+  const std::string whole = written.str();
+  std::ostringstream printed;
+  std::streambuf* const before = std::cerr.rdbuf(printed.rdbuf());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    CAPTURE(size);
+    std::ofstream(path, std::ios::trunc) << whole.substr(0, size);
+    const auto read = read_memory(path);
+    CHECK_FALSE(read);
+    if (!read) CHECK(read.error().find("move it away to begin anew") != std::string::npos);
+  }
+  std::cerr.rdbuf(before);
+  CHECK(printed.str().empty());
   std::filesystem::remove(path);
 }
 

@@ -95,3 +95,24 @@ TEST_CASE(
   const v1::BusMessage& last = desk.answer_to("d", join("dcm-0", 2));
   CHECK(last.order().command() == "off");
 }
+
+TEST_CASE("only a process that leaves before the end of its one run is lost") {
+  for (const auto& [keeper, ended] :
+       {std::pair(RunBook::Keeper::starter, true), std::pair(RunBook::Keeper::starter, false),
+        std::pair(RunBook::Keeper::self, true)}) {
+    CAPTURE(keeper == RunBook::Keeper::starter, ended);
+    Desk desk(keeper);
+    v1::BusMessage joins = join("dcm-0", 1);
+    joins.mutable_join()->mutable_state()->set_ended(ended);
+    (void)desk.answer_to("a", joins);
+    desk.farm.parts.actions = {};
+    v1::BusMessage leaves;
+    leaves.mutable_leave()->set_reason("run over");
+    desk.reception.take(sender("a"), leaves);
+    REQUIRE(desk.farm.parts.actions.events.size() == 1);
+    const control::Event& event = desk.farm.parts.actions.events.front();
+    const bool awaited = keeper == RunBook::Keeper::starter && ended;
+    CHECK(event.level == (awaited ? control::Level::info : control::Level::warning));
+    CHECK(event.text == (awaited ? "dcm-0 has ended" : "dcm-0 is gone"));
+  }
+}

@@ -11,7 +11,7 @@
 namespace weir::supervisor {
 namespace {
 
-constexpr mode_t kMode = 0644;
+constexpr mode_t kMode = 0666;
 constexpr std::size_t kReadAtOnce = 1U << 20U;
 // Reserved for the journal on the disk that it shares with the data: a full disk stops the writers first, and
 // the run's account goes on. Enough for some ten thousand slices in flight.

@@ -1,5 +1,6 @@
 #include <weir/node/main.hpp>
 #include <weir/node/run_claim.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/supervisor/node.hpp>
 
 #include <fmt/format.h>
@@ -67,11 +68,10 @@ int main(int argc, char** argv) {
         // is the log: each of its lines has log.format, and one names the ports.
         const auto listening = [&setup](const weir::ports::Endpoint& nodes,
                                         const weir::ports::Endpoint& triggers) {
-          if (setup.watcher != nullptr)
-            setup.watcher->on_listening(fmt::format("{}:{}", nodes.host, nodes.port));
+          if (setup.watcher != nullptr) setup.watcher->on_listening(weir::ports::to_text(nodes));
           if (output_is_log()) return;
-          std::printf("supervisor %s:%u triggers %s:%u\n", nodes.host.c_str(), nodes.port,
-                      triggers.host.c_str(), triggers.port);
+          std::printf("supervisor %s triggers %s\n", weir::ports::to_text(nodes).c_str(),
+                      weir::ports::to_text(triggers).c_str());
           std::fflush(stdout);
         };
         std::error_code none;  // the writers will say that the folder is not there

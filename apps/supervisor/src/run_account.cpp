@@ -2,6 +2,7 @@
 
 #include <weir/assignment/reasons.hpp>
 #include <weir/base/held_up.hpp>
+#include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
 
 #include <array>
@@ -139,12 +140,14 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
   return summary;
 }
 
-// What others have done to run files.
+// What others have done to run files, and what nodes report as faults of their own.
 std::vector<std::string> RunAccount::disturbances() const {
   std::vector<std::string> texts;
   const auto add = [&texts](const v1::Report& report) {
-    const auto note = report.notes().find(std::string(node::kDisturbedNote));
-    if (note != report.notes().end()) texts.push_back(report.name() + ": " + note->second);
+    for (const std::string_view key : {node::kDisturbedNote, node::kFaultNote}) {
+      const auto note = report.notes().find(std::string(key));
+      if (note != report.notes().end()) texts.push_back(report.name() + ": " + note->second);
+    }
   };
   for (const v1::Report& report : roster_.buried()) add(report);
   for (const Member& member : roster_.members()) {

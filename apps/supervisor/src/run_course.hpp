@@ -48,6 +48,8 @@ class RunCourse {
   void resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already, const std::string& reason);
   void drain(const std::string& reason);
   void report(TimeNs now_ns);
+  // A node has told that its end takes longer.
+  void wait_longer_for_reports(TimeNs now_ns) { reporting_until_ns_ = now_ns + kReportPatience; }
   void account() { enter(RunStage::accounted); }
   void end() { enter(RunStage::done); }
   // Ends at once, and the process with status 1.

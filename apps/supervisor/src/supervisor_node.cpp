@@ -1,7 +1,10 @@
 #include "supervisor_node.hpp"
 
 #include "settings.hpp"
+#include <weir/node/address_in_use.hpp>
+#include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
+#include <weir/ports/endpoint_text.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -41,7 +44,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
   expect_absent();
   resume_run();
   const auto at = listener_.open(environment_.network, setup_.supervisor);
-  if (!at) throw std::runtime_error("supervisor.listen: " + at.error());
+  if (!at) node::throw_listen_failure("supervisor.listen: " + at.error());
   ports::Endpoint triggers;
   if (setup_.farm.trigger().mode() == v1::TriggerSettings::MODE_NETWORK) {
     const auto opened =
@@ -49,8 +52,8 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
     if (!opened) throw std::runtime_error("trigger.listen: " + opened.error());
     triggers = *opened;
   }
-  spdlog::info("listens at={}:{} nodes={}{}", at->host, at->port, roster_.members().size(),
-               triggers.port == 0 ? "" : fmt::format(" triggers={}:{}", triggers.host, triggers.port));
+  spdlog::info("listens at={} nodes={}{}", ports::to_text(*at), roster_.members().size(),
+               triggers.port == 0 ? "" : " triggers=" + ports::to_text(triggers));
   environment_.listening(*at, triggers);
 }
 
@@ -122,6 +125,12 @@ void SupervisorNode::wait_for_reports() {
                                    [this](const Member& member) { return may_leave_orphans(member); });
   const bool away = roster_.is_one_away() && (course_.waits_for_absent(now_ns_) || orphans);
   const bool all_told = roster_.all_final() && !away;
+  const auto takes_longer = [](const Member& member) {
+    return member.peer != nullptr && !member.report.final() &&
+           member.report.notes().contains(std::string(node::kWaitsNote));
+  };
+  if (std::any_of(roster_.members().begin(), roster_.members().end(), takes_longer))
+    course_.wait_longer_for_reports(now_ns_);
   if (all_told || !course_.waits_for_reports(now_ns_)) finish();
 }
 
@@ -174,8 +183,8 @@ std::string SupervisorNode::check_hello(const sessions::PeerInfo& info) {
   const DurationNs lately =
       std::min<DurationNs>(kSpeaksWithin, 2 * setup_.farm.supervisor().status_interval_ms() * kMillisecond);
   const bool speaks = member->peer != nullptr && now_ns_ - member->heard_ns < lately;
-  // Its connection broke.
-  if (member->peer != nullptr && member->incarnation == info.incarnation && !speaks) return {};
+  // Its connection broke, or another process takes the place of one that has died.
+  if (member->peer != nullptr && !speaks) return {};
   if (member->peer != nullptr && member->peer->ready()) {
     return "'" + info.name + "' is here already, from " + member->peer->stream().peer() +
            ": end that process first";

@@ -1,10 +1,13 @@
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "standard_output.hpp"
+#include <weir/node/process.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,9 +45,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   int status = 0;
   CLI::App app(kDescription, "weir");
   app.require_subcommand(1);
@@ -64,4 +65,17 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : weir::commands::kUsage;
   }
   return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  weir::node::prepare_process();
+  int status = 1;
+  try {
+    status = run_command(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "weir: %s\n", error.what());
+  }
+  return weir::commands::status_with_output(status);
 }

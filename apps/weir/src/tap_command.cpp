@@ -4,6 +4,7 @@
 #include <weir/clock/clock.hpp>
 #include <weir/tap_client/sample_file.hpp>
 #include <weir/tap_client/tap_client.hpp>
+#include <weir/transport/signals.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -143,8 +144,8 @@ int sample(const TapOptions& options) {
 }
 
 int run_tap(const TapOptions& options) {
-  std::signal(SIGINT, [](int) { g_signalled = 1; });
-  std::signal(SIGTERM, [](int) { g_signalled = 1; });
+  transport::handle_signal(SIGINT, [](int) { g_signalled = 1; });
+  transport::handle_signal(SIGTERM, [](int) { g_signalled = 1; });
   try {
     if (!options.out.empty() && options.streams.size() > 1)
       throw std::invalid_argument("a file holds each slice once: --out takes one --stream");

@@ -10,6 +10,7 @@
 #include <weir/node/metrics_export.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/page/view.hpp>
+#include <weir/ports/endpoint_text.hpp>
 
 #include <CLI/CLI.hpp>
 #include <termios.h>
@@ -68,7 +69,7 @@ std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>&
     const ports::Endpoint at = node::metrics_endpoint(file->farm, *plan, one.name);
     if (at.port == 0)
       return farm_file + ": metrics.listen gives no ports: set it to HOST:PORT, or name the places";
-    urls.push_back("http://" + at.host + ":" + std::to_string(at.port) + "/metrics");
+    urls.push_back("http://" + ports::to_text(at) + "/metrics");
   }
   return {};
 }

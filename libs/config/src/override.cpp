@@ -1,6 +1,7 @@
 #include "message_file.hpp"
 #include "message_reader.hpp"
 #include "schema.hpp"
+#include <weir/base/text.hpp>
 #include <weir/config/farm_file.hpp>
 
 #include <google/protobuf/descriptor.h>
@@ -113,6 +114,10 @@ class Override {
 Problems override_key(Message& message, const std::string& prefix, std::string_view assignment,
                       Locations* locations) {
   const std::size_t equals = assignment.find('=');
+  if (utf8_prefix(assignment) != assignment.size()) {
+    return {option_problem(ProblemKind::bad_value, printable(std::string(assignment.substr(0, equals))),
+                           "is not UTF-8 text")};
+  }
   if (equals == std::string_view::npos || equals == 0) {
     return {option_problem(ProblemKind::syntax, printable(join(prefix, std::string(assignment))),
                            "write key=value")};

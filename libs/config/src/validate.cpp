@@ -5,6 +5,7 @@
 #include <weir/assignment/types.hpp>
 #include <weir/base/buffer_pool.hpp>
 #include <weir/config/expected_sizes.hpp>
+#include <weir/config/folder_name.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/config/rules.hpp>
@@ -200,9 +201,16 @@ class Validator {
 
   void check_texts() {
     if (farm_.run().out().empty()) error(ProblemKind::missing_key, "run.out", "needs a directory");
+    check_folder("run.out", farm_.run().out());
+    check_folder("control.out", farm_.control().out());
     if (farm_.filter().plugin().empty()) {
       error(ProblemKind::missing_key, "filter.plugin", "needs a plugin; 'accept-all' keeps everything");
     }
+  }
+
+  void check_folder(const std::string& key, const std::string& name) {
+    if (std::string why = folder_name_problem(name); !why.empty())
+      error(ProblemKind::bad_value, key, std::move(why));
   }
 
   void check_dummy_sizes() {

@@ -193,6 +193,15 @@ TEST_CASE("an empty text where something is needed is an error") {
         "farm.yaml:2: filter.plugin: needs a plugin; 'accept-all' keeps everything");
 }
 
+TEST_CASE("an output folder that only a shell would expand is an error") {
+  CHECK(errors("run:\n  out: ~/x\n") ==
+        "farm.yaml:2: run.out: '~/x' is not expanded here, and would be a folder named '~': write the whole "
+        "path, or ./~");
+  CHECK(errors("control:\n  out: '~'\n").starts_with("farm.yaml:2: control.out: '~' is not expanded here"));
+  CHECK(errors("run:\n  out: ./~/x\n").empty());
+  CHECK(errors("run:\n  out: a~b\n").empty());
+}
+
 TEST_CASE("a front-end needs a plugin, and is waited for shorter than a slice is") {
   CHECK(errors("source: {kind: plugin}\n") == "farm.yaml:1: source.plugin: needed by source.kind 'plugin'");
   CHECK(errors("source: {kind: plugin, plugin: mine}\n").empty());

@@ -164,7 +164,7 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   steer(now, out);
 }
 
-void FarmMachine::left(std::size_t member, TimeNs now, Actions& out) {
+void FarmMachine::left(std::size_t member, TimeNs now, Actions& out, bool awaited) {
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   if (!one.live) return;
@@ -172,7 +172,8 @@ void FarmMachine::left(std::size_t member, TimeNs now, Actions& out) {
   one.live = false;
   one.gone_ns = now;
   one.order.reset();
-  if (!off_) out.events.push_back({Level::warning, one.plan.name + " is gone"});
+  const Level level = awaited ? Level::info : Level::warning;
+  if (!off_) out.events.push_back({level, one.plan.name + (awaited ? " has ended" : " is gone")});
 }
 
 // One that was alive counts as lost: nothing tells otherwise.

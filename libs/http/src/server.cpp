@@ -1,4 +1,5 @@
 #include "server_impl.hpp"
+#include <weir/ports/endpoint_text.hpp>
 
 #include <csignal>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ std::string text_of(const asio::ip::address& address) {
 }  // namespace
 
 Server::Impl::Impl(const ports::Endpoint& listen, const Limits& limits) : limits_(limits), endpoint_(listen) {
-  const std::string where = listen.host + ":" + std::to_string(listen.port);
+  const std::string where = ports::to_text(listen);
   error_code error;
   tcp::resolver resolver(context_);
   const auto found =

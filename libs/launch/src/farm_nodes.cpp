@@ -1,5 +1,6 @@
 #include <weir/launch/farm_nodes.hpp>
 #include <weir/launch/log_tail.hpp>
+#include <weir/node/address_in_use.hpp>
 
 #include <fmt/format.h>
 
@@ -102,7 +103,8 @@ void FarmNodes::reap(TimeNs now, const std::function<void(Node&)>& ended) {
 }
 
 bool FarmNodes::start_again(Node& node, TimeNs now) {
-  const auto at = node.restarts.after_end(now);
+  const bool address_in_use = node.end.status == node::kAddressInUse;
+  const auto at = address_in_use ? node.restarts.after_refusal(now) : node.restarts.after_end(now);
   node.life = at ? Life::waits : Life::away;
   if (!at) return false;
   node.at_ns = *at;

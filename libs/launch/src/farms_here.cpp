@@ -1,3 +1,4 @@
+#include <weir/base/scratch_folder.hpp>
 #include <weir/launch/farms_here.hpp>
 
 #include <cstdlib>
@@ -20,7 +21,7 @@ std::optional<std::string> folder(bool make) {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   const std::string path = runtime != nullptr && *runtime != '\0'
                                ? std::string(runtime) + "/weir"
-                               : fs::temp_directory_path().string() + "/weir-" + std::to_string(::getuid());
+                               : temporary_folder().string() + "/weir-" + std::to_string(::getuid());
   if (make) ::mkdir(path.c_str(), S_IRWXU);
   struct stat status {};
   const bool own = ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&

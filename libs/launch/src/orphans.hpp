@@ -12,8 +12,8 @@ inline constexpr const char* kOwnerVariable = "WEIR_CHILD";
 // Makes this process the parent of what its children leave behind (PR_SET_CHILD_SUBREAPER).
 void adopt_orphans();
 
-// Ends what a child that has ended and was waited for has left behind, and waits for it up to a second.
-// Without /proc such processes cannot be found.
+// Kills the remaining descendants of a child that has ended and was waited for, and waits up to a second for
+// each. Without /proc they cannot be found.
 void end_orphans_of(pid_t child);
 
 }  // namespace weir::launch

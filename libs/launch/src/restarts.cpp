@@ -17,6 +17,11 @@ std::optional<TimeNs> Restarts::after_end(TimeNs now_ns) {
   return now_ns + std::min(settings_.backoff_ns << doublings, settings_.backoff_max_ns);
 }
 
+std::optional<TimeNs> Restarts::after_refusal(TimeNs now_ns) const {
+  if (!settings_.on_failure || settings_.restarts_max == 0) return std::nullopt;
+  return now_ns + settings_.address_wait_ns;
+}
+
 void Restarts::refill(TimeNs now_ns) {
   while (count_ > 0 && now_ns - refilled_ns_ >= settings_.refill_ns) {
     refilled_ns_ += settings_.refill_ns;

@@ -120,7 +120,7 @@ TEST_CASE("a process has a group of its own and no files of its parent's") {
   CHECK(output.find(std::to_string(pid)) != output.npos);
 }
 
-// What a process leaves behind: a member of its group, one of another session, and a child of that.
+// Leaves three processes behind: a member of the group, one of another session, and a child of that.
 constexpr const char* kLeaves =
     "sleep 1000 & echo $! >> pids\n"
     "setsid sh -c 'sleep 1000 & echo $! >> pids; echo $$ >> pids; wait' &\n"
@@ -138,7 +138,7 @@ bool is_running(pid_t process) {
   return !line.empty() && line.find(") Z ") == line.npos;
 }
 
-TEST_CASE("what a process has started ends with it, in other groups and sessions, too") {
+TEST_CASE("descendants of a process end with it, in other groups and sessions, too") {
   const TemporaryFolder folder;
   const std::string end = GENERATE("exit 0", "kill -9 $$", "let go");
   CAPTURE(end);
@@ -155,7 +155,7 @@ TEST_CASE("what a process has started ends with it, in other groups and sessions
   for (const pid_t process : left) CHECK_FALSE(is_running(process));
 }
 
-TEST_CASE("what a process has started lives while it does, and that of others does not end with it") {
+TEST_CASE("descendants of a process live while it does, whatever else ends") {
   const TemporaryFolder folder;
   const TemporaryFolder other;
   auto first = Child::start(shell(

@@ -20,6 +20,21 @@ TEST_CASE(
   CHECK(restarts.count() == 3);
 }
 
+TEST_CASE("an address in use is tried again while restarts are on, and uses none of them up") {
+  RestartSettings settings;
+  settings.restarts_max = 1;
+  Restarts restarts(settings);
+  for (int i = 0; i < 100; ++i) CHECK(restarts.after_refusal(kNow) == kNow + settings.address_wait_ns);
+  CHECK(restarts.count() == 0);
+  REQUIRE(restarts.after_end(kNow));
+  CHECK(restarts.after_refusal(kNow));
+  settings.restarts_max = 0;
+  CHECK_FALSE(Restarts(settings).after_refusal(kNow));
+  settings.restarts_max = 1;
+  settings.on_failure = false;
+  CHECK_FALSE(Restarts(settings).after_refusal(kNow));
+}
+
 TEST_CASE("restarts that were used come back with time, one after another, and never more than there were") {
   RestartSettings settings;
   settings.restarts_max = 3;

@@ -1,7 +1,9 @@
 #include "shell.hpp"
+#include <weir/node/address_in_use.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
 #include <weir/node/process.hpp>
+#include <weir/node/run_folder.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <CLI/CLI.hpp>
@@ -101,6 +103,7 @@ int status_of_signal(Role role, int signal) {
 }
 
 int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make) {
+  prepare_process();
   CommandLine line;
   pid_t parent = ::getppid();
   CLI::App app(description);
@@ -149,7 +152,11 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
       return run_under_control(line, role, make, setup, control, metrics.get());
     }
     setup.reports = metrics.get();
+    resolve_out(setup, {});
     return run(setup, role, make);
+  } catch (const AddressInUse& error) {
+    spdlog::error("ends reason=\"{}\"", error.what());
+    return kAddressInUse;
   } catch (const std::exception& error) {
     spdlog::error("ends reason=\"{}\"", error.what());
     return 1;

@@ -1,4 +1,5 @@
 #include <weir/node/metrics_export.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/telemetry/metrics_server.hpp>
 
 #include <spdlog/spdlog.h>
@@ -50,7 +51,7 @@ std::unique_ptr<MetricsExport> make_metrics_export(const Setup& setup, ReportSin
     const ports::Endpoint at = metrics_endpoint(setup.farm, setup.plan, setup.self.name);
     if (at.host.empty()) return nullptr;
     auto served = std::make_unique<ServedReports>(at, setup, behind);
-    spdlog::info("metrics url=http://{}:{}/metrics", served->endpoint().host, served->endpoint().port);
+    spdlog::info("metrics url=http://{}/metrics", ports::to_text(served->endpoint()));
     return served;
   } catch (const std::exception& error) {
     spdlog::error("no metrics reason=\"{}\"", error.what());

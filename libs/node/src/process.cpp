@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
+#include <fcntl.h>
+#include <limits>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,6 +17,21 @@ constexpr std::size_t kOwn = 32;        // descriptors of a process without conn
 constexpr std::size_t kPerProcess = 2;  // a connection, and another one while the first is lost
 
 }  // namespace
+
+void prepare_process() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+    (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest free number
+  }
+}
+
+std::uint64_t file_bytes_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::numeric_limits<std::uint64_t>::max();
+  return limit.rlim_cur;
+}
 
 void die_with_parent(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -16,7 +16,7 @@
 namespace weir::node {
 namespace {
 
-constexpr mode_t kMode = 0644;
+constexpr mode_t kMode = 0666;
 constexpr std::string_view kId = "id: \"";
 constexpr int kHexadecimal = 16;
 

@@ -1,7 +1,10 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
+#include <weir/node/paths.hpp>
 #include <weir/node/recordings.hpp>
+#include <weir/node/run_folder.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/security/farm_authenticator.hpp>
 
 #include <algorithm>
@@ -73,13 +76,28 @@ std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm) {
 
 std::string exposed_at(const Setup& setup) {
   if (setup.limits.authenticator || setup.identity.role == Role::dcm) return {};
-  const auto text = [](const ports::Endpoint& at) { return at.host + ":" + std::to_string(at.port); };
   const bool supervises = setup.identity.role == Role::supervisor;
-  const std::string listen = text(supervises ? setup.supervisor : setup.listen);
+  const std::string listen = ports::to_text(supervises ? setup.supervisor : setup.listen);
   if (!config::is_loopback(listen)) return listen;
   const auto& trigger = setup.farm.trigger();
   const bool takes_triggers = supervises && trigger.mode() == v1::TriggerSettings::MODE_NETWORK;
   return takes_triggers && !config::is_loopback(trigger.listen()) ? trigger.listen() : std::string();
+}
+
+void resolve_out(Setup& setup, const std::string& before) {
+  v1::RunSettings& run = *setup.farm.mutable_run();
+  const bool writes = setup.identity.role == Role::writer || setup.identity.role == Role::supervisor;
+  std::error_code error;
+  if (writes && !before.empty() && !std::filesystem::is_directory(before, error)) {
+    throw std::runtime_error("run.out: the folder '" + before +
+                             "', in which this run was begun, is not there any more: move it back");
+  }
+  const Expected<std::string, std::string> resolved = before.empty() ? resolved_folder(run.out()) : before;
+  if (!resolved) throw std::runtime_error("run.out: " + resolved.error());
+  run.set_out(*resolved);
+  auto whole = std::make_shared<v1::Farm>(*setup.whole_farm);
+  whole->mutable_run()->set_out(*resolved);
+  setup.whole_farm = std::move(whole);
 }
 
 std::shared_ptr<const ports::Authenticator> make_authenticator(const v1::Farm& farm) {

@@ -1,6 +1,9 @@
 #include "shell.hpp"
 
 #include <weir/config/farm_file.hpp>
+#include <weir/node/address_in_use.hpp>
+#include <weir/node/run_folder.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/telemetry/log.hpp>
 
@@ -21,7 +24,7 @@ constexpr int kStartAgain = 75;  // exit status (EX_TEMPFAIL): the process wants
 
 std::string endpoint_of(const MetricsExport* metrics) {
   if (metrics == nullptr) return {};
-  return fmt::format("{}:{}", metrics->endpoint().host, metrics->endpoint().port);
+  return ports::to_text(metrics->endpoint());
 }
 
 // Gives the farm what the order says of this run. Throws a sentence for a key that is not good.
@@ -105,6 +108,7 @@ v1::MemberState Shell::state(Extent extent) const {
   told.set_reason(reason_);
   if (role_ == Role::supervisor && node_) told.set_supervisor(listens_at_);
   *told.mutable_identity() = extent == Extent::whole ? identity_ : without_files(identity_);
+  if (node_) told.set_out(setup_->farm.run().out());
   return told;
 }
 
@@ -171,7 +175,7 @@ void Shell::carry_out(const v1::Order& order) {
     reason_ = error;
     bus_.state_changed();
     spdlog::error("cannot carry out command={} reason=\"{}\"", order.command(), error);
-    if (line_.one_run) end_with_run(error);
+    if (line_.one_run || exit_status_ == kAddressInUse) end_with_run(error);
   }
   if (*command == control::Command::stop && error.empty() && node_) {
     stop_order_ = order.id();
@@ -266,6 +270,7 @@ std::string Shell::start(const v1::Order& order) {
     *setup_->ran.add_parts() = farm_part(whole);
     require(order.identity(), setup_->ran.parts(0));
     setup_->whole_farm = std::make_shared<const v1::Farm>(std::move(whole));
+    resolve_out(*setup_, order.out());
     if (role_ != Role::supervisor) {
       setup_->supervisor = parse_endpoint(order.supervisor());
     } else if (!order.listen().empty()) {
@@ -273,6 +278,8 @@ std::string Shell::start(const v1::Order& order) {
     }
     node_ = make_(*setup_, loop_);
   } catch (const std::exception& error) {
+    // Another start may find it free.
+    if (dynamic_cast<const AddressInUse*>(&error) != nullptr) exit_status_ = kAddressInUse;
     setup_.reset();
     telemetry::set_log_run(0);
     return error.what();
@@ -345,7 +352,7 @@ void Shell::hand_over_account() {
 void Shell::end_with_run(const std::string& failure) {
   quits_ = failure.empty() ? "run over" : failure;
   if (failure.empty()) return;
-  exit_status_ = 1;
+  if (exit_status_ == 0) exit_status_ = 1;
   spdlog::error("ends reason=\"{}\"", failure);
 }
 

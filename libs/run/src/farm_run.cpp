@@ -1,3 +1,4 @@
+#include <weir/node/address_in_use.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/farm_run.hpp>
 
@@ -187,7 +188,12 @@ void FarmRun::end_control() {
 // ---- processes
 
 void FarmRun::ended(launch::FarmNodes::Node& node) {
-  result_.processes.push_back({node.plan->name, std::string(name(node.plan->role)), node.end});
+  const auto& processes = result_.processes;
+  const bool still_in_use = node.end.status == node::kAddressInUse && !processes.empty() &&
+                            processes.back().name == node.plan->name &&
+                            processes.back().end.status == node::kAddressInUse;
+  if (!still_in_use)
+    result_.processes.push_back({node.plan->name, std::string(name(node.plan->role)), node.end});
   // The run may have begun although the supervisor's first word of it is still under way.
   const bool begins = leader_.started() && stage_ == Stage::leading && &node != &nodes_.supervisor();
   if (is_on() || begins) {
@@ -235,12 +241,15 @@ void FarmRun::judge_end(launch::FarmNodes::Node& node) {
     return;
   }
   const std::string what = nodes_.story(node);
-  result_.faults.push_back(what);
+  // An address that stays in use is tried again and again.
+  const bool again = !result_.faults.empty() && result_.faults.back() == what;
+  if (!again) result_.faults.push_back(what);
   if (verdict == EndVerdict::run_fails) return give_up(what);
   if (verdict == EndVerdict::stays_away) return view_.say(what + (facts.run_over ? "" : ": stays away"));
   if (nodes_.start_again(node, now_ns_)) {
-    view_.say(
-        fmt::format("{}: starts again ({} of {})", what, node.restarts.count(), farm_.run().restarts_max()));
+    if (!again)
+      view_.say(fmt::format("{}: starts again ({} of {})", what, node.restarts.count(),
+                            farm_.run().restarts_max()));
   } else if (facts.supervisor) {
     give_up(what);
   } else {

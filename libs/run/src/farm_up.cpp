@@ -35,8 +35,12 @@ struct Kept {
 // Does what FarmKeeper says of a farm's processes.
 class FarmUp {
  public:
-  FarmUp(const UpOptions& options, LoadedFarm& farm, std::FILE* out)
-      : options_(options), farm_(farm), out_(out), keeper_(launch::drain_patience(farm.farm)) {}
+  FarmUp(const UpOptions& options, LoadedFarm& farm, std::string log, std::FILE* out)
+      : options_(options),
+        farm_(farm),
+        log_(std::move(log)),
+        out_(out),
+        keeper_(launch::drain_patience(farm.farm)) {}
 
   // The reason of a failure; empty: all have ended well.
   std::string run();
@@ -51,12 +55,13 @@ class FarmUp {
   void listen_to_control();
   void introduce(const std::string& page) const;
   void say(const std::string& line) const {
-    fmt::print(out_, "{}\n", line);
+    std::fputs((line + "\n").c_str(), out_);  // a farm outlives a full disk behind its output
     std::fflush(out_);
   }
 
   const UpOptions& options_;
   LoadedFarm& farm_;
+  std::string log_;  // folder
   std::FILE* out_;
   transport::Loop loop_{{}};
   launch::FarmKeeper keeper_;
@@ -76,7 +81,7 @@ launch::ChildSettings FarmUp::settings_of(const std::string& program, const std:
   settings.arguments = {"--farm", node_farm_};
   if (!options_.log_level.empty())
     settings.arguments.insert(settings.arguments.end(), {"--log-level", options_.log_level});
-  settings.log_file = farm_.farm.run().out() + "/log/" + name + ".log";
+  settings.log_file = log_ + "/" + name + ".log";
   return settings;
 }
 
@@ -105,7 +110,7 @@ std::string FarmUp::start_run_control() {
                                       listen,
                                       page,
                                       options_.log_level,
-                                      farm_.farm.run().out() + "/log/" + control.name + ".log",
+                                      log_ + "/" + control.name + ".log",
                                       {"--begin-with-file"},
                                       -1};
   control.settings = launch::control_child(wanted);
@@ -133,7 +138,7 @@ void FarmUp::introduce(const std::string& page) const {
       farm_.farm.control().out().empty() ? farm_.farm.run().out() : farm_.farm.control().out();
   say("run control  " + control_ + "   weir ctl --connect " + control_ + " status");
   say("page         " + page + "   its buttons want the token in " + out + "/page-token");
-  say("logs         " + farm_.farm.run().out() + "/log");
+  say("logs         " + log_);
 }
 
 std::string FarmUp::start_nodes() {
@@ -141,7 +146,7 @@ std::string FarmUp::start_nodes() {
                                                         {Role::writer, "weir-writer"},
                                                         {Role::readout, "weir-readout"},
                                                         {Role::dcm, "weir-dcm"}};
-  node_farm_ = farm_.farm.run().out() + "/weir-up.farm.yaml";
+  node_farm_ = std::filesystem::path(log_).parent_path() / "weir-up.farm.yaml";
   if (!run_record::write_file(
           node_farm_, "# The farm that `weir up` starts its processes with.\n" + config::to_yaml(farm_.farm)))
     return "cannot write '" + node_farm_ + "': " + std::strerror(errno);
@@ -214,15 +219,14 @@ int farm_up(const UpOptions& options, std::FILE* out, std::FILE* err) {
     fmt::print(err, "{}\n", config::to_text(loaded.error()));
     return kExitUsage;
   }
-  std::error_code error;
-  std::filesystem::create_directories(loaded->farm.run().out() + "/log", error);
-  if (error) {
-    fmt::print(err, "weir up: run.out: cannot make '{}/log': {}\n", loaded->farm.run().out(),
-               error.message());
+  // For the logs: where the data go is decided when each run begins.
+  const auto log = node::made_folder(loaded->farm.run().out() + "/log");
+  if (!log) {
+    fmt::print(err, "weir up: run.out: {}\n", log.error());
     return kExitFailed;
   }
   try {
-    const std::string failure = FarmUp(options, *loaded, out).run();
+    const std::string failure = FarmUp(options, *loaded, *log, out).run();
     if (failure.empty()) return kExitFine;
     fmt::print(err, "weir up: {}\n", failure);
   } catch (const std::exception& thrown) {

@@ -74,6 +74,9 @@ std::string write_begin(const run_record::RecordPaths& paths, const LoadedFarm& 
 // The run's folder with its begin-of-run records; the error is a sentence.
 Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded, RunBegin& begun,
                                                               farm_view::LiveScreen& screen) {
+  auto made = node::made_folder(loaded.farm.run().out());
+  if (!made) return Unexpected<std::string>("run.out: " + made.error());
+  loaded.farm.mutable_run()->set_out(*made);
   const std::string& out = loaded.farm.run().out();
   std::error_code error;
   fs::create_directories(out + "/log", error);

@@ -263,7 +263,7 @@ void RunStore::roll_over_if_due(std::uint64_t next_record_bytes) {
   open_file();
 }
 
-// What closing the file adds once it has another record, at most.
+// Returns the bytes, at most, that closing the file adds after one more record.
 std::uint64_t RunStore::tail_bytes(const File& file) const {
   constexpr std::uint64_t kEndOfRun = 4096;
   const std::uint64_t dead = (dead_.size() - dead_written_ + 1) * kDeadCopyLength;

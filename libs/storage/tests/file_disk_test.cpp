@@ -147,7 +147,7 @@ TEST_CASE("a file system with neither exclusive renames nor hard links publishes
   CHECK(contents(folder / "taken") == "mine");
 }
 
-TEST_CASE("a file that grows beyond what is allowed is an error of the disk that names the limit") {
+TEST_CASE("a file beyond the limit of file sizes is an error of the disk that names the limit") {
   struct Limited : ForwardedCalls {
     ssize_t pwritev(int, const iovec*, int, off_t) override {
       errno = EFBIG;
@@ -166,7 +166,7 @@ TEST_CASE("a file that grows beyond what is allowed is an error of the disk that
   CHECK_THAT(events.seen[1].detail, ContainsSubstring("writer.file_bytes_max"));
 }
 
-TEST_CASE("a file whose folder is renamed says so, and goes on when the folder is back") {
+TEST_CASE("a renamed folder is named in the error, and its file is published once the folder is back") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "out");
   Loop loop;

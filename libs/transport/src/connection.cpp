@@ -2,6 +2,7 @@
 
 #include "loop_core.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/ports/endpoint_text.hpp>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
@@ -48,7 +49,7 @@ Connection::~Connection() {
 
 void Connection::connect(const ports::Endpoint& to, ports::StreamHandler& handler) {
   handler_ = &handler;
-  peer_ = to.host + ":" + std::to_string(to.port);
+  peer_ = ports::to_text(to);
   auto endpoints = std::make_shared<std::vector<tcp::endpoint>>();
   error_code bad_address;
   const auto address = boost::asio::ip::make_address(to.host, bad_address);

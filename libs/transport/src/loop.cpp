@@ -1,7 +1,9 @@
 #include "connection.hpp"
 #include "loop_core.hpp"
 #include <weir/clock/clock.hpp>
+#include <weir/ports/endpoint_text.hpp>
 #include <weir/transport/loop.hpp>
+#include <weir/transport/signals.hpp>
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
@@ -233,7 +235,9 @@ void Loop::wake_at(TimeNs at_ns) {
 void Loop::on_signals(std::initializer_list<int> signals, std::function<void(int)> handler) {
   core_->signal_handler = std::move(handler);
   core_->signals = std::make_unique<boost::asio::signal_set>(core_->io);
-  for (const int signal : signals) core_->signals->add(signal);
+  for (const int signal : signals) {
+    if (!is_ignored(signal)) core_->signals->add(signal);
+  }
   auto again = std::make_shared<std::function<void()>>();
   *again = [core = core_.get(), weak = std::weak_ptr<std::function<void()>>(again)] {
     core->signals->async_wait([core, self = weak.lock()](error_code error, int signal) {
@@ -247,7 +251,7 @@ void Loop::on_signals(std::initializer_list<int> signals, std::function<void(int
 
 Expected<std::unique_ptr<ports::Listener>, std::string> Loop::listen(const ports::Endpoint& at,
                                                                      ports::Acceptor& acceptor) {
-  const std::string where = at.host + ":" + std::to_string(at.port);
+  const std::string where = ports::to_text(at);
   error_code error;
   tcp::endpoint endpoint;
   const auto address = boost::asio::ip::make_address(at.host, error);

@@ -17,8 +17,19 @@ struct CloseCounts {
   std::uint64_t failed = 0;          // ended with another status than 0, or could not be started
   std::uint64_t ended_by_limit = 0;  // took longer than they may; not among the failed
   std::uint64_t dropped = 0;         // never started: too many waited
+  std::uint64_t unfinished = 0;      // running, or waiting for their turn
+  std::string last_failure;          // "status 1: FILE"; of the last one that failed, was ended or dropped
+
+  [[nodiscard]] std::uint64_t bad() const { return failed + ended_by_limit + dropped; }
 };
+// Returns the counts since `right`.
 [[nodiscard]] CloseCounts operator-(const CloseCounts& left, const CloseCounts& right);
+// Describes commands that did not end well; empty: all did.
+[[nodiscard]] std::string describe(const CloseCounts& counts);
+
+// Why `command` cannot be run on any file, as a sentence: the shell cannot read it, or finds no such program.
+// Empty: neither.
+[[nodiscard]] std::string unusable(const std::string& command);
 
 // What is to be done with a closed file: `sh -c 'COMMAND "$@"'` with its path and CRC32C.
 struct CloseCommand {
@@ -29,8 +40,8 @@ struct CloseCommand {
 };
 
 // Runs commands beside this process: a limited number at once, each for a limited time (coreutils' `timeout`
-// ends it). They inherit standard output and error, and nothing else that is open here. A thread of its own
-// starts them and sees their ends.
+// ends it). They inherit standard output and error, and nothing else that is open here, and are in sessions
+// of their own, so that they outlive this process. A thread of its own starts them and sees their ends.
 class CloseCommands {
  public:
   static constexpr std::size_t kWaitingMax = 10'000;
@@ -55,6 +66,7 @@ class CloseCommands {
   void start_some();
   void see_ends();
   void hand_over();
+  void note_failure(const std::string& how, const CloseCommand& what);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

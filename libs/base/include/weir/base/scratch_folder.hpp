@@ -7,10 +7,17 @@
 
 namespace weir {
 
+// Returns TMPDIR, or /tmp if that is missing.
+[[nodiscard]] inline std::filesystem::path temporary_folder() {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  return error ? std::filesystem::path("/tmp") : folder;
+}
+
 // An empty folder, removed with the object, and all that is in it. Throws std::system_error.
 class ScratchFolder {
  public:
-  explicit ScratchFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+  explicit ScratchFolder(const std::filesystem::path& parent = temporary_folder()) {
     std::string pattern = (parent / "weir-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
       throw std::system_error(errno, std::generic_category(), pattern);

@@ -127,7 +127,8 @@ class FarmMachine {
   void heard(std::size_t member, const MemberState& state, TimeNs now, Actions& out);
   void answered(std::size_t member, std::uint64_t order, bool good, const std::string& error,
                 const MemberState& state, TimeNs now, Actions& out);
-  void left(std::size_t member, TimeNs now, Actions& out);
+  // `awaited`: its run is over, and it was to end with it.
+  void left(std::size_t member, TimeNs now, Actions& out, bool awaited = false);
   void tick(TimeNs now, Actions& out);
 
   // Where the farm is; during a transition, where it comes from.

@@ -12,7 +12,8 @@ using MakeNode = std::function<std::unique_ptr<Node>(const Setup& setup, transpo
 
 // The whole main() of a node executable: command line, farm file, logging, loop, signals. Returns the exit
 // status: 0 done, 1 failed (the reason is on standard error), 2 a wrong command line or farm file,
-// status_of_signal() ended by a signal, 70 by a library that called exit().
+// status_of_signal() ended by a signal, 70 by a library that called exit(), 76 its address is in use
+// (kAddressInUse).
 int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make);
 
 // The exit status of a process that a signal has ended; 0: no signal has. A supervisor then ends its run in

@@ -63,7 +63,7 @@ struct Recovery {
 // Writes what can be recovered of the file at `path` to a new file at `out`, which must not exist: as
 // `<out>.recovering` first, which gets its name when it is verified and on disk. (An empty file may exist
 // where the file system has no exclusive rename: a publishing that was cut off has left it.) Links to the
-// folders are resolved once. The original is only read. Failure: there is nothing at `out`.
+// folders are resolved once. The original is only read. Failure: `out` does not exist.
 [[nodiscard]] Expected<RecoveryReport, Failure> recover(const std::string& path, const std::string& out,
                                                         SystemCalls& calls = operating_system());
 

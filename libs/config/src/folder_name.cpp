@@ -1,0 +1,16 @@
+#include <weir/base/text.hpp>
+#include <weir/config/folder_name.hpp>
+
+namespace weir::config {
+
+std::string folder_name_problem(std::string_view name) {
+  constexpr std::size_t kShownMax = 1024;
+  const std::string shown = "'" + clean_text(name, kShownMax) + "'";
+  if (utf8_prefix(name) != name.size())
+    return shown + " is not UTF-8, in which farm files and records are written: take another folder";
+  if (name == "~" || name.starts_with("~/"))
+    return shown + " is not expanded here, and would be a folder named '~': write the whole path, or ./~";
+  return {};
+}
+
+}  // namespace weir::config

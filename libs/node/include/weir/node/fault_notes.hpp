@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+// Keys of a report's notes.
+namespace weir::node {
+
+// A sentence on a fault of the node that the run's record is to name.
+constexpr std::string_view kFaultNote = "fault";
+// The reason why a node's final report comes later than those of others.
+constexpr std::string_view kWaitsNote = "waits";
+
+}  // namespace weir::node
