@@ -95,3 +95,22 @@ TEST_CASE(
   CHECK(counters.at("throttled_ms.RUN_PAUSED") >= 2'390);
   CHECK(counters.at("lost_livetime_ms") >= 2'390);
 }
+
+TEST_CASE("a process takes the place of one that is silent, though the connections of that are still open") {
+  spdlog::set_level(spdlog::level::off);
+  const std::string name = GENERATE("readout-0", "dcm-0", "writer-0");
+  CAPTURE(name);
+  MemoryFarm farm(kFarm);
+  for (const char* node : {"supervisor", "readout-0", "dcm-0", "writer-0"}) farm.start(node);
+  Watcher watcher(farm);
+  farm.turn(300);
+  farm.start_beside(name);
+  farm.turn(1'000);  // two status intervals are 40
+  const auto stored_now = [&] {
+    watcher.listen();
+    return watcher.counter("supervisor", "stored");
+  };
+  const std::uint64_t before = stored_now();
+  farm.turn(1'000);
+  CHECK(stored_now() > before + 100);
+}

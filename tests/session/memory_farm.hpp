@@ -33,6 +33,11 @@ class MemoryFarm {
 
   void start(const std::string& name);
   void stop(const std::string& name) { nodes_.erase(name); }
+  // Another process of this name, while the connections of the one before stay open: nothing passes them on.
+  void start_beside(const std::string& name) {
+    left_open_.push_back(std::move(nodes_.at(name)));
+    start(name);
+  }
   // It does not pass any more, and keeps its connections.
   void halt(const std::string& name) { halted_.insert(name); }
   void go_on(const std::string& name) { halted_.erase(name); }
@@ -69,6 +74,7 @@ class MemoryFarm {
   test::MemoryNetwork network_;
   test::MemoryJournal journal_;
   std::map<std::string, std::unique_ptr<Hosted>> nodes_;
+  std::vector<std::unique_ptr<Hosted>> left_open_;
   std::map<std::string, std::uint16_t> ports_;
   std::set<std::string> halted_;
   std::uint16_t trigger_port_ = 0;

@@ -117,6 +117,16 @@ TEST_CASE("a file that is none of Weir's is refused with a sentence") {
   }
 }
 
+TEST_CASE("a device and a directory are refused as run files by their kind") {
+  const TemporaryFolder folder;
+  for (const auto& [path, kind] : {std::pair<std::string, std::string>("/dev/null", "a device"),
+                                   {folder.path().string(), "a directory"}}) {
+    const CommandEnd end = run_command(folder, "weir", {"file", "ls", path});
+    CHECK(end.status == 2);
+    CHECK_THAT(end.err, Catch::ContainsSubstring("it is " + kind + ", and run files are regular files"));
+  }
+}
+
 TEST_CASE("the command for closed files is given each file's name and checksum") {
   const TemporaryFolder folder;
   const std::string list = folder / "closed.txt";
@@ -127,14 +137,41 @@ TEST_CASE("the command for closed files is given each file's name and checksum")
   CHECK_BALANCED(end, 0);
   const auto& files = end.summary.json().at("files").as_array();
   REQUIRE(files.size() >= 5);
-  // The writer does not wait for the command.
-  REQUIRE(wait_until([&] { return lines_of(read_file(list)) >= files.size(); }, Seconds(10)));
   const std::string told = read_file(list);
+  CHECK(lines_of(told) == files.size());
   for (const auto& file : files) {
     const std::string line =
         std::string(file.at("path").as_string().c_str()) + " " + file.at("crc32c").as_string().c_str() + "\n";
     CHECK_THAT(told, Catch::ContainsSubstring(line));
   }
+}
+
+TEST_CASE("a command for closed files that fails is counted for every file, named, and a fault of the run") {
+  const TemporaryFolder folder;
+  // Only the last file's fails, after the run would be over; or each does.
+  const bool last = GENERATE(true, false);
+  CAPTURE(last);
+  const std::string command = last ? "sleep 2; case \"$1\" in *-0000.weir) exit 7;; esac; :" : "false";
+  std::vector<std::string> arguments =
+      sets({last ? "writer.file_bytes_max=1GiB" : "writer.file_bytes_max=1000000",
+            "source.distribution=fixed", "writer.on_close=" + command});
+  arguments.insert(arguments.end(), {"--slices", "300"});
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), arguments);
+  CHECK_BALANCED(end, 3);
+  const std::size_t files = end.summary.json().at("files").as_array().size();
+  REQUIRE(files >= (last ? 1U : 5U));
+  CHECK_THAT(end.out, Catch::ContainsSubstring(
+                          "writer-0: writer.on_close: of the commands for closed files " +
+                          std::to_string(files) + " failed (last: status " + (last ? "7" : "1") + ": "));
+}
+
+TEST_CASE("a missing program of writer.on_close is found before the run") {
+  const TemporaryFolder folder;
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"),
+                               sets({"writer.on_close=/nonexistent/archive --all", "run.slices=10"}));
+  CHECK(end.status == 1);
+  CHECK_THAT(end.err, Catch::ContainsSubstring("writer.on_close: no program '/nonexistent/archive' exists"));
+  CHECK(StoredRun(folder / "out").file_count() == 0);
 }
 
 TEST_CASE("files that are full are followed by the next and all verify together") {

@@ -93,6 +93,41 @@ TEST_CASE("weir up ends when the farm is off, although a process of it stands st
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
+TEST_CASE(
+    "a run of a kept farm stays in the folder that its link named when the run began, and the next follows "
+    "it") {
+  const TemporaryFolder folder;
+  for (const char* name : {"first", "second"}) std::filesystem::create_directory(folder / name);
+  const std::string link = folder / "current";
+  std::filesystem::create_directory_symlink(folder / "first", link);
+  KeptFarm farm(folder, {"run.out=" + link, "control.out=" + (folder / "control")});
+  for (const char* command : {"init", "configure", "start"}) farm.must({command});
+  const auto stored_in = [&](const std::string& name) {
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / name)) {
+      if (entry.path().string().find("writer-0") != std::string::npos) bytes += entry.file_size();
+    }
+    return bytes;
+  };
+  REQUIRE(wait_until([&] { return stored_in("first") > 100'000; }, Seconds(30)));
+  std::filesystem::create_directory_symlink(folder / "second", link + ".new");
+  std::filesystem::rename(link + ".new", link);
+  const pid_t before = farm.pid_of("writer-0");
+  REQUIRE(::kill(before, SIGKILL) == 0);
+  const auto grows_again = [&, at = stored_in("first")] {
+    return farm.pid_of("writer-0") != before && stored_in("first") > at + 100'000;
+  };
+  CHECK(wait_until(grows_again, Seconds(60)));
+  farm.must({"stop"});
+  CHECK(stored_in("second") == 0);
+  const boost::json::value record = boost::json::parse(read_file(folder / "control/run-000001-end.json"));
+  CHECK(record.at("ledger_balanced").as_bool());
+  for (const char* command : {"start", "stop"}) farm.must({command});
+  CHECK(stored_in("second") > 0);
+  farm.must({"off"});
+  CHECK(farm.process().wait(Seconds(60)) == 0);
+}
+
 TEST_CASE("a farm's logs have one form, whoever writes into them") {
   const TemporaryFolder folder;
   KeptFarm farm(folder, {"log.format=json"});
