@@ -2,10 +2,8 @@
 
 #include "message_reader.hpp"
 #include "yaml_tree.hpp"
-#include <weir/base/text.hpp>
 #include <weir/config/farm_file.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -52,11 +50,6 @@ Expected<std::string, Problems> read_text(const std::filesystem::path& path, con
 }
 
 Expected<YamlNode, Problems> read_tree(std::string_view text, const std::string& name) {
-  if (const std::size_t good = utf8_prefix(text); good != text.size()) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(good), '\n');
-    return Unexpected<Problems>(
-        one_problem(ProblemKind::syntax, place(name, static_cast<int>(line)), "is not UTF-8 text"));
-  }
   auto tree = parse_yaml(text, {kFarmFileBytesMax, kYamlDepthMax});
   if (!tree)
     return Unexpected<Problems>(

@@ -116,7 +116,7 @@ Problems override_key(Message& message, const std::string& prefix, std::string_v
   const std::size_t equals = assignment.find('=');
   if (utf8_prefix(assignment) != assignment.size()) {
     return {option_problem(ProblemKind::bad_value, printable(std::string(assignment.substr(0, equals))),
-                           "is not UTF-8 text")};
+                           "not UTF-8 text")};
   }
   if (equals == std::string_view::npos || equals == 0) {
     return {option_problem(ProblemKind::syntax, printable(join(prefix, std::string(assignment))),

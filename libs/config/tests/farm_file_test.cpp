@@ -207,7 +207,7 @@ TEST_CASE("a pipe is refused as a farm file, and not waited for") {
 TEST_CASE("a file that is not UTF-8 is refused with the line") {
   const auto file = config::read_farm("farm: a\nrun:\n  out: caf\xe9\n", "farm.yaml");
   REQUIRE_FALSE(file.has_value());
-  CHECK(config::to_text(file.error()) == "farm.yaml:3: is not UTF-8 text");
+  CHECK(config::to_text(file.error()) == "farm.yaml:3: not UTF-8 text");
 }
 
 TEST_CASE("a file that cannot be read is named") {

@@ -42,7 +42,7 @@ TEST_CASE("a text is taken as it was typed") {
 TEST_CASE("a value that is not UTF-8 is refused, and sets nothing") {
   v1::Farm farm;
   const config::Problems problems = config::apply_override(farm, "run.out=caf\xe9");
-  CHECK(config::to_text(problems) == "--set run.out: is not UTF-8 text");
+  CHECK(config::to_text(problems) == "--set run.out: not UTF-8 text");
   CHECK_FALSE(farm.run().has_out());
   CHECK(with("run.out=caf\xc3\xa9").run().out() == "caf\xc3\xa9");
 }

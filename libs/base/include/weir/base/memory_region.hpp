@@ -8,8 +8,7 @@
 namespace weir {
 
 // Memory behind a memfd: another process can map the same bytes from the descriptor. The kernel provides
-// pages when they are first touched. Where `ulimit -f` allows no memfd of that size, the memory has no
-// descriptor and cannot be shared. Throws std::runtime_error when the system does not have enough.
+// pages when they are first touched. Throws std::runtime_error when the system does not have enough.
 class MemoryRegion {
  public:
   MemoryRegion(const std::string& name, std::size_t size_bytes);
@@ -18,12 +17,11 @@ class MemoryRegion {
   MemoryRegion& operator=(const MemoryRegion&) = delete;
 
   // Makes this mapping the only one that can write: later mappings are read-only, write() fails, and the size
-  // is fixed. Cannot be undone. Throws std::runtime_error when the kernel refuses (Linux before 5.1),
-  // or the memory has no descriptor.
+  // is fixed. Cannot be undone. Throws std::runtime_error when the kernel refuses (Linux before 5.1).
   void seal();
 
   [[nodiscard]] Bytes bytes() const { return bytes_; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }  // owned by the region; -1: none
+  [[nodiscard]] int descriptor() const { return descriptor_; }  // owned by the region
 
  private:
   std::string name_;
