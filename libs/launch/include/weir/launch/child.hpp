@@ -32,9 +32,9 @@ struct ChildSettings {
 };
 
 // One process that this one started: in a process group of its own (the terminal's Ctrl-C does not reach it),
-// without standard input or any other open file, killed by the kernel when this process is gone. Its descendants
-// are killed when it has ended, in other groups and sessions, too. The thread that starts it must live as long as it
-// does.
+// without standard input or any other open file, killed by the kernel when this process is gone. Its
+// descendants are killed when it has ended, in other groups and sessions, too. The thread that starts it must
+// live as long as it does.
 class Child {
  public:
   Child() = default;
