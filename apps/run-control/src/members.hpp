@@ -23,7 +23,6 @@ struct Process {
   std::string software;
   v1::Report report;         // its last one
   v1::RunIdentity identity;  // what a run of its configuration has of it
-  v1::Report report;         // its last one
   // Where it writes (MemberState.out), and in which run; kept for the process that takes its place.
   std::string out;
   RunNumber out_run;
