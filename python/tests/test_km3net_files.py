@@ -68,9 +68,11 @@ class FilesTest(unittest.TestCase):
         folder, _, index = self.imported("SN")
         out = os.path.join(self.folder, "out")
         farm = os.path.join(ROOT, "configs/replay.yaml")
+        # 45,000 fragments in the index, which a busy machine reads for many seconds.
+        patience = ["--set", "control.silence_ms=120000", "--set", "control.order_s=120"]
         ended = subprocess.run(
-            [weir_command, "run", farm, "--slices", "99", "--out", out, "--set", f"replay.path={folder}"],
-            capture_output=True, text=True, timeout=200)
+            [weir_command, "run", farm, "--slices", "99", "--out", out, "--set", f"replay.path={folder}", *patience],
+            capture_output=True, text=True, timeout=250)
         # Modules that a slice of the recording lacks are missing fragments of its slice in the run.
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         # Slice k of the run is the recording's k-th by number.
