@@ -20,6 +20,13 @@ using assembly::SourceIndex;
 constexpr std::size_t kFirstShare = 4;  // of the pool: for the first slice, whose size is not known
 constexpr DurationNs kLookForOldest = kMillisecond;
 
+// By the order of announcement, or by ids where the supervisor names no order, because there they ascend.
+bool is_older(const BuiltSlice& slice, const BuiltSlice& other) {
+  if (slice.assignment.order != other.assignment.order)
+    return slice.assignment.order < other.assignment.order;
+  return slice.id() < other.id();
+}
+
 }  // namespace
 
 Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler, assembly::SliceTable& slices,
@@ -129,10 +136,10 @@ void Collector::start_oldest(TimeNs now_ns) {
   oldest_looked_ns_ = now_ns;
   BuiltSlice* oldest = nullptr;
   slices_.for_each_in(SliceState::waiting_for_memory, [&](BuiltSlice& slice) {
-    if (oldest == nullptr || slice.id() < oldest->id()) oldest = &slice;
+    if (oldest == nullptr || is_older(slice, *oldest)) oldest = &slice;
   });
-  const auto is_older = [&](const BuiltSlice& slice) { return slice.id() < oldest->id(); };
-  if (slices_.find_in(SliceState::collecting, is_older) != nullptr) return;
+  const auto is_before = [&](const BuiltSlice& slice) { return is_older(slice, *oldest); };
+  if (slices_.find_in(SliceState::collecting, is_before) != nullptr) return;
   if (oldest->memory.reserve(pool_, bytes_to_reserve(*oldest))) start(*oldest, now_ns);
 }
 

@@ -106,7 +106,8 @@ void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, std::u
     Member* member = roster_.find(Role::dcm, index);
     if (member == nullptr || member->peer == nullptr) continue;
     const assignment::DcmActions& own = actions.of(index);
-    each_assignment(own.assign, actions, machine_.absences().number() > 0, assignment_,
+    const bool with_order = !ids_ascend_ || machine_.absences().number() > 0;
+    each_assignment(own.assign, actions, with_order, assignment_,
                     [member](const v1::Control& message) { member->peer->send(message); });
     if (own.confirm.empty()) continue;
     put_confirmations(own.confirm, *confirmation_.mutable_confirm());

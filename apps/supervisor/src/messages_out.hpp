@@ -24,7 +24,8 @@ using SendMessage = std::function<void(const v1::Control&)>;
 // `again`: to a readout that may know of them. `utc_ns`: push running, what time it is.
 void each_announcement(std::span<const assignment::Announcement> announcements, bool again,
                        std::optional<UtcNs> utc_ns, v1::Control& out, const SendMessage& send);
-// Sends one DCM's assignments with their payloads of `actions`; `with_order`: readouts are or were absent.
+// Sends one DCM's assignments with their payloads of `actions`; `with_order`: ids may descend, or readouts
+// were absent.
 void each_assignment(std::span<const assignment::Assignment> assignments, const assignment::Actions& actions,
                      bool with_order, v1::Control& out, const SendMessage& send);
 void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confirm& out);

@@ -62,12 +62,12 @@ TEST_CASE("a trigger file may descend, but where slices are pushed or sources ar
   };
   (void)folder.write("triggers", "131072 1\n65536 2\n");
   CHECK(with("").empty());
-  CHECK_THAT(with("run: {mode: push}\n"),
+  CHECK_THAT(with("run: {mode: push}\nreadout: {shaper: direct}\n"),
              Catch::ContainsSubstring("slice 65536 follows slice 131072, and run.mode 'push' needs"));
   CHECK_THAT(with("source: {kind: udp}\n"),
              Catch::ContainsSubstring("slice 65536 follows slice 131072, and source.kind 'udp' needs"));
   (void)folder.write("triggers", "65536 2\n131072 1\n");
-  CHECK(with("run: {mode: push}\n").empty());
+  CHECK(with("run: {mode: push}\nreadout: {shaper: direct}\n").empty());
   CHECK(with("source: {kind: udp}\n").empty());
 }
 
