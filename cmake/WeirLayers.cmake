@@ -3,7 +3,7 @@
 
 set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics packets)
-set(WEIR_LAYER_2 source shaping assembly assignment control ports tap)
+set(WEIR_LAYER_2 source shaping assembly assignment control ports tap worker_pool)
 set(WEIR_LAYER_3 clock json proto security bus sessions reports transport http ingest plugin_loader filter_host source_host storage config telemetry simnet)
 set(WEIR_LAYER_4 filter_try page lab node farm_view launch run_record readout_node dcm_node supervisor_node writer_node)
 set(WEIR_LAYER_5 run run_control bench emit tap_client)
@@ -18,6 +18,7 @@ set(WEIR_IMPURE_LINKS "^(cppzmq|Threads::|protobuf::|spdlog::|prometheus-cpp::|O
 set(WEIR_SIDEWAYS
     "bus>proto" "bus>security"  # carries the generated types, under the farm's keys
     "transport>clock" "http>clock" "telemetry>clock" "filter_host>clock"  # read in one place
+    "filter_host>proto"  # what a DCM and its filter workers tell each other
     "sessions>proto"  # hellos and control messages are of generated types
     "reports>proto"   # reads and writes them
     "config>proto"    # the farm file's schema is a Protocol Buffers message

@@ -59,6 +59,7 @@ void fill(Random& random, const Surroundings& around, v1::Assign& out) {
   column(random, n, *out.mutable_type(), [&] { return small(random, 3); });
   if (random.one_in(4)) out.add_unfiltered(small(random, n + 1));
   if (n > 0 && out.slice(0) % 4 == 1) out.add_suspect(n / 2);
+  if (n > 0 && out.slice(0) % 4 == 2) out.add_killed(n / 2);
   if (random.one_in(4)) {
     v1::Assign::Payload& payload = *out.add_payload();
     payload.set_index(small(random, n + 1));
@@ -282,6 +283,12 @@ v1::Control control(Random& random, const Surroundings& around, MessageKind sayi
         *filtering.mutable_attempt() = message.decide().attempt();
         filtering.set_alone(filtering.slice(0));
         *message.mutable_filtering() = filtering;
+      } else if (message.decide().slice_size() % 4 == 2) {
+        v1::FilterKills kills;
+        *kills.mutable_slice() = message.decide().slice();
+        *kills.mutable_attempt() = message.decide().attempt();
+        for (int i = 0; i < kills.attempt_size(); ++i) kills.add_number(small(random, 300));
+        *message.mutable_filter_kills() = kills;
       }
       break;
     case MessageKind::confirm:

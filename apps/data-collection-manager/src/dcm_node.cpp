@@ -47,8 +47,8 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
       samples_(setup_, sampler_settings(setup_)),
       decisions_(builder_),
       intake_(setup_.farm, builder_, pushing_.get(), *this),
-      filter_(setup_, environment_.plugin_path, environment_.wake, environment_.clock, builder_, decisions_,
-              *this, now_ns_),
+      filter_(setup_, {environment_.plugin_path, environment_.wake, environment_.make_workers},
+              environment_.clock, builder_, decisions_, *this, now_ns_),
       departures_(setup_, peer_counters_, builder_, pushing_.get(), samples_, *this, now_ns_),
       readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_) {}
 

@@ -29,12 +29,14 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void pass(TimeNs now_ns) override;
   [[nodiscard]] TimeNs wake_at_ns() const override { return builder_.collector.wake_at_ns(); }
   [[nodiscard]] bool finished() const override {
-    return signalled_ || !failure_.empty() || supervisor_.finished();
+    return signalled_ || !failure().empty() || supervisor_.finished();
   }
   void on_signal(std::string_view signal_name) override;
   void on_tap(const v1::TapWish& wish) override { samples_.wish(wish, environment_.clock.now_ns()); }
   [[nodiscard]] bool let_go() override { return filter_.stop(RunCourse::kEndPatience); }
-  [[nodiscard]] std::string failure() const override { return failure_; }
+  [[nodiscard]] std::string failure() const override {
+    return failure_.empty() ? filter_.failure() : failure_;
+  }
   [[nodiscard]] std::string broken_invariant() override;
 
  private:

@@ -97,7 +97,10 @@ v1::Report DcmNode::make_report(bool final) {
   reports::add_histogram(report, "decision_latency_us", decisions_.latency());
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
-  report.set_state(status_of(course_, workload(), setup_.identity.name));
+  std::string state = status_of(course_, workload(), setup_.identity.name);
+  if (const std::string workers = filter_.workers_note(); state == "running" && !workers.empty())
+    state += ": filter workers " + workers;
+  report.set_state(state);
   return report;
 }
 

@@ -1,6 +1,8 @@
 #include "filter_desk.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/filter_host/processing_units.hpp>
+#include <weir/filter_host/worker_units.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/reports/numbers.hpp>
 
@@ -18,6 +20,7 @@ using assembly::Decision;
 using assembly::SliceState;
 
 constexpr int kIsolationShare = 4;  // of a lease: for the units to come to rest, and for a suspect alone
+constexpr std::uint32_t kLaneSlots = 256;  // slices that a worker has ahead at most
 
 filter_host::FilterConfig filter_config(const v1::FilterSettings& filter) {
   filter_host::FilterConfig config;
@@ -30,38 +33,82 @@ filter_host::FilterConfig filter_config(const v1::FilterSettings& filter) {
   return config;
 }
 
+std::vector<std::string> search_path(const v1::FilterSettings& filter, const FilterSurroundings& around) {
+  std::vector<std::string> path(filter.search_path().begin(), filter.search_path().end());
+  path.insert(path.end(), around.plugin_path.begin(), around.plugin_path.end());
+  return path;
+}
+
 }  // namespace
 
-FilterDesk::FilterDesk(const node::Setup& setup, const std::vector<std::string>& plugin_path,
-                       std::function<void()> wake, const ports::Clock& clock, Builder& builder,
-                       Decisions& decisions, SliceWay& way, const TimeNs& now_ns)
+FilterDesk::FilterDesk(const node::Setup& setup, const FilterSurroundings& around, const ports::Clock& clock,
+                       Builder& builder, Decisions& decisions, SliceWay& way, const TimeNs& now_ns)
     : setup_(setup),
       clock_(clock),
       builder_(builder),
       decisions_(decisions),
       way_(way),
       now_ns_(now_ns),
+      isolated_(setup.farm.filter().isolation() == v1::FilterSettings::ISOLATION_WORKER),
       isolation_(setup.farm.supervisor().lease_ms() * kMillisecond / kIsolationShare) {
-  const v1::FilterSettings& filter = setup.farm.filter();
-  std::vector<std::string> path(filter.search_path().begin(), filter.search_path().end());
-  path.insert(path.end(), plugin_path.begin(), plugin_path.end());
-  auto plugin = filter_host::FilterPlugin::load(filter.plugin(), path);
+  if (isolated_) {
+    run_in_workers(around);
+  } else {
+    run_in_process(around);
+  }
+}
+
+void FilterDesk::run_in_process(const FilterSurroundings& around) {
+  const v1::FilterSettings& filter = setup_.farm.filter();
+  auto plugin = filter_host::FilterPlugin::load(filter.plugin(), search_path(filter, around));
   if (!plugin) throw std::runtime_error("filter.plugin: " + plugin.error().text);
-  plugin_ = *plugin;
-  plugin_part_ = node::filter_part(setup, plugin_->path(), plugin_->file_crc32c());
-  node::require(setup.run_identity, plugin_part_);
+  plugin_part_ = node::filter_part(setup_, (*plugin)->path(), (*plugin)->file_crc32c());
+  node::require(setup_.run_identity, plugin_part_);
   filter_host::ProcessingUnitsOptions options;
-  options.units = setup.farm.dcm().processing_units();
-  options.jobs_max = setup.farm.dcm().slices_max();
-  options.wake = std::move(wake);
-  auto units = filter_host::ProcessingUnits::create(plugin_, filter_config(filter), options);
-  if (!units) throw std::runtime_error("filter " + plugin_->name() + ": " + units.error().text);
+  options.units = setup_.farm.dcm().processing_units();
+  options.jobs_max = setup_.farm.dcm().slices_max();
+  options.wake = around.wake;
+  auto units = filter_host::ProcessingUnits::create(*plugin, filter_config(filter), options);
+  if (!units) throw std::runtime_error("filter " + (*plugin)->name() + ": " + units.error().text);
   units_ = std::move(*units);
-  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x}", plugin_->name(),
-               plugin_->version(), plugin_->path(), plugin_->file_crc32c());
+  plugin_ = (*plugin)->name() + " " + (*plugin)->version();
+  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x}", (*plugin)->name(),
+               (*plugin)->version(), (*plugin)->path(), (*plugin)->file_crc32c());
+}
+
+void FilterDesk::run_in_workers(const FilterSurroundings& around) {
+  const v1::FilterSettings& filter = setup_.farm.filter();
+  if (!around.make_workers)
+    throw std::runtime_error("filter.isolation: this process cannot start filter workers");
+  builder_.memory.seal();
+  workers_ = around.make_workers(builder_.memory.descriptor());
+  filter_host::WorkerUnitsOptions options;
+  const std::uint32_t count = filter.workers().count();
+  options.pool.workers = std::max(1U, count == 0 ? setup_.farm.dcm().processing_units() : count);
+  options.pool.spares = filter.workers().spare();
+  options.pool.lane_slots = kLaneSlots;
+  options.pool.kills_max = setup_.farm.supervisor().attempts_max();
+  options.pool.timeout_ns = filter.timeout_ms() * kMillisecond;
+  options.pool.start_timeout_ns = filter.workers().start_timeout_ms() * kMillisecond;
+  options.jobs_max = setup_.farm.dcm().slices_max();
+  options.rows_max = static_cast<std::uint32_t>(builder_.assembler.sources().size());
+  options.memory_bytes = filter.workers().memory_bytes();
+  options.slice_memory = builder_.memory.bytes();
+  auto units = filter_host::WorkerUnits::create(filter.plugin(), search_path(filter, around),
+                                                filter_config(filter), options, *workers_);
+  if (!units) throw std::runtime_error("filter.plugin: " + units.error().text);
+  const filter_host::WorkerPlugin& plugin = (*units)->plugin();
+  plugin_ = plugin.name + " " + plugin.version;
+  plugin_part_ = node::filter_part(setup_, plugin.path, plugin.file_crc32c);
+  node::require(setup_.run_identity, plugin_part_);
+  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x} workers={} spare={}", plugin.name,
+               plugin.version, plugin.path, plugin.file_crc32c, options.pool.workers, options.pool.spares);
+  units_ = std::move(*units);
 }
 
 FilterDesk::~FilterDesk() {
+  // In this process no step may read a slice any more; workers keep the states, and are told.
+  if (isolated_) builder_.slices.for_each_open(destroy_filter_state);
   units_.reset();
   builder_.slices.for_each_open(destroy_filter_state);
 }
@@ -73,7 +120,7 @@ Expected<void, std::string> FilterDesk::begin_run(RunNumber number, UtcNs start_
   for (const assembly::SourceInfo& source : builder_.assembler.sources())
     run.sources.push_back(source.id.value);
   if (auto begun = units_->begin_run(run); !begun)
-    return Unexpected<std::string>("filter " + plugin_->name() + ": " + begun.error().text);
+    return Unexpected<std::string>("filter " + plugin_ + ": " + begun.error().text);
   return {};
 }
 
@@ -89,8 +136,10 @@ void FilterDesk::take(BuiltSlice& slice) {
     return decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
   if (slice.flawed > 0 && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
     return decisions_.decide(slice, Decision::accept(DecisionKind::incomplete), now_ns_);
+  if (isolated_ && slice.assignment.payload.size() > filter_host::LaneLayout::kPayloadMax)
+    return decisions_.decide(slice, Decision::fail("too_large"), now_ns_);
   make_view(slice);
-  if (slice.assignment.suspect) builder_.slices.change(slice, SliceState::suspect);
+  if (slice.assignment.suspect && !isolated_) builder_.slices.change(slice, SliceState::suspect);
 }
 
 void FilterDesk::make_view(BuiltSlice& slice) const {
@@ -114,6 +163,7 @@ void FilterDesk::make_view(BuiltSlice& slice) const {
 void FilterDesk::submit() {
   isolate();
   if (isolation_.is_open()) hand_over();
+  if (isolated_) units_->flush();
 }
 
 void FilterDesk::hand_over() {
@@ -144,6 +194,7 @@ void FilterDesk::isolate() {
 void FilterDesk::take_results() {
   results_.clear();
   units_->drain(results_);
+  if (isolated_) report_kills();
   for (filter_host::FilterResult* result : results_) {
     BuiltSlice& slice = builder_.slices.in_slot(result->token);
     WEIR_ASSERT(assembly::is_with_filter(slice.state()));
@@ -168,6 +219,10 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
       return decisions_.decide(slice, Decision::accept(DecisionKind::filter), now_ns_);
     case Verdict::need_more:
       return need_more(slice, result);
+    case Verdict::restart:
+      return restart(slice, result);
+    case Verdict::poison:
+      return poison(slice, result);
     case Verdict::error:
       break;
   }
@@ -180,6 +235,39 @@ void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
   if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT)
     return decisions_.decide(slice, Decision::reject(), now_ns_);
   decisions_.decide(slice, Decision::accept(DecisionKind::no_filter), now_ns_);
+}
+
+void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
+  spdlog::error("slice is poison slice={} reason=\"{}\"", slice.id().value,
+                result.error.substr(0, result.error.find('\n')));
+  slice.result = &result;  // its record says why
+  decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
+}
+
+// The worker with the filter's state of it has ended.
+void FilterDesk::restart(BuiltSlice& slice, filter_host::FilterResult& result) {
+  give_back(result);
+  slice.filter_state = {};
+  slice.step = 0;
+  make_view(slice);
+  builder_.slices.change(slice, SliceState::queued);
+}
+
+void FilterDesk::report_kills() {
+  kills_.clear();
+  units_->take_kills(kills_);
+  if (kills_.empty()) return;
+  v1::FilterKills& message = *killed_.mutable_filter_kills();
+  message.Clear();
+  for (const filter_host::SliceKills& one : kills_) {
+    const BuiltSlice& slice = builder_.slices.in_slot(one.token);
+    spdlog::warn("filter worker ended slice={} attempt={} {}", slice.id().value, slice.attempt().value,
+                 units_->figures().note);
+    message.add_slice(slice.id().value);
+    message.add_attempt(slice.attempt().value);
+    message.add_number(one.number);
+  }
+  way_.tell_supervisor(killed_);
 }
 
 void FilterDesk::need_more(BuiltSlice& slice, filter_host::FilterResult& result) {
@@ -262,7 +350,23 @@ void FilterDesk::add_to(v1::Report& report) const {
     gauges["filter.oldest_s"] = static_cast<double>(clock_.now_ns() - *oldest) / kSecond;
   }
   *report.mutable_ran()->add_parts() = plugin_part_;
-  (*report.mutable_notes())["filter"] = plugin_->name() + " " + plugin_->version();
+  (*report.mutable_notes())["filter"] = plugin_;
+  if (isolated_) add_workers_to(report);
+}
+
+void FilterDesk::add_workers_to(v1::Report& report) const {
+  const filter_host::WorkerFigures figures = units_->figures();
+  reports::Counters counters(report);
+  counters["dcm.worker_restarts"] = figures.restarts;
+  counters["dcm.worker_unkillable"] = figures.unkillable;
+  counters["dcm.poisoned"] = figures.poisoned;
+  counters["dcm.retried"] = figures.retried;
+  for (const auto& [reason, number] : figures.ends) {
+    if (number > 0) counters.of("dcm.worker_ends.", reason) = number;
+  }
+  reports::Gauges gauges(report);
+  gauges["dcm.workers"] = figures.workers;
+  (*report.mutable_notes())["filter_workers"] = figures.note;
 }
 
 }  // namespace weir::dcm

@@ -4,8 +4,9 @@
 #include "decisions.hpp"
 #include "isolation.hpp"
 #include "slice_way.hpp"
+#include <weir/filter_host/filter_units.hpp>
 #include <weir/filter_host/plugin.hpp>
-#include <weir/filter_host/processing_units.hpp>
+#include <weir/filter_host/worker_process.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 
@@ -19,16 +20,22 @@
 
 namespace weir::dcm {
 
-// Slices and their filter: hands complete ones to the processing units, suspects one by one and alone, acts
-// on their results, and tells the supervisor which slice is to blame should the filter take the process with
-// it.
+// Where filters run, and where their plugins are.
+struct FilterSurroundings {
+  std::vector<std::string> plugin_path;  // searched after the farm file's
+  std::function<void()> wake;            // as ProcessingUnitsOptions has it
+  // As Environment has it.
+  std::function<std::unique_ptr<filter_host::WorkerHost>(int slice_memory)> make_workers = {};
+};
+
+// Slices and their filter: hands complete ones to the filter's units and acts on their results. With a filter
+// in this process suspects go alone, and the supervisor is told which slice is to blame should the filter
+// take the process with it; kills of filter workers are reported to it.
 class FilterDesk {
  public:
-  // Throws std::runtime_error with a sentence when the plugin cannot be had. `wake` as
-  // ProcessingUnitsOptions has it.
-  FilterDesk(const node::Setup& setup, const std::vector<std::string>& plugin_path,
-             std::function<void()> wake, const ports::Clock& clock, Builder& builder, Decisions& decisions,
-             SliceWay& way, const TimeNs& now_ns);
+  // Throws std::runtime_error with a sentence when the plugin cannot be had.
+  FilterDesk(const node::Setup& setup, const FilterSurroundings& around, const ports::Clock& clock,
+             Builder& builder, Decisions& decisions, SliceWay& way, const TimeNs& now_ns);
   // Waits for steps, which read slices. What the filter keeps of open slices goes before the plugin does.
   ~FilterDesk();
   FilterDesk(const FilterDesk&) = delete;
@@ -52,20 +59,30 @@ class FilterDesk {
 
   void give_back(filter_host::FilterResult& result);
   [[nodiscard]] std::size_t in_flight() const { return units_->in_flight(); }
-  // As ProcessingUnits::stop().
+  // As FilterUnits::stop().
   [[nodiscard]] bool stop(DurationNs patience_ns) { return units_->stop(patience_ns); }
+  // Why no filter runs any more; empty: it does.
+  [[nodiscard]] std::string failure() const { return units_->failure(); }
   void add_to(v1::Report& report) const;
+  // Pids, restarts and the last end of its workers; empty: it has none.
+  [[nodiscard]] std::string workers_note() const { return units_->figures().note; }
 
  private:
   // The units know a slice by its place in the table.
   [[nodiscard]] static filter_host::Job job_of(assembly::BuiltSlice& slice) {
-    return {&slice.view, slice.slot};
+    return {&slice.view, slice.slot, slice.assignment.kills};
   }
+  void run_in_process(const FilterSurroundings& around);
+  void run_in_workers(const FilterSurroundings& around);
   void make_view(assembly::BuiltSlice& slice) const;
   void hand_over();
   void isolate();
   void act_on(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
   void need_more(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void restart(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void poison(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void report_kills();
+  void add_workers_to(v1::Report& report) const;
   void failed(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
   void tell_filtering();
   void tell_long_in_filter();
@@ -76,12 +93,16 @@ class FilterDesk {
   Decisions& decisions_;
   SliceWay& way_;
   const TimeNs& now_ns_;
-  std::shared_ptr<const filter_host::FilterPlugin> plugin_;
+  const bool isolated_;  // the filter is in workers
+  std::string plugin_;   // name and version
   v1::RunIdentity::Part plugin_part_;
-  std::unique_ptr<filter_host::ProcessingUnits> units_;
+  std::unique_ptr<filter_host::WorkerHost> workers_;  // null: in this process
+  std::unique_ptr<filter_host::FilterUnits> units_;
   std::vector<filter_host::Job> jobs_;  // of this pass
   std::vector<filter_host::FilterResult*> results_;
   std::vector<filter_host::OldestJob> running_;
+  std::vector<filter_host::SliceKills> kills_;
+  v1::Control killed_;  // the message, of this pass
   Isolation isolation_;
   std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // the supervisor knows
   std::optional<std::pair<SliceId, Attempt>> stalled_;       // the last one that was seen

@@ -1,15 +1,23 @@
 #include <weir/dcm/node.hpp>
+#include <weir/filter_host/spawned_workers.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/paths.hpp>
 
+#include <memory>
+
 int main(int argc, char** argv) {
-  return weir::node::run_node_main(argc, argv, weir::Role::dcm,
-                                   "weir-dcm: builds slices, filters them, sends on what is accepted",
-                                   [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
-                                     return weir::dcm::make_node(setup, {loop,
-                                                                         loop,
-                                                                         [&loop] { loop.wake(); },
-                                                                         weir::node::totals_from_now(loop),
-                                                                         {weir::node::plugin_folder()}});
-                                   });
+  return weir::node::run_node_main(
+      argc, argv, weir::Role::dcm, "weir-dcm: builds slices, filters them, sends on what is accepted",
+      [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
+        const auto make_workers = [&loop](int slice_memory) {
+          return std::make_unique<weir::filter_host::SpawnedWorkers>(
+              weir::node::program_folder() + "/weir-filter-worker", slice_memory, &loop);
+        };
+        return weir::dcm::make_node(setup, {loop,
+                                            loop,
+                                            [&loop] { loop.wake(); },
+                                            weir::node::totals_from_now(loop),
+                                            {weir::node::plugin_folder()},
+                                            make_workers});
+      });
 }

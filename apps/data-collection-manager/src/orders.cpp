@@ -28,6 +28,10 @@ Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(cons
   for (const std::uint32_t index : assign.suspect()) {
     if (index < static_cast<std::uint32_t>(rows)) assigned[index].suspect = true;
   }
+  for (const std::uint32_t index : assign.killed()) {
+    if (index < static_cast<std::uint32_t>(rows) && assigned[index].kills < UINT8_MAX)
+      ++assigned[index].kills;
+  }
   for (const v1::Assign::Payload& payload : assign.payload()) {
     if (payload.index() >= static_cast<std::uint32_t>(rows)) continue;
     const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());

@@ -107,6 +107,8 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   }
   record.trigger_payload = slice.assignment.payload;
   if (result != nullptr) record.filter_result = result->filter_result;
+  if (slice.decision.by == DecisionKind::poison && slice.result != nullptr && !context.undecided)
+    record.filter_result = ConstBytes(std::as_bytes(std::span(slice.result->error)));
   record.events = events;
   record.fragments = fragments;
   storage::encode_slice_meta(record, out.meta);
@@ -121,6 +123,8 @@ bool fits_a_record(const BuiltSlice& slice) {
     meta += result->event_bytes.size() + result->filter_result.size() +
             kTableLineBytesMax * result->events.size();
   }
+  if (slice.decision.by == DecisionKind::poison && slice.result != nullptr)
+    meta += slice.result->error.size();
   const bool small = meta <= std::numeric_limits<std::uint32_t>::max();
   if (small && meta + slice.payload_bytes <= wire::kRecordBytesMax) return true;  // whatever is kept of it
   std::uint64_t bytes = meta;

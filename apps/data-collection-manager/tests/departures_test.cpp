@@ -79,8 +79,8 @@ struct Filtering : Building {
     filter.set_plugin("scripted");
     (*filter.mutable_parameters())["do"] = does;
     filter.set_on_error(v1::FilterSettings::ON_ERROR_REJECT);
-    desk.emplace(setup, std::vector<std::string>{WEIR_TEST_PLUGIN_DIR}, nullptr, clock, builder, decisions,
-                 notes, clock.now);
+    desk.emplace(setup, FilterSurroundings{{WEIR_TEST_PLUGIN_DIR}, nullptr}, clock, builder, decisions, notes,
+                 clock.now);
     REQUIRE(desk->begin_run(RunNumber(7), 0).has_value());
   }
   BuiltSlice& run(std::uint64_t id, bool suspect = false) {

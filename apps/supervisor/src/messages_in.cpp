@@ -74,6 +74,17 @@ Expected<assignment::FilterNote, wire::WireError> filter_note_of(const v1::Filte
   return note;
 }
 
+Expected<std::vector<assignment::FilterKill>, wire::WireError> filter_kills_of(
+    const v1::FilterKills& message) {
+  const int rows = message.slice_size();
+  if (message.attempt_size() != rows || message.number_size() != rows) return bad_payload();
+  std::vector<assignment::FilterKill> kills;
+  for (int i = 0; i < rows; ++i)
+    kills.push_back({SliceId(message.slice(i)), Attempt(static_cast<std::uint16_t>(message.attempt(i))),
+                     message.number(i)});
+  return kills;
+}
+
 Expected<std::vector<NodeIndex>, wire::WireError> lost_of(
     const google::protobuf::RepeatedField<std::uint32_t>& lost, std::size_t places) {
   std::vector<NodeIndex> out;

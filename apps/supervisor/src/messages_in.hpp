@@ -16,6 +16,8 @@ namespace weir::supervisor {
                                                              std::vector<assignment::Decision>& out);
 [[nodiscard]] Expected<assignment::FilterNote, wire::WireError> filter_note_of(
     const v1::Filtering& filtering);
+[[nodiscard]] Expected<std::vector<assignment::FilterKill>, wire::WireError> filter_kills_of(
+    const v1::FilterKills& message);
 // Indices of nodes that are not reached, ascending, each once; there are so many places.
 [[nodiscard]] Expected<std::vector<NodeIndex>, wire::WireError> lost_of(
     const google::protobuf::RepeatedField<std::uint32_t>& lost, std::size_t places);

@@ -53,6 +53,7 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
     if (with_order) assign.add_order(one.order.value);
     if (one.unfiltered) assign.add_unfiltered(row);
     if (one.suspect) assign.add_suspect(row);
+    if (one.kills > 0) assign.mutable_killed()->Resize(assign.killed_size() + one.kills, row);
     if (one.payload_length == 0) continue;
     const auto bytes = actions.payload_of(one);
     v1::Assign::Payload& payload = *assign.add_payload();

@@ -76,6 +76,12 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v
     }
     case v1::Control::kFiltering:
       return take_filtering(dcm, message.filtering());
+    case v1::Control::kFilterKills: {
+      const auto kills = filter_kills_of(message.filter_kills());
+      if (!kills) return Unexpected<wire::WireError>(kills.error());
+      machine_.filter_killed(dcm.index, *kills);
+      return {};
+    }
     case v1::Control::kReach:
       return take_reach(dcm, message.reach());
     default:

@@ -35,6 +35,11 @@ Blame BlameRule::of_expiry(SliceEntry& entry, bool in_filter_for_long) const {
   return Blame::nobody;
 }
 
+void BlameRule::killed(SliceEntry& entry, std::uint32_t number) const {
+  entry.kills =
+      static_cast<std::uint8_t>(std::min<std::uint32_t>(entry.kills + std::min(number, 255U), UINT8_MAX));
+}
+
 bool BlameRule::try_again(SliceEntry& entry, Blame blame) const {
   if (blame == Blame::attempt) count(entry.kills);
   entry.suspect = !unfiltered(entry) && (entry.suspect || blame != Blame::nobody);

@@ -106,6 +106,21 @@ void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs 
   if (!note.for_long.empty()) leases_.noted(now);
 }
 
+void SupervisorMachine::filter_killed(NodeIndex dcm, std::span<const FilterKill> kills) {
+  if (!dcms_.live(dcm)) {
+    ++ledger_.strangers;
+    return;
+  }
+  for (const FilterKill& kill : kills) {
+    SliceEntry* entry = book_.find(kill.slice);
+    if (entry == nullptr || entry->state != SliceState::assigned || entry->dcm != dcm ||
+        entry->attempt != kill.attempt) {
+      continue;
+    }
+    blame_.killed(*entry, kill.number);
+  }
+}
+
 void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   confirmations_.give_up(entry);
   if (!blame_.try_again(entry, blame))

@@ -98,3 +98,14 @@ TEST_CASE("counts stay at their most, and another attempt ends what was held bac
   CHECK(entry.kills == UINT8_MAX);
   CHECK(entry.losses == UINT8_MAX);
 }
+
+TEST_CASE("kills of filter workers add up with those of attempts") {
+  SliceEntry entry = assigned(7);
+  kRule.killed(entry, 1);
+  CHECK_FALSE(kRule.unfiltered(entry));
+  CHECK(kRule.try_again(entry, Blame::nobody));  // its DCM left
+  kRule.killed(entry, 1);
+  CHECK(kRule.unfiltered(entry));
+  kRule.killed(entry, 1000);
+  CHECK(entry.kills == UINT8_MAX);
+}

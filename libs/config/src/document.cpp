@@ -144,7 +144,7 @@ void add_rows(std::string& page, const Descriptor& type, const std::string& path
       continue;
     }
     if (is_section(field)) {
-      if (path.empty() || path.back() != ']') continue;  // it has a table of its own
+      if (path.empty()) continue;  // it has a table of its own
       page += "| `" + key + "` | section |  |  | " + rules(field).doc() + " |\n";
       add_rows(page, *field.message_type(), key);
       continue;

@@ -18,22 +18,28 @@ class Explainer {
   // All keys of one section of the farm.
   void add_section(const std::string& name) {
     const FieldDescriptor& section = *v1::Farm::descriptor()->FindFieldByName(name);
-    const Message& message = node_.farm.GetReflection()->GetMessage(node_.farm, &section);
+    add_message(node_.farm.GetReflection()->GetMessage(node_.farm, &section), name);
+  }
+
+  std::vector<ExplainedKey> take() { return std::move(keys_); }
+
+ private:
+  void add_message(const Message& message, const std::string& name) {
+    const bool top = name.find('.') == name.npos;
     for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
       const FieldDescriptor& field = *message.GetDescriptor()->field(i);
       const std::string key = join(name, field.name());
       if (field.is_map()) {
         add_map(message, field, key);
-      } else if (!is_of_nodes(field)) {
+      } else if (is_section(field)) {
+        add_message(message.GetReflection()->GetMessage(message, &field), key);
+      } else if (!top || !is_of_nodes(field)) {
         add(key,
             field.is_repeated() ? list_text(message, field) : print_value(field, load_value(message, field)));
       }
     }
   }
 
-  std::vector<ExplainedKey> take() { return std::move(keys_); }
-
- private:
   // Which nodes there are, and their settings: this is about one.
   static bool is_of_nodes(const FieldDescriptor& field) {
     return field.name() == "nodes" || field.name() == "profiles" || field.name() == "count";

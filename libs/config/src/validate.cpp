@@ -321,6 +321,20 @@ class Validator {
                std::to_string(farm_.filter().step_deadline_ms()) +
                ": a step that the filter takes long for is ended before it counts as stalled");
     }
+    check_worker_lease();
+  }
+
+  // A slice that ends its worker is tried once more in another.
+  void check_worker_lease() {
+    const v1::FilterSettings& filter = farm_.filter();
+    if (filter.isolation() != v1::FilterSettings::ISOLATION_WORKER) return;
+    const std::uint64_t two_tries =
+        2 * (std::uint64_t{filter.timeout_ms()} + filter.workers().start_timeout_ms());
+    if (two_tries < farm_.supervisor().lease_ms()) return;
+    inconsistent("filter.timeout_ms", "2 x (filter.timeout_ms + filter.workers.start_timeout_ms) is " +
+                                          std::to_string(two_tries) + ", not below supervisor.lease_ms, " +
+                                          std::to_string(farm_.supervisor().lease_ms()) +
+                                          ": the slice would be taken away before its second try");
   }
 
   [[nodiscard]] bool is_push() const { return farm_.run().mode() == v1::RunSettings::MODE_PUSH; }

@@ -246,6 +246,18 @@ TEST_CASE("a node's settings are explained, each with the place where it was giv
         "dcm.credits");
 }
 
+TEST_CASE("keys of a section within a section are explained with their names in full") {
+  Laid farm = laid(kTestBeam);
+  REQUIRE(config::apply_override(farm.file.farm, "filter.workers.count=3", &farm.file.locations).empty());
+  const auto keys = config::explain(farm.file.farm, farm.node("large"), farm.file.locations);
+  const auto found = std::find_if(keys.begin(), keys.end(), [](const config::ExplainedKey& one) {
+    return one.key == "filter.workers.count";
+  });
+  REQUIRE(found != keys.end());
+  CHECK(found->value == "3");
+  CHECK(found->where == "--set");
+}
+
 TEST_CASE("sizes and faults of sources that there are not, and an address for no writer, are refused") {
   CHECK(problems_of("source:\n  sizes: [{sources: [1, 77], size_bytes: 9}]\n") ==
         "farm.yaml:2: source.sizes[0].sources[1]: there is no source 77");

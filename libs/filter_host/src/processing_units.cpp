@@ -294,11 +294,6 @@ void ProcessingUnits::running(std::vector<OldestJob>& out) const {
   }
 }
 
-std::optional<TimeNs> ProcessingUnits::oldest_start_ns() const {
-  const std::optional<OldestJob> job = oldest();
-  return job ? std::optional<TimeNs>(job->start_ns) : std::nullopt;
-}
-
 FilterMetricsSnapshot ProcessingUnits::metrics() const { return shared_->metrics.snapshot(); }
 
 }  // namespace weir::filter_host

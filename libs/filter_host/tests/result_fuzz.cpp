@@ -57,6 +57,10 @@ void check(const FilterResult& result, const FilterConfig& config) {
       for (const std::uint32_t source : result.need_sources)
         WEIR_ASSERT(source % 2 == 1 && source < kSources);
       return;
+    case Verdict::poison:
+    case Verdict::restart:
+      WEIR_ASSERT(false);  // an instance decides neither
+      return;
     case Verdict::error:
       WEIR_ASSERT(!result.error.empty() && result.error.size() < 1000);
       return;

@@ -33,6 +33,8 @@ std::string_view name(Verdict verdict) {
     case Verdict::need_more:
       return "need_more";
     case Verdict::error:
+    case Verdict::poison:   // of worker processes, which a trial has not
+    case Verdict::restart:  // likewise
       break;
   }
   return "error";

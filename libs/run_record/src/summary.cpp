@@ -74,6 +74,15 @@ void add_filter(const v1::Report& report, Summary& summary) {
   add_counts(reports::by_reason(report, "filter."), summary.filter);
   const auto plugin = report.notes().find("filter");
   if (plugin != report.notes().end()) summary.filter_plugin = plugin->second;
+  const auto add = [&](const std::string& name, std::uint64_t number) {
+    if (number > 0) summary.filter_workers[name] += number;
+  };
+  add("restarts", reports::counter_of(report, "dcm.worker_restarts"));
+  add("unkillable", reports::counter_of(report, "dcm.worker_unkillable"));
+  add("slices_poisoned", reports::counter_of(report, "dcm.poisoned"));
+  add("slices_retried", reports::counter_of(report, "dcm.retried"));
+  for (const auto& [reason, number] : reports::by_reason(report, "dcm.worker_ends."))
+    add("ended_" + reason, number);
 }
 
 void add_source(const v1::Report& report, Summary& summary) {

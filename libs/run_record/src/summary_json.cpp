@@ -213,6 +213,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("injected", object_of(summary.injected));
   object.emplace("filter_plugin", summary.filter_plugin);
   object.emplace("filter", object_of(summary.filter));
+  object.emplace("filter_workers", object_of(summary.filter_workers));
   object.emplace("truth", truth_of(summary));
   object.emplace("files", files_of(summary));
   object.emplace("processes", processes_of(summary));

@@ -272,6 +272,7 @@ std::string to_text(const Summary& summary) {
   add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
   add_plugin("Faults on purpose, of fragments", "", summary.injected, summary, page);
   add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);
+  add_plugin("Filter workers", "", summary.filter_workers, summary, page);
   add_truth(summary, page);
   add_lab(summary, page);
   std::string text = page.take();

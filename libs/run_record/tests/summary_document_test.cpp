@@ -49,7 +49,7 @@ std::map<std::string, Names> first_columns() {
 // Paths of all keys: "latency_us.p50", "files[].path". Objects by reason or by name are keys of their own.
 void add_keys(const json::value& value, const std::string& path, Names& keys) {
   static const Names by_name = {"vetoed", "discarded", "fragments.missing", "fragments.dropped",
-                                "source", "filter"};
+                                "source", "filter",    "filter_workers"};
   if (const json::array* array = value.if_array()) {
     for (const json::value& entry : *array) add_keys(entry, path + "[]", keys);
   } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {

@@ -192,6 +192,7 @@ TEST_CASE("the JSON has every documented key") {
                           "bytes_stored",
                           "filter_plugin",
                           "filter",
+                          "filter_workers",
                           "truth",
                           "files",
                           "processes"}) {

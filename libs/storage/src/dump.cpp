@@ -1,12 +1,15 @@
 #include "dump.hpp"
 
 #include "text_output.hpp"
+#include <weir/base/text.hpp>
 #include <weir/storage/slice_record.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 namespace weir::storage {
 namespace {
@@ -45,6 +48,18 @@ void dump_part(std::string_view title, ConstBytes bytes, const FileCommand& comm
   out << fmt::format("  {} ({} B)\n", title, bytes.size()) << hex_dump(bytes, bytes_max(command), "    ");
 }
 
+// Of a poison slice: why its filter worker ended, as text.
+void dump_reason(ConstBytes bytes, std::ostream& out) {
+  if (bytes.empty()) return;
+  out << "  why it is poison\n";
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out << "    " << clean_text(text.substr(0, end), end) << '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 void dump_fragment(const FragmentView& fragment, const FileCommand& command, std::ostream& out) {
   const FragmentRecord& record = fragment.record;
   out << fmt::format("  source {:>10}  {}", record.source.value, name(record.status));
@@ -76,7 +91,11 @@ bool dump_view(const SliceRecordView& view, const FileCommand& command, std::ost
   bool found = !command.event;
   if (!command.event) {
     dump_part("trigger payload", view.trigger_payload(), command, out);
-    dump_part("filter result", view.filter_result(), command, out);
+    if (view.head().decision == DecisionKind::poison) {
+      dump_reason(view.filter_result(), out);
+    } else {
+      dump_part("filter result", view.filter_result(), command, out);
+    }
   }
   for (std::size_t i = 0; i < view.event_count(); ++i) {
     const OutputEvent event = view.event(i);

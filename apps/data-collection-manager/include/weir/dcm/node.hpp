@@ -7,6 +7,12 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::filter_host {
+class WorkerHost;
+}  // namespace weir::filter_host
 
 namespace weir::dcm {
 
@@ -17,6 +23,9 @@ struct Environment {
   std::function<void()> wake;
   std::function<ports::StreamCounters()> stream_totals;
   std::vector<std::string> plugin_path;  // where the installation's plugins are, searched last
+  // For filter.isolation 'worker': where workers come from that map the memory behind this descriptor. May be
+  // empty where that is not used.
+  std::function<std::unique_ptr<filter_host::WorkerHost>(int slice_memory)> make_workers = {};
 };
 
 // A data collection manager: requests under a shaper, assembles, filters, ships what is accepted and

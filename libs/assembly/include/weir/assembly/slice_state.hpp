@@ -62,6 +62,7 @@ inline constexpr Transitions kSliceTransitions({
     {SliceState::suspect, SliceState::released},
     {SliceState::filtering, SliceState::waiting_for_memory},  // the filter needs more
     {SliceState::filtering, SliceState::decided},
+    {SliceState::filtering, SliceState::queued},  // what the filter remembered of it is gone: from step 0
     {SliceState::filtering, SliceState::abandoned},
     {SliceState::abandoned, SliceState::released},
     {SliceState::decided, SliceState::held_back},

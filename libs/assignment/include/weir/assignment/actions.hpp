@@ -28,6 +28,13 @@ struct Lease {
   bool operator==(const Lease&) const = default;
 };
 
+// A slice that ended a filter worker of its DCM.
+struct FilterKill {
+  SliceId slice;
+  Attempt attempt;
+  std::uint32_t number = 1;  // kills
+};
+
 // DCM -> supervisor: what is in its filter and is worth a word; replaces what it said before.
 struct FilterNote {
   std::vector<Lease> for_long;  // half a lease or more: a lease that runs out is held against these alone

@@ -27,7 +27,10 @@ class BlameRule {
   [[nodiscard]] Blame of_death(SliceEntry& entry, const FilterNote& in_filter) const;
   // Its lease ran out. One that waited for data, memory or its turn is not to blame.
   [[nodiscard]] Blame of_expiry(SliceEntry& entry, bool in_filter_for_long) const;
-  // False: there is no further attempt. Else whether the slice is a suspect in that one is in the entry.
+  // It ended filter workers of its DCM, which goes on with it.
+  void killed(SliceEntry& entry, std::uint32_t number) const;
+  // Returns false if the slice has no further attempt. Else whether the slice is a suspect in that one is in
+  // the entry.
   [[nodiscard]] bool try_again(SliceEntry& entry, Blame blame) const;
   [[nodiscard]] bool unfiltered(const SliceEntry& entry) const { return entry.kills >= filtered_max_; }
 

@@ -167,6 +167,9 @@ class SupervisorMachine {
   void decisions(NodeIndex dcm, std::span<const Decision> batch, TimeNs now, Actions& out);
   void stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out);
   void filtering(NodeIndex dcm, const FilterNote& note, TimeNs now);
+  // Adds to the slices' kills. The DCM goes on with them; later attempts know the count. Kills of attempts
+  // that are not this DCM's are ignored.
+  void filter_killed(NodeIndex dcm, std::span<const FilterKill> kills);
 
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
   [[nodiscard]] bool triggers_done() const { return clock_.triggers_done(); }

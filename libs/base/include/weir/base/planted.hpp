@@ -28,8 +28,11 @@ enum class Planted : std::uint8_t {
   believe_torn_records,  // a restarted writer takes damaged records for stored
   forget_journal,        // some outcomes are not in the supervisor's journal
   never_release_grants,  // a writer's grants are not given back
+  lose_lent,             // slices that a dead filter worker had not begun are not filtered
+  blame_unbegun,         // a filter worker's death blames the slice behind the one that it was working on
+  keep_dead_state,       // a slice whose filter state died with its worker goes on with its next step
 };
-constexpr std::size_t kPlanted = 19;
+constexpr std::size_t kPlanted = 22;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -50,7 +53,10 @@ constexpr std::size_t kPlanted = 19;
                                                  "store-twice",
                                                  "believe-torn-records",
                                                  "forget-journal",
-                                                 "never-release-grants"};
+                                                 "never-release-grants",
+                                                 "lose-lent",
+                                                 "blame-unbegun",
+                                                 "keep-dead-state"};
   return kNames[static_cast<std::size_t>(bug)];
 }
 

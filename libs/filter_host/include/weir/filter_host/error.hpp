@@ -14,6 +14,7 @@ enum class FilterErrorCode : std::uint8_t {
   incomplete,         // a required function or text is null
   create_failed,      // the plugin refused its parameters
   begin_run_failed,   // the plugin refused the run
+  worker_failed,      // a filter worker did not start, or said nothing
 };
 
 // Why a filter cannot be used: a sentence that names the plugin, where, and what to do.

@@ -78,6 +78,16 @@ class FilterMetrics {
   // Cells for one more instance; they live as long as this.
   [[nodiscard]] Cells& add_instance();
   [[nodiscard]] FilterMetricsSnapshot snapshot() const;
+  // Calls visit(name, sum over the instances) for each counter, in the order in which they were named.
+  template <class Visit>
+  void for_each_counter(Visit visit) const {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < counter_names_.size(); ++i) {
+      std::uint64_t sum = 0;
+      for (const auto& cells : cells_) sum += cells->counters_[i].load(std::memory_order_relaxed);
+      visit(counter_names_[i], sum);
+    }
+  }
 
  private:
   [[nodiscard]] std::uint32_t index_of(std::vector<std::string>& names, std::size_t limit,

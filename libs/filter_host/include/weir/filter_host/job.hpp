@@ -17,13 +17,17 @@ namespace weir::filter_host {
 struct Job {
   const weir_filter_slice* slice = nullptr;
   std::uint64_t token = 0;  // the caller's own
+  std::uint32_t kills = 0;  // of earlier attempts, for units that are isolated
 };
 
 enum class Verdict : std::uint8_t {
   error = 0,  // filter_error: the plugin failed, or decided what cannot be done
   reject = WEIR_FILTER_REJECT,
   accept = WEIR_FILTER_ACCEPT,
-  need_more = WEIR_FILTER_NEED_MORE
+  need_more = WEIR_FILTER_NEED_MORE,
+  // Of isolated units alone:
+  poison,  // it ended its worker as often as a slice may: `error` says how
+  restart  // what the filter remembered of it is gone: again from step 0
 };
 
 enum class Keep : std::uint8_t { all = WEIR_KEEP_ALL, listed = WEIR_KEEP_LISTED, none = WEIR_KEEP_NONE };
@@ -50,7 +54,7 @@ struct FilterResult {
   // need_more: sources of the slice that were not asked for; none when need_all
   bool need_all = false;
   std::vector<std::uint32_t> need_sources;  // sorted, each once
-  // error:
+  // error, poison:
   std::string error;
 
   DurationNs wall_ns = 0;

@@ -3,6 +3,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/base/time.hpp>
 #include <weir/filter_host/error.hpp>
+#include <weir/filter_host/filter_units.hpp>
 #include <weir/filter_host/instance.hpp>
 #include <weir/filter_host/job.hpp>
 
@@ -26,49 +27,38 @@ struct ProcessingUnitsOptions {
   std::function<void()> wake;
 };
 
-// A unit that is at work, and since when (steady clock).
-struct OldestJob {
-  std::uint64_t token = 0;
-  TimeNs start_ns = 0;
-};
-
-// K threads, each with its own instance of the filter, between a queue of jobs and a list of results. All
-// functions are for one thread, the caller's; metrics() is for any. Results come in no particular order.
-class ProcessingUnits {
+// K threads, each with its own instance of the filter, between a queue of jobs and a list of results. A
+// filter that hangs cannot be ended inside the process: oldest() shows it, and what to do is the caller's
+// decision.
+class ProcessingUnits final : public FilterUnits {
  public:
   [[nodiscard]] static Expected<std::unique_ptr<ProcessingUnits>, FilterError> create(
       const std::shared_ptr<const FilterPlugin>& plugin, const FilterConfig& config,
       ProcessingUnitsOptions options);
   // Ends as stop() does, and waits for as long as a job takes.
-  ~ProcessingUnits();
+  ~ProcessingUnits() override;
   ProcessingUnits(const ProcessingUnits&) = delete;
   ProcessingUnits& operator=(const ProcessingUnits&) = delete;
 
-  // Both need in_flight() == 0, and call the instances one after the other on this thread.
-  [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run);
-  void end_run();
-  // As FilterInstance::first_sources().
-  [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources();
+  // Both call the instances one after the other on this thread.
+  [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run) override;
+  void end_run() override;
+  [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() override;
 
-  // Takes the first of `jobs` as far as there is room, and says how many.
-  [[nodiscard]] std::size_t submit(std::span<const Job> jobs);
-  // Appends what is finished. The results stay this object's: give each back with recycle().
-  void drain(std::vector<FilterResult*>& out);
-  void recycle(std::span<FilterResult* const> results);
-  [[nodiscard]] std::size_t in_flight() const;  // submitted and not drained
+  [[nodiscard]] std::size_t submit(std::span<const Job> jobs) override;
+  void drain(std::vector<FilterResult*>& out) override;
+  void recycle(std::span<FilterResult* const> results) override;
+  [[nodiscard]] std::size_t in_flight() const override;
 
-  // The job that has been running longest; nothing when all units are idle. A hang shows here: nothing in
-  // this process can end it, what to do is the caller's decision.
-  [[nodiscard]] std::optional<OldestJob> oldest() const;
-  [[nodiscard]] std::optional<TimeNs> oldest_start_ns() const;
-  // Appends the job of each unit that is at work.
-  void running(std::vector<OldestJob>& out) const;
-  [[nodiscard]] FilterMetricsSnapshot metrics() const;
+  [[nodiscard]] std::optional<OldestJob> oldest() const override;
+  void running(std::vector<OldestJob>& out) const override;
+  // Any thread.
+  [[nodiscard]] FilterMetricsSnapshot metrics() const override;
 
   // Drops the jobs that wait and lets the units end. False when one has not after `patience_ns`: its thread
   // is then left to itself, with all that it needs except the slice it works on, and the process had better
   // end soon.
-  [[nodiscard]] bool stop(DurationNs patience_ns);
+  [[nodiscard]] bool stop(DurationNs patience_ns) override;
 
  private:
   struct Shared;

@@ -122,11 +122,12 @@ struct Summary {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_stored = 0;
 
-  std::string source_plugin;             // name and version; empty where sources are built in
-  Counts source;                         // the plugin's counters
-  Counts injected;                       // fragments with a fault on purpose, by fault
-  std::string filter_plugin;             // name and version
-  Counts filter;                         // the plugin's counters
+  std::string source_plugin;  // name and version; empty where sources are built in
+  Counts source;              // the plugin's counters
+  Counts injected;            // fragments with a fault on purpose, by fault
+  std::string filter_plugin;  // name and version
+  Counts filter;              // the plugin's counters
+  Counts filter_workers;      // restarts, ends by reason, slices tried again and poisoned; empty: all zero
   std::optional<TruthComparison> truth;  // of source kind `hits`
 
   bool ledger_balanced = false;

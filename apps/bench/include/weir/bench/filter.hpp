@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+// `weir bench filter`: the cost of a slice with the filter in the process and in a worker.
+namespace weir::bench {
+
+struct FilterOptions {
+  std::string plugin = "accept-all";
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<std::string> search_path;
+  std::string worker_program;
+  std::uint32_t slice_bytes = 16384;
+  std::uint32_t sources = 16;
+  std::uint64_t slices = 500'000;  // of a measurement
+  std::uint32_t in_flight = 256;
+  std::uint32_t rounds = 3;
+};
+
+// Result for one isolation. CPU time is of all processes, user and system.
+struct FilterFigures {
+  double slices_per_s = 0;
+  double cpu_ns = 0;      // per slice, with options.in_flight slices on their way
+  double latency_ns = 0;  // of a slice alone, median
+};
+
+// Measures in turn, round after round; a line of JSON for each, and one for the median difference. 0, or 1
+// and a sentence to `err`.
+int run_filter(const FilterOptions& options, std::FILE* out, std::FILE* err);
+
+}  // namespace weir::bench

@@ -1,0 +1,249 @@
+// A filter in the process against the same one in a worker.
+#include "output.hpp"
+#include <weir/base/memory_region.hpp>
+#include <weir/bench/filter.hpp>
+#include <weir/clock/clock.hpp>
+#include <weir/filter_host/plugin.hpp>
+#include <weir/filter_host/processing_units.hpp>
+#include <weir/filter_host/spawned_workers.hpp>
+#include <weir/filter_host/worker_units.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <poll.h>
+#include <stdexcept>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace weir::bench {
+namespace {
+
+using filter_host::FilterResult;
+using filter_host::FilterUnits;
+
+constexpr int kIdleMs = 5;  // as a DCM's loop waits
+constexpr std::size_t kLatencySlices = 2000;
+constexpr DurationNs kUnkind = 3600 * kSecond;  // no slice is too slow
+
+// Waits on descriptors, as a DCM's loop does.
+class Waiter final : public ports::Readiness {
+ public:
+  Waiter() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (wake_ < 0) throw std::runtime_error("eventfd");
+  }
+  ~Waiter() override { ::close(wake_); }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  [[nodiscard]] std::unique_ptr<ports::Watch> watch(int descriptor,
+                                                    std::function<void()> on_readable) override {
+    watched_ = descriptor;
+    handler_ = std::move(on_readable);
+    struct Armed final : ports::Watch {
+      void arm() override {}
+    };
+    return std::make_unique<Armed>();
+  }
+  void wake() const {
+    const std::uint64_t one = 1;
+    (void)!::write(wake_, &one, sizeof one);
+  }
+  void wait() {
+    pollfd list[] = {{wake_, POLLIN, 0}, {watched_, POLLIN, 0}};
+    if (::poll(list, watched_ < 0 ? 1 : 2, kIdleMs) <= 0) return;
+    std::uint64_t count = 0;
+    if (list[0].revents != 0) (void)!::read(wake_, &count, sizeof count);
+    if (watched_ >= 0 && list[1].revents != 0) handler_();
+  }
+
+ private:
+  int wake_;
+  int watched_ = -1;
+  std::function<void()> handler_;
+};
+
+DurationNs cpu_ns(int who) {
+  rusage used{};
+  ::getrusage(who, &used);
+  const auto ns = [](const timeval& time) { return time.tv_sec * kSecond + time.tv_usec * kMicrosecond; };
+  return ns(used.ru_utime) + ns(used.ru_stime);
+}
+
+// Slices in one region, as a DCM has them.
+class Slices {
+ public:
+  explicit Slices(const FilterOptions& options)
+      : region_("weir-bench", std::size_t{options.slice_bytes} * options.in_flight),
+        table_(std::size_t{options.in_flight} * options.sources),
+        states_(options.in_flight),
+        views_(options.in_flight) {
+    const std::uint32_t bytes = options.slice_bytes / options.sources;
+    for (std::uint32_t i = 0; i < options.in_flight; ++i) {
+      for (std::uint32_t source = 0; source < options.sources; ++source) {
+        weir_filter_fragment& row = table_[std::size_t{i} * options.sources + source];
+        row.source = source;
+        row.data =
+            region_.bytes().data() + std::size_t{i} * options.slice_bytes + std::size_t{source} * bytes;
+        row.length = row.total = bytes;
+      }
+      views_[i] = filter_host::empty_slice();
+      views_[i].run = 1;
+      views_[i].slice = i;
+      views_[i].fragment_count = options.sources;
+      views_[i].fragments = &table_[std::size_t{i} * options.sources];
+      views_[i].state = &states_[i];
+    }
+    region_.seal();
+  }
+  [[nodiscard]] filter_host::Job job(std::uint64_t token) const { return {&views_[token], token}; }
+  [[nodiscard]] MemoryRegion& region() { return region_; }
+
+ private:
+  MemoryRegion region_;
+  std::vector<weir_filter_fragment> table_;
+  std::vector<weir_filter_state> states_;
+  std::vector<weir_filter_slice> views_;
+};
+
+// Keeps `in_flight` slices on their way until `count` are through; the median time of one slice.
+double pump(FilterUnits& units, Waiter& waiter, const Slices& slices, std::uint64_t count,
+            std::uint32_t in_flight) {
+  std::vector<filter_host::Job> jobs;
+  std::vector<FilterResult*> results;
+  std::vector<TimeNs> sent(in_flight);
+  std::vector<double> times;
+  for (std::uint32_t i = 0; i < in_flight; ++i) jobs.push_back(slices.job(i));
+  std::uint64_t done = 0;
+  while (done < count) {
+    const TimeNs now = monotonic_now_ns();
+    for (const auto& job : jobs) sent[job.token] = now;
+    if (units.submit(jobs) != jobs.size()) throw std::runtime_error("the units take no more slices");
+    jobs.clear();
+    units.flush();
+    results.clear();
+    units.drain(results);
+    if (results.empty()) {
+      waiter.wait();
+      units.drain(results);
+    }
+    if (!units.failure().empty()) throw std::runtime_error(units.failure());
+    done += results.size();
+    for (const FilterResult* result : results) {
+      if (in_flight == 1) times.push_back(static_cast<double>(monotonic_now_ns() - sent[result->token]));
+      jobs.push_back(slices.job(result->token));
+    }
+    units.recycle(results);
+  }
+  while (units.in_flight() > 0) {
+    results.clear();
+    units.flush();
+    units.drain(results);
+    if (results.empty()) waiter.wait();
+    units.recycle(results);
+  }
+  if (times.empty()) return 0;
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+filter_host::FilterConfig config_of(const FilterOptions& options) {
+  filter_host::FilterConfig config;
+  config.parameters = options.parameters;
+  return config;
+}
+
+FilterFigures measure(const FilterOptions& options, bool worker) {
+  Slices slices(options);
+  Waiter waiter;
+  std::unique_ptr<filter_host::SpawnedWorkers> host;
+  std::unique_ptr<FilterUnits> units;
+  const DurationNs children_before = cpu_ns(RUSAGE_CHILDREN);
+  if (worker) {
+    host = std::make_unique<filter_host::SpawnedWorkers>(options.worker_program, slices.region().descriptor(),
+                                                         &waiter);
+    filter_host::WorkerUnitsOptions made;
+    made.pool.workers = 1;
+    made.pool.spares = 0;
+    made.pool.lane_slots = 256;
+    made.pool.timeout_ns = kUnkind;
+    made.pool.start_timeout_ns = kUnkind;
+    made.rows_max = options.sources;
+    made.slice_memory = slices.region().bytes();
+    auto workers = filter_host::WorkerUnits::create(options.plugin, options.search_path, config_of(options),
+                                                    made, *host);
+    if (!workers) throw std::runtime_error(workers.error().text);
+    units = std::move(*workers);
+  } else {
+    auto plugin = filter_host::FilterPlugin::load(options.plugin, options.search_path);
+    if (!plugin) throw std::runtime_error(plugin.error().text);
+    filter_host::ProcessingUnitsOptions made;
+    made.wake = [&waiter] { waiter.wake(); };
+    auto threads = filter_host::ProcessingUnits::create(*plugin, config_of(options), made);
+    if (!threads) throw std::runtime_error(threads.error().text);
+    units = std::move(*threads);
+  }
+  filter_host::RunInfo run;
+  run.run = RunNumber(1);
+  for (std::uint32_t source = 0; source < options.sources; ++source) run.sources.push_back(source);
+  if (auto begun = units->begin_run(run); !begun) throw std::runtime_error(begun.error().text);
+  pump(*units, waiter, slices, options.slices / 10, options.in_flight);  // pages and caches
+  FilterFigures figures;
+  figures.latency_ns = pump(*units, waiter, slices, kLatencySlices, 1);
+  const DurationNs before = cpu_ns(RUSAGE_SELF);
+  const TimeNs start = monotonic_now_ns();
+  pump(*units, waiter, slices, options.slices, options.in_flight);
+  const TimeNs end = monotonic_now_ns();
+  const DurationNs own = cpu_ns(RUSAGE_SELF) - before;
+  units->end_run();
+  (void)units->stop(10 * kSecond);
+  // A worker's time is known when it has ended: start, warm-up and latency are in it, too.
+  const DurationNs children = cpu_ns(RUSAGE_CHILDREN) - children_before;
+  const auto count = static_cast<double>(options.slices);
+  figures.slices_per_s = count * static_cast<double>(kSecond) / static_cast<double>(end - start);
+  figures.cpu_ns = static_cast<double>(own + children) / count;
+  return figures;
+}
+
+double middle_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int run_filter(const FilterOptions& options, std::FILE* out, std::FILE* err) {
+  std::vector<double> cpu;
+  std::vector<double> latency;
+  try {
+    for (std::uint32_t round = 0; round < options.rounds; ++round) {
+      const FilterFigures in_process = measure(options, false);
+      const FilterFigures worker = measure(options, true);
+      for (const auto& [name, figures] : {std::pair{"in-process", in_process}, {"worker", worker}}) {
+        fmt::print(out,
+                   R"({{"isolation": "{}", "slice_bytes": {}, "sources": {}, "slices_per_s": {:.0f}, )"
+                   R"("cpu_ns_per_slice": {:.0f}, "latency_us": {:.1f}}})"
+                   "\n",
+                   name, options.slice_bytes, options.sources, figures.slices_per_s, figures.cpu_ns,
+                   figures.latency_ns / kMicrosecond);
+      }
+      cpu.push_back(worker.cpu_ns - in_process.cpu_ns);
+      latency.push_back((worker.latency_ns - in_process.latency_ns) / kMicrosecond);
+    }
+  } catch (const std::exception& error) {
+    fmt::print(err, "weir bench filter: {}\n", error.what());
+    return 1;
+  }
+  fmt::print(
+      out,
+      R"({{"isolation": "difference", "rounds": {}, "cpu_ns_per_slice": {:.0f}, "latency_us": {:.1f}, )"
+      R"("machine": "{}"}})"
+      "\n",
+      options.rounds, middle_of(cpu), middle_of(latency), machine());
+  return 0;
+}
+
+}  // namespace weir::bench

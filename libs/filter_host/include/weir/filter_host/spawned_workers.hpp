@@ -1,0 +1,35 @@
+#pragma once
+
+#include <weir/filter_host/worker_process.hpp>
+#include <weir/ports/readiness.hpp>
+
+#include <memory>
+#include <string>
+
+namespace weir::filter_host {
+
+// Workers as processes of this machine: posix_spawn of weir-filter-worker.
+class SpawnedWorkers final : public WorkerHost {
+ public:
+  // `slice_memory`: a sealed memfd, which is the caller's. A worker that has published results while its lane
+  // says that the DCM is asleep wakes the loop of `readiness`; without one the caller looks by itself. Throws
+  // std::runtime_error when the system gives no eventfd.
+  SpawnedWorkers(std::string program, int slice_memory, ports::Readiness* readiness = nullptr);
+  ~SpawnedWorkers() override;
+  SpawnedWorkers(const SpawnedWorkers&) = delete;
+  SpawnedWorkers& operator=(const SpawnedWorkers&) = delete;
+
+  [[nodiscard]] Expected<std::unique_ptr<WorkerProcess>, std::string> start(
+      const LaneLayout& layout) override;
+  void wait(DurationNs patience_ns) override;
+  [[nodiscard]] bool has_news() override;
+  [[nodiscard]] TimeNs now_ns() const override;
+
+  struct Shared;
+
+ private:
+  std::shared_ptr<Shared> shared_;
+  std::unique_ptr<ports::Watch> watch_;
+};
+
+}  // namespace weir::filter_host

@@ -1,0 +1,439 @@
+#include <weir/base/assert.hpp>
+#include <weir/base/text.hpp>
+#include <weir/filter_host/worker_units.hpp>
+#include <weir/plugin_loader/guarded.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::filter_host {
+namespace {
+
+using plugin_loader::kPluginNameMax;
+using plugin_loader::kPluginTextMax;
+
+constexpr DurationNs kCreatePatience = 30 * kSecond;  // at first: a plugin may read large tables
+constexpr DurationNs kLook = 50 * kMillisecond;
+
+}  // namespace
+
+WorkerUnits::WorkerUnits(FilterConfig config, const WorkerUnitsOptions& options, WorkerHost& host)
+    : config_(std::move(config)),
+      options_(options),
+      host_(host),
+      layout_(options.pool.lane_slots, options.rows_max, config_.limits),
+      pool_(options.pool),
+      seats_(pool_.seats()) {}
+
+Expected<std::unique_ptr<WorkerUnits>, FilterError> WorkerUnits::create(
+    const std::string& plugin, const std::vector<std::string>& search_path, const FilterConfig& config,
+    const WorkerUnitsOptions& options, WorkerHost& host) {
+  std::unique_ptr<WorkerUnits> units(new WorkerUnits(config, options, host));
+  v1::WorkerMessage::Setup& setup = *units->setup_.mutable_setup();
+  setup.set_plugin(plugin);
+  for (const std::string& folder : search_path) setup.add_search_path(folder);
+  for (const auto& [name, value] : config.parameters) {
+    v1::WorkerMessage::Parameter& parameter = *setup.add_parameters();
+    parameter.set_name(name);
+    parameter.set_value(value);
+  }
+  setup.set_event_bytes_max(config.limits.event_bytes_max);
+  setup.set_events_max(config.limits.events_max);
+  setup.set_filter_result_bytes_max(config.limits.filter_result_bytes_max);
+  setup.set_log_lines_max(config.limits.log_lines_max);
+  setup.set_slots(options.pool.lane_slots);
+  setup.set_rows_max(options.rows_max);
+  setup.set_slice_memory_bytes(options.slice_memory.size());
+  setup.set_memory_bytes(options.memory_bytes);
+  units->pool_.pass(host.now_ns(), units->actions_);
+  units->act();
+  if (auto ready = units->wait_for("create its filter", kCreatePatience,
+                                   [](const Seat& seat) { return seat.created; });
+      !ready)
+    return Unexpected<FilterError>(ready.error());
+  return units;
+}
+
+WorkerUnits::~WorkerUnits() {
+  constexpr DurationNs kPatience = 2 * kSecond;
+  (void)stop(kPatience);
+}
+
+Expected<void, FilterError> WorkerUnits::wait_for(const char* what, DurationNs patience_ns,
+                                                  const std::function<bool(const Seat&)>& done) {
+  const TimeNs until = host_.now_ns() + patience_ns;
+  while (true) {
+    bool all = true;
+    for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+      Seat& seat = seats_[index];
+      if (seat.process == nullptr) continue;
+      take_messages(index);
+      if (!seat.refusal.empty())
+        return Unexpected<FilterError>({FilterErrorCode::create_failed, seat.refusal});
+      if (const auto end = seat.process->end(); end && !done(seat)) {
+        return Unexpected<FilterError>(
+            {FilterErrorCode::worker_failed, "a filter worker ended before it could " + std::string(what) +
+                                                 ": " + end->text.substr(0, end->text.find('\n'))});
+      }
+      all = all && done(seat);
+    }
+    if (!failure_.empty()) return Unexpected<FilterError>({FilterErrorCode::worker_failed, failure_});
+    if (all) return {};
+    if (host_.now_ns() >= until) {
+      return Unexpected<FilterError>(
+          {FilterErrorCode::worker_failed, "a filter worker did not " + std::string(what) + " within " +
+                                               std::to_string(patience_ns / kSecond) + " s"});
+    }
+    host_.wait(kLook);
+  }
+}
+
+Expected<void, FilterError> WorkerUnits::begin_run(const RunInfo& run) {
+  WEIR_ASSERT(in_flight() == 0);
+  v1::WorkerMessage::BeginRun& begin = *begin_run_.mutable_begin_run();
+  begin.set_run(run.run.value);
+  begin.set_utc_ns(run.start_time);
+  begin.mutable_sources()->Assign(run.sources.begin(), run.sources.end());
+  in_run_ = true;
+  for (Seat& seat : seats_) {
+    if (seat.process != nullptr && seat.created) send_begin_run(seat);
+  }
+  return wait_for("begin the run", kCreatePatience, [](const Seat& seat) { return seat.begun; });
+}
+
+void WorkerUnits::send_begin_run(Seat& seat) { seat.process->send(begin_run_); }
+
+void WorkerUnits::end_run() {
+  WEIR_ASSERT(in_flight() == 0);
+  if (!in_run_) return;
+  in_run_ = false;
+  v1::WorkerMessage message;
+  (void)message.mutable_end_run();
+  for (Seat& seat : seats_) {
+    if (seat.process == nullptr) continue;
+    if (seat.begun && !seat.process->end()) {
+      seat.process->send(message);
+    } else {
+      seat.begun = false;
+    }
+  }
+  // One that ends now, or does not answer, has nothing to lose but its last words.
+  (void)wait_for("end the run", options_.pool.start_timeout_ns,
+                 [](const Seat& seat) { return !seat.begun || seat.process->end().has_value(); });
+}
+
+// ---- processes
+
+void WorkerUnits::start(worker_pool::Seat index) {
+  auto process = host_.start(layout_);
+  if (!process) {
+    pool_.ended(index, {worker_pool::EndKind::start, process.error()}, host_.now_ns(), actions_);
+    return;
+  }
+  seats_[index] = Seat{};
+  seats_[index].process = std::move(*process);
+  seats_[index].process->send(setup_);
+}
+
+void WorkerUnits::take_messages(worker_pool::Seat index) {
+  v1::WorkerMessage message;
+  while (seats_[index].process->receive(message)) take_message(index, message);
+}
+
+void WorkerUnits::take_message(worker_pool::Seat index, const v1::WorkerMessage& message) {
+  Seat& seat = seats_[index];
+  switch (message.body_case()) {
+    case v1::WorkerMessage::kReady:
+      if (!plugin_.path.empty() && message.ready().crc32c() != plugin_.file_crc32c) {
+        seat.refusal = "the plugin's file has changed since the run began";
+        seat.process->kill(true);
+        return;
+      }
+      plugin_ = {clean_text(message.ready().name(), kPluginNameMax),
+                 clean_text(message.ready().version(), kPluginNameMax), message.ready().path(),
+                 message.ready().crc32c()};
+      seat.created = true;
+      if (in_run_) send_begin_run(seat);
+      return;
+    case v1::WorkerMessage::kRefused:
+      seat.refusal = clean_text(message.refused().text(), kPluginTextMax);
+      return;
+    case v1::WorkerMessage::kBegun:
+      if (seat.begun || !in_run_) return;
+      seat.begun = true;
+      pool_.started(index);
+      if (message.begun().wishes() && !first_sources_) {
+        first_sources_.emplace(message.begun().sources().begin(), message.begun().sources().end());
+        std::sort(first_sources_->begin(), first_sources_->end());
+        first_sources_->erase(std::unique(first_sources_->begin(), first_sources_->end()),
+                              first_sources_->end());
+      }
+      return;
+    case v1::WorkerMessage::kEnded:
+      seat.begun = false;
+      return;
+    case v1::WorkerMessage::kLog:
+      if (config_.log) config_.log(message.log().level(), clean_text(message.log().line(), kPluginTextMax));
+      return;
+    default:
+      return;
+  }
+}
+
+void WorkerUnits::take_ends() {
+  for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+    Seat& seat = seats_[index];
+    if (seat.process == nullptr) continue;
+    take_messages(index);
+    auto end = seat.process->end();
+    if (!end) continue;
+    take_lane(index);
+    if (!seat.refusal.empty()) end->text = std::move(seat.refusal);
+    if (!pool_.is_corrupt(index)) keep_counters(seat.process->lane());
+    seat = Seat{};
+    pool_.ended(index, std::move(*end), host_.now_ns(), actions_);
+  }
+}
+
+// ---- slices
+
+std::size_t WorkerUnits::submit(std::span<const Job> jobs) {
+  if (stopping_) return 0;
+  const std::size_t count = std::min(jobs.size(), options_.jobs_max - in_flight_);
+  for (const Job& job : jobs.first(count)) {
+    if (job.token >= jobs_.size()) jobs_.resize(std::max<std::size_t>(job.token + 1, 2 * jobs_.size()));
+    jobs_[job.token] = job;
+    pool_.submit(job.token, job.kills, actions_);
+  }
+  in_flight_ += count;
+  return count;
+}
+
+void WorkerUnits::flush() {
+  if (!in_run_ || stopping_) return;
+  pool_.pass(host_.now_ns(), actions_);
+  act();
+}
+
+void WorkerUnits::lend(const worker_pool::Actions::Lend& lend) {
+  Seat& seat = seats_[lend.seat];
+  if (lend.kind == worker_pool::LendKind::forget) {
+    write_forget(seat.process->lane(), seat.submitted, lend.token);
+  } else {
+    write_description(seat.process->lane(), seat.submitted, lend.token, *jobs_[lend.token].slice,
+                      options_.slice_memory);
+  }
+  ++seat.submitted;
+  seat.lane_touched = true;
+}
+
+// A worker that falls asleep after this sees everything stored before.
+void WorkerUnits::wake_if_asleep(Seat& seat) {
+  std::atomic<std::uint32_t>& asleep = seat.process->lane().header().worker_asleep;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (asleep.load(std::memory_order_relaxed) == 0) return;
+  asleep.store(0, std::memory_order_relaxed);
+  seat.process->wake();
+}
+
+void WorkerUnits::act() {
+  for (const auto& lent : actions_.lend) lend(lent);
+  for (Seat& seat : seats_) {
+    if (!std::exchange(seat.lane_touched, false)) continue;
+    LaneHeader& header = seat.process->lane().header();
+    header.submitted.store(seat.submitted, std::memory_order_release);
+    wake_if_asleep(seat);
+  }
+  for (const auto& one : actions_.kills) kills_.push_back({one.token, one.number});
+  for (const auto& one : actions_.poison) {
+    FilterResult& result = new_result(one.token);
+    result.verdict = Verdict::poison;
+    result.error = one.text;
+    hand_over(result);
+  }
+  for (const worker_pool::Token token : actions_.restarted) {
+    FilterResult& result = new_result(token);
+    result.verdict = Verdict::restart;
+    hand_over(result);
+  }
+  for (const auto& one : actions_.kill) {
+    if (seats_[one.seat].process != nullptr) seats_[one.seat].process->kill(one.hard);
+  }
+  unkillable_ += actions_.unkillable.size();
+  if (actions_.failed) failure_ = "filter workers do not start: " + pool_.last_end();
+  const std::vector<worker_pool::Actions::Start> starts = std::move(actions_.start);
+  actions_.clear();
+  for (const auto& one : starts) start(one.seat);
+}
+
+void WorkerUnits::take_lane(worker_pool::Seat index) {
+  Seat& seat = seats_[index];
+  if (!seat.begun) return;
+  const LaneView& lane = seat.process->lane();
+  LaneHeader& header = lane.header();
+  const std::uint64_t done = header.done.load(std::memory_order_acquire);
+  const std::uint64_t begun = header.begun.load(std::memory_order_acquire);
+  std::uint64_t news = pool_.observe(index, begun, done, actions_);
+  if (news == 0) return;
+  for (; news > 0; --news) {
+    const std::uint64_t token = pool_.next_token(index);
+    if (pool_.next_kind(index) == worker_pool::LendKind::forget) {
+      (void)pool_.returned(index, false, false, 0);
+      ++seat.taken;
+      continue;
+    }
+    FilterResult& result = new_result(token);
+    TakenResult taken;
+    if (!read_result(lane, seat.taken, token, *jobs_[token].slice, config_.limits, config_.streams.mask(),
+                     result, taken)) {
+      free_.push_back(&result);
+      pool_.corrupt(index, actions_);
+      break;
+    }
+    const bool more = result.verdict == Verdict::need_more;
+    (void)pool_.returned(index, more, taken.holds_state, result.wall_ns);
+    ++seat.taken;
+    if (more) remember(token);
+    hand_over(result);
+  }
+  header.taken.store(seat.taken, std::memory_order_release);
+  wake_if_asleep(seat);
+}
+
+void WorkerUnits::drain(std::vector<FilterResult*>& out) {
+  if (in_run_ && !stopping_) {
+    // The flag first, then the look: later results wake this process.
+    for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+      if (seats_[index].process == nullptr) continue;
+      seats_[index].process->lane().header().dcm_asleep.store(1, std::memory_order_seq_cst);
+      take_lane(index);
+    }
+    if (host_.has_news()) take_ends();
+    act();
+  }
+  in_flight_ -= finished_.size();
+  out.insert(out.end(), finished_.begin(), finished_.end());
+  finished_.clear();
+}
+
+FilterResult& WorkerUnits::new_result(std::uint64_t token) {
+  if (free_.empty()) {
+    storage_.push_back(std::make_unique<FilterResult>());
+    free_.push_back(storage_.back().get());
+  }
+  FilterResult& result = *free_.back();
+  free_.pop_back();
+  result.clear();
+  result.token = token;
+  return result;
+}
+
+void WorkerUnits::hand_over(FilterResult& result) { finished_.push_back(&result); }
+
+void WorkerUnits::recycle(std::span<FilterResult* const> results) {
+  free_.insert(free_.end(), results.begin(), results.end());
+}
+
+// The slice's owner destroys its filter state when the slice has left the filter.
+void WorkerUnits::remember(std::uint64_t token) {
+  if (token >= handles_.size()) handles_.resize(token + 1);
+  if (handles_[token] == nullptr) handles_[token] = std::make_unique<StateHandle>(StateHandle{this, token});
+  *jobs_[token].slice->state = {handles_[token].get(), &WorkerUnits::forget_state};
+}
+
+void WorkerUnits::forget_state(void* data) {
+  const auto* handle = static_cast<const StateHandle*>(data);
+  handle->units->pool_.forget(handle->token);
+}
+
+// ---- seen from outside
+
+std::optional<OldestJob> WorkerUnits::oldest() const {
+  std::vector<OldestJob> jobs;
+  running(jobs);
+  const auto first = std::min_element(jobs.begin(), jobs.end(),
+                                      [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  return first == jobs.end() ? std::nullopt : std::optional(*first);
+}
+
+void WorkerUnits::running(std::vector<OldestJob>& out) const {
+  std::vector<worker_pool::WorkerPool::Running> inside;
+  pool_.running(inside);
+  for (const auto& one : inside) out.push_back({one.token, one.since_ns});
+}
+
+void WorkerUnits::add_counters(const LaneView& lane, std::map<std::string, std::uint64_t>& sums) const {
+  LaneHeader& header = lane.header();
+  const std::size_t count =
+      std::min<std::size_t>(header.counters.load(std::memory_order_acquire), LaneHeader::kCounters);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::array<char, LaneCounter::kNameBytes> text = header.counter[i].name;
+    text.back() = 0;
+    const std::string name = clean_text(text.data(), kPluginNameMax);
+    if (name.empty() || (sums.size() >= FilterMetrics::kCountersMax && !sums.contains(name))) continue;
+    sums[name] += header.counter[i].value.load(std::memory_order_relaxed);
+  }
+}
+
+void WorkerUnits::keep_counters(const LaneView& lane) { add_counters(lane, departed_); }
+
+FilterMetricsSnapshot WorkerUnits::metrics() const {
+  FilterMetricsSnapshot all;
+  all.counters = departed_;
+  for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+    if (seats_[index].process != nullptr && !pool_.is_corrupt(index))
+      add_counters(seats_[index].process->lane(), all.counters);
+  }
+  return all;
+}
+
+void WorkerUnits::take_kills(std::vector<SliceKills>& out) {
+  out.insert(out.end(), kills_.begin(), kills_.end());
+  kills_.clear();
+}
+
+WorkerFigures WorkerUnits::figures() const {
+  WorkerFigures figures;
+  figures.restarts = pool_.restarts();
+  figures.poisoned = pool_.poisoned();
+  figures.retried = pool_.retried();
+  figures.unkillable = unkillable_;
+  for (std::size_t i = 0; i < worker_pool::kEndKinds; ++i) {
+    const auto kind = static_cast<worker_pool::EndKind>(i);
+    figures.ends.emplace_back(worker_pool::name(kind), pool_.ends(kind));
+  }
+  figures.note = "pids";
+  for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+    if (seats_[index].process == nullptr) continue;
+    figures.workers += pool_.is_ready(index) ? 1 : 0;
+    figures.note += ' ' + std::to_string(seats_[index].process->pid());
+  }
+  figures.note += ", restarts " + std::to_string(figures.restarts);
+  if (!pool_.last_end().empty()) figures.note += ", last end " + pool_.last_end();
+  return figures;
+}
+
+bool WorkerUnits::stop(DurationNs patience_ns) {
+  stopping_ = true;
+  const TimeNs until = host_.now_ns() + std::min<DurationNs>(patience_ns, 365 * 24 * 3600 * kSecond);
+  for (Seat& seat : seats_) {
+    if (seat.process == nullptr) continue;
+    seat.process->kill(true);
+  }
+  while (true) {
+    bool all = true;
+    for (Seat& seat : seats_) {
+      if (seat.process == nullptr) continue;
+      if (seat.process->end()) {
+        keep_counters(seat.process->lane());
+        seat.process.reset();
+      } else {
+        all = false;
+      }
+    }
+    if (all || host_.now_ns() >= until) return all;
+    host_.wait(kLook);
+  }
+}
+
+}  // namespace weir::filter_host

@@ -1,0 +1,288 @@
+// The real weir-filter-worker under filters that misbehave.
+#include "test_slice.hpp"
+#include <weir/base/memory_region.hpp>
+#include <weir/filter_host/spawned_workers.hpp>
+#include <weir/filter_host/worker_units.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace weir;
+using namespace weir::filter_host;
+using namespace weir::filter_host::test;
+
+namespace {
+
+constexpr std::size_t kFragmentBytes = 256;
+constexpr std::uint32_t kSources = 4;
+
+// A machine that is busy takes its time for everything else.
+bool hangs(const Parameters& parameters) {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const auto& one) { return one.second == "hang" || one.second == "spin"; });
+}
+
+// A DCM reduced to its filter units: slices in sealed memory, jobs, results.
+class SmallDcm {
+ public:
+  explicit SmallDcm(Parameters parameters, const std::string& plugin = "unruly",
+                    std::uint64_t memory_bytes = 0, std::size_t slices = 512)
+      : region_("weir-test", slices * kSources * kFragmentBytes),
+        host_(WEIR_FILTER_WORKER, region_.descriptor()) {
+    region_.seal();
+    for (std::size_t i = 0; i < slices; ++i) free_.push_back(i);
+    slices_.resize(slices);
+    WorkerUnitsOptions options;
+    options.pool.workers = 2;
+    options.pool.spares = 1;
+    options.pool.timeout_ns = hangs(parameters) ? 400 * kMillisecond : 60 * kSecond;
+    options.pool.start_timeout_ns = 20 * kSecond;
+    options.rows_max = kSources;
+    options.memory_bytes = memory_bytes;
+    options.slice_memory = region_.bytes();
+    FilterConfig config;
+    config.parameters = std::move(parameters);
+    auto made = WorkerUnits::create(plugin, {WEIR_TEST_PLUGIN_DIR}, config, options, host_);
+    if (!made) {
+      refusal = made.error().text;
+      return;
+    }
+    units = std::move(*made);
+    RunInfo run;
+    run.run = RunNumber(7);
+    for (std::uint32_t source = 0; source < kSources; ++source) run.sources.push_back(source);
+    if (auto begun = units->begin_run(run); !begun) refusal = begun.error().text;
+  }
+
+  static std::byte content(std::uint64_t id, std::uint32_t source) {
+    return static_cast<std::byte>(id * 7 + source);
+  }
+
+  // Filters slices 0 to count - 1.
+  void run(std::uint64_t count) {
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + std::chrono::seconds(240);
+    std::uint64_t next = 0;
+    while (finished < count) {
+      REQUIRE(Clock::now() < until);
+      REQUIRE(units->failure().empty());
+      take_results();
+      while (next < count && !free_.empty()) open(next++);
+      std::vector<Job> jobs(waiting_.begin(), waiting_.end());
+      waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(units->submit(jobs)));
+      units->flush();
+      const std::string broken = units->broken_invariant();
+      if (!broken.empty()) FAIL(broken);
+    }
+  }
+
+  MemoryRegion region_;
+  SpawnedWorkers host_;
+  std::unique_ptr<WorkerUnits> units;
+  std::string refusal;
+  std::uint64_t finished = 0;
+  std::uint64_t changed_bytes = 0;
+  std::uint64_t restarts = 0;
+  std::map<std::uint64_t, Verdict> verdicts;
+  std::map<std::uint64_t, std::string> errors;
+  std::map<std::uint64_t, std::uint32_t> kills;
+
+  [[nodiscard]] std::set<std::uint64_t> with(Verdict verdict) const {
+    std::set<std::uint64_t> ids;
+    for (const auto& [id, its] : verdicts) {
+      if (its == verdict) ids.insert(id);
+    }
+    return ids;
+  }
+
+ private:
+  Bytes bytes_of(std::size_t place, std::uint32_t source) {
+    return region_.bytes().subspan((place * kSources + source) * kFragmentBytes, kFragmentBytes);
+  }
+  void open(std::uint64_t id) {
+    const std::size_t place = free_.back();
+    free_.pop_back();
+    slices_[place] = std::make_unique<TestSlice>(id, 7);
+    for (std::uint32_t source = 0; source < kSources; ++source) {
+      std::memset(bytes_of(place, source).data(), std::to_integer<int>(content(id, source)), kFragmentBytes);
+      slices_[place]->add(source, WEIR_FRAGMENT_OK, bytes_of(place, source));
+    }
+    waiting_.push_back({&slices_[place]->view(), place});
+  }
+  void take_results() {
+    std::vector<FilterResult*> results;
+    units->drain(results);
+    std::vector<SliceKills> killed;
+    units->take_kills(killed);
+    for (const SliceKills& one : killed) kills[slices_[one.token]->view().slice] += one.number;
+    for (FilterResult* result : results) {
+      const std::size_t place = result->token;
+      const std::uint64_t id = slices_[place]->view().slice;
+      if (result->verdict == Verdict::restart || result->verdict == Verdict::need_more) {
+        restarts += result->verdict == Verdict::restart ? 1 : 0;
+        weir_filter_slice& view = slices_[place]->view();
+        view.step = result->verdict == Verdict::restart ? 0 : view.step + 1;
+        if (result->verdict == Verdict::need_more) {
+          for (std::uint32_t i = 0; i < kSources; ++i) slices_[place]->set_status(i, WEIR_FRAGMENT_OK);
+        }
+        waiting_.push_back({&view, place});
+        continue;
+      }
+      CHECK(verdicts.emplace(id, result->verdict).second);
+      if (!result->error.empty()) errors[id] = result->error;
+      for (std::uint32_t source = 0; source < kSources; ++source) {
+        for (const std::byte byte : bytes_of(place, source))
+          changed_bytes += byte == content(id, source) ? 0 : 1;
+      }
+      slices_[place].reset();
+      free_.push_back(place);
+      ++finished;
+    }
+    units->recycle(results);
+    if (results.empty()) host_.wait(kMillisecond);
+  }
+
+  std::vector<std::size_t> free_;
+  std::vector<std::unique_ptr<TestSlice>> slices_;
+  std::deque<Job> waiting_;
+};
+
+std::set<std::uint64_t> multiples(std::uint64_t of, std::uint64_t below) {
+  std::set<std::uint64_t> ids;
+  for (std::uint64_t id = of; id < below; id += of) ids.insert(id);
+  return ids;
+}
+
+// From "pids 12 13 14, restarts 0".
+std::vector<pid_t> pids_of(const std::string& note) {
+  std::vector<pid_t> pids;
+  std::istringstream words(note.substr(0, note.find(',')));
+  words.ignore(static_cast<std::streamsize>(note.find(' ')));
+  for (pid_t pid = 0; words >> pid;) pids.push_back(pid);
+  return pids;
+}
+
+// Every process of the group, once the system has cleared them away.
+bool group_ends(pid_t group) {
+  for (int look = 0; look < 1000; ++look) {
+    if (::kill(-group, 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+void check_kills(const char* what, const char* word, std::uint64_t memory_bytes = 0) {
+  constexpr std::uint64_t kCount = 3000;
+  SmallDcm dcm(Parameters{{"what", what}, {"every", "500"}}, "unruly", memory_bytes);
+  REQUIRE(dcm.refusal.empty());
+  dcm.run(kCount);
+  CHECK(dcm.with(Verdict::poison) == multiples(500, kCount));
+  CHECK(dcm.with(Verdict::accept).size() == kCount - multiples(500, kCount).size());
+  CHECK(dcm.changed_bytes == 0);
+  for (const auto& [id, number] : dcm.kills) {
+    INFO("slice " << id);
+    CHECK(number == 2);
+    CHECK_THAT(dcm.errors[id], Catch::ContainsSubstring(word));
+  }
+  CHECK(dcm.kills.size() == multiples(500, kCount).size());
+  const FilterMetricsSnapshot metrics = dcm.units->metrics();
+  CHECK(dcm.units->figures().poisoned == dcm.kills.size());
+  if (std::string(what) == "scribble") return;  // what its lanes said is lost with them
+  CHECK(metrics.counters.at("processed") == dcm.with(Verdict::accept).size());  // killed steps count nothing
+  CHECK(metrics.counters.at("misdeeds") == 0);
+}
+
+}  // namespace
+
+TEST_CASE("filter workers: slices come back as a filter in the process decides") {
+  SmallDcm dcm(Parameters{{"what", "none"}});
+  REQUIRE(dcm.refusal.empty());
+  CHECK(dcm.units->plugin().name == "unruly");
+  dcm.run(20000);
+  CHECK(dcm.with(Verdict::accept).size() == 20000);
+  CHECK(dcm.units->metrics().counters.at("processed") == 20000);
+  CHECK(dcm.units->figures().restarts == 0);
+  dcm.units->end_run();
+  CHECK(dcm.units->stop(10 * kSecond));
+}
+
+TEST_CASE("filter workers: a segmentation fault costs the slice that caused it, with a backtrace") {
+  check_kills("crash", "unruly.so");
+}
+TEST_CASE("filter workers: abort() costs its slice") { check_kills("abort", "Aborted"); }
+TEST_CASE("filter workers: exit(0) costs its slice") { check_kills("exit", "exit status 0"); }
+TEST_CASE("filter workers: a filter that sleeps for ever costs its slice") {
+  check_kills("hang", "took longer than 400 ms");
+}
+TEST_CASE("filter workers: a filter that computes for ever costs its slice") {
+  check_kills("spin", "unruly.so");
+}
+TEST_CASE("filter workers: a filter that takes all memory costs its slice") {
+  check_kills("memory", "out of memory", std::uint64_t{64} << 20);
+}
+TEST_CASE("filter workers: a write into slice memory ends the worker and changes nothing") {
+  check_kills("wild", "Segmentation");
+}
+TEST_CASE("filter workers: a worker that writes over its lane costs its slice") {
+  check_kills("scribble", "impossible values");
+}
+
+TEST_CASE("filter workers: output beyond the limits and exceptions are errors, not kills") {
+  for (const char* what : {"overflow", "throw"}) {
+    SmallDcm dcm(Parameters{{"what", what}, {"every", "100"}});
+    dcm.run(1000);
+    CHECK(dcm.with(Verdict::error) == multiples(100, 1000));
+    CHECK(dcm.with(Verdict::accept).size() == 1000 - multiples(100, 1000).size());
+    CHECK(dcm.kills.empty());
+    CHECK(dcm.units->metrics().counters.at("misdeeds") == multiples(100, 1000).size());
+  }
+}
+
+TEST_CASE("filter workers: a leak costs restarts and no slice") {
+  SmallDcm dcm(Parameters{{"what", "leak"}}, "unruly", std::uint64_t{128} << 20);
+  dcm.run(1000);
+  CHECK(dcm.with(Verdict::accept).size() == 1000);
+  CHECK(dcm.kills.empty());
+  CHECK(dcm.units->figures().restarts > 3);
+}
+
+TEST_CASE("filter workers: a filter that forks costs nothing, and its children end with their worker") {
+  for (const char* what : {"fork", "twice"}) {
+    SmallDcm dcm(Parameters{{"what", what}, {"every", "200"}});
+    dcm.run(2000);
+    CHECK(dcm.with(Verdict::accept).size() == 2000);
+    CHECK(dcm.kills.empty());
+    CHECK(dcm.units->figures().restarts == 0);
+    CHECK(dcm.changed_bytes == 0);
+    const std::vector<pid_t> groups = pids_of(dcm.units->figures().note);
+    REQUIRE(groups.size() == 3);
+    CHECK(dcm.units->stop(10 * kSecond));
+    for (const pid_t group : groups) CHECK(group_ends(group));
+  }
+}
+
+TEST_CASE("filter workers: a plugin that refuses its parameters is refused with its own words") {
+  const SmallDcm dcm(Parameters{{"what", "none"}, {"evry", "3"}});
+  CHECK_THAT(dcm.refusal, Catch::ContainsSubstring("evry"));
+  const SmallDcm other(Parameters{}, "nonexistent");
+  CHECK_THAT(other.refusal, Catch::ContainsSubstring("nonexistent"));
+}
+
+TEST_CASE("filter workers: a program that is not there is named") {
+  const MemoryRegion region("weir-test", 4096);
+  SpawnedWorkers host("/nowhere/weir-filter-worker", region.descriptor());
+  const LaneLayout layout(4, 4, FilterLimits{});
+  auto started = host.start(layout);
+  REQUIRE_FALSE(started);
+  CHECK_THAT(started.error(), Catch::ContainsSubstring("/nowhere/weir-filter-worker"));
+}

@@ -1,0 +1,385 @@
+#include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
+#include <weir/worker_pool/worker_pool.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::worker_pool {
+namespace {
+
+constexpr DurationNs kBackoff = 100 * kMillisecond;
+constexpr DurationNs kBackoffMax = 5 * kSecond;
+constexpr DurationNs kMemory = 8;  // results that the running mean looks back on
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::string_view name(EndKind kind) {
+  constexpr std::array<std::string_view, kEndKinds> kNames = {"signal",  "exit",    "memory",
+                                                              "timeout", "corrupt", "start"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+void Actions::clear() {
+  kills.clear();
+  poison.clear();
+  restarted.clear();
+  kill.clear();
+  start.clear();
+  lend.clear();
+  unkillable.clear();
+  failed = false;
+}
+
+WorkerPool::WorkerPool(const PoolSettings& settings)
+    : settings_(settings), seats_(settings.workers + settings.spares) {
+  WEIR_ASSERT(settings.workers > 0 && settings.lane_slots > 0 && settings.kills_max > 0);
+}
+
+bool WorkerPool::is_running(Seat seat) const { return seats_[seat].state != State::empty; }
+bool WorkerPool::is_ready(Seat seat) const {
+  return seats_[seat].state == State::ready || seats_[seat].state == State::active;
+}
+
+void WorkerPool::enter(Worker& worker, State state, TimeNs now_ns) {
+  worker.state = state;
+  worker.since_ns = now_ns;
+}
+
+// ---- slices come and leave
+
+void WorkerPool::submit(Token token, std::uint32_t kills, Actions& out) {
+  ++in_pool_;
+  if (kills > 0) {
+    Mark& mark = marks_[token];
+    mark.kills = std::max(mark.kills, kills);
+  }
+  if (!homes_.empty()) {
+    if (const auto home = homes_.find(token); home != homes_.end()) {
+      Worker& worker = seats_[home->second.seat];
+      if (worker.life == home->second.life && worker.state == State::active) {
+        worker.own.push_back({token, LendKind::step});
+        return;
+      }
+      homes_.erase(home);
+      if (!planted(Planted::keep_dead_state)) {
+        --in_pool_;
+        out.restarted.push_back(token);
+        return;
+      }
+    }
+  }
+  if (!marks_.empty()) {
+    const auto mark = marks_.find(token);
+    if (mark != marks_.end() && mark->second.wish != Wish::any) {
+      marked_.push_back(token);
+      return;
+    }
+  }
+  queue_.push_back(token);
+}
+
+void WorkerPool::forget(Token token) {
+  marks_.erase(token);
+  const auto home = homes_.find(token);
+  if (home == homes_.end()) return;
+  Worker& worker = seats_[home->second.seat];
+  if (worker.life == home->second.life && worker.state == State::active)
+    worker.own.push_back({token, LendKind::forget});
+  homes_.erase(home);
+}
+
+std::optional<Token> WorkerPool::returned(Seat seat, bool more, bool holds_state, DurationNs wall_ns) {
+  Worker& worker = seats_[seat];
+  WEIR_ASSERT(worker.owed > 0 && !worker.lent.empty());
+  --worker.owed;
+  const Lent lent = worker.lent.front();
+  worker.lent.pop_front();
+  if (worker.lent.empty()) worker.exclusive = false;
+  if (lent.kind == LendKind::forget) return std::nullopt;
+  constexpr DurationNs kWallMax = 3600 * kSecond;
+  worker.mean_ns += (std::clamp<DurationNs>(wall_ns, 1, kWallMax) - worker.mean_ns) / kMemory;
+  --in_pool_;
+  if (!marks_.empty()) {
+    const auto mark = marks_.find(lent.token);
+    if (mark != marks_.end()) {
+      mark->second.wish = Wish::any;
+      if (!more) marks_.erase(mark);
+    }
+  }
+  if (more && holds_state) {
+    homes_[lent.token] = {seat, worker.life};
+  } else if (!homes_.empty()) {
+    homes_.erase(lent.token);
+  }
+  return lent.token;
+}
+
+// ---- what workers do
+
+void WorkerPool::started(Seat seat) {
+  Worker& worker = seats_[seat];
+  if (worker.state != State::starting) return;  // it was told to end meanwhile
+  enter(worker, State::ready, now_ns_);
+  start_failures_ = 0;
+}
+
+std::uint64_t WorkerPool::observe(Seat seat, std::uint64_t begun, std::uint64_t done, Actions& out) {
+  Worker& worker = seats_[seat];
+  if (worker.state != State::active && worker.state != State::ending) return 0;
+  if (worker.ended_for == EndKind::corrupt) return 0;
+  const bool in_order =
+      done >= worker.done && begun >= done && begun >= worker.begun && begun <= worker.lent_total;
+  if (!in_order) {
+    corrupt(seat, out);
+    return 0;
+  }
+  if (begun != worker.begun || done != worker.done) worker.busy_ns = 0;
+  if (begun != worker.begun) worker.since_ns = worker.state == State::active ? now_ns_ : worker.since_ns;
+  worker.begun = begun;
+  const std::uint64_t news = done - worker.done;
+  worker.done = done;
+  worker.owed += news;
+  return news;
+}
+
+void WorkerPool::corrupt(Seat seat, Actions& out) {
+  Worker& worker = seats_[seat];
+  // Its counters cannot be trusted: any slice lent to it may have done this, so all count as one batch.
+  worker.done -= worker.owed;
+  worker.owed = 0;
+  worker.begun = worker.lent_total;
+  end(seat, EndKind::corrupt, out);
+}
+
+void WorkerPool::end(Seat seat, EndKind why, Actions& out) {
+  Worker& worker = seats_[seat];
+  if (worker.state == State::ending || worker.state == State::empty) return;
+  worker.ended_for = why;
+  worker.begun_at_kill = worker.begun;
+  worker.hard = why == EndKind::corrupt;
+  out.kill.push_back({seat, worker.hard});
+  enter(worker, State::ending, now_ns_);
+}
+
+void WorkerPool::ended(Seat seat, ProcessEnd end, TimeNs now_ns, Actions& out) {
+  Worker& worker = seats_[seat];
+  WEIR_ASSERT(worker.state != State::empty && worker.owed == 0);
+  now_ns_ = now_ns;
+  // One that ends before it had a slice is as good as not started.
+  const bool starting = worker.state == State::starting || worker.lent_total == 0;
+  if (starting) end.kind = EndKind::start;
+  if (worker.ended_for && !starting) {
+    end.kind = *worker.ended_for;
+    end.text = reason(end.kind) + "; ended with " + end.text;
+  }
+  note_end(end, now_ns, starting);
+  settle_lent(worker, end, out);
+  const std::uint64_t life = worker.life;
+  if (draining_ == seat) draining_.reset();
+  worker = Worker{};
+  worker.life = life;
+  enter(worker, State::empty, now_ns);
+}
+
+std::string WorkerPool::reason(EndKind kind) const {
+  if (kind == EndKind::corrupt) return "its lane held impossible values";
+  return "took longer than " + std::to_string(settings_.timeout_ns / kMillisecond) + " ms";
+}
+
+void WorkerPool::note_end(const ProcessEnd& end, TimeNs now_ns, bool starting) {
+  ++ends_[static_cast<std::size_t>(end.kind)];
+  last_end_ = std::string(name(end.kind)) + ": " + first_line(end.text);
+  if (!starting) return;
+  ++start_failures_;
+  const DurationNs wait = kBackoff << std::min<std::uint32_t>(start_failures_ - 1, 6);
+  start_after_ns_ = now_ns + std::min(wait, kBackoffMax);
+}
+
+// ---- a worker has ended: its slices
+
+void WorkerPool::settle_lent(Worker& worker, const ProcessEnd& end, Actions& out) {
+  std::deque<Lent> rest = std::exchange(worker.lent, {});
+  std::vector<Token> inside;
+  for (std::uint64_t i = worker.done; i < worker.begun && !rest.empty(); ++i) {
+    if (rest.front().kind == LendKind::step) inside.push_back(rest.front().token);
+    rest.pop_front();
+  }
+  if (planted(Planted::blame_unbegun) && inside.size() == 1 && !rest.empty() &&
+      rest.front().kind == LendKind::step) {
+    std::swap(inside.front(), rest.front().token);
+  }
+  rest.insert(rest.end(), worker.own.begin(), worker.own.end());
+  worker.own.clear();
+  not_begun(rest, out);
+  // The slice that took too long was finished after all, and the signal came during the next one.
+  if (worker.ended_for == EndKind::timeout && worker.begun != worker.begun_at_kill) {
+    for (const Token token : inside) repeat(token, Wish::any, out);
+    return;
+  }
+  if (inside.size() == 1) return blame(inside.front(), end, out);
+  for (const Token token : inside) repeat(token, Wish::alone, out);
+}
+
+void WorkerPool::not_begun(std::deque<Lent>& lent, Actions& out) {
+  if (planted(Planted::lose_lent)) {
+    for (const Lent& one : lent) in_pool_ -= one.kind == LendKind::step ? 1 : 0;
+    return;
+  }
+  while (!lent.empty()) {
+    const Lent one = lent.back();
+    lent.pop_back();
+    if (one.kind == LendKind::forget) continue;
+    if (lose_state(one.token)) {
+      --in_pool_;
+      out.restarted.push_back(one.token);
+      continue;
+    }
+    const auto mark = marks_.find(one.token);
+    const bool marked = mark != marks_.end() && mark->second.wish != Wish::any;
+    (marked ? marked_ : queue_).push_front(one.token);
+  }
+}
+
+// True if the slice had state in a worker, which is gone.
+bool WorkerPool::lose_state(Token token) { return homes_.erase(token) > 0; }
+
+void WorkerPool::blame(Token token, const ProcessEnd& end, Actions& out) {
+  Mark& mark = marks_[token];
+  if (end.kind == EndKind::memory && !mark.memory && mark.wish != Wish::fresh) {
+    mark.memory = true;
+    return repeat(token, Wish::fresh, out);
+  }
+  // Memory that runs out twice counts both times.
+  const std::uint32_t number = end.kind == EndKind::memory && mark.memory ? 2 : 1;
+  mark.memory = false;
+  mark.kills += number;
+  out.kills.push_back({token, number});
+  if (mark.kills < settings_.kills_max) return repeat(token, Wish::fresh, out);
+  marks_.erase(token);
+  homes_.erase(token);
+  --in_pool_;
+  ++poisoned_;
+  out.poison.push_back({token, end.text});
+}
+
+void WorkerPool::repeat(Token token, Wish wish, Actions& out) {
+  Mark& mark = marks_[token];
+  mark.wish = std::max(mark.wish, wish);
+  ++retried_;
+  if (lose_state(token)) {
+    --in_pool_;
+    out.restarted.push_back(token);
+    return;
+  }
+  (mark.wish == Wish::any ? queue_ : marked_).push_front(token);
+}
+
+// ---- time passes
+
+void WorkerPool::pass(TimeNs now_ns, Actions& out) {
+  const DurationNs step = last_pass_ns_ == 0 ? 0 : std::clamp<DurationNs>(now_ns - last_pass_ns_, 0, kGapMax);
+  last_pass_ns_ = now_ns_ = now_ns;
+  for (Seat seat = 0; seat < seats(); ++seat) watch(seat, step, now_ns, out);
+  if (start_failures_ >= kStartFailuresMax) out.failed = true;
+  promote(now_ns);
+  lend_marked(out);
+  lend_own(out);
+  lend_others(out);
+}
+
+void WorkerPool::watch(Seat seat, DurationNs step_ns, TimeNs now_ns, Actions& out) {
+  Worker& worker = seats_[seat];
+  switch (worker.state) {
+    case State::empty:
+      if (now_ns < start_after_ns_) return;
+      ++worker.life;
+      if (starts_++ >= seats()) ++restarts_;
+      enter(worker, State::starting, now_ns);
+      out.start.push_back({seat});
+      return;
+    case State::starting:
+      if (now_ns - worker.since_ns > settings_.start_timeout_ns) end(seat, EndKind::start, out);
+      return;
+    case State::active: {
+      if (worker.begun == worker.done) return;
+      const auto inside = static_cast<DurationNs>(worker.begun - worker.done);
+      worker.busy_ns += step_ns;
+      if (worker.busy_ns > settings_.timeout_ns * inside) end(seat, EndKind::timeout, out);
+      return;
+    }
+    case State::ending: {
+      const DurationNs waited = now_ns - worker.since_ns;
+      if (waited > kHardKillAfter && !worker.hard) {
+        worker.hard = true;
+        out.kill.push_back({seat, true});
+      }
+      if (waited > kUnkillableAfter && !worker.reported) {
+        worker.reported = true;
+        out.unkillable.push_back(seat);
+      }
+      return;
+    }
+    case State::ready:
+      return;
+  }
+}
+
+// A fresh worker may have died before its slice came: then the spare takes slices besides the others.
+void WorkerPool::promote(TimeNs now_ns) {
+  std::uint32_t active = 0;
+  bool has_fresh = false;
+  for (const Worker& worker : seats_) {
+    active += worker.state == State::active ? 1 : 0;
+    has_fresh = has_fresh || (worker.state == State::active && worker.fresh);
+  }
+  const std::uint32_t limit = settings_.workers + (!has_fresh && fresh_waits() ? 1 : 0);
+  for (Worker& worker : seats_) {
+    if (active >= limit) return;
+    if (worker.state != State::ready) continue;
+    enter(worker, State::active, now_ns);
+    ++active;
+  }
+}
+
+bool WorkerPool::fresh_waits() const {
+  return std::any_of(marked_.begin(), marked_.end(),
+                     [this](Token token) { return marks_.at(token).wish == Wish::fresh; });
+}
+
+// ---- seen from outside
+
+void WorkerPool::running(std::vector<Running>& out) const {
+  for (const Worker& worker : seats_) {
+    std::uint64_t inside = worker.begun - worker.done;
+    for (const Lent& lent : worker.lent) {
+      if (inside == 0) break;
+      --inside;
+      if (lent.kind == LendKind::step) out.push_back({lent.token, worker.since_ns});
+    }
+  }
+}
+
+std::string WorkerPool::broken_invariant() const {
+  std::vector<Token> all(queue_.begin(), queue_.end());
+  all.insert(all.end(), marked_.begin(), marked_.end());
+  for (const Worker& worker : seats_) {
+    for (const auto* list : {&worker.lent, &worker.own}) {
+      for (const Lent& lent : *list) {
+        if (lent.kind == LendKind::step) all.push_back(lent.token);
+      }
+    }
+    if (worker.lent_total - worker.done + worker.owed != worker.lent.size())
+      return "a worker's lent slices do not add up";
+    if (worker.lent.size() > settings_.lane_slots)
+      return "more slices are lent to a worker than its lane has slots";
+    if (worker.exclusive && worker.lent.size() > 1) return "a slice that must be alone is not";
+  }
+  std::sort(all.begin(), all.end());
+  if (std::adjacent_find(all.begin(), all.end()) != all.end()) return "a slice is in two places";
+  return all.size() == in_pool_ ? "" : "slices in the pool do not add up";
+}
+
+}  // namespace weir::worker_pool

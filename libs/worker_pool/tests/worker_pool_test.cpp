@@ -1,0 +1,337 @@
+#include "weir_catch.hpp"
+#include <weir/worker_pool/worker_pool.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weir::worker_pool {
+namespace {
+
+constexpr TimeNs kStart = kSecond;
+
+// A pool with workers that a test plays. Results are published in order.
+class Bench {
+ public:
+  explicit Bench(std::uint32_t workers, std::uint32_t spares = 1, std::uint32_t slots = 8)
+      : pool(settings(workers, spares, slots)) {
+    pass();
+    for (Seat seat = 0; seat < pool.seats(); ++seat) pool.started(seat);
+    pass();
+  }
+
+  static PoolSettings settings(std::uint32_t workers, std::uint32_t spares, std::uint32_t slots) {
+    PoolSettings made;
+    made.workers = workers;
+    made.spares = spares;
+    made.lane_slots = slots;
+    made.timeout_ns = 500 * kMillisecond;
+    return made;
+  }
+
+  void pass(DurationNs step = kMillisecond) {
+    out.clear();
+    now += step;
+    pool.pass(now, out);
+    note();
+  }
+  void submit(Token token, std::uint32_t earlier = 0) {
+    out.clear();
+    pool.submit(token, earlier, out);
+    note();
+  }
+  // The worker begins its next slices and finishes some.
+  void work(Seat seat, std::uint64_t begun, std::uint64_t done, bool more = false) {
+    out.clear();
+    const std::uint64_t news = pool.observe(seat, begun, done, out);
+    for (std::uint64_t i = 0; i < news; ++i) {
+      if (const auto token = pool.returned(seat, more, more, kMicrosecond)) results.push_back(*token);
+    }
+    note();
+  }
+  void dies(Seat seat, EndKind kind = EndKind::signal) {
+    out.clear();
+    pool.ended(seat, {kind, "signal 11\nframe"}, now, out);
+    note();
+  }
+  // Restarts ended workers.
+  void restart() {
+    pass(200 * kMillisecond);
+    for (Seat seat = 0; seat < pool.seats(); ++seat) pool.started(seat);
+    pass();
+  }
+  [[nodiscard]] std::vector<Token> lent_to(Seat seat) const {
+    std::vector<Token> tokens;
+    for (const auto& lend : lends) {
+      if (lend.seat == seat) tokens.push_back(lend.token);
+    }
+    return tokens;
+  }
+  void note() {
+    lends.insert(lends.end(), out.lend.begin(), out.lend.end());
+    kills.insert(kills.end(), out.kill.begin(), out.kill.end());
+    for (const auto& one : out.poison) poison.push_back(one.token);
+    restarted.insert(restarted.end(), out.restarted.begin(), out.restarted.end());
+    for (const auto& one : out.kills) reported += one.number;
+    CHECK(pool.broken_invariant().empty());
+  }
+
+  WorkerPool pool;
+  Actions out;
+  TimeNs now = kStart;
+  std::vector<Actions::Lend> lends;
+  std::vector<Actions::Kill> kills;
+  std::vector<Token> results;
+  std::vector<Token> poison;
+  std::vector<Token> restarted;
+  std::uint32_t reported = 0;
+};
+
+TEST_CASE("worker pool: slices go to the workers that have fewest, and none to the spare") {
+  Bench bench(2);
+  for (Token token = 0; token < 4; ++token) bench.submit(token);
+  bench.pass();
+  CHECK(bench.lent_to(0) == std::vector<Token>{0});  // one each, until it is known how long they take
+  CHECK(bench.lent_to(1) == std::vector<Token>{1});
+  bench.work(0, 1, 1);
+  bench.pass();
+  CHECK(bench.results == std::vector<Token>{0});
+  CHECK(bench.lent_to(0) == std::vector<Token>{0, 2});
+  CHECK(bench.lent_to(2).empty());
+}
+
+TEST_CASE(
+    "worker pool: the slice in process() is tried again in the spare, and is poison after the second kill") {
+  Bench bench(1);
+  bench.submit(7);
+  bench.pass();
+  bench.work(0, 1, 0);
+  bench.dies(0);
+  CHECK(bench.reported == 1);
+  CHECK(bench.poison.empty());
+  bench.pass();
+  CHECK(bench.lent_to(1) == std::vector<Token>{7});
+  bench.work(1, 1, 0);
+  bench.dies(1);
+  CHECK(bench.reported == 2);
+  CHECK(bench.poison == std::vector<Token>{7});
+  CHECK(bench.out.poison.front().text == "signal 11\nframe");
+  CHECK(bench.pool.in_pool() == 0);
+  CHECK(bench.pool.ends(EndKind::signal) == 2);
+}
+
+TEST_CASE("worker pool: kills of earlier attempts count") {
+  Bench bench(1);
+  bench.submit(7, 1);
+  bench.pass();
+  bench.work(0, 1, 0);
+  bench.dies(0);
+  CHECK(bench.poison == std::vector<Token>{7});
+}
+
+TEST_CASE("worker pool: published results stand, and slices that were not begun go elsewhere without blame") {
+  Bench bench(1);
+  bench.submit(0);
+  bench.pass();
+  bench.work(0, 1, 1);
+  for (Token token = 1; token < 5; ++token) bench.submit(token);
+  bench.pass();
+  for (std::uint64_t n = 2; bench.lent_to(0).size() < 5; ++n) {
+    bench.work(0, n, n);
+    bench.pass();
+  }
+  const std::uint64_t lent = bench.lent_to(0).size();
+  bench.work(0, lent, lent - 1);
+  bench.dies(0, EndKind::exit);
+  bench.restart();
+  CHECK(bench.lent_to(1) == std::vector<Token>{4});  // the blamed one, alone
+  CHECK(bench.results == std::vector<Token>{0, 1, 2, 3});
+  CHECK(bench.reported == 1);
+}
+
+TEST_CASE("worker pool: memory that runs out blames nothing until the slice is repeated alone") {
+  Bench bench(1);
+  bench.submit(3);
+  bench.pass();
+  bench.work(0, 1, 0);
+  bench.dies(0, EndKind::memory);
+  CHECK(bench.reported == 0);
+  bench.pass();
+  bench.work(1, 1, 0);
+  bench.dies(1, EndKind::memory);
+  CHECK(bench.reported == 2);
+  CHECK(bench.poison == std::vector<Token>{3});
+
+  bench.restart();
+  bench.submit(4);
+  bench.pass();
+  const Seat seat = bench.lends.back().seat;
+  bench.work(seat, 1, 0);
+  bench.dies(seat, EndKind::memory);  // an earlier slice's leak
+  bench.pass();
+  const Seat other = bench.lends.back().seat;
+  CHECK(other != seat);
+  bench.work(other, 1, 1);
+  CHECK(bench.results == std::vector<Token>{4});
+  CHECK(bench.reported == 2);
+}
+
+TEST_CASE(
+    "worker pool: a batch that ends its worker is repeated slice by slice, and blames only what fails "
+    "alone") {
+  Bench bench(1, 1, 16);
+  bench.submit(100);
+  bench.pass();
+  bench.work(0, 1, 1);
+  for (std::uint64_t n = 2; n < 60; ++n) {  // short slices: several are lent at a time
+    bench.submit(100 + n);
+    bench.pass();
+    bench.work(0, n, n);
+  }
+  bench.results.clear();
+  for (Token token = 0; token < 3; ++token) bench.submit(token);
+  bench.pass();
+  REQUIRE(bench.lent_to(0).back() == 2);
+  bench.work(0, 62, 59);
+  bench.dies(0);
+  CHECK(bench.reported == 0);
+  std::map<Seat, std::uint64_t> before;  // slices lent to workers of a seat that have ended
+  before[0] = bench.lent_to(0).size();
+  for (int round = 0; bench.results.size() + bench.poison.size() < 3; ++round) {
+    REQUIRE(round < 10);
+    bench.restart();
+    const Actions::Lend last = bench.lends.back();
+    const std::uint64_t n = bench.lent_to(last.seat).size() - before[last.seat];
+    bench.work(last.seat, n, last.token == 1 ? n - 1 : n);
+    if (last.token != 1) continue;
+    bench.dies(last.seat);
+    before[last.seat] += n;
+  }
+  CHECK(bench.poison == std::vector<Token>{1});
+  CHECK(bench.reported == 2);
+}
+
+TEST_CASE(
+    "worker pool: a slice over its time is ended softly, then hard, and a DCM that stood still blames "
+    "nothing") {
+  Bench bench(1);
+  bench.submit(1);
+  bench.pass();
+  bench.work(0, 1, 0);
+  bench.pass(10 * kSecond);  // this process was stopped
+  CHECK(bench.kills.empty());
+  for (int i = 0; i < 6; ++i) bench.pass(100 * kMillisecond);
+  REQUIRE(bench.kills.size() == 1);
+  CHECK_FALSE(bench.kills[0].hard);
+  bench.pass(250 * kMillisecond);
+  REQUIRE(bench.kills.size() == 2);
+  CHECK(bench.kills[1].hard);
+  CHECK(bench.pool.in_pool() == 1);
+  CHECK(bench.lent_to(1).empty());  // its blocks stay with the worker that has not ended
+  bench.pass(6 * kSecond);
+  CHECK(bench.out.unkillable == std::vector<Seat>{0});
+  bench.dies(0);
+  CHECK(bench.pool.ends(EndKind::timeout) == 1);
+  bench.pass();
+  CHECK(bench.lent_to(1) == std::vector<Token>{1});
+}
+
+TEST_CASE(
+    "worker pool: a slice that was finished just before the signal is not blamed, nor is the next one") {
+  Bench bench(1);
+  for (Token token = 0; token < 40; ++token) {
+    bench.submit(token);
+    bench.pass();
+    bench.work(0, token + 1, token + 1);
+  }
+  bench.submit(40);
+  bench.submit(41);
+  bench.pass();
+  bench.work(0, 41, 40);
+  for (int i = 0; i < 6; ++i) bench.pass(100 * kMillisecond);
+  REQUIRE(bench.kills.size() == 1);
+  bench.work(0, 42, 41);  // it went on
+  bench.dies(0);
+  CHECK(bench.reported == 0);
+  CHECK(bench.results.back() == 40);
+  bench.pass();
+  CHECK(bench.lends.back().token == 41);
+}
+
+TEST_CASE("worker pool: a lane with impossible counters ends its worker, and no slice is blamed for sure") {
+  for (const auto& [begun, done] : {std::pair<std::uint64_t, std::uint64_t>{5, 1}, {0, 1}, {1, 2}}) {
+    Bench bench(1);
+    bench.submit(1);
+    bench.pass();
+    bench.work(0, begun, done);
+    REQUIRE(bench.kills.size() == 1);
+    CHECK(bench.kills[0].hard);
+    CHECK(bench.results.empty());
+    bench.dies(0);
+    CHECK(bench.pool.ends(EndKind::corrupt) == 1);
+    bench.pass();
+    CHECK(bench.lent_to(1) == std::vector<Token>{1});
+  }
+}
+
+TEST_CASE(
+    "worker pool: a step goes to the worker that holds the state, and begins at step 0 if that has ended") {
+  Bench bench(2);
+  bench.submit(1);
+  bench.submit(2);
+  bench.pass();
+  bench.work(0, 1, 1, true);
+  bench.work(1, 1, 1, true);
+  bench.submit(2);
+  bench.pass();
+  CHECK(bench.lent_to(1) == std::vector<Token>{2, 2});
+  bench.dies(0);
+  bench.submit(1);
+  CHECK(bench.restarted == std::vector<Token>{1});
+  CHECK(bench.pool.in_pool() == 1);
+  bench.submit(1);
+  bench.pass();
+  CHECK(bench.lends.back().token == 1);
+  CHECK(bench.reported == 0);
+
+  bench.work(1, 2, 1);
+  bench.dies(1);  // in the second step: blamed, and from step 0 on
+  CHECK(bench.restarted == std::vector<Token>{1, 2});
+  CHECK(bench.reported == 1);
+}
+
+TEST_CASE("worker pool: state that is not needed any more is dropped in its worker") {
+  Bench bench(1);
+  bench.submit(1);
+  bench.pass();
+  bench.work(0, 1, 1, true);
+  bench.pool.forget(1);
+  bench.pass();
+  CHECK(bench.lends.back().kind == LendKind::forget);
+  bench.work(0, 2, 2);
+  bench.submit(1);  // another slice under this token
+  CHECK(bench.restarted.empty());
+}
+
+TEST_CASE("worker pool: workers that do not start are tried again more and more slowly, and then given up") {
+  WorkerPool pool(Bench::settings(1, 0, 8));
+  Actions out;
+  TimeNs now = kStart;
+  int starts = 0;
+  const TimeNs begin = now;
+  while (!out.failed && now < begin + 1000 * kSecond) {
+    out.clear();
+    pool.pass(now, out);
+    if (!out.start.empty()) {
+      ++starts;
+      pool.ended(0, {EndKind::exit, "refused: no such file"}, now, out);
+    }
+    now += 10 * kMillisecond;
+  }
+  CHECK(starts == 10);
+  CHECK(now - begin > 10 * kSecond);
+  CHECK(pool.last_end() == "start: refused: no such file");
+}
+
+}  // namespace
+}  // namespace weir::worker_pool
