@@ -68,7 +68,7 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   // Where there is another writer, one that does not acknowledge for as long loses the slice to it.
   settings.writer_ack_ns = settings.lease_ns;
   settings.drain_ns = static_cast<DurationNs>(setup.farm.run().drain_timeout_s() * 1e9);
-  settings.filtered_attempts_max = static_cast<std::uint8_t>(std::min(supervisor.attempts_max(), 200U));
+  settings.filtered_attempts_max = static_cast<std::uint8_t>(supervisor.attempts_max());
   settings.attempts_max = static_cast<std::uint8_t>(settings.filtered_attempts_max + 14);
   settings.slices_max = setup.farm.run().slices();
   settings.duration_ns = static_cast<DurationNs>(setup.farm.run().duration_s() * 1e9);

@@ -3,6 +3,7 @@
 #include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/tap_client/sample_file.hpp>
+#include <weir/tap_client/slice_line.hpp>
 #include <weir/tap_client/tap_client.hpp>
 #include <weir/transport/signals.hpp>
 
@@ -38,34 +39,13 @@ struct TapOptions {
   bool json = false;
 };
 
-struct SliceFacts {
-  std::uint64_t fragments = 0;  // of which there are bytes in the sample
-  std::uint64_t missing = 0;
-};
-
-SliceFacts facts_of(const storage::SliceRecordView& record) {
-  SliceFacts facts;
-  for (std::size_t i = 0; i < record.fragment_count(); ++i) {
-    const storage::FragmentRecord fragment = record.fragment(i).record;
-    facts.fragments += fragment.kept ? 1 : 0;
-    facts.missing += fragment.status == FragmentStatus::missing ? 1 : 0;
-  }
-  return facts;
-}
-
 void print_slice(const tap_client::SampledSlice& slice, bool json) {
   const storage::SliceHead& head = slice.record.head();
-  const SliceFacts facts = facts_of(slice.record);
-  const bool complete = (head.flags & storage::slice_flag::incomplete) == 0;
   if (json) {
-    fmt::print(
-        "{{\"slice\":{},\"run\":{},\"attempt\":{},\"time_utc_ns\":{},\"stream\":\"{}\",\"dcm\":\"{}\","
-        "\"complete\":{},\"fragments\":{},\"missing\":{},\"bytes\":{},\"decision\":\"{}\",\"sequence\":{}}}"
-        "\n",
-        head.slice.value, head.run.value, head.attempt.value, head.trigger_time, slice.stream, slice.dcm,
-        complete, facts.fragments, facts.missing, slice.record.payload_bytes(), name(head.decision),
-        slice.head.sequence);
+    fmt::print("{}\n", tap_client::json_line(slice));
   } else {
+    const tap_client::SliceFacts facts = tap_client::facts_of(slice.record);
+    const bool complete = (head.flags & storage::slice_flag::incomplete) == 0;
     fmt::print("{:>12}  {}  {:<8}  {:<8}  {:<10}  {:>5} fragments  {:>9}{}\n", head.slice.value,
                utc_text(head.trigger_time), slice.stream, slice.dcm, complete ? "complete" : "incomplete",
                facts.fragments, bytes_text(static_cast<double>(slice.record.payload_bytes())),

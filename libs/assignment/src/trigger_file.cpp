@@ -8,7 +8,8 @@ namespace weir::assignment {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-constexpr std::size_t kEchoMax = 40;  // of a field that is quoted in an error
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin UTF-8 text with it
+constexpr std::size_t kEchoMax = 40;                         // of a field that is quoted in an error
 
 std::string_view take_field(std::string_view& line) {
   const std::size_t begin = line.find_first_not_of(kBlanks);
@@ -95,6 +96,7 @@ Expected<std::vector<FileTrigger>, Failure> parse_trigger_file(std::string_view 
     return Unexpected<Failure>(Failure{AssignmentError::bad_line,
                                        std::string(path) + ":" + std::to_string(line_number) + ": " + what});
   };
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty()) {
     ++line_number;
     std::string_view line = text.substr(0, text.find('\n'));

@@ -52,6 +52,28 @@ TEST_CASE("slice numbers of a trigger file may descend, and the first that does 
   CHECK_FALSE(first_descending({}));
 }
 
+TEST_CASE("a byte order mark at the beginning of a trigger file is passed over, and only there") {
+  const auto triggers = parse_trigger_file(
+      "\xEF\xBB\xBF"
+      "3 1\r\n4 2\r\n",
+      "run.trg");
+  REQUIRE(triggers);
+  REQUIRE(triggers->size() == 2);
+  CHECK((*triggers)[0].slice == SliceId(3));
+  const auto commented = parse_trigger_file("\xEF\xBB\xBF# slice time\n3 1\n", "run.trg");
+  REQUIRE(commented);
+  CHECK(commented->size() == 1);
+  const auto alone = parse_trigger_file("\xEF\xBB\xBF", "run.trg");
+  REQUIRE(alone);
+  CHECK(alone->empty());
+  const auto later = parse_trigger_file(
+      "3 1\n\xEF\xBB\xBF"
+      "4 2\n",
+      "run.trg");
+  REQUIRE_FALSE(later);
+  CHECK(later.error().message == "run.trg:2: the slice number '???4' is not a whole number from 0 on");
+}
+
 TEST_CASE("an empty trigger file holds no triggers") {
   const auto triggers = parse_trigger_file("\n# nothing\n", "x");
   REQUIRE(triggers);

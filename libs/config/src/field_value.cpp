@@ -98,6 +98,13 @@ Result parse_whole(const FieldDescriptor& field, std::string_view text) {
   return FieldValue(value);
 }
 
+// 0: not a time.
+double ns_per_unit(std::string_view unit) {
+  if (unit == "s") return 1e9;
+  if (unit == "ms") return 1e6;
+  return unit == "us" ? 1e3 : 0;
+}
+
 Result parse_number(const FieldDescriptor& field, std::string_view text) {
   const v1::KeyRules& rule = rules(field);
   double value = 0;
@@ -114,6 +121,9 @@ Result parse_number(const FieldDescriptor& field, std::string_view text) {
     return out_of_range(text, "not above", print_number(rule.above()));
   }
   if (rule.has_max() && value > rule.max()) return out_of_range(text, "above", print_number(rule.max()));
+  // Times are kept in whole ns: less would be taken as 0, which often means "no limit".
+  if (const double ns = value * ns_per_unit(rule.unit()); ns > 0 && ns < 1)
+    return out_of_range(text, "below", "1 ns, the shortest time above 0");
   return FieldValue(value);
 }
 

@@ -12,6 +12,7 @@
 #include <weir/wire/frame.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -64,6 +65,7 @@ class Validator {
     check_dcms(*plan, sizes);
     check_writers(*plan, sizes);
     check_exposure(*plan);
+    check_ports(*plan);
     if (const auto rules = read_rules(farm_, *plan, locations_); !rules)
       problems_.insert(problems_.end(), rules.error().begin(), rules.error().end());
     return std::move(problems_);
@@ -137,6 +139,47 @@ class Validator {
                        "the network");
     }
   }
+
+  // Rows of ports that begin at a given one have to end at the highest.
+  void check_ports(const FarmPlan& plan) {
+    const std::uint64_t metrics = port_in(farm_.metrics().listen());
+    if (metrics > 0 && metrics + plan.nodes.size() - 1 > kPortMax) {
+      const std::size_t first_beyond = kPortMax + 1 - metrics;
+      inconsistent("metrics.listen", in_quotes(plan.nodes[first_beyond].name) +
+                                         " would serve at port 65536: begin at " +
+                                         std::to_string(kPortMax + 1 - plan.nodes.size()) +
+                                         " or below, as each process takes the next port");
+    }
+    for (const NodeFarms::Kind& readouts : node_farms_.kinds(plan, Role::readout))
+      look_at(readouts.shared, [&] { check_datagram_ports(readouts); });
+  }
+
+  // Readout i of the plugin `udp` takes datagrams at its port + i.
+  void check_datagram_ports(const NodeFarms::Kind& readouts) {
+    const v1::SourceSettings& source = here().source();
+    const bool udp = source.kind() == v1::SourceSettings::KIND_UDP ||
+                     (source.kind() == v1::SourceSettings::KIND_PLUGIN && source.plugin() == "udp");
+    const auto given = source.parameters().find("port");
+    if (!udp || given == source.parameters().end()) return;
+    const std::uint64_t port = port_in(":" + given->second);
+    for (const NodePlan* node : readouts.nodes) {
+      if (port == 0 || port + node->index.value <= kPortMax) continue;
+      return inconsistent("source.parameters", "port " + given->second + " leaves none for " +
+                                                   in_quotes(node->name) + ", which takes port + " +
+                                                   std::to_string(node->index.value));
+    }
+  }
+
+  // 0: none is given, or any free one, or it is not a number.
+  static std::uint64_t port_in(const std::string& endpoint) {
+    const std::size_t colon = endpoint.rfind(':');
+    if (colon == std::string::npos) return 0;
+    std::uint64_t port = 0;
+    const char* end = endpoint.data() + endpoint.size();
+    const auto parsed = std::from_chars(endpoint.data() + colon + 1, end, port);
+    return parsed.ec == std::errc() && parsed.ptr == end ? port : 0;
+  }
+  static constexpr std::uint64_t kPortMax = 65535;
 
   void check_trigger() {
     using Trigger = v1::TriggerSettings;

@@ -153,11 +153,25 @@ TEST_CASE("a number outside of its range is refused with the limit") {
   CHECK(problems_of("dcm: {credits: 65536}\n") == "farm.yaml:1: dcm.credits: 65536 is above 65535");
   CHECK(problems_of("dcm: {credits: -1}\n") == "farm.yaml:1: dcm.credits: -1 is below 1");
   CHECK(problems_of("dcm: {buffer_bytes: 1k}\n") == "farm.yaml:1: dcm.buffer_bytes: 1k is below 64KiB");
-  CHECK(problems_of("trigger: {slice_ms: 0}\n") == "farm.yaml:1: trigger.slice_ms: 0 is not above 0");
+  CHECK(problems_of("trigger: {slice_ms: 0}\n") == "farm.yaml:1: trigger.slice_ms: 0 is below 0.0001");
+  CHECK(problems_of("trigger: {slice_ms: 1e-9}\n") == "farm.yaml:1: trigger.slice_ms: 1e-9 is below 0.0001");
+  CHECK(problems_of("supervisor: {attempts_max: 201}\n") ==
+        "farm.yaml:1: supervisor.attempts_max: 201 is above 200");
   CHECK(problems_of("trigger: {rate_hz: -0.5}\n") == "farm.yaml:1: trigger.rate_hz: -0.5 is below 0");
   CHECK(problems_of("hits: {waveform_fraction: 1.1}\n") ==
         "farm.yaml:1: hits.waveform_fraction: 1.1 is above 1");
   CHECK(first_kind("dcm: {credits: 0}\n") == ProblemKind::out_of_range);
+}
+
+TEST_CASE("a time above 0 that would become 0 ns is refused") {
+  CHECK(problems_of("run: {duration_s: 1e-10}\n") ==
+        "farm.yaml:1: run.duration_s: 1e-10 is below 1 ns, the shortest time above 0");
+  CHECK(problems_of("source: {faults: [{silent_every_s: 1e-12}]}\n") ==
+        "farm.yaml:1: source.faults[0].silent_every_s: 1e-12 is below 1 ns, the shortest time above 0");
+  CHECK(problems_of("source: {faults: [{delay_ms: 1e-7}]}\n") ==
+        "farm.yaml:1: source.faults[0].delay_ms: 1e-7 is below 1 ns, the shortest time above 0");
+  CHECK(read("run: {duration_s: 1e-9}").run().duration_s() == 1e-9);
+  CHECK(read("run: {duration_s: 0}").run().duration_s() == 0);
 }
 
 TEST_CASE("a number too large for its type is refused, not wrapped") {

@@ -41,7 +41,7 @@ TEST_CASE("a farm with every kind of value reads back the same") {
   farm.mutable_run()->set_slices(18446744073709551615U);
   farm.mutable_run()->set_duration_s(0.1);
   farm.mutable_run()->set_checksums(false);
-  farm.mutable_trigger()->set_slice_ms(1e-9);
+  farm.mutable_trigger()->set_slice_ms(0.00012345678901);
   farm.mutable_trigger()->set_rate_hz(99999999.99999999);
   auto& type = *farm.mutable_trigger()->add_types();
   type.set_type(4294967295U);

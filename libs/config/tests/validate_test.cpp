@@ -139,6 +139,25 @@ TEST_CASE("limits that cannot hold together are errors") {
         "farm.yaml:3: trigger.slice_ms: 5000 is above 4294, the longest slice of source.kind 'hits'");
 }
 
+TEST_CASE("a row of ports that would pass 65535 is refused with where to begin") {
+  // A supervisor, a writer, two DCMs and two readouts.
+  const std::string farm = "readout: {count: 2}\ndcm: {count: 2}\nwriter: {count: 1}\n";
+  CHECK(
+      errors(farm + "metrics: {listen: '127.0.0.1:65531'}\n") ==
+      "farm.yaml:4: metrics.listen: 'readout-1' would serve at port 65536: begin at 65530 or below, as each "
+      "process takes the next port");
+  CHECK(errors(farm + "metrics: {listen: '[::1]:65535'}\n") ==
+        "farm.yaml:4: metrics.listen: 'writer-0' would serve at port 65536: begin at 65530 or below, as each "
+        "process takes the next port");
+  CHECK(errors(farm + "metrics: {listen: '127.0.0.1:65530'}\n").empty());
+  CHECK(errors(farm + "metrics: {listen: '127.0.0.1:0'}\n").empty());
+  const std::string udp = farm + "source: {kind: udp, wait_ms: 100, parameters: {port: ";
+  CHECK(errors(udp + "65535}}\n") ==
+        "farm.yaml:4: source.parameters: port 65535 leaves none for 'readout-1', which takes port + 1");
+  CHECK(errors(udp + "65534}}\n").empty());
+  CHECK(errors(udp + "0}}\n").empty());
+}
+
 TEST_CASE("who listens outside loopback needs a key, or has to say that the farm is open") {
   CHECK(errors("readout: {host: 127.0.0.2}\nwriter: {host: '::1'}\nsupervisor: {listen: 'localhost:0'}\n") ==
         "");
