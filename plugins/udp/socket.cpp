@@ -14,6 +14,11 @@
 namespace udp {
 namespace {
 
+std::uint16_t port_of(const sockaddr_storage& address) {
+  return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port)
+                                       : ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
 [[noreturn]] void fail(const std::string& where, const std::string& why) {
   throw std::runtime_error(where + ": " + why);
 }
@@ -90,8 +95,7 @@ std::uint16_t Socket::port() const {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
-  return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port)
-                                       : ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+  return port_of(address);
 }
 
 int Socket::receive_buffer() const {
@@ -118,6 +122,7 @@ std::span<const Socket::Datagram> Socket::receive() {
     msghdr& header = headers_[i].msg_hdr;
     datagrams_[i] = {{memory_.data() + i * kDatagramMax, headers_[i].msg_len},
                      sender_of(senders_[i]),
+                     port_of(senders_[i]),
                      (header.msg_flags & MSG_TRUNC) != 0};
     for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr;
          control = CMSG_NXTHDR(&header, control)) {

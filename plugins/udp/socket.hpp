@@ -39,6 +39,7 @@ class Socket {
   struct Datagram {
     std::span<const std::byte> bytes;  // until the next receive()
     Sender from;
+    std::uint16_t port = 0;
     bool cut = false;  // it was larger than any datagram may be
   };
   // Up to kBatch datagrams; none: there are no more.

@@ -6,18 +6,25 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
 
+using weir::packets::Origin;
 using weir::packets::PacketError;
+using weir::packets::PacketLoss;
 using weir::packets::ReassemblyCounters;
 using weir::packets::ReassemblyLimits;
+using weir::packets::SourceLosses;
 
 constexpr int kBatchesPerPoll = 8;  // then the readout's clients have their turn
 constexpr std::int64_t kNsPerMs = 1'000'000;
+constexpr std::int64_t kLossInterval = 250 * kNsPerMs;
 constexpr std::uint32_t kMiB = 1U << 20U;
 
 // A counter of the host's that follows a number of ours.
@@ -65,6 +72,10 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     for (Follower& follower : followers_) follower.from_zero();
     for (Follower& follower : malformed_) follower.from_zero();
     strangers_ = oversized_ = 0;
+    reported_.clear();
+    unattributed_ = {};
+    events_.clear();
+    tell_losses_ns_ = 0;
     socket_.look_at_drops();
     drops_before_ = socket_.kernel_drops();
   }
@@ -81,6 +92,11 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
       told_ns_ = now_ns;
       socket_.look_at_drops();
       tell();
+      tell_events();
+    }
+    if (now_ns >= tell_losses_ns_ + kLossInterval) {
+      tell_losses_ns_ = now_ns;
+      tell_losses();
     }
   }
 
@@ -88,6 +104,8 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     if (!reassembler_) return;
     socket_.look_at_drops();
     tell();
+    tell_events();
+    tell_losses();
     reassembler_.reset();
   }
 
@@ -120,7 +138,7 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     } else if (datagram.cut) {
       ++oversized_;
     } else {
-      reassembler_->take(datagram.bytes, now_ns, *this);
+      reassembler_->take(datagram.bytes, origin_of(datagram), now_ns, *this);
     }
   }
 
@@ -136,6 +154,91 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
   }
   void passed(weir::SourceId source, weir::SliceId slice, bool gap) override {
     watermark(source.value, slice.value, gap ? WEIR_SOURCE_GAP : WEIR_SOURCE_NOT_PRODUCED);
+  }
+
+  void restarted(weir::SourceId source, const Origin& before, const Origin& after) override {
+    note_event({false, before, after, {}}, source);
+  }
+  void second_sender(weir::SourceId source, const Origin& kept, const Origin& other) override {
+    note_event({true, kept, other, {}}, source);
+  }
+
+  // Something that happened to some sources at a time: a board has many.
+  struct Event {
+    bool second = false;  // a second front-end, else a restart
+    Origin before;        // or that is kept
+    Origin after;         // or that is dropped
+    std::vector<std::uint32_t> sources;
+  };
+  void note_event(Event event, weir::SourceId source) {
+    const auto same = [&](const Event& one) {
+      return one.second == event.second && one.before == event.before && one.after == event.after;
+    };
+    auto known = std::find_if(events_.begin(), events_.end(), same);
+    if (known == events_.end()) known = events_.insert(events_.end(), std::move(event));
+    known->sources.push_back(source.value);
+  }
+  void tell_events() {
+    for (const Event& event : events_) {
+      const std::string sources = list_of(event.sources);
+      if (event.second) {
+        fault("two front-ends send " + sources + ": " + to_text(event.before) + " is read, and what " +
+              to_text(event.after) + " sends is dropped; give each front-end source ids of its own");
+      } else {
+        fault("front-end of " + sources + " restarted: " + to_text(event.before) + " before, " +
+              to_text(event.after) + " now");
+      }
+    }
+    events_.clear();
+  }
+  static std::string list_of(const std::vector<std::uint32_t>& sources) {
+    constexpr std::size_t kNamedMax = 8;
+    std::string text = sources.size() == 1 ? "source " : "sources ";
+    for (std::size_t i = 0; i < std::min(sources.size(), kNamedMax); ++i)
+      text += (i == 0 ? "" : ", ") + std::to_string(sources[i]);
+    if (sources.size() > kNamedMax) text += " and " + std::to_string(sources.size() - kNamedMax) + " more";
+    return text;
+  }
+
+  // Reports what each source has lost since the last call, and the datagrams that belong to no source.
+  void tell_losses() {
+    std::size_t place = 0;
+    reassembler_->for_each_losses([&](weir::SourceId source, const SourceLosses& now) {
+      if (reported_.size() <= place) reported_.emplace_back();
+      if (reported_[place].source != source)
+        reported_.insert(reported_.begin() + static_cast<std::ptrdiff_t>(place), Reported{source, {}});
+      SourceLosses& before = reported_[place++].losses;
+      losses(source.value, now.reached - before.reached, 0, "");
+      for (std::size_t i = 0; i < now.lost.size(); ++i) {
+        if (now.lost[i] > before.lost[i])
+          losses(source.value, 0, now.lost[i] - before.lost[i], name(static_cast<PacketLoss>(i)).data());
+      }
+      before = now;
+    });
+    const ReassemblyCounters& c = reassembler_->counters();
+    const std::uint64_t dropped = socket_.kernel_drops() - drops_before_;
+    tell_unattributed(0, c.packets + oversized_ + dropped, "");
+    const std::pair<std::uint64_t, const char*> lost[] = {
+        {dropped, "kernel_drops"},
+        {c.other_run, "other_run"},
+        {c.unknown_source, "unknown_source"},
+        {c.malformed[static_cast<std::size_t>(PacketError::bad_checksum)], "bad_checksum"},
+        {oversized_, "oversized"}};
+    static_assert(std::size(lost) + 1 == std::tuple_size_v<decltype(unattributed_)>);
+    for (std::size_t i = 0; i < std::size(lost); ++i) tell_unattributed(i + 1, lost[i].first, lost[i].second);
+  }
+  void tell_unattributed(std::size_t which, std::uint64_t value, const char* reason) {
+    const std::uint64_t step = value - unattributed_[which];
+    unattributed_[which] = value;
+    if (step > 0) losses(WEIR_SOURCE_ALL, which == 0 ? step : 0, which == 0 ? 0 : step, reason);
+  }
+
+  static Origin origin_of(const udp::Socket::Datagram& datagram) {
+    Origin origin;
+    std::memcpy(origin.address.data(), &datagram.from.address, origin.address.size());
+    origin.port = datagram.port;
+    origin.ipv6 = datagram.from.family == AF_INET6;
+    return origin;
   }
 
   void tell() {
@@ -154,7 +257,9 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
                                     c.unknown_source,
                                     c.too_large,
                                     c.inconsistent,
-                                    c.resets,
+                                    c.restarts,
+                                    c.unconfirmed,
+                                    c.second_sender,
                                     strangers_,
                                     oversized_};
     static_assert(std::size(values) == kNames.size());
@@ -162,10 +267,15 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     for (std::size_t i = 0; i < malformed_.size(); ++i) malformed_[i].follow(c.malformed[i]);
   }
 
-  static constexpr std::array kNames{
-      "packets",      "bytes",        "fragments", "fragments_lost", "marks",     "packets_lost",
-      "kernel_drops", "reordered",    "stale",     "late",           "other_run", "unknown_source",
-      "too_large",    "inconsistent", "resets",    "strangers",      "oversized"};
+  static constexpr std::array kNames{"packets",       "bytes",        "fragments",    "fragments_lost",
+                                     "marks",         "packets_lost", "kernel_drops", "reordered",
+                                     "stale",         "late",         "other_run",    "unknown_source",
+                                     "too_large",     "inconsistent", "restarts",     "unconfirmed",
+                                     "second_sender", "strangers",    "oversized"};
+  struct Reported {
+    weir::SourceId source;
+    SourceLosses losses;
+  };
 
   ReassemblyLimits limits_;
   std::vector<udp::Sender> from_;
@@ -179,6 +289,10 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
   std::uint64_t oversized_ = 0;
   std::uint64_t drops_before_ = 0;
   std::int64_t told_ns_ = 0;
+  std::int64_t tell_losses_ns_ = 0;
+  std::vector<Event> events_;
+  std::vector<Reported> reported_;  // ascending
+  std::array<std::uint64_t, 6> unattributed_{};
 };
 
 }  // namespace

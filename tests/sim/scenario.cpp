@@ -60,6 +60,16 @@ struct ManySources {
   std::int64_t dcm_bytes = 0;
 };
 
+// By a generator of its own, as filter_yaml(): in one farm of ten, faults on purpose at rates that hit no
+// fragment. Such a farm has to do as well as one without.
+std::string harmless_faults(const Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x6661756c;
+  Random own(scenario.seed ^ kTag);
+  if (!own.chance(100)) return {};
+  return ", faults: [{drop: 1e-12, delay: 1e-12, reorder: 1e-12, duplicate: 1e-12, truncate: 1e-12, corrupt: "
+         "1e-12}]";
+}
+
 // By a generator of its own, as filter_yaml(): in one farm of twenty.
 ManySources draw_many_sources(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x6d616e79;
@@ -153,8 +163,10 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
           ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + "}\n";
   const std::string own_triggers = trigger_yaml(scenario, random);
   yaml += "trigger: " + (ids_from_outside(scenario) ? kTriggersFromOutside : own_triggers) + "\n";
-  const std::string source = source_yaml(random);
-  yaml += "source: " + (scenario.many_sources ? many.source : source) + "\n";
+  std::string source = source_yaml(random);
+  if (scenario.many_sources) source = many.source;
+  source.insert(source.size() - 1, harmless_faults(scenario));
+  yaml += "source: " + source + "\n";
   yaml +=
       "readout: {count: " + number(scenario.readouts) + ", sources_per_readout: " + number(scenario.sources) +
       ", buffer_bytes: " + number(std::max<std::int64_t>(1 << random.between(18, 22), 2 * many.slice_bytes)) +

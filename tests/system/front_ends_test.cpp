@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
 #include <random>
 
 namespace {
@@ -29,17 +30,39 @@ struct FrontEndFarm {
   CommandEnd emit(std::vector<std::string> arguments) {
     // What is sent before the readouts listen is lost, and nobody knows of it.
     for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run begins"));
-    std::vector<std::string> line{"emit",      config_file("udp.yaml"),
-                                  "--set",     "source.parameters.port=" + std::to_string(port),
-                                  "--trigger", "127.0.0.1:" + std::to_string(run->trigger_port())};
+    return run_command(folder, "weir", emit_line(arguments));
+  }
+  // Beside the test.
+  [[nodiscard]] std::unique_ptr<Process> start_emit(const std::string& name,
+                                                    const std::vector<std::string>& arguments) {
+    for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run begins"));
+    std::vector<std::string> line = emit_line(arguments);
+    line.insert(line.begin(), WEIR_BIN_DIR "/weir");
+    return std::make_unique<Process>(line, folder / (name + ".out"), folder / (name + ".err"));
+  }
+  // Later arguments count.
+  [[nodiscard]] std::vector<std::string> emit_line(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> line{"emit", config_file("udp.yaml"), "--set",
+                                  "source.parameters.port=" + std::to_string(port)};
+    if (std::find(arguments.begin(), arguments.end(), "--trigger") == arguments.end()) {
+      line.insert(line.end(), {"--trigger", "127.0.0.1:" + std::to_string(run->trigger_port())});
+    }
     line.insert(line.end(), arguments.begin(), arguments.end());
-    return run_command(folder, "weir", line);
+    return line;
   }
 
   TemporaryFolder folder;
   std::uint16_t port = free_port_pair();
   std::optional<FarmRun> run;
 };
+
+// Lines of the summary's faults that hold this text.
+std::size_t faults_with(const FarmEnd& end, const std::string& text) {
+  const auto& faults = end.summary.json().at("faults").as_array();
+  return static_cast<std::size_t>(std::count_if(faults.begin(), faults.end(), [&](const auto& fault) {
+    return std::string(fault.as_string()).find(text) != std::string::npos;
+  }));
+}
 
 }  // namespace
 
@@ -92,7 +115,7 @@ TEST_CASE("packets that are lost on the way are fragments missing for a gap, and
 TEST_CASE("at a rate that is too high every loss has a name and what is built is right") {
   FrontEndFarm farm({"--slices", "8000"},
                     {"source.parameters.receive_buffer=100000", "source.early_slices=500",
-                     "source.wait_ms=500", "dcm.deadline_ms=20000"});
+                     "source.wait_ms=500", "dcm.deadline_ms=20000", "source.loss_share_max=1"});
   const CommandEnd emitted = farm.emit({"--rate", "0"});
   CHECK(emitted.status == 0);
   const FarmEnd end = farm.run->finish();
@@ -147,6 +170,61 @@ TEST_CASE("a readout that is killed takes its front-end's packets again when it 
   CHECK(missing < 5000);  // of the 5000 of readout-0
   CHECK(end.summary.count("fragments.received") + missing == 10000);
   CHECK(check_dummy_data(StoredRun(farm.folder / "out")).wrong == "");
+}
+
+TEST_CASE("front-ends that are killed and started again are read on, and named in the summary") {
+  const bool sessions = GENERATE(true, false);
+  CAPTURE(sessions);
+  FrontEndFarm farm({});
+  std::vector<std::string> arguments{"--rate", "250"};
+  if (!sessions) arguments.insert(arguments.end(), {"--session", "0"});
+  const auto first = farm.start_emit("first", arguments);
+  REQUIRE(farm.run->wait_for_data(2'000'000));
+  first->send_signal(SIGKILL);
+  (void)first->wait(Seconds(20));
+  arguments.insert(arguments.end(), {"--first-slice", "100000", "--slices", "500"});
+  const CommandEnd again = farm.emit(arguments);
+  CHECK_THAT(again.out, Catch::ContainsSubstring("triggers  500 taken"));
+  farm.run->process().send_signal(SIGINT);
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 3);
+  // Three packets a fragment: of each source up to seven are dropped where there are no session numbers.
+  CHECK(end.summary.count("source.restarts") == 4);
+  CHECK(end.summary.count("source.unconfirmed") == (sessions ? 0 : 28));
+  CHECK(end.summary.count_all("fragments.missing") <= (sessions ? 0 : 12));
+  CHECK(end.summary.count("filter.verify_mismatch") == 0);
+  CHECK(faults_with(end, "restarted: 127.0.0.1:") >= 2);  // of each readout
+  CHECK(end.logs.find("restarted: 127.0.0.1:") != std::string::npos);
+  const DummyCheck stored = check_dummy_data(StoredRun(farm.folder / "out"));
+  CHECK(stored.wrong == "");
+}
+
+TEST_CASE("two front-ends with one source id are a fault with both addresses, and one of them is read") {
+  FrontEndFarm farm({"--slices", "500"}, {"filter.plugin=accept-all"});
+  const std::string session = GENERATE("0", "5");
+  CAPTURE(session);
+  // Plays all boards a second time, without a trigger of its own.
+  const auto second = farm.start_emit("second", {"--trigger", "none", "--rate", "250", "--session", session});
+  CHECK(farm.emit({"--rate", "250", "--session", session == "0" ? "0" : "6"}).status == 0);
+  const FarmEnd end = farm.run->finish();
+  second->send_signal(SIGINT);
+  (void)second->wait(Seconds(20));
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("stored") == 500);
+  CHECK(faults_with(end, "two front-ends send source") >= 2);
+  CHECK(end.summary.count("source.second_sender") > 1000);
+}
+
+TEST_CASE("a farm whose front-ends send for another run says so in its status") {
+  FrontEndFarm farm({"--slices", "300"});
+  const CommandEnd astray =
+      farm.emit({"--trigger", "none", "--run", "4242", "--rate", "1000", "--slices", "300"});
+  CHECK(astray.status == 0);
+  CHECK(farm.emit({"--rate", "250"}).status == 0);
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(faults_with(end, "that reached the readout were thrown away (other_run") == 2);
+  CHECK(end.summary.count_all("fragments.missing") == 0);
 }
 
 TEST_CASE("a recorded run is played again, byte for byte") {

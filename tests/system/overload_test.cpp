@@ -254,3 +254,39 @@ TEST_CASE("a writer whose disk stalls at full speed fills nobody's memory, and g
   check_memory(end, bounds);
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
+
+TEST_CASE("faults that hit nothing leave a farm with tight buffers as it is") {
+  const TemporaryFolder folder;
+  constexpr std::uint64_t kSlices = 2000;
+  std::vector<std::string> arguments =
+      sets({"source.size_bytes=20000", "source.distribution=fixed", "readout.count=2",
+            "readout.sources_per_readout=8", "readout.buffer_bytes=4MiB", "dcm.credits=64",
+            "filter.plugin=prescale", "filter.parameters.n=1000",
+            "source.faults=[{drop: 1e-12, delay: 1e-12, reorder: 1e-12, duplicate: 1e-12, truncate: 1e-12, "
+            "corrupt: 1e-12, silent_every_s: 86400, silent_for_s: 1e-9}]"});
+  arguments.insert(arguments.end(), {"--slices", std::to_string(kSlices)});
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), arguments);
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("fragments.requested") == kSlices * 16);
+  CHECK(end.summary.count("fragments.received") == kSlices * 16);
+  CHECK(end.summary.count_all("fragments.missing") == 0);
+  CHECK(end.summary.count_all("fragments.dropped") == 0);
+  CHECK(end.summary.count_all("injected") == 0);
+}
+
+TEST_CASE("fragments that are late on purpose fill no memory beyond their readout's buffer") {
+  const TemporaryFolder folder;
+  const Bounds bounds{16 * kMebi, 64 * kMebi, 16 * kMebi};
+  std::vector<std::string> arguments =
+      settings(bounds, {"trigger.mode=rate", "trigger.rate_hz=800", "source.size_bytes=90000",
+                        "source.distribution=fixed", "source.wait_ms=100", "dcm.credits=1000",
+                        "source.faults=[{corrupt: 1, delay: 1, delay_ms: 60000}]", "readout.count=1",
+                        "readout.sources_per_readout=1", "dcm.count=1", "filter.plugin=prescale",
+                        "filter.parameters.n=1000000"});
+  arguments.insert(arguments.end(), {"--duration", "4"});
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), arguments);
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("injected.delay") > 500);
+  CHECK(end.summary.count("fragments.missing.deadline") > 500);
+  check_memory(end, bounds);
+}

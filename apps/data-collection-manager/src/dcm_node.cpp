@@ -50,7 +50,8 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
       filter_(setup_, {environment_.plugin_path, environment_.wake, environment_.make_workers},
               environment_.clock, builder_, decisions_, *this, now_ns_),
       departures_(setup_, peer_counters_, builder_, pushing_.get(), samples_, *this, now_ns_),
-      readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_) {}
+      readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_),
+      losses_(setup_.farm.source().loss_share_max()) {}
 
 void DcmNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;

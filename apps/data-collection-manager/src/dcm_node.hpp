@@ -14,6 +14,7 @@
 #include "status.hpp"
 #include <weir/dcm/node.hpp>
 #include <weir/node/supervisor_client.hpp>
+#include <weir/reports/loss_watch.hpp>
 
 #include <memory>
 #include <string>
@@ -46,6 +47,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void on_end_run() override;
   bool run_ended() const override;
   v1::Report make_report(bool final) override;
+  void add_losses(v1::Report& report);
   void on_supervisor_gone() override;
 
   void to_filter(assembly::BuiltSlice& slice) override;
@@ -81,6 +83,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   Departures departures_;
   ReadoutLinks readouts_;
   SliceTimes times_;
+  reports::LossWatch losses_;
   std::vector<assembly::BuiltSlice*> completed_;  // of this pass
   std::uint64_t handed_back_ = 0;                 // slices that wait for a readout which others reach
   TimeNs reach_looked_ns_ = 0;

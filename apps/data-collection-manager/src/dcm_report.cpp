@@ -84,6 +84,7 @@ v1::Report DcmNode::make_report(bool final) {
   filter_.add_to(report);
   samples_.add_to(report);
   if (pushing_) pushing_->add_to(report);
+  add_losses(report);
   reports::Gauges gauges(report);
   gauges["slices_in_flight"] = static_cast<double>(intake_.in_flight());
   gauges["buffer_bytes_used"] = static_cast<double>(builder_.pool.bytes_used());
@@ -102,6 +103,20 @@ v1::Report DcmNode::make_report(bool final) {
     state += ": filter workers " + workers;
   report.set_state(state);
   return report;
+}
+
+// Names the sources whose fragments this DCM throws away: in the log when it begins to, in each report from
+// then on.
+void DcmNode::add_losses(v1::Report& report) {
+  using Stage = reports::LossWatch::Stage;
+  for (const assembly::SourceInfo& source : builder_.assembler.sources()) {
+    if (source.no_buffer + source.too_large == 0) continue;
+    losses_.set_reached(source.id, Stage::fragments, intake_.assigned());
+    losses_.set_lost(source.id, Stage::fragments, name(MissingReason::no_buffer), source.no_buffer);
+    losses_.set_lost(source.id, Stage::fragments, name(MissingReason::too_large), source.too_large);
+  }
+  for (const std::string& text : losses_.take_news()) spdlog::warn("data lost fault=\"{}\"", text);
+  node::add_faults(report, losses_.faults());
 }
 
 }  // namespace weir::dcm

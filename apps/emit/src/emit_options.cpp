@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <random>
 #include <stdexcept>
 
 namespace weir::emit {
@@ -129,6 +130,12 @@ std::vector<Target> named_targets(const EmitOptions& options, const v1::Farm& fa
   return targets;
 }
 
+// Another one each time, and not 0.
+std::uint32_t new_session() {
+  std::random_device random;
+  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(random()));
+}
+
 std::optional<ports::Endpoint> trigger_of(const EmitOptions& options, const v1::Farm& farm) {
   if (options.trigger == "none") return std::nullopt;
   if (!options.trigger.empty()) return node::parse_endpoint(options.trigger);
@@ -181,6 +188,7 @@ EmitPlan make_plan(const EmitOptions& options) {
   PlayerSettings& player = plan.player;
   player.run =
       RunNumber(options.run > 0 ? static_cast<std::uint32_t>(options.run) : loaded.farm.run().number());
+  player.session = options.session.value_or(new_session());
   player.first = SliceId(options.first_slice);
   player.slices = options.slices;
   player.rate_hz = options.rate_hz;

@@ -88,6 +88,7 @@ bool Player::next(TimeNs now, Outgoing& out) {
 
 void Player::encode(packets::Packet packet, std::uint32_t column, Outgoing& out) {
   packet.run = settings_.run;
+  packet.session = settings_.session;
   packet.source = sources_[column].source->id();
   packet.sequence = sequences_[column]++;
   packets::encode_header(packet, out.header);

@@ -14,6 +14,7 @@ namespace weir::emit {
 
 struct PlayerSettings {
   RunNumber run;
+  std::uint32_t session = 0;  // of this life of the front-ends; 0: packets do not say
   SliceId first;
   std::uint64_t slices = 0;         // 0: no end
   double rate_hz = 100;             // 0: as fast as it is asked

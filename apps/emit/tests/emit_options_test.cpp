@@ -69,3 +69,14 @@ TEST_CASE("what is missing to emit is said") {
   options.farm_file = farm_file("source: {kind: udp}\ntrigger: {mode: network}\n");
   CHECK_THAT(complaint(options), ContainsSubstring("say --trigger"));
 }
+
+TEST_CASE("each emitter has a session number of its own, unless one is given") {
+  EmitOptions options;
+  options.to = {"127.0.0.1:9000"};
+  options.sources = {"1"};
+  const std::uint32_t one = make_plan(options).player.session;
+  CHECK(one != 0);
+  CHECK(one != make_plan(options).player.session);  // but for one in 2^32
+  options.session = 0;
+  CHECK(make_plan(options).player.session == 0);
+}

@@ -30,6 +30,12 @@ Player make_player(PlayerSettings settings, std::uint32_t bytes = 3000) {
   return player;
 }
 
+// A front-end that neither restarts nor has a double.
+struct Heard : packets::ReassemblySink {
+  void restarted(SourceId, const packets::Origin&, const packets::Origin&) override { FAIL(); }
+  void second_sender(SourceId, const packets::Origin&, const packets::Origin&) override { FAIL(); }
+};
+
 std::vector<std::byte> datagram(const Outgoing& packet) {
   std::vector<std::byte> bytes(packet.header.begin(), packet.header.end());
   bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
@@ -72,7 +78,7 @@ TEST_CASE("what a player sends becomes the same fragments again, and the end of 
   settings.first = SliceId(100);
   Player player = make_player(settings);
 
-  struct Found final : packets::ReassemblySink {
+  struct Found final : Heard {
     void whole(SourceId source, SliceId slice, packets::FragmentMemory memory, bool) override {
       good += verifier.verify(RunNumber(5), source, slice, {memory.bytes.get(), memory.size}) &&
               memory.size == 3000;
@@ -94,7 +100,7 @@ TEST_CASE("what a player sends becomes the same fragments again, and the end of 
   std::vector<std::uint64_t> ended;
   while (player.next(kStart, packet)) {
     CHECK(datagram(packet).size() <= settings.packet_bytes);
-    reassembler.take(datagram(packet), kStart, found);
+    reassembler.take(datagram(packet), {}, kStart, found);
     if (packet.ended) ended.push_back(packet.ended->value);
   }
   CHECK(player.done());
@@ -105,13 +111,32 @@ TEST_CASE("what a player sends becomes the same fragments again, and the end of 
   CHECK(ended == std::vector<std::uint64_t>{100, 101, 102, 103, 104});
 }
 
+TEST_CASE("all packets of a player carry its session number") {
+  PlayerSettings settings;
+  settings.rate_hz = 0;
+  settings.slices = 2;
+  settings.session = 77;
+  Player player = make_player(settings);
+  Outgoing packet;
+  const auto session_of = [](const Outgoing& sent) {
+    const auto bytes = datagram(sent);
+    const auto parsed = packets::parse(bytes);
+    REQUIRE(parsed);
+    return parsed->session;
+  };
+  int sent = 0;
+  for (; player.next(kStart, packet); ++sent) CHECK(session_of(packet) == 77);
+  CHECK(sent == 12);
+  for (const Outgoing& mark : player.last_marks()) CHECK(session_of(mark) == 77);
+}
+
 TEST_CASE("packets that are withheld are missed by their sequence, and the last marks tell") {
   PlayerSettings settings;
   settings.rate_hz = 0;
   settings.slices = 4;
   settings.drop_every = 12;  // the last packet of every second slice
   Player player = make_player(settings);
-  struct Found final : packets::ReassemblySink {
+  struct Found final : Heard {
     void whole(SourceId, SliceId, packets::FragmentMemory, bool) override { ++wholes; }
     void lost(SourceId, SliceId) override { ++losses; }
     void passed(SourceId, SliceId slice, bool) override { last = slice.value; }
@@ -123,10 +148,10 @@ TEST_CASE("packets that are withheld are missed by their sequence, and the last 
   packets::Reassembler reassembler(RunNumber(5), ids, {});
   Outgoing packet;
   while (player.next(kStart, packet)) {
-    if (!packet.withheld) reassembler.take(datagram(packet), kStart, found);
+    if (!packet.withheld) reassembler.take(datagram(packet), {}, kStart, found);
   }
   CHECK(found.wholes == 2);
-  for (const Outgoing& mark : player.last_marks()) reassembler.take(datagram(mark), kStart, found);
+  for (const Outgoing& mark : player.last_marks()) reassembler.take(datagram(mark), {}, kStart, found);
   reassembler.tick(kStart + kSecond, found);
   CHECK(found.losses == 2);
   CHECK(found.last == 3);

@@ -83,12 +83,15 @@ std::vector<std::unique_ptr<source::Source>> FrontEnd::sources() const {
   return source_host::make_sources(instance_, ids_);
 }
 
-void FrontEnd::attach(source::FragmentBuffer& buffer, source::AnswerSink& sink) {
+void FrontEnd::attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses) {
   buffer_ = &buffer;
   sink_ = &sink;
+  losses_ = &losses;
 }
 
 std::string FrontEnd::begin_run(RunNumber run, SliceId first_slice) {
+  faults_.clear();
+  faults_unnamed_ = 0;
   const auto begun = instance_->begin_run(run, first_slice);
   if (!begun) return begun.error().text;
   if (watch_) watch_->arm();
@@ -119,6 +122,28 @@ source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::F
 
 void FrontEnd::on_watermark(SourceId source, SliceId slice, MissingReason reason) {
   buffer_->source_passed(source, slice, reason, *sink_);
+}
+
+void FrontEnd::on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
+                         std::string_view reason) {
+  losses_->add(source.value_or(reports::LossWatch::kNoSource), reports::LossWatch::Stage::packets, reached,
+               lost, reason);
+}
+
+void FrontEnd::on_fault(std::string_view text) {
+  if (faults_.size() < kFaultsMax) {
+    spdlog::warn("front-end fault=\"{}\"", text);
+    faults_.emplace_back(text);
+  } else {
+    ++faults_unnamed_;
+  }
+}
+
+std::vector<std::string> FrontEnd::faults() const {
+  std::vector<std::string> all = faults_;
+  if (faults_unnamed_ > 0)
+    all.push_back("and " + std::to_string(faults_unnamed_) + " more of its front-ends");
+  return all;
 }
 
 }  // namespace weir::readout

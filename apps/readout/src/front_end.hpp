@@ -2,14 +2,17 @@
 
 #include <weir/node/setup.hpp>
 #include <weir/readout/node.hpp>
+#include <weir/reports/loss_watch.hpp>
 #include <weir/source/fragment_buffer.hpp>
 #include <weir/source_host/instance.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weir::readout {
@@ -24,8 +27,8 @@ class FrontEnd final : private source_host::Arrivals {
   ~FrontEnd() override;
 
   [[nodiscard]] std::vector<std::unique_ptr<source::Source>> sources() const;
-  // Where to deliver; before begin_run().
-  void attach(source::FragmentBuffer& buffer, source::AnswerSink& sink);
+  // Where to deliver, and where what is lost is counted; before begin_run().
+  void attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses);
 
   // Empty, or why the plugin refuses the run.
   [[nodiscard]] std::string begin_run(RunNumber run, SliceId first_slice);
@@ -34,11 +37,18 @@ class FrontEnd final : private source_host::Arrivals {
   void end_run() { instance_->end_run(); }
   // `source.NAME` for each of the plugin's counters; note `source`: its name and version; its part of `ran`.
   void add_to(v1::Report& report) const;
+  // What the plugin has told to be wrong with its front-ends in this run: the first kFaultsMax, then how many
+  // more.
+  [[nodiscard]] std::vector<std::string> faults() const;
+  static constexpr std::size_t kFaultsMax = 20;
 
  private:
   FrontEnd() = default;
   source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) override;
   void on_watermark(SourceId source, SliceId slice, MissingReason reason) override;
+  void on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
+                 std::string_view reason) override;
+  void on_fault(std::string_view text) override;
 
   std::vector<SourceId> ids_;
   std::shared_ptr<source_host::SourceInstance> instance_;
@@ -46,6 +56,9 @@ class FrontEnd final : private source_host::Arrivals {
   std::unique_ptr<ports::Watch> watch_;
   source::FragmentBuffer* buffer_ = nullptr;
   source::AnswerSink* sink_ = nullptr;
+  reports::LossWatch* losses_ = nullptr;
+  std::vector<std::string> faults_;
+  std::uint64_t faults_unnamed_ = 0;
   bool readable_ = false;
   std::atomic<bool> woken_{false};
   TimeNs polled_ns_ = 0;

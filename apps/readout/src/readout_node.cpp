@@ -34,6 +34,7 @@ source::BufferLimits limits(const v1::Farm& farm) {
   limits.early_bytes_max = farm.source().early_bytes();
   limits.early_slices_max = farm.source().early_slices();
   limits.wait_ns = farm.source().wait_ms() * kMillisecond;
+  limits.expected_bytes = static_cast<std::uint32_t>(farm.source().size_bytes());
   limits.ids_ascend = node::ids_ascend(farm);
   return limits;
 }
@@ -48,6 +49,7 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
       injector_(setup.farm.source().seed()),
       buffer_(front_end_ ? front_end_->sources() : make_sources(setup, injector_, recording_),
               limits(setup.farm)),
+      losses_(setup.farm.source().loss_share_max()),
       push_(PushSender::make(setup)),
       truth_(setup),
       timings_(environment_.clock),
@@ -56,7 +58,7 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
                   setup_.farm.network().reconnect_ms() * kMillisecond,
                   setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports) {
   now_ns_ = environment_.clock.now_ns();
-  if (front_end_) front_end_->attach(buffer_, *this);
+  if (front_end_) front_end_->attach(buffer_, *this, losses_);
   auto at = listener_.open(environment_.network, setup_.listen);
   if (!at) node::throw_listen_failure(at.error());
   identity_.listen = *at;
@@ -124,6 +126,7 @@ void ReadoutNode::make_announced() {
     backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(taken));
     if (taken < triggers_.size()) break;
   }
+  injector_.tick(now_ns_);
   (void)buffer_.make_some(kSlicesPerPass, *this);
   if (injector_.has_sources()) injector_.pass(now_ns_, buffer_, *this);
 }
@@ -151,6 +154,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (run_begun_) return;
   run_begun_ = true;
   buffer_.begin_run(RunNumber(begin.run()));
+  losses_.begin_run();
   injector_.begin_run(now_ns_);
   buffer_.tick(now_ns_, *this);  // from when on it waits for what is announced
   // Slices from before this process took part: their data are nowhere.
@@ -280,9 +284,11 @@ v1::Report ReadoutNode::make_report(bool final) {
   }
   if (injector_.not_delayed() > 0) counters.of("injected.", "not_delayed") = injector_.not_delayed();
   if (push_) push_->add_to(report);
+  add_losses(report);
   reports::Gauges gauges(report);
   gauges["slices_in_flight"] = static_cast<double>(buffer.slices_held);
-  gauges["buffer_bytes_used"] = static_cast<double>(buffer.bytes_held + buffer.bytes_early);
+  gauges["buffer_bytes_used"] =
+      static_cast<double>(buffer.bytes_held + buffer.bytes_reserved + buffer.bytes_early);
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
   gauges["buffer_level"] = buffer_.level();
@@ -290,6 +296,24 @@ v1::Report ReadoutNode::make_report(bool final) {
                        ? "running"
                        : held_up_state(Hold::throttled, assignment::name(fullest()), identity_.name));
   return report;
+}
+
+// Names the sources that lose too much: in the log when they begin to, in each report from then on.
+void ReadoutNode::add_losses(v1::Report& report) {
+  using Stage = reports::LossWatch::Stage;
+  buffer_.for_each_drops([&](SourceId source, const source::SourceDrops& drops) {
+    losses_.set_reached(source, Stage::fragments, drops.reached);
+    for (std::size_t i = 0; i < drops.dropped.size(); ++i) {
+      const auto reason = static_cast<source::DropReason>(i);
+      if (reason == source::DropReason::run_ended || reason == source::DropReason::not_triggered) continue;
+      losses_.set_lost(source, Stage::fragments, source::name(reason), drops.dropped[i]);
+    }
+  });
+  for (const std::string& text : losses_.take_news()) spdlog::warn("data lost fault=\"{}\"", text);
+  std::vector<std::string> faults;
+  if (front_end_) faults = front_end_->faults();
+  for (std::string& text : losses_.faults()) faults.push_back(std::move(text));
+  node::add_faults(report, faults);
 }
 
 // ---- DCMs

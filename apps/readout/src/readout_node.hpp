@@ -9,6 +9,7 @@
 #include <weir/node/supervisor_client.hpp>
 #include <weir/node/throttle_teller.hpp>
 #include <weir/readout/node.hpp>
+#include <weir/reports/loss_watch.hpp>
 #include <weir/sessions/listener.hpp>
 #include <weir/sessions/peer.hpp>
 #include <weir/source/fragment_buffer.hpp>
@@ -52,6 +53,7 @@ class ReadoutNode final : public node::Node,
   void on_supervisor_ready() override { throttle_.forget(); }
   void make_announced();
   void tell_throttle();
+  void add_losses(v1::Report& report);
   [[nodiscard]] assignment::Reason fullest() const;
 
   // DCMs
@@ -94,6 +96,7 @@ class ReadoutNode final : public node::Node,
   source::FaultInjector injector_;       // idle where no faults are asked for
   v1::RunIdentity recording_;            // the part of it that was read, where there is one
   source::FragmentBuffer buffer_;
+  reports::LossWatch losses_;
   std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;
   Timings timings_;

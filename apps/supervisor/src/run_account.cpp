@@ -6,6 +6,8 @@
 #include <weir/node/report.hpp>
 
 #include <array>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace weir::supervisor {
@@ -140,13 +142,15 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
   return summary;
 }
 
-// What others have done to run files, and what nodes report as faults of their own.
+// What others have done to run files, and the faults that nodes report of themselves, one a line.
 std::vector<std::string> RunAccount::disturbances() const {
   std::vector<std::string> texts;
   const auto add = [&texts](const v1::Report& report) {
     for (const std::string_view key : {node::kDisturbedNote, node::kFaultNote}) {
       const auto note = report.notes().find(std::string(key));
-      if (note != report.notes().end()) texts.push_back(report.name() + ": " + note->second);
+      if (note == report.notes().end()) continue;
+      std::istringstream lines(note->second);
+      for (std::string line; std::getline(lines, line);) texts.push_back(report.name() + ": " + line);
     }
   };
   for (const v1::Report& report : roster_.buried()) add(report);

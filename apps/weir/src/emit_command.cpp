@@ -38,6 +38,8 @@ void add_emit(CLI::App& app, int& status) {
   command->add_option("--slices", options->slices, "ends after so many; 0: with the run, or Ctrl-C");
   command->add_option("--first-slice", options->first_slice, "id of the first slice");
   command->add_option("--run", options->run, "run number, instead of the supervisor's or the farm file's");
+  command->add_option("--session", options->session,
+                      "session number in the packets; 0: none; without: another one each time");
   command->add_option("--size", options->size_bytes, "size of dummy fragments, or its mean, in bytes");
   command->add_option("--packet-bytes", options->packet_bytes, "size of a datagram, header included")
       ->check(CLI::Range(64, 65507))

@@ -121,6 +121,8 @@ Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::Fr
 
 Reception Assembler::refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason) {
   mark_missing(slice, source, reason);
+  SourceInfo& info = sources_[source];
+  ++(reason == MissingReason::no_buffer ? info.no_buffer : info.too_large);
   fragment_done(slice, source, slice.last_fragment_ns);
   return {};
 }

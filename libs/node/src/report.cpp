@@ -1,3 +1,4 @@
+#include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
 
 #include <sys/resource.h>
@@ -44,6 +45,12 @@ void add_process(v1::Report& report) {
   gauges["process.cpu_s"] = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                             kMicro * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
   gauges["process.rss_max_bytes"] = 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
+void add_faults(v1::Report& report, std::span<const std::string> faults) {
+  if (faults.empty()) return;
+  std::string& note = (*report.mutable_notes())[std::string(kFaultNote)];
+  for (const std::string& fault : faults) note += (note.empty() ? "" : "\n") + fault;
 }
 
 }  // namespace weir::node

@@ -20,6 +20,7 @@ constexpr std::size_t kTotalAt = 28;
 constexpr std::size_t kOffsetAt = 32;
 constexpr std::size_t kFlagsAt = 36;
 constexpr std::size_t kCrcAt = 40;
+constexpr std::size_t kSessionAt = 44;
 
 constexpr std::uint16_t kFlagChecksum = 1;
 constexpr std::uint16_t kFlagTruncated = 2;
@@ -74,6 +75,7 @@ Expected<Packet, PacketError> parse(ConstBytes datagram) {
   packet.sequence = load_le<std::uint32_t>(at + kSequenceAt);
   packet.total = load_le<std::uint32_t>(at + kTotalAt);
   packet.offset = load_le<std::uint32_t>(at + kOffsetAt);
+  packet.session = load_le<std::uint32_t>(at + kSessionAt);
   packet.payload = datagram.subspan(header);
   if (!good_part(packet)) return bad(PacketError::bad_part);
   if (packet.checksummed &&
@@ -100,6 +102,7 @@ void encode_header(const Packet& packet, std::span<std::byte, kHeaderBytes> out)
   store_le<std::uint32_t>(at + kTotalAt, packet.total);
   store_le<std::uint32_t>(at + kOffsetAt, packet.offset);
   store_le<std::uint16_t>(at + kFlagsAt, static_cast<std::uint16_t>(flags));
+  store_le<std::uint32_t>(at + kSessionAt, packet.session);
   if (packet.checksummed) store_le<std::uint32_t>(at + kCrcAt, checksum(out, packet.payload));
 }
 

@@ -13,7 +13,7 @@ Reassembler::Reassembler(RunNumber run, std::span<const SourceId> sources, const
 
 std::uint64_t Reassembler::packets_lost() const {
   std::uint64_t lost = 0;
-  for (const Source& source : sources_) lost += source.sequence.lost();
+  for (const Source& source : sources_) lost += source.sender.sequence().lost();
   return lost;
 }
 
@@ -27,7 +27,7 @@ Reassembler::Source* Reassembler::find(SourceId id) {
   return at != sources_.end() && at->id == id ? &*at : nullptr;
 }
 
-void Reassembler::take(ConstBytes datagram, TimeNs now, ReassemblySink& sink) {
+void Reassembler::take(ConstBytes datagram, const Origin& from, TimeNs now, ReassemblySink& sink) {
   ++counters_.packets;
   const auto packet = parse(datagram);
   if (!packet) {
@@ -43,20 +43,8 @@ void Reassembler::take(ConstBytes datagram, TimeNs now, ReassemblySink& sink) {
     ++counters_.unknown_source;
     return;
   }
-  switch (source->sequence.arrive(packet->sequence)) {
-    case Sequence::Arrival::stale:
-      ++counters_.stale;
-      return;
-    case Sequence::Arrival::reordered:
-      ++counters_.reordered;
-      break;
-    case Sequence::Arrival::reset:
-      ++counters_.resets;
-      break;
-    case Sequence::Arrival::next:
-      break;
-  }
-  const std::uint64_t place = source->sequence.place();
+  if (!admit(*source, *packet, from, now, sink)) return;
+  const std::uint64_t place = source->sender.sequence().place();
   if (packet->type == PacketType::mark) {
     ++counters_.marks;
     take_mark(*source, packet->slice, place, now, sink);
@@ -67,14 +55,71 @@ void Reassembler::take(ConstBytes datagram, TimeNs now, ReassemblySink& sink) {
   settle_marks(*source, now, sink);
 }
 
+// Whether the packet is of the front-end that is read, and new.
+bool Reassembler::admit(Source& source, const Packet& packet, const Origin& from, TimeNs now,
+                        ReassemblySink& sink) {
+  using Standing = SenderTracker::Standing;
+  using Arrival = Sequence::Arrival;
+  ++source.losses.reached;
+  const SenderTracker::Verdict verdict = source.sender.take(packet, from, now);
+  switch (verdict.standing) {
+    case Standing::former:
+      count_loss(source, PacketLoss::stale, counters_.stale);
+      return false;
+    case Standing::unconfirmed:
+      count_loss(source, PacketLoss::unconfirmed, counters_.unconfirmed);
+      return false;
+    case Standing::new_second:
+      sink.second_sender(source.id, source.sender.current(), from);
+      [[fallthrough]];
+    case Standing::second:
+      count_loss(source, PacketLoss::second_sender, counters_.second_sender);
+      return false;
+    case Standing::restarted:
+      sink.restarted(source.id, source.sender.previous(), from);
+      begin_life(source, now, sink);
+      break;
+    case Standing::taken:
+      break;
+  }
+  if (verdict.arrival == Arrival::next || verdict.arrival == Arrival::reordered) {
+    source.stale_run = 0;
+    counters_.reordered += verdict.arrival == Arrival::reordered ? 1 : 0;
+    return true;
+  }
+  count_stale(source, verdict.arrival == Arrival::stale);
+  return false;
+}
+
+// Drops the fragments that the earlier life began: a fragment may not hold parts of both lives.
+void Reassembler::begin_life(Source& source, TimeNs now, ReassemblySink& sink) {
+  ++counters_.restarts;
+  for (const auto& [slice, begun] : source.begun) bytes_begun_ -= begun.memory.size;
+  counters_.fragments_lost += source.begun.size();
+  source.begun.clear();
+  for (Mark& mark : source.marks) mark.until = now;
+  settle_marks(source, now, sink);
+  source.sender.sequence().note_loss();
+}
+
+// Counts a packet that does not fit. A repeated one is no loss, unless the front-end sends nothing else.
+void Reassembler::count_stale(Source& source, bool seen) {
+  ++counters_.stale;
+  if (seen && ++source.stale_run <= kStaleRunMax) return;
+  ++source.losses.lost[static_cast<std::size_t>(PacketLoss::stale)];
+}
+
+void Reassembler::count_loss(Source& source, PacketLoss loss, std::uint64_t& counter) {
+  ++counter;
+  ++source.losses.lost[static_cast<std::size_t>(loss)];
+}
+
 void Reassembler::take_data(Source& source, const Packet& packet, TimeNs now, ReassemblySink& sink) {
   if (source.passed && packet.slice <= *source.passed) {
-    ++counters_.late;
-    return;
+    return count_loss(source, PacketLoss::late, counters_.late);
   }
   if (packet.total > limits_.fragment_bytes_max || packet.total > limits_.bytes_max) {
-    ++counters_.too_large;
-    return;
+    return count_loss(source, PacketLoss::too_large, counters_.too_large);
   }
   auto at = source.begun.find(packet.slice);
   if (at == source.begun.end()) {
@@ -85,8 +130,7 @@ void Reassembler::take_data(Source& source, const Packet& packet, TimeNs now, Re
   }
   Begun& begun = at->second;
   if (begun.memory.size != packet.total || !add_part(begun, packet)) {
-    ++counters_.inconsistent;
-    return;
+    return count_loss(source, PacketLoss::inconsistent, counters_.inconsistent);
   }
   begun.truncated = begun.truncated || packet.truncated;
   begun.last = now;
@@ -173,9 +217,9 @@ void Reassembler::take_mark(Source& source, SliceId slice, std::uint64_t place, 
 void Reassembler::settle_marks(Source& source, TimeNs now, ReassemblySink& sink) {
   while (!source.marks.empty()) {
     const Mark mark = source.marks.front();
-    if (!source.sequence.complete_before(mark.place) && now < mark.until) return;
+    if (!source.sender.sequence().complete_before(mark.place) && now < mark.until) return;
     source.marks.pop_front();
-    const bool gap = source.sequence.give_up_before(mark.place);
+    const bool gap = source.sender.sequence().give_up_before(mark.place);
     while (!source.begun.empty() && source.begun.begin()->first <= mark.slice) {
       give_up(source, source.begun.begin(), sink);
     }

@@ -15,22 +15,28 @@ Sequence::Arrival Sequence::arrive(std::uint32_t sequence) {
     begun_ = true;
     next_ = kOrigin + (sequence < kStartMax ? 0 : sequence);
   }
-  const auto distance = static_cast<std::int32_t>(sequence - static_cast<std::uint32_t>(next_));
-  const std::int64_t ahead_max = kAheadMax;
-  const std::int64_t behind_max = kBehindMax;
-  if (distance > ahead_max || distance < -behind_max) {
-    while (!gaps_.empty()) give_up_first();
-    // A place far ahead keeps what is to come apart from what was.
-    next_ = (next_ & ~std::uint64_t{UINT32_MAX}) + 2 * kOrigin + sequence;
-    place_ = next_++;
-    return Arrival::reset;
+  const std::int64_t ahead = distance(sequence);
+  if (ahead > std::int64_t{kAheadMax} || ahead < -std::int64_t{kBehindMax}) return Arrival::far;
+  place_ = next_ + static_cast<std::uint64_t>(ahead);
+  if (ahead < 0) {
+    if (fill(place_)) return Arrival::reordered;
+    return was_given_up(place_) ? Arrival::given_up : Arrival::stale;
   }
-  place_ = next_ + static_cast<std::uint64_t>(std::int64_t{distance});
-  if (distance < 0) return fill(place_) ? Arrival::reordered : Arrival::stale;
-  if (distance > 0) gaps_.push_back({next_, place_});
+  if (ahead > 0) gaps_.push_back({next_, place_});
   next_ = place_ + 1;
   if (gaps_.size() > kGapsMax) give_up_first();
   return Arrival::next;
+}
+
+void Sequence::restart(std::uint32_t sequence, bool from_start) {
+  while (!gaps_.empty()) give_up_first();
+  given_up_.clear();
+  begun_ = true;
+  // A place far ahead keeps what is to come apart from what was.
+  const std::uint64_t base = (next_ & ~std::uint64_t{UINT32_MAX}) + 2 * kOrigin;
+  place_ = base + sequence;
+  next_ = place_ + 1;
+  if (from_start && sequence > 0 && sequence < kStartMax) gaps_.push_back({base, place_});
 }
 
 bool Sequence::fill(std::uint64_t place) {
@@ -42,6 +48,12 @@ bool Sequence::fill(std::uint64_t place) {
   const auto at = before ? gap + 1 : gaps_.erase(gap);
   if (behind.from < behind.to) gaps_.insert(at, behind);
   return true;
+}
+
+bool Sequence::was_given_up(std::uint64_t place) const {
+  const auto gap = std::upper_bound(given_up_.begin(), given_up_.end(), place,
+                                    [](std::uint64_t value, const Gap& one) { return value < one.to; });
+  return gap != given_up_.end() && gap->from <= place;
 }
 
 bool Sequence::give_up_before(std::uint64_t place) {
@@ -56,9 +68,16 @@ bool Sequence::give_up_before(std::uint64_t place) {
 }
 
 void Sequence::give_up_first() {
-  lost_ += gaps_.front().to - gaps_.front().from;
-  lost_untold_ = true;
+  const Gap gap = gaps_.front();
   gaps_.pop_front();
+  lost_ += gap.to - gap.from;
+  lost_untold_ = true;
+  if (!given_up_.empty() && given_up_.back().to == gap.from) {
+    given_up_.back().to = gap.to;
+  } else {
+    given_up_.push_back(gap);
+  }
+  if (given_up_.size() > kGapsMax) given_up_.erase(given_up_.begin());
 }
 
 }  // namespace weir::packets

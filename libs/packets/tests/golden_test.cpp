@@ -36,7 +36,10 @@ std::vector<Golden> all_golden() {
   mark.type = PacketType::mark;
   mark.closes = false;
   mark.total = 0;
-  return {{"whole.bin", datagram(packet, "a whole packet")},
+  Packet lives = packet;
+  lives.session = 0xa1b2c3d4;
+  return {{"session.bin", datagram(lives, "a whole packet")},
+          {"whole.bin", datagram(packet, "a whole packet")},
           {"part.bin", datagram(part, "a part")},
           {"mark.bin", datagram(mark, "")}};
 }
@@ -56,6 +59,8 @@ TEST_CASE("packets have the bytes that FORMAT.md says, and that were committed")
     INFO(golden.name);
     const auto committed = read(std::filesystem::path(WEIR_TEST_SOURCE_DIR) / "tests/golden" / golden.name);
     CHECK(golden.bytes == committed);
-    CHECK(parse(committed));
+    const auto packet = parse(committed);
+    REQUIRE(packet);
+    CHECK(packet->session == (std::string_view(golden.name) == "session.bin" ? 0xa1b2c3d4 : 0));
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/packets/packet.hpp>
+#include <weir/packets/sender_tracker.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -12,6 +13,9 @@ inline std::vector<std::byte> bytes_of(std::string_view text) {
   const auto* from = reinterpret_cast<const std::byte*>(text.data());
   return {from, from + text.size()};
 }
+
+// 10.0.0.N, port N.
+inline Origin address(std::uint8_t number) { return {{10, 0, 0, number}, number, false}; }
 
 inline std::vector<std::byte> datagram(Packet packet, std::string_view payload) {
   const std::vector<std::byte> bytes = bytes_of(payload);

@@ -21,6 +21,10 @@ class Checking final : public ReassemblySink {
   }
   void lost(SourceId, SliceId) override {}
   void passed(SourceId, SliceId, bool) override {}
+  void restarted(SourceId, const Origin&, const Origin&) override {}
+  void second_sender(SourceId, const Origin& kept, const Origin& other) override {
+    WEIR_ASSERT(!(kept == other));
+  }
 
  private:
   volatile std::uint32_t sum_ = 0;
@@ -36,6 +40,7 @@ void round_trip(ConstBytes datagram) {
   WEIR_ASSERT(back.has_value());
   WEIR_ASSERT(back->slice == packet->slice && back->source == packet->source);
   WEIR_ASSERT(back->offset == packet->offset && back->total == packet->total);
+  WEIR_ASSERT(back->session == packet->session);
   WEIR_ASSERT(back->sequence == packet->sequence && back->closes == packet->closes);
 }
 
@@ -58,7 +63,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ConstBytes datagram = all.subspan(at + 2, length);
     at += 2 + length;
     round_trip(datagram);
-    reassembler.take(datagram, ++now, sink);
+    // Several senders, and pauses above and below the silence of one.
+    const Origin from{{10, 0, 0, static_cast<std::uint8_t>(length % 3)}, 1, false};
+    now += 1 + static_cast<TimeNs>(length % 7 == 0 ? SenderTracker::kSilence : 0);
+    reassembler.take(datagram, from, now, sink);
     WEIR_ASSERT(reassembler.bytes_begun() <= limits.bytes_max);
     if (now % 3 == 0) reassembler.tick(now, sink);
   }

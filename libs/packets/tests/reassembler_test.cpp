@@ -21,10 +21,18 @@ struct Found final : ReassemblySink {
   void passed(SourceId source, SliceId slice, bool gap) override {
     marks.push_back(std::to_string(source.value) + ":" + std::to_string(slice.value) + (gap ? " gap" : ""));
   }
+  void restarted(SourceId source, const Origin& before, const Origin& after) override {
+    lives.push_back(std::to_string(source.value) + ": " + to_text(before) + " > " + to_text(after));
+  }
+  void second_sender(SourceId source, const Origin& kept, const Origin& other) override {
+    clashes.push_back(std::to_string(source.value) + ": " + to_text(kept) + " | " + to_text(other));
+  }
   using Pair = std::pair<std::uint32_t, std::uint64_t>;
   std::map<Pair, std::string> fragments;
   std::vector<Pair> losses;
   std::vector<std::string> marks;
+  std::vector<std::string> lives;
+  std::vector<std::string> clashes;
 };
 
 struct Bench {
@@ -41,7 +49,8 @@ struct Bench {
     packet.sequence = sequence;
     packet.closes = closes;
     packet.run = RunNumber(run);
-    reassembler.take(datagram(packet, payload), now, found);
+    packet.session = session;
+    reassembler.take(datagram(packet, payload), from, now, found);
   }
   void mark(std::uint64_t slice, std::uint32_t sequence) {
     Packet packet;
@@ -49,7 +58,8 @@ struct Bench {
     packet.source = SourceId(5);
     packet.slice = SliceId(slice);
     packet.sequence = sequence;
-    reassembler.take(datagram(packet, ""), now, found);
+    packet.session = session;
+    reassembler.take(datagram(packet, ""), from, now, found);
   }
   void wait(DurationNs time) {
     now += time;
@@ -58,6 +68,8 @@ struct Bench {
 
   std::vector<SourceId> ids{SourceId(5), SourceId(9)};
   std::uint32_t run = 1;
+  std::uint32_t session = 0;
+  Origin from = address(1);
   TimeNs now = 1000;
   Reassembler reassembler;
   Found found;
@@ -176,7 +188,7 @@ TEST_CASE("packets of another run, of nobody's source, or too large are counted 
   bench.run = 1;
   bench.send(1, 0, 2, "ab", 0, false, 6);
   bench.send(1, 0, 101, "ab", 0);
-  bench.reassembler.take(bytes_of("nonsense"), 1, bench.found);
+  bench.reassembler.take(bytes_of("nonsense"), bench.from, 1, bench.found);
   const ReassemblyCounters& counters = bench.reassembler.counters();
   CHECK(counters.other_run == 1);
   CHECK(counters.unknown_source == 1);
@@ -242,4 +254,78 @@ TEST_CASE(
   CHECK(bench.found.fragments.size() > 20);
   CHECK(bench.reassembler.bytes_begun() == 0);
   CHECK(bench.found.marks.back().substr(0, 4) == "5:60");
+}
+
+TEST_CASE("a front-end that restarts with a session number loses nothing of its new life") {
+  Bench bench;
+  bench.session = 7;
+  for (std::uint32_t i = 0; i < 10; ++i) bench.send(i, 0, 2, "ab", i, true);
+  bench.send(10, 0, 4, "ab", 10);  // its rest dies with it
+  bench.session = 8;
+  bench.from = address(2);
+  bench.send(10, 0, 4, "AB", 0);
+  bench.send(10, 2, 4, "CD", 1, true);
+  for (std::uint32_t i = 2; i < 10; ++i) bench.send(20 + i, 0, 2, "cd", i, true);
+  CHECK(bench.found.lives == std::vector<std::string>{"5: 10.0.0.1:1 > 10.0.0.2:2"});
+  CHECK(bench.found.fragments.at({5, 10}) == "ABCD");  // nothing of the old life is in it
+  CHECK(bench.found.fragments.size() == 19);
+  CHECK(bench.reassembler.counters().stale == 0);
+  CHECK(bench.reassembler.counters().restarts == 1);
+  // Whether there was anything in between nobody knows.
+  CHECK(std::count(bench.found.marks.begin(), bench.found.marks.end(), "5:10 gap") == 1);
+  CHECK(bench.found.marks.back() == "5:29");
+  CHECK(bench.reassembler.bytes_begun() == 0);
+}
+
+TEST_CASE("a front-end that restarts without a session number is read from its eighth packet on") {
+  Bench bench;
+  for (std::uint32_t i = 0; i < 100; ++i) bench.send(i, 0, 2, "ab", i, true);
+  bench.from = address(2);
+  for (std::uint32_t i = 0; i < 100; ++i) bench.send(100 + i, 0, 2, "cd", i, true);
+  CHECK(bench.found.lives == std::vector<std::string>{"5: 10.0.0.1:1 > 10.0.0.2:2"});
+  CHECK(bench.found.fragments.size() == 193);
+  CHECK(bench.reassembler.counters().unconfirmed == 7);
+  CHECK(std::count(bench.found.marks.begin(), bench.found.marks.end(), "5:107 gap") == 1);
+  bench.reassembler.for_each_losses([](SourceId source, const SourceLosses& losses) {
+    CHECK(source == SourceId(5));
+    CHECK(losses.reached == 200);
+    CHECK(losses.lost[static_cast<std::size_t>(PacketLoss::unconfirmed)] == 7);
+  });
+}
+
+TEST_CASE("of two boards with one source id one is read, and every packet of the other counts as lost") {
+  Bench bench;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    bench.from = address(1);
+    bench.send(i, 0, 2, "aa", i, true);
+    bench.from = address(2);
+    bench.send(i, 0, 2, "bb", i, true);
+  }
+  CHECK(bench.found.clashes == std::vector<std::string>{"5: 10.0.0.1:1 | 10.0.0.2:2"});
+  CHECK(bench.found.fragments.size() == 100);
+  for (const auto& [which, text] : bench.found.fragments) CHECK(text == "aa");
+  bench.reassembler.for_each_losses([](SourceId, const SourceLosses& losses) {
+    CHECK(losses.reached == 200);
+    CHECK(losses.lost[static_cast<std::size_t>(PacketLoss::unconfirmed)] == 7);
+    CHECK(losses.lost[static_cast<std::size_t>(PacketLoss::second_sender)] == 93);
+  });
+}
+
+TEST_CASE("packets sent twice are lost to nobody, and those of a front-end that only repeats itself are") {
+  Bench bench;
+  const auto lost = [&] {
+    std::uint64_t sum = 0;
+    bench.reassembler.for_each_losses([&](SourceId, const SourceLosses& losses) {
+      for (const std::uint64_t one : losses.lost) sum += one;
+    });
+    return sum;
+  };
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    bench.send(i, 0, 2, "ab", i, true);
+    bench.send(i, 0, 2, "ab", i, true);
+  }
+  CHECK(bench.reassembler.counters().stale == 1000);
+  CHECK(lost() == 0);
+  for (std::uint32_t i = 0; i < 1000; ++i) bench.send(i, 0, 2, "ab", i, true);
+  CHECK(lost() > 900);
 }

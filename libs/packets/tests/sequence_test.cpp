@@ -35,7 +35,8 @@ TEST_CASE("what is given up is lost, and stale when it comes") {
   (void)sequence.arrive(5);
   CHECK(sequence.give_up_before(sequence.place() - 2));  // 1 and 2 of 1 to 4
   CHECK(sequence.lost() == 2);
-  CHECK(sequence.arrive(2) == Arrival::stale);
+  CHECK(sequence.arrive(2) == Arrival::given_up);
+  CHECK(sequence.arrive(0) == Arrival::stale);
   CHECK(sequence.arrive(3) == Arrival::reordered);
   CHECK(sequence.arrive(6) == Arrival::next);
   CHECK(sequence.give_up_before(sequence.place()));
@@ -63,14 +64,31 @@ TEST_CASE(
   CHECK(joined.lost() == 0);
 }
 
-TEST_CASE("a sender that begins again is noticed, and its packets are taken") {
+TEST_CASE("a number far from the others changes nothing, and a restart begins a new count") {
   Sequence sequence;
   (void)sequence.arrive(5'000'000);
-  CHECK(sequence.arrive(0) == Arrival::reset);
+  CHECK(sequence.arrive(0) == Arrival::far);
+  CHECK(sequence.arrive(7'000'000) == Arrival::far);
+  CHECK(sequence.arrive(5'000'002) == Arrival::next);
+  sequence.restart(3, false);
   const std::uint64_t place = sequence.place();
-  CHECK(sequence.arrive(1) == Arrival::next);
+  CHECK(sequence.lost() == 1);  // 5'000'001
+  CHECK(sequence.give_up_before(place));
+  CHECK(sequence.arrive(4) == Arrival::next);
   CHECK(sequence.place() == place + 1);
-  CHECK(sequence.lost() == 0);
+  CHECK(sequence.arrive(2) == Arrival::stale);
+}
+
+TEST_CASE("the first packets of a new count are missed where it began at the start") {
+  Sequence sequence;
+  (void)sequence.arrive(500);
+  sequence.restart(3, true);
+  CHECK_FALSE(sequence.complete_before(sequence.place()));
+  CHECK(sequence.arrive(1) == Arrival::reordered);
+  CHECK(sequence.arrive(0) == Arrival::reordered);
+  CHECK(sequence.arrive(2) == Arrival::reordered);
+  CHECK(sequence.arrive(4) == Arrival::next);
+  CHECK(sequence.complete_before(sequence.place()));
 }
 
 TEST_CASE("gaps are bounded, and the oldest are given up") {
@@ -88,8 +106,8 @@ TEST_CASE("every packet is taken once, whatever the order and the losses") {
   for (std::uint32_t head = 0; head < 5000; ++head) {
     const std::uint32_t number = head - std::min(head, static_cast<std::uint32_t>(random() % 20));
     const Arrival arrival = sequence.arrive(number);
-    REQUIRE(arrival != Arrival::reset);
-    REQUIRE((arrival != Arrival::stale) == taken.insert(number).second);
+    REQUIRE(arrival != Arrival::far);
+    REQUIRE((arrival == Arrival::next || arrival == Arrival::reordered) == taken.insert(number).second);
     place = std::max(place, sequence.place());
   }
   (void)sequence.give_up_before(place);

@@ -8,16 +8,22 @@
 namespace weir::source {
 namespace {
 
+// How fast the expected size of a source follows larger fragments, and smaller or absent ones: fast enough
+// that few find no room, slow enough that a source which has something for few slices reserves little.
+constexpr std::uint64_t kRiseOver = 8;
+constexpr std::uint64_t kFallOver = 64;
+
 constexpr std::size_t index_of(DropReason reason) { return static_cast<std::size_t>(reason); }
 
 }  // namespace
 
 Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, Fragment fragment, AnswerSink& sink) {
   const std::uint32_t column = column_of(source);
-  if (column == kNone || !arrives_[column]) return Delivery::unknown_source;
+  if (column == kNone || timing_[column] == Source::Timing::at_once) return Delivery::unknown_source;
   if (fragment.status == FragmentStatus::missing) {
     if (fragment.reason == MissingReason::none) fragment.reason = MissingReason::not_produced;
   } else {
+    ++drops_[column].reached;
     ++counters_.produced;
     ++counters_.held;
     counters_.bytes_produced += fragment.bytes.size();
@@ -30,15 +36,19 @@ Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, Fragment fragme
   }
   const bool passed = passed_[column].reason_of(slice) != MissingReason::none;
   if (passed || (at == SliceIndex::kNone && is_over(slice))) {
-    return drop(fragment, DropReason::late, Delivery::late);
+    return drop(column, fragment, DropReason::late, Delivery::late);
   }
   return keep_early(slice, column, std::move(fragment));
 }
 
-Delivery FragmentBuffer::drop(const Fragment& fragment, DropReason reason, Delivery outcome) {
+Delivery FragmentBuffer::drop(std::uint32_t column, const Fragment& fragment, DropReason reason,
+                              Delivery outcome) {
   if (fragment.status == FragmentStatus::missing) return outcome;
   --counters_.held;
   ++counters_.dropped[index_of(reason)];
+  // A copy is no loss. An early fragment that made room is one only if its slice is announced.
+  if (reason != DropReason::duplicate && reason != DropReason::early_full)
+    ++drops_[column].dropped[index_of(reason)];
   return outcome;
 }
 
@@ -46,9 +56,10 @@ Delivery FragmentBuffer::fill(Entry& entry, std::uint32_t column, Fragment fragm
   Fragment& place = rows_[entry.row][column];
   if (!is_pending(place)) {
     const bool given_up = place.status == FragmentStatus::missing;
-    return given_up ? drop(fragment, DropReason::late, Delivery::late)
-                    : drop(fragment, DropReason::duplicate, Delivery::duplicate);
+    return given_up ? drop(column, fragment, DropReason::late, Delivery::late)
+                    : drop(column, fragment, DropReason::duplicate, Delivery::duplicate);
   }
+  unreserve(entry, column);
   place = std::move(fragment);
   put_arrived(entry, column, false);
   --entry.pending;
@@ -65,19 +76,21 @@ void FragmentBuffer::put_arrived(Entry& entry, std::uint32_t column, bool pushed
     const MissingReason passed = passed_[column].reason_of(entry.trigger.slice);
     if (pushed_out) {
       place.reason = MissingReason::dropped;
+      ++drops_[column].dropped[index_of(DropReason::early_full)];
     } else if (passed != MissingReason::none) {
       place.reason = passed;
       ++counters_.passed_absent;
     } else {
-      ++entry.pending;
+      reserve(entry, column, expected_[column].bytes);
     }
     return;
   }
-  if (place.status == FragmentStatus::missing) return;
+  if (place.status == FragmentStatus::missing) return learn_size(column, 0);
   const std::uint64_t size = place.bytes.size();
-  if (counters_.bytes_held + size > limits_.bytes_max) {
+  learn_size(column, size);
+  if (size > bytes_free()) {
     const bool too_large = size > limits_.bytes_max;
-    (void)drop(place, too_large ? DropReason::too_large : DropReason::buffer_full, Delivery::full);
+    (void)drop(column, place, too_large ? DropReason::too_large : DropReason::buffer_full, Delivery::full);
     place = missing_fragment(too_large ? MissingReason::too_large : MissingReason::dropped);
     return;
   }
@@ -85,7 +98,46 @@ void FragmentBuffer::put_arrived(Entry& entry, std::uint32_t column, bool pushed
   entry.bytes += size;
   counters_.bytes_held += size;
   if (place.owner) entry.owners = true;
-  slice_bytes_estimate_ = std::max(slice_bytes_estimate_, entry.bytes);
+  slice_bytes_estimate_ = std::max(slice_bytes_estimate_, entry.bytes + entry.reserved);
+}
+
+// Waits for this fragment. One that its source holds in memory has to fit. The size of one that a front-end
+// will send is not known: the buffer reserves what is free.
+void FragmentBuffer::reserve(Entry& entry, std::uint32_t column, std::uint64_t bytes) {
+  const std::uint64_t reserved = std::min({bytes, bytes_free(), std::uint64_t{UINT32_MAX}});
+  if (reserved < bytes && timing_[column] == Source::Timing::either) {
+    rows_[entry.row][column] = missing_fragment(MissingReason::dropped);
+    return sources_[column]->given_up(entry.trigger.slice);
+  }
+  rows_[entry.row][column] = pending_fragment(static_cast<std::uint32_t>(reserved));
+  entry.reserved += reserved;
+  counters_.bytes_reserved += reserved;
+  ++entry.pending;
+}
+
+void FragmentBuffer::unreserve(Entry& entry, std::uint32_t column) {
+  const std::uint64_t reserved = expected_bytes(rows_[entry.row][column]);
+  entry.reserved -= reserved;
+  counters_.bytes_reserved -= reserved;
+}
+
+void FragmentBuffer::learn_size(std::uint32_t column, std::uint64_t bytes) {
+  ExpectedSize& expected = expected_[column];
+  if (!expected.known) {
+    if (bytes > 0) expected = {bytes, true};
+  } else if (bytes > expected.bytes) {
+    expected.bytes += (bytes - expected.bytes + kRiseOver - 1) / kRiseOver;
+  } else {
+    expected.bytes -= (expected.bytes - bytes) / kFallOver;
+  }
+}
+
+void FragmentBuffer::give_up_pending(Entry& entry, std::uint32_t column, MissingReason reason) {
+  unreserve(entry, column);
+  learn_size(column, 0);
+  rows_[entry.row][column] = missing_fragment(reason);
+  --entry.pending;
+  sources_[column]->given_up(entry.trigger.slice);
 }
 
 void FragmentBuffer::answer_arrived(Entry& entry, AnswerSink& sink) {
@@ -115,8 +167,8 @@ Delivery FragmentBuffer::keep_early(SliceId slice, std::uint32_t column, Fragmen
   Fragment& place = rows_[early->row][column];
   if (!is_pending(place)) {
     const bool given_up = place.status == FragmentStatus::missing;
-    return given_up ? drop(fragment, DropReason::late, Delivery::late)
-                    : drop(fragment, DropReason::duplicate, Delivery::duplicate);
+    return given_up ? drop(column, fragment, DropReason::late, Delivery::late)
+                    : drop(column, fragment, DropReason::duplicate, Delivery::duplicate);
   }
   if (fragment.status == FragmentStatus::missing) {
     place = std::move(fragment);
@@ -125,14 +177,14 @@ Delivery FragmentBuffer::keep_early(SliceId slice, std::uint32_t column, Fragmen
   const std::uint64_t size = fragment.bytes.size();
   if (size > limits_.early_bytes_max || size > limits_.bytes_max) {
     place = missing_fragment(MissingReason::too_large);
-    return drop(fragment, DropReason::too_large, Delivery::too_large);
+    return drop(column, fragment, DropReason::too_large, Delivery::too_large);
   }
   while (counters_.bytes_early + size > limits_.early_bytes_max && early_slices_.oldest() != slice) {
     push_out_oldest();
   }
   if (counters_.bytes_early + size > limits_.early_bytes_max) {
     place = missing_fragment(MissingReason::dropped);
-    return drop(fragment, DropReason::early_full, Delivery::full);
+    return drop(column, fragment, DropReason::early_full, Delivery::full);
   }
   place = std::move(fragment);
   ++early->kept;
@@ -177,7 +229,7 @@ bool FragmentBuffer::awaits(const Awaited& awaited) const {
 
 void FragmentBuffer::source_passed(SourceId source, SliceId slice, MissingReason reason, AnswerSink& sink) {
   const std::uint32_t column = column_of(source);
-  if (column == kNone || !arrives_[column]) return;
+  if (column == kNone || timing_[column] == Source::Timing::at_once) return;
   PassedSlices& passed = passed_[column];
   const std::optional<SliceId> before = passed.upto();
   if (before && slice <= *before) return;
@@ -186,8 +238,7 @@ void FragmentBuffer::source_passed(SourceId source, SliceId slice, MissingReason
     Entry& entry = entries_[at];
     if (entry.state != State::held || !is_pending(rows_[entry.row][column])) return;
     ++counters_.passed_absent;
-    rows_[entry.row][column].reason = passed.reason_of(entry.trigger.slice);
-    --entry.pending;
+    give_up_pending(entry, column, passed.reason_of(entry.trigger.slice));
     answer_arrived(entry, sink);
   };
   // Few ids are looked up one by one, many by looking at all that is held.
@@ -213,11 +264,10 @@ void FragmentBuffer::tick(TimeNs now, AnswerSink& sink) {
     if (!waits) continue;
     Entry& entry = entries_[awaited.entry];
     counters_.not_arrived += entry.pending;
-    Fragment* row = rows_[entry.row].get();
-    for (std::uint32_t column = 0; column < sources_.size(); ++column) {
-      if (is_pending(row[column])) row[column].reason = MissingReason::deadline;
+    const Fragment* row = rows_[entry.row].get();
+    for (std::uint32_t column = 0; entry.pending > 0 && column < sources_.size(); ++column) {
+      if (is_pending(row[column])) give_up_pending(entry, column, MissingReason::deadline);
     }
-    entry.pending = 0;
     answer_arrived(entry, sink);
   }
 }

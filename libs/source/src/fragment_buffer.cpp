@@ -46,9 +46,11 @@ FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, con
                                " is there twice");
     }
     ids_.push_back(source->id());
-    arrives_.push_back(source->arrives());
-    any_arrives_ = any_arrives_ || source->arrives();
+    timing_.push_back(source->timing());
+    any_arrives_ = any_arrives_ || source->timing() != Source::Timing::at_once;
   }
+  drops_.resize(sources_.size());
+  if (any_arrives_) expected_.resize(sources_.size());
 }
 
 void FragmentBuffer::begin_run(RunNumber run) {
@@ -59,6 +61,8 @@ void FragmentBuffer::begin_run(RunNumber run) {
   settled_.clear();
   first_.reset();
   slice_bytes_estimate_ = 0;
+  std::fill(expected_.begin(), expected_.end(), ExpectedSize{limits_.expected_bytes, false});
+  std::fill(drops_.begin(), drops_.end(), SourceDrops());
   throttle_ = Throttle::none;
   for (const auto& source : sources_) source->begin_run(run);
 }
@@ -202,6 +206,11 @@ void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
 }
 
 void FragmentBuffer::release_held(Entry& entry, std::uint32_t entry_index) {
+  for (std::uint32_t column = 0; entry.pending > 0 && column < sources_.size(); ++column) {
+    if (!is_pending(rows_[entry.row][column])) continue;
+    --entry.pending;
+    sources_[column]->given_up(entry.trigger.slice);
+  }
   if (entry.owners) {
     release_row(entry.row);
   } else {
@@ -209,6 +218,7 @@ void FragmentBuffer::release_held(Entry& entry, std::uint32_t entry_index) {
   }
   counters_.held -= entry.kept;
   counters_.bytes_held -= entry.bytes;
+  counters_.bytes_reserved -= entry.reserved;
   --counters_.slices_held;
   entry.state = State::settled;
   free_entries_.push_back(entry_index);
@@ -228,7 +238,7 @@ std::uint32_t FragmentBuffer::take_row() {
   if (!row) row = std::make_unique<Fragment[]>(sources_.size());
   if (!any_arrives_) return at;
   for (std::uint32_t column = 0; column < sources_.size(); ++column) {
-    if (arrives_[column]) row[column] = missing_fragment(MissingReason::none);
+    if (timing_[column] != Source::Timing::at_once) row[column] = pending_fragment(0);
   }
   return at;
 }
@@ -243,20 +253,12 @@ void FragmentBuffer::make(std::uint32_t at) {
     --counters_.slices_early;
   }
   const bool pushed_out = pushed_out_.find(slice).has_value();
-  Row& row = rows_[entry.row];
   for (std::uint32_t column = 0; column < sources_.size(); ++column) {
-    if (arrives_[column]) {
-      sources_[column]->awaited(entry.trigger);
+    if (timing_[column] == Source::Timing::later) {
       put_arrived(entry, column, pushed_out);
-      continue;
+    } else {
+      put_made(entry, column, make_fragment(column, entry.trigger));
     }
-    Fragment& fragment = row[column] = make_fragment(column, entry.trigger);
-    if (fragment.status == FragmentStatus::missing) continue;
-    ++entry.kept;
-    ++counters_.held;
-    counters_.bytes_held += fragment.bytes.size();
-    entry.bytes += fragment.bytes.size();
-    if (fragment.owner) entry.owners = true;
   }
   if (entry.pending > 0 && limits_.wait_ns > 0) awaited_.push_back({now_ + limits_.wait_ns, at, slice});
   entry.state = State::held;
@@ -264,7 +266,22 @@ void FragmentBuffer::make(std::uint32_t at) {
   --counters_.waiting;
   ++counters_.slices_held;
   slice_bytes_estimate_ =
-      std::max(entry.bytes, slice_bytes_estimate_ - slice_bytes_estimate_ / kEstimateMemory);
+      std::max(entry.bytes + entry.reserved, slice_bytes_estimate_ - slice_bytes_estimate_ / kEstimateMemory);
+}
+
+void FragmentBuffer::put_made(Entry& entry, std::uint32_t column, Fragment fragment) {
+  Fragment& place = rows_[entry.row][column];
+  place = std::move(fragment);
+  if (place.status == FragmentStatus::missing) {
+    if (is_pending(place) && timing_[column] == Source::Timing::either)
+      reserve(entry, column, expected_bytes(place));
+    return;
+  }
+  ++entry.kept;
+  ++counters_.held;
+  counters_.bytes_held += place.bytes.size();
+  entry.bytes += place.bytes.size();
+  if (place.owner) entry.owners = true;
 }
 
 Fragment FragmentBuffer::make_fragment(std::uint32_t column, const Trigger& trigger) {
@@ -273,9 +290,11 @@ Fragment FragmentBuffer::make_fragment(std::uint32_t column, const Trigger& trig
   const std::uint64_t size = fragment.bytes.size();
   ++counters_.produced;
   counters_.bytes_produced += size;
-  if (counters_.bytes_held + size <= limits_.bytes_max) return fragment;
+  if (size <= bytes_free()) return fragment;
   const bool too_large = size > limits_.bytes_max;
-  ++counters_.dropped[static_cast<std::size_t>(too_large ? DropReason::too_large : DropReason::buffer_full)];
+  const auto reason = static_cast<std::size_t>(too_large ? DropReason::too_large : DropReason::buffer_full);
+  ++counters_.dropped[reason];
+  ++drops_[column].dropped[reason];
   return missing_fragment(too_large ? MissingReason::too_large : MissingReason::dropped);
 }
 
@@ -283,7 +302,18 @@ Fragment FragmentBuffer::make_fragment(std::uint32_t column, const Trigger& trig
 // then is dropped, counted. An empty buffer always has room, for waiting longer would not help.
 bool FragmentBuffer::has_room() const {
   if (counters_.slices_held >= limits_.slices_max) return false;
-  return counters_.slices_held == 0 || counters_.bytes_held + slice_bytes_estimate_ <= limits_.bytes_max;
+  return counters_.slices_held == 0 || slice_bytes_estimate_ <= bytes_free();
+}
+
+SourceDrops FragmentBuffer::drops_of(std::size_t column) const {
+  SourceDrops drops = drops_[column];
+  if (timing_[column] != Source::Timing::later) drops.reached = counters_.made;
+  return drops;
+}
+
+std::uint64_t FragmentBuffer::bytes_free() const {
+  const std::uint64_t taken = counters_.bytes_held + counters_.bytes_reserved;
+  return limits_.bytes_max - std::min(limits_.bytes_max, taken);
 }
 
 std::uint32_t FragmentBuffer::column_of(SourceId source) const {
@@ -331,7 +361,7 @@ void FragmentBuffer::update_throttle() {
   const auto level = [](std::uint64_t used, std::uint64_t limit) {
     return static_cast<double>(used) / static_cast<double>(limit);
   };
-  const double bytes = level(counters_.bytes_held, limits_.bytes_max);
+  const double bytes = level(counters_.bytes_held + counters_.bytes_reserved, limits_.bytes_max);
   const double slices = level(counters_.slices_held, limits_.slices_max);
   const double announced = level(queue_.size(), limits_.announced_max);
   const double highest = std::max({bytes, slices, announced});

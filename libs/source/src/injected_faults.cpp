@@ -1,6 +1,9 @@
+#include "missing_fragment.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/base/hash.hpp>
 #include <weir/source/injected_faults.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -29,7 +32,6 @@ void flip_bit(Fragment& fragment, std::uint64_t which) {
 
 }  // namespace
 
-// Says when its slice is made, and keeps what the source is.
 class FaultInjector::Wrapped final : public Source {
  public:
   Wrapped(FaultInjector& injector, std::unique_ptr<Source> source, const FaultRates& rates)
@@ -37,18 +39,34 @@ class FaultInjector::Wrapped final : public Source {
 
   [[nodiscard]] SourceId id() const override { return source_->id(); }
   void begin_run(RunNumber run) override { source_->begin_run(run); }
-  [[nodiscard]] Fragment produce(const Trigger& trigger) override { return source_->produce(trigger); }
-  [[nodiscard]] bool arrives() const override { return true; }
-  void awaited(const Trigger& trigger) override { injector_.wanted_.push_back({this, trigger}); }
+  [[nodiscard]] Fragment produce(const Trigger& trigger) override { return injector_.make(*this, trigger); }
+  [[nodiscard]] Timing timing() const override { return Timing::either; }
+  void given_up(SliceId slice) override { held_.erase(slice.value); }
 
   [[nodiscard]] const FaultRates& rates() const { return rates_; }
-  // What waits for the next one of this source.
+  [[nodiscard]] Fragment produce_sound(const Trigger& trigger) { return source_->produce(trigger); }
+  // Until it is delivered, or given up.
+  void hold(SliceId slice, Fragment fragment) { held_.insert_or_assign(slice.value, std::move(fragment)); }
+  // Returns an empty fragment when the buffer has given it up: its arrival still counts.
+  [[nodiscard]] Fragment take_held(SliceId slice) {
+    const auto at = held_.find(slice.value);
+    if (at == held_.end()) return {};
+    Fragment fragment = std::move(at->second);
+    held_.erase(at);
+    return fragment;
+  }
+  void forget() {
+    held_.clear();
+    behind_next.reset();
+  }
+  // The fragment that waits for the next one of this source.
   std::optional<Late> behind_next;
 
  private:
   FaultInjector& injector_;
   std::unique_ptr<Source> source_;
   FaultRates rates_;
+  boost::unordered_flat_map<std::uint64_t, Fragment> held_;
 };
 
 std::unique_ptr<Source> FaultInjector::wrap(std::unique_ptr<Source> source, const FaultRates& rates) {
@@ -57,21 +75,23 @@ std::unique_ptr<Source> FaultInjector::wrap(std::unique_ptr<Source> source, cons
 }
 
 void FaultInjector::begin_run(TimeNs now) {
-  begun_ = now;
+  begun_ = now_ = now;
   counts_ = {};
   not_delayed_ = 0;
 }
 
 void FaultInjector::end_run() {
-  wanted_.clear();
+  for (const Late& late : late_) late.source->forget();
+  for (Wrapped* source : holding_) source->forget();
   late_.clear();
-  for (Wrapped* source : holding_) source->behind_next.reset();
+  repeats_.clear();
   holding_.clear();
 }
 
 void FaultInjector::pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink) {
-  for (const Wanted& wanted : wanted_) make(wanted, now, buffer, sink);
-  wanted_.clear();
+  now_ = now;
+  for (const Late& repeat : repeats_) deliver(repeat, buffer, sink);
+  repeats_.clear();
   while (!late_.empty() && late_.front().due <= now) {
     deliver(late_.front(), buffer, sink);
     late_.pop_front();
@@ -84,54 +104,58 @@ void FaultInjector::pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink) {
   });
 }
 
-void FaultInjector::make(const Wanted& wanted, TimeNs now, FragmentBuffer& buffer, AnswerSink& sink) {
-  Wrapped& source = *wanted.source;
+Fragment FaultInjector::make(Wrapped& source, const Trigger& trigger) {
   const FaultRates& rates = source.rates();
-  const SliceId slice = wanted.trigger.slice;
+  const SliceId slice = trigger.slice;
   const auto is = [&](InjectedFault fault, double rate) { return draw(fault, rate, source.id(), slice); };
-  if (is_silent(rates, now)) {
+  if (is_silent(rates, now_)) {
     ++counts_[static_cast<std::size_t>(InjectedFault::silence)];
-    return;
+    return pending_fragment(0);
   }
-  Late one{now, &source, slice, source.produce(wanted.trigger)};
-  if (is(InjectedFault::drop, rates.drop)) {
-    one.fragment = {};
-    one.fragment.status = FragmentStatus::missing;
-    one.fragment.reason = MissingReason::gap;
-    return deliver(one, buffer, sink);
+  Fragment fragment = source.produce_sound(trigger);
+  if (is(InjectedFault::drop, rates.drop)) return missing_fragment(MissingReason::gap);
+  if (!fragment.bytes.empty()) {
+    if (is(InjectedFault::truncate, rates.truncate)) cut(fragment);
+    if (is(InjectedFault::corrupt, rates.corrupt)) flip_bit(fragment, mix64(slice.value));
   }
-  if (!one.fragment.bytes.empty()) {
-    if (is(InjectedFault::truncate, rates.truncate)) cut(one.fragment);
-    if (is(InjectedFault::corrupt, rates.corrupt)) flip_bit(one.fragment, mix64(slice.value));
-  }
-  one.twice = is(InjectedFault::duplicate, rates.duplicate);
-  if (is(InjectedFault::delay, rates.delay)) {
-    one.due = now + rates.delay_ns;
-    return keep(std::move(one), buffer, sink);
-  }
-  if (!source.behind_next && is(InjectedFault::reorder, rates.reorder)) {
-    one.due = now + kReorderPatience;
-    source.behind_next = std::move(one);
-    holding_.push_back(&source);
-    return;
-  }
-  deliver(one, buffer, sink);
-  if (source.behind_next) deliver(*std::exchange(source.behind_next, std::nullopt), buffer, sink);
+  return schedule(source, slice, std::move(fragment));
 }
 
-void FaultInjector::keep(Late late, FragmentBuffer& buffer, AnswerSink& sink) {
-  if (late_.size() >= kDelayedMax) {
+Fragment FaultInjector::schedule(Wrapped& source, SliceId slice, Fragment fragment) {
+  const FaultRates& rates = source.rates();
+  Late one{now_, &source, slice, draw(InjectedFault::duplicate, rates.duplicate, source.id(), slice)};
+  const auto hold = [&] {
+    const auto size = static_cast<std::uint32_t>(fragment.bytes.size());
+    source.hold(slice, std::move(fragment));
+    return pending_fragment(size);
+  };
+  if (draw(InjectedFault::delay, rates.delay, source.id(), slice)) {
+    if (late_.size() < kDelayedMax) {
+      one.due += rates.delay_ns;
+      keep(one);
+      return hold();
+    }
     ++not_delayed_;
-    return deliver(late, buffer, sink);
+  } else if (!source.behind_next && draw(InjectedFault::reorder, rates.reorder, source.id(), slice)) {
+    one.due += kReorderPatience;
+    source.behind_next = one;
+    holding_.push_back(&source);
+    return hold();
   }
+  if (source.behind_next) source.behind_next->due = now_;  // this is the next one
+  if (one.twice) repeats_.push_back({now_, &source, slice, false});
+  return fragment;
+}
+
+void FaultInjector::keep(const Late& late) {
   const auto at = std::upper_bound(late_.begin(), late_.end(), late.due,
                                    [](TimeNs due, const Late& other) { return due < other.due; });
-  late_.insert(at, std::move(late));
+  late_.insert(at, late);
 }
 
 void FaultInjector::deliver(const Late& late, FragmentBuffer& buffer, AnswerSink& sink) {
-  for (int copies = late.twice ? 2 : 1; copies > 0; --copies)
-    (void)buffer.deliver(late.source->id(), late.slice, late.fragment, sink);
+  (void)buffer.deliver(late.source->id(), late.slice, late.source->take_held(late.slice), sink);
+  if (late.twice) (void)buffer.deliver(late.source->id(), late.slice, {}, sink);
 }
 
 bool FaultInjector::is_silent(const FaultRates& rates, TimeNs now) const {

@@ -45,7 +45,7 @@ class ArrivingSource final : public Source {
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber) override {}
   [[nodiscard]] Fragment produce(const Trigger&) override { return {}; }
-  [[nodiscard]] bool arrives() const override { return true; }
+  [[nodiscard]] Timing timing() const override { return Timing::later; }
 
  private:
   SourceId id_;

@@ -214,3 +214,58 @@ TEST_CASE("nobody delivers for a source that is not there, or is made here") {
   CHECK(bench.deliver(3, 1) == Delivery::unknown_source);
   CHECK(bench.buffer->counters().produced == 0);
 }
+
+TEST_CASE("late front-ends: what is expected reserves its bytes, so that what comes finds room") {
+  BufferLimits limits;
+  limits.bytes_max = 100'000;
+  limits.expected_bytes = 1000;
+  limits.wait_ns = 0;
+  Bench bench(limits);
+  std::vector<std::uint64_t> waiting;
+  for (std::uint64_t slice = 0; slice < 2000; ++slice) {
+    REQUIRE(bench.buffer->announce(triggers(slice, 1), bench.sink) == 1);
+    bench.buffer->make_some(1000, bench.sink);
+    CHECK(bench.buffer->counters().bytes_held + bench.buffer->counters().bytes_reserved <= limits.bytes_max);
+    // The oldest slice comes when the buffer has no room for another, and is cleared.
+    waiting.push_back(slice);
+    if (bench.buffer->counters().waiting == 0) continue;
+    const SliceId oldest(waiting.front());
+    waiting.erase(waiting.begin());
+    CHECK(bench.deliver(1, oldest.value, 1000) == Delivery::taken);
+    CHECK(bench.deliver(2, oldest.value, 1000) == Delivery::taken);
+    bench.buffer->clear(std::span(&oldest, 1), bench.sink);
+  }
+  CHECK(bench.drops(DropReason::buffer_full) == 0);
+  CHECK(waiting.size() > 40);  // of 2016 bytes each
+  CHECK(waiting.size() < 60);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("the expected size follows what a source sends, and one that rarely sends reserves little") {
+  BufferLimits limits;
+  limits.bytes_max = 1U << 30U;
+  limits.expected_bytes = 100;
+  Bench bench(limits);
+  const auto reserved_for = [&](std::uint64_t slice) {
+    bench.announce(slice);
+    return bench.buffer->counters().bytes_reserved;
+  };
+  CHECK(reserved_for(0) == 200);  // nothing has come yet
+  CHECK(bench.deliver(1, 0, 8000) == Delivery::taken);
+  CHECK(bench.buffer->counters().bytes_reserved == 100);
+  CHECK(reserved_for(1) == 100 + 8000 + 100);
+  // Source 1 sends 8000 bytes with one slice in a hundred and says so of the others.
+  bench.buffer->source_passed(SourceId(2), SliceId(1), MissingReason::not_produced, bench.sink);
+  std::uint64_t sum = 0;
+  for (std::uint64_t slice = 2; slice < 4000; ++slice) {
+    bench.announce(slice);
+    const std::uint64_t before = bench.buffer->counters().bytes_reserved;
+    if (slice % 100 == 0) CHECK(bench.deliver(1, slice, 8000) == Delivery::taken);
+    bench.buffer->source_passed(SourceId(1), SliceId(slice), MissingReason::not_produced, bench.sink);
+    bench.buffer->source_passed(SourceId(2), SliceId(slice), MissingReason::not_produced, bench.sink);
+    CHECK(bench.buffer->counters().bytes_reserved == 0);
+    if (slice >= 1000) sum += before;
+  }
+  CHECK(sum / 3000 < 1500);
+  CHECK(balanced(bench.buffer->counters()));
+}

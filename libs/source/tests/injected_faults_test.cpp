@@ -44,6 +44,7 @@ struct Faulty {
   }
   void announce(std::uint64_t first, std::uint64_t count, TimeNs now) {
     buffer.tick(now, answers);
+    injector.tick(now);
     for (std::uint64_t slice = first; slice < first + count; ++slice) {
       const std::vector<Trigger> one{{SliceId(slice), 0, 0, TriggerType(0)}};
       REQUIRE(buffer.announce(one, answers) == 1);

@@ -91,7 +91,7 @@ class ArrivingSource final : public source::Source {
     fragment.reason = MissingReason::not_produced;
     return fragment;
   }
-  [[nodiscard]] bool arrives() const override { return true; }
+  [[nodiscard]] Timing timing() const override { return Timing::later; }
 
  private:
   SourceId id_;
@@ -141,14 +141,40 @@ struct SourceInstance::Services {
   static void watermark(const weir_source_host* host, std::uint32_t source, std::uint64_t slice,
                         std::uint8_t reason) noexcept {
     SourceInstance& instance = self(host);
-    const bool now = instance.in_run_ && std::this_thread::get_id() == instance.thread_;
-    if (!now || instance.arrivals_ == nullptr || !instance.serves(source)) {
+    if (!instance.may_tell() || !instance.serves(source)) {
       ++instance.refused_;
       return;
     }
     const auto why = good_reason(reason) ? static_cast<MissingReason>(reason) : MissingReason::not_produced;
     try {
       instance.arrivals_->on_watermark(SourceId(source), SliceId(slice), why);
+    } catch (...) {
+      ++instance.refused_;
+    }
+  }
+  static void losses(const weir_source_host* host, std::uint32_t source, std::uint64_t reached,
+                     std::uint64_t lost, const char* reason) noexcept {
+    SourceInstance& instance = self(host);
+    const bool all = source == WEIR_SOURCE_ALL;
+    if (!instance.may_tell() || (!all && !instance.serves(source))) {
+      ++instance.refused_;
+      return;
+    }
+    try {
+      instance.arrivals_->on_losses(all ? std::nullopt : std::optional(SourceId(source)), reached, lost,
+                                    clean_text(reason == nullptr ? "" : reason, kPluginNameMax));
+    } catch (...) {
+      ++instance.refused_;
+    }
+  }
+  static void fault(const weir_source_host* host, const char* text) noexcept {
+    SourceInstance& instance = self(host);
+    if (!instance.may_tell() || text == nullptr) {
+      ++instance.refused_;
+      return;
+    }
+    try {
+      instance.arrivals_->on_fault(clean_text(text, kPluginTextMax));
     } catch (...) {
       ++instance.refused_;
     }
@@ -175,7 +201,8 @@ SourceInstance::SourceInstance(std::shared_ptr<const SourcePlugin> plugin, Insta
               config_.fragment_bytes_max};
   host_ = {sizeof host_,       WEIR_SOURCE_ABI_VERSION, this,
            &Services::log,     &Services::counter,      &Services::count,
-           &Services::deliver, &Services::watermark,    &Services::wake};
+           &Services::deliver, &Services::watermark,    &Services::wake,
+           &Services::losses,  &Services::fault};
 }
 
 Expected<std::shared_ptr<SourceInstance>, SourceError> SourceInstance::create(
@@ -305,9 +332,8 @@ source::Fragment SourceInstance::fragment_of(const weir_source_fragment& raw) {
 }
 
 std::int32_t SourceInstance::deliver(const weir_source_fragment& raw) {
-  const bool now = in_run_ && !makes() && arrivals_ != nullptr && std::this_thread::get_id() == thread_;
   std::int32_t refusal = WEIR_DELIVER_TAKEN;
-  if (!now) {
+  if (makes() || !may_tell()) {
     refusal = WEIR_DELIVER_NOT_NOW;
   } else if (!well_formed(raw)) {
     refusal = WEIR_DELIVER_BAD;
@@ -320,6 +346,10 @@ std::int32_t SourceInstance::deliver(const weir_source_fragment& raw) {
     return refusal;
   }
   return answer_to(arrivals_->on_fragment(SourceId(raw.source), SliceId(raw.slice), fragment_of(raw)));
+}
+
+bool SourceInstance::may_tell() const {
+  return in_run_ && arrivals_ != nullptr && std::this_thread::get_id() == thread_;
 }
 
 bool SourceInstance::serves(std::uint32_t source) const {

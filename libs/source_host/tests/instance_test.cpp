@@ -21,11 +21,19 @@ struct Received final : Arrivals {
     watermarks.push_back({source, slice, {}});
     watermarks.back().fragment.reason = reason;
   }
+  void on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
+                 std::string_view reason) override {
+    losses.push_back((source ? std::to_string(source->value) : "all") + ": " + std::to_string(lost) + "/" +
+                     std::to_string(reached) + " " + std::string(reason));
+  }
+  void on_fault(std::string_view text) override { faults.emplace_back(text); }
   struct One {
     SourceId source;
     SliceId slice;
     source::Fragment fragment;
   };
+  std::vector<std::string> losses;
+  std::vector<std::string> faults;
   std::vector<One> fragments;
   std::vector<One> watermarks;
 };
@@ -117,6 +125,20 @@ TEST_CASE("watermarks and lost fragments arrive with their reason") {
   CHECK(bench.received.fragments[0].fragment.reason == MissingReason::gap);
 }
 
+TEST_CASE(
+    "what a source tells of its losses and front-ends arrives, for its own sources, from its thread, in a "
+    "run") {
+  Bench bench("scripted");
+  bench.announce(20);
+  CHECK(bench.received.faults.empty());
+  REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+  bench.announce(20);
+  CHECK(bench.received.losses ==
+        std::vector<std::string>{"3: 0/100 ", "3: 7/0 stale", "all: 5/5 no\\x01name", "3: 1/1 "});
+  CHECK(bench.received.faults == std::vector<std::string>{"crate 3 restarted"});
+  CHECK(bench.count("refused") == 2);  // of another's source, and from a thread
+}
+
 TEST_CASE("what a source throws is logged, and too many lines are counted") {
   Bench bench("scripted");
   REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
@@ -172,7 +194,7 @@ TEST_CASE("a plugin that makes its fragments is asked for each, and what it cann
   const std::vector<SourceId> ids{SourceId(3), SourceId(4)};
   const auto sources = make_sources(bench.instance, ids);
   REQUIRE(sources.size() == 2);
-  CHECK_FALSE(sources[0]->arrives());
+  CHECK(sources[0]->timing() == source::Source::Timing::at_once);
   const auto fragment = sources[1]->produce({SliceId(9), 0, 0, TriggerType()});
   REQUIRE(fragment.bytes.size() == 4);
   CHECK(fragment.bytes[0] == std::byte{9});

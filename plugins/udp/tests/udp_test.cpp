@@ -4,10 +4,12 @@
 #include <weir/source_host/instance.hpp>
 
 #include <arpa/inet.h>
+#include <map>
 #include <netinet/in.h>
 #include <string>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using Catch::ContainsSubstring;
@@ -24,11 +26,20 @@ struct Received final : Arrivals {
   void on_watermark(SourceId, SliceId slice, MissingReason reason) override {
     marks.emplace_back(slice.value, reason);
   }
+  void on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
+                 std::string_view reason) override {
+    const std::string of = source ? std::to_string(source->value) : "all";
+    losses[of] += reached;
+    losses[of + " " + std::string(reason)] += lost;
+  }
+  void on_fault(std::string_view text) override { faults.emplace_back(text); }
   struct One {
     SourceId source;
     SliceId slice;
     source::Fragment fragment;
   };
+  std::map<std::string, std::uint64_t> losses;  // "3": reached, "3 stale": lost
+  std::vector<std::string> faults;
   std::vector<One> fragments;
   std::vector<std::pair<std::uint64_t, MissingReason>> marks;
 };
@@ -53,13 +64,21 @@ class Bench {
     sockaddr_in at{};
     socklen_t size = sizeof at;
     REQUIRE(::getsockname(instance->fd(), reinterpret_cast<sockaddr*>(&at), &size) == 0);
-    sender_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    REQUIRE(::connect(sender_, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+    at_ = at;
+    sender_ = connected();
   }
+  // What is sent from now on comes from another address, as of a front-end that was started again.
+  void change_address() {
+    ::close(other_);
+    other_ = std::exchange(sender_, connected());
+  }
+  // What is sent from now on comes from the address before.
+  void swap_addresses() { std::swap(sender_, other_); }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
   ~Bench() {
     if (sender_ >= 0) ::close(sender_);
+    if (other_ >= 0) ::close(other_);
     if (instance) instance->detach();
   }
 
@@ -83,7 +102,14 @@ class Bench {
   std::shared_ptr<SourceInstance> instance;
 
  private:
+  [[nodiscard]] int connected() const {
+    const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    REQUIRE(::connect(socket, reinterpret_cast<const sockaddr*>(&at_), sizeof at_) == 0);
+    return socket;
+  }
+  sockaddr_in at_{};
   int sender_ = -1;
+  int other_ = -1;
 };
 
 packets::Packet part(std::uint64_t slice, std::uint32_t sequence, std::uint32_t total,
@@ -184,4 +210,63 @@ TEST_CASE("a port that is taken, a host that is none and a bad parameter are ref
   CHECK_THAT(error("port", "66000"), ContainsSubstring("is not between 0 and 65535"));
   CHECK_THAT(error("from", "nobody"), ContainsSubstring("'nobody' is not an IP address"));
   CHECK_THAT(error("prot", "1"), ContainsSubstring("unknown parameter 'prot'"));
+}
+
+TEST_CASE("a front-end that is started again is told with both addresses, and its data are taken") {
+  const std::uint32_t with_sessions = GENERATE(0U, 1U);
+  CAPTURE(with_sessions);
+  Bench bench;
+  const auto send = [&](std::uint32_t sequence, std::uint64_t slice, std::uint32_t session) {
+    packets::Packet packet = part(slice, sequence, 10);
+    packet.session = session;
+    bench.send(packet, 10);
+  };
+  for (std::uint32_t i = 0; i < 50; ++i) send(i, i, with_sessions * 4);
+  bench.poll(kSecond);
+  bench.change_address();
+  for (std::uint32_t i = 0; i < 50; ++i) send(i, 50 + i, with_sessions * 5);
+  bench.poll(kSecond + 10 * kMillisecond);
+  CHECK(bench.received.fragments.size() == (with_sessions != 0 ? 100 : 93));
+  CHECK(bench.count("restarts") == 1);
+  CHECK(bench.count("stale") == 0);
+  bench.poll(2 * kSecond);
+  REQUIRE(bench.received.faults.size() == 1);
+  CHECK_THAT(bench.received.faults[0], ContainsSubstring("front-end of source 3 restarted: 127.0.0.1:"));
+  CHECK(bench.received.losses["3"] == 100);
+  CHECK(bench.received.losses["3 unconfirmed"] == (with_sessions != 0 ? 0 : 7));
+}
+
+TEST_CASE("two front-ends with one source id are told with both addresses, and one of them is read") {
+  Bench bench;
+  bench.change_address();
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    bench.send(part(i, i, 10), 10);
+    bench.swap_addresses();
+    bench.send(part(i, i, 20), 20);
+    bench.swap_addresses();
+  }
+  bench.poll(kSecond);
+  bench.poll(2 * kSecond);
+  CHECK(bench.received.fragments.size() == 100);
+  REQUIRE(bench.received.faults.size() == 1);
+  CHECK_THAT(bench.received.faults[0], ContainsSubstring("two front-ends send source 3: 127.0.0.1:") &&
+                                           ContainsSubstring("is dropped"));
+  CHECK(bench.received.losses["3"] == 200);
+  CHECK(bench.received.losses["3 unconfirmed"] + bench.received.losses["3 second_sender"] == 100);
+}
+
+TEST_CASE("what reaches the port and is no source's of this run is told, too") {
+  Bench bench;
+  packets::Packet other = part(1, 0, 10);
+  other.run = RunNumber(9);
+  packets::Packet stranger = part(1, 0, 10);
+  stranger.source = SourceId(77);
+  for (int i = 0; i < 30; ++i) bench.send(other, 10);
+  for (int i = 0; i < 20; ++i) bench.send(stranger, 10);
+  bench.send(part(1, 0, 10), 10);
+  bench.poll(kSecond);
+  CHECK(bench.received.losses["all"] == 51);
+  CHECK(bench.received.losses["all other_run"] == 30);
+  CHECK(bench.received.losses["all unknown_source"] == 20);
+  CHECK(bench.received.losses["3"] == 1);
 }

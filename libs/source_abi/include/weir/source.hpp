@@ -86,6 +86,20 @@ class Source {
  protected:
   void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
   [[nodiscard]] SourceCounter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
+  // Pieces that reached a source, or WEIR_SOURCE_ALL, and those of them that were thrown away. A host that is
+  // older than this header does not count them.
+  void losses(std::uint32_t source, std::uint64_t reached, std::uint64_t lost, const char* reason) const {
+    if (host_has(offsetof(weir_source_host, losses) + sizeof host_->losses))
+      host_->losses(host_, source, reached, lost, reason);
+  }
+  // A fault of the run in one sentence; with a host that is older, an error in the log.
+  void fault(const std::string& text) const {
+    if (host_has(offsetof(weir_source_host, fault) + sizeof host_->fault)) {
+      host_->fault(host_, text.c_str());
+    } else {
+      log(WEIR_SOURCE_LOG_ERROR, text);
+    }
+  }
   [[nodiscard]] std::span<const std::uint32_t> source_ids() const {
     return {readout_->sources, readout_->source_count};
   }
@@ -93,6 +107,8 @@ class Source {
   [[nodiscard]] const weir_source_host* host() const { return host_; }
 
  private:
+  [[nodiscard]] bool host_has(std::size_t bytes) const { return host_->struct_size >= bytes; }
+
   const weir_source_host* host_;
   const weir_source_readout* readout_;
 };

@@ -107,6 +107,8 @@ enum {
 
 /* A counter that could not be had; using it does nothing. */
 #define WEIR_SOURCE_NO_COUNTER UINT32_MAX
+/* All sources of the readout, or none that is known. */
+#define WEIR_SOURCE_ALL UINT32_MAX
 
 /* What became of a delivered fragment. Whatever it is, the bytes are the host's, and are released. The
  * readout counts each; nothing needs to be done about it. */
@@ -145,6 +147,18 @@ struct weir_source_host {
 
   /* Any thread: poll is called soon, from the readout's thread. */
   void (*wake)(const weir_source_host* host);
+
+  /* Not in the first release: compare struct_size. Both in a run, from the readout's thread. */
+
+  /* Adds to the pieces (packets, buffers) that have reached `source`, and to those of them that the plugin
+   * threw away for `reason`, a word. Where `source` is WEIR_SOURCE_ALL it cannot be told whose they were. A
+   * source that loses more than the farm's source.loss_share_max is named in the run's summary, and the run
+   * ends with status 3. Repeated pieces that nobody misses are no loss. */
+  void (*losses)(const weir_source_host* host, uint32_t source, uint64_t reached, uint64_t lost,
+                 const char* reason);
+  /* Something went wrong with a front-end that the people of the run have to know: one sentence, logged and
+   * named in the run's summary, and the run ends with status 3. */
+  void (*fault)(const weir_source_host* host, const char* text);
 };
 
 /* ---- What a plugin is ---- */

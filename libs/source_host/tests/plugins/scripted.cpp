@@ -52,6 +52,14 @@ class Scripted : public weir::AsyncSource {
       case 8:
         for (int line = 0; line < 10; ++line) log(WEIR_SOURCE_LOG_INFO, "again");
         return;
+      case 20:
+        losses(first, 100, 0, "");
+        losses(first, 0, 7, "stale");
+        losses(WEIR_SOURCE_ALL, 5, 5, "no\x01name");
+        losses(999, 1, 1, "stale");
+        host()->losses(host(), first, 1, 1, nullptr);
+        fault("crate 3 restarted");
+        return std::thread([&] { fault("from a thread"); }).join();
       default: {  // a length without data
         weir_source_fragment fragment{};
         fragment.struct_size = sizeof fragment;

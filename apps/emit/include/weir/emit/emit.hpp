@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ struct EmitOptions {
   double rate_hz = 100;              // slices; 0: as fast as they go
   std::uint64_t slices = 0;          // 0: until the run is over, or a signal
   std::uint64_t first_slice = 0;
-  std::uint64_t run = 0;              // 0: as the supervisor or the farm file says
-  std::uint64_t size_bytes = 0;       // 0: as the farm file says
-  std::uint32_t packet_bytes = 1472;  // a datagram: what an Ethernet frame of 1500 bytes carries
-  std::uint64_t drop_every = 0;       // n: every n-th packet is not sent, to see what is made of it; 0: none
+  std::uint64_t run = 0;                 // 0: as the supervisor or the farm file says
+  std::optional<std::uint32_t> session;  // of this life of the front-ends; without: another one each time
+  std::uint64_t size_bytes = 0;          // 0: as the farm file says
+  std::uint32_t packet_bytes = 1472;     // a datagram: what an Ethernet frame of 1500 bytes carries
+  std::uint64_t drop_every = 0;  // n: every n-th packet is not sent, to see what is made of it; 0: none
 };
 
 // `weir emit`: plays the front-ends of a farm. Returns the exit status: 0 done, 1 failed, 2 a wrong command

@@ -56,6 +56,9 @@ struct FragmentCounters {
 struct SourceInfo {
   SourceId id;
   std::uint32_t readout = 0;  // index
+  // Its fragments that were thrown away because there was no memory for them, or they were too large.
+  std::uint64_t no_buffer = 0;
+  std::uint64_t too_large = 0;
 };
 
 // The rest of a fragment, to be asked for (ranges), or all of it once more (checksum).

@@ -7,6 +7,8 @@
 #include <weir/transport/loop.hpp>
 #include <weir/v1/control.pb.h>
 
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace weir::node {
@@ -22,5 +24,7 @@ constexpr std::string_view kDisturbedNote = "disturbed";
 void add_network(v1::Report& report, const ports::StreamCounters& streams,
                  const sessions::PeerCounters& peers);
 void add_process(v1::Report& report);
+// Adds sentences to kFaultNote, one a line.
+void add_faults(v1::Report& report, std::span<const std::string> faults);
 
 }  // namespace weir::node

@@ -32,7 +32,8 @@ struct Packet {
   RunNumber run;             // 0: whichever runs
   SourceId source;           //
   SliceId slice;             //
-  std::uint32_t sequence{};  // counts the packets of a source in a run
+  std::uint32_t sequence{};  // counts the packets of a source in a life of its front-end
+  std::uint32_t session{};   // another one for each life of the front-end; 0: it does not say
   std::uint32_t total = 0;   // bytes of the whole fragment
   std::uint32_t offset = 0;  // of this part
   ConstBytes payload;        // a view of the datagram

@@ -2,7 +2,7 @@
 
 #include <weir/base/time.hpp>
 #include <weir/packets/packet.hpp>
-#include <weir/packets/sequence.hpp>
+#include <weir/packets/sender_tracker.hpp>
 
 #include <array>
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,9 +40,25 @@ struct ReassemblyCounters {
   std::uint64_t too_large = 0;                           // of a fragment above fragment_bytes_max
   std::uint64_t inconsistent = 0;                        // overlaps, or another length than before
   std::uint64_t late = 0;                                // of a slice that its source has passed
-  std::uint64_t stale = 0;                               // come before, or given up: Sequence::Arrival::stale
+  std::uint64_t stale = 0;                               // come before, given up, or of an earlier life
   std::uint64_t reordered = 0;                           //
-  std::uint64_t resets = 0;                              // a sender began its sequence again
+  std::uint64_t restarts = 0;                            // lives of front-ends that began after another
+  std::uint64_t unconfirmed = 0;                         // perhaps of a new life
+  std::uint64_t second_sender = 0;                       // of a second front-end with the source's id
+};
+
+// Why a packet that reached its source was thrown away, though nothing like it came before.
+enum class PacketLoss : std::uint8_t { stale, late, inconsistent, too_large, unconfirmed, second_sender };
+constexpr std::size_t kPacketLosses = 6;
+[[nodiscard]] constexpr std::string_view name(PacketLoss loss) {
+  constexpr std::string_view kNames[] = {"stale",     "late",        "inconsistent",
+                                         "too_large", "unconfirmed", "second_sender"};
+  return kNames[static_cast<std::size_t>(loss)];
+}
+// Of one source, since the start.
+struct SourceLosses {
+  std::uint64_t reached = 0;  // packets of this run that name it
+  std::array<std::uint64_t, kPacketLosses> lost{};
 };
 
 // One fragment's memory: handed out whole.
@@ -60,6 +77,10 @@ class ReassemblySink {
   // The source is done with this slice and all before. `gap`: packets were lost meanwhile, so that what is
   // not there may have been sent.
   virtual void passed(SourceId source, SliceId slice, bool gap) = 0;
+  // Its front-end began again: it sent from `before`, and sends from `after`.
+  virtual void restarted(SourceId source, const Origin& before, const Origin& after) = 0;
+  // A second front-end sends this source's id: the packets from `kept` are read, those from `other` dropped.
+  virtual void second_sender(SourceId source, const Origin& kept, const Origin& other) = 0;
 };
 
 // Packets of some sources in, in whatever order they come; fragments out, each at once when it is whole. What
@@ -69,13 +90,20 @@ class Reassembler {
   // `sources` ascending.
   Reassembler(RunNumber run, std::span<const SourceId> sources, const ReassemblyLimits& limits);
 
-  void take(ConstBytes datagram, TimeNs now, ReassemblySink& sink);
+  void take(ConstBytes datagram, const Origin& from, TimeNs now, ReassemblySink& sink);
   // Gives up what is due. To be called some times per gap_ns.
   void tick(TimeNs now, ReassemblySink& sink);
 
   [[nodiscard]] const ReassemblyCounters& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t packets_lost() const;  // never came, by their sequence
   [[nodiscard]] std::uint64_t bytes_begun() const { return bytes_begun_; }
+  // Calls visit(source, losses) for each source that packets have reached.
+  template <class Visit>
+  void for_each_losses(Visit&& visit) const {
+    for (const Source& source : sources_) {
+      if (source.losses.reached > 0) visit(source.id, source.losses);
+    }
+  }
 
  private:
   struct Begun {
@@ -91,7 +119,9 @@ class Reassembler {
   };
   struct Source {
     SourceId id;
-    Sequence sequence;
+    SenderTracker sender;
+    SourceLosses losses;
+    std::uint32_t stale_run = 0;  // repeated packets since the last other one
     std::map<SliceId, Begun> begun;
     std::deque<Mark> marks;  // that wait for missing packets
     std::optional<SliceId> passed;
@@ -99,7 +129,15 @@ class Reassembler {
   static constexpr std::size_t kPartsMax = 1024;  // of one fragment; a packet that would make more is ignored
   static constexpr std::size_t kMarksMax = 1024;  // of one source; beyond, the newest is moved up
 
+  // Repeated packets in a row that pass for echoes of the network; further ones count as lost.
+  static constexpr std::uint32_t kStaleRunMax = 64;
+
   [[nodiscard]] Source* find(SourceId id);
+  [[nodiscard]] bool admit(Source& source, const Packet& packet, const Origin& from, TimeNs now,
+                           ReassemblySink& sink);
+  void begin_life(Source& source, TimeNs now, ReassemblySink& sink);
+  void count_stale(Source& source, bool seen);
+  void count_loss(Source& source, PacketLoss loss, std::uint64_t& counter);
   void take_data(Source& source, const Packet& packet, TimeNs now, ReassemblySink& sink);
   void take_mark(Source& source, SliceId slice, std::uint64_t place, TimeNs now, ReassemblySink& sink);
   void settle_marks(Source& source, TimeNs now, ReassemblySink& sink);

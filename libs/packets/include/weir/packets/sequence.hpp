@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 namespace weir::packets {
 
@@ -12,16 +13,25 @@ class Sequence {
   enum class Arrival : std::uint8_t {
     next,       // in order, or ahead of missing ones
     reordered,  // fills a gap
-    stale,      // seen already, or given up
-    reset       // too far from the others: the sender has begun again
+    stale,      // came before
+    given_up,   // did not come before, and is no longer waited for
+    far         // too far from the others to be one of them: nothing has changed
   };
-  static constexpr std::uint32_t kAheadMax = 1U << 20U;   // more is a reset
-  static constexpr std::uint32_t kBehindMax = 1U << 16U;  // likewise
-  static constexpr std::uint32_t kStartMax = 1024;        // a first packet below this has others before it
-  static constexpr std::size_t kGapsMax = 1024;           // beyond, the oldest is given up
+  static constexpr std::uint32_t kAheadMax = 1U << 20U;
+  static constexpr std::uint32_t kBehindMax = 1U << 16U;
+  static constexpr std::uint32_t kStartMax = 1024;  // a first packet below this has others before it
+  static constexpr std::size_t kGapsMax = 1024;  // beyond, the oldest is given up; likewise of those given up
 
   [[nodiscard]] Arrival arrive(std::uint32_t sequence);
-  // The packet's place in a count that does not wrap; of the last arrive().
+  // Begins a new count with this packet, which has arrived. Gives up the missing packets of the old one.
+  // `from_start`: packets with lower numbers are missing where the number is below
+  // kStartMax.
+  void restart(std::uint32_t sequence, bool from_start);
+  // How far this number is ahead of the next one that is expected; 0 before the first packet.
+  [[nodiscard]] std::int64_t distance(std::uint32_t sequence) const {
+    return begun_ ? static_cast<std::int32_t>(sequence - static_cast<std::uint32_t>(next_)) : 0;
+  }
+  // The packet's place in a count that does not wrap; of the last arrive() or restart().
   [[nodiscard]] std::uint64_t place() const { return place_; }
   // All packets before this place are here or given up.
   [[nodiscard]] bool complete_before(std::uint64_t place) const {
@@ -29,6 +39,8 @@ class Sequence {
   }
   // Gives up what is missing before this place. True: something was, or had been since the last call.
   bool give_up_before(std::uint64_t place);
+  // Something was lost that has no number: the next give_up_before() is true.
+  void note_loss() { lost_untold_ = true; }
   // Packets given up.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
@@ -39,11 +51,13 @@ class Sequence {
   };
   void give_up_first();
   [[nodiscard]] bool fill(std::uint64_t place);
+  [[nodiscard]] bool was_given_up(std::uint64_t place) const;
 
   bool begun_ = false;
   std::uint64_t next_ = 0;
   std::uint64_t place_ = 0;
-  std::deque<Gap> gaps_;  // ascending
+  std::deque<Gap> gaps_;       // ascending
+  std::vector<Gap> given_up_;  // likewise
   std::uint64_t lost_ = 0;
   bool lost_untold_ = false;
 };

@@ -41,6 +41,8 @@ struct BufferLimits {
   std::size_t early_slices_max = 8192;
   // A fragment that has not arrived so long after its slice was announced is missing, deadline. 0: no end.
   DurationNs wait_ns = 500 * kMillisecond;
+  // Reserved for a fragment that has not arrived, until its source has delivered one; then by its sizes.
+  std::uint32_t expected_bytes = 0;
 };
 
 enum class Throttle : std::uint8_t { none, bytes, slices, announced };
@@ -76,6 +78,7 @@ struct BufferCounters {
   std::uint64_t held = 0;
   std::uint64_t bytes_produced = 0;
   std::uint64_t bytes_held = 0;
+  std::uint64_t bytes_reserved = 0;  // for fragments of held slices that have not arrived
 
   std::uint64_t announced = 0;  // slices taken by announce(), repeats not counted
   std::uint64_t made = 0;
@@ -99,6 +102,14 @@ struct BufferCounters {
   std::uint64_t bytes_early = 0;    // of them; not in bytes_held
   std::uint64_t not_arrived = 0;    // fragments given up after wait_ns
   std::uint64_t passed_absent = 0;  // fragments given up because their source said that nothing will come
+  bool operator==(const BufferCounters&) const = default;
+};
+
+// Of one source since begin_run(): fragments that reached the buffer, and those of them that it threw away
+// though a slice wanted them. Copies of what it had already are not among them.
+struct SourceDrops {
+  std::uint64_t reached = 0;
+  std::array<std::uint64_t, kDropReasons> dropped{};
 };
 
 // What became of a fragment that arrived.
@@ -116,9 +127,10 @@ class AnswerSink {
 // slices and waiting requests; every request gets exactly one answer, unless its connection closes or it is
 // cancelled. A slice is known by its id alone: attempts share its fragments. One thread; no clock.
 //
-// Fragments of sources that arrive() are kept from their arrival on. One that comes before its slice is
-// announced waits in a bounded store; a request for one that has not come yet waits until it does, until its
-// source says that it will not, or for wait_ns.
+// Fragments that sources deliver are kept from their arrival on. One that comes before its slice is announced
+// waits in a bounded store. A request for one that has not come yet waits until it does, until its source
+// says that it will not, or for wait_ns; so long the buffer reserves the bytes that it expects, so that what
+// comes late finds room.
 class FragmentBuffer {
  public:
   // Owns the sources. Throws std::runtime_error when two have the same id or a limit is zero.
@@ -145,7 +157,7 @@ class FragmentBuffer {
   // to do, or no room.
   std::size_t make_some(std::size_t max_slices, AnswerSink& sink);
 
-  // A fragment of a source that arrive()s; with status missing: it will not come, for its reason.
+  // A fragment of a source that is not at_once; with status missing: it will not come, for its reason.
   Delivery deliver(SourceId source, SliceId slice, Fragment fragment, AnswerSink& sink);
   // Nothing of this source will be delivered any more up to and including this slice; what did not come is
   // missing for `reason`. Goes back never: a lower slice than before is passed over.
@@ -177,6 +189,14 @@ class FragmentBuffer {
   [[nodiscard]] double level() const { return level_; }
   [[nodiscard]] Throttle fullest() const { return fullest_; }
   [[nodiscard]] const BufferCounters& counters() const { return counters_; }
+  // Calls visit(source, drops) for each source of which something was thrown away.
+  template <class Visit>
+  void for_each_drops(Visit&& visit) const {
+    for (std::size_t column = 0; column < drops_.size(); ++column) {
+      const SourceDrops drops = drops_of(column);
+      if (drops.dropped != SourceDrops{}.dropped) visit(ids_[column], drops);
+    }
+  }
   [[nodiscard]] std::span<const SourceId> sources() const { return ids_; }  // ascending
 
  private:
@@ -189,7 +209,13 @@ class FragmentBuffer {
     std::uint32_t kept = 0;     // fragments that count as held
     std::uint32_t pending = 0;  // fragments that have not arrived, when held
     std::uint64_t bytes = 0;
+    std::uint64_t reserved = 0;  // for the pending ones
     ParkedRequests::List parked;
+  };
+  // The size that a source's fragments are expected to have, from those that came and those that did not.
+  struct ExpectedSize {
+    std::uint64_t bytes = 0;
+    bool known = false;  // a fragment came
   };
   // An entry that waits for fragments to arrive; another slice's by now, when the ids differ.
   struct Awaited {
@@ -214,7 +240,9 @@ class FragmentBuffer {
   void put_arrived(Entry& entry, std::uint32_t column, bool pushed_out);
   [[nodiscard]] Delivery fill(Entry& entry, std::uint32_t column, Fragment fragment, AnswerSink& sink);
   [[nodiscard]] Delivery keep_early(SliceId slice, std::uint32_t column, Fragment fragment);
-  [[nodiscard]] Delivery drop(const Fragment& fragment, DropReason reason, Delivery outcome);
+  [[nodiscard]] Delivery drop(std::uint32_t column, const Fragment& fragment, DropReason reason,
+                              Delivery outcome);
+  [[nodiscard]] SourceDrops drops_of(std::size_t column) const;
   [[nodiscard]] bool awaits(const Awaited& awaited) const;
   void release_row(std::uint32_t row);
   void release_early(const EarlySlices::Slice& early, DropReason reason);
@@ -222,6 +250,12 @@ class FragmentBuffer {
   void clear_early(SliceId slice);
   void answer_arrived(Entry& entry, AnswerSink& sink);
   Fragment make_fragment(std::uint32_t column, const Trigger& trigger);
+  void put_made(Entry& entry, std::uint32_t column, Fragment fragment);
+  void reserve(Entry& entry, std::uint32_t column, std::uint64_t bytes);
+  void unreserve(Entry& entry, std::uint32_t column);
+  void learn_size(std::uint32_t column, std::uint64_t bytes);
+  void give_up_pending(Entry& entry, std::uint32_t column, MissingReason reason);
+  [[nodiscard]] std::uint64_t bytes_free() const;
   void answer(const RequestedFragment& request, const Fragment& fragment, AnswerSink& sink);
   void answer_missing(const RequestedFragment& request, MissingReason reason, AnswerSink& sink);
   void answer_all_missing(ParkedRequests::List& list, MissingReason reason, AnswerSink& sink);
@@ -237,8 +271,10 @@ class FragmentBuffer {
   BufferLimits limits_;
   std::vector<std::unique_ptr<Source>> sources_;  // ascending in id, as are the next two
   std::vector<SourceId> ids_;
-  std::vector<bool> arrives_;
-  bool any_arrives_ = false;
+  std::vector<Source::Timing> timing_;
+  bool any_arrives_ = false;            // some are not at_once
+  std::vector<SourceDrops> drops_;      // by column; `reached` where they are not at_once
+  std::vector<ExpectedSize> expected_;  // by column, where some are not at_once
 
   SliceIndex index_;  // waiting and held slices -> entries_
   std::vector<Entry> entries_;

@@ -44,9 +44,11 @@ struct FaultRates {
   DurationNs silent_for_ns = 0;
 };
 
-// Makes emulated sources as bad as real ones. Sources that it wraps deliver into the readout's buffer as
-// front-ends do, when their slice is made, or later. What happens to a fragment is a function of seed,
-// source, slice and, for silences, of the time since the run began. One thread; no clock.
+// Makes emulated sources as bad as real ones. A source that it wraps returns its fragments as it did before,
+// but those that come late: these the injector delivers into the readout's buffer when they are due. The
+// buffer reserves their bytes so long, and when it gives one up the injector lets go of its memory. What
+// happens to a fragment is a function of seed, source, slice and, for silences, of the time since the run
+// began. One thread; no clock.
 class FaultInjector {
  public:
   explicit FaultInjector(std::uint64_t seed) : seed_(seed) {}
@@ -60,6 +62,8 @@ class FaultInjector {
   void begin_run(TimeNs now);
   // What has not come by then never comes.
   void end_run();
+  // Sets the time of the slices that are made next. Before FragmentBuffer::make_some().
+  void tick(TimeNs now) { now_ = now; }
   // Delivers what is due. Often, and behind each FragmentBuffer::make_some().
   void pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink);
 
@@ -72,19 +76,17 @@ class FaultInjector {
 
  private:
   class Wrapped;
-  struct Wanted {
-    Wrapped* source;
-    Trigger trigger;
-  };
+  // A fragment that its source holds, by its id.
   struct Late {
     TimeNs due = 0;
     Wrapped* source = nullptr;
     SliceId slice;
-    Fragment fragment;
     bool twice = false;
   };
-  void make(const Wanted& wanted, TimeNs now, FragmentBuffer& buffer, AnswerSink& sink);
-  void keep(Late late, FragmentBuffer& buffer, AnswerSink& sink);
+  [[nodiscard]] Fragment make(Wrapped& source, const Trigger& trigger);
+  // Returns the fragment, or a pending one when it comes later.
+  [[nodiscard]] Fragment schedule(Wrapped& source, SliceId slice, Fragment fragment);
+  void keep(const Late& late);
   static void deliver(const Late& late, FragmentBuffer& buffer, AnswerSink& sink);
   [[nodiscard]] bool is_silent(const FaultRates& rates, TimeNs now) const;
   bool draw(InjectedFault fault, double rate, SourceId source, SliceId slice);
@@ -92,8 +94,9 @@ class FaultInjector {
   std::uint64_t seed_;
   bool has_sources_ = false;
   TimeNs begun_ = 0;
-  std::vector<Wanted> wanted_;
+  TimeNs now_ = 0;
   std::deque<Late> late_;          // delayed, ascending in `due`
+  std::vector<Late> repeats_;      // second copies of what came at once
   std::vector<Wrapped*> holding_;  // sources with a fragment that waits for their next one
   std::array<std::uint64_t, kInjectedFaults> counts_{};
   std::uint64_t not_delayed_ = 0;

@@ -39,10 +39,30 @@ class Source {
   virtual void begin_run(RunNumber run) = 0;
   // Makes or fetches the fragment of this trigger. Must not block.
   [[nodiscard]] virtual Fragment produce(const Trigger& trigger) = 0;
-  // True: its fragments come when they come, by FragmentBuffer::deliver(), and produce() is never asked.
-  [[nodiscard]] virtual bool arrives() const { return false; }
-  // Of one that arrives(): from now on this slice has a place in the buffer. Must not call the buffer.
-  virtual void awaited(const Trigger& /*trigger*/) {}
+  // How its fragments reach the buffer.
+  enum class Timing : std::uint8_t {
+    at_once,  // produce() returns each
+    later,    // FragmentBuffer::deliver() alone; produce() is never called
+    either    // produce() returns it, or a pending_fragment() that deliver() will follow
+  };
+  [[nodiscard]] virtual Timing timing() const { return Timing::at_once; }
+  // Unless at_once: the buffer no longer waits for this slice's fragment, which was not delivered, and no
+  // longer reserves memory for it. Must not call the buffer.
+  virtual void given_up(SliceId /*slice*/) {}
 };
+
+// A fragment that has not arrived yet: missing for no reason.
+[[nodiscard]] inline bool is_pending(const Fragment& fragment) {
+  return fragment.status == FragmentStatus::missing && fragment.reason == MissingReason::none;
+}
+// `expected`: bytes that the buffer reserves until it arrives. They are kept in the place of the checksum,
+// which a fragment that has not arrived does not have.
+[[nodiscard]] inline Fragment pending_fragment(std::uint32_t expected) {
+  Fragment fragment;
+  fragment.status = FragmentStatus::missing;
+  fragment.crc32c = expected;
+  return fragment;
+}
+[[nodiscard]] inline std::uint32_t expected_bytes(const Fragment& pending) { return pending.crc32c; }
 
 }  // namespace weir::source

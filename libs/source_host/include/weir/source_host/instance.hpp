@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,12 +22,18 @@
 
 namespace weir::source_host {
 
-// Where the fragments go that a plugin delivers. Called from inside poll(), announced() and begin_run().
+// Where the fragments go that a plugin delivers, and what it tells of its front-ends. Called from inside
+// poll(), announced(), begin_run(), make() and end_run().
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
   virtual source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) = 0;
   virtual void on_watermark(SourceId source, SliceId slice, MissingReason reason) = 0;
+  // Pieces that reached a source (none: it cannot be told which), and those that the plugin threw away.
+  virtual void on_losses(std::optional<SourceId> /*source*/, std::uint64_t /*reached*/,
+                         std::uint64_t /*lost*/, std::string_view /*reason*/) {}
+  // One line of text.
+  virtual void on_fault(std::string_view /*text*/) {}
 };
 
 struct InstanceConfig {
@@ -82,6 +89,7 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   [[nodiscard]] std::int32_t deliver(const weir_source_fragment& fragment);
   [[nodiscard]] source::Fragment fragment_of(const weir_source_fragment& raw);
   [[nodiscard]] bool serves(std::uint32_t source) const;
+  [[nodiscard]] bool may_tell() const;  // from this thread, now
 
   std::shared_ptr<const SourcePlugin> plugin_;
   InstanceConfig config_;

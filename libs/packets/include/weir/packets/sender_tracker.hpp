@@ -1,0 +1,118 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+#include <weir/packets/packet.hpp>
+#include <weir/packets/sequence.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::packets {
+
+// Where a datagram came from.
+struct Origin {
+  std::array<std::uint8_t, 16> address{};  // an IPv4 address in the first four
+  std::uint16_t port = 0;
+  bool ipv6 = false;
+  bool operator==(const Origin&) const = default;
+};
+// "10.0.0.7:5000", "[fe80:0:0:0:0:0:0:1]:5000".
+[[nodiscard]] std::string to_text(const Origin& origin);
+
+// Tells the packets of one source's front-end from those of its earlier lives, and from those of a second
+// front-end with the same id.
+//
+// A life is known by its session number: one that was not seen before begins a new life at once. Packets
+// without a session number are judged by address and counter. A packet that the life that is read cannot have
+// sent (its number came from another address before, or is far from the others, or came before and is of a
+// later slice than any) makes its sender a candidate. kConfirm packets of a candidate in ascending order
+// begin a new life if none of the old one came meanwhile, and the candidate's counter began below
+// Sequence::kStartMax or the old life has been silent for kSilence. If packets of the old life came
+// meanwhile, or if an earlier life goes on counting while the new one sends, two front-ends have one id: one
+// stays, and what the other sends is excluded until the first has been silent for kSilence.
+//
+// A delayed packet of an earlier life so begins nothing. One thread; no clock.
+class SenderTracker {
+ public:
+  enum class Standing : std::uint8_t {
+    taken,        // of the front-end that is read: `arrival` says how it fits
+    restarted,    // likewise, and the first of its new life
+    unconfirmed,  // of a candidate
+    former,       // delayed, of an earlier life
+    second,       // of a second front-end with this id
+    new_second    // likewise, and the first of it that is known to be
+  };
+  struct Verdict {
+    Standing standing = Standing::taken;
+    Sequence::Arrival arrival = Sequence::Arrival::next;
+  };
+  static constexpr int kConfirm = 8;
+  static constexpr DurationNs kSilence = kSecond;
+  static constexpr std::int64_t kNear = 1024;  // a number within this of the next may come from any address
+  static constexpr std::size_t kOriginsMax =
+      8;  // of a life, of earlier lives, excluded; the oldest make room
+
+  [[nodiscard]] Verdict take(const Packet& packet, const Origin& from, TimeNs now);
+
+  // Where the last packet came from that was taken, and the one before the last restart.
+  [[nodiscard]] const Origin& current() const { return last_from_; }
+  [[nodiscard]] const Origin& previous() const { return previous_; }
+  [[nodiscard]] std::uint32_t session() const { return session_; }
+  [[nodiscard]] Sequence& sequence() { return sequence_; }
+  [[nodiscard]] const Sequence& sequence() const { return sequence_; }
+
+ private:
+  struct Member {
+    Origin from;
+    std::uint32_t highest = 0;  // sequence number
+  };
+  struct Sender {
+    Origin from;
+    std::uint32_t session = 0;
+    bool operator==(const Sender&) const = default;
+  };
+  struct Former {
+    Sender sender;
+    std::uint32_t highest = 0;
+  };
+  struct Candidate {
+    Sender sender;
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    int run = 0;  // packets in ascending order
+    TimeNs seen = 0;
+    std::uint64_t taken_before = 0;  // packets of the life that is read
+  };
+
+  [[nodiscard]] Verdict take_of_session(const Packet& packet, const Sender& sender, TimeNs now);
+  [[nodiscard]] Verdict watch(const Packet& packet, const Sender& sender, TimeNs now);
+  [[nodiscard]] Verdict restart(const Packet& packet, const Sender& sender, bool from_start, TimeNs now);
+  [[nodiscard]] bool may_continue(const Member* member, const Sender& sender, std::uint32_t sequence) const;
+  [[nodiscard]] bool belongs_elsewhere(const Member* member, const Packet& packet,
+                                       Sequence::Arrival arrival) const;
+  void bury_life();
+  void note_taken(Member* member, const Packet& packet, const Sender& sender, TimeNs now);
+  [[nodiscard]] Member* find_member(const Origin& from);
+  [[nodiscard]] const Former* find_former(const Sender& sender) const;
+  [[nodiscard]] static bool goes_on(const Former* former, std::uint32_t sequence);
+
+  Sequence sequence_;
+  bool begun_ = false;
+  std::uint32_t session_ = 0;
+  std::vector<Member> members_;   // addresses that this life has sent from
+  std::vector<Former> formers_;   // of earlier lives
+  std::vector<Sender> excluded_;  // second front-ends
+  std::optional<Candidate> candidate_;
+  SliceId highest_slice_;
+  Origin last_from_;
+  Origin previous_;
+  TimeNs last_taken_ = 0;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace weir::packets

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weir::reports {
+
+// Which sources of a readout or DCM lose more than a share of what reaches them there, whatever the reason.
+// One thread.
+class LossWatch {
+ public:
+  enum class Stage : std::uint8_t { packets, fragments };
+  static constexpr SourceId kNoSource = SourceId(UINT32_MAX);  // what cannot be told to be of one
+  static constexpr std::uint64_t kLostMin = 10;                // fewer are no share of anything
+  static constexpr std::size_t kReasonsMax = 16;  // of one source and stage; further ones count as `other`
+  static constexpr std::size_t kNamedMax = 8;     // sources in a list of sentences
+
+  // `share_max` of 1: no source loses too much.
+  explicit LossWatch(double share_max) : share_max_(share_max) {}
+  void begin_run();
+
+  // Adds to what has reached a source, and to what of it was thrown away for this reason.
+  void add(SourceId source, Stage stage, std::uint64_t reached, std::uint64_t lost, std::string_view reason);
+  // Sets what has reached it.
+  void set_reached(SourceId source, Stage stage, std::uint64_t reached);
+  // Sets what was thrown away for this reason.
+  void set_lost(SourceId source, Stage stage, std::string_view reason, std::uint64_t lost);
+
+  // A sentence for each source that has begun to lose too much since the last call; at most kNamedMax, then
+  // how many more.
+  [[nodiscard]] std::vector<std::string> take_news();
+  // Likewise for all that lose too much, the ones that lost most first.
+  [[nodiscard]] std::vector<std::string> faults() const;
+
+ private:
+  struct Tally {
+    std::uint64_t reached = 0;
+    std::map<std::string, std::uint64_t, std::less<>> lost;  // by reason
+    bool told = false;
+    [[nodiscard]] std::uint64_t lost_in_all() const;
+  };
+  using Key = std::pair<SourceId, Stage>;
+  [[nodiscard]] bool is_too_much(const Tally& tally) const;
+  [[nodiscard]] static std::string describe(const Key& key, const Tally& tally);
+  [[nodiscard]] static std::uint64_t& lost_for(Tally& tally, std::string_view reason);
+
+  double share_max_;
+  std::map<Key, Tally> tallies_;
+};
+
+}  // namespace weir::reports
