@@ -200,7 +200,7 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     return text;
   }
 
-  // Reports what each source has lost since the last call, and the datagrams that belong to no source.
+  // Reports the losses of each source since the last call, and datagrams without a known source.
   void tell_losses() {
     std::size_t place = 0;
     reassembler_->for_each_losses([&](weir::SourceId source, const SourceLosses& now) {

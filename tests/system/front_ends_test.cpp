@@ -28,7 +28,7 @@ struct FrontEndFarm {
   }
   // `weir emit` for this farm, to its end.
   CommandEnd emit(std::vector<std::string> arguments) {
-    // What is sent before the readouts listen is lost, and nobody knows of it.
+    // Packets sent before the readouts listen are lost without a trace.
     for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run begins"));
     return run_command(folder, "weir", emit_line(arguments));
   }
@@ -112,7 +112,7 @@ TEST_CASE("packets that are lost on the way are fragments missing for a gap, and
   CHECK(check_dummy_data(StoredRun(farm.folder / "out")).wrong == "");
 }
 
-TEST_CASE("at a rate that is too high every loss has a name and what is built is right") {
+TEST_CASE("at a rate that is too high every loss has a name and every stored byte is right") {
   FrontEndFarm farm({"--slices", "8000"},
                     {"source.parameters.receive_buffer=100000", "source.early_slices=500",
                      "source.wait_ms=500", "dcm.deadline_ms=20000", "source.loss_share_max=1"});
@@ -122,7 +122,7 @@ TEST_CASE("at a rate that is too high every loss has a name and what is built is
   CHECK_BALANCED(end, 0);
   CHECK(end.summary.count("stored") == 8000);
   CHECK(end.summary.count("fragments.received") + end.summary.count_all("fragments.missing") == 32000);
-  // What the kernel dropped is what the sequence numbers miss, but for the last of a source.
+  // The kernel dropped the packets that the sequence numbers miss, and perhaps the last of a source.
   CHECK(end.summary.count("source.kernel_drops") >= end.summary.count("source.packets_lost"));
   CHECK(check_dummy_data(StoredRun(farm.folder / "out")).wrong == "");
 }
@@ -188,7 +188,7 @@ TEST_CASE("front-ends that are killed and started again are read on, and named i
   farm.run->process().send_signal(SIGINT);
   const FarmEnd end = farm.run->finish();
   CHECK_BALANCED(end, 3);
-  // Three packets a fragment: of each source up to seven are dropped where there are no session numbers.
+  // Three packets a fragment: up to seven of each source are dropped without session numbers.
   CHECK(end.summary.count("source.restarts") == 4);
   CHECK(end.summary.count("source.unconfirmed") == (sessions ? 0 : 28));
   CHECK(end.summary.count_all("fragments.missing") <= (sessions ? 0 : 12));
@@ -215,7 +215,7 @@ TEST_CASE("two front-ends with one source id are a fault with both addresses, an
   CHECK(end.summary.count("source.second_sender") > 1000);
 }
 
-TEST_CASE("a farm whose front-ends send for another run says so in its status") {
+TEST_CASE("packets of front-ends that send for another run end in status 3") {
   FrontEndFarm farm({"--slices", "300"});
   const CommandEnd astray =
       farm.emit({"--trigger", "none", "--run", "4242", "--rate", "1000", "--slices", "300"});

@@ -105,8 +105,8 @@ v1::Report DcmNode::make_report(bool final) {
   return report;
 }
 
-// Names the sources whose fragments this DCM throws away: in the log when it begins to, in each report from
-// then on.
+// Names the sources with too many fragments thrown away here: in the log at the beginning, in each report
+// from then on.
 void DcmNode::add_losses(v1::Report& report) {
   using Stage = reports::LossWatch::Stage;
   for (const assembly::SourceInfo& source : builder_.assembler.sources()) {

@@ -27,7 +27,7 @@ class FrontEnd final : private source_host::Arrivals {
   ~FrontEnd() override;
 
   [[nodiscard]] std::vector<std::unique_ptr<source::Source>> sources() const;
-  // Where to deliver, and where what is lost is counted; before begin_run().
+  // Sets the buffer to deliver to and the counter of losses. Requires: called before begin_run().
   void attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses);
 
   // Empty, or why the plugin refuses the run.
@@ -37,8 +37,8 @@ class FrontEnd final : private source_host::Arrivals {
   void end_run() { instance_->end_run(); }
   // `source.NAME` for each of the plugin's counters; note `source`: its name and version; its part of `ran`.
   void add_to(v1::Report& report) const;
-  // What the plugin has told to be wrong with its front-ends in this run: the first kFaultsMax, then how many
-  // more.
+  // Returns the faults of front-ends that the plugin reported in this run: the first kFaultsMax, then how
+  // many more.
   [[nodiscard]] std::vector<std::string> faults() const;
   static constexpr std::size_t kFaultsMax = 20;
 

@@ -102,7 +102,8 @@ void Reassembler::begin_life(Source& source, TimeNs now, ReassemblySink& sink) {
   source.sender.sequence().note_loss();
 }
 
-// Counts a packet that does not fit. A repeated one is no loss, unless the front-end sends nothing else.
+// Counts a packet that does not fit. A repeated one counts as a loss only when the front-end sends nothing
+// else.
 void Reassembler::count_stale(Source& source, bool seen) {
   ++counters_.stale;
   if (seen && ++source.stale_run <= kStaleRunMax) return;

@@ -166,7 +166,7 @@ const SenderTracker::Former* SenderTracker::find_former(const Sender& sender) co
   return at == formers_.rend() ? nullptr : &*at;
 }
 
-// An earlier life sends what it had not sent when it was taken for over.
+// Whether an earlier life, buried too early, continues its count.
 bool SenderTracker::goes_on(const Former* former, std::uint32_t sequence) {
   return former != nullptr && is_ahead(sequence, former->highest);
 }

@@ -32,7 +32,7 @@ void Sequence::restart(std::uint32_t sequence, bool from_start) {
   while (!gaps_.empty()) give_up_first();
   given_up_.clear();
   begun_ = true;
-  // A place far ahead keeps what is to come apart from what was.
+  // A place far ahead keeps the new count apart from the old one.
   const std::uint64_t base = (next_ & ~std::uint64_t{UINT32_MAX}) + 2 * kOrigin;
   place_ = base + sequence;
   next_ = place_ + 1;

@@ -33,7 +33,7 @@ TEST_CASE("whatever the reason and wherever it happens, losses of a source count
             "source 2: 60 of 100 fragments that reached it were thrown away (buffer_full 60)"});
 }
 
-TEST_CASE("a few losses are no share of anything, and with a share of 1 none is too much") {
+TEST_CASE("fewer than ten losses are never too many, and with a share of 1 neither are more") {
   LossWatch watch(0.05);
   watch.add(SourceId(1), Stage::packets, 9, 9, "stale");
   CHECK(watch.faults().empty());

@@ -46,7 +46,7 @@ Delivery FragmentBuffer::drop(std::uint32_t column, const Fragment& fragment, Dr
   if (fragment.status == FragmentStatus::missing) return outcome;
   --counters_.held;
   ++counters_.dropped[index_of(reason)];
-  // A copy is no loss. An early fragment that made room is one only if its slice is announced.
+  // A copy is not a loss. An early fragment that made room is one only if its slice is announced.
   if (reason != DropReason::duplicate && reason != DropReason::early_full)
     ++drops_[column].dropped[index_of(reason)];
   return outcome;
@@ -102,7 +102,7 @@ void FragmentBuffer::put_arrived(Entry& entry, std::uint32_t column, bool pushed
 }
 
 // Waits for this fragment. One that its source holds in memory has to fit. The size of one that a front-end
-// will send is not known: the buffer reserves what is free.
+// will send is not known: the buffer reserves the free bytes at most.
 void FragmentBuffer::reserve(Entry& entry, std::uint32_t column, std::uint64_t bytes) {
   const std::uint64_t reserved = std::min({bytes, bytes_free(), std::uint64_t{UINT32_MAX}});
   if (reserved < bytes && timing_[column] == Source::Timing::either) {

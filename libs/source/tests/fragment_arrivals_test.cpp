@@ -215,7 +215,7 @@ TEST_CASE("nobody delivers for a source that is not there, or is made here") {
   CHECK(bench.buffer->counters().produced == 0);
 }
 
-TEST_CASE("late front-ends: what is expected reserves its bytes, so that what comes finds room") {
+TEST_CASE("late front-ends: expected fragments reserve their bytes, so that late ones find room") {
   BufferLimits limits;
   limits.bytes_max = 100'000;
   limits.expected_bytes = 1000;
@@ -241,7 +241,7 @@ TEST_CASE("late front-ends: what is expected reserves its bytes, so that what co
   CHECK(balanced(bench.buffer->counters()));
 }
 
-TEST_CASE("the expected size follows what a source sends, and one that rarely sends reserves little") {
+TEST_CASE("the expected size follows the sizes that came, and a sparse source reserves little") {
   BufferLimits limits;
   limits.bytes_max = 1U << 30U;
   limits.expected_bytes = 100;

@@ -1,5 +1,5 @@
-// Faults on purpose do what they say and nothing besides: in a buffer that is nearly full all the time, any
-// kind of them at a rate that hits no fragment changes nothing, and what they keep back is in its account.
+// Faults on purpose harm no other fragments: in a buffer that is nearly full all the time every kind at a
+// rate that hits no fragment changes nothing, and delayed fragments are in its account.
 #include "buffer_support.hpp"
 #include "weir_catch.hpp"
 #include <weir/source/injected_faults.hpp>
@@ -56,7 +56,7 @@ struct Outcome {
 
 constexpr std::uint64_t kBufferBytes = 1'000'000;  // about 12 slices
 
-// A readout whose slices are cleared some ms after they were asked for, as fast as it has room. `rates`
+// Drives a readout as fast as it has room, and clears each slice some ms after its requests. `rates`
 // empty: sources without an injector.
 Outcome drive(const std::vector<FaultRates>& rates, std::uint64_t slices = 2000) {
   Outcome outcome;

@@ -125,9 +125,7 @@ TEST_CASE("watermarks and lost fragments arrive with their reason") {
   CHECK(bench.received.fragments[0].fragment.reason == MissingReason::gap);
 }
 
-TEST_CASE(
-    "what a source tells of its losses and front-ends arrives, for its own sources, from its thread, in a "
-    "run") {
+TEST_CASE("losses and faults that a source reports arrive, for its own sources, from its thread, in a run") {
   Bench bench("scripted");
   bench.announce(20);
   CHECK(bench.received.faults.empty());

@@ -67,12 +67,12 @@ class Bench {
     at_ = at;
     sender_ = connected();
   }
-  // What is sent from now on comes from another address, as of a front-end that was started again.
+  // Sends from another address from now on, as a restarted front-end does.
   void change_address() {
     ::close(other_);
     other_ = std::exchange(sender_, connected());
   }
-  // What is sent from now on comes from the address before.
+  // Sends from the previous address from now on.
   void swap_addresses() { std::swap(sender_, other_); }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
@@ -255,7 +255,7 @@ TEST_CASE("two front-ends with one source id are told with both addresses, and o
   CHECK(bench.received.losses["3 unconfirmed"] + bench.received.losses["3 second_sender"] == 100);
 }
 
-TEST_CASE("what reaches the port and is no source's of this run is told, too") {
+TEST_CASE("datagrams of another run or of unknown sources are reported, too") {
   Bench bench;
   packets::Packet other = part(1, 0, 10);
   other.run = RunNumber(9);

@@ -151,9 +151,9 @@ struct weir_source_host {
   /* Not in the first release: compare struct_size. Both in a run, from the readout's thread. */
 
   /* Adds to the pieces (packets, buffers) that have reached `source`, and to those of them that the plugin
-   * threw away for `reason`, a word. Where `source` is WEIR_SOURCE_ALL it cannot be told whose they were. A
+   * threw away for `reason`, a word. WEIR_SOURCE_ALL: pieces without a known source. A
    * source that loses more than the farm's source.loss_share_max is named in the run's summary, and the run
-   * ends with status 3. Repeated pieces that nobody misses are no loss. */
+   * ends with status 3. Repeated pieces are not losses. */
   void (*losses)(const weir_source_host* host, uint32_t source, uint64_t reached, uint64_t lost,
                  const char* reason);
   /* Something went wrong with a front-end that the people of the run have to know: one sentence, logged and

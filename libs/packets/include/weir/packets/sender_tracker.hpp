@@ -34,7 +34,7 @@ struct Origin {
 // begin a new life if none of the old one came meanwhile, and the candidate's counter began below
 // Sequence::kStartMax or the old life has been silent for kSilence. If packets of the old life came
 // meanwhile, or if an earlier life goes on counting while the new one sends, two front-ends have one id: one
-// stays, and what the other sends is excluded until the first has been silent for kSilence.
+// stays, and packets of the other are excluded until the first has been silent for kSilence.
 //
 // A delayed packet of an earlier life so begins nothing. One thread; no clock.
 class SenderTracker {

@@ -18,7 +18,7 @@ namespace weir::reports {
 class LossWatch {
  public:
   enum class Stage : std::uint8_t { packets, fragments };
-  static constexpr SourceId kNoSource = SourceId(UINT32_MAX);  // what cannot be told to be of one
+  static constexpr SourceId kNoSource = SourceId(UINT32_MAX);  // pieces without a known source
   static constexpr std::uint64_t kLostMin = 10;                // fewer are no share of anything
   static constexpr std::size_t kReasonsMax = 16;  // of one source and stage; further ones count as `other`
   static constexpr std::size_t kNamedMax = 8;     // sources in a list of sentences
@@ -27,11 +27,11 @@ class LossWatch {
   explicit LossWatch(double share_max) : share_max_(share_max) {}
   void begin_run();
 
-  // Adds to what has reached a source, and to what of it was thrown away for this reason.
+  // Adds pieces that reached a source, and pieces of it that were thrown away for this reason.
   void add(SourceId source, Stage stage, std::uint64_t reached, std::uint64_t lost, std::string_view reason);
-  // Sets what has reached it.
+  // Sets the number of pieces that reached it.
   void set_reached(SourceId source, Stage stage, std::uint64_t reached);
-  // Sets what was thrown away for this reason.
+  // Sets the number of pieces thrown away for this reason.
   void set_lost(SourceId source, Stage stage, std::string_view reason, std::uint64_t lost);
 
   // A sentence for each source that has begun to lose too much since the last call; at most kNamedMax, then

@@ -106,7 +106,7 @@ struct BufferCounters {
 };
 
 // Of one source since begin_run(): fragments that reached the buffer, and those of them that it threw away
-// though a slice wanted them. Copies of what it had already are not among them.
+// though a slice wanted them. Repeated fragments are not counted.
 struct SourceDrops {
   std::uint64_t reached = 0;
   std::array<std::uint64_t, kDropReasons> dropped{};
@@ -129,8 +129,8 @@ class AnswerSink {
 //
 // Fragments that sources deliver are kept from their arrival on. One that comes before its slice is announced
 // waits in a bounded store. A request for one that has not come yet waits until it does, until its source
-// says that it will not, or for wait_ns; so long the buffer reserves the bytes that it expects, so that what
-// comes late finds room.
+// says that it will not, or for wait_ns; so long the buffer reserves the bytes that it expects, so that late
+// fragments find room.
 class FragmentBuffer {
  public:
   // Owns the sources. Throws std::runtime_error when two have the same id or a limit is zero.

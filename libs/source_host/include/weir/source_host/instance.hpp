@@ -22,7 +22,7 @@
 
 namespace weir::source_host {
 
-// Where the fragments go that a plugin delivers, and what it tells of its front-ends. Called from inside
+// Takes the fragments that a plugin delivers, and its news of front-ends. Called from inside
 // poll(), announced(), begin_run(), make() and end_run().
 class Arrivals {
  public:
