@@ -15,7 +15,9 @@ SupervisorClient::SupervisorClient(const sessions::PeerInfo& self, const session
       reports_(reports),
       self_(self),
       link_(shown_, *this, limits, counters, supervisor, retry_ns),
-      report_ns_(report_ns) {}
+      report_ns_(report_ns) {
+  link_.expect(Role::supervisor, NodeIndex(0));
+}
 
 void SupervisorClient::tick(ports::Network& network, TimeNs now_ns) {
   if (!std::exchange(started_, true)) shown_ = self_;

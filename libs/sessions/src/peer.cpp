@@ -130,7 +130,6 @@ void Peer::send_hello() {
   hello.set_software(kSoftware);
   hello.set_listen_host(self_.listen.host);
   hello.set_listen_port(self_.listen.port);
-  for (const SourceId source : self_.sources) hello.add_sources(source.value);
   hello.set_credits(self_.credits);
   hello.set_wants_timing(self_.wants_timing);
   hello.set_last_pass(self_.last_pass);
@@ -316,8 +315,11 @@ std::string Peer::refusal(std::uint32_t version) const {
   }
   const bool met = info_.role == expected_role_ && info_.index == expected_index_;
   if (expected_role_ != Role::unknown && !met) {
-    return "'" + info_.name + "' is met where '" + self_.name + "' looks for " +
-           std::string(name(expected_role_)) + " " + std::to_string(expected_index_.value);
+    const std::string expected =
+        expected_role_ == Role::supervisor
+            ? "the supervisor"
+            : std::string(name(expected_role_)) + " " + std::to_string(expected_index_.value);
+    return "'" + info_.name + "' is met where '" + self_.name + "' looks for " + expected;
   }
   return {};
 }
