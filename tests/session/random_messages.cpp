@@ -393,7 +393,6 @@ v1::Hello hello(Random& random, const Surroundings& around) {
   hello.set_incarnation(odd(random));
   hello.set_listen_host("memory");
   hello.set_listen_port(small(random, 70'000));
-  for (std::uint64_t n = random.below(4); n > 0; --n) hello.add_sources(small(random, 5));
   hello.set_credits(small(random, 100));
   return hello;
 }

@@ -143,7 +143,6 @@ v1::Control directory(const Roster& roster) {
     const sessions::PeerInfo& info = member.peer->info();
     node.set_host(info.listen.host);
     node.set_port(info.listen.port);
-    for (const SourceId source : info.sources) node.add_sources(source.value);
   }
   return message;
 }

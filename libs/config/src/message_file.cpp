@@ -4,6 +4,7 @@
 #include "yaml_tree.hpp"
 #include <weir/config/farm_file.hpp>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -41,11 +42,14 @@ Expected<std::string, Problems> read_text(const std::filesystem::path& path, con
     return refuse(std::filesystem::exists(status) ? std::string("cannot be read: ") + std::strerror(errno)
                                                   : std::string("no such file"));
   }
-  // One byte more than allowed tells that the file is too large, whatever its size is.
-  std::string text(kFarmFileBytesMax + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  // More bytes than allowed tell that the file is too large, whatever its size is.
+  std::string text;
+  std::array<char, 64 * 1024> part;
+  while (stream && text.size() <= kFarmFileBytesMax) {
+    stream.read(part.data(), part.size());
+    text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
+  }
   if (stream.bad()) return refuse("cannot be read");
-  text.resize(static_cast<std::size_t>(stream.gcount()));
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <weir/assignment/types.hpp>
 #include <weir/base/buffer_pool.hpp>
 #include <weir/config/expected_sizes.hpp>
+#include <weir/config/farm_file.hpp>
 #include <weir/config/folder_name.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
@@ -59,6 +60,7 @@ class Validator {
       problems_.insert(problems_.end(), found.begin(), found.end());
       return std::move(problems_);
     }
+    check_length();
     check_sources(*plan);
     const ExpectedSizes sizes = check_readouts(*plan, once);
     check_push(*plan);
@@ -444,6 +446,16 @@ class Validator {
       if (known.count(SourceId(sources[i])) == 0) inconsistent(entry, "there is no source " + number);
       if (!seen.insert(sources[i]).second) warn(entry, "source " + number + " is listed twice");
     }
+  }
+
+  // The processes read the farm as the run records it: in one file, with the included ones and all defaults.
+  void check_length() {
+    const std::size_t bytes = to_yaml(farm_).size();
+    if (bytes <= kFarmFileBytesMax) return;
+    error(ProblemKind::out_of_range, "farm",
+          "the farm is " + std::to_string(bytes) + " bytes long with its included files, and above " +
+              std::to_string(kFarmFileBytesMax) +
+              ": give readouts a count and sources_per_readout instead of lists of sources");
   }
 
   void check_sources(const FarmPlan& plan) {

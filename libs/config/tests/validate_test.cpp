@@ -275,3 +275,33 @@ TEST_CASE("faults on purpose are for sources that Weir makes itself") {
   CHECK(warnings("run: {checksums: false}\nsource:\n  faults: [{corrupt: 0.1}]\n") ==
         "farm.yaml:3: source.faults[0].corrupt: without run.checksums nobody notices");
 }
+
+TEST_CASE("a farm that is longer than a farm file may be is refused before its processes read it") {
+  v1::Farm farm;
+  const auto set_length = [&](std::size_t bytes) {
+    (*farm.mutable_filter()->mutable_parameters())["text"] = std::string(bytes, 'x');
+  };
+  set_length(config::kFarmFileBytesMax / 2);
+  CHECK(config::to_text(config::validate(farm)).empty());
+  set_length(config::kFarmFileBytesMax);
+  CHECK_THAT(config::to_text(config::validate(farm)),
+             Catch::ContainsSubstring("bytes long with its included files, and above 16777216"));
+}
+
+TEST_CASE("a farm with long lists of sources is read again as it was recorded") {
+  std::string text = "readout:\n  nodes:\n";
+  for (int readout = 0; readout < 20; ++readout) {
+    text += "    - name: r" + std::to_string(readout) + "\n      sources: [";
+    for (int i = 0; i < 10'000; ++i)
+      text += std::to_string(3 * (readout * 10'000 + i) + 1) + (i < 9'999 ? "," : "");
+    text += "]\n";
+  }
+  const auto file = config::read_farm(text, "farm.yaml");
+  INFO((file ? "" : config::to_text(file.error()).substr(0, 300)));
+  REQUIRE(file.has_value());
+  const std::string recorded = config::to_yaml(file->farm);
+  REQUIRE(recorded.size() > std::size_t{1} << 20);
+  const auto again = config::read_farm(recorded, "again.yaml");
+  REQUIRE(again.has_value());
+  CHECK(config::to_yaml(again->farm) == recorded);
+}

@@ -58,7 +58,7 @@ TEST_CASE("deep nesting is refused") {
 
 TEST_CASE("a huge file is refused") {
   const std::string text(config::kFarmFileBytesMax + 1, '#');
-  CHECK(refusal(text) == "farm.yaml: larger than 1048576 bytes");
+  CHECK(refusal(text) == "farm.yaml: larger than 16777216 bytes");
 }
 
 TEST_CASE("what is not text is refused with its line") {

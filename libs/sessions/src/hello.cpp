@@ -33,7 +33,6 @@ PeerInfo from_hello(const v1::Hello& hello) {
   info.incarnation = Incarnation(hello.incarnation());
   info.farm = one_line(hello.farm());
   info.listen = {one_line(hello.listen_host()), static_cast<std::uint16_t>(hello.listen_port())};
-  for (const std::uint32_t source : hello.sources()) info.sources.emplace_back(source);
   info.credits = hello.credits();
   info.wants_timing = hello.wants_timing();
   info.last_pass = hello.last_pass();

@@ -12,7 +12,7 @@
 namespace weir::config {
 
 // Limits of a farm file. Aliases (*name) are refused, so what is read is never larger than what is written.
-constexpr std::size_t kFarmFileBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kFarmFileBytesMax = std::size_t{16} << 20;
 constexpr int kYamlDepthMax = 16;
 constexpr int kIncludesMax = 32;  // files that a farm file includes, those that they include among them
 

@@ -31,7 +31,7 @@ struct PeerInfo {
   Incarnation incarnation;
   std::string farm;
   ports::Endpoint listen;         // readout, writer
-  std::vector<SourceId> sources;  // readout
+  std::vector<SourceId> sources;  // readout: of this process; not part of the hello
   std::uint32_t credits = 0;      // DCM
   bool wants_timing = false;      // DCM: of a readout
   std::uint64_t last_pass = 0;  // to a supervisor: the highest pass whose messages this process has received
