@@ -10,7 +10,6 @@
 
 namespace weir::supervisor {
 
-constexpr DurationNs kGatherPatience = 30 * kSecond;  // for all nodes of the plan to come
 constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
 constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are between two connections then
 
@@ -39,7 +38,8 @@ inline constexpr Transitions kRunTransitions({
 // Where the run is, why it ends, and until when nodes are waited for. Pure.
 class RunCourse {
  public:
-  explicit RunCourse(TimeNs now_ns) : gather_until_ns_(now_ns + kGatherPatience) {}
+  // Waits `gather_ns` for all nodes of the plan to connect.
+  RunCourse(TimeNs now_ns, DurationNs gather_ns) : gather_until_ns_(now_ns + gather_ns) {}
 
   void begin(TimeNs now_ns, UtcNs utc_ns);
   // Of a run that another process began so long ago: it is running, or reporting when `reason` says why it

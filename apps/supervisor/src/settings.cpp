@@ -54,6 +54,12 @@ std::vector<assignment::FileTrigger> read_trigger_file(const std::string& path) 
 
 }  // namespace
 
+DurationNs gather_patience(const node::Setup& setup) {
+  constexpr DurationNs kLeast = 30 * kSecond;
+  constexpr DurationNs kEach = 100 * kMillisecond;
+  return kLeast + static_cast<DurationNs>(setup.plan.nodes.size()) * kEach;
+}
+
 assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   const v1::SupervisorSettings& supervisor = setup.farm.supervisor();
   assignment::SupervisorSettings settings;

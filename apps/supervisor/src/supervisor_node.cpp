@@ -30,7 +30,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
       environment_(std::move(environment)),
       now_ns_(environment_.clock.now_ns()),
       machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy(setup_)),
-      course_(now_ns_),
+      course_(now_ns_, gather_patience(setup_)),
       journal_(setup_, environment_, machine_, roster_, throttle_times_),
       dispatch_(setup_, environment_.clock, roster_, machine_),
       account_(setup_, environment_, peer_counters_, machine_, roster_, throttle_times_),

@@ -9,6 +9,7 @@ namespace weir::supervisor {
 namespace {
 
 constexpr TimeNs kStart = 100 * kSecond;
+constexpr DurationNs kGather = 30 * kSecond;
 
 }  // namespace
 
@@ -23,10 +24,10 @@ TEST_CASE(
 }
 
 TEST_CASE("a run gathers, runs, drains, reports and has its account, and waits for each so long") {
-  RunCourse course(kStart);
+  RunCourse course(kStart, kGather);
   CHECK_FALSE(course.has_begun());
-  CHECK_FALSE(course.gathers_no_longer(kStart + kGatherPatience - 1));
-  CHECK(course.gathers_no_longer(kStart + kGatherPatience));
+  CHECK_FALSE(course.gathers_no_longer(kStart + kGather - 1));
+  CHECK(course.gathers_no_longer(kStart + kGather));
   course.begin(kStart + kSecond, 7);
   CHECK(course.is_on());
   CHECK(course.begun_ns() == kStart + kSecond);
@@ -51,7 +52,7 @@ TEST_CASE("a run gathers, runs, drains, reports and has its account, and waits f
 }
 
 TEST_CASE("a run that cannot begin is done, and says why") {
-  RunCourse course(kStart);
+  RunCourse course(kStart, kGather);
   course.fail("no connection from dcm-0");
   CHECK(course.is(RunStage::done));
   CHECK(course.failure() == "no connection from dcm-0");
@@ -59,14 +60,14 @@ TEST_CASE("a run that cannot begin is done, and says why") {
 }
 
 TEST_CASE("a run that goes on with another process has begun when it began, and ends if it was ending") {
-  RunCourse running(kStart);
+  RunCourse running(kStart, kGather);
   running.resume(kStart, 7, 10 * kSecond);
   CHECK(running.is(RunStage::running));
   CHECK(running.begun_ns() == kStart - 10 * kSecond);
   CHECK(running.begun_utc_ns() == 7);
   CHECK(running.duration_ns() == 10 * kSecond);
   running.drain("stopped");
-  RunCourse ending(kStart);
+  RunCourse ending(kStart, kGather);
   ending.resume_reporting(kStart, 7, 10 * kSecond, "stopped");
   CHECK(ending.is(RunStage::reporting));
   CHECK(ending.reason() == "stopped");
@@ -75,7 +76,7 @@ TEST_CASE("a run that goes on with another process has begun when it began, and 
 }
 
 TEST_CASE("a run lasts from its first trigger to the last slice that was settled") {
-  RunCourse course(kStart);
+  RunCourse course(kStart, kGather);
   course.begin(kStart, 0);
   CHECK_FALSE(course.has_triggered());
   course.settled(kStart + kSecond);

@@ -102,7 +102,7 @@ struct Farm : sessions::PeerHandler {
   std::optional<assignment::SupervisorMachine> machine;
   std::optional<Dispatch> dispatch;
   Watchers watchers;
-  RunCourse course{0};
+  RunCourse course{0, kSecond};
   assignment::Actions actions;
   std::uint64_t passes = 0;
   sessions::PeerInfo self = process(Role::supervisor, 0);
