@@ -232,6 +232,8 @@ void Collector::queue_ranges() {
     if (wanted.slice == nullptr || !wanted.slice->gathering.has_begun()) continue;  // released meanwhile
     const std::uint32_t readout = assembler_.sources()[wanted.source].readout;
     wanted.slice->gathering.add_range(readout, {wanted.source, wanted.offset, wanted.length});
+    // All pieces of it are under way before the first has arrived.
+    if (wanted.length > 0) wanted.slice->progress[wanted.source].asked = wanted.offset + wanted.length;
     want_of(*wanted.slice, readout);
   }
   assembler_.ranges_wanted().clear();
@@ -329,6 +331,7 @@ void Collector::arrived(std::uint32_t readout, BuiltSlice* slice, std::uint64_t 
   owed -= back;
   flow.owed -= std::min(flow.owed, back);
   touch(readout);
+  if (slice != nullptr) assembly::Assembler::note_bytes(*slice, now_ns);
   if (back > 0) moved_ns_ = now_ns;
   progress_of(flow, readout).bytes += back;
 }
@@ -476,6 +479,7 @@ void Collector::cancel_expired() {
   std::vector<wire::SliceEntry> entries;
   for (BuiltSlice* slice : assembler_.take_expired()) {
     entries.push_back({slice->id(), slice->attempt(), {}});
+    if (slice->expired_empty && lost_.all().empty()) ++expired_empty_;
     if (slice->gathering.has_begun()) want_nothing(*slice);
   }
   if (entries.empty()) return;

@@ -96,6 +96,8 @@ class Collector {
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
   // Requests that went although the shaper's window was full, because nothing came of what it was full of.
   [[nodiscard]] std::uint64_t overdrawn() const { return overdrawn_; }
+  // Returns how many slices passed their deadline without a byte while all readouts were connected.
+  [[nodiscard]] std::uint64_t expired_empty() const { return expired_empty_; }
 
  private:
   // A request that was answered.
@@ -231,6 +233,7 @@ class Collector {
   std::vector<Reply> replies_;  // of this pass, for a shaper that learns
   TimeNs moved_ns_ = 0;         // something was asked for, or came
   std::uint64_t overdrawn_ = 0;
+  std::uint64_t expired_empty_ = 0;
   LostReadouts lost_;
 };
 

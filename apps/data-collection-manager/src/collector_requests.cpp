@@ -115,9 +115,15 @@ std::uint64_t Collector::bytes_left(const Gathering& gathering, std::uint32_t re
 }
 
 std::optional<Collector::Piece> Collector::next_piece(BuiltSlice& slice, std::uint32_t readout) {
-  const std::uint32_t first = slice.gathering.parts[readout].first_range;
-  if (first == Gathering::kNone) return next_sources(slice, readout);
-  const Gathering::Range* const range = &slice.gathering.ranges[first];
+  Gathering& gathering = slice.gathering;
+  const auto first = [&] { return gathering.parts[readout].first_range; };
+  const auto is_done = [&](const Gathering::Range& range) {
+    return slice.progress[range.source].state == FragmentProgress::State::done;
+  };
+  while (first() != Gathering::kNone && is_done(gathering.ranges[first()]))
+    gathering.drop_first_range(readout);
+  if (first() == Gathering::kNone) return next_sources(slice, readout);
+  const Gathering::Range* const range = &gathering.ranges[first()];
   Piece piece;
   piece.range = true;
   piece.fragments = 1;
@@ -165,6 +171,7 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     const auto together =
         answer_bytes(piece.fragments + 1, piece.bytes + std::max<std::uint64_t>(size, wire::kBlockRowBytes));
     if (most > 0 && piece.fragments > 0 && together > whole_up_to(most)) break;
+    if (asked_sources_.size() == wire::kSetSourcesMax) break;
     asked_sources_.push_back(sources[at]);
     all_known = all_known && known;
     ++piece.fragments;
@@ -215,7 +222,7 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
             {slice.id(), slice.attempt(), wire::kAllSources, piece.offset, piece.length,
              static_cast<std::uint32_t>(slice.slot)});
   if (piece.range) {
-    gathering.drop_first_range(readout);
+    gathering.take_from_first_range(readout, piece.length);
   } else {
     note_asked(slice, piece);
     part.next = piece.end;

@@ -79,6 +79,7 @@ v1::Report DcmNode::make_report(bool final) {
   counters["dcm.handed_back"] = handed_back_;
   counters["fragments.bytes_arrived"] = readouts_.arrived_bytes();
   counters["shaper.overdrawn"] = builder_.collector.overdrawn();
+  counters["slices.expired_empty"] = builder_.collector.expired_empty();
   add_fragments(report, builder_.assembler.counters());
   departures_.add_to(report, final);
   filter_.add_to(report);

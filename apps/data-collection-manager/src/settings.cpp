@@ -50,6 +50,9 @@ shaping::ReadoutOrder readout_order(const v1::DcmSettings& dcm) {
   return shaping::ReadoutOrder::least_loaded;
 }
 
+// Of a step whose bytes still arrive; the supervisor waits for a lease beyond the first.
+constexpr DurationNs kDeadlinesMax = 5;
+
 std::size_t readouts_of(const node::Setup& setup) { return setup.plan.of_role(Role::readout).size(); }
 
 }  // namespace
@@ -66,6 +69,9 @@ assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
     range_bytes = frame_max;
   settings.range_bytes = static_cast<std::uint32_t>(range_bytes);
   settings.deadline_ns = dcm.deadline_ms() * kMillisecond;
+  const DurationNs lease_ns = farm.supervisor().lease_ms() * kMillisecond;
+  settings.deadline_most_ns =
+      std::min(kDeadlinesMax * settings.deadline_ns, settings.deadline_ns + lease_ns / 2);
   settings.order = dcm.order() == v1::DcmSettings::ORDER_ID ? assembly::ReleaseOrder::by_id
                                                             : assembly::ReleaseOrder::as_completed;
   settings.checksums = farm.run().checksums();

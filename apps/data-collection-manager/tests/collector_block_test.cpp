@@ -2,6 +2,7 @@
 #include "../src/collector.hpp"
 #include "weir_catch.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -48,6 +49,37 @@ struct TwoSources {
         std::make_unique<Collector>(settings, assembler, slices, pool, std::make_unique<Learner>(told));
     collector->readout_up(0, now);
   }
+  // Returns the entries of the requests that the last passes made, in order.
+  std::vector<wire::RequestEntry> requests() {
+    std::vector<std::byte> frames;
+    collector->take_frames(0, frames);
+    collector->to_send().clear();
+    std::vector<wire::RequestEntry> entries;
+    for (ConstBytes rest(frames); !rest.empty();) {
+      const auto header = wire::decode_header(rest.first<wire::kHeaderBytes>(), UINT32_MAX);
+      REQUIRE(header.has_value());
+      const auto view = wire::RequestView::parse(rest.subspan(wire::kHeaderBytes, header->length));
+      REQUIRE(view.has_value());
+      for (std::size_t i = 0; i < view->entry_count(); ++i) entries.push_back(view->entry(i));
+      rest = rest.subspan(wire::kHeaderBytes + header->length);
+    }
+    return entries;
+  }
+  void answer_with_range(SourceId source, const wire::RequestEntry& entry, std::uint32_t total) {
+    wire::FrameHeader header;
+    header.type = wire::FrameType::fragment;
+    header.slice = slice->id();
+    header.source = source;
+    header.status = FragmentStatus::ok;
+    header.offset = entry.offset;
+    header.length = std::min(entry.length, total - entry.offset);
+    header.total = total;
+    const assembly::Reception reception = assembler.begin(header, 0);
+    REQUIRE(reception.slice != nullptr);
+    collector->arrived(0, reception.slice, header.length + wire::kHeaderBytes, now);
+    collector->answered(0, reception, header);
+    (void)assembler.finish(reception, header, now);
+  }
   // Opens the slice, and gives how many entries the readout is asked with.
   std::size_t ask(std::uint64_t id) {
     assembly::Assignment assignment;
@@ -56,12 +88,8 @@ struct TwoSources {
     REQUIRE(assembler.open(*slice, now).has_value());
     collector->collect(*slice, collector->everything());
     collector->pass(now);
-    std::vector<std::byte> frames;
-    collector->take_frames(0, frames);
-    collector->to_send().clear();
-    const auto view = wire::RequestView::parse(ConstBytes(frames).subspan(wire::kHeaderBytes));
-    REQUIRE(view.has_value());
-    return view->entry_count();
+    asked = requests();
+    return asked.size();
   }
   void answer_with_one_block() {
     now += kMillisecond;
@@ -103,6 +131,7 @@ struct TwoSources {
   Learner::Told told;
   std::unique_ptr<Collector> collector;
   assembly::BuiltSlice* slice = nullptr;
+  std::vector<wire::RequestEntry> asked;  // by ask()
   std::size_t frame_bytes = 0;
 
   static assembly::AssemblySettings without_checksums() {
@@ -125,6 +154,29 @@ TEST_CASE("a block that answers two requests for one slice answers both, however
   }
   // Of each block the part that belongs to the request that was answered last.
   CHECK(dcm.told.bytes == 40 * dcm.frame_bytes / 2);
+}
+
+TEST_CASE("the rest of a fragment of unknown length is asked for in pieces that are all under way together") {
+  constexpr std::uint32_t kTotal = 5000;
+  TwoSources dcm;
+  REQUIRE(dcm.ask(1) == 2);
+  for (const std::uint32_t source : {1U, 2U}) {
+    dcm.answer_with_range(SourceId(source), dcm.asked.front(), kTotal);
+    dcm.collector->pass(dcm.now);
+    const auto rest = dcm.requests();
+    REQUIRE(rest.size() > kTotal / kPiece);
+    std::uint32_t next = dcm.asked.front().length;
+    for (const wire::RequestEntry& entry : rest) {
+      CHECK(entry.offset == next);
+      next += entry.length;
+    }
+    CHECK(next == kTotal);
+    for (const wire::RequestEntry& entry : rest) dcm.answer_with_range(SourceId(source), entry, kTotal);
+    dcm.collector->pass(dcm.now);
+    CHECK(dcm.requests().empty());
+  }
+  CHECK(dcm.assembler.counters().received == 2);
+  dcm.leave();
 }
 
 }  // namespace weir::dcm

@@ -4,6 +4,9 @@
 #include <weir/base/held_up.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
+#include <weir/reports/numbers.hpp>
+
+#include <fmt/format.h>
 
 #include <array>
 #include <sstream>
@@ -142,7 +145,8 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
   return summary;
 }
 
-// What others have done to run files, and the faults that nodes report of themselves, one a line.
+// What others have done to run files, the faults that nodes report of themselves, one a line, and slices that
+// DCMs gave up empty.
 std::vector<std::string> RunAccount::disturbances() const {
   std::vector<std::string> texts;
   const auto add = [&texts](const v1::Report& report) {
@@ -152,6 +156,12 @@ std::vector<std::string> RunAccount::disturbances() const {
       std::istringstream lines(note->second);
       for (std::string line; std::getline(lines, line);) texts.push_back(report.name() + ": " + line);
     }
+    const std::uint64_t empty = reports::counter_of(report, "slices.expired_empty");
+    if (empty == 0) return;
+    texts.push_back(
+        fmt::format("{}: {} slice(s) passed their deadline without a byte though all readouts were "
+                    "connected: a larger dcm.deadline_ms, or another dcm.shaper",
+                    report.name(), empty));
   };
   for (const v1::Report& report : roster_.buried()) add(report);
   for (const Member& member : roster_.members()) {

@@ -108,11 +108,12 @@ void Assembler::requested(BuiltSlice& slice, TimeNs now_ns) {
   if (slice.first_request_ns == 0) slice.first_request_ns = now_ns;
   if (slice.deadline_ns != 0) return;
   slice.deadline_ns = now_ns + settings_.deadline_ns;
+  slice.deadline_most_ns = now_ns + std::max(settings_.deadline_ns, settings_.deadline_most_ns);
   earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
 }
 
 void Assembler::expect(BuiltSlice& slice, TimeNs deadline_ns) {
-  slice.deadline_ns = deadline_ns;
+  slice.deadline_ns = slice.deadline_most_ns = deadline_ns;
   earliest_deadline_ns_ = std::min(earliest_deadline_ns_, deadline_ns);
 }
 
@@ -180,13 +181,22 @@ void Assembler::expire(TimeNs now_ns) {
   earliest_deadline_ns_ = kNever;
   slices_.for_each_open([&](BuiltSlice& slice) {
     if (slice.state() != SliceState::collecting || slice.deadline_ns == 0) return;
-    if (now_ns < slice.deadline_ns) {
+    if (now_ns < slice.deadline_ns || extend_deadline(slice, now_ns)) {
       earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
       return;
     }
     expired_.push_back(&slice);
+    slice.expired_empty = slice.last_fragment_ns == 0;
     give_up(slice, MissingReason::deadline, now_ns);
   });
+}
+
+// Half a deadline without a byte ends it: a dead readout costs no more than that.
+bool Assembler::extend_deadline(BuiltSlice& slice, TimeNs now_ns) {
+  const TimeNs later = std::min(slice.last_fragment_ns + settings_.deadline_ns / 2, slice.deadline_most_ns);
+  if (later <= now_ns) return false;
+  slice.deadline_ns = later;
+  return true;
 }
 
 std::vector<BuiltSlice*> Assembler::take_expired() { return std::exchange(expired_, {}); }

@@ -49,4 +49,13 @@ void Gathering::drop_first_range(std::uint32_t readout) {
   if (--ranges_left == 0) ranges.clear();
 }
 
+void Gathering::take_from_first_range(std::uint32_t readout, std::uint32_t bytes) {
+  Part& part = parts[readout];
+  Range& range = ranges[part.first_range];
+  if (bytes >= range.length) return drop_first_range(readout);
+  range.offset += bytes;
+  range.length -= bytes;
+  part.range_bytes -= bytes;
+}
+
 }  // namespace weir::assembly

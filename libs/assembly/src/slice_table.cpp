@@ -69,9 +69,9 @@ BuiltSlice& SliceTable::assign(Assignment assignment) {
   BuiltSlice& slice = spares.back();  // the last one that was used: its memory is in the cache
   slice.assignment = std::move(assignment);
   slice.step = slice.flawed = 0;
-  slice.is_timed = false;
-  slice.counts = false;
-  slice.assigned_ns = slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns = 0;
+  slice.is_timed = slice.counts = slice.expired_empty = false;
+  slice.assigned_ns = slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns =
+      slice.deadline_most_ns = 0;
   slice.payload_bytes = slice.refused_bytes = 0;
   slice.pushed = slice.awaits_assignment = false;
   slice.due_ns = 0;

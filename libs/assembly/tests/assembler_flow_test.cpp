@@ -109,6 +109,33 @@ TEST_CASE("a filter that needs more gets what it has not asked for yet, and keep
   CHECK(f.counters().duplicate == 1);
 }
 
+TEST_CASE("a deadline is put off while bytes arrive, half a deadline after the last of them, up to a limit") {
+  AssemblySettings settings;
+  settings.deadline_ns = 1000;
+  settings.deadline_most_ns = 3000;
+  Fixture f(settings);
+  BuiltSlice& slice = f.open_all(1, 0, 0);
+  BuiltSlice& silent = f.open_all(2, 0, 0);
+  f.deliver_ok(silent, 0, 20, 400);  // the others never come: no longer than a deadline
+  TimeNs now = 300;
+  for (; now < 3000; now += 300) {
+    Assembler::note_bytes(slice, now);
+    f.assembler.expire(now);
+    CHECK(slice.state() == SliceState::collecting);
+    CHECK((silent.state() == SliceState::collecting) == (now < 1000));
+  }
+  f.assembler.expire(2999);
+  CHECK(slice.state() == SliceState::collecting);
+  f.assembler.expire(3000);
+  CHECK(slice.state() == SliceState::complete);
+  CHECK_FALSE(slice.expired_empty);
+  CHECK_FALSE(silent.expired_empty);
+  BuiltSlice& empty = f.open_all(3, 0, 5000);
+  f.assembler.expire(6000);
+  CHECK(empty.state() == SliceState::complete);
+  CHECK(empty.expired_empty);
+}
+
 TEST_CASE("a slice is completed without what its deadline found missing, which is late from then on") {
   AssemblySettings settings;
   settings.deadline_ns = 1000;

@@ -28,6 +28,9 @@ struct AssemblySettings {
   std::uint32_t fragment_bytes_max = 16U << 20;
   std::uint32_t range_bytes = 0;     // ask for at most so much at a time; 0: whole fragments
   DurationNs deadline_ns = kSecond;  // per step, from its first request
+  // A step that still receives bytes at its deadline is given more time, up to this after its first request:
+  // a long line brings the first slices slowly, and large slices take their bytes over the rate.
+  DurationNs deadline_most_ns = 0;
   ReleaseOrder order = ReleaseOrder::as_completed;
   bool checksums = true;
 };
@@ -136,6 +139,8 @@ class Assembler {
   // Gives up the outstanding fragments of slices past their deadline, of one slice.
   void expire(TimeNs now_ns);
   void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
+  // Bytes of the slice have arrived, or of a fragment of it.
+  static void note_bytes(BuiltSlice& slice, TimeNs now_ns) { slice.last_fragment_ns = now_ns; }
   // This collector is not to build it any more, though another may: what is outstanding is neither received
   // nor missing, but cancelled. The slice is not handed out: it is `decided`. The filter's state must be
   // gone.
@@ -193,6 +198,8 @@ class Assembler {
   void expect_next(BuiltSlice& slice, SourceIndex source);
   [[nodiscard]] BuiltSlice* find_next(SourceIndex source, SliceId id, Attempt attempt);
   std::uint32_t wanted(BuiltSlice& slice, std::uint32_t fresh);
+  // True: bytes still arrive, and the deadline is a later one now.
+  bool extend_deadline(BuiltSlice& slice, TimeNs now_ns);
   void hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out);
   void hand_out_by_id(std::vector<BuiltSlice*>& out);
   void mark_missing(BuiltSlice& slice, SourceIndex source, MissingReason reason);

@@ -124,7 +124,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   std::vector<FragmentProgress> progress;
   SliceMemory memory;
   std::size_t payload_bytes = 0;  // of all fragments that are here
-  TimeNs last_fragment_ns = 0;
+  TimeNs last_fragment_ns = 0;    // when bytes of it arrived last
   Gathering gathering;
 
   std::size_t refused_bytes = 0;  // placed_bytes() of fragments that found no memory
@@ -132,6 +132,8 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   TimeNs first_request_ns = 0;
   bool is_timed = false;  // counted in the latencies
   TimeNs deadline_ns = 0;
+  TimeNs deadline_most_ns = 0;  // as far as it is put off while bytes arrive
+  bool expired_empty = false;   // its deadline passed before any byte arrived
 
   // Push running: readouts send it on their own.
   bool pushed = false;

@@ -53,6 +53,8 @@ struct Gathering {
   void clear_ranges();
   void add_range(std::uint32_t readout, const Range& range);
   void drop_first_range(std::uint32_t readout);
+  // The first so many bytes of it are asked for.
+  void take_from_first_range(std::uint32_t readout, std::uint32_t bytes);
 
   std::vector<Part> parts;                     // by readout
   std::shared_ptr<const Selection> selection;  // of this step

@@ -276,6 +276,8 @@ inline constexpr Entry kTable[] = {
     counts("filter.", "weir_filter_total", "counter", kDcm, "The filter's own counters, by name."),
     rare("shaper.overdrawn", "weir_shaper_overdrawn_total", kDcm,
          "Requests beyond a full window, because nothing had come for 0.5 s of what it was full of."),
+    rare("slices.expired_empty", "weir_slices_expired_empty_total", kDcm,
+         "Slices that passed dcm.deadline_ms without a byte while all readouts were connected."),
     level("shaper.window", "weir_shaper_window", kDcm,
           "What may be outstanding: bytes, or fragments with the shaper fragment-credits."),
     level("shaper.outstanding", "weir_shaper_outstanding", kDcm, "What is outstanding."),
