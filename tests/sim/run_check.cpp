@@ -184,6 +184,9 @@ void RunCheck::check_files() {
     }
   }
   stored_ = live.count;
+  if (scenario_.workers && scenario_.killers > 0 && dcms_disturbed() == 0 &&
+      std::any_of(dcm_deaths_.begin(), dcm_deaths_.end(), [](std::uint32_t deaths) { return deaths > 0; }))
+    fail("a filter in a worker ended its DCM");
   if (innocent_poison_ > dcms_disturbed())
     fail(std::to_string(innocent_poison_) + " slice(s) are poison that no filter dies of");
   for (const v1::RunSummary::Equation& equation : account_.equations()) {
@@ -194,7 +197,8 @@ void RunCheck::check_files() {
     fail("the supervisor counts " + std::to_string(counter("stored_incomplete")) +
          " as stored incomplete, the files hold " + std::to_string(incomplete_));
   check_missing();
-  if (counter("supervisor.unfiltered") < poison_)
+  // In workers a DCM finds out by itself.
+  if (!scenario_.workers && counter("supervisor.unfiltered") < poison_)
     fail("the supervisor counts " + std::to_string(counter("supervisor.unfiltered")) +
          " assignments of poison, the files hold " + std::to_string(poison_) + " such slices");
   // It may take a silence for a loss, for as long as an answer takes.

@@ -59,9 +59,11 @@ struct Scenario {
   std::uint64_t slices = 0;
   std::uint64_t prescale = 1;  // accepted: ids that this divides
   std::uint64_t killers =
-      0;  // each n-th slice ends its filter's process whenever it is filtered; 0: none does
-  bool filter_errors = false;  // now and then
-  bool patient = false;        // no deadline and no grace time ends within the run
+      0;                 // each n-th slice ends its filter's process whenever it is filtered; 0: none does
+  bool workers = false;  // filters run in simulated worker processes
+  DurationNs worker_start_ns = 0;  // filter.workers.start_timeout_ms
+  bool filter_errors = false;      // now and then
+  bool patient = false;            // no deadline and no grace time ends within the run
   bool push = false;
   IdOrder ids = IdOrder::of_the_farm;
   DurationNs grace_ns = 0;        // dcm.grace_ms

@@ -1,5 +1,6 @@
 #include "sim_process.hpp"
 
+#include "sim_workers.hpp"
 #include <weir/dcm/node.hpp>
 #include <weir/readout/node.hpp>
 #include <weir/storage/earlier_life.hpp>
@@ -83,7 +84,9 @@ void SimProcess::make_node() {
       node_ = readout::make_node(setup_, {host_, host_, totals, nullptr, wake, plugin_path()});
       break;
     case Role::dcm:
-      node_ = dcm::make_node(setup_, {host_, host_, wake, totals, plugin_path()});
+      node_ = dcm::make_node(setup_,
+                             {host_, host_, wake, totals, plugin_path(),
+                              [this, wake](int slice_memory) { return make_workers(slice_memory, wake); }});
       break;
     case Role::writer:
       make_writer();
@@ -91,6 +94,15 @@ void SimProcess::make_node() {
     default:
       throw std::logic_error(name_ + " has no role");
   }
+}
+
+std::unique_ptr<filter_host::WorkerHost> SimProcess::make_workers(int slice_memory,
+                                                                  const std::function<void()>& wake) {
+  const auto take_death = [] { return std::exchange(filter_killed, false); };
+  constexpr std::uint64_t kTag = 0x776f726b;
+  simnet::Random random(scenario_.seed ^ std::hash<std::string>()(name_) ^ (kTag + life_));
+  return std::make_unique<SimWorkers>(
+      SimWorkers::Surroundings{world_, scenario_, plugin_path(), wake, take_death}, slice_memory, random);
 }
 
 // What the machine kept is read from real files, as the executable does.

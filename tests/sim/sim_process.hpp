@@ -3,6 +3,7 @@
 #include "memory_journal.hpp"
 #include "scenario.hpp"
 #include <weir/config/plan.hpp>
+#include <weir/filter_host/worker_process.hpp>
 #include <weir/node/node.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/simnet/disk.hpp>
@@ -56,6 +57,8 @@ class SimProcess {
  private:
   void follow(const std::function<bool()>& may);
   void make_node();
+  [[nodiscard]] std::unique_ptr<filter_host::WorkerHost> make_workers(int slice_memory,
+                                                                      const std::function<void()>& wake);
   void make_writer();
   void pass(TimeNs now_ns);
   void end_when_flushed();
