@@ -63,6 +63,12 @@ TEST_CASE("a word that is no command, and an option that is none, are named with
       {{"--verison"}, "unknown option '--verison': did you mean '--version'?"},
       {{"run", config_file("demo.yaml"), "--slices", "-3"}, "-3 is negative"},
       {{"emit", config_file("udp.yaml"), "--slices=-3"}, "-3 is negative"},
+      {{"ctl", "start", "threshold scan"},
+       "weir ctl start: run: 'threshold scan' is not a number in range; `weir ctl start --help` says more"},
+      {{"ctl", "set"}, "weir ctl set: sets is missing"},
+      {{"ctl", "status", "now"}, "weir ctl status: unexpected: now"},
+      {{"ctl", "--timeout", "0", "status"}, "weir ctl: --timeout: 0 is outside the range"},
+      {{"ctl", "--as", "boss", "status"}, "--as: boss is none of {operator,observer}"},
   };
   for (const auto& mistake : mistakes) {
     const CommandEnd end = run_command(folder, "weir", mistake.words);

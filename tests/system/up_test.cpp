@@ -1,5 +1,5 @@
 // `weir up`: keeps a farm's processes from run to run.
-#include "farm_run.hpp"
+#include "kept_farm.hpp"
 #include "weir_catch.hpp"
 
 #include <boost/json/parse.hpp>
@@ -8,55 +8,31 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <netinet/in.h>
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <vector>
 
 namespace {
 
 using namespace weir;
 using namespace weir::system_test;
 
-// A farm that `weir up` keeps in this folder.
-class KeptFarm {
- public:
-  explicit KeptFarm(const TemporaryFolder& folder, const std::vector<std::string>& assignments = {})
-      : folder_(folder) {
-    std::vector<std::string> line{std::string(WEIR_BIN_DIR) + "/weir", "up",
-                                  config_file("event-building.yaml")};
-    std::vector<std::string> all{"run.out=" + (folder / "out"), "trigger.mode=rate", "trigger.rate_hz=500",
-                                 "readout.count=2"};
-    all.insert(all.end(), assignments.begin(), assignments.end());
-    const std::vector<std::string> more = sets(all);
-    line.insert(line.end(), more.begin(), more.end());
-    process_ = std::make_unique<Process>(line, folder / "up.out", folder / "up.err");
-    const std::string mark = "--connect ";
-    if (!wait_until([&] { return out().find(" status\n") != std::string::npos; }, Seconds(30)))
-      throw std::runtime_error("weir up does not say where run control is: " + out() + process_->err());
-    const std::size_t from = out().find(mark) + mark.size();
-    at_ = out().substr(from, out().find(' ', from) - from);
-  }
-
-  [[nodiscard]] std::string out() const { return process_->out(); }
-  [[nodiscard]] Process& process() { return *process_; }
-  void must(const std::vector<std::string>& words) const {
-    std::vector<std::string> line{"ctl", "--connect", at_};
-    line.insert(line.end(), words.begin(), words.end());
-    const CommandEnd end = run_command(folder_, "weir", line);
-    INFO(out() << end.out << end.err);
-    REQUIRE(end.status == 0);
-  }
-  [[nodiscard]] pid_t pid_of(const std::string& node) const {
-    for (const RunningProcess& process : processes_naming(folder_.path().string())) {
-      const auto name = std::find(process.arguments.begin(), process.arguments.end(), "--name");
-      if (name != process.arguments.end() && name + 1 != process.arguments.end() && *(name + 1) == node)
-        return process.pid;
-    }
-    return 0;
-  }
-
- private:
-  const TemporaryFolder& folder_;
-  std::unique_ptr<Process> process_;
-  std::string at_;
-};
+// A port that is free now, as are the two above it with great likelihood.
+std::uint16_t free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof at;
+  const bool bound = ::bind(socket, reinterpret_cast<sockaddr*>(&at), length) == 0 &&
+                     ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &length) == 0;
+  ::close(socket);
+  REQUIRE(bound);
+  return ntohs(at.sin_port);
+}
 
 }  // namespace
 
@@ -143,4 +119,55 @@ TEST_CASE("a farm's logs have one form, whoever writes into them") {
     }
   }
   CHECK(lines > 20);
+}
+
+TEST_CASE("off returns when the farm has ended: the next one begins at the same place, and keeps the logs") {
+  const TemporaryFolder folder;
+  const std::uint16_t port = free_port();
+  KeptFarm farm(folder, {"control.listen=127.0.0.1:" + std::to_string(port)});
+  for (int session = 1; session <= 3; ++session) {
+    if (session > 1) farm.start();
+    for (const char* command : {"init", "configure", "start", "off"}) farm.must({command});
+    CHECK(farm.process().wait(Seconds(60)) == 0);
+    CHECK_THAT(farm.out() + farm.process().err(), !Catch::ContainsSubstring("in use"));
+  }
+  std::map<std::string, int> logs;  // by process
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out/log")) {
+    const std::string name = entry.path().filename().string();
+    ++logs[name.substr(0, name.find('.'))];
+    CHECK(std::filesystem::file_size(entry.path()) > 0);
+  }
+  CHECK(logs["supervisor"] == 3);
+  CHECK(logs["dcm-0"] == 3);
+  CHECK(logs["run-control"] == 3);
+}
+
+TEST_CASE("configure is refused with the plugin's reason, however its constructor fails, and then taken") {
+  const TemporaryFolder folder;
+  KeptFarm farm(folder, {"control.configure_s=8"});
+  farm.must({"init"});
+  const std::string dwells = "filter.plugin=" WEIR_SYSTEM_PLUGIN_DIR "/dwells.so";
+  const struct {
+    std::vector<std::string> sets;
+    std::string why;
+  } mistakes[] = {
+      {{"filter.plugin=prescale", "filter.parameters.colour=red"},
+       "--set filter.parameters.colour: filter 'prescale': unknown parameter 'colour'"},
+      {{"filter.plugin=no-such-filter", "filter.parameters.colour="}, "filter.plugin: "},
+      // Settings stay from one configure to the next.
+      {{dwells, "filter.parameters.made_signal=11"}, "ends its process with signal 11"},
+      {{dwells, "filter.parameters.made_s=600"}, "the plugin made no instance within 6 s"},
+  };
+  for (const auto& mistake : mistakes) {
+    std::vector<std::string> words{"configure"};
+    for (const std::string& one : mistake.sets) words.insert(words.end(), {"--set", one});
+    const CommandEnd end = farm.ctl(words);
+    INFO(end.out << end.err);
+    CHECK(end.status == 1);
+    CHECK_THAT(end.err, Catch::ContainsSubstring("configure is refused: dcm-") &&
+                            Catch::ContainsSubstring(mistake.why));
+    const boost::json::value view = farm.status();
+    CHECK(view.at("state").as_string() == "standby");
+    CHECK(view.at("health").as_array().front().at("word").as_string() == "configure refused");
+  }
 }

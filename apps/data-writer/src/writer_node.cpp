@@ -7,6 +7,7 @@
 #include <weir/node/columns.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
+#include <weir/node/stop_limit.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -186,7 +187,7 @@ void WriterNode::close_when_told() {
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
                              "\ndead_copies: " + std::to_string(store_.dead_copies().size()) + "\n";
-  end_.close(now_ns_, static_cast<DurationNs>(setup_.farm.run().drain_timeout_s() * 1e9));
+  end_.close(now_ns_, node::close_patience(setup_.farm));
   store_.close(now_ns_, bytes_of(record));
 }
 

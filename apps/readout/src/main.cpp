@@ -1,6 +1,19 @@
 #include <weir/node/main.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/plugin_trial/plugin_trial.hpp>
 #include <weir/readout/node.hpp>
+
+namespace {
+
+weir::config::Problems try_source(const weir::v1::Farm& farm, const weir::config::FarmPlan& plan,
+                                  const weir::config::NodePlan& self,
+                                  const weir::config::Locations& locations) {
+  const auto problem =
+      weir::plugin_trial::try_source({farm, plan, locations, {weir::node::plugin_folder()}}, self);
+  return problem ? weir::config::Problems{*problem} : weir::config::Problems{};
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   return weir::node::run_node_main(
@@ -12,5 +25,6 @@ int main(int argc, char** argv) {
                                                 &loop,
                                                 [&loop] { loop.wake(); },
                                                 {weir::node::plugin_folder()}});
-      });
+      },
+      try_source);
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::run_control {
@@ -34,7 +35,8 @@ std::string Commands::transition(control::Command command, const v1::Request& re
                                            parts_.actions);
   if (!done) return done.error();
   if (command == control::Command::off) parts_.setup.forget();
-  if (command == control::Command::off && going_off_) going_off_();
+  if (command == control::Command::pause) parts_.book.note_operation("paused");
+  if (command == control::Command::go_on) parts_.book.note_operation("continued");
   return {};
 }
 
@@ -113,6 +115,23 @@ Expected<std::vector<std::size_t>, std::string> Commands::named(const v1::Reques
   return members;
 }
 
+// A run goes on without any DCM, and does nothing.
+std::string Commands::last_of_its_kind(const std::vector<std::size_t>& away) const {
+  const auto& all = parts_.machine.members();
+  for (const std::size_t member : away) {
+    const Role role = all[member].plan.role;
+    bool others = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool goes = std::find(away.begin(), away.end(), i) != away.end();
+      others = others || (all[i].plan.role == role && all[i].live && !all[i].excluded && !goes);
+    }
+    if (others || all[member].excluded) continue;
+    return all[member].plan.name + " is the last " + std::string(name(role)) +
+           " that takes part: without it no slice gets through; remove it with `--last` if that is wanted";
+  }
+  return {};
+}
+
 std::string Commands::change_farm(const v1::Request& request, bool away) {
   const auto members = named(request);
   if (!members) return members.error();
@@ -120,12 +139,17 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
   for (const std::size_t member : *members) {
     if (const auto possible = parts_.machine.can_exclude(member, away); !possible) return possible.error();
   }
+  if (away && !request.last()) {
+    if (std::string last = last_of_its_kind(*members); !last.empty()) return last;
+  }
   v1::Command command;
   command.set_kind(away ? v1::Command::DRAIN : v1::Command::ADD);
   for (const std::size_t member : *members) {
     const auto done = parts_.machine.exclude(member, away, parts_.now_ns, parts_.actions);
     WEIR_ASSERT(done.has_value());
-    command.add_nodes(parts_.machine.members()[member].plan.name);
+    const std::string& name = parts_.machine.members()[member].plan.name;
+    command.add_nodes(name);
+    parts_.book.note_operation(name + (away ? " removed" : " added"));
   }
   parts_.orders.tell_supervisor(command);
   return {};

@@ -5,7 +5,6 @@
 #include <weir/control/states.hpp>
 #include <weir/v1/bus.pb.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,7 @@ namespace weir::run_control {
 // Carries out what operators and rules ask for. Errors are sentences; empty: it is under way, or done.
 class Commands final : public RuleDeeds {
  public:
-  // `going_off` is called when `off` was asked for, before any process is told to end; may be none.
-  Commands(Parts& parts, std::function<void()> going_off) : parts_(parts), going_off_(std::move(going_off)) {}
+  explicit Commands(Parts& parts) : parts_(parts) {}
 
   // An operator's request but for those that only look.
   [[nodiscard]] std::string carry_out(const v1::Request& request);
@@ -31,13 +29,14 @@ class Commands final : public RuleDeeds {
   [[nodiscard]] std::string configure(const v1::Request& request);
   [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
   [[nodiscard]] std::string start(const v1::Request& request);
+  // Why these may not be removed unasked; empty: others of their kind stay.
+  [[nodiscard]] std::string last_of_its_kind(const std::vector<std::size_t>& away) const;
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool away);
   [[nodiscard]] std::string log_level(const v1::Request& request);
   // Members by their names. The error names the ones that are not in the farm.
   [[nodiscard]] Expected<std::vector<std::size_t>, std::string> named(const v1::Request& request) const;
 
   Parts& parts_;
-  std::function<void()> going_off_;
 };
 
 }  // namespace weir::run_control

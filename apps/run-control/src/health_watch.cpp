@@ -39,6 +39,12 @@ control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) 
   return counts;
 }
 
+control::TriggerFlow::Counts flow_counts(const v1::Report& report, RunNumber run) {
+  const std::uint64_t lost_ms = reports::counter_of(report, "lost_livetime_ms");
+  return {run, reports::counter_of(report, "offered"), static_cast<DurationNs>(lost_ms) * kMillisecond,
+          report.now_ns()};
+}
+
 control::HealthView::Process process_of(const control::Member& member, const Process& process, RunNumber run,
                                         TimeNs now) {
   control::HealthView::Process one;
@@ -62,6 +68,22 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
 
 }  // namespace
 
+control::FlowLimits flow_limits(const std::vector<control::Rule>& rules) {
+  control::FlowLimits limits;
+  for (auto rule = rules.rbegin(); rule != rules.rend(); ++rule) {
+    if (rule->when == control::Condition::no_triggers_s)
+      limits.no_triggers_ns = static_cast<DurationNs>(rule->value * static_cast<double>(kSecond));
+    if (rule->when == control::Condition::rate_below) limits.rate_below = rule->value;
+    if (rule->when == control::Condition::livetime_below) limits.livetime_below = rule->value;
+  }
+  return limits;
+}
+
+std::optional<control::RulesView::Flow> HealthWatch::flow() const {
+  if (draining_ || !flow_.is_known()) return std::nullopt;
+  return control::RulesView::Flow{flow_.silent_ns(), flow_.rate(), flow_.mean_rate()};
+}
+
 void HealthWatch::look(const control::FarmMachine& machine, const Members& members, TimeNs now) {
   if (now < next_look_ns_) return;
   next_look_ns_ = now + control::RunProgress::kApart;
@@ -71,10 +93,16 @@ void HealthWatch::look(const control::FarmMachine& machine, const Members& membe
     if (machine.state() == control::State::running && member.live && member.told.in_run()) {
       // A report that is not renewed says nothing of progress, nor of its absence.
       const v1::Report& report = members[i].report;
-      if (report.now_ns() != looked_at_ns_) progress_.take(counts_of(report, machine.run()), now);
+      if (report.now_ns() != looked_at_ns_) {
+        progress_.take(counts_of(report, machine.run()), now);
+        if (report.now_ns() != 0) flow_.take(flow_counts(report, machine.run()), now);
+      }
       looked_at_ns_ = report.now_ns();
+      draining_ = member.told.draining;
     } else {
       progress_.clear();
+      flow_.clear();
+      draining_ = false;
     }
   }
 }
@@ -86,6 +114,7 @@ std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& 
   control::HealthView seen;
   seen.state = machine.state();
   seen.reason = machine.reason();
+  seen.refusal = machine.why_refused();
   seen.under_way = machine.under_way();
   seen.waits_for = machine.waits_for();
   seen.run = machine.run();
@@ -94,9 +123,20 @@ std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& 
   seen.heartbeat_ns = heartbeat_ns_;
   for (std::size_t i = 0; i < members.size(); ++i)
     seen.processes.push_back(process_of(machine.members()[i], members[i], machine.run(), now));
+  // A process that ends with the one run is not missed.
+  for (control::HealthView::Process& one : seen.processes)
+    one.excluded = one.excluded || (machine.is_ending() && !one.live);
   seen.unsettled_ns = progress_.unsettled_ns(now);
   seen.in_flight = progress_.in_flight();
   seen.lost = progress_.lost_lately();
+  seen.draining = draining_;
+  if (flow_.is_silent(limits_)) seen.flow.silent_ns = flow_.silent_ns();
+  seen.flow.had_triggers = flow_.had_triggers();
+  if (flow_.is_slow(limits_)) seen.flow.rate = flow_.rate();
+  seen.flow.mean_rate = flow_.mean_rate().value_or(0);
+  if (flow_.is_dead(limits_)) seen.flow.live_share = flow_.live_share();
+  seen.off = machine.going_off();
+  seen.over = machine.is_over();
   seen.last = std::move(last);
   return control::health_of(seen);
 }

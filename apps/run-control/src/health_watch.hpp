@@ -3,6 +3,8 @@
 #include "members.hpp"
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/health.hpp>
+#include <weir/control/rules.hpp>
+#include <weir/control/trigger_flow.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -10,16 +12,21 @@
 
 namespace weir::run_control {
 
+// The limits of findings: those of the rules that are about the same, the first of each kind.
+[[nodiscard]] control::FlowLimits flow_limits(const std::vector<control::Rule>& rules);
+
 // How the farm is: what the page, `weir ctl status` and `weir top` say first.
 class HealthWatch {
  public:
   // Whether this process is the farm's first run control, or goes on from what an earlier one knew.
   enum class Begin : std::uint8_t { anew, recalled };
-  HealthWatch(Begin begin, DurationNs heartbeat, TimeNs now)
-      : begin_(begin), heartbeat_ns_(heartbeat), begin_ns_(now) {}
+  HealthWatch(Begin begin, DurationNs heartbeat, const control::FlowLimits& limits, TimeNs now)
+      : begin_(begin), heartbeat_ns_(heartbeat), limits_(limits), begin_ns_(now) {}
 
   // Each turn: whether the run gets on, of the supervisor's reports.
   void look(const control::FarmMachine& machine, const Members& members, TimeNs now);
+  // Of the run that is on; nothing: no triggers are expected now.
+  [[nodiscard]] std::optional<control::RulesView::Flow> flow() const;
   [[nodiscard]] std::vector<control::Finding> findings(const control::FarmMachine& machine,
                                                        const Members& members,
                                                        std::optional<control::HealthView::LastRun> last,
@@ -28,8 +35,11 @@ class HealthWatch {
  private:
   Begin begin_;
   DurationNs heartbeat_ns_;
+  control::FlowLimits limits_;
   TimeNs begin_ns_;
   control::RunProgress progress_;
+  control::TriggerFlow flow_;
+  bool draining_ = false;
   TimeNs next_look_ns_ = 0;
   std::int64_t looked_at_ns_ = 0;  // the supervisor's clock in the report that was looked at
 };

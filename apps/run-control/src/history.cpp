@@ -36,7 +36,17 @@ v1::FarmView::Run run_of(const v1::RunSummary& summary) {
   run.set_balanced(summary.balanced());
   run.set_faults(summary.faults());
   run.set_reason(summary.reason());
+  run.set_outcome(!summary.balanced() ? outcome::kUnbalanced
+                  : summary.faults()  ? outcome::kFaults
+                                      : outcome::kGood);
+  const auto discarded = reports::by_reason(summary, "discarded.");
+  const auto at_stop = discarded.find("drain_timeout");
+  run.set_discarded_at_stop(at_stop == discarded.end() ? 0 : at_stop->second);
   return run;
+}
+
+bool is_accounted(const v1::FarmView::Run& run) {
+  return run.outcome() != outcome::kNeverBegan && run.outcome() != outcome::kNoAccount;
 }
 
 History::History(std::string path, std::size_t kept_max) : path_(std::move(path)), kept_max_(kept_max) {
@@ -54,6 +64,12 @@ History::History(std::string path, std::size_t kept_max) : path_(std::move(path)
 
 void History::keep(const v1::FarmView::Run& run) {
   highest_ = std::max(highest_, run.run());
+  const auto known =
+      std::find_if(runs_.begin(), runs_.end(), [&](const auto& one) { return one.run() == run.run(); });
+  if (known != runs_.end()) {
+    *known = run;
+    return;
+  }
   runs_.push_front(run);
   if (runs_.size() > kept_max_) runs_.pop_back();
 }

@@ -9,9 +9,21 @@
 
 namespace weir::run_control {
 
-[[nodiscard]] v1::FarmView::Run run_of(const v1::RunSummary& summary);
+// How a run ended, as FarmView.Run.outcome names it.
+namespace outcome {
+inline constexpr char kGood[] = "good";              // the ledger balances
+inline constexpr char kFaults[] = "faults";          // it balances, with faults survived
+inline constexpr char kUnbalanced[] = "unbalanced";  // it does not balance
+inline constexpr char kNeverBegan[] = "never_began";
+inline constexpr char kNoAccount[] = "no_account";  // its supervisor gave none
+}  // namespace outcome
 
-// The farm's runs: a line of JSON each in a file that only grows; the last ones in memory.
+[[nodiscard]] v1::FarmView::Run run_of(const v1::RunSummary& summary);
+// True if the run's supervisor gave an account.
+[[nodiscard]] bool is_accounted(const v1::FarmView::Run& run);
+
+// The farm's runs: a line of JSON each in a file that only grows; the last ones in memory. A later line of a
+// run replaces an earlier one.
 class History {
  public:
   // Lines that cannot be read are passed over, counted.

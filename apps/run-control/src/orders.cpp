@@ -14,6 +14,7 @@ void Orders::send(const control::Order& order) const {
   sent.set_run(order.run.value);
   sent.set_epoch(order.epoch);
   sent.set_reason(order.reason);
+  sent.set_limit_ms(static_cast<std::uint64_t>(order.limit_ns / kMillisecond));
   if (order.command == control::Command::configure) {
     *sent.mutable_farm() = setup_.configured();
     for (const std::string& one : setup_.configured_sets()) sent.add_sets(one);

@@ -15,6 +15,7 @@ control::MemberState state_of(const v1::MemberState& told) {
   state.epoch = told.epoch();
   state.begun = told.begun();
   state.ended = told.ended();
+  state.draining = told.draining();
   state.reason = told.reason();
   return state;
 }
@@ -116,7 +117,7 @@ void Reception::answer(std::size_t member, const bus::Sender& from, const v1::An
   const bool begins = order && order->id == answer.id() && order->command == control::Command::start;
   const bool leads_run = note_supervisor(answer.state(), from);
   parts_.machine.answered(member, answer.id(), answer.good(), answer.error(), state_of(answer.state()),
-                          parts_.now_ns, parts_.actions);
+                          parts_.now_ns, parts_.actions, answer.wrong_settings());
   if (leads_run && begins) parts_.orders.tell_who_is_out();
 }
 
@@ -141,6 +142,7 @@ void Reception::run_over(const bus::Sender& from, const v1::RunOver& over) {
   if (parts_.book.knows(over)) return;
   for (const control::Event& event : parts_.book.end(over, parts_.setup.configured().farm()))
     parts_.log.note(event.level, event.text);
+  parts_.machine.accounted();
   for (std::size_t i = 0; i < parts_.members.size(); ++i) send_home(i);
 }
 

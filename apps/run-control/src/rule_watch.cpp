@@ -19,8 +19,9 @@ std::string_view word(control::Act act) {
 }  // namespace
 
 control::RulesView rules_view(const control::FarmMachine& machine, const Members& members, UtcNs begin_utc,
-                              UtcNs now_utc) {
+                              UtcNs now_utc, std::optional<control::RulesView::Flow> flow) {
   control::RulesView seen;
+  seen.flow = flow;
   seen.state = machine.state();
   seen.under_way = machine.under_way().has_value();
   seen.run = machine.run();

@@ -24,7 +24,8 @@ class RuleDeeds {
 
 // The farm as rules see it. `begin_utc`: of the run, 0 without one.
 [[nodiscard]] control::RulesView rules_view(const control::FarmMachine& machine, const Members& members,
-                                            UtcNs begin_utc, UtcNs now_utc);
+                                            UtcNs begin_utc, UtcNs now_utc,
+                                            std::optional<control::RulesView::Flow> flow);
 
 // The rules in force: what is done without being asked, also once the run that a rule has ended is over.
 class RuleWatch {
@@ -37,6 +38,7 @@ class RuleWatch {
   // Whether look() is due.
   [[nodiscard]] bool is_due(TimeNs now) const { return !rules_.rules().empty() && now >= next_look_ns_; }
   void look(const control::RulesView& view, TimeNs now);
+  [[nodiscard]] const std::vector<control::Rule>& rules() const { return rules_.rules(); }
   // A rule has ended a run to start the next, and that is over: starts it, with the keys of the one before.
   [[nodiscard]] bool wants_next() const { return !next_by_.empty(); }
   void start_next(control::State state, const std::vector<std::string>& run_sets);

@@ -69,6 +69,8 @@ std::string RunBook::begin(RunNumber run, const v1::Farm& of_run, const config::
   begin_utc_ = utc_now();
   identity_ = std::move(identity);
   faults_.clear();
+  operations_.clear();
+  if (keeper_ == Keeper::self) open_ = run;
   return write_begin(run, of_run, plan);
 }
 
@@ -97,12 +99,29 @@ void RunBook::recall(const v1::RunIdentity& identity, std::vector<std::string> f
   faults_ = std::move(faults);
 }
 
+void RunBook::note_operation(const std::string& what) {
+  if (!open_) return;
+  operations_.push_back({utc_now(), what});
+  if (operations_.size() > kOperationsKept) operations_.pop_front();
+}
+
+void RunBook::recall(RunNumber run, UtcNs begin_utc) {
+  begin_utc_ = begin_utc;
+  if (keeper_ == Keeper::self && run.value != 0 && entry_of(run.value) == nullptr) open_ = run;
+}
+
+const v1::FarmView::Run* RunBook::entry_of(std::uint32_t run) const {
+  const auto& runs = history_.runs();
+  const auto found =
+      std::find_if(runs.begin(), runs.end(), [&](const auto& one) { return one.run() == run; });
+  return found == runs.end() ? nullptr : &*found;
+}
+
 bool RunBook::knows(const v1::RunOver& over) const {
   if (last_ && last_->run() == over.run()) return true;
-  const auto& runs = history_.runs();
-  return std::any_of(runs.begin(), runs.end(), [&](const v1::FarmView::Run& one) {
-    return one.run() == over.run() && one.begin_utc_ns() == over.summary().begin_utc_ns();
-  });
+  const v1::FarmView::Run* entry = entry_of(over.run());
+  if (entry == nullptr) return false;
+  return is_accounted(*entry) ? entry->begin_utc_ns() == over.summary().begin_utc_ns() : !over.has_summary();
 }
 
 std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::string& farm) {
@@ -111,30 +130,79 @@ std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::str
     for (const std::string& fault : faults_) last_->mutable_summary()->add_faults_text(fault);
     if (!faults_.empty()) last_->mutable_summary()->set_faults(true);
   }
-  if (!over.has_summary()) {
+  if (keeper_ == Keeper::starter) {
+    if (over.has_summary()) return {};
     return {{control::Level::error, fmt::format("run {} has no account: {}", over.run(), over.failure())}};
   }
-  return keeper_ == Keeper::self ? record(*last_, farm) : std::vector<control::Event>();
+  if (over.has_summary()) return record(*last_, farm);
+  // A supervisor that fails before the run's begin has nothing to account for.
+  last_.reset();
+  const bool never_began = !over.failure().empty();
+  return lose({RunNumber(over.run()), !never_began,
+               never_began ? over.failure() : "its supervisor ended it and gave no account"},
+              {}, farm);
 }
 
 std::vector<control::Event> RunBook::record(const v1::RunOver& over, const std::string& farm) {
-  std::vector<control::Event> events;
-  run_record::Summary summary = run_record::summarize(over.summary());
-  summary.farm = farm;
-  summary.failure = over.failure();
-  const run_record::RecordPaths paths = run_record::record_paths(out_, RunNumber(over.run()));
-  if (!run_record::write_file(paths.end, run_record::to_json(summary))) {
-    events.push_back(
-        {control::Level::error, fmt::format("cannot write '{}': {}", paths.end, std::strerror(errno))});
-  }
-  if (const std::string failure = history_.add(run_of(over.summary())); !failure.empty())
-    events.push_back({control::Level::error, failure});
+  v1::FarmView::Run entry = run_of(over.summary());
+  entry.set_failure(over.failure());
+  std::vector<control::Event> events = keep(over.summary(), entry, over.failure(), farm);
   const bool good = over.failure().empty() && over.summary().balanced();
-  events.push_back({good ? control::Level::info : control::Level::error,
-                    fmt::format("run {} is over: {}; {} triggered, {} stored, {} rejected; the ledger {}{}",
-                                over.run(), over.summary().reason(), summary.triggered, summary.stored,
-                                summary.rejected, over.summary().balanced() ? "balances" : "does NOT balance",
-                                over.failure().empty() ? "" : "; " + over.failure())});
+  const std::uint64_t left = entry.discarded_at_stop();
+  const std::string cut = left > 0 ? fmt::format(", {} of them at the stop (drain_timeout)", left) : "";
+  events.push_back(
+      {!good      ? control::Level::error
+       : left > 0 ? control::Level::warning
+                  : control::Level::info,
+       fmt::format(
+           "run {} is over: {}; {} triggered, {} stored, {} rejected, {} discarded{}; the ledger {}{}",
+           over.run(), over.summary().reason(), entry.triggered(), entry.stored(), entry.rejected(),
+           entry.discarded(), cut, over.summary().balanced() ? "balances" : "does NOT balance",
+           over.failure().empty() ? "" : "; " + over.failure())});
+  return events;
+}
+
+std::vector<control::Event> RunBook::lose(const control::LostRun& lost,
+                                          const std::vector<v1::Report>& reports, const std::string& farm) {
+  if (keeper_ == Keeper::starter || entry_of(lost.run.value) != nullptr) return {};
+  v1::RunSummary account;
+  account.set_run(lost.run.value);
+  account.set_reason(lost.why);
+  account.set_begin_utc_ns(begin_utc_);
+  if (lost.begun && begin_utc_ > 0) account.set_duration_ns(std::max<DurationNs>(0, utc_now() - begin_utc_));
+  for (const v1::Report& report : reports) {
+    if (report.name().empty()) continue;
+    if (report.role() == v1::ROLE_SUPERVISOR) *account.mutable_counters() = report.counters();
+    *account.add_nodes() = report;
+  }
+  account.set_ledger_text(
+      "no ledger: the supervisor gave no account; the counts are the last ones that processes reported\n");
+  v1::FarmView::Run entry = run_of(account);
+  entry.set_outcome(lost.begun ? outcome::kNoAccount : outcome::kNeverBegan);
+  entry.set_failure(lost.begun ? "no account of it" : "it never began");
+  std::vector<control::Event> events = keep(account, entry, entry.failure() + ": " + lost.why, farm);
+  events.push_back(
+      {control::Level::error, fmt::format("run {} {}: {}", lost.run.value,
+                                          lost.begun ? "ends without an account" : "never began", lost.why)});
+  return events;
+}
+
+std::vector<control::Event> RunBook::keep(const v1::RunSummary& account, v1::FarmView::Run entry,
+                                          const std::string& failure, const std::string& farm) {
+  std::vector<control::Event> events;
+  if (open_ == RunNumber(account.run())) open_.reset();
+  run_record::Summary summary = run_record::summarize(account);
+  summary.farm = farm;
+  summary.failure = failure;
+  summary.operations.assign(operations_.begin(), operations_.end());
+  const run_record::RecordPaths paths = run_record::record_paths(out_, RunNumber(account.run()));
+  if (!run_record::write_file(paths.end, run_record::to_json(summary))) {
+    const std::string why = fmt::format("cannot write '{}': {}", paths.end, std::strerror(errno));
+    events.push_back({control::Level::error, why});
+    if (entry.failure().empty()) entry.set_failure(why);
+  }
+  if (const std::string failed = history_.add(entry); !failed.empty())
+    events.push_back({control::Level::error, failed});
   return events;
 }
 
@@ -143,14 +211,24 @@ const v1::RunSummary* RunBook::account() const {
 }
 
 std::optional<control::HealthView::LastRun> RunBook::last_run(RunNumber run) const {
-  if (run.value == 0 || keeper_ == Keeper::starter) return std::nullopt;
+  if (run.value == 0 || (keeper_ == Keeper::starter && !last_)) return std::nullopt;
   control::HealthView::LastRun last;
   last.run = run;
-  const auto& runs = history_.runs();
-  const auto found =
-      std::find_if(runs.begin(), runs.end(), [&](const auto& one) { return one.run() == run.value; });
-  last.accounted = found != runs.end();
-  if (!last.accounted) return last;
+  if (keeper_ == Keeper::starter) {
+    last.accounted = last_->has_summary();
+    last.began = last.accounted;
+    last.balanced = last_->summary().balanced();
+    last.faults = last_->summary().faults();
+    last.reason = last.accounted ? last_->summary().reason() : last_->failure();
+    if (last_->summary().faults_text_size() > 0) last.fault = last_->summary().faults_text(0);
+    return last;
+  }
+  const v1::FarmView::Run* found = entry_of(run.value);
+  last.accounted = found != nullptr && is_accounted(*found);
+  if (found == nullptr) return last;
+  last.began = found->outcome() != outcome::kNeverBegan;
+  last.discarded_at_stop = found->discarded_at_stop();
+  last.was_reset = !last.accounted && found->reason().starts_with(control::kResetReason);
   last.balanced = found->balanced();
   last.faults = found->faults();
   last.reason = found->reason();

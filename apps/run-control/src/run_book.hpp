@@ -7,10 +7,12 @@
 #include <weir/config/plan.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/health.hpp>
+#include <weir/run_record/summary.hpp>
 #include <weir/v1/bus.pb.h>
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,12 +47,25 @@ class RunBook {
                                   const config::FarmPlan& plan);
   // Notes for the run that is on that a process could not take part, and why.
   void note_fault(const std::string& fault);
-  void recall(UtcNs begin_utc) { begin_utc_ = begin_utc; }
+  // Goes on with what an earlier process knew of its last run.
+  void recall(RunNumber run, UtcNs begin_utc);
 
   // Told again, perhaps because run control was started again.
   [[nodiscard]] bool knows(const v1::RunOver& over) const;
-  // What is to be said of it.
+  // Returns the events to log.
   [[nodiscard]] std::vector<control::Event> end(const v1::RunOver& over, const std::string& farm);
+  // Closes a run whose supervisor gave no account: its entry and its end record have the last counts
+  // that processes reported. An account that arrives later replaces both. Returns the events to log; none if
+  // the run has its entry already.
+  [[nodiscard]] std::vector<control::Event> lose(const control::LostRun& lost,
+                                                 const std::vector<v1::Report>& reports,
+                                                 const std::string& farm);
+  // Notes a change of the farm for the record of the run that is on. Beyond kOperationsKept the oldest
+  // notes are dropped.
+  void note_operation(const std::string& what);
+  static constexpr std::size_t kOperationsKept = 1000;
+  // The run that was begun and has no entry yet.
+  [[nodiscard]] std::optional<RunNumber> open() const { return open_; }
 
   [[nodiscard]] Keeper keeper() const { return keeper_; }
   // The last run's parts, and what kept processes out of it.
@@ -62,13 +77,16 @@ class RunBook {
   // The last account; null: none, in this process' time.
   [[nodiscard]] const v1::RunSummary* account() const;
   [[nodiscard]] const std::deque<v1::FarmView::Run>& runs() const { return history_.runs(); }  // newest first
-  // What is known of this one; where the starter keeps the records, nothing.
+  // How this run ended; where the starter keeps the records, once its account has come.
   [[nodiscard]] std::optional<control::HealthView::LastRun> last_run(RunNumber run) const;
 
  private:
   [[nodiscard]] std::string write_begin(RunNumber run, const v1::Farm& of_run,
                                         const config::FarmPlan& plan) const;
   [[nodiscard]] std::vector<control::Event> record(const v1::RunOver& over, const std::string& farm);
+  [[nodiscard]] std::vector<control::Event> keep(const v1::RunSummary& account, v1::FarmView::Run entry,
+                                                 const std::string& failure, const std::string& farm);
+  [[nodiscard]] const v1::FarmView::Run* entry_of(std::uint32_t run) const;
 
   std::string out_;
   Keeper keeper_;
@@ -77,6 +95,8 @@ class RunBook {
   v1::RunIdentity identity_;
   std::vector<std::string> faults_;
   UtcNs begin_utc_ = 0;
+  std::optional<RunNumber> open_;
+  std::deque<run_record::Summary::Operation> operations_;
   std::optional<v1::RunOver> last_;
 };
 

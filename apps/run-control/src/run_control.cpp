@@ -13,6 +13,7 @@
 #include "web.hpp"
 #include <weir/config/rules.hpp>
 #include <weir/node/identity.hpp>
+#include <weir/node/log_file.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
@@ -22,6 +23,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -30,6 +32,7 @@ namespace weir::run_control {
 namespace {
 
 constexpr DurationNs kShowInterval = kSecond;
+constexpr DurationNs kAccountPatience = 10 * kSecond;
 
 std::vector<control::Rule> rules_of(const FarmSetup& setup) {
   auto rules = config::read_rules(setup.file(), setup.plan());
@@ -125,11 +128,15 @@ class RunControl::Core final : private bus::HubHandler {
   [[nodiscard]] std::string carry_out(const v1::Request& request);
   void look_at_rules();
   void log_run();
+  void show_page();
   void carry_out_actions();
+  void lose_run(const control::LostRun& lost);
+  void look_for_account();
   void open_page(const RunControlSettings& settings);
 
   bool begins_with_file_;
   FarmSetup setup_;
+  node::LogFile log_file_;
   RunBook book_;
   Memory memory_;
   bus::Hub hub_;
@@ -145,13 +152,24 @@ class RunControl::Core final : private bus::HubHandler {
   HealthWatch health_;
   Taps taps_;
   Watchers watchers_;
+  std::function<void()> going_off_;
+  std::optional<TimeNs> account_until_ns_;
   TimeNs next_show_ns_ = 0;
+  struct Shown {
+    bool over = false;
+    bool all_gone = false;
+    std::uint32_t account = 0;
+    bool operator==(const Shown&) const = default;
+  };
+  Shown shown_;
   RunNumber logged_run_;
 };
 
 RunControl::Core::Core(RunControlSettings settings)
     : begins_with_file_(settings.begins_with_file),
       setup_(settings.farm_file, settings.sets),
+      log_file_(setup_.file().run().out() + "/log/run-control.log", setup_.file().log().file_bytes_max(),
+                setup_.file().log().files_kept()),
       book_(out_of(settings, setup_.file()),
             settings.one_run ? RunBook::Keeper::starter : RunBook::Keeper::self),
       memory_(memory_of(settings, setup_.file()),
@@ -162,19 +180,21 @@ RunControl::Core::Core(RunControlSettings settings)
         hub_.publish("log.run-control", bytes_of(line.SerializeAsString()));
       }),
       machine_(members_of(setup_.plan(), setup_.file().control(), settings.one_run),
-               deadlines_of(setup_.file(), settings.one_run)),
+               deadlines_of(setup_.file(), setup_.plan(), settings.one_run), settings.one_run),
       members_(machine_.members().size()),
       orders_(machine_, members_, setup_, book_,
               [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       parts_{setup_, log_, book_, machine_, members_, orders_, {}, monotonic_now()},
       reception_(parts_, {hub_.publish_port(), hub_.subscribe_port()},
                  [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
-      commands_(parts_, std::move(settings.going_off)),
+      commands_(parts_),
       rules_(rules_of(setup_), log_, commands_),
       health_(memory_.before() != nullptr ? HealthWatch::Begin::recalled : HealthWatch::Begin::anew,
-              setup_.file().control().heartbeat_ms() * kMillisecond, parts_.now_ns),
+              setup_.file().control().heartbeat_ms() * kMillisecond, flow_limits(rules_.rules()),
+              parts_.now_ns),
       taps_(parts_, hub_.subscribe_port(),
-            [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }) {
+            [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
+      going_off_(std::move(settings.going_off)) {
   tell_ports();
   hub_.observe("report.");
   hub_.observe("log.");
@@ -193,7 +213,7 @@ void RunControl::Core::open_page(const RunControlSettings& settings) {
 void RunControl::Core::recall(const v1::ControlMemory& before) {
   members_.supervisor_listens(RunNumber(before.run()), before.supervisor(), {});
   rules_.recall(before.next_by());
-  book_.recall(before.run_begin_utc_ns());
+  book_.recall(RunNumber(before.run()), before.run_begin_utc_ns());
   book_.recall(before.identity(), {before.run_faults().begin(), before.run_faults().end()});
   control::Remembered farm = remembered(before);
   if (!recall_settings(before)) ++farm.epoch;  // the processes are given the farm as it is now
@@ -257,6 +277,7 @@ void RunControl::Core::tell_ports() {
 
 void RunControl::Core::turn(DurationNs wait) {
   hub_.poll(wait, *this);
+  log_file_.look(parts_.now_ns);
   parts_.now_ns = monotonic_now();
   machine_.tick(parts_.now_ns, parts_.actions);
   look_at_rules();
@@ -265,23 +286,33 @@ void RunControl::Core::turn(DurationNs wait) {
     web_->answer([this](const v1::Request& wish) { return carry_out(wish); });
   }
   carry_out_actions();
+  look_for_account();
   tell_watchers();
   log_run();
   for (const std::string& failure :
        {memory_.keep_farm(setup_.digest(), setup_.configured()), memory_.keep(memory())}) {
     if (!failure.empty()) log_.error(failure);
   }
-  if (web_ && parts_.now_ns >= next_show_ns_) {
-    next_show_ns_ = parts_.now_ns + kShowInterval;
-    web_->show(view(), book_.account());
-  }
+  show_page();
+}
+
+// Also at once when the farm is over: the process may end before the next second, and the page keeps its last
+// word.
+void RunControl::Core::show_page() {
+  if (!web_) return;
+  const v1::RunSummary* account = book_.account();
+  const Shown now{machine_.is_over(), machine_.all_gone(), account == nullptr ? 0 : account->run()};
+  if (parts_.now_ns < next_show_ns_ && now == shown_) return;
+  shown_ = now;
+  next_show_ns_ = parts_.now_ns + kShowInterval;
+  web_->show(view(), account);
 }
 
 void RunControl::Core::look_at_rules() {
   if (rules_.wants_next() && !machine_.under_way() && !machine_.remembered().run_open)
     rules_.start_next(machine_.state(), setup_.run_sets());
   if (rules_.is_due(parts_.now_ns))
-    rules_.look(rules_view(machine_, members_, book_.begin_utc(), utc_now()), parts_.now_ns);
+    rules_.look(rules_view(machine_, members_, book_.begin_utc(), utc_now(), health_.flow()), parts_.now_ns);
 }
 
 void RunControl::Core::log_run() {
@@ -293,7 +324,29 @@ void RunControl::Core::carry_out_actions() {
   // Answers may come from inside; what the machine wants then is in the next turn's.
   const control::Actions taken = std::exchange(parts_.actions, {});
   for (const control::Event& event : taken.events) log_.note(event.level, event.text);
+  if (taken.lost) lose_run(*taken.lost);
+  if (machine_.going_off() && going_off_) std::exchange(going_off_, nullptr)();
   for (const control::Order& order : taken.orders) orders_.send(order);
+}
+
+void RunControl::Core::lose_run(const control::LostRun& lost) {
+  std::vector<v1::Report> reports;
+  for (std::size_t i = 0; i < members_.size(); ++i) reports.push_back(members_[i].report);
+  for (const control::Event& event : book_.lose(lost, reports, setup_.configured().farm()))
+    log_.note(event.level, event.text);
+}
+
+// A supervisor that has ended its run, and dies before its account has arrived.
+void RunControl::Core::look_for_account() {
+  const auto run = book_.open();
+  if (!run || machine_.remembered().run_open) {
+    account_until_ns_.reset();
+    return;
+  }
+  if (!account_until_ns_) account_until_ns_ = parts_.now_ns + kAccountPatience;
+  if (parts_.now_ns < *account_until_ns_ && !machine_.all_gone()) return;
+  account_until_ns_.reset();
+  lose_run({*run, true, "its supervisor ended it, and the account did not arrive"});
 }
 
 void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage& message) {
@@ -387,6 +440,8 @@ v1::FarmView RunControl::Core::view() const {
   v1::FarmView view;
   view.set_farm(setup_.configured().farm());
   view.set_one_run(book_.keeper() == RunBook::Keeper::starter);
+  view.set_over(machine_.is_over());
+  if (const auto flow = health_.flow(); flow && flow->rate) view.set_offered_per_s(*flow->rate);
   view.set_utc_ns(utc_now());
   add_machine(machine_, view);
   add_health(health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns), view);

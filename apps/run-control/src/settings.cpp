@@ -42,12 +42,15 @@ std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const 
   return members;
 }
 
-control::Deadlines deadlines_of(const v1::Farm& farm, bool one_run) {
+control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& plan, bool one_run) {
+  constexpr DurationNs kStartOfEach = 100 * kMillisecond;
   const v1::ControlSettings& settings = farm.control();
   control::Deadlines deadlines;
   deadlines.order_ns = seconds(settings.order_s());
+  deadlines.configure_ns = seconds(settings.configure_s());
   deadlines.init_ns = seconds(settings.init_s());
-  deadlines.start_ns = seconds(settings.start_s());
+  deadlines.start_ns =
+      seconds(settings.start_s()) + static_cast<DurationNs>(plan.nodes.size()) * kStartOfEach;
   deadlines.stop_ns = node::stop_limit(farm);
   // There is no other run for these processes: a drain lasts while there is progress.
   if (one_run) deadlines.stop_ns = kNever;

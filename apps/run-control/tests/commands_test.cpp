@@ -20,8 +20,7 @@ struct Desk {
   explicit Desk(RunBook::Keeper keeper = RunBook::Keeper::self) : farm(keeper) { farm.join_all(); }
   std::string ask(const v1::Request& request) { return commands.carry_out(request); }
   test::SmallFarm farm;
-  int off = 0;
-  Commands commands{farm.parts, [this] { ++off; }};
+  Commands commands{farm.parts};
 };
 
 }  // namespace
@@ -40,7 +39,9 @@ TEST_CASE("of processes of which one cannot leave the farm, or come back, none d
   CHECK_THAT(desk.ask(request("remove", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
   CHECK(desk.farm.machine.remembered().excluded.empty());
   CHECK(desk.farm.parts.actions.events.empty());
-  CHECK(desk.ask(request("remove", {"dcm-0", "readout-0"})).empty());
+  v1::Request remove = request("remove", {"dcm-0", "readout-0"});
+  remove.set_last(true);
+  CHECK(desk.ask(remove).empty());
   CHECK(desk.farm.machine.remembered().excluded.size() == 2);
   CHECK_THAT(desk.ask(request("add", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
   CHECK(desk.farm.machine.remembered().excluded.size() == 2);
@@ -143,8 +144,10 @@ TEST_CASE("a signal is for a process of this host that is still that one, and of
   CHECK_THAT(desk.ask(request("kill")), ContainsSubstring("names of processes"));
 }
 
-TEST_CASE("off is said before any process is told to end") {
+TEST_CASE("the last process of its kind is not removed without being asked for in so many words") {
   Desk desk;
-  CHECK(desk.ask(request("off")).empty());
-  CHECK(desk.off == 1);
+  v1::Request remove = request("remove", {"dcm-0"});
+  CHECK_THAT(desk.ask(remove), ContainsSubstring("dcm-0 is the last dcm that takes part"));
+  remove.set_last(true);
+  CHECK(desk.ask(remove).empty());
 }

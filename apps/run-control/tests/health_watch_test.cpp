@@ -47,7 +47,7 @@ struct Running {
     return health.findings(farm.machine, farm.members, {}, farm.parts.now_ns);
   }
   test::SmallFarm farm;
-  HealthWatch health{HealthWatch::Begin::anew, kSecond, farm.parts.now_ns};
+  HealthWatch health{HealthWatch::Begin::anew, kSecond, {}, farm.parts.now_ns};
 };
 
 }  // namespace

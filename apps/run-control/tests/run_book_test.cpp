@@ -130,3 +130,85 @@ TEST_CASE("a part that a late process brings is in the run's record, and one tha
 TEST_CASE("a folder that cannot be made is named") {
   CHECK_THROWS_WITH(RunBook("/proc/nowhere", RunBook::Keeper::self), ContainsSubstring("/proc/nowhere"));
 }
+
+TEST_CASE(
+    "a run without an account has its entry with the last reported counts, and a late account replaces it") {
+  test::SmallFarm farm;
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  CHECK(farm.book.open() == RunNumber(3));
+  v1::Report report;
+  report.set_name("supervisor");
+  report.set_role(v1::ROLE_SUPERVISOR);
+  (*report.mutable_counters())["triggered"] = 12;
+  (*report.mutable_counters())["stored"] = 7;
+  const auto events = farm.book.lose({RunNumber(3), true, "it was reset"}, {report}, "small");
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].text == "run 3 ends without an account: it was reset");
+  CHECK_FALSE(farm.book.open());
+  REQUIRE(farm.book.runs().size() == 1);
+  CHECK(farm.book.runs()[0].outcome() == outcome::kNoAccount);
+  CHECK(farm.book.runs()[0].triggered() == 12);
+  CHECK(farm.book.runs()[0].stored() == 7);
+  CHECK(std::filesystem::exists(farm.folder.path() / "run-000003-end.json"));
+  CHECK(farm.book.lose({RunNumber(3), true, "again"}, {}, "small").empty());
+  const auto last = farm.book.last_run(RunNumber(3));
+  REQUIRE(last);
+  CHECK_FALSE(last->accounted);
+  CHECK(last->was_reset);
+
+  CHECK_FALSE(farm.book.knows(over(3)));
+  (void)farm.book.end(over(3), "small");
+  REQUIRE(farm.book.runs().size() == 1);
+  CHECK(farm.book.runs()[0].outcome() == outcome::kGood);
+  const RunBook again(farm.folder.path(), RunBook::Keeper::self);
+  REQUIRE(again.runs().size() == 1);
+  CHECK(again.runs()[0].outcome() == outcome::kGood);
+}
+
+TEST_CASE("a run that never began has its entry, with the reason") {
+  test::SmallFarm farm;
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  v1::RunOver none;
+  none.set_run(3);
+  none.set_failure("the run cannot begin: no connection from dcm-0");
+  CHECK_FALSE(farm.book.knows(none));
+  (void)farm.book.end(none, "small");
+  REQUIRE(farm.book.runs().size() == 1);
+  CHECK(farm.book.runs()[0].outcome() == outcome::kNeverBegan);
+  CHECK(farm.book.runs()[0].reason() == none.failure());
+  CHECK_FALSE(farm.book.last_run(RunNumber(3))->began);
+  CHECK(farm.book.knows(none));
+}
+
+TEST_CASE("slices that the stop discarded are in the entry and in the event") {
+  test::SmallFarm farm;
+  v1::RunOver cut = over(3);
+  (*cut.mutable_summary()->mutable_counters())["discarded.drain_timeout"] = 40;
+  const auto events = farm.book.end(cut, "small");
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].level == control::Level::warning);
+  CHECK_THAT(events[0].text, ContainsSubstring("40 of them at the stop (drain_timeout)"));
+  CHECK(farm.book.runs()[0].discarded_at_stop() == 40);
+  CHECK(farm.book.last_run(RunNumber(3))->discarded_at_stop == 40);
+}
+
+TEST_CASE("changes of the farm during a run are in its record") {
+  test::SmallFarm farm;
+  farm.book.note_operation("before any run");
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  farm.book.note_operation("readout-1 removed");
+  (void)farm.book.end(over(3), "small");
+  std::ifstream file(farm.folder.path() / "run-000003-end.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  CHECK_THAT(text, ContainsSubstring("readout-1 removed"));
+  CHECK_THAT(text, !ContainsSubstring("before any run"));
+}
+
+TEST_CASE("run control that is started again knows of a run that has no entry yet") {
+  test::SmallFarm farm;
+  (void)farm.book.end(over(3), "small");
+  farm.book.recall(RunNumber(3), 3);
+  CHECK_FALSE(farm.book.open());
+  farm.book.recall(RunNumber(4), 4);
+  CHECK(farm.book.open() == RunNumber(4));
+}

@@ -3,6 +3,7 @@
 #include <weir/base/time.hpp>
 #include <weir/base/transitions.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -50,6 +51,8 @@ class RunCourse {
   void report(TimeNs now_ns);
   // A node has told that its end takes longer.
   void wait_longer_for_reports(TimeNs now_ns) { reporting_until_ns_ = now_ns + kReportPatience; }
+  // Final reports are awaited until then at the latest. A later time than before changes nothing.
+  void limit_reports(TimeNs until_ns) { reports_limit_ns_ = std::min(reports_limit_ns_, until_ns); }
   void account() { enter(RunStage::accounted); }
   void end() { enter(RunStage::done); }
   // Ends at once, and the process with status 1.
@@ -68,7 +71,9 @@ class RunCourse {
   [[nodiscard]] std::string_view shown() const;
 
   [[nodiscard]] bool gathers_no_longer(TimeNs now_ns) const { return now_ns >= gather_until_ns_; }
-  [[nodiscard]] bool waits_for_reports(TimeNs now_ns) const { return now_ns < reporting_until_ns_; }
+  [[nodiscard]] bool waits_for_reports(TimeNs now_ns) const {
+    return now_ns < std::min(reporting_until_ns_, reports_limit_ns_);
+  }
   [[nodiscard]] bool waits_for_absent(TimeNs now_ns) const { return now_ns < absent_until_ns_; }
 
   [[nodiscard]] const std::string& reason() const { return reason_; }
@@ -91,6 +96,7 @@ class RunCourse {
   std::string failure_;  // why the process ends with status 1
   TimeNs gather_until_ns_;
   TimeNs reporting_until_ns_ = 0;
+  TimeNs reports_limit_ns_ = INT64_MAX;
   TimeNs absent_until_ns_ = 0;
   TimeNs begun_ns_ = 0;
   UtcNs begun_utc_ns_ = 0;

@@ -1,6 +1,7 @@
 #include "settings.hpp"
 
 #include <weir/node/reach.hpp>
+#include <weir/node/stop_limit.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -55,6 +56,7 @@ std::vector<assignment::FileTrigger> read_trigger_file(const std::string& path) 
 }  // namespace
 
 DurationNs gather_patience(const node::Setup& setup) {
+  if (setup.start_limit_ns > 0) return node::gather_patience(setup.start_limit_ns);
   constexpr DurationNs kLeast = 30 * kSecond;
   constexpr DurationNs kEach = 100 * kMillisecond;
   return kLeast + static_cast<DurationNs>(setup.plan.nodes.size()) * kEach;

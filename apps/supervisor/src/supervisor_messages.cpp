@@ -6,11 +6,14 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 namespace weir::supervisor {
 namespace {
+
+constexpr std::uint64_t kLimitMsMax = 10ULL * 365 * 24 * 3600 * 1000;
 
 Unexpected<wire::WireError> not_expected() {
   return Unexpected<wire::WireError>(wire::WireError::not_expected);
@@ -141,7 +144,8 @@ void SupervisorNode::on_command(const v1::Command& command) {
     case v1::Command::SHUTDOWN:
       return watchers_.account_taken(now_ns_);
     case v1::Command::STOP:
-      return stop(command.reason().empty() ? "stopped" : command.reason());
+      return stop(command.reason().empty() ? "stopped" : command.reason(),
+                  static_cast<DurationNs>(std::min(command.limit_ms(), kLimitMsMax)) * kMillisecond);
     case v1::Command::PAUSE:
     case v1::Command::CONTINUE:
     case v1::Command::DRAIN:

@@ -4,6 +4,7 @@
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
+#include <weir/node/stop_limit.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
 #include <spdlog/spdlog.h>
@@ -312,13 +313,22 @@ void SupervisorNode::begin_run() {
   }
 }
 
-void SupervisorNode::stop(const std::string& reason) {
+void SupervisorNode::stop(const std::string& reason, DurationNs limit_ns) {
   if (course_.is(RunStage::gathering)) return course_.fail("stopped before the run began: " + reason);
-  if (!course_.is(RunStage::running)) return;
-  spdlog::info("run drains reason=\"{}\"", reason);
-  journal_.entries().write_stop(reason);
-  course_.drain(reason);
-  machine_.request_stop(now_ns_);
+  if (course_.is(RunStage::running)) {
+    spdlog::info("run drains reason=\"{}\"", reason);
+    journal_.entries().write_stop(reason);
+    course_.drain(reason);
+    machine_.request_stop(now_ns_);
+  }
+  if (limit_ns > 0) limit_stop(limit_ns);
+}
+
+// Also of a run that drains already: because its triggers were at their end, or before this process began.
+void SupervisorNode::limit_stop(DurationNs limit_ns) {
+  const node::StopParts parts = node::stop_parts(limit_ns);
+  if (course_.is(RunStage::draining)) machine_.request_stop(now_ns_, parts.drain_ns);
+  course_.limit_reports(now_ns_ + parts.reports_ns);
 }
 
 void SupervisorNode::end_run() {

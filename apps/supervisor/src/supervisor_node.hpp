@@ -33,6 +33,9 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void on_signal(std::string_view signal_name) override;
   void on_command(const v1::Command& command) override;
   [[nodiscard]] bool begun() const override { return course_.has_begun(); }
+  [[nodiscard]] bool draining() const override {
+    return course_.is(RunStage::draining) || course_.is_ending();
+  }
   [[nodiscard]] bool paused() const override { return machine_.paused(); }
   [[nodiscard]] std::string failure() const override { return course_.failure(); }
   [[nodiscard]] std::string broken_invariant() override { return std::string(machine_.broken_invariant()); }
@@ -61,7 +64,9 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void gather();
   void begin_run();
   void go_on();
-  void stop(const std::string& reason);
+  // `limit_ns`: until the account is due; 0: while slices are settled.
+  void stop(const std::string& reason, DurationNs limit_ns = 0);
+  void limit_stop(DurationNs limit_ns);
   void end_run();
   void wait_for_reports();
   void finish();

@@ -51,6 +51,18 @@ TEST_CASE("a run gathers, runs, drains, reports and has its account, and waits f
   CHECK(course.failure().empty());
 }
 
+TEST_CASE("final reports are awaited until the account is due, and a limit only shortens that") {
+  RunCourse course(kStart, 5 * kSecond);
+  CHECK(course.gathers_no_longer(kStart + 5 * kSecond));
+  course.begin(kStart, 0);
+  course.drain("stopped");
+  course.limit_reports(kStart + 10 * kSecond);
+  course.limit_reports(kStart + 20 * kSecond);
+  course.report(kStart + kSecond);
+  CHECK(course.waits_for_reports(kStart + 10 * kSecond - 1));
+  CHECK_FALSE(course.waits_for_reports(kStart + 10 * kSecond));
+}
+
 TEST_CASE("a run that cannot begin is done, and says why") {
   RunCourse course(kStart, kGather);
   course.fail("no connection from dcm-0");

@@ -117,4 +117,54 @@ std::string missing_command(const CLI::App& root, const std::vector<std::string>
   return {};
 }
 
+namespace {
+
+// The command that the words name, as far as they do.
+std::string command_of(const CLI::App& root) {
+  std::string name = root.get_name().empty() ? "weir" : root.get_name();
+  for (const CLI::App* app = &root; !app->get_subcommands().empty();) {
+    app = app->get_subcommands().front();
+    name += " " + app->get_name();
+  }
+  return name;
+}
+
+std::string sentence_of(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::string could_not = "Could not convert: ";
+  if (text.starts_with(could_not)) {
+    const std::size_t equals = text.find(" = ", could_not.size());
+    const std::string name = text.substr(could_not.size(), equals - could_not.size());
+    const std::string value = equals == text.npos ? "" : text.substr(equals + 3);
+    return name + ": '" + value + "' is not a number in range";
+  }
+  const std::string required = " is required";
+  if (text.ends_with(required)) return text.substr(0, text.size() - required.size()) + " is missing";
+  for (const std::string not_expected :
+       {"The following argument was not expected: ", "The following arguments were not expected: "}) {
+    if (text.starts_with(not_expected)) return "unexpected: " + text.substr(not_expected.size());
+  }
+  // "--set: 1 required KEY=VALUE missing"
+  const std::string one = ": 1 required ";
+  const std::string missing = " missing";
+  if (const std::size_t at = text.find(one); at != text.npos && text.ends_with(missing)) {
+    const std::size_t from = at + one.size();
+    return text.substr(0, at) + ": " + text.substr(from, text.size() - missing.size() - from) + " is missing";
+  }
+  // "--timeout: Value 0 not in range [0.1 - 3600]", "--as: boss not in {operator,observer}"
+  std::string ours = text;
+  if (const std::size_t at = ours.find(": Value "); at != ours.npos) ours.replace(at, 8, ": ");
+  if (const std::size_t at = ours.find(" not in range ["); at != ours.npos)
+    ours.replace(at, 15, " is outside the range [");
+  if (const std::size_t at = ours.find(" not in {"); at != ours.npos) ours.replace(at, 9, " is none of {");
+  return ours;
+}
+
+}  // namespace
+
+std::string parse_sentence(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string command = command_of(app);
+  return command + ": " + sentence_of(error) + "; `" + command + " --help` says more\n";
+}
+
 }  // namespace weir::commands

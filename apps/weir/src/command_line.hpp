@@ -19,4 +19,8 @@ void name_installed_files(CLI::App& app);
 // calls a missing subcommand; empty when all is well, as far as is seen here.
 [[nodiscard]] std::string missing_command(const CLI::App& app, const std::vector<std::string>& words);
 
+// Explains why CLI11 refuses a command line, in a sentence with the command that the words name:
+// "weir ctl start: 'x' is not a number: run; `weir ctl start --help` says more".
+[[nodiscard]] std::string parse_sentence(const CLI::App& app, const CLI::ParseError& error);
+
 }  // namespace weir::commands

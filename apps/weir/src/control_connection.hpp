@@ -34,6 +34,8 @@ class ControlClient {
   // A moment, until the next request; nothing comes without one.
   void pause();
   [[nodiscard]] v1::FarmView status();
+  [[nodiscard]] const std::string& host() const { return at_.host; }
+  [[nodiscard]] std::uint16_t port() const { return at_.port; }
 
  private:
   double timeout_s_;

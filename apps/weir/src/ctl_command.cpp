@@ -1,8 +1,13 @@
 #include "commands.hpp"
 #include "control_connection.hpp"
+#include "farm_end.hpp"
 #include <weir/base/held_up.hpp>
+#include <weir/base/role.hpp>
+#include <weir/base/time.hpp>
 #include <weir/bus/client.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/control/states.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -22,7 +28,10 @@ namespace {
 using control::Command;
 using control::State;
 
-constexpr int kRefused = 1;  // by run control, or it ended in error
+constexpr int kRefused = 1;   // by run control, or it ended in error
+constexpr int kCutShort = 4;  // the run has its account, and slices in flight were discarded
+constexpr double kEntryPatienceS = 15;
+constexpr double kEndPatienceS = 30;  // for the processes of a farm that is off
 
 struct CtlOptions {
   ConnectionOptions connection{{}, {}, {}, "operator"};
@@ -49,6 +58,35 @@ std::string state_of(const v1::FarmView::Override& one) {
   return one.in_force() ? "" : ", from the next configure";
 }
 
+// UTC: "2026-03-01 10:00:00".
+std::string time_text(UtcNs utc_ns) {
+  const std::time_t seconds = utc_ns / kSecond;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+// Counts and rate of the run that is on, or was.
+void print_run(const v1::FarmView& view) {
+  for (const auto& node : view.nodes()) {
+    if (node.role() != name(Role::supervisor) || node.report().counters().empty()) continue;
+    const v1::Report& report = node.report();
+    std::string time;
+    if (view.run_begin_utc_ns() > 0) {
+      const DurationNs seconds = std::max<DurationNs>(0, view.utc_ns() - view.run_begin_utc_ns()) / kSecond;
+      time = fmt::format("  {}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+      if (view.offered_per_s() > 0) time += fmt::format("  {:.4g} triggers/s", view.offered_per_s());
+    }
+    fmt::print(
+        "  run {}{}: {} triggered, {} stored, {} rejected, {} discarded, {} vetoed, {:.0f} in flight\n",
+        view.run(), time, reports::counter_of(report, "triggered"), reports::counter_of(report, "stored"),
+        reports::counter_of(report, "rejected"), reports::total_of(report, "discarded."),
+        reports::total_of(report, "vetoed."), reports::gauge_of(report, "slices_in_flight").value_or(0));
+  }
+}
+
 void print_view(const v1::FarmView& view) {
   fmt::print("{}  {}{}{}  run {}\n", view.farm(), view.state(),
              view.under_way().empty() ? "" : ", " + view.under_way() + " is under way",
@@ -57,6 +95,7 @@ void print_view(const v1::FarmView& view) {
     if (one.gravity() != "good" && !one.reason().empty())
       fmt::print("  {}: {}: {}\n", one.gravity(), one.word(), one.reason());
   }
+  print_run(view);
   for (const auto& one : view.overrides())
     fmt::print("  set      {}={}  by {}{}\n", one.key(), one.value(), one.origin(), state_of(one));
   std::size_t width = 4;
@@ -68,7 +107,8 @@ void print_view(const v1::FarmView& view) {
   }
   constexpr int kLines = 5;
   for (int i = std::max(0, view.events_size() - kLines); i < view.events_size(); ++i) {
-    fmt::print("  {:<7}  {}\n", view.events(i).level(), view.events(i).text());
+    fmt::print("  {}  {:<7}  {}\n", time_text(view.events(i).utc_ns()), view.events(i).level(),
+               view.events(i).text());
   }
 }
 
@@ -82,25 +122,91 @@ void print_json(const google::protobuf::Message& message) {
   fmt::print("{}\n", text);
 }
 
+// Prints the events since then; returns the time of the last event.
+UtcNs tell_events(const v1::FarmView& view, const CtlOptions& options, UtcNs since) {
+  for (const auto& line : view.events()) {
+    if (line.utc_ns() <= since) continue;
+    since = line.utc_ns();
+    if (!options.json) fmt::print(stderr, "{}\n", line.text());
+  }
+  return since;
+}
+
 // Waits for the end of a transition, and tells what is new meanwhile. True: the farm is where it was to be.
 bool follow(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::FarmView& view) {
   for (;;) {
     view = ctl.status();
-    for (const auto& line : view.events()) {
-      if (line.utc_ns() <= since) continue;
-      since = line.utc_ns();
-      if (!options.json) fmt::print(stderr, "{}\n", line.text());
-    }
+    since = tell_events(view, options, since);
+    if (view.under_way().empty() && options.request.command() == name(Command::configure))
+      return view.state() == name(State::ready);
     if (view.under_way().empty())
       return view.state() != name(State::error) || options.request.command() == name(Command::reset);
     ctl.pause();
   }
 }
 
-// `off` leaves nobody who could be waited for.
-bool is_transition(const std::string& command) {
-  const auto known = control::command_of(command);
-  return known && known != Command::off;
+bool is_transition(const std::string& command) { return control::command_of(command).has_value(); }
+
+// The run's entry, when it has one.
+const v1::FarmView::Run* entry_of(const v1::FarmView& view, std::uint32_t run) {
+  const auto found =
+      std::find_if(view.runs().begin(), view.runs().end(), [&](const auto& one) { return one.run() == run; });
+  return found == view.runs().end() ? nullptr : &*found;
+}
+
+// The exit status, with a sentence where it is not 0.
+int status_of_run(std::uint32_t run, const v1::FarmView& view) {
+  const v1::FarmView::Run* entry = entry_of(view, run);
+  if (entry == nullptr) {
+    fmt::print(stderr, "weir ctl: run {} has no account\n", run);
+    return kRefused;
+  }
+  if (!entry->failure().empty() || !entry->balanced()) {
+    fmt::print(stderr, "weir ctl: run {} ended badly: {}\n", run,
+               entry->failure().empty() ? "its ledger does not balance" : entry->failure());
+    return kRefused;
+  }
+  if (entry->discarded_at_stop() == 0) return 0;
+  fmt::print(
+      stderr,
+      "weir ctl: run {} was cut short: {} slices in flight were discarded (drain_timeout) when the time "
+      "to drain was over; its ledger balances\n",
+      run, entry->discarded_at_stop());
+  return kCutShort;
+}
+
+// The run's entry may come a moment after the farm is ready.
+void wait_for_entry(ControlClient& ctl, v1::FarmView& view) {
+  const double until_s = monotonic_now_s() + kEntryPatienceS;
+  while (entry_of(view, view.run()) == nullptr && monotonic_now_s() < until_s) {
+    ctl.pause();
+    view = ctl.status();
+  }
+}
+
+// A run that is on is stopped first. A farm that is off has no process left, run control last.
+int follow_off(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::FarmView view) {
+  const std::uint32_t run = view.run();
+  const bool run_is_on = view.state() == name(State::running) || view.state() == name(State::paused);
+  int status = 0;
+  if (run_is_on) {
+    // The account may come a moment after the stop, while the processes are told to end.
+    bool is_open = true;
+    while (is_open && !nothing_listens(ctl.host(), ctl.port())) {
+      ctl.pause();
+      view = ctl.status();
+      since = tell_events(view, options, since);
+      is_open = view.under_way() == name(Command::stop) || entry_of(view, run) == nullptr;
+    }
+    status = status_of_run(run, view);
+  }
+  const std::vector<std::string> left = wait_for_farm_end(ctl.host(), ctl.port(), view, kEndPatienceS);
+  if (left.empty()) {
+    if (!options.json) fmt::print(stderr, "the farm is off\n");
+    return status;
+  }
+  fmt::print(stderr, "weir ctl: not ended after {:.0f} s: {}\n", kEndPatienceS, fmt::join(left, ", "));
+  return kRefused;
 }
 
 int carry_out(const CtlOptions& options) {
@@ -120,19 +226,32 @@ int carry_out(const CtlOptions& options) {
     fmt::print(stderr, "weir ctl: {}\n", reply.error());
     return kRefused;
   }
-  bool good = true;
+  int status = 0;
+  const bool starts = request.command() == name(Command::start);
   // There is no process left that could tell of the end of such a farm.
   const bool last = view.one_run() && request.command() == name(Command::stop);
   if (last && !options.json) fmt::print(stderr, "the farm ends with this run: `weir run` has its summary\n");
   if (is_transition(request.command()) && !options.no_wait && !last) {
-    good = follow(ctl, options, since, view);
-    if (!good) fmt::print(stderr, "weir ctl: the farm is in error: {}\n", view.reason());
+    if (request.command() == name(Command::off)) return follow_off(ctl, options, since, view);
+    if (!follow(ctl, options, since, view)) {
+      status = kRefused;
+      if (view.state() == name(State::error))
+        fmt::print(stderr, "weir ctl: the farm is in error: {}\n", view.reason());
+    }
+    const bool is_on = view.state() == name(State::running) || view.state() == name(State::paused);
+    // One that did not begin, or is over already, has its entry.
+    if (request.command() == name(Command::stop) || (starts && !is_on)) {
+      wait_for_entry(ctl, view);
+      status = std::max(status, status_of_run(view.run(), view));
+    }
   }
+  if (starts && options.no_wait) view = ctl.status();
+  if (starts && !options.json) fmt::print("run {}\n", view.run());
   if (options.json) {
     *view.mutable_events() = {};
     print_json(view);
   }
-  return good ? 0 : kRefused;
+  return status;
 }
 
 int run_ctl(const CtlOptions& options) {
@@ -193,9 +312,11 @@ void add_ctl(CLI::App& app, int& status) {
   add("reset", "back to idle, from everywhere; a run that is on is lost");
   add("off", "ends every process");
   add("add", "takes processes into the farm again")->add_option("nodes", options->nodes, "names")->required();
-  add("remove", "lets processes finish what they have, and gives them nothing new")
-      ->add_option("nodes", options->nodes, "names")
-      ->required();
+  CLI::App* remove = add("remove", "lets processes finish their slices, and gives them no new ones");
+  remove->add_option("nodes", options->nodes, "names")->required();
+  remove->add_flag_callback(
+      "--last", [options] { options->request.set_last(true); },
+      "also the last DCM, writer or readout that takes part");
   add("set", "sets keys of the farm file for the next `configure`")
       ->add_option("sets", options->sets, "key=value")
       ->required();

@@ -62,7 +62,9 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : weir::commands::kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // help, version
+    std::fputs(weir::commands::parse_sentence(app, error).c_str(), stderr);
+    return weir::commands::kUsage;
   }
   return status;
 }

@@ -54,7 +54,8 @@ void RunClock::end_triggers() {
   if (!triggers_done()) enter(RunPhase::finishing);
 }
 
-void RunClock::stop(TimeNs now) {
+void RunClock::stop(TimeNs now, DurationNs limit) {
+  if (limit != kNoLimit) drain_limit_ = std::min(drain_limit_, now + limit);
   if (stopping()) return;
   proceed(now);
   enter(RunPhase::stopping);
@@ -76,7 +77,7 @@ TimeNs RunClock::triggers_until(TimeNs now) const {
 
 bool RunClock::drained_too_long(TimeNs now) {
   if (std::exchange(progressed_, false)) drain_deadline_ = now + drain_ns_;
-  return stopping() && now >= drain_deadline_;
+  return stopping() && now >= drains_until();
 }
 
 void RunClock::append_state(TimeNs now, std::vector<std::uint64_t>& out) const {

@@ -145,3 +145,24 @@ TEST_CASE("phase, pause and what is left of the duration are in the state for se
   endless.end_triggers();
   CHECK(state(endless, after(0)) != triggers);
 }
+
+TEST_CASE("a drain ends at its limit, whatever is settled, and a later stop can only bring that forward") {
+  RunClock clock = started_clock();
+  clock.stop(after(kSecond), 10 * kSecond);
+  for (int second = 2; second < 11; ++second) {
+    clock.slice_settled();
+    CHECK_FALSE(clock.drained_too_long(after(second * kSecond)));
+  }
+  clock.slice_settled();
+  CHECK(clock.drained_too_long(after(11 * kSecond)));
+
+  RunClock other = started_clock();
+  other.stop(after(kSecond));
+  other.slice_settled();
+  CHECK_FALSE(other.drained_too_long(after(2 * kSecond)));
+  other.stop(after(2 * kSecond), kSecond);
+  other.stop(after(2 * kSecond), 100 * kSecond);
+  CHECK(other.drains_until() == after(3 * kSecond));
+  other.slice_settled();
+  CHECK(other.drained_too_long(after(3 * kSecond)));
+}

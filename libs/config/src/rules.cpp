@@ -19,11 +19,13 @@ struct Word {
   std::string_view text;
   control::Condition condition;
 };
-constexpr std::array<Word, 4> kWords = {{
+constexpr std::array<Word, 6> kWords = {{
     {"process_gone", control::Condition::process_gone},
     {"process_error", control::Condition::process_error},
     {"run_seconds", control::Condition::run_seconds},
     {"livetime_below", control::Condition::livetime_below},
+    {"rate_below", control::Condition::rate_below},
+    {"no_triggers_s", control::Condition::no_triggers_s},
 }};
 
 control::Act act_of(v1::RuleSettings::Action action) {
@@ -108,19 +110,21 @@ class Reader {
     rule.reason = text;
     return check_known(
         "when", text, known,
-        "none of process_gone, process_error, run_seconds, livetime_below, and no reason such as "
-        "WRITER_DISK_FULL (docs/operating.md)");
+        "none of process_gone, process_error, run_seconds, livetime_below, rate_below, no_triggers_s, and no "
+        "reason such as WRITER_DISK_FULL (docs/operating.md)");
   }
 
   void check_fit(const control::Rule& rule) {
     using control::Act;
     using control::Condition;
-    const bool of_run = rule.when == Condition::run_seconds || rule.when == Condition::livetime_below;
+    const bool is_share = rule.when == Condition::livetime_below || rule.when == Condition::rate_below;
+    const bool of_run =
+        is_share || rule.when == Condition::run_seconds || rule.when == Condition::no_triggers_s;
     if (of_run && !rule.of.empty())
       error("of", ProblemKind::inconsistent, "this condition is one of the run: leave it out");
     if (of_run && rule.value <= 0)
       error("value", ProblemKind::missing_key, "needed by this condition, above 0");
-    if (rule.when == Condition::livetime_below && rule.value > 1)
+    if (is_share && rule.value > 1)
       error("value", ProblemKind::out_of_range, print_number(rule.value) + " is above 1: it is a share");
     if (!of_run && rule.value != 0)
       error("value", ProblemKind::inconsistent, "this condition has no value: leave it out");

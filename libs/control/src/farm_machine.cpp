@@ -10,7 +10,8 @@ Unexpected<std::string> refusal(const std::string& why) { return Unexpected<std:
 
 }  // namespace
 
-FarmMachine::FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadlines) : deadlines_(deadlines) {
+FarmMachine::FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadlines, bool one_run)
+    : deadlines_(deadlines), one_run_(one_run) {
   for (MemberPlan& one : plan) members_.emplace_back().plan = std::move(one);
   const auto found = std::find_if(members_.begin(), members_.end(),
                                   [](const Member& one) { return one.plan.role == Role::supervisor; });
@@ -37,7 +38,7 @@ Expected<void, std::string> FarmMachine::command(Command command, RunNumber run,
       break;
     case Command::configure:
       ++epoch_;
-      begin(command, State::ready, deadlines_.order_ns, now);
+      begin(command, State::ready, deadlines_.configure_ns, now);
       break;
     case Command::start:
       if (run <= run_) {
@@ -62,16 +63,28 @@ Expected<void, std::string> FarmMachine::command(Command command, RunNumber run,
       break;
     case Command::reset:
       reason_.clear();
-      run_open_ = false;
+      lose_run(std::string(kResetReason) + (reason.empty() ? "" : ": " + reason), out);
+      off_next_ = false;
       begin(command, State::idle, deadlines_.order_ns, now);
       break;
     case Command::off:
-      off_ = true;
-      begin(command, State::idle, deadlines_.order_ns, now);
+      off_next_ = run_open_;
+      if (!off_next_) {
+        begin_off(now);
+        break;
+      }
+      stop_reason_ = reason.empty() ? "stopped, and the farm ends" : reason;
+      begin(Command::stop, State::ready, deadlines_.stop_ns, now);
       break;
   }
   steer(now, out);
   return {};
+}
+
+void FarmMachine::begin_off(TimeNs now) {
+  off_ = true;
+  off_next_ = false;
+  begin(Command::off, State::idle, deadlines_.order_ns, now);
 }
 
 Expected<void, std::string> FarmMachine::can_exclude(std::size_t member, bool on) const {
@@ -139,7 +152,7 @@ void FarmMachine::heard(std::size_t member, const MemberState& state, TimeNs now
 }
 
 void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, const std::string& error,
-                           const MemberState& state, TimeNs now, Actions& out) {
+                           const MemberState& state, TimeNs now, Actions& out, bool wrong_settings) {
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   one.heard_ns = now;
@@ -153,6 +166,8 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   if (of_pause && !arrived(one)) {
     give_up_pause(
         good ? one.plan.name + " is " + std::string(name(state.state)) : one.plan.name + ": " + error, out);
+  } else if (!good && wrong_settings && goal_ == State::ready && under_way_ == Command::configure) {
+    refuse_configure(one.plan.name + ": " + error, out);
   } else if (!good) {
     set_inactive(one, now);
     out.events.push_back({Level::error, one.plan.name + ": " + error});
@@ -172,13 +187,15 @@ void FarmMachine::left(std::size_t member, TimeNs now, Actions& out, bool awaite
   one.live = false;
   one.gone_ns = now;
   one.order.reset();
-  const Level level = awaited ? Level::info : Level::warning;
-  if (!off_) out.events.push_back({level, one.plan.name + (awaited ? " has ended" : " is gone")});
+  if (off_) return;
+  const bool ends = awaited || is_ending();
+  out.events.push_back(
+      {ends ? Level::info : Level::warning, one.plan.name + (ends ? " has ended" : " is gone")});
 }
 
 // One that was alive counts as lost: nothing tells otherwise.
 void FarmMachine::count_loss(Member& member, TimeNs now) {
-  if (goal_ != State::running || member.excluded || !member.told.in_run()) return;
+  if (goal_ != State::running || member.excluded || !member.told.in_run() || is_ending()) return;
   ++member.losses;
   member.lost_ns = now;
 }
@@ -204,6 +221,11 @@ void FarmMachine::tick(TimeNs now, Actions& out) {
 void FarmMachine::watch_silence(TimeNs now, Actions& out) {
   for (Member& member : members_) {
     if (!member.live || now - member.heard_ns < deadlines_.silence_ns) continue;
+    if (is_ending()) {
+      member.live = false;
+      member.gone_ns = member.heard_ns;
+      continue;
+    }
     count_loss(member, member.heard_ns);
     member.live = false;
     member.gone_ns = member.heard_ns;
@@ -241,7 +263,10 @@ void FarmMachine::watch_run(TimeNs now, Actions& out) {
       if (now - member.gone_ns < deadlines_.return_ns) continue;
       const std::string why =
           member.plan.name + " is essential and " + (member.live ? "does not follow" : "did not come back");
-      if (&member == &leader) return fail(why, out);
+      if (&member == &leader) {
+        lose_run(why, out);
+        return fail(why, out);
+      }
       out.events.push_back({Level::error, why + ": the run is stopped"});
       stop_reason_ = why;
       begin(Command::stop, State::ready, deadlines_.stop_ns, now);
@@ -269,6 +294,7 @@ void FarmMachine::begin(Command command, State goal, DurationNs limit, TimeNs no
   goal_ = goal;
   until_ns_ = now + limit;
   resetting_ = false;
+  refusal_.clear();
   // What an operator wants now is asked of all members that are there.
   for (Member& member : members_) {
     member.inactive = member.inactive && !member.live;
@@ -288,10 +314,18 @@ void FarmMachine::watch_transition(TimeNs now, Actions& out) {
       case Command::go_on:
         return end_transition(State::running, out);
       default:
-        return end_transition(goal_, out);
+        end_transition(goal_, out);
+        if (off_next_) begin_off(now);
+        return;
     }
   }
   if (now >= until_ns_) transition_late(now, out);
+}
+
+void FarmMachine::lose_run(const std::string& why, Actions& out) {
+  if (!run_open_) return;
+  run_open_ = false;
+  out.lost = LostRun{run_, state_ == State::running || state_ == State::paused, why};
 }
 
 void FarmMachine::transition_late(TimeNs now, Actions& out) {
@@ -304,7 +338,7 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
     // A member that has not ended its part of the run by now is made to, and led to `ready` again.
     resetting_ = true;
     if (run_open_) out.events.push_back({Level::error, "the run ends without its supervisor's account"});
-    run_open_ = false;
+    lose_run("its supervisor gave no account in time: " + late + " held the stop up", out);
     until_ns_ = now + 2 * deadlines_.order_ns;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Member& member = members_[i];
@@ -320,8 +354,20 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
     member.order.reset();
     possible = possible && member.plan.duty != Duty::essential;
   }
-  if (possible || command == Command::reset || command == Command::off) return end_transition(goal_, out);
-  fail(std::string(name(command)) + " failed: " + blocking + " did not follow in time", out);
+  if (possible || command == Command::reset || command == Command::off) {
+    end_transition(goal_, out);
+  } else {
+    fail(std::string(name(command)) + " failed: " + blocking + " did not follow in time", out);
+  }
+  if (off_next_) begin_off(now);
+}
+
+// Nothing that would run in this way is ready: `configure` is given again, with other settings.
+void FarmMachine::refuse_configure(const std::string& why, Actions& out) {
+  out.events.push_back({Level::error, "configure is refused: " + why});
+  state_ = goal_ = State::standby;
+  under_way_.reset();
+  refusal_ = why;
 }
 
 // Of `pause` or `continue`: the run goes on as it is.
@@ -340,9 +386,9 @@ void FarmMachine::end_transition(State state, Actions& out) {
 void FarmMachine::fail(const std::string& reason, Actions& out) {
   if (state_ == State::error && !under_way_) return;
   out.events.push_back({Level::error, "the farm is in error: " + reason});
+  lose_run(reason, out);
   state_ = State::error;
   goal_ = State::error;
-  run_open_ = false;
   under_way_.reset();
   reason_ = reason;
 }

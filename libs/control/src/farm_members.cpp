@@ -87,6 +87,8 @@ std::optional<Command> FarmMachine::next_step(const Member& member) const {
   if (told.in_run()) {
     // Of another run, from before run control came back.
     if (told.run != run_) return Command::reset;
+    // A supervisor that returns when its run was given up still has the account.
+    if (is_supervisor && !run_open_ && told.begun && !told.ended) return Command::stop;
     // The others end their part when the supervisor says that the run is over.
     return is_supervisor ? step_in_run(told) : std::nullopt;
   }
@@ -111,10 +113,14 @@ void FarmMachine::give(std::size_t index, Command command, TimeNs now, Actions& 
       if (!other.live || other.excluded || other.inactive) order.absent.push_back(other.plan.name);
     }
   }
+  DurationNs limit = deadlines_.order_ns;
+  if (command == Command::configure) limit = order.limit_ns = deadlines_.configure_ns;
+  if (command == Command::start) limit = order.limit_ns = deadlines_.start_ns;
+  if (command == Command::stop) limit = order.limit_ns = deadlines_.stop_ns;
+  // A transition that is under way for some time already has less left.
+  if (order.limit_ns > 0 && under_way_ == command)
+    order.limit_ns = std::max<DurationNs>(kMillisecond, until_ns_ - now);
   member.order = order;
-  const DurationNs limit = command == Command::start  ? deadlines_.start_ns
-                           : command == Command::stop ? deadlines_.stop_ns
-                                                      : deadlines_.order_ns;
   member.order_until_ns = now + limit;
   out.orders.push_back(std::move(order));
 }

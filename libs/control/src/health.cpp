@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdio>
 #include <utility>
 
 namespace weir::control {
@@ -141,6 +143,17 @@ bool stops_data(std::string_view reason) {
   return reason.starts_with("WRITER_DISK_") || reason == "SUPERVISOR_JOURNAL_FULL";
 }
 
+// Rank of a reason on the way from cause to consequence: a queue fills up because of the stage behind it. A disk
+// holds up the writer, the writer the DCMs, the DCMs' filters the supervisor, and all of them the readouts.
+int distance_to_cause(std::string_view reason) {
+  constexpr std::array<std::string_view, 8> kOrder = {
+      "WRITER_BUFFER",   "WRITER_TOO_SLOW", "FILTER_TOO_SLOW",      "READOUT_BACKLOG",
+      "DCM_BUFFER_FULL", "SLICES_PENDING",  "READOUT_BUFFER_BYTES", "READOUT_BUFFER_SLICES"};
+  if (stops_data(reason)) return 0;
+  const auto found = std::find(kOrder.begin(), kOrder.end(), reason);
+  return 1 + static_cast<int>(found - kOrder.begin());
+}
+
 // A cause that several processes name is told once, with all processes that are its origin.
 void held_up(const HealthView& view, Findings& out) {
   const Picked holding = pick(view, [](const Process& one) {
@@ -151,6 +164,9 @@ void held_up(const HealthView& view, Findings& out) {
     if (std::find(reasons.begin(), reasons.end(), one->held_by) == reasons.end())
       reasons.push_back(one->held_by);
   }
+  std::stable_sort(reasons.begin(), reasons.end(), [](const std::string& left, const std::string& right) {
+    return distance_to_cause(left) < distance_to_cause(right);
+  });
   const auto writers =
       pick(view, [](const Process& one) { return one.role == Role::writer && one.live; }).size();
   for (const std::string& reason : reasons) {
@@ -175,11 +191,45 @@ void held_up(const HealthView& view, Findings& out) {
   }
 }
 
+// A reason that a process reports is then as grave as the stall, and comes first.
 void unsettled(const HealthView& view, Findings& out) {
   if (view.state != State::running || view.unsettled_ns < kUnsettled) return;
+  if (view.unsettled_ns >= kStalled) {
+    for (Finding& one : out) {
+      if (one.word == name(Hold::throttled) || one.word == name(Hold::blocked)) one.gravity = Gravity::error;
+    }
+  }
   out.push_back({view.unsettled_ns < kStalled ? Gravity::warning : Gravity::error, "stalled",
                  "no slice has been settled for " + seconds(view.unsettled_ns) + ", and " +
                      counted(view.in_flight, "slice") + (view.in_flight == 1 ? " waits" : " wait")});
+}
+
+std::string per_second(double rate) {
+  char text[32];
+  std::snprintf(text, sizeof text, rate < 10 ? "%.1f Hz" : "%.0f Hz", rate);
+  return text;
+}
+
+void triggers(const HealthView& view, Findings& out) {
+  if (view.state != State::running || view.draining) return;
+  const HealthView::Flow& flow = view.flow;
+  const auto percent = [](double share) { return std::to_string(std::lround(100 * share)) + " %"; };
+  if (flow.silent_ns) {
+    out.push_back({Gravity::warning, "no triggers",
+                   (flow.had_triggers ? "the last trigger came " + seconds(*flow.silent_ns) + " ago"
+                                      : "none in the first " + seconds(*flow.silent_ns) + " of the run") +
+                       ": look at the trigger's source, or pause the run"});
+  } else if (flow.rate) {
+    out.push_back({Gravity::warning, "low rate",
+                   "triggers come at " + per_second(*flow.rate) + ", " +
+                       percent(*flow.rate / flow.mean_rate) + " of the mean of the last minutes, " +
+                       per_second(flow.mean_rate)});
+  }
+  if (flow.live_share) {
+    out.push_back({Gravity::warning, "dead time",
+                   percent(1 - *flow.live_share) + " of the last " + seconds(TriggerFlow::kRecent) +
+                       " took no triggers"});
+  }
 }
 
 void silent(const HealthView& view, Findings& out) {
@@ -250,12 +300,30 @@ void last_run(const HealthView& view, Findings& out) {
   const std::string ended = (last.fault.empty() ? "" : last.fault + "; ") + "ended: " + last.reason;
   const std::string run = "run " + std::to_string(last.run.value);
   if (!last.accounted) {
-    out.push_back({Gravity::error, run + " ended badly", "there is no account of it"});
+    const std::string why = last.reason.empty() ? "" : ": " + last.reason;
+    const std::string what = last.began ? "it has no account" : "it never began";
+    out.push_back({last.was_reset ? Gravity::warning : Gravity::error,
+                   run + (last.was_reset ? " was given up"
+                          : last.began   ? " ended badly"
+                                         : " never began"),
+                   last.was_reset || !last.began ? (why.empty() ? what : last.reason) : what + why});
   } else if (!last.balanced) {
     out.push_back({Gravity::error, run + " ended badly", "its ledger does not balance; " + ended});
+  } else if (last.discarded_at_stop > 0) {
+    out.push_back({Gravity::warning, run + " was cut short",
+                   counted(last.discarded_at_stop, "slice") +
+                       " in flight discarded when the time to drain was over; its ledger balances; ended: " +
+                       last.reason});
   } else if (last.faults) {
     out.push_back({Gravity::warning, run + " had faults", "its ledger balances; " + ended});
   }
+}
+
+// Of a farm of which nothing else is to be said.
+std::string how_last_ended(const HealthView& view) {
+  if (!view.last || (!view.over && (view.under_way || run_is_on(view)))) return {};
+  return "run " + std::to_string(view.last->run.value) + " ended: " + view.last->reason +
+         "; its ledger balances";
 }
 
 void restarted(const HealthView& view, Findings& out) {
@@ -283,13 +351,35 @@ std::string sentence(const Finding& finding) {
   return finding.reason.empty() ? finding.word : finding.word + ": " + finding.reason;
 }
 
+// A farm that was to end needs no person.
+std::vector<Finding> health_at_the_end(const HealthView& view) {
+  Findings out;
+  last_run(view, out);
+  const std::string ended = out.empty() ? how_last_ended(view) : "";
+  if (view.off && view.under_way) {
+    out.push_back({Gravity::waiting, std::string(name(*view.under_way)) + " is under way",
+                   view.waits_for.empty() ? "" : "waits for " + list(view.waits_for)});
+  } else if (view.off) {
+    out.push_back({Gravity::waiting, "the farm is off", ended});
+  } else if (out.empty()) {
+    out.push_back({Gravity::good, "run " + std::to_string(view.run.value) + " ended",
+                   view.last ? view.last->reason + "; its ledger balances" : ""});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Finding& left, const Finding& right) { return left.gravity > right.gravity; });
+  return out;
+}
+
 std::vector<Finding> health_of(const HealthView& view) {
+  if (view.over) return health_at_the_end(view);
   Findings out;
   if (view.state == State::error) out.push_back({Gravity::error, "error", view.reason});
+  if (!view.refusal.empty()) out.push_back({Gravity::error, "configure refused", view.refusal});
   if (run_is_on(view)) {
     if (!nobody_heard(view, out)) roles_away(view, out);
     held_up(view, out);
     unsettled(view, out);
+    triggers(view, out);
     lost_lately(view, out);
     silent(view, out);
     losses(view, out);
@@ -303,12 +393,17 @@ std::vector<Finding> health_of(const HealthView& view) {
     out.push_back({Gravity::waiting, std::string(name(*view.under_way)) + " is under way",
                    view.waits_for.empty() ? "" : "waits for " + list(view.waits_for)});
   }
+  if (view.state == State::running && view.draining && !view.under_way) {
+    out.push_back({Gravity::waiting, "draining",
+                   "no more triggers in this run; " + counted(view.in_flight, "slice") + " in flight"});
+  }
   if (view.state == State::paused) out.push_back({Gravity::waiting, "paused", "no triggers until continue"});
   std::stable_sort(out.begin(), out.end(),
                    [](const Finding& left, const Finding& right) { return left.gravity > right.gravity; });
   if (out.empty()) {
     const bool on = view.state == State::running;
-    out.push_back({on ? Gravity::good : Gravity::waiting, std::string(name(view.state)), ""});
+    out.push_back(
+        {on ? Gravity::good : Gravity::waiting, std::string(name(view.state)), how_last_ended(view)});
   }
   return out;
 }

@@ -77,8 +77,24 @@ std::optional<Rules::Holding> Rules::holds(const Rule& rule, const RulesView& vi
     case Condition::livetime_below:
       if (!run_is_on || !live_share_ || *live_share_ >= rule.value) return std::nullopt;
       return Holding{{}, "livetime is " + std::to_string(std::lround(kPercent * *live_share_)) + " %"};
+    case Condition::rate_below:
+    case Condition::no_triggers_s:
+      return run_is_on && view.state == State::running && view.flow ? flow_holds(rule, view) : std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<Rules::Holding> Rules::flow_holds(const Rule& rule, const RulesView& view) const {
+  const RulesView::Flow& flow = *view.flow;
+  if (rule.when == Condition::no_triggers_s) {
+    const double seconds = static_cast<double>(flow.silent_ns) / static_cast<double>(kSecond);
+    if (seconds < rule.value) return std::nullopt;
+    return Holding{{}, "no trigger for " + std::to_string(std::llround(seconds)) + " s"};
+  }
+  if (!flow.rate || !flow.mean_rate || *flow.rate >= rule.value * *flow.mean_rate) return std::nullopt;
+  return Holding{{},
+                 "the trigger rate is " +
+                     std::to_string(std::lround(kPercent * *flow.rate / *flow.mean_rate)) + " % of its mean"};
 }
 
 std::optional<Rules::Holding> Rules::processes_hold(const Rule& rule, const RulesView& view) const {

@@ -2,6 +2,7 @@
 #include "weir_catch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 using namespace weir;
 using namespace weir::control;
@@ -420,4 +421,122 @@ TEST_CASE("off ends every process") {
   farm.settle();
   CHECK(farm.machine.all_gone());
   CHECK(farm.illegal == 0);
+}
+
+TEST_CASE("off in a run stops the run first, and then ends every process") {
+  Farm farm;
+  farm.to_running(3);
+  REQUIRE(farm.command(Command::off));
+  CHECK(farm.machine.under_way() == Command::stop);
+  CHECK_FALSE(farm.machine.going_off());
+  farm.settle();
+  for (int i = 0; i < 50 && !farm.machine.all_gone(); ++i) farm.pass();
+  CHECK(farm.runs_over == 1);
+  CHECK(farm.machine.all_gone());
+  CHECK(farm.illegal == 0);
+}
+
+TEST_CASE("an order to stop says until when the account is due, less with each time it is given again") {
+  Farm farm;
+  farm.to_running(3);
+  farm.orders.clear();
+  farm.processes[kSupervisor].deaf = true;
+  REQUIRE(farm.command(Command::stop));
+  farm.pass();
+  REQUIRE(was_ordered(farm, kSupervisor, Command::stop));
+  CHECK(farm.orders.back().limit_ns == Deadlines{}.stop_ns);
+  for (int i = 0; i < 100; ++i) farm.pass();  // 10 s
+  farm.orders.clear();
+  farm.kill(kSupervisor);
+  farm.start_process(kSupervisor);
+  for (int i = 0; i < 20; ++i) farm.pass();
+  REQUIRE(was_ordered(farm, kSupervisor, Command::stop));
+  CHECK(farm.orders.back().limit_ns < Deadlines{}.stop_ns - 9 * kSecond);
+}
+
+TEST_CASE("a run that is given up is lost in so many words, once") {
+  Farm farm;
+  SECTION("by a reset") {
+    farm.to_running(3);
+    farm.command(Command::reset);
+    REQUIRE(farm.out.lost);
+    CHECK(farm.out.lost->run == RunNumber(3));
+    CHECK(farm.out.lost->begun);
+    CHECK(farm.out.lost->why == kResetReason);
+    farm.out.lost.reset();
+    farm.settle();
+    farm.command(Command::reset);
+    CHECK_FALSE(farm.out.lost);
+  }
+  SECTION("because it never began") {
+    farm.to_ready();
+    farm.processes[kSupervisor].refuses = "the journal is of another run";
+    farm.command(Command::start, 3);
+    farm.machine.tick(farm.now, farm.out);
+    const Actions taken = std::exchange(farm.out, {});
+    for (const Order& order : taken.orders) farm.carry_out(order);
+    REQUIRE(farm.out.lost);
+    CHECK_FALSE(farm.out.lost->begun);
+    CHECK(farm.out.lost->why == "supervisor-0: the journal is of another run");
+  }
+}
+
+TEST_CASE("a supervisor that returns when its run was given up is asked for the account after all") {
+  Farm farm;
+  farm.to_running(3);
+  farm.processes[kSupervisor].alive = false;  // frozen
+  farm.command(Command::stop);
+  farm.settle();
+  CHECK(farm.has_event("the run ends without its supervisor's account"));
+  farm.processes[kSupervisor].alive = true;
+  farm.command(Command::reset);
+  farm.settle();
+  CHECK(farm.state_of(kSupervisor) == State::idle);
+  CHECK(farm.illegal == 0);
+}
+
+TEST_CASE("a wrong setting is refused by configure as a whole, with the process' sentence") {
+  Farm farm;
+  farm.start_all();
+  farm.command(Command::init);
+  farm.settle();
+  farm.command(Command::configure);
+  farm.machine.tick(farm.now, farm.out);
+  const Actions taken = std::exchange(farm.out, {});
+  for (const Order& order : taken.orders) {
+    const bool wrong = order.member == kDcm0;
+    MemberState state = farm.processes[order.member].state;
+    if (!wrong) state.state = State::ready;
+    if (!wrong) state.epoch = order.epoch;
+    farm.processes[order.member].state = state;
+    farm.machine.answered(order.member, order.id, !wrong, wrong ? "farm.yaml:9: filter.parameters" : "",
+                          state, farm.now, farm.out, wrong);
+  }
+  CHECK(farm.machine.state() == State::standby);
+  CHECK_FALSE(farm.machine.under_way());
+  CHECK(farm.machine.why_refused() == "dcm-0: farm.yaml:9: filter.parameters");
+  CHECK_FALSE(farm.command(Command::start, 1));
+  CHECK(farm.command(Command::configure));
+  CHECK(farm.machine.why_refused().empty());
+  farm.settle();
+  CHECK(farm.machine.state() == State::ready);
+  CHECK(farm.command(Command::start, 1));
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+}
+
+TEST_CASE("in a farm of one run processes that end after it are not losses") {
+  Farm farm;
+  farm.machine = FarmMachine(control::test::small_plan(), {}, true);
+  farm.to_running(1);
+  CHECK_FALSE(farm.machine.is_over());
+  farm.processes[kSupervisor].state.draining = true;
+  farm.pass();
+  CHECK_FALSE(farm.machine.is_over());
+  farm.kill(kDcm0);
+  farm.pass();
+  farm.machine.accounted();
+  CHECK(farm.machine.is_over());
+  CHECK(farm.has_event("dcm-0 has ended"));
+  CHECK_FALSE(farm.has_event("dcm-0 is gone"));
 }

@@ -209,7 +209,36 @@ std::vector<Case> emergencies() {
        "its ledger does not balance; ended: stopped"},
       {"the last run has no account", in_state(State::ready),
        [](HealthView& view) { view.last->accounted = false; }, Gravity::error, "run 5 ended badly",
-       "there is no account of it"},
+       "it has no account: stopped"},
+      {"the last run never began", in_state(State::ready),
+       [](HealthView& view) {
+         view.last->accounted = view.last->began = false;
+         view.last->reason = "no connection from dcm-0";
+       },
+       Gravity::error, "run 5 never began", "no connection from dcm-0"},
+      {"the last run was reset", in_state(State::idle),
+       [](HealthView& view) {
+         view.last->accounted = false;
+         view.last->was_reset = true;
+         view.last->reason = "it was reset";
+       },
+       Gravity::warning, "run 5 was given up", "it was reset"},
+      {"the last run was cut short", in_state(State::ready),
+       [](HealthView& view) { view.last->discarded_at_stop = 40; }, Gravity::warning, "run 5 was cut short",
+       "40 slices in flight discarded"},
+      {"configure was refused", in_state(State::standby),
+       [](HealthView& view) { view.refusal = "dcm-0: farm.yaml:9: filter.parameters.minimum: above 100"; },
+       Gravity::error, "configure refused", "filter.parameters.minimum"},
+      {"triggers stay away", running(), [](HealthView& view) { view.flow.silent_ns = 12 * kSecond; },
+       Gravity::warning, "no triggers", "the last trigger came 12 s ago"},
+      {"triggers are rare", running(),
+       [](HealthView& view) {
+         view.flow.rate = 20;
+         view.flow.mean_rate = 200;
+       },
+       Gravity::warning, "low rate", "20 Hz, 10 % of the mean of the last minutes, 200 Hz"},
+      {"most of the time is dead", running(), [](HealthView& view) { view.flow.live_share = 0.2; },
+       Gravity::warning, "dead time", "80 % of the last 10 s took no triggers"},
       {"the last run had faults", in_state(State::idle), [](HealthView& view) { view.last->faults = true; },
        Gravity::warning, "run 5 had faults", "its ledger balances"},
       {"the farm is in error", in_state(State::ready),
@@ -255,7 +284,8 @@ TEST_CASE("in each emergency the worst is said first, with its reason") {
 
 TEST_CASE("a farm of which there is nothing to say says where it is") {
   CHECK(health_of(running()) == std::vector<Finding>{{Gravity::good, "running", ""}});
-  CHECK(health_of(in_state(State::ready)) == std::vector<Finding>{{Gravity::waiting, "ready", ""}});
+  CHECK(health_of(in_state(State::ready)) ==
+        std::vector<Finding>{{Gravity::waiting, "ready", "run 5 ended: stopped; its ledger balances"}});
   CHECK(health_of(in_state(State::paused)).front().word == "paused");
   HealthView empty;
   CHECK(health_of(empty).front().word == "idle");
@@ -300,6 +330,66 @@ TEST_CASE("one cause that many name is told once, a paused run is not throttled"
   view = in_state(State::paused);
   hold(view, "supervisor", Hold::throttled, "RUN_PAUSED", "supervisor");
   CHECK(health_of(view) == std::vector<Finding>{{Gravity::waiting, "paused", "no triggers until continue"}});
+}
+
+TEST_CASE("a cause outranks its consequences, also when these are grave") {
+  HealthView view = running();
+  hold(view, "supervisor", Hold::throttled, "SLICES_PENDING", "supervisor");
+  hold(view, "readout-0", Hold::throttled, "READOUT_BUFFER_BYTES", "readout-0");
+  hold(view, "dcm-0", Hold::throttled, "FILTER_TOO_SLOW", "dcm-0");
+  hold(view, "dcm-1", Hold::throttled, "FILTER_TOO_SLOW", "dcm-1");
+  view.flow.live_share = 0.1;
+  auto told = health_of(view);
+  REQUIRE(told.size() == 4);
+  CHECK_THAT(told[0].reason, ContainsSubstring("dcm-0, dcm-1") && ContainsSubstring("FILTER_TOO_SLOW"));
+  CHECK_THAT(told[1].reason, ContainsSubstring("SLICES_PENDING"));
+  CHECK_THAT(told[2].reason, ContainsSubstring("READOUT_BUFFER_BYTES"));
+  CHECK(told[3].word == "dead time");
+
+  view.unsettled_ns = 40 * kSecond;
+  view.in_flight = 12;
+  told = health_of(view);
+  CHECK(told[0].gravity == Gravity::error);
+  CHECK_THAT(told[0].reason, ContainsSubstring("FILTER_TOO_SLOW"));
+
+  hold(view, "writer-0", Hold::blocked, "WRITER_DISK_STALLS", "writer-0");
+  hold(view, "writer-1", Hold::blocked, "WRITER_DISK_STALLS", "writer-1");
+  CHECK_THAT(health_of(view)[0].reason, ContainsSubstring("WRITER_DISK_STALLS"));
+}
+
+TEST_CASE("nothing is wrong with a farm that was to end, and how its last run ended stays to be read") {
+  HealthView view = in_state(State::running);
+  for (Process& one : view.processes) one.live = false;
+  view.over = true;
+  auto told = health_of(view);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].gravity == Gravity::good);
+  CHECK(told[0].word == "run 5 ended");
+  CHECK(told[0].reason == "stopped; its ledger balances");
+  view.off = true;
+  view.under_way = Command::off;
+  view.waits_for = {"dcm-0"};
+  told = health_of(view);
+  CHECK(sentence(told[0]) == "off is under way: waits for dcm-0");
+  view.under_way.reset();
+  told = health_of(view);
+  CHECK(sentence(told[0]) == "the farm is off: run 5 ended: stopped; its ledger balances");
+  CHECK(told[0].gravity == Gravity::waiting);
+  view.last->balanced = false;
+  told = health_of(view);
+  CHECK(told[0].gravity == Gravity::error);
+  CHECK(told[0].word == "run 5 ended badly");
+}
+
+TEST_CASE("a run that drains by itself says so, and is not called quiet") {
+  HealthView view = running();
+  view.draining = true;
+  view.in_flight = 30;
+  view.flow.silent_ns = 20 * kSecond;
+  const auto told = health_of(view);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].word == "draining");
+  CHECK_THAT(told[0].reason, ContainsSubstring("30 slices in flight"));
 }
 
 TEST_CASE("gravities have names, and are found by them") {

@@ -150,4 +150,28 @@ TEST_CASE("rules fire in their order, each on its own") {
 }
 
 }  // namespace
+TEST_CASE("rules look at the flow of triggers while a run is on and triggers are expected") {
+  Rule quiet = rule_of(Condition::no_triggers_s, Act::warn);
+  quiet.value = 10;
+  Rule slow = rule_of(Condition::rate_below, Act::warn);
+  slow.name = "two";
+  slow.value = 0.5;
+  World world({quiet, slow});
+  CHECK(world.fired_in(3) == 0);
+  world.view.flow = RulesView::Flow{9 * kSecond, 40.0, 50.0};
+  CHECK(world.fired_in(1) == 0);
+  world.view.flow = RulesView::Flow{10 * kSecond, 20.0, 50.0};
+  const auto fired = world.look();
+  REQUIRE(fired.size() == 2);
+  CHECK(fired[0].why == "rule one: no trigger for 10 s");
+  CHECK(fired[1].why == "rule two: the trigger rate is 40 % of its mean");
+  world.now += 100 * kSecond;
+  world.view.state = State::paused;
+  CHECK(world.fired_in(1) == 0);
+  world.view.state = State::running;
+  world.view.flow->mean_rate.reset();
+  world.view.flow->silent_ns = 0;
+  CHECK(world.fired_in(1) == 0);
+}
+
 }  // namespace weir::control

@@ -39,13 +39,82 @@ std::uint64_t count_of(const json::object& object, std::string_view key) {
 
 std::string rate_text(const std::optional<double>& rate) { return rate ? fmt::format("{:.1f}", *rate) : "-"; }
 
-std::string line_of(const TopRow& row) {
-  return fmt::format("{:<16} {:>7} {:<10} {:>10} {:>11} {:>9} {:>9} {:>9} {:>6}  {}", row.name,
-                     row.pid > 0 ? std::to_string(row.pid) : "-", row.state, rate_text(row.slices_per_s),
-                     row.bytes_per_s ? bytes_text(*row.bytes_per_s) + "/s" : "-",
-                     row.p99_us ? microseconds_text(static_cast<std::uint64_t>(*row.p99_us)) : "-",
-                     row.in_flight, row.lost, row.cpu_percent ? fmt::format("{:.0f}", *row.cpu_percent) : "-",
-                     row.reason);
+struct Column {
+  std::string_view title;
+  std::size_t width;
+  int spare;  // on a narrow screen the columns with the lowest numbers above 0 are left out first
+  std::string (*text)(const TopRow& row);
+};
+constexpr std::size_t kReasonMin = 12;
+constexpr std::string_view kCut = "…";
+
+const std::array<Column, 9> kColumns = {{
+    {"process", 16, 0, [](const TopRow& row) { return row.name; }},
+    {"pid", 7, 1, [](const TopRow& row) { return row.pid > 0 ? std::to_string(row.pid) : "-"; }},
+    {"state", 10, 0, [](const TopRow& row) { return row.state; }},
+    {"slices/s", 10, 5, [](const TopRow& row) { return rate_text(row.slices_per_s); }},
+    {"data", 11, 4,
+     [](const TopRow& row) { return row.bytes_per_s ? bytes_text(*row.bytes_per_s) + "/s" : "-"; }},
+    {"p99", 9, 3,
+     [](const TopRow& row) {
+       return row.p99_us ? microseconds_text(static_cast<std::uint64_t>(*row.p99_us)) : "-";
+     }},
+    {"in flight", 9, 2, [](const TopRow& row) { return std::to_string(row.in_flight); }},
+    {"lost", 9, 6, [](const TopRow& row) { return std::to_string(row.lost); }},
+    {"CPU %", 6, 7,
+     [](const TopRow& row) { return row.cpu_percent ? fmt::format("{:.0f}", *row.cpu_percent) : "-"; }},
+}};
+
+bool is_text(const Column& column) { return column.spare == 0; }
+
+// Those that fit beside some of the reason.
+std::vector<const Column*> columns_for(std::size_t width) {
+  std::vector<const Column*> shown;
+  std::size_t taken = kReasonMin + 1;
+  for (const Column& column : kColumns) {
+    shown.push_back(&column);
+    taken += column.width + 1;
+  }
+  while (taken > width) {
+    auto least = shown.end();
+    for (auto one = shown.begin(); one != shown.end(); ++one) {
+      if ((*one)->spare > 0 && (least == shown.end() || (*one)->spare < (*least)->spare)) least = one;
+    }
+    if (least == shown.end()) break;
+    taken -= (*least)->width + 1;
+    shown.erase(least);
+  }
+  return shown;
+}
+
+std::string left_out(const std::vector<const Column*>& shown) {
+  std::string names;
+  for (const Column& column : kColumns) {
+    if (std::find(shown.begin(), shown.end(), &column) == shown.end())
+      names += (names.empty() ? "" : ", ") + std::string(column.title);
+  }
+  return names;
+}
+
+std::string cell(const Column& column, const std::string& text) {
+  return is_text(column) ? fmt::format("{:<{}} ", text, column.width)
+                         : fmt::format("{:>{}} ", text, column.width);
+}
+
+std::string line_of(const TopRow& row, const std::vector<const Column*>& shown) {
+  std::string line;
+  for (const Column* column : shown) line += cell(*column, column->text(row));
+  return line + " " + row.reason;
+}
+
+// Shortens a line that is too long, and marks it. Bytes of a character stay together.
+std::string cut(std::string line, std::size_t width) {
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  if (line.size() <= width) return line;
+  if (width < kCut.size()) return {};
+  std::size_t end = width - kCut.size();
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
+  return line.substr(0, end) + std::string(kCut);
 }
 
 bool before(const TopRow& left, const TopRow& right, TopSort sort) {
@@ -161,19 +230,22 @@ std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::si
                                     std::size_t lines_max) {
   std::vector<std::string> lines{frame.title};
   for (const std::string& reason : frame.reasons) lines.push_back("  " + reason);
-  lines.push_back(fmt::format("{:<16} {:>7} {:<10} {:>10} {:>11} {:>9} {:>9} {:>9} {:>6}  {}", "process",
-                              "pid", "state", "slices/s", "data", "p99", "in flight", "lost", "CPU %",
-                              "reason"));
+  const std::vector<const Column*> shown = columns_for(columns);
+  if (const std::string names = left_out(shown); !names.empty())
+    lines.push_back("  no room for: " + names + "; a wider terminal shows them");
+  std::string head;
+  for (const Column* column : shown) head += cell(*column, std::string(column->title));
+  lines.push_back(head + " reason");
   std::vector<TopRow> rows = frame.rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const TopRow& left, const TopRow& right) { return before(left, right, sort); });
-  for (const TopRow& row : rows) lines.push_back(line_of(row));
+  for (const TopRow& row : rows) lines.push_back(line_of(row, shown));
   if (lines.size() > lines_max && lines_max > 0) {
     const std::size_t left = lines.size() - lines_max + 1;
     lines.resize(lines_max - 1);
     lines.push_back(fmt::format("… {} more", left));
   }
-  for (std::string& line : lines) line.resize(std::min(line.size(), columns));
+  for (std::string& line : lines) line = cut(std::move(line), columns);
   return lines;
 }
 

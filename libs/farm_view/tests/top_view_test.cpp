@@ -113,3 +113,29 @@ TEST_CASE("rows are sorted by what is asked for, the largest first, and cut to t
   CHECK(top_sort("p99") == TopSort::p99);
   CHECK(!top_sort("speed"));
 }
+
+TEST_CASE("a narrow screen keeps state, lost, CPU and some of the reason, and names the other columns") {
+  TopFrame frame;
+  frame.title = "farm";
+  TopRow row;
+  row.name = "readout-0";
+  row.state = "throttled";
+  row.lost = 12345;
+  row.cpu_percent = 87;
+  row.pid = 4711;
+  row.reason = "SLICES_PENDING: slices wait for a DCM with a credit free";
+  frame.rows.push_back(row);
+  const auto wide = format_top(frame, TopSort::plan, 200, 100);
+  REQUIRE(wide.size() == 3);
+  CHECK(wide[1].find("pid") != std::string::npos);
+  const auto narrow = format_top(frame, TopSort::plan, 80, 24);
+  REQUIRE(narrow.size() == 4);
+  CHECK(narrow[1] == "  no room for: pid, p99, in flight; a wider terminal shows them");
+  CHECK(narrow[2].find("lost") != std::string::npos);
+  CHECK(narrow[2].find("CPU %") != std::string::npos);
+  CHECK(narrow[3].find("12345") != std::string::npos);
+  CHECK(narrow[3].find("87") != std::string::npos);
+  CHECK(narrow[3].find("SLICES") != std::string::npos);
+  CHECK(narrow[3].ends_with("…"));
+  for (const auto& line : narrow) CHECK(line.size() <= 80);
+}

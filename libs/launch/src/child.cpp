@@ -126,9 +126,8 @@ Child& Child::operator=(Child&& other) noexcept {
 
 Expected<Child, std::string> Child::start(const ChildSettings& settings) {
   adopt_orphans();
+  if (!settings.append_log) node::close_log(settings.log_file, settings.log_files_kept);
   const int mode = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND;
-  // Another member of a group may own the old log, and may still read it.
-  if (!settings.append_log) ::unlink(settings.log_file.c_str());
   int log = ::open(settings.log_file.c_str(), mode, kLogMode);
   if (log < 0) return Unexpected<std::string>(system_error("cannot write '" + settings.log_file + "'"));
   std::array<int, 2> pipe{-1, -1};

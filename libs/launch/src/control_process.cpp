@@ -26,6 +26,7 @@ ChildSettings control_child(const ControlChildSettings& settings) {
     child.arguments.insert(child.arguments.end(), {"--log-level", settings.log_level});
   child.arguments.insert(child.arguments.end(), settings.more.begin(), settings.more.end());
   child.log_file = settings.log_file;
+  child.log_files_kept = settings.log_files_kept;
   child.read_output = true;
   child.network = settings.network;
   return child;

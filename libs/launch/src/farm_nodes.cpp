@@ -77,6 +77,7 @@ std::string FarmNodes::start(Node& node) {
     }
   }
   child.log_file = log_file(node);
+  child.log_files_kept = settings_.log_files_kept;
   child.append_log = node.starts > 0;
   child.read_output = node.plan->role == Role::supervisor;
   node.log_from = child.append_log ? size_of(child.log_file) : 0;

@@ -1,14 +1,17 @@
 #include "shell.hpp"
+#include <weir/config/farm_file.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
 #include <weir/node/process.hpp>
+#include <weir/node/recordings.hpp>
 #include <weir/node/run_folder.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -86,14 +89,47 @@ int run(const Setup& setup, Role role, const MakeNode& make) {
   return status;
 }
 
-int run_under_control(const CommandLine& line, Role role, const MakeNode& make, const Setup& setup,
-                      const std::string& control, MetricsExport* metrics) {
-  auto shell = std::make_unique<Shell>(line, role, make, setup, parse_endpoint(control), metrics);
+int run_under_control(const CommandLine& line, Role role, const MakeNode& make, bool has_plugins,
+                      const Setup& setup, const std::string& control, MetricsExport* metrics) {
+  auto shell =
+      std::make_unique<Shell>(line, role, make, has_plugins, setup, parse_endpoint(control), metrics);
   const int status = shell->run();
   const bool left_behind = shell->left_behind();
   shell.reset();
   if (left_behind) end_at_once(status);
   return status;
+}
+
+// The farm as run control gives it, on standard input. The farm file of this host, where it can be read,
+// tells at which line a key stands.
+std::string trial_text(const CommandLine& line, const TryPlugins& try_plugins) {
+  v1::Farm farm;
+  if (!farm.ParseFromFileDescriptor(STDIN_FILENO)) return "standard input has no farm";
+  config::Locations locations;
+  if (auto file = config::load_farm(line.farm_file)) {
+    for (const std::string& set : line.sets) (void)config::apply_override(file->farm, set, &file->locations);
+    locations = std::move(file->locations);
+  }
+  const auto plan = config::expand(farm, locations, read_recording);
+  if (!plan) return config::to_text(plan.error());
+  const auto self = std::find_if(plan->nodes.begin(), plan->nodes.end(),
+                                 [&](const config::NodePlan& node) { return node.name == line.name; });
+  if (self == plan->nodes.end()) return "the farm has no node '" + line.name + "'";
+  return config::to_text(try_plugins(farm, *plan, *self, locations));
+}
+
+// Problems go to standard output, for the parent; the plugin's own output goes to standard error.
+int print_trial(const CommandLine& line, const TryPlugins& try_plugins) {
+  const int out = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  const std::string text = trial_text(line, try_plugins);
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t now = ::write(out, text.data() + written, text.size() - written);
+    if (now <= 0) break;
+    written += static_cast<std::size_t>(now);
+  }
+  // Threads of the plugin may be at work still.
+  ::_exit(text.empty() ? 0 : 2);
 }
 
 }  // namespace
@@ -102,7 +138,8 @@ int status_of_signal(Role role, int signal) {
   return role == Role::supervisor || signal == 0 ? 0 : kSignalBase + signal;
 }
 
-int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make) {
+int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make,
+                  const TryPlugins& try_plugins) {
   prepare_process();
   CommandLine line;
   pid_t parent = ::getppid();
@@ -118,6 +155,9 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   app.add_option("--control", line.control, "HOST:PORT of run control, instead of control.listen");
   app.add_flag("--alone", line.alone, "one run without run control, whatever the farm file says");
   app.add_flag("--one-run", line.one_run, "under run control, and ends with its run");
+  bool tries = false;
+  // For the shell: not an option for people.
+  if (try_plugins) app.add_flag("--try-plugins", tries)->group("");
   const CLI::Option* dies = app.add_option("--die-with-parent", parent,
                                            "end when the process that started this one is gone: its PID")
                                 ->expected(0, 1)
@@ -129,6 +169,7 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   }
   if (!dies->empty()) die_with_parent(parent);
   std::signal(SIGPIPE, SIG_IGN);
+  if (tries) return print_trial(line, try_plugins);
   const InOrder guard;
   Setup setup;
   try {
@@ -149,7 +190,7 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
                  where);
   try {
     if (!line.alone && !control.empty()) {
-      return run_under_control(line, role, make, setup, control, metrics.get());
+      return run_under_control(line, role, make, try_plugins != nullptr, setup, control, metrics.get());
     }
     setup.reports = metrics.get();
     resolve_out(setup, {});

@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <exception>
+#include <unistd.h>
 #include <utility>
 
 namespace weir::node {
@@ -38,7 +39,7 @@ void take_run(const v1::Order& order, v1::Farm& farm) {
 
 }  // namespace
 
-Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, const Setup& setup,
+Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, bool has_plugins, const Setup& setup,
              const ports::Endpoint& control, MetricsExport* metrics)
     : line_(line),
       role_(role),
@@ -47,8 +48,11 @@ Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, const Set
       bus_(control, bus_keys(setup.farm),
            {setup.farm.farm(), setup.self.name, endpoint_of(metrics), setup.identity.incarnation},
            [this] { loop_.wake(); }),
+      log_file_(setup.farm.run().out() + "/log/" + setup.self.name + ".log",
+                setup.farm.log().file_bytes_max(), setup.farm.log().files_kept()),
       metrics_(metrics),
-      name_(setup.self.name) {
+      name_(setup.self.name),
+      has_plugins_(has_plugins) {
   telemetry::on_log_line([this](UtcNs utc_ns, const std::string& level, const std::string& text) {
     bus_.log(utc_ns, level, text);
   });
@@ -74,6 +78,7 @@ int Shell::run() {
 }
 
 void Shell::turn(TimeNs now_ns) {
+  log_file_.look(now_ns);
   hand_over_account();
   if (node_ && node_->finished()) node_finished();
   if (node_ && node_->begun() != begun_) {
@@ -88,6 +93,7 @@ void Shell::turn(TimeNs now_ns) {
     if (node_) node_->on_tap(wish);
   }
   for (const v1::Order& order : orders_) carry_out(order);
+  look_at_trial(now_ns);
   if (bus_.heartbeat_due(now_ns)) {
     look_at_plugins();
     bus_.say(state(Extent::brief), now_ns);
@@ -105,6 +111,7 @@ v1::MemberState Shell::state(Extent extent) const {
   told.set_epoch(epoch_);
   told.set_begun(begun_);
   told.set_ended(ended_);
+  told.set_draining(node_ && node_->draining());
   told.set_reason(reason_);
   if (role_ == Role::supervisor && node_) told.set_supervisor(listens_at_);
   *told.mutable_identity() = extent == Extent::whole ? identity_ : without_files(identity_);
@@ -130,11 +137,12 @@ void Shell::set_state(control::State state) {
   bus_.state_changed();
 }
 
-void Shell::answer(std::uint64_t order, const std::string& error) {
+void Shell::answer(std::uint64_t order, const std::string& error, bool wrong_settings) {
   v1::Answer answer;
   answer.set_id(order);
   answer.set_good(error.empty());
   answer.set_error(error);
+  answer.set_wrong_settings(wrong_settings);
   *answer.mutable_state() = state(Extent::whole);
   bus_.answer(answer);
 }
@@ -170,7 +178,9 @@ void Shell::carry_out(const v1::Order& order) {
   }
   if (*command == control::Command::start && !quits_.empty())
     return answer(order.id(), name_ + " ends: " + quits_);
+  trial_.reset();
   const std::string error = transition(*command, order);
+  if (trial_) return;
   if (!error.empty()) {
     reason_ = error;
     bus_.state_changed();
@@ -201,7 +211,7 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
       follow_node();
       break;
     case control::Command::stop:
-      tell(v1::Command::STOP, order.reason());
+      tell(v1::Command::STOP, order.reason(), order.limit_ms());
       break;
     case control::Command::reset:
       if (line_.one_run && node_) end_with_run("reset by run control");
@@ -235,17 +245,60 @@ std::string Shell::configure(const v1::Order& order) {
   std::vector<std::string> keys;
   for (const std::string& one : order.sets()) keys.push_back(key_of(one));
   try {
-    configured_ = make_setup(line_, order.farm(), keys, role_);
-    plugins_.note(*configured_);
-    identity_ = loadable_parts(*configured_);
+    Setup setup = make_setup(line_, order.farm(), keys, role_);
+    // Of a farm for one run `start` follows at once, and makes the instance itself.
+    if (has_plugins_ && !line_.one_run && order.limit_ms() > 0) {
+      begin_trial(order, std::move(setup));
+    } else {
+      take_settings(std::move(setup), order.epoch());
+    }
   } catch (const std::exception& error) {
     return error.what();
   }
-  epoch_ = order.epoch();
+  return {};
+}
+
+void Shell::take_settings(Setup setup, std::uint64_t epoch) {
+  configured_ = std::move(setup);
+  plugins_.note(*configured_);
+  identity_ = loadable_parts(*configured_);
+  epoch_ = epoch;
   reason_.clear();
   set_state(control::State::ready);
   bus_.state_changed();
-  return {};
+}
+
+void Shell::begin_trial(const v1::Order& order, Setup setup) {
+  std::vector<std::string> arguments{"--farm",        line_.farm_file,
+                                     "--name",        line_.name,
+                                     "--try-plugins", "--die-with-parent=" + std::to_string(::getpid())};
+  for (const std::string& one : order.sets()) arguments.insert(arguments.end(), {"--set", one});
+  // Run control receives the sentence before its own time for the answer is over.
+  const DurationNs limit = static_cast<DurationNs>(order.limit_ms()) * kMillisecond / 4 * 3;
+  trial_.reset(new Trial{{arguments, order.farm().SerializeAsString(), loop_.now_ns(), limit},
+                         order.id(),
+                         order.epoch(),
+                         std::move(setup)});
+}
+
+void Shell::look_at_trial(TimeNs now_ns) {
+  if (!trial_) return;
+  const std::optional<std::string> result = trial_->child.result(now_ns);
+  if (!result) return;
+  const std::unique_ptr<Trial> trial = std::move(trial_);
+  if (result->empty()) {
+    std::string error;
+    try {
+      take_settings(std::move(trial->setup), trial->epoch);
+    } catch (const std::exception& thrown) {
+      error = thrown.what();
+    }
+    return answer(trial->order, error);
+  }
+  reason_ = *result;
+  bus_.state_changed();
+  spdlog::error("cannot carry out command=configure reason=\"{}\"", *result);
+  answer(trial->order, *result, true);
 }
 
 std::string Shell::start(const v1::Order& order) {
@@ -260,6 +313,7 @@ std::string Shell::start(const v1::Order& order) {
   setup_->watcher = this;
   setup_->samples = this;
   setup_->one_run = line_.one_run;
+  setup_->start_limit_ns = static_cast<DurationNs>(order.limit_ms()) * kMillisecond;
   telemetry::set_log_run(order.run());
   if (metrics_ != nullptr) metrics_->set_run(setup_->run);
   try {
@@ -294,11 +348,12 @@ std::string Shell::start(const v1::Order& order) {
   return {};
 }
 
-void Shell::tell(v1::Command::Kind kind, const std::string& reason) {
+void Shell::tell(v1::Command::Kind kind, const std::string& reason, std::uint64_t limit_ms) {
   if (!node_) return;
   v1::Command command;
   command.set_kind(kind);
   command.set_reason(reason);
+  command.set_limit_ms(limit_ms);
   node_->on_command(command);
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "bus_link.hpp"
+#include "plugin_trial_child.hpp"
 #include <weir/control/states.hpp>
 #include <weir/node/identity.hpp>
+#include <weir/node/log_file.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
 #include <weir/node/setup.hpp>
@@ -22,7 +24,8 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
  public:
   // `setup`: of the farm file, as it is at the start. `metrics` outlives the shell. Throws
   // std::runtime_error.
-  Shell(const CommandLine& line, Role role, const MakeNode& make, const Setup& setup,
+  // `has_plugins`: this executable takes --try-plugins.
+  Shell(const CommandLine& line, Role role, const MakeNode& make, bool has_plugins, const Setup& setup,
         const ports::Endpoint& control, MetricsExport* metrics);
   ~Shell() override;
 
@@ -43,8 +46,11 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   [[nodiscard]] std::string transition(control::Command command, const v1::Order& order);
   [[nodiscard]] std::string init();
   [[nodiscard]] std::string configure(const v1::Order& order);
+  void begin_trial(const v1::Order& order, Setup setup);
+  void look_at_trial(TimeNs now_ns);
+  void take_settings(Setup setup, std::uint64_t epoch);
   [[nodiscard]] std::string start(const v1::Order& order);
-  void tell(v1::Command::Kind kind, const std::string& reason);
+  void tell(v1::Command::Kind kind, const std::string& reason, std::uint64_t limit_ms = 0);
   void node_finished();
   void tell_run_over(const std::string& failure);
   void hand_over_account();
@@ -53,7 +59,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   void leave_node_behind();
   void flush();
   void on_signal(int signal);
-  void answer(std::uint64_t order, const std::string& error);
+  void answer(std::uint64_t order, const std::string& error, bool wrong_settings = false);
   void set_state(control::State state);
   void follow_node();  // the state is its run's
   enum class Extent : std::uint8_t {
@@ -68,11 +74,21 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   const MakeNode& make_;
   transport::Loop loop_;
   BusLink bus_;
+  LogFile log_file_;
   MetricsExport* metrics_;  // may be none
   std::string name_;
+  bool has_plugins_;
   std::optional<Setup> configured_;
-  v1::RunIdentity identity_;      // of what a run of `configured_` would load
-  PluginWatch plugins_;           // of `configured_`
+  v1::RunIdentity identity_;  // of what a run of `configured_` would load
+  PluginWatch plugins_;       // of `configured_`
+  // `configure` is answered when its plugin has been tried.
+  struct Trial {
+    PluginTrialChild child;
+    std::uint64_t order;
+    std::uint64_t epoch;
+    Setup setup;
+  };
+  std::unique_ptr<Trial> trial_;
   std::unique_ptr<Setup> setup_;  // of the run that is on; outlives the node
   std::unique_ptr<Node> node_;
   control::State state_ = control::State::idle;

@@ -34,7 +34,7 @@ function showState(state) {
   setText($('farm-name'), state.farm || 'Weir');
   const on = state.run_begin !== null;
   const run = state.run ? 'run ' + state.run + (on ? ' · ' + duration((state.now - state.run_begin) / 1000) : ' ended') : '';
-  const plain = state.health[0].word === state.state; // the badge says it already
+  const plain = state.over || state.health[0].word === state.state; // the badge says it already
   setText($('run'), [plain ? '' : state.state, run].filter(Boolean).join(' · '));
   FIGURES.forEach(([, text, warns], i) => {
     setText(figures[i], text(state));
@@ -88,8 +88,9 @@ function showOverrides(overrides) {
 
 function showLink() {
   const live = heard && Date.now() - heard < STALE_MS;
-  badge($('link'), live ? 'running' : 'error', live ? 'live' : 'not live');
-  document.body.classList.toggle('stale', !live);
+  const ended = !live && Boolean(last?.over);
+  badge($('link'), live ? 'running' : ended ? 'idle' : 'error', live ? 'live' : ended ? 'ended' : 'not live');
+  document.body.classList.toggle('stale', !live && !ended);
   if (live) showHealth(last.health);
   else showHealth(unheard(last, heard, Date.now()));
 }

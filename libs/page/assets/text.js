@@ -74,7 +74,7 @@ const SHAPES = {
 const KINDS = {
   idle: 'idle', standby: 'standby', ready: 'ready', running: 'running', paused: 'paused', error: 'error', dead: 'error',
   lost: 'error', blocked: 'error', throttled: 'warning', silent: 'warning', inactive: 'warning', masked: 'unknown',
-  ending: 'standby', starting: 'standby', gathering: 'standby',
+  ending: 'standby', starting: 'standby', gathering: 'standby', ended: 'idle',
 };
 export const kindOf = (state) => KINDS[state] ?? (state ? 'unknown' : 'unknown');
 

@@ -210,6 +210,7 @@ std::string Model::state_json(bool can_command) const {
   }
   out["health"] = std::move(health);
   out["under_way"] = farm_.under_way ? json::value(json::string(control::name(*farm_.under_way))) : nullptr;
+  out["over"] = farm_.over;
   out["run"] = farm_.run;
   out["now"] = milliseconds(farm_.now_utc_ns);
   out["run_begin"] =
@@ -247,6 +248,7 @@ std::string Model::state_json(bool can_command) const {
   }
   out["ledger"] = std::move(ledger);
   out["runs"] = farm_.runs.size();
+  out["last_run"] = farm_.runs.empty() ? 0 : farm_.runs.back().number;
   if (!history_.empty()) out["point"] = ModelJson::point(history_.back());
   return json::serialize(out);
 }
@@ -271,7 +273,10 @@ std::string Model::runs_json() const {
                     {"discarded", run.discarded},
                     {"balanced", run.balanced},
                     {"faults", run.faults},
-                    {"reason", text(run.reason)}});
+                    {"reason", text(run.reason)},
+                    {"outcome", text(run.outcome)},
+                    {"failure", text(run.failure)},
+                    {"discarded_at_stop", run.discarded_at_stop}});
   }
   return json::serialize(json::object{{"runs", std::move(runs)}, {"left_out", first}});
 }

@@ -3,6 +3,8 @@
 #include <weir/control/states.hpp>
 #include <weir/page/view.hpp>
 
+#include <algorithm>
+#include <memory>
 #include <vector>
 
 namespace weir::page {
@@ -11,6 +13,7 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 
 std::vector<control::Command> commands_of(const v1::FarmView& view, control::State state) {
+  if (view.over()) return {};
   if (!view.under_way().empty()) return {control::Command::reset};
   std::vector<control::Command> commands;
   for (const control::Transition& one : control::transitions()) {
@@ -19,7 +22,12 @@ std::vector<control::Command> commands_of(const v1::FarmView& view, control::Sta
   return commands;
 }
 
-Member page_member(const v1::FarmView::Node& node) {
+// In a farm of one run the supervisor may end last, unseen.
+bool has_ended(const v1::FarmView& view, const v1::FarmView::Node& node) {
+  return view.over() && (view.one_run() || !node.live());
+}
+
+Member page_member(const v1::FarmView& view, const v1::FarmView::Node& node) {
   Member member;
   member.name = node.name();
   member.role = node.role();
@@ -28,7 +36,8 @@ Member page_member(const v1::FarmView::Node& node) {
   member.importance = node.duty();
   member.heartbeat_age_s = static_cast<double>(node.silent_ns()) / kNsPerSecond;
   if (node.silent_ns() < 0) member.heartbeat_age_s = -1;
-  member.state = node.live() ? node.inactive() ? "inactive" : node.state().state() : "dead";
+  member.state = !node.live() ? "dead" : node.inactive() ? "inactive" : node.state().state();
+  if (has_ended(view, node)) member.state = "ended";
   member.reason = node.state().reason();
   if (node.excluded()) member.reason = "removed" + (member.reason.empty() ? "" : "; " + member.reason);
   const HeldUp held = held_up_of(node.report().state());
@@ -49,9 +58,19 @@ std::vector<control::Finding> health_of(const v1::FarmView& view) {
   return health;
 }
 
+// The last reports before the end of a run miss its last slices: the account has all of them.
+void show_account(const v1::RunSummary& account, Farm& farm) {
+  for (const v1::Report& report : account.nodes()) {
+    const auto member = std::find_if(farm.members.begin(), farm.members.end(),
+                                     [&](const Member& one) { return one.name == report.name(); });
+    if (member != farm.members.end()) member->report = std::make_shared<const v1::Report>(report);
+  }
+}
+
 RunEntry page_run(const v1::FarmView::Run& run) {
-  return {run.run(),      run.begin_utc_ns(), run.duration_ns(), run.triggered(), run.stored(),
-          run.rejected(), run.discarded(),    run.balanced(),    run.faults(),    run.reason()};
+  return {run.run(),      run.begin_utc_ns(), run.duration_ns(),      run.triggered(), run.stored(),
+          run.rejected(), run.discarded(),    run.balanced(),         run.faults(),    run.reason(),
+          run.outcome(),  run.failure(),      run.discarded_at_stop()};
 }
 
 }  // namespace
@@ -68,7 +87,9 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
   farm.commands = commands_of(view, farm.state);
   for (const auto& one : view.overrides())
     farm.overrides.push_back({one.key(), one.value(), one.origin(), one.in_force(), one.unset()});
-  for (const auto& node : view.nodes()) farm.members.push_back(page_member(node));
+  farm.over = view.over();
+  for (const auto& node : view.nodes()) farm.members.push_back(page_member(view, node));
+  if (last != nullptr && view.run_begin_utc_ns() == 0 && last->run() == view.run()) show_account(*last, farm);
   if (last != nullptr) farm.ledger = ledger_lines(*last);
   for (int i = view.runs_size(); i-- > 0;) farm.runs.push_back(page_run(view.runs(i)));
   return farm;

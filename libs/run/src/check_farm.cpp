@@ -2,22 +2,22 @@
 #include <weir/base/figures.hpp>
 #include <weir/config/expected_sizes.hpp>
 #include <weir/config/explain.hpp>
+#include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/config/suggest.hpp>
-#include <weir/filter_host/instance.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/push.hpp>
 #include <weir/node/recordings.hpp>
+#include <weir/plugin_trial/plugin_trial.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
 #include <weir/run/lab_run.hpp>
 #include <weir/run/network_check.hpp>
 #include <weir/run_record/farm_network.hpp>
 #include <weir/run_record/records.hpp>
-#include <weir/source_host/plugin.hpp>
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ std::string ranges(const std::vector<SourceId>& sources) {
   return text;
 }
 
-// What nodes of one role may hold, kind by kind: `bytes_of` tells it of one.
+// Memory bounds of one role's nodes, kind by kind: `bytes_of` returns that of one node.
 std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what,
                          const std::function<std::uint64_t(const v1::Farm&)>& bytes_of) {
   const config::NodeFarms farms(loaded.farm);
@@ -177,59 +177,30 @@ Expected<run_record::FarmNetwork, std::string> network_at(const LoadedFarm& load
   return run_record::network_of(*lab, loaded.plan);
 }
 
-config::Problem plugin_problem(const LoadedFarm& loaded, const std::string& key, const std::string& what) {
-  return {config::ProblemKind::bad_value, config::Severity::error, loaded.locations.of(key), key, what};
-}
-
-// Why no DCM will make an instance of the filter. This one is given no slice, and what it logs is nobody's.
-std::optional<config::Problem> parameters_problem(
-    const LoadedFarm& loaded, const std::shared_ptr<const filter_host::FilterPlugin>& plugin) {
-  const auto& parameters = loaded.farm.filter().parameters();
-  filter_host::FilterConfig config;
-  config.parameters.assign(parameters.begin(), parameters.end());
-  filter_host::FilterMetrics metrics;
-  const auto made = filter_host::FilterInstance::create(plugin, std::move(config), metrics);
-  if (made) return std::nullopt;
-  const std::string& why = made.error().text;
-  const auto named = std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) {
-    return why.find("'" + one.first + "'") != why.npos;
-  });
-  const std::string key = "filter.parameters" + (named == parameters.end() ? "" : "." + named->first);
-  return plugin_problem(loaded, key, why);
-}
-
-// Why the DCMs will not take the filter.
-std::optional<config::Problem> filter_problem(const LoadedFarm& loaded, std::string& description) {
-  const v1::FilterSettings& filter = loaded.farm.filter();
-  std::vector<std::string> folders(filter.search_path().begin(), filter.search_path().end());
-  folders.push_back(node::plugin_folder());
-  const auto plugin = filter_host::FilterPlugin::load(filter.plugin(), folders);
-  if (!plugin) return plugin_problem(loaded, "filter.plugin", plugin.error().text);
-  description = fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
-                            (*plugin)->description(), (*plugin)->path());
-  return parameters_problem(loaded, *plugin);
-}
-
-// Why readouts will not load their source plugins, where they have some. An instance of one would open
-// sockets.
-config::Problems source_problems(const LoadedFarm& loaded, std::string& description) {
-  config::Problems problems;
-  std::set<std::string> seen;
-  for (const auto& kind : config::NodeFarms(loaded.farm).kinds(loaded.plan, Role::readout)) {
-    const v1::SourceSettings& source = kind.shared.farm.source();
-    const std::string name = node::source_plugin(kind.shared.farm);
-    if (name.empty()) continue;
-    std::vector<std::string> folders(source.search_path().begin(), source.search_path().end());
-    folders.push_back(node::plugin_folder());
-    const auto plugin = source_host::SourcePlugin::load(name, folders);
-    if (!plugin) {
-      problems.push_back(plugin_problem(loaded, kind.shared.key_of("source.plugin"), plugin.error().text));
-    } else if (seen.insert((*plugin)->path()).second) {
-      description += fmt::format("  {} {}, {}\n  from {}\n", (*plugin)->name(), (*plugin)->version(),
-                                 (*plugin)->description(), (*plugin)->path());
+// In a farm of several hosts a process that listens on loopback is reached by those of its own host alone.
+config::Problems loopback_warnings(const LoadedFarm& loaded) {
+  const auto is_elsewhere = [](const std::string& at) { return !at.empty() && !config::is_loopback(at); };
+  bool several =
+      is_elsewhere(loaded.farm.supervisor().listen()) || is_elsewhere(loaded.farm.control().listen());
+  for (const config::NodePlan& node : loaded.plan.nodes) several = several || is_elsewhere(node.listen);
+  config::Problems warnings;
+  if (!several) return warnings;
+  for (const auto& [role, key] : {std::pair(Role::readout, "readout.host"), {Role::writer, "writer.host"}}) {
+    std::string names;
+    std::size_t count = 0;
+    for (const config::NodePlan* node : loaded.plan.of_role(role)) {
+      if (node->masked || !config::is_loopback(node->listen)) continue;
+      if (++count <= 3) names += (names.empty() ? "" : ", ") + node->name;
     }
+    if (count == 0) continue;
+    if (count > 3) names += fmt::format(" and {} more", count - 3);
+    warnings.push_back(
+        {config::ProblemKind::inconsistent, config::Severity::warning, loaded.locations.of(key), key,
+         fmt::format("{} {} on loopback, where processes of other hosts do not reach {}: give the "
+                     "address of the host here, or start each with --listen HOST:PORT",
+                     names, count == 1 ? "listens" : "listen", count == 1 ? "it" : "them")});
   }
-  return problems;
+  return warnings;
 }
 
 const config::NodePlan* find(const config::FarmPlan& plan, const std::string& name) {
@@ -298,11 +269,14 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
       size.bytes, static_cast<double>(loaded->plan.sources.size() - loaded->plan.masked.size())};
   const config::Problems found = check_network(farm, loaded->locations, *network, {slice, rate});
   loaded->warnings.insert(loaded->warnings.end(), found.begin(), found.end());
+  const config::Problems loopback = loopback_warnings(*loaded);
+  loaded->warnings.insert(loaded->warnings.end(), loopback.begin(), loopback.end());
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;
   std::string filter;
-  config::Problems problems = source_problems(*loaded, source);
-  if (const auto problem = filter_problem(*loaded, filter)) problems.push_back(*problem);
+  const plugin_trial::TriedFarm tried{farm, loaded->plan, loaded->locations, {node::plugin_folder()}};
+  config::Problems problems = plugin_trial::load_sources(tried, source);
+  if (const auto problem = plugin_trial::try_filter(tried, filter)) problems.push_back(*problem);
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);

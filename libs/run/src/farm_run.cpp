@@ -30,6 +30,7 @@ const char* signal_name(int signal) {
 launch::FarmNodesSettings nodes_settings(const FarmRunSettings& settings, const v1::Farm& farm) {
   launch::FarmNodesSettings nodes{settings.program_folder, settings.farm_file, settings.log_folder,
                                   settings.log_level, settings.places};
+  nodes.log_files_kept = farm.log().files_kept();
   nodes.restarts.on_failure = farm.run().restart() == v1::RunSettings::RESTART_ON_FAILURE;
   nodes.restarts.restarts_max = farm.run().restarts_max();
   return nodes;

@@ -82,6 +82,7 @@ launch::ChildSettings FarmUp::settings_of(const std::string& program, const std:
   if (!options_.log_level.empty())
     settings.arguments.insert(settings.arguments.end(), {"--log-level", options_.log_level});
   settings.log_file = log_ + "/" + name + ".log";
+  settings.log_files_kept = farm_.farm.log().files_kept();
   return settings;
 }
 
@@ -111,6 +112,7 @@ std::string FarmUp::start_run_control() {
                                       page,
                                       options_.log_level,
                                       log_ + "/" + control.name + ".log",
+                                      farm_.farm.log().files_kept(),
                                       {"--begin-with-file"},
                                       -1};
   control.settings = launch::control_child(wanted);

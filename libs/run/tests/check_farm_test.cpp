@@ -64,3 +64,19 @@ TEST_CASE("a farm whose filter takes its parameters is good") {
   INFO(good.problems);
   CHECK(good.status == 0);
 }
+
+TEST_CASE("loopback addresses in a farm of several hosts are warned of, with the processes and what to set") {
+  const std::string filter = "filter: {plugin: prescale}\nsecurity: {mode: open}\n";
+  const Checked several =
+      check_text("farm: two-hosts\nsupervisor: {listen: '10.9.0.1:7720'}\nreadout: {count: 2}\n" + filter);
+  CHECK(several.status == 0);
+  CHECK_THAT(several.problems, ContainsSubstring("readout.host: readout-0, readout-1 listen on loopback") &&
+                                   ContainsSubstring("writer.host: writer-0 listens on loopback"));
+  const Checked good = check_text(
+      "farm: two-hosts\nsupervisor: {listen: '10.9.0.1:7720'}\nreadout: {host: 10.9.0.2}\nwriter: {host: "
+      "10.9.0.1}\n" +
+      filter);
+  CHECK_THAT(good.problems, !ContainsSubstring("loopback"));
+  const Checked one = check_text("farm: small\n" + filter);
+  CHECK_THAT(one.problems, !ContainsSubstring("loopback"));
+}

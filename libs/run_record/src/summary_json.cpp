@@ -192,6 +192,10 @@ std::string to_json(const Summary& summary) {
   object.emplace("ledger_balanced", summary.ledger_balanced);
   object.emplace("ledger", ledger_of(summary));
   object.emplace("faults", json::array(summary.faults.begin(), summary.faults.end()));
+  json::array operations;
+  for (const Summary::Operation& one : summary.operations)
+    operations.push_back(json::object{{"at", utc_text(one.utc_ns)}, {"what", one.text}});
+  object.emplace("operations", std::move(operations));
   object.emplace("slices_per_s", summary.slices_per_s);
   object.emplace("fragments_per_s", summary.fragments_per_s);
   object.emplace("goodput_bytes_per_s", summary.goodput_bytes_per_s);

@@ -1,9 +1,12 @@
 // Accepts every slice. While there is a file at the path `while`, a step takes `seconds` (default 5), and
-// reads the slice's bytes all that time; it appends a line to the file when it begins.
+// reads the slice's bytes all that time; it appends a line to the file when it begins. `made_s`: seconds that
+// its constructor takes; `made_signal`: a signal that ends the process in the constructor.
 #include <weir/filter.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,7 +19,12 @@ class Dwells : public weir::Filter {
   explicit Dwells(weir::FilterSetup& setup)
       : Filter(setup),
         while_(setup.parameter("while", std::string())),
-        patience_(setup.parameter("seconds", 5.0, 0.0, 1000.0)) {}
+        patience_(setup.parameter("seconds", 5.0, 0.0, 1000.0)) {
+    const double made_s = setup.parameter("made_s", 0.0, 0.0, 1000.0);
+    std::this_thread::sleep_for(std::chrono::duration<double>(made_s));
+    if (const auto signal = setup.parameter("made_signal", std::uint64_t{0}); signal > 0)
+      std::raise(static_cast<int>(signal));
+  }
 
   weir::Decision process(const weir::Slice& slice) override {
     using Clock = std::chrono::steady_clock;

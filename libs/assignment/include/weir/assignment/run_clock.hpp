@@ -3,6 +3,7 @@
 #include <weir/assignment/trigger_source.hpp>
 #include <weir/base/time.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,9 +32,11 @@ class RunClock {
   // and what is so already changes nothing.
   void pause(TimeNs now);
   void proceed(TimeNs now);
-  void end_triggers();    // changes nothing when they have ended
-  void stop(TimeNs now);  // ends a pause, and triggers; changes nothing when it stops already. Not while it
-                          // waits for start() (an assert)
+  void end_triggers();  // changes nothing when they have ended
+  // Ends a pause, and triggers. The drain ends `limit` from now at the latest, whatever is settled; in a run
+  // that stops already a limit can only bring its end forward. Requires: start() before (an assert).
+  void stop(TimeNs now, DurationNs limit = kNoLimit);
+  static constexpr DurationNs kNoLimit = INT64_MAX;
   void slice_settled() { progressed_ = true; }
 
   [[nodiscard]] RunPhase phase() const { return phase_; }
@@ -48,9 +51,10 @@ class RunClock {
   [[nodiscard]] bool triggered_long_enough(TimeNs now) const;
   // When it will have; INT64_MAX: never, or not before it proceeds.
   [[nodiscard]] TimeNs triggers_until(TimeNs now) const;
-  // It stops, and nothing was settled for so long. Asked once in a pass.
+  // True if the run stops, and nothing was settled for so long or the limit of stop() is over. Requires: one
+  // call a pass.
   [[nodiscard]] bool drained_too_long(TimeNs now);
-  [[nodiscard]] TimeNs drains_until() const { return drain_deadline_; }
+  [[nodiscard]] TimeNs drains_until() const { return std::min(drain_deadline_, drain_limit_); }
   // Changes with each pause, and its end.
   [[nodiscard]] std::uint32_t number() const { return number_; }
   // SupervisorMachine::append_state()
@@ -69,6 +73,7 @@ class RunClock {
   DurationNs paused_before_ = 0;  // in pauses that are over
   std::uint32_t number_ = 0;
   TimeNs drain_deadline_ = 0;
+  TimeNs drain_limit_ = INT64_MAX;
   bool progressed_ = false;  // a slice was settled since the last pass
 };
 

@@ -94,9 +94,10 @@ class SupervisorMachine {
   // These two cost a pass over the book.
   [[nodiscard]] RunState state(TimeNs now);
   [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, in the order of announcement
-  // After start(). No more triggers; what is in flight goes on for as long as a slice is settled every
-  // settings.drain_ns.
-  void request_stop(TimeNs now) { clock_.stop(now); }
+  // Ends triggers. Slices in flight go on while one of them is settled every settings.drain_ns, and until
+  // `limit` is over at the latest; then the rest is discarded. A second call can only bring the limit
+  // forward. Requires: start() before.
+  void request_stop(TimeNs now, DurationNs limit = RunClock::kNoLimit) { clock_.stop(now, limit); }
   // Expires leases, makes triggers that are due, assigns.
   void tick(const Now& now, Actions& out);
   // When tick() has something to do, if nothing comes in before; none: never.

@@ -30,12 +30,13 @@ struct MemberPlan {
 };
 
 struct Deadlines {
-  DurationNs order_ns = 10 * kSecond;   // from an order to its answer; then the member is inactive
-  DurationNs init_ns = 20 * kSecond;    // for members of the plan to appear at `init`
-  DurationNs start_ns = 30 * kSecond;   // from `start` to the run's begin
-  DurationNs stop_ns = 60 * kSecond;    // from `stop` to `ready`, then members that are not are reset
-  DurationNs silence_ns = 5 * kSecond;  // a member that says nothing for so long is not there
-  DurationNs return_ns = 30 * kSecond;  // for an essential member to be back in a run
+  DurationNs order_ns = 10 * kSecond;      // from an order to its answer; then the member is inactive
+  DurationNs configure_ns = 20 * kSecond;  // the same of `configure`
+  DurationNs init_ns = 20 * kSecond;       // for members of the plan to appear at `init`
+  DurationNs start_ns = 30 * kSecond;      // from `start` to the run's begin
+  DurationNs stop_ns = 60 * kSecond;       // from `stop` to `ready`, then members that are not are reset
+  DurationNs silence_ns = 5 * kSecond;     // a member that says nothing for so long is not there
+  DurationNs return_ns = 30 * kSecond;     // for an essential member to be back in a run
 };
 
 // What a member says of itself.
@@ -45,6 +46,7 @@ struct MemberState {
   std::uint64_t epoch = 0;  // of its configuration
   bool begun = false;       // supervisor: the run has begun
   bool ended = false;       // its part of `run` is over
+  bool draining = false;    // supervisor: no more triggers in this run
   std::string reason;       // of an error; or what holds it up
   [[nodiscard]] bool in_run() const { return state == State::running || state == State::paused; }
 };
@@ -58,6 +60,8 @@ struct Order {
   std::uint64_t epoch = 0;          // configure
   std::vector<std::string> absent;  // start, to the supervisor: the nodes that it does not wait for
   std::string reason;               // stop
+  DurationNs limit_ns =
+      0;  // configure: for the answer; start: until the run has begun; stop: until the account is due
 };
 
 enum class Level : std::uint8_t { info, warning, error };
@@ -66,10 +70,21 @@ struct Event {
   std::string text;  // a sentence
 };
 
+// Begins LostRun::why of a run that an operator reset.
+inline constexpr std::string_view kResetReason = "it was reset";
+
+// A run that is given up: its supervisor has not ended it, and is not waited for any more.
+struct LostRun {
+  RunNumber run;
+  bool begun = false;
+  std::string why;  // a sentence without a full stop
+};
+
 struct Actions {
   std::vector<Order> orders;
   std::vector<Event> events;
   bool run_over = false;  // the supervisor has ended its run
+  std::optional<LostRun> lost;
   void clear() { *this = {}; }
 };
 
@@ -107,10 +122,11 @@ struct Remembered {
 // bugs (asserted).
 class FarmMachine {
  public:
-  FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadlines);
+  // `one_run`: processes end with the run, which is not a loss.
+  FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadlines, bool one_run = false);
 
   // An operator's command. The error is a sentence: it has no place now, or a transition is under way.
-  // `start` needs a `run` above all before it; `stop`, a reason.
+  // `start` needs a `run` above all before it; `stop`, a reason. `off` stops the run that is on first.
   [[nodiscard]] Expected<void, std::string> command(Command command, RunNumber run, const std::string& reason,
                                                     TimeNs now, Actions& out);
   // Takes a member out of the farm, or in again. In a run the supervisor has to be told too.
@@ -125,10 +141,13 @@ class FarmMachine {
   void joined(std::size_t member, Incarnation incarnation, const MemberState& state, TimeNs now,
               Actions& out);
   void heard(std::size_t member, const MemberState& state, TimeNs now, Actions& out);
+  // `wrong_settings`: it refuses the settings of the farm. `configure` is then refused as a whole.
   void answered(std::size_t member, std::uint64_t order, bool good, const std::string& error,
-                const MemberState& state, TimeNs now, Actions& out);
+                const MemberState& state, TimeNs now, Actions& out, bool wrong_settings = false);
   // `awaited`: its run is over, and it was to end with it.
   void left(std::size_t member, TimeNs now, Actions& out, bool awaited = false);
+  // The run's account has arrived; of one run, before its supervisor ends.
+  void accounted() { accounted_ = true; }
   void tick(TimeNs now, Actions& out);
 
   // Where the farm is; during a transition, where it comes from.
@@ -136,11 +155,20 @@ class FarmMachine {
   [[nodiscard]] std::optional<Command> under_way() const { return under_way_; }
   [[nodiscard]] std::vector<std::string> waits_for() const;  // names of those that the transition waits for
   [[nodiscard]] const std::string& reason() const { return reason_; }  // of `error`
+  // Why the last `configure` was refused; empty: it was not, or another transition has begun since.
+  [[nodiscard]] const std::string& why_refused() const { return refusal_; }
   [[nodiscard]] RunNumber run() const { return run_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
-  [[nodiscard]] bool all_gone() const;  // after `off`
+  [[nodiscard]] bool going_off() const { return off_; }  // no process of the farm is to come back
+  [[nodiscard]] bool all_gone() const;                   // after `off`
+  // No process is expected any more: `off`, or the one run is over.
+  [[nodiscard]] bool is_over() const {
+    return off_ || (one_run_ && (accounted_ || (run_.value != 0 && !run_open_)));
+  }
+  // A farm of one run whose processes end now, one after another.
+  [[nodiscard]] bool is_ending() const { return is_over() || (one_run_ && supervisor().told.draining); }
 
   [[nodiscard]] Remembered remembered() const;
   // Before anything else: goes on from what an earlier process knew. Members say where they are.
@@ -167,9 +195,12 @@ class FarmMachine {
   void watch_transition(TimeNs now, Actions& out);
   void transition_late(TimeNs now, Actions& out);
   void set_inactive(Member& member, TimeNs now);
+  void refuse_configure(const std::string& why, Actions& out);
   void give_up_pause(const std::string& why, Actions& out);
   void end_transition(State state, Actions& out);
   void close_run(TimeNs now, Actions& out);
+  void lose_run(const std::string& why, Actions& out);
+  void begin_off(TimeNs now);
   void fail(const std::string& reason, Actions& out);
   [[nodiscard]] Member& supervisor() { return members_[supervisor_]; }
   [[nodiscard]] const Member& supervisor() const { return members_[supervisor_]; }
@@ -187,8 +218,12 @@ class FarmMachine {
   std::uint64_t last_order_ = 0;
   std::string reason_;
   std::string stop_reason_;
+  std::string refusal_;
   bool run_open_ = false;
   bool off_ = false;
+  bool one_run_;
+  bool accounted_ = false;
+  bool off_next_ = false;   // when the run that is being stopped is over
   bool resetting_ = false;  // stragglers of a stop were told to reset
 };
 

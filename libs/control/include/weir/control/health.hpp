@@ -5,6 +5,7 @@
 #include <weir/base/time.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/states.hpp>
+#include <weir/control/trigger_flow.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -42,6 +43,7 @@ struct LostLately {
 struct HealthView {
   State state = State::idle;
   std::string reason;                  // of State::error
+  std::string refusal;                 // of the last `configure`; empty: it was not refused
   std::optional<Command> under_way;    // a transition,
   std::vector<std::string> waits_for;  // and the members that it waits for
   RunNumber run;
@@ -74,14 +76,29 @@ struct HealthView {
   DurationNs unsettled_ns = 0;
   std::uint64_t in_flight = 0;
   std::vector<LostLately> lost;
+  // Triggers: see TriggerFlow. A figure beyond its limit has a value.
+  struct Flow {
+    std::optional<DurationNs> silent_ns;
+    bool had_triggers = true;
+    std::optional<double> rate;  // of the mean rate:
+    double mean_rate = 0;
+    std::optional<double> live_share;
+  };
+  Flow flow;
+  bool draining = false;  // no more triggers in this run
+  bool off = false;       // `off` was given
+  bool over = false;      // the farm ends, and is to: `off`, or the one run of `weir run` is over
   // The last run, where none is on.
   struct LastRun {
     RunNumber run;
-    bool accounted = true;  // there is an account of it
+    bool accounted = true;  // its supervisor gave an account
     bool balanced = true;
     bool faults = false;
     std::string reason;  // why it ended
     std::string fault;   // the first one that the account names; empty: it is not at hand
+    bool began = true;
+    bool was_reset = false;               // by an operator
+    std::uint64_t discarded_at_stop = 0;  // slices in flight
   };
   std::optional<LastRun> last;
 };

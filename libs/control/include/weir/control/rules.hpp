@@ -13,7 +13,15 @@
 
 namespace weir::control {
 
-enum class Condition : std::uint8_t { process_gone, process_error, run_seconds, livetime_below, reason };
+enum class Condition : std::uint8_t {
+  process_gone,
+  process_error,
+  run_seconds,
+  livetime_below,
+  rate_below,
+  no_triggers_s,
+  reason
+};
 enum class Act : std::uint8_t { warn, stop, pause, go_on, start_next, restart, reset };
 
 struct Rule {
@@ -21,7 +29,7 @@ struct Rule {
   Condition when = Condition::reason;
   std::string reason;           // that a process says, of Condition::reason: "WRITER_DISK_FULL"
   std::vector<std::string> of;  // names of processes, or kinds; empty: any
-  double value = 0;             // run_seconds: s; livetime_below: 0 to 1
+  double value = 0;             // run_seconds, no_triggers_s: s; livetime_below, rate_below: 0 to 1
   DurationNs for_ns = 0;
   Act act = Act::warn;
   DurationNs again_ns = 60 * kSecond;  // no second time before
@@ -40,6 +48,13 @@ struct RulesView {
     DurationNs lost = 0;  // since the run began
   };
   std::optional<Livetime> livetime;
+  // Of the run's triggers: see TriggerFlow. Nothing: not known, or none are expected any more.
+  struct Flow {
+    DurationNs silent_ns = 0;
+    std::optional<double> rate;
+    std::optional<double> mean_rate;
+  };
+  std::optional<Flow> flow;
   struct Process {
     std::string name;
     Role role = Role::dcm;
@@ -58,9 +73,10 @@ struct Firing {
 };
 
 // What run control does without an operator: of each rule since when its condition holds, and when it fired
-// last. Conditions of the run (run_seconds, livetime_below, reasons) hold only while one is on and no
-// transition is under way, those of processes only where the farm is not idle; rules do not look at removed
-// processes. After a break, and with each new run, a condition begins to hold anew. Pure.
+// last. Conditions of the run (run_seconds, livetime_below, rate_below, no_triggers_s, reasons) hold only
+// while one is on and no transition is under way, those of processes only where the farm is not idle; rules
+// do not look at removed processes. After a break, and with each new run, a condition begins to hold anew.
+// Pure.
 class Rules {
  public:
   explicit Rules(std::vector<Rule> rules);
@@ -81,6 +97,7 @@ class Rules {
     std::string why;
   };
   [[nodiscard]] std::optional<Holding> holds(const Rule& rule, const RulesView& view) const;
+  [[nodiscard]] std::optional<Holding> flow_holds(const Rule& rule, const RulesView& view) const;
   [[nodiscard]] std::optional<Holding> processes_hold(const Rule& rule, const RulesView& view) const;
   void measure_livetime(const RulesView& view);
 

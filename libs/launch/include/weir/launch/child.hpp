@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/expected.hpp>
+#include <weir/node/log_file.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +26,10 @@ struct ProcessEnd {
 struct ChildSettings {
   std::string program;  // path
   std::vector<std::string> arguments;
-  std::string log_file;      // standard error, and standard output unless that is read
-  bool append_log = false;   // or put a new file in its place
+  std::string log_file;  // standard error, and standard output unless that is read
+  // Continues the log; else one that is there is closed under another name (node::close_log).
+  bool append_log = false;
+  std::uint32_t log_files_kept = node::kLogFilesKept;
   bool read_output = false;  // standard output comes through take_output()
   int network = -1;          // descriptor of the network namespace that it runs in; -1: the caller's
 };

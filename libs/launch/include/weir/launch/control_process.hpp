@@ -20,6 +20,7 @@ struct ControlChildSettings {
   std::string page;               // likewise; empty: none, or, but for a farm of one run, the farm file's
   std::string log_level;          // empty: its default
   std::string log_file;
+  std::uint32_t log_files_kept = node::kLogFilesKept;
   std::vector<std::string> more;  // arguments
   int network = -1;               // ChildSettings::network
 };

@@ -27,6 +27,7 @@ struct FarmNodesSettings {
   std::string log_folder;                        // exists; one file per node
   std::string log_level;                         // empty: the farm file's
   std::map<std::string, NodePlace> places = {};  // by node; others run like this process
+  std::uint32_t log_files_kept = node::kLogFilesKept;
   RestartSettings restarts = {};
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/config/locations.hpp>
+#include <weir/config/problem.hpp>
 #include <weir/node/node.hpp>
 #include <weir/node/setup.hpp>
 
@@ -10,11 +12,18 @@ namespace weir::node {
 
 using MakeNode = std::function<std::unique_ptr<Node>(const Setup& setup, transport::Loop& loop)>;
 
+// Makes an instance of the plugin of `self` with its parameters, and destroys it; a source plugin may open
+// sockets meanwhile. Returns the problems. None: the role has no plugin.
+using TryPlugins =
+    std::function<config::Problems(const v1::Farm& farm, const config::FarmPlan& plan,
+                                   const config::NodePlan& self, const config::Locations& locations)>;
+
 // The whole main() of a node executable: command line, farm file, logging, loop, signals. Returns the exit
 // status: 0 done, 1 failed (the reason is on standard error), 2 a wrong command line or farm file,
 // status_of_signal() ended by a signal, 70 by a library that called exit(), 76 its address is in use
 // (kAddressInUse).
-int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make);
+int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make,
+                  const TryPlugins& try_plugins = {});
 
 // The exit status of a process that a signal has ended; 0: no signal has. A supervisor then ends its run in
 // order; another process ends at once, and its launcher sees by the status that the farm did not ask for it.

@@ -54,8 +54,9 @@ class Node {
   virtual void on_command(const v1::Command& command) { (void)command; }
   // A client wants samples of the run that is on, or renews its wish; a DCM's node acts on it.
   virtual void on_tap(const v1::TapWish& wish) { (void)wish; }
-  // Supervisor: the run has begun, and is paused.
+  // Supervisor: the run has begun, drains, and is paused.
   [[nodiscard]] virtual bool begun() const { return true; }
+  [[nodiscard]] virtual bool draining() const { return false; }
   [[nodiscard]] virtual bool paused() const { return false; }
   // Before it is destroyed: ends what works for it on other threads. False: something there does not end and
   // still uses the node, which must then stay as it is, with its setup, until the process ends, soon.

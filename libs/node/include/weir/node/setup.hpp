@@ -57,6 +57,8 @@ struct Setup {
   RunWatcher* watcher = nullptr;  // likewise
   SampleSink* samples = nullptr;  // likewise: then there are no taps
   bool one_run = false;           // the process ends with this run
+  // For the supervisor's node: time until the run has to have begun; 0: run control sets no limit.
+  DurationNs start_limit_ns = 0;
 };
 
 // Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such

@@ -52,6 +52,9 @@ struct RunEntry {
   bool balanced = true;
   bool faults = false;  // survived ones
   std::string reason;   // why it ended
+  std::string outcome;  // FarmView.Run.outcome; empty: of an old line
+  std::string failure;  // why it was not a good run
+  std::uint64_t discarded_at_stop = 0;
 };
 // The equations of a run's account.
 [[nodiscard]] std::vector<LedgerLine> ledger_lines(const v1::RunSummary& summary);
@@ -70,6 +73,7 @@ struct Farm {
   control::State state = control::State::idle;
   std::vector<control::Finding> health;       // the worst first, as control::health_of() gives them
   std::optional<control::Command> under_way;  // a transition
+  bool over = false;                          // the farm has ended, or is about to, and was to end
   std::uint32_t run = 0;                      // the one that is on, else the last one; 0: none yet
   UtcNs now_utc_ns = 0;                       // the moment of this state
   UtcNs run_begin_utc_ns = 0;                 // 0: none is on

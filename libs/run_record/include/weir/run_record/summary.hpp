@@ -86,6 +86,12 @@ struct Summary {
     [[nodiscard]] bool closed() const { return !path.ends_with(".part"); }
   };
 
+  // A change of the farm during the run, by an operator or a rule.
+  struct Operation {
+    std::int64_t utc_ns = 0;
+    std::string text;  // "readout-1 removed"
+  };
+
   std::string farm;
   std::uint32_t run = 0;
   std::string reason;   // why the run ended
@@ -134,6 +140,7 @@ struct Summary {
   std::vector<Equation> ledger;
   std::string ledger_text;
   std::vector<std::string> faults;
+  std::vector<Operation> operations;
   std::vector<File> files;
   std::vector<ProcessRecord> processes;
   std::vector<RanPart> ran;  // by process, in the order of the reports; each once

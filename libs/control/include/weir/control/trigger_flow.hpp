@@ -1,0 +1,74 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace weir::control {
+
+// Shares and times above or below which the flow of triggers is worth a word. A rule of the farm file with
+// the same condition replaces the value.
+struct FlowLimits {
+  std::optional<DurationNs> no_triggers_ns;  // none: kSilentMin, and kSilentGaps times the mean interval
+  double rate_below = 0.3;                   // of the mean rate
+  double livetime_below = 0.5;
+};
+
+// How triggers arrive in a run, of the supervisor's reports: their rate now and over the last minutes, how
+// long none has come, which share of the time was live. Pure; times ascend.
+class TriggerFlow {
+ public:
+  struct Counts {
+    RunNumber run;
+    std::uint64_t offered = 0;  // triggers, vetoed ones included
+    DurationNs lost_ns = 0;     // livetime
+    TimeNs at_ns = 0;           // of the report, on the supervisor's clock
+  };
+  // Another run, or fewer triggers than before, begins anew. A report that was taken before changes nothing.
+  void take(const Counts& counts, TimeNs now);
+  // Time without reports or in a pause says nothing: the next report begins anew.
+  void clear() { *this = {}; }
+
+  // From the last trigger, or the first report without one, to the last report. Nothing is known of the time
+  // since then.
+  [[nodiscard]] DurationNs silent_ns() const { return taken_at_ - triggered_at_; }
+  [[nodiscard]] bool is_known() const { return !looks_.empty(); }
+  [[nodiscard]] bool had_triggers() const { return had_triggers_; }
+  // Triggers a second in the last kRecent, and in the kMean before. None: not known for long enough.
+  [[nodiscard]] std::optional<double> rate() const;
+  [[nodiscard]] std::optional<double> mean_rate() const;
+  // Of the last kRecent. None: no two reports yet.
+  [[nodiscard]] std::optional<double> live_share() const;
+
+  // True if a figure is beyond its limit.
+  [[nodiscard]] bool is_silent(const FlowLimits& limits) const;
+  [[nodiscard]] bool is_slow(const FlowLimits& limits) const;
+  [[nodiscard]] bool is_dead(const FlowLimits& limits) const;
+
+  static constexpr DurationNs kRecent = 10 * kSecond;
+  static constexpr DurationNs kMean = 300 * kSecond;
+  static constexpr DurationNs kMeanMin = 20 * kSecond;  // of history for a mean
+  static constexpr DurationNs kSilentMin = 3 * kSecond;
+  static constexpr double kSilentGaps = 20;
+  static constexpr DurationNs kDeadMin = 2 * kSecond;  // of reports for a live share that is judged
+
+ private:
+  struct Look {
+    TimeNs at = 0;  // on the supervisor's clock
+    std::uint64_t offered = 0;
+    DurationNs lost = 0;
+  };
+  // The oldest look that is at most so old, of those before `last`.
+  [[nodiscard]] const Look* look_before(DurationNs age) const;
+
+  RunNumber run_;
+  std::deque<Look> looks_;
+  TimeNs taken_at_ = 0;
+  TimeNs triggered_at_ = 0;
+  bool had_triggers_ = false;
+};
+
+}  // namespace weir::control

@@ -1,0 +1,138 @@
+#include "plugin_trial_child.hpp"
+
+#include <fmt/format.h>
+#include <spawn.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <fcntl.h>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace weir::node {
+namespace {
+
+constexpr std::size_t kOutputMax = std::size_t{64} << 10;
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+[[noreturn]] void fail(int why) {
+  throw std::runtime_error(std::string("no child to try the plugin: ") + std::strerror(why));
+}
+
+// In memory, to be read from its begin.
+int file_with(const std::string& bytes) {
+  const int file = ::memfd_create("weir-farm", MFD_CLOEXEC);
+  if (file < 0) fail(errno);
+  for (std::size_t written = 0; written < bytes.size();) {
+    const ssize_t now = ::write(file, bytes.data() + written, bytes.size() - written);
+    if (now < 0) {
+      const int why = errno;
+      ::close(file);
+      fail(why);
+    }
+    written += static_cast<std::size_t>(now);
+  }
+  ::lseek(file, 0, SEEK_SET);
+  return file;
+}
+
+}  // namespace
+
+PluginTrialChild::PluginTrialChild(const std::vector<std::string>& arguments, const std::string& farm,
+                                   TimeNs now, DurationNs limit)
+    : until_ns_(now + limit), limit_(limit) {
+  const int input = file_with(farm);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    const int why = errno;
+    ::close(input);
+    fail(why);
+  }
+  output_fd_ = ends[0];
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  // The loop takes signals through a mask that the child must not have.
+  sigset_t none;
+  sigemptyset(&none);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  std::vector<std::string> words{"/proc/self/exe"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& one : words) argv.push_back(one.data());
+  argv.push_back(nullptr);
+  const int failed = ::posix_spawn(&pid_, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  ::close(input);
+  if (failed == 0) return;
+  ::close(output_fd_);
+  fail(failed);
+}
+
+PluginTrialChild::~PluginTrialChild() {
+  kill_child();
+  ::close(output_fd_);
+}
+
+void PluginTrialChild::kill_child() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+void PluginTrialChild::read_output() {
+  char bytes[4096];
+  for (ssize_t got = 0; (got = ::read(output_fd_, bytes, sizeof bytes)) > 0;) {
+    if (output_.size() < kOutputMax) output_.append(bytes, static_cast<std::size_t>(got));
+  }
+}
+
+std::optional<std::string> PluginTrialChild::result(TimeNs now) {
+  read_output();
+  int status = 0;
+  const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+  if (ended == pid_) {
+    pid_ = -1;
+    read_output();
+    return verdict(status);
+  }
+  if (now < until_ns_) return std::nullopt;
+  kill_child();
+  return fmt::format(
+      "the plugin made no instance within {:g} s: look for what its constructor waits for, or "
+      "raise control.configure_s",
+      static_cast<double>(limit_) / static_cast<double>(kSecond));
+}
+
+std::string PluginTrialChild::verdict(int status) const {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("making an instance of the plugin ends its process with signal {} ({})",
+                       WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  }
+  if (WEXITSTATUS(status) == 0) return {};
+  const std::string said = trimmed(output_);
+  return said.empty() ? fmt::format("making an instance of the plugin ends its process with status {}",
+                                    WEXITSTATUS(status))
+                      : said;
+}
+
+}  // namespace weir::node

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <weir/config/locations.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/config/problem.hpp>
+#include <weir/v1/farm.pb.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// Tries a farm's plugins with their parameters, without a run.
+namespace weir::plugin_trial {
+
+struct TriedFarm {
+  const v1::Farm& farm;
+  const config::FarmPlan& plan;
+  const config::Locations& locations;
+  std::vector<std::string> folders;  // searched for plugins after the farm's own search paths
+};
+
+// Makes an instance of the filter. Returns why that is not possible, with the key at fault. `description`
+// gets the plugin's name, version and path.
+[[nodiscard]] std::optional<config::Problem> try_filter(const TriedFarm& tried, std::string& description);
+
+// Loads the readouts' source plugins, each once, without an instance.
+[[nodiscard]] config::Problems load_sources(const TriedFarm& tried, std::string& description);
+
+// Makes an instance of one readout's source plugin, which may open sockets and is destroyed at once. Nothing
+// for a readout with built-in sources.
+[[nodiscard]] std::optional<config::Problem> try_source(const TriedFarm& tried,
+                                                        const config::NodePlan& readout);
+
+}  // namespace weir::plugin_trial

@@ -1,0 +1,116 @@
+#include <weir/config/node_farm.hpp>
+#include <weir/filter_host/instance.hpp>
+#include <weir/plugin_trial/plugin_trial.hpp>
+#include <weir/source_host/instance.hpp>
+#include <weir/source_host/plugin.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace weir::plugin_trial {
+namespace {
+
+template <class Settings>
+std::vector<std::string> folders_of(const Settings& settings, const TriedFarm& tried) {
+  std::vector<std::string> folders(settings.search_path().begin(), settings.search_path().end());
+  folders.insert(folders.end(), tried.folders.begin(), tried.folders.end());
+  return folders;
+}
+
+config::Problem problem(const TriedFarm& tried, const std::string& key, const std::string& what) {
+  return {config::ProblemKind::bad_value, config::Severity::error, tried.locations.of(key), key, what};
+}
+
+// The parameter that the plugin's sentence names, or all of them.
+template <class Parameters>
+std::string key_at_fault(const std::string& prefix, const Parameters& parameters, const std::string& why) {
+  const auto named = std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) {
+    return why.find("'" + one.first + "'") != why.npos;
+  });
+  return named == parameters.end() ? prefix : prefix + "." + named->first;
+}
+
+std::string plugin_of(const v1::SourceSettings& source) {
+  if (source.kind() == v1::SourceSettings::KIND_UDP) return "udp";
+  return source.kind() == v1::SourceSettings::KIND_PLUGIN ? source.plugin() : std::string();
+}
+
+template <class Plugin>
+std::string described(const Plugin& plugin) {
+  return fmt::format("  {} {}, {}\n  from {}\n", plugin.name(), plugin.version(), plugin.description(),
+                     plugin.path());
+}
+
+class NoArrivals final : public source_host::Arrivals {
+ public:
+  source::Delivery on_fragment(SourceId, SliceId, source::Fragment) override { return {}; }
+  void on_watermark(SourceId, SliceId, MissingReason) override {}
+};
+
+}  // namespace
+
+std::optional<config::Problem> try_filter(const TriedFarm& tried, std::string& description) {
+  const v1::FilterSettings& settings = tried.farm.filter();
+  const auto plugin = filter_host::FilterPlugin::load(settings.plugin(), folders_of(settings, tried));
+  if (!plugin) return problem(tried, "filter.plugin", plugin.error().text);
+  description = described(**plugin);
+  filter_host::FilterConfig config;
+  config.parameters.assign(settings.parameters().begin(), settings.parameters().end());
+  filter_host::FilterMetrics metrics;
+  const auto made = filter_host::FilterInstance::create(*plugin, std::move(config), metrics);
+  if (made) return std::nullopt;
+  const std::string& why = made.error().text;
+  return problem(tried, key_at_fault("filter.parameters", settings.parameters(), why), why);
+}
+
+config::Problems load_sources(const TriedFarm& tried, std::string& description) {
+  config::Problems problems;
+  std::set<std::string> seen;
+  for (const auto& kind : config::NodeFarms(tried.farm).kinds(tried.plan, Role::readout)) {
+    const v1::SourceSettings& source = kind.shared.farm.source();
+    const std::string name = plugin_of(source);
+    if (name.empty()) continue;
+    const auto plugin = source_host::SourcePlugin::load(name, folders_of(source, tried));
+    if (!plugin) {
+      problems.push_back(problem(tried, kind.shared.key_of("source.plugin"), plugin.error().text));
+    } else if (seen.insert((*plugin)->path()).second) {
+      description += described(**plugin);
+    }
+  }
+  return problems;
+}
+
+std::optional<config::Problem> try_source(const TriedFarm& tried, const config::NodePlan& readout) {
+  const config::NodeFarm own = config::NodeFarms(tried.farm).of(readout);
+  const v1::SourceSettings& source = own.farm.source();
+  const std::string name = plugin_of(source);
+  if (name.empty()) return std::nullopt;
+  const auto plugin = source_host::SourcePlugin::load(name, folders_of(source, tried));
+  if (!plugin) return problem(tried, own.key_of("source.plugin"), plugin.error().text);
+  source_host::InstanceConfig config;
+  config.parameters.assign(source.parameters().begin(), source.parameters().end());
+  std::sort(config.parameters.begin(), config.parameters.end());
+  for (const SourceId one : readout.sources) {
+    if (!std::binary_search(tried.plan.masked.begin(), tried.plan.masked.end(), one))
+      config.sources.push_back(one);
+  }
+  std::sort(config.sources.begin(), config.sources.end());
+  config.readout_name = readout.name;
+  config.readout_index = readout.index.value;
+  config.fragment_bytes_max = static_cast<std::uint32_t>(own.farm.dcm().fragment_bytes_max());
+  config.checksums = own.farm.run().checksums();
+  NoArrivals nothing;
+  const auto made = source_host::SourceInstance::create(*plugin, std::move(config), nothing);
+  if (made) {
+    (*made)->detach();
+    return std::nullopt;
+  }
+  const std::string& why = made.error().text;
+  return problem(tried, key_at_fault(own.key_of("source.parameters"), source.parameters(), why), why);
+}
+
+}  // namespace weir::plugin_trial

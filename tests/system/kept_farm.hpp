@@ -1,0 +1,79 @@
+#pragma once
+
+#include "farm_run.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace weir::system_test {
+
+// A farm that `weir up` keeps in a folder of the test: configs/event-building.yaml with two readouts, at 500
+// Hz.
+class KeptFarm {
+ public:
+  explicit KeptFarm(const TemporaryFolder& folder, const std::vector<std::string>& assignments = {})
+      : folder_(folder) {
+    std::vector<std::string> all{"run.out=" + (folder / "out"), "trigger.mode=rate", "trigger.rate_hz=500",
+                                 "readout.count=2"};
+    all.insert(all.end(), assignments.begin(), assignments.end());
+    arguments_ = sets(all);
+    start();
+  }
+
+  // `weir up` once more, when the one before has ended.
+  void start() {
+    std::vector<std::string> line{std::string(WEIR_BIN_DIR) + "/weir", "up",
+                                  config_file("event-building.yaml")};
+    line.insert(line.end(), arguments_.begin(), arguments_.end());
+    const std::string log = folder_ / "up-" + std::to_string(++starts_);
+    process_ = std::make_unique<Process>(line, log + ".out", log + ".err");
+    const std::string mark = "--connect ";
+    if (!wait_until([&] { return out().find(" status\n") != std::string::npos; }, Seconds(60)))
+      throw std::runtime_error("weir up does not say where run control is: " + out() + process_->err());
+    const std::size_t from = out().find(mark) + mark.size();
+    at_ = out().substr(from, out().find(' ', from) - from);
+  }
+
+  [[nodiscard]] std::string out() const { return process_->out(); }
+  [[nodiscard]] Process& process() { return *process_; }
+  [[nodiscard]] CommandEnd ctl(const std::vector<std::string>& words) const {
+    std::vector<std::string> line{"ctl", "--connect", at_, "--timeout", "20"};
+    line.insert(line.end(), words.begin(), words.end());
+    return run_command(folder_, "weir", line);
+  }
+  // Throws when it does not end with status 0, which fails the test.
+  void must(const std::vector<std::string>& words) const {
+    const CommandEnd end = ctl(words);
+    if (end.status != 0)
+      throw std::runtime_error("weir ctl " + words.front() + " ended with " + std::to_string(end.status) +
+                               ": " + end.out + end.err + "\n" + out());
+  }
+  [[nodiscard]] boost::json::value status() const {
+    const CommandEnd end = ctl({"--json", "status"});
+    if (end.status != 0) throw std::runtime_error("weir ctl status: " + end.err + "\n" + out());
+    return boost::json::parse(end.out);
+  }
+  [[nodiscard]] pid_t pid_of(const std::string& node) const {
+    for (const RunningProcess& process : processes_naming(folder_.path().string())) {
+      const auto name = std::find(process.arguments.begin(), process.arguments.end(), "--name");
+      if (name != process.arguments.end() && name + 1 != process.arguments.end() && *(name + 1) == node)
+        return process.pid;
+    }
+    return 0;
+  }
+
+ private:
+  const TemporaryFolder& folder_;
+  std::vector<std::string> arguments_;
+  std::unique_ptr<Process> process_;
+  int starts_ = 0;
+  std::string at_;
+};
+
+}  // namespace weir::system_test
