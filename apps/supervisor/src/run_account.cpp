@@ -184,7 +184,7 @@ std::string RunAccount::throttle_state(bool journal_waits) const {
                        member == nullptr ? setup_.self.name : member->name);
 }
 
-// For people, at the end: the latest ones, of very many.
+// For people, at the end: the latest ones, of very many. Numbers count slices in the order of announcement.
 std::string RunAccount::absences_text() const {
   constexpr std::size_t kToldMax = 20;
   const auto ranges = machine_.absences().ranges();
@@ -194,7 +194,7 @@ std::string RunAccount::absences_text() const {
     const assignment::AbsenceRange& range = ranges[i];
     const Member* member = roster_.find(Role::readout, range.readout);
     if (member == nullptr) continue;
-    text += (i == first ? "" : "; ") + member->name + " from slice " + std::to_string(range.from.value);
+    text += (i == first ? "" : "; ") + member->name + " from slice no. " + std::to_string(range.from.value);
     if (range.until != assignment::AbsenceRange::kOpen)
       text += " to " + std::to_string(range.until.value - 1);
   }

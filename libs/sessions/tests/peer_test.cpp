@@ -83,7 +83,7 @@ TEST_CASE("a list of any length arrives as it was sent, however small the limit 
   SECTION("Destinations") { fill(*long_list.mutable_destinations()->add_epochs()->mutable_dcm()); }
   SECTION("Absences") {
     for (std::uint32_t row = 0; row < kRows; ++row)
-      long_list.mutable_absences()->add_ranges()->set_from_slice(row);
+      long_list.mutable_absences()->add_ranges()->set_from_order(row);
   }
   SECTION("Report") {
     for (std::uint32_t row = 0; row < kRows; ++row)
