@@ -35,6 +35,7 @@ struct Running {
     v1::Report report;
     report.set_now_ns(at);
     (*report.mutable_counters())["stored"] = stored;
+    (*report.mutable_counters())["offered"] = stored + 4;
     (*report.mutable_gauges())["slices_in_flight"] = 4;
     farm.members.reported(farm.member("supervisor"), report);
   }

@@ -53,7 +53,9 @@ TEST_CASE("whoever starts a farm for one run gives it a number, and keeps its re
   CHECK(farm.book.runs().empty());
   REQUIRE(farm.book.account() != nullptr);
   CHECK(farm.book.account()->run() == 3);
-  CHECK_FALSE(farm.book.last_run(RunNumber(3)));
+  const auto last = farm.book.last_run(RunNumber(3));
+  REQUIRE(last);
+  CHECK(last->accounted);
   CHECK(std::distance(std::filesystem::directory_iterator(farm.folder.path()), {}) == 1);  // the farm file
 }
 

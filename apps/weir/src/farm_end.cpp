@@ -6,18 +6,18 @@
 #include <netdb.h>
 
 #include <cerrno>
-#include <chrono>
 #include <fstream>
 #include <poll.h>
 #include <sys/socket.h>
-#include <thread>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include <vector>
 
 namespace weir::commands {
 namespace {
 
 constexpr int kConnectMs = 500;
-constexpr std::chrono::milliseconds kApart{50};
+constexpr int kLookMs = 50;  // between two looks at the port, which gives no event when it closes
 
 bool is_refused(const addrinfo& at) {
   const int socket = ::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -48,6 +48,17 @@ bool is_alive(std::uint32_t pid) {
   return ours && state != 'Z' && state != 'X';
 }
 
+// Returns when one of the processes has ended, after kLookMs at the latest.
+void wait_for_an_end(const std::vector<std::uint32_t>& pids) {
+  std::vector<pollfd> ends;
+  for (const std::uint32_t pid : pids) {
+    const auto end = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
+    if (end >= 0) ends.push_back({end, POLLIN, 0});
+  }
+  (void)::poll(ends.data(), ends.size(), kLookMs);
+  for (const pollfd& end : ends) ::close(end.fd);
+}
+
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
@@ -71,13 +82,15 @@ std::vector<std::string> wait_for_farm_end(const std::string& host, std::uint16_
   const double until_s = monotonic_now_s() + patience_s;
   for (;;) {
     std::vector<std::string> left;
+    std::vector<std::uint32_t> living;
     if (!nothing_listens(host, port)) left.push_back(fmt::format("run control at {}:{}", host, port));
     for (const auto& node : view.nodes()) {
-      if (node.pid() != 0 && node.host() == here && is_alive(node.pid()))
-        left.push_back(fmt::format("{} (pid {})", node.name(), node.pid()));
+      if (node.pid() == 0 || node.host() != here || !is_alive(node.pid())) continue;
+      living.push_back(node.pid());
+      left.push_back(fmt::format("{} (pid {})", node.name(), node.pid()));
     }
     if (left.empty() || monotonic_now_s() >= until_s) return left;
-    std::this_thread::sleep_for(kApart);
+    wait_for_an_end(living);
   }
 }
 

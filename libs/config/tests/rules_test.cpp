@@ -46,11 +46,11 @@ TEST_CASE("rules of a farm file become run control's") {
 }
 
 TEST_CASE("a rule's mistakes are named with file and line") {
-  CHECK(
-      errors("    - {name: a, when: WRITER_DISK_FUL}\n") ==
-      "farm.yaml:4: control.rules[0].when: 'WRITER_DISK_FUL' is none of process_gone, process_error, "
-      "run_seconds, livetime_below, and no reason such as WRITER_DISK_FULL (docs/operating.md); did you mean "
-      "'WRITER_DISK_FULL'?");
+  CHECK(errors("    - {name: a, when: WRITER_DISK_FUL}\n") ==
+        "farm.yaml:4: control.rules[0].when: 'WRITER_DISK_FUL' is none of process_gone, process_error, "
+        "run_seconds, livetime_below, rate_below, no_triggers_s, and no reason such as WRITER_DISK_FULL "
+        "(docs/operating.md); did you mean "
+        "'WRITER_DISK_FULL'?");
   CHECK(errors("    - name: a\n      when: process_gone\n      of: [dcm-2]\n") ==
         "farm.yaml:6: control.rules[0].of[0]: 'dcm-2' is neither a process of the farm nor a kind; did you "
         "mean "

@@ -108,7 +108,7 @@ TEST_CASE("rows are sorted by what is asked for, the largest first, and cut to t
   CHECK(order(TopSort::lost) == "123");
   const auto cut = format_top(frame, TopSort::plan, 20, 4);
   REQUIRE(cut.size() == 4);
-  CHECK(cut.back() == "… 2 more");
+  CHECK(cut.back() == "… 3 more");  // title, the line on columns, heads
   for (const auto& line : cut) CHECK(line.size() <= 20);
   CHECK(top_sort("p99") == TopSort::p99);
   CHECK(!top_sort("speed"));
@@ -130,7 +130,7 @@ TEST_CASE("a narrow screen keeps state, lost, CPU and some of the reason, and na
   CHECK(wide[1].find("pid") != std::string::npos);
   const auto narrow = format_top(frame, TopSort::plan, 80, 24);
   REQUIRE(narrow.size() == 4);
-  CHECK(narrow[1] == "  no room for: pid, p99, in flight; a wider terminal shows them");
+  CHECK(narrow[1] == "  no room for: pid, data, p99, in flight; a wider terminal shows them");
   CHECK(narrow[2].find("lost") != std::string::npos);
   CHECK(narrow[2].find("CPU %") != std::string::npos);
   CHECK(narrow[3].find("12345") != std::string::npos);
