@@ -67,7 +67,7 @@ TEST_CASE("a word that is no command, and an option that is none, are named with
        "weir ctl start: run: 'threshold scan' is not a number in range; `weir ctl start --help` says more"},
       {{"ctl", "set"}, "weir ctl set: sets is missing"},
       {{"ctl", "status", "now"}, "weir ctl status: unexpected: now"},
-      {{"ctl", "--timeout", "0", "status"}, "weir ctl: --timeout: 0 is outside the range"},
+      {{"ctl", "--timeout", "0", "status"}, "--timeout: 0 is outside the range"},
       {{"ctl", "--as", "boss", "status"}, "--as: boss is none of {operator,observer}"},
   };
   for (const auto& mistake : mistakes) {

@@ -114,7 +114,8 @@ TEST_CASE(
 
 TEST_CASE("closed run files that a command is told of may leave, and the ledger says so") {
   const TemporaryFolder folder;
-  FarmRun run = begin(folder, {"writer.file_bytes_max=1000000", "writer.on_close=rm"});
+  // The command gets the file and its checksum.
+  FarmRun run = begin(folder, {"writer.file_bytes_max=1000000", "writer.on_close=rm -f"});
   REQUIRE(run.wait_for_log("writer-0", "file closed path=" + run_file(run, 2, "")));
   const FarmEnd ended = end(run);
   CHECK_BALANCED(ended, 0);

@@ -105,5 +105,7 @@ TEST_CASE("a full disk blocks the farm, and a reset gives a run without a superv
   one.farm.kill_node("supervisor");
   REQUIRE(one.says("error: no supervisor: no slice is triggered or assigned"));
   one.farm.must({"reset"});
-  CHECK(one.says("warning: run 1 was given up: it was reset"));
+  // The dead supervisor leads, and the run's fate follows.
+  REQUIRE(one.says("warning: process gone: supervisor"));
+  CHECK_THAT(one.farm.ctl({"status"}).out, ContainsSubstring("\n  warning: run 1 was given up: it was reset"));
 }

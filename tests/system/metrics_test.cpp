@@ -119,11 +119,12 @@ TEST_CASE("every metric that nodes export is in the document, and every one in t
     const TemporaryFolder folder;
     scrape_farm(
         folder,
-        folder.write("udp.yaml", std::string("farm: udp\ntrigger: {mode: rate, rate_hz: 100}\n"
-                                             "source: {kind: udp, wait_ms: 20, parameters: {port: \"0\"}}\n"
-                                             "readout: {count: 1, sources_per_readout: 2}\n"
-                                             "filter: {plugin: accept-all}\n") +
-                                     kSmall),
+        folder.write("udp.yaml",
+                     std::string("farm: udp\ntrigger: {mode: rate, rate_hz: 100}\n"
+                                 "source: {kind: udp, wait_ms: 20, parameters: {port: \"0\"}}\n"
+                                 "readout: {count: 1, sources_per_readout: 2}\n"
+                                 "filter: {plugin: accept-all, isolation: worker, timeout_ms: 5000}\n") +
+                         kSmall),
         exported);
   }
   const Kinds document = documented();

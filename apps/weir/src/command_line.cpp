@@ -151,11 +151,12 @@ std::string sentence_of(const CLI::ParseError& error) {
     const std::size_t from = at + one.size();
     return text.substr(0, at) + ": " + text.substr(from, text.size() - missing.size() - from) + " is missing";
   }
-  // "--timeout: Value 0 not in range [0.1 - 3600]", "--as: boss not in {operator,observer}"
+  // "--timeout: Value 0 not in range [0.1 - 3600]" or "... in range 0.1 to 3600" of older versions, "--as:
+  // boss not in {operator,observer}"
   std::string ours = text;
   if (const std::size_t at = ours.find(": Value "); at != ours.npos) ours.replace(at, 8, ": ");
-  if (const std::size_t at = ours.find(" not in range ["); at != ours.npos)
-    ours.replace(at, 15, " is outside the range [");
+  if (const std::size_t at = ours.find(" not in range "); at != ours.npos)
+    ours.replace(at, 14, " is outside the range ");
   if (const std::size_t at = ours.find(" not in {"); at != ours.npos) ours.replace(at, 9, " is none of {");
   return ours;
 }
