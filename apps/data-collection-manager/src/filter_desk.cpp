@@ -71,6 +71,7 @@ void FilterDesk::run_in_process(const FilterSurroundings& around) {
   auto units = filter_host::ProcessingUnits::create(*plugin, filter_config(filter), options);
   if (!units) throw std::runtime_error("filter " + (*plugin)->name() + ": " + units.error().text);
   units_ = std::move(*units);
+  library_ = *plugin;
   plugin_ = (*plugin)->name() + " " + (*plugin)->version();
   spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x}", (*plugin)->name(),
                (*plugin)->version(), (*plugin)->path(), (*plugin)->file_crc32c());

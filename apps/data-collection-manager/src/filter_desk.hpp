@@ -94,7 +94,9 @@ class FilterDesk {
   SliceWay& way_;
   const TimeNs& now_ns_;
   const bool isolated_;  // the filter is in workers
-  std::string plugin_;   // name and version
+  // Holds the code that destroys the states of slices, which may outlive the units.
+  std::shared_ptr<const filter_host::FilterPlugin> library_;
+  std::string plugin_;  // name and version
   v1::RunIdentity::Part plugin_part_;
   std::unique_ptr<filter_host::WorkerHost> workers_;  // null: in this process
   std::unique_ptr<filter_host::FilterUnits> units_;

@@ -35,7 +35,8 @@ MadeUpFarm::MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::
     const std::uint64_t triggered = 600'000 + 1000 * number;
     farm_.runs.push_back({number, kBeginUtcNs - (42 - number) * 3600 * kSecond, 3000 * kSecond, triggered,
                           triggered / 14, triggered - triggered / 14 - number % 3, number % 3, number != 39,
-                          number == 40, number == 40 ? "stopped by the operator" : "all triggers made"});
+                          number == 40, number == 40 ? "stopped by the operator" : "all triggers made", "",
+                          "", 0});
   }
   farm_.ledger = {{"fragments: requested = received + missing", "90001", "90000", true,
                    "a DCM was lost before its last report"},
@@ -80,7 +81,7 @@ void MadeUpFarm::end_run(const std::string& reason) {
   const std::uint64_t stored = whole(supervisor.slices * kStoredShare);
   farm_.runs.push_back({farm_.run, farm_.run_begin_utc_ns, farm_.now_utc_ns - farm_.run_begin_utc_ns,
                         whole(supervisor.slices), stored, whole(supervisor.slices) - stored, 0, true, false,
-                        reason});
+                        reason, "", "", 0});
   farm_.state = control::State::ready;
   farm_.run_begin_utc_ns = 0;
   for (Member& member : farm_.members) member.state = "ready", member.reason.clear();
