@@ -28,7 +28,7 @@ TEST_CASE("run control says that it ends the farm in a line of its own") {
 
 TEST_CASE("run control as a child gets what it is told, and no page that nobody asked for") {
   const ChildSettings child =
-      control_child({"/bin", "farm.yaml", {"a=1"}, "127.0.0.1:0", "", "", "log", {"--one-run"}});
+      control_child({"/bin", "farm.yaml", {"a=1"}, "127.0.0.1:0", "", "", "log", 20, {"--one-run"}});
   CHECK(child.program == "/bin/weir-run-control");
   CHECK(child.arguments == std::vector<std::string>{"--farm", "farm.yaml", "--listen", "127.0.0.1:0", "--set",
                                                     "a=1", "--one-run"});

@@ -57,7 +57,7 @@ struct Farm {
   std::vector<std::string> ended;
 };
 
-FarmNodes::Node& node(FarmNodes& nodes, const std::string& name) {
+FarmNodes::Node& node_of(FarmNodes& nodes, const std::string& name) {
   for (FarmNodes::Node& one : nodes.all()) {
     if (one.plan->name == name) return one;
   }
@@ -76,7 +76,7 @@ TEST_CASE("a farm's processes start in order, end in their own way, and are judg
   CHECK(std::set<std::string>(farm.ended.begin(), farm.ended.end()) ==
         std::set<std::string>{"dcm-0", "writer-0"});
   CHECK(nodes.supervisor().life == Life::there);
-  FarmNodes::Node& dcm = node(nodes, "dcm-0");
+  FarmNodes::Node& dcm = node_of(nodes, "dcm-0");
   CHECK(dcm.life == Life::ended);
   CHECK(dcm.end.status == 3);
   CHECK(dcm.at_ns == 5 * kSecond);
@@ -99,7 +99,7 @@ TEST_CASE("a process is started again after a while, as often as it may be, and 
   FarmNodes nodes = farm.make();
   REQUIRE(nodes.start("127.0.0.1:70").empty());
   farm.reap(nodes, 0, 2);
-  FarmNodes::Node& dcm = node(nodes, "dcm-0");
+  FarmNodes::Node& dcm = node_of(nodes, "dcm-0");
   REQUIRE(nodes.start_again(dcm, 0));
   CHECK(dcm.life == Life::waits);
   CHECK_FALSE(nodes.role_without_any());  // it may come again, and of the writer nothing is judged yet
@@ -125,10 +125,10 @@ TEST_CASE("nobody comes again once the run ends, but for a supervisor that is sp
   nodes.supervisor().child.send_signal(SIGKILL);
   farm.reap(nodes, 0, 3);
   REQUIRE(nodes.start_again(nodes.supervisor(), 0));
-  REQUIRE(nodes.start_again(node(nodes, "dcm-0"), 0));
+  REQUIRE(nodes.start_again(node_of(nodes, "dcm-0"), 0));
   nodes.stay_away(true);
   CHECK(nodes.supervisor().life == Life::waits);
-  CHECK(node(nodes, "dcm-0").life == Life::away);
+  CHECK(node_of(nodes, "dcm-0").life == Life::away);
   nodes.stay_away();
   CHECK(nodes.supervisor().life == Life::away);
   REQUIRE(nodes.start_due(100 * kSecond).empty());
