@@ -34,8 +34,8 @@ TEST_CASE("the same seed gives the same run, another seed another") {
 
 // Readouts that had not heard of the run's begin (30, 1683); a pushed slice whose assignment was lost (444),
 // and one whose rest was never asked for (301390); an account that nobody took (11314); a writer's last words
-// that a DCM did not hear (401563). With ids from outside: a request of an attempt that was overtaken and never
-// answered (241); memory for the oldest slice, given to each of those with descending ids (464).
+// that a DCM did not hear (401563). With ids from outside: a request of an attempt that was overtaken and
+// never answered (241); memory for the oldest slice, given to each of those with descending ids (464).
 TEST_CASE("seeds that once found a bug find none") {
   for (const std::uint64_t seed : {30U, 241U, 444U, 464U, 1683U, 11314U, 301390U, 401563U}) {
     CAPTURE(seed);

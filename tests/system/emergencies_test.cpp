@@ -107,5 +107,6 @@ TEST_CASE("a full disk blocks the farm, and a reset gives a run without a superv
   one.farm.must({"reset"});
   // The dead supervisor leads, and the run's fate follows.
   REQUIRE(one.says("warning: process gone: supervisor"));
-  CHECK_THAT(one.farm.ctl({"status"}).out, ContainsSubstring("\n  warning: run 1 was given up: it was reset"));
+  CHECK_THAT(one.farm.ctl({"status"}).out,
+             ContainsSubstring("\n  warning: run 1 was given up: it was reset"));
 }

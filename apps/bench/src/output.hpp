@@ -14,8 +14,8 @@ namespace weir::bench {
 // False, and a sentence to `err`: the folder is not there and cannot be made.
 [[nodiscard]] bool make_folder(const std::string& folder, std::FILE* err);
 
-// NAME.jsonl and NAME.md, into the folder; python/weir_daq/plots.py makes pictures of the former. 0, or 1 and a
-// sentence to `err`.
+// NAME.jsonl and NAME.md, into the folder; python/weir_daq/plots.py makes pictures of the former. 0, or 1 and
+// a sentence to `err`.
 int write_output(const std::string& folder, const std::string& name, const std::string& lines,
                  const std::string& table, std::FILE* err);
 

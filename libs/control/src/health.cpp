@@ -143,8 +143,9 @@ bool stops_data(std::string_view reason) {
   return reason.starts_with("WRITER_DISK_") || reason == "SUPERVISOR_JOURNAL_FULL";
 }
 
-// Rank of a reason on the way from cause to consequence: a queue fills up because of the stage behind it. A disk
-// holds up the writer, the writer the DCMs, the DCMs' filters the supervisor, and all of them the readouts.
+// Rank of a reason on the way from cause to consequence: a queue fills up because of the stage behind it. A
+// disk holds up the writer, the writer the DCMs, the DCMs' filters the supervisor, and all of them the
+// readouts.
 int distance_to_cause(std::string_view reason) {
   constexpr std::array<std::string_view, 8> kOrder = {
       "WRITER_BUFFER",   "WRITER_TOO_SLOW", "FILTER_TOO_SLOW",      "READOUT_BACKLOG",

@@ -34,7 +34,7 @@ struct Assignment {
   TriggerType type;
   bool unfiltered = false;  // poison: accept to the debug stream unseen
   bool suspect = false;     // of a DCM's death: goes through the filter alone
-  std::uint8_t kills = 0;     // of filters, in earlier attempts
+  std::uint8_t kills = 0;   // of filters, in earlier attempts
   std::vector<std::byte> payload;
 };
 
