@@ -47,6 +47,7 @@ class Scripted : public weir::Filter {
     if (what_ == "throw_int") throw 7;
     if (what_ == "undecided") return {};
     if (what_ == "reject") return reject();
+    if (what_ == "alternate") return (accepts_ = !accepts_) ? accept() : reject();
     if (what_ == "need_all") return need_all();
     if (what_ == "need_none") return need({});
     if (what_ == "need_known") return need({10});
@@ -66,6 +67,7 @@ class Scripted : public weir::Filter {
   }
 
  private:
+  bool accepts_ = false;  // of the last slice, for "alternate"
   weir::Decision need_more(const weir::Slice& slice) {
     if (Noted* noted = slice.remembered<Noted>(); noted == nullptr) {
       slice.remember<Noted>(counter("state_gone"));
