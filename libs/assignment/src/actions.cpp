@@ -22,6 +22,7 @@ void Actions::clear() {
   }
   touched.clear();
   announce.clear();
+  reopened.clear();
   cleared.clear();
   copies.clear();
   leaving.clear();

@@ -345,3 +345,13 @@ TEST_CASE(
   farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
   CHECK(farm.machine.faults().size() == 1);
 }
+
+TEST_CASE("a reopening is in the actions of its own pass alone") {
+  Farm farm(small_farm());
+  farm.join_dcm(0, 2);
+  REQUIRE_FALSE(farm.pass().announce.empty());
+  farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
+  REQUIRE(farm.actions.reopened.size() == 2);
+  farm.actions.clear();
+  CHECK(farm.actions.empty());
+}
