@@ -6,6 +6,7 @@
 #include <weir/node/absences.hpp>
 #include <weir/node/columns.hpp>
 
+#include <span>
 #include <utility>
 
 namespace weir::supervisor {
@@ -43,6 +44,31 @@ void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
   out.set_copy_attempt(slice.copy_attempt.value);
   out.set_copy_writer(slice.copy_writer.value);
   out.set_copy_incomplete(slice.copy_incomplete);
+  out.set_group(slice.group.value);
+  out.set_arrived(slice.arrived);
+  out.set_forwarded(slice.forwarded.data(), slice.forwarded.size());
+}
+
+void put_group(const assignment::GroupLedger& group, v1::JournalState::Group& out) {
+  put_sum(group.arrived, *out.mutable_arrived());
+  put_sum(group.assigned, *out.mutable_assigned());
+  put_sum(group.settled_waiting, *out.mutable_settled_waiting());
+  put_sum(group.stored, *out.mutable_stored());
+  put_sum(group.rejected, *out.mutable_rejected());
+  put_sum(group.discarded, *out.mutable_discarded());
+  put_sum(group.forwarded, *out.mutable_forwarded());
+  out.set_reassigned(group.reassigned);
+}
+
+void put_forwarded(const assignment::Actions& actions, v1::JournalPass& out) {
+  for (const assignment::Forwarding& one : actions.forwarded) {
+    if (planted(Planted::forget_forward) && one.slice.value % 8 == 2) continue;
+    out.add_forwarded(one.slice.value);
+    out.add_forwarded_attempt(one.attempt.value);
+    out.add_forwarded_group(one.group.value);
+    const auto bytes = std::span(actions.payload).subspan(one.offset, one.length);
+    out.add_forwarded_bytes(bytes.data(), bytes.size());
+  }
 }
 
 void put_join(v1::Role role, std::uint32_t index, const Joined& joined, v1::JournalJoin& out) {
@@ -113,6 +139,7 @@ void Journal::write_state(const JournalledRun& run) {
   put_sum(ledger.rejected, *state.mutable_rejected());
   for (const SliceSum& sum : ledger.stored_by) put_sum(sum, *state.add_stored_by());
   for (const SliceSum& sum : ledger.discarded) put_sum(sum, *state.add_discarded());
+  for (const assignment::GroupLedger& group : ledger.groups) put_group(group, *state.add_groups());
   for (const OpenSlice& slice : run.state.open) put_open(slice, *state.add_open());
   for (const assignment::GivenUpCopy& copy : run.state.given_up) {
     v1::JournalState::GivenUp& out = *state.add_given_up();
@@ -150,6 +177,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
   pass.Clear();  // its columns keep their memory
   pass.set_serial(serial_);
   put_reopened(actions.reopened, pass);
+  put_forwarded(actions, pass);
   for (const assignment::Announcement& one : actions.announce) {
     if (one.payload_length > 0) {
       const auto bytes = actions.payload_of(one);

@@ -29,6 +29,11 @@ void take_counts(const v1::JournalCounts& counts, SupervisorLedger& ledger) {
 
 SliceSum sum_of(const v1::SliceSum& sum) { return {sum.count(), sum.hash_sum()}; }
 
+void take_bytes(const std::string& from, std::vector<std::byte>& to) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(from.data());
+  to.assign(bytes, bytes + from.size());
+}
+
 template <class Id>
 Id id_of(std::uint32_t value) {
   return Id(static_cast<std::uint16_t>(value));
@@ -116,6 +121,7 @@ class Reader {
     }
     for (int i = 0; i < state.discarded_size() && i < static_cast<int>(ledger.discarded.size()); ++i)
       ledger.discarded[static_cast<std::size_t>(i)] = sum_of(state.discarded(i));
+    for (const v1::JournalState::Group& group : state.groups()) take_group(group);
     open_.clear();
     for (const v1::JournalState::Open& open : state.open()) take_open(open);
     given_up_.clear();
@@ -188,6 +194,9 @@ class Reader {
     slice.copy_attempt = id_of<Attempt>(open.copy_attempt());
     slice.copy_writer = id_of<NodeIndex>(open.copy_writer());
     slice.copy_incomplete = open.copy_incomplete();
+    slice.group = GroupIndex(static_cast<std::uint8_t>(open.group()));
+    slice.arrived = open.arrived();
+    take_bytes(open.forwarded(), slice.forwarded);
   }
 
   void take_join(const v1::JournalJoin& join) {
@@ -199,6 +208,7 @@ class Reader {
     run_.serial = std::max(run_.serial, pass.serial());
     take_triggers(pass);
     take_reopened(pass);
+    take_forwarded(pass);
     for (int i = 0; i < pass.assigned_size(); ++i) {
       const auto found = open_.find(SliceId(pass.assigned(i)));
       if (found == open_.end()) continue;
@@ -208,6 +218,11 @@ class Reader {
       open.slice.kills = static_cast<std::uint8_t>(at_or_zero(pass.kills(), i));
       open.slice.losses = static_cast<std::uint8_t>(at_or_zero(pass.losses(), i));
       open.slice.suspect = at_or_zero(pass.suspect(), i);
+      if (assignment::GroupLedger* group = group_of(open.slice); group != nullptr) {
+        if (open.slice.arrived) group->assigned.add(open.slice.slice);
+        if (!open.slice.arrived) ++group->reassigned;
+      }
+      open.slice.arrived = false;
     }
     for (int i = 0; i < pass.confirmed_size(); ++i) {
       const auto found = open_.find(SliceId(pass.confirmed(i)));
@@ -267,6 +282,7 @@ class Reader {
     Open& open = found->second;
     SupervisorLedger& ledger = run_.state.ledger;
     const auto outcome = static_cast<Outcome>(at_or_zero(pass.outcome(), row));
+    settle_in_group(open.slice, outcome);
     if (outcome == Outcome::stored) {
       const std::size_t writer = at_or_zero(pass.settled_writer(), row);
       if (ledger.stored_by.size() <= writer) ledger.stored_by.resize(writer + 1);
@@ -288,6 +304,53 @@ class Reader {
       }
     }
     open_.erase(found);
+  }
+
+  // Null in a farm with one group, whose journals name none.
+  assignment::GroupLedger* group_of(const OpenSlice& slice) {
+    auto& groups = run_.state.ledger.groups;
+    return slice.group.value < groups.size() ? &groups[slice.group.value] : nullptr;
+  }
+
+  void take_group(const v1::JournalState::Group& from) {
+    assignment::GroupLedger& group = run_.state.ledger.groups.emplace_back();
+    group.arrived = sum_of(from.arrived());
+    group.assigned = sum_of(from.assigned());
+    group.settled_waiting = sum_of(from.settled_waiting());
+    group.stored = sum_of(from.stored());
+    group.rejected = sum_of(from.rejected());
+    group.discarded = sum_of(from.discarded());
+    group.forwarded = sum_of(from.forwarded());
+    group.reassigned = from.reassigned();
+  }
+
+  void take_forwarded(const v1::JournalPass& pass) {
+    for (int i = 0; i < pass.forwarded_size(); ++i) {
+      const auto found = open_.find(SliceId(pass.forwarded(i)));
+      if (found == open_.end()) continue;
+      OpenSlice& slice = found->second.slice;
+      if (auto* from = group_of(slice); from != nullptr) from->forwarded.add(slice.slice);
+      slice.group = GroupIndex(static_cast<std::uint8_t>(at_or_zero(pass.forwarded_group(), i)));
+      if (auto* to = group_of(slice); to != nullptr) to->arrived.add(slice.slice);
+      slice.arrived = true;
+      slice.attempt = id_of<Attempt>(at_or_zero(pass.forwarded_attempt(), i));
+      slice.kills = slice.losses = 0;
+      slice.suspect = false;
+      slice.copy_writer = assignment::kNoNode;
+      slice.forwarded.clear();
+      if (i < pass.forwarded_bytes_size()) take_bytes(pass.forwarded_bytes(i), slice.forwarded);
+    }
+  }
+
+  void settle_in_group(const OpenSlice& slice, Outcome outcome) {
+    assignment::GroupLedger* group = group_of(slice);
+    if (group == nullptr) return;
+    if (slice.arrived) group->settled_waiting.add(slice.slice);
+    if (outcome == Outcome::stored) {
+      group->stored.add(slice.slice);
+    } else {
+      (outcome == Outcome::rejected ? group->rejected : group->discarded).add(slice.slice);
+    }
   }
 
   JournalledRun run_;

@@ -28,6 +28,9 @@ bool put_verdict(std::uint32_t verdict, assignment::Decision& out) {
     case v1::VERDICT_ACCEPT:
       out.verdict = assignment::Verdict::accept;
       return true;
+    case v1::VERDICT_FORWARD:
+      out.verdict = assignment::Verdict::forward;
+      return true;
     case v1::VERDICT_HELD:
       out.verdict = assignment::Verdict::held;
       return true;
@@ -38,6 +41,28 @@ bool put_verdict(std::uint32_t verdict, assignment::Decision& out) {
     default:
       return false;
   }
+}
+
+bool has_forward(const v1::Decide& decide) {
+  return decide.forwards_size() > 0 ||
+         decide.verdict().find(static_cast<char>(v1::VERDICT_FORWARD)) != std::string::npos;
+}
+
+// Each forwarded slice needs its group.
+bool put_forwards(const v1::Decide& decide, std::vector<assignment::Decision>& out) {
+  std::vector<bool> known(out.size());
+  for (const v1::Decide::Forward& forward : decide.forwards()) {
+    const std::size_t row = forward.index();
+    if (row >= out.size() || out[row].verdict != assignment::Verdict::forward || forward.group() > UINT8_MAX)
+      return false;
+    out[row].group = GroupIndex(static_cast<std::uint8_t>(forward.group()));
+    out[row].bytes = {reinterpret_cast<const std::byte*>(forward.bytes().data()), forward.bytes().size()};
+    known[row] = true;
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i].verdict == assignment::Verdict::forward && !known[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -59,6 +84,7 @@ Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
     if (failure.index() < out.size())
       out[failure.index()].reason = assignment::discard_reason(failure.reason());
   }
+  if (has_forward(decide) && !put_forwards(decide, out)) return bad_payload();
   return {};
 }
 

@@ -3,6 +3,8 @@
 #include <weir/base/planted.hpp>
 #include <weir/node/columns.hpp>
 
+#include <span>
+
 namespace weir::supervisor {
 
 using node::add;
@@ -39,6 +41,7 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
     leave_out_zeros(*assign.mutable_type());
     send(out);
     assign.mutable_payload()->DeleteSubrange(0, assign.payload_size());  // these may be large, and seldom
+    assign.mutable_forwarded()->DeleteSubrange(0, assign.forwarded_size());
     assign.Clear();
     payload_bytes = 0;
   };
@@ -54,6 +57,13 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
     if (one.unfiltered) assign.add_unfiltered(row);
     if (one.suspect) assign.add_suspect(row);
     if (one.kills > 0) assign.mutable_killed()->Resize(assign.killed_size() + one.kills, row);
+    if (one.forwarded_length > 0) {
+      const auto bytes = std::span(actions.payload).subspan(one.forwarded_offset, one.forwarded_length);
+      v1::Assign::Forwarded& forwarded = *assign.add_forwarded();
+      forwarded.set_index(row);
+      forwarded.set_bytes(bytes.data(), bytes.size());
+      payload_bytes += bytes.size();
+    }
     if (one.payload_length == 0) continue;
     const auto bytes = actions.payload_of(one);
     v1::Assign::Payload& payload = *assign.add_payload();

@@ -27,6 +27,7 @@ assignment::DcmLedger dcm_ledger(const v1::Report& report) {
   ledger.rejected = reports::sum_of(report, "rejected");
   ledger.stored = reports::sum_of(report, "stored");
   ledger.discarded = reports::sum_of(report, "discarded");
+  ledger.forwarded = reports::sum_of(report, "forwarded");
   ledger.unheard = reports::counter_of(report, "dcm.unheard");
   ledger.requested = reports::counter_of(report, "fragments.requested");
   ledger.received = reports::counter_of(report, "fragments.received");

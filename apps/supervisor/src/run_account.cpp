@@ -28,6 +28,18 @@ void add_reasons(reports::Counters& counters, metrics::FamilyKey family,
   }
 }
 
+void add_groups(reports::Counters& counters, const assignment::SupervisorLedger& ledger) {
+  for (std::size_t i = 0; i < ledger.groups.size(); ++i) {
+    const assignment::GroupLedger& group = ledger.groups[i];
+    counters.of("groups.arrived.", group.name) = i == 0 ? ledger.triggered.count : group.arrived.count;
+    counters.of("groups.stored.", group.name) = group.stored.count;
+    counters.of("groups.rejected.", group.name) = group.rejected.count;
+    counters.of("groups.discarded.", group.name) = group.discarded.count;
+    counters.of("groups.forwarded.", group.name) = group.forwarded.count;
+    counters.of("groups.reassigned.", group.name) = group.reassigned;
+  }
+}
+
 }  // namespace
 
 RunAccount::RunAccount(const node::Setup& setup, const Environment& environment,
@@ -75,6 +87,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   std::array<std::uint64_t, assignment::kDiscardReasons> discarded{};
   for (std::size_t i = 0; i < discarded.size(); ++i) discarded[i] = ledger.discarded[i].count;
   add_reasons<assignment::DiscardReason>(counters, "discarded.", discarded);
+  add_groups(counters, ledger);
   counters["supervisor.assignments"] = ledger.assignments;
   counters["supervisor.unfiltered"] = ledger.unfiltered;
   counters["supervisor.reopened"] = ledger.reopened;
@@ -112,6 +125,7 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
   for (assignment::WriterLedger& writer : input.writers) {
     if (!writer.final) writer.given_up = machine_.copies_given_up(writer.index).all;
   }
+  for (assignment::DcmLedger& dcm : input.dcms) dcm.group = machine_.group_of(dcm.index);
   assignment::LedgerResult result =
       assignment::reconcile(machine_.ledger(), input.dcms, input.writers, input.readouts, machine_.faults());
   const std::vector<std::string> disturbed = disturbances();
@@ -179,6 +193,10 @@ std::string RunAccount::throttle_state(bool journal_waits) const {
   }
   if (held_up.empty()) return "running";
   const std::optional<assignment::NodeRef>& node = held_up.front().node;
+  if (held_up.front().group) {
+    const std::string& group = machine_.ledger().groups.at(held_up.front().group->value).name;
+    return held_up_state(Hold::throttled, held_up.front().reason, group);
+  }
   const Member* member = node ? roster_.find(node->role, node->node) : nullptr;
   return held_up_state(Hold::throttled, held_up.front().reason,
                        member == nullptr ? setup_.self.name : member->name);

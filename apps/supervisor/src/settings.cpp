@@ -53,6 +53,39 @@ std::vector<assignment::FileTrigger> read_trigger_file(const std::string& path) 
   return std::move(*triggers);
 }
 
+std::vector<assignment::GroupSettings> groups_of(const node::Setup& setup) {
+  std::vector<assignment::GroupSettings> groups;
+  const auto& from = setup.farm.dcm().groups();
+  for (const v1::DcmGroupSettings& each : from) {
+    assignment::GroupSettings& group = groups.emplace_back();
+    group.name = each.name();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(from.size()); ++i) {
+      const std::string& name = from[static_cast<int>(i)].name();
+      if (std::find(each.forward().begin(), each.forward().end(), name) != each.forward().end())
+        group.forwards_to.emplace_back(static_cast<std::uint8_t>(i));
+    }
+  }
+  std::uint16_t next = 0;
+  for (const config::NodePlan* dcm : setup.plan.of_role(Role::dcm)) {
+    if (groups.empty()) break;
+    assignment::GroupSettings& group = groups[dcm->group];
+    if (group.count++ == 0) group.first = NodeIndex(next);
+    ++next;
+  }
+  return groups;
+}
+
+std::unique_ptr<assignment::AssignmentPolicy> policy_of(
+    v1::SupervisorSettings::Policy policy, const google::protobuf::RepeatedField<std::uint32_t>& weights,
+    const std::string& key) {
+  assignment::PolicySettings settings;
+  settings.name = policy_name(policy);
+  settings.weights.assign(weights.begin(), weights.end());
+  auto made = assignment::make_policy(settings);
+  if (!made) throw std::runtime_error(key + ": " + made.error().message);
+  return std::move(*made);
+}
+
 }  // namespace
 
 DurationNs gather_patience(const node::Setup& setup) {
@@ -87,6 +120,7 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   settings.reach.settle_ns = node::settle_ns(setup.farm);
   settings.reach.grace_ns = setup.farm.dcm().grace_ms() * kMillisecond;
   settings.push = setup.farm.run().mode() == v1::RunSettings::MODE_PUSH;
+  settings.groups = groups_of(setup);
   return settings;
 }
 
@@ -105,14 +139,14 @@ std::unique_ptr<assignment::TriggerSource> make_triggers(const node::Setup& setu
   return std::move(*source);
 }
 
-std::unique_ptr<assignment::AssignmentPolicy> make_assignment_policy(const node::Setup& setup) {
+assignment::DcmGroups::Policies make_policies(const node::Setup& setup) {
+  assignment::DcmGroups::Policies policies;
   const v1::SupervisorSettings& supervisor = setup.farm.supervisor();
-  assignment::PolicySettings settings;
-  settings.name = policy_name(supervisor.policy());
-  settings.weights.assign(supervisor.weights().begin(), supervisor.weights().end());
-  auto policy = assignment::make_policy(settings);
-  if (!policy) throw std::runtime_error("supervisor.policy: " + policy.error().message);
-  return std::move(*policy);
+  for (const v1::DcmGroupSettings& group : setup.farm.dcm().groups())
+    policies.push_back(policy_of(group.policy(), group.weights(), "dcm.groups: " + group.name()));
+  if (policies.empty())
+    policies.push_back(policy_of(supervisor.policy(), supervisor.weights(), "supervisor.policy"));
+  return policies;
 }
 
 }  // namespace weir::supervisor

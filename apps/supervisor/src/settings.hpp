@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/assignment/policy.hpp>
+#include <weir/assignment/dcm_groups.hpp>
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/trigger_source.hpp>
 #include <weir/node/setup.hpp>
@@ -14,6 +14,7 @@ namespace weir::supervisor {
 // Returns how long a run waits for its processes to connect; grows with the farm.
 [[nodiscard]] DurationNs gather_patience(const node::Setup& setup);
 [[nodiscard]] std::unique_ptr<assignment::TriggerSource> make_triggers(const node::Setup& setup);
-[[nodiscard]] std::unique_ptr<assignment::AssignmentPolicy> make_assignment_policy(const node::Setup& setup);
+// One for each group of DCMs.
+[[nodiscard]] assignment::DcmGroups::Policies make_policies(const node::Setup& setup);
 
 }  // namespace weir::supervisor

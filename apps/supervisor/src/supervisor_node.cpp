@@ -30,7 +30,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
     : setup_(setup),
       environment_(std::move(environment)),
       now_ns_(environment_.clock.now_ns()),
-      machine_(machine_settings(setup_), make_triggers(setup_), make_assignment_policy(setup_)),
+      machine_(machine_settings(setup_), make_triggers(setup_), make_policies(setup_)),
       course_(now_ns_, gather_patience(setup_)),
       journal_(setup_, environment_, machine_, roster_, throttle_times_),
       dispatch_(setup_, environment_.clock, roster_, machine_),

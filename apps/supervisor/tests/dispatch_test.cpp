@@ -60,7 +60,7 @@ struct Farm : sessions::PeerHandler {
         plan.name = process(role, i).name;
       }
     }
-    machine.emplace(machine_settings(setup), make_triggers(setup), make_assignment_policy(setup));
+    machine.emplace(machine_settings(setup), make_triggers(setup), make_policies(setup));
     dispatch.emplace(setup, clock, roster, *machine);
     auto opened = listener.open(network, {"memory", 0});
     REQUIRE(opened.has_value());
@@ -505,7 +505,7 @@ TEST_CASE(
   CHECK(found->lost_times == before);
 
   assignment::SupervisorMachine machine(machine_settings(farm.setup), make_triggers(farm.setup),
-                                        make_assignment_policy(farm.setup));
+                                        make_policies(farm.setup));
   machine.start({farm.clock.now, 9});
   RunJournal second(farm.setup, environment, machine, farm.roster, lost_times);
   second.resumed(*found);

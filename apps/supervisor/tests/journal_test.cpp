@@ -51,7 +51,11 @@ class MemoryStore final : public supervisor::JournalStore {
 constexpr std::uint16_t kDcms = 3;
 constexpr std::uint16_t kWriters = 2;
 
-SupervisorSettings settings() {
+std::vector<GroupSettings> two_groups() {
+  return {{"first", NodeIndex(0), 2, {GroupIndex(1)}}, {"second", NodeIndex(2), 1, {}}};
+}
+
+SupervisorSettings settings(bool split) {
   SupervisorSettings settings;
   settings.readouts = 1;
   settings.dcms = kDcms;
@@ -61,19 +65,23 @@ SupervisorSettings settings() {
   settings.lease_ns = 200;
   settings.first_slice = SliceId(7);
   settings.attempts_max = 20;
+  if (split) settings.groups = two_groups();
   return settings;
 }
 
-SupervisorMachine make_machine() {
+SupervisorMachine make_machine(bool split = false) {
   TriggerSettings triggers;
   triggers.mode = "network";
-  return {settings(), make_trigger_source(triggers).value(), make_policy("credits").value()};
+  DcmGroups::Policies policies;
+  for (int i = 0; i < (split ? 2 : 1); ++i) policies.push_back(make_policy("credits").value());
+  return {settings(split), make_trigger_source(triggers).value(), std::move(policies)};
 }
 
 // A supervisor whose inputs are drawn from a seed, written down pass by pass.
 class WrittenRun {
  public:
-  explicit WrittenRun(std::uint64_t seed) : random_(seed), journal_(&store) {
+  explicit WrittenRun(std::uint64_t seed)
+      : machine(make_machine(seed % 2 == 1)), random_(seed), journal_(&store) {
     machine.start(now_);
     journal_.write_state({RunNumber(3), "farm", 1234, machine.state(0), {}, {}, "", false, {}});
     for (std::uint16_t i = 0; i < kDcms; ++i) dcm(i, true);
@@ -105,7 +113,7 @@ class WrittenRun {
   }
 
   MemoryStore store;
-  SupervisorMachine machine = make_machine();
+  SupervisorMachine machine;
 
  private:
   std::uint64_t below(std::uint64_t n) { return (random_ = mix64(random_)) % n; }
@@ -153,6 +161,12 @@ class WrittenRun {
       decision.verdict = Verdict::failed;
       decision.reason = DiscardReason::writer_refused;
     }
+    const std::vector<std::byte> bytes(below(3) * 7, static_cast<std::byte>(below(256)));
+    if (choice > 4 && !machine.ledger().groups.empty() && dcm.value < 2) {
+      decision.verdict = Verdict::forward;
+      decision.group = GroupIndex(1);
+      decision.bytes = bytes;
+    }
     machine.decisions(dcm, {&decision, 1}, now_.mono, actions_);
   }
   void acknowledge() {
@@ -188,7 +202,24 @@ std::set<std::tuple<std::uint64_t, int, int, bool>> copies_of(const RunState& st
   return copies;
 }
 
+void check_same_groups(const SupervisorLedger& read, const SupervisorLedger& real) {
+  REQUIRE(read.groups.size() == real.groups.size());
+  for (std::size_t i = 0; i < read.groups.size(); ++i) {
+    const GroupLedger& a = read.groups[i];
+    const GroupLedger& b = real.groups[i];
+    CHECK(a.arrived == b.arrived);
+    CHECK(a.assigned == b.assigned);
+    CHECK(a.settled_waiting == b.settled_waiting);
+    CHECK(a.stored == b.stored);
+    CHECK(a.rejected == b.rejected);
+    CHECK(a.discarded == b.discarded);
+    CHECK(a.forwarded == b.forwarded);
+    CHECK(a.reassigned == b.reassigned);
+  }
+}
+
 void check_same(const RunState& read, const RunState& real) {
+  check_same_groups(read.ledger, real.ledger);
   CHECK(read.next_slice == real.next_slice);
   CHECK(read.given == real.given);
   CHECK(read.ledger.triggered == real.ledger.triggered);
@@ -211,6 +242,9 @@ void check_same(const RunState& read, const RunState& real) {
     CHECK(a.payload == b.payload);
     CHECK(a.confirmations == b.confirmations);
     CHECK(a.order == b.order);
+    CHECK(a.group == b.group);
+    CHECK(a.arrived == b.arrived);
+    CHECK(a.forwarded == b.forwarded);
     // One that waits has the number of the attempt that comes.
     CHECK(a.attempt.value <= b.attempt.value);
     CHECK(a.attempt.value + 1 >= b.attempt.value);
@@ -240,6 +274,14 @@ std::vector<std::uint64_t*> numbers_of(SupervisorLedger& ledger) {
       for (auto& one : member) {
         if constexpr (std::is_same_v<std::decay_t<decltype(one)>, SliceSum>) {
           numbers.insert(numbers.end(), {&one.count, &one.hash_sum});
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(one)>, GroupLedger>) {
+          auto& [arrived, assigned, settled_waiting, stored, rejected, discarded, forwarded, reassigned,
+                 name] = one;
+          for (SliceSum* sum :
+               {&arrived, &assigned, &settled_waiting, &stored, &rejected, &discarded, &forwarded})
+            numbers.insert(numbers.end(), {&sum->count, &sum->hash_sum});
+          numbers.push_back(&reassigned);
+          name.clear();  // from the farm file
         } else {
           numbers.push_back(&one);
         }
@@ -249,12 +291,12 @@ std::vector<std::uint64_t*> numbers_of(SupervisorLedger& ledger) {
   auto& [offered, vetoed, triggered, stored, stored_by, stored_incomplete, rejected, discarded, open,
          assignments, unfiltered, reopened, suspected, leases_expired, reconfirmed, decisions_refused,
          decisions_repeated, copies_taken, acks_dead, acks_repeated, acks_unknown, records_refused,
-         handed_back, strangers, restarts] = ledger;
+         handed_back, strangers, restarts, groups] = ledger;
   const auto all = [&add](auto&... members) { (add(members), ...); };
   all(offered, vetoed, triggered, stored, stored_by, stored_incomplete, rejected, discarded, open,
       assignments, unfiltered, reopened, suspected, leases_expired, reconfirmed, decisions_refused,
       decisions_repeated, copies_taken, acks_dead, acks_repeated, acks_unknown, records_refused, handed_back,
-      strangers, restarts);
+      strangers, restarts, groups);
   return numbers;
 }
 
@@ -268,6 +310,7 @@ std::vector<std::uint64_t> values_of(SupervisorLedger ledger) {
 SupervisorLedger full_ledger() {
   SupervisorLedger ledger;
   ledger.stored_by.resize(2);
+  ledger.groups.resize(2);
   std::uint64_t value = 0;
   for (std::uint64_t* number : numbers_of(ledger)) *number = ++value;
   ledger.open = 0;  // counted from the open slices
@@ -297,6 +340,7 @@ TEST_CASE("the journal has every number of the ledger: in a state all of them, i
   counts.stored_incomplete = full.stored_incomplete;
   counts.rejected = full.rejected;
   counts.discarded = full.discarded;
+  counts.groups = full.groups;
   CHECK(values_of(counts) == values_of(full));
 }
 
@@ -338,6 +382,7 @@ TEST_CASE("what the journal says of a run is what its supervisor knew, whatever 
   std::uint64_t given_up = 0;
   std::int64_t orphans = 0;
   std::uint64_t stored = 0;
+  std::uint64_t forwarded = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     CAPTURE(seed);
     WrittenRun run(seed);
@@ -352,10 +397,12 @@ TEST_CASE("what the journal says of a run is what its supervisor knew, whatever 
     orphans += std::count_if(read->state.given_up.begin(), read->state.given_up.end(),
                              [](const GivenUpCopy& copy) { return copy.orphan; });
     stored += read->state.ledger.stored.count;
+    for (const GroupLedger& group : read->state.ledger.groups) forwarded += group.forwarded.count;
   }
   CHECK(given_up > kSeeds);
   CHECK(orphans > 0);
-  CHECK(stored > 10 * kSeeds);
+  CHECK(stored > 8 * kSeeds);
+  CHECK(forwarded > 4 * kSeeds);
 }
 
 TEST_CASE("a pass costs the journal the same however many intervals the ids given have") {
@@ -415,7 +462,7 @@ TEST_CASE("passes are numbered over the whole run, and the journal ends with the
 }
 
 TEST_CASE("a supervisor that goes on from the journal has the same run, with nothing handed out twice") {
-  WrittenRun run(99);
+  WrittenRun run(98);
   for (int i = 0; i < 400; ++i) run.step();
   const auto read = read_journal(run.store.bytes);
   REQUIRE(read.has_value());

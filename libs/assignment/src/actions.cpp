@@ -23,6 +23,7 @@ void Actions::clear() {
   touched.clear();
   announce.clear();
   reopened.clear();
+  forwarded.clear();
   cleared.clear();
   copies.clear();
   leaving.clear();

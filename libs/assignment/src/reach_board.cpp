@@ -133,7 +133,7 @@ void ReachBoard::judge(TimeNs now) {
   changed_.clear();
   look_at_readouts(now);
   constexpr std::size_t kNobody = SIZE_MAX;
-  std::size_t best = kNobody;
+  std::vector<std::size_t> best(kGroupsMax, kNobody);  // by group
   const auto nodes_of = [](const std::vector<Loss>& losses) {
     std::vector<NodeIndex> nodes;
     for (const Loss& loss : losses) {
@@ -146,11 +146,13 @@ void ReachBoard::judge(TimeNs now) {
     believe(dcms_[i], now);
     believe_writers(dcms_[i], now);
     lacks[i] = nodes_of(dcms_[i].readouts).size();
-    if (dcms_[i].counts()) best = std::min(best, lacks[i]);
+    std::size_t& of_group = best[groups_[i].value];
+    if (dcms_[i].counts()) of_group = std::min(of_group, lacks[i]);
   }
   for (std::size_t i = 0; i < dcms_.size(); ++i) {
     Dcm& dcm = dcms_[i];
-    const bool cut_off = dcm.known && best != kNobody && lacks[i] > best;
+    const std::size_t of_group = best[groups_[i].value];
+    const bool cut_off = dcm.known && of_group != kNobody && lacks[i] > of_group;
     if (dcm.cut_off && !cut_off) dcm.let_go = now;
     std::vector<NodeIndex> missing = marked(dcm, cut_off, now);
     std::vector<NodeIndex> writers = nodes_of(dcm.writers);

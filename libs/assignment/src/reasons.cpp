@@ -35,6 +35,9 @@ constexpr std::array<Words, kReasons> kWords = {{
      "there is no room for the supervisor's journal, and it tells nobody what it could not take up again: "
      "make "
      "room, it goes on by itself"},
+    {"GROUP_FULL",
+     "forwarded slices wait for a DCM of this group with a credit free: more DCMs or credits in it, or a "
+     "faster filter"},
 }};
 
 }  // namespace

@@ -170,6 +170,34 @@ void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
   }
 }
 
+void group_equations(Book& book, const SupervisorLedger& supervisor, std::span<const DcmLedger> dcms,
+                     std::span<const Fault> faults) {
+  std::string lost = supervisor.groups.empty() ? "" : lost_counts(Role::dcm, dcms, faults);
+  if (supervisor.restarts > 0)
+    lost += (lost.empty() ? "" : ", ") + std::string("the supervisor was restarted");
+  for (std::size_t i = 0; i < supervisor.groups.size(); ++i) {
+    const GroupLedger& group = supervisor.groups[i];
+    const std::string of = "slices: group " + group.name + ": ";
+    SliceSum ended = group.stored;
+    ended += group.rejected;
+    ended += group.discarded;
+    ended += group.forwarded;
+    book.equal(of + (i == 0 ? "triggered" : "arrived") + " = stored + rejected + discarded + forwarded",
+               sum_of(i == 0 ? supervisor.triggered : group.arrived), sum_of(ended));
+    if (i > 0) {
+      SliceSum waited = group.assigned;
+      waited += group.settled_waiting;
+      book.equal(of + "arrived = assigned + settled while waiting", sum_of(group.arrived), sum_of(waited),
+                 std::to_string(group.reassigned) + " reassignment(s) besides");
+    }
+    SliceSum by_dcms;
+    for (const DcmLedger& dcm : dcms) {
+      if (dcm.group.value == i) by_dcms += dcm.forwarded;
+    }
+    book.equal_unless(lost, of + "forwarded by DCMs, forwarded", sum_of(by_dcms), sum_of(group.forwarded));
+  }
+}
+
 void fragment_equations(Book& book, std::span<const DcmLedger> dcms) {
   for (const DcmLedger& dcm : dcms) {
     const std::string name =
@@ -269,6 +297,7 @@ LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLe
   Book book;
   own_equations(book, supervisor);
   slice_equations(book, supervisor, dcms, writers, faults);
+  group_equations(book, supervisor, dcms, faults);
   fragment_equations(book, dcms);
   readout_equations(book, readouts);
 

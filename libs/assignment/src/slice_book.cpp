@@ -46,6 +46,10 @@ void SliceBook::settle(SliceEntry& entry, Outcome outcome) {
     payloads_.erase(found);
     entry.has_payload = false;
   }
+  if (entry.has_forwarded) {
+    forwarded_.erase(slice);
+    entry.has_forwarded = false;
+  }
   entry.state = SliceState::settled;
   entry.outcome = outcome;
   --live_;
@@ -58,6 +62,21 @@ void SliceBook::settle(SliceEntry& entry, Outcome outcome) {
 ConstBytes SliceBook::payload(const SliceEntry& entry) const {
   if (!entry.has_payload) return {};
   return payloads_.find(entry.slice)->second;
+}
+
+void SliceBook::set_forwarded(SliceEntry& entry, ConstBytes bytes) {
+  WEIR_ASSERT(entry.live());
+  entry.has_forwarded = !bytes.empty();
+  if (bytes.empty()) {
+    forwarded_.erase(entry.slice);
+  } else {
+    forwarded_[entry.slice].assign(bytes.begin(), bytes.end());
+  }
+}
+
+ConstBytes SliceBook::forwarded(const SliceEntry& entry) const {
+  if (!entry.has_forwarded) return {};
+  return forwarded_.find(entry.slice)->second;
 }
 
 SliceEntry* SliceBook::find_overflow(SliceId slice) {

@@ -37,7 +37,7 @@ void SupervisorMachine::add(NodeRef node, TimeNs now, Actions& out) {
   reach_.set_part(node.node, true);
   if (takes_slices(node.node)) dcms_.let_go(node.node);
   renew_destinations();
-  waiting_.look_again();
+  groups_.look_again();
 }
 
 void SupervisorMachine::was_told_to_end(NodeRef node, Actions& out) {
@@ -109,7 +109,7 @@ void SupervisorMachine::follow_verdict(NodeIndex dcm, TimeNs now, Actions& out) 
       dcms_.hold_back(dcm);
     }
     renew_destinations();
-    waiting_.look_again();
+    groups_.look_again();
   }
   for (ReachNews::News& news : reach_news_.take(dcm, reach_)) {
     if (goes_on())

@@ -14,9 +14,9 @@ void SupervisorMachine::dcm_joined(NodeIndex dcm, Incarnation incarnation, std::
   dcms_.join(dcm, incarnation, std::min(credits, settings_.credits_max));
   reach_.set_part(dcm, parts_.takes_part(Role::dcm, dcm));
   if (!takes_slices(dcm)) dcms_.hold_back(dcm);
-  placement_.policy().joined(dcm);
+  groups_[groups_.of(dcm)].placement.joined(dcm);
   renew_destinations();
-  waiting_.look_again();
+  groups_.look_again();
 }
 
 void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool reported) {
@@ -43,7 +43,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
   // Also when all is settled: what it was told of that, by writers too, may have been lost with it.
   if (clock_.started() && !in_peace)
     faults_.note({FaultKind::left, Role::dcm, dcm, incarnation, now, slices});
-  waiting_.look_again();
+  groups_.look_again();
 }
 
 void SupervisorMachine::readout_joined(NodeIndex readout, Incarnation incarnation, TimeNs now) {
@@ -129,7 +129,7 @@ void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
   entry.state = SliceState::pending;
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
-  waiting_.put_back(entry.slice, entry.order);
+  groups_[entry.group].waiting.put_back(entry.slice, entry.order);
   out.reopened.push_back({entry.slice, entry.kills, entry.losses, entry.suspect, entry.refusals});
   ++ledger_.reopened;
 }
@@ -184,7 +184,7 @@ void SupervisorMachine::abandon(TimeNs now, Actions& out) {
 }
 
 void SupervisorMachine::discard_rest(DiscardReason reason, Actions& out) {
-  waiting_.clear();
+  groups_.clear();
   book_.collect(scratch_, [](const SliceEntry&) { return true; });
   for (const SliceId slice : scratch_) {
     SliceEntry& entry = *book_.find(slice);

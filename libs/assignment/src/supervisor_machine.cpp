@@ -11,21 +11,30 @@ namespace {
 // A record that was damaged on its way is good the next time. One that a third is refused of will not be.
 constexpr std::uint8_t kRefusalsMax = 3;
 
+DcmGroups::Policies one_policy(std::unique_ptr<AssignmentPolicy> policy) {
+  DcmGroups::Policies policies;
+  policies.push_back(std::move(policy));
+  return policies;
+}
+
 }  // namespace
 
 SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
                                      std::unique_ptr<TriggerSource> source,
                                      std::unique_ptr<AssignmentPolicy> policy)
+    : SupervisorMachine(settings, std::move(source), one_policy(std::move(policy))) {}
+
+SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
+                                     std::unique_ptr<TriggerSource> source, DcmGroups::Policies policies)
     : settings_(settings),
       source_(std::move(source)),
       waits_for_room_(source_->waits_for_room()),
       book_(settings.in_flight_max, settings.remembered_slices),
-      waiting_(settings.in_flight_max),
       dcms_(settings.dcms),
-      placement_(std::move(policy), settings.push),
+      groups_(settings.groups, std::move(policies), settings.dcms, settings.in_flight_max, settings.push),
       readouts_(settings.readouts),
       confirmations_(settings.writers),
-      reach_(settings.dcms, settings.readouts, settings.reach),
+      reach_(settings.dcms, settings.readouts, settings.reach, groups_.by_dcm()),
       reach_news_(settings.dcms, settings.readouts),
       pressure_(settings.gate),
       parts_(settings.readouts, settings.dcms, settings.writers),
@@ -34,7 +43,9 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns}),
       ids_(settings.first_slice, settings.id_intervals_max) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
+  WEIR_ASSERT(!settings.push || !groups_.split());
   ledger_.stored_by.resize(settings.writers);
+  for (const GroupSettings& group : settings.groups) ledger_.groups.emplace_back().name = group.name;
 }
 
 void SupervisorMachine::start(const Now& now) {
@@ -56,7 +67,8 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
   std::optional<TimeNs> wakeup;
   const auto by = [&wakeup](TimeNs time) { wakeup = wakeup ? std::min(*wakeup, time) : time; };
   if (clock_.phase() == RunPhase::triggering) {
-    const bool room = !clock_.paused() && !throttled() && waiting_.pending() < settings_.pending_max &&
+    const bool room = !clock_.paused() && !throttled() &&
+                      groups_.first().waiting.pending() < settings_.pending_max &&
                       book_.live() < settings_.in_flight_max;
     const auto due = source_->next_due(now);
     if (due && (room || !waits_for_room_))
@@ -71,10 +83,16 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
 }
 
 void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
-  const auto any_credit = [this] { return dcms_.credits_free() > 0; };
-  waiting_.hand_out(any_credit, [&](SliceId slice) {
+  // What is further on first: it makes room.
+  for (std::size_t i = groups_.size(); i-- > 0;)
+    assign_pending(groups_[GroupIndex(static_cast<std::uint8_t>(i))], now, out);
+}
+
+void SupervisorMachine::assign_pending(DcmGroup& group, TimeNs now, Actions& out) {
+  const auto any_credit = [&] { return groups_.has_credit(group, dcms_); };
+  group.waiting.hand_out(any_credit, [&](SliceId slice) {
     SliceEntry& entry = waiting(slice);
-    const auto dcm = placement_.choose(entry, dcms_, now);
+    const auto dcm = group.placement.choose(entry, dcms_, now);
     if (dcm) assign(entry, *dcm, now, out);
     return dcm.has_value();
   });
@@ -109,7 +127,14 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
     assignment.payload_length = static_cast<std::uint32_t>(payload.size());
     out.payload.insert(out.payload.end(), payload.begin(), payload.end());
   }
+  if (entry.has_forwarded && !(planted(Planted::forget_forward_bytes) && !entry.arrived)) {
+    const ConstBytes bytes = book_.forwarded(entry);
+    assignment.forwarded_offset = static_cast<std::uint32_t>(out.payload.size());
+    assignment.forwarded_length = static_cast<std::uint32_t>(bytes.size());
+    out.payload.insert(out.payload.end(), bytes.begin(), bytes.end());
+  }
   ++ledger_.assignments;
+  if (!ledger_.groups.empty()) note_assigned(entry);
   if (assignment.unfiltered) ++ledger_.unfiltered;
   if (assignment.suspect) ++ledger_.suspected;
   out.of(dcm).assign.push_back(assignment);
@@ -121,7 +146,7 @@ void SupervisorMachine::decisions(NodeIndex dcm, std::span<const Decision> batch
     return;
   }
   for (const Decision& decision : batch) decide(dcm, decision, now, out);
-  waiting_.look_again();
+  groups_.look_again();
 }
 
 void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out) {
@@ -141,6 +166,13 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
           {decision.slice, decision.attempt, StoreEpoch(7), NodeIndex(0), Answer::store});
       return;
     }
+    const bool stale = entry != nullptr && entry->state == SliceState::pending;
+    if (planted(Planted::forward_stale) && decision.verdict == Verdict::forward && stale) {
+      groups_[entry->group].waiting.erase(entry->slice);
+      entry->dcm = dcm;
+      forward(*entry, decision, out);
+      return;
+    }
     ++ledger_.decisions_refused;
     out.answer(dcm, decision.slice, decision.attempt, Answer::refused);
     return;
@@ -154,7 +186,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   // What is handed back says nothing of how fast it is.
   const bool handed_back =
       decision.verdict == Verdict::failed && decision.reason == DiscardReason::unreachable;
-  if (!handed_back) placement_.policy().decided(dcm, entry->before, now - entry->since, now);
+  if (!handed_back) groups_[entry->group].placement.decided(dcm, entry->before, now - entry->since, now);
   // Whatever it did to its DCM before, this time it did not.
   if (decision.verdict != Verdict::failed) entry->suspect = false;
   switch (decision.verdict) {
@@ -175,6 +207,9 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
       return;
     case Verdict::failed:
       fail(*entry, decision, out);
+      return;
+    case Verdict::forward:
+      forward(*entry, decision, out);
       return;
   }
 }
@@ -269,7 +304,7 @@ void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batc
 }
 
 void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out) {
-  if (entry.state == SliceState::pending) waiting_.erase(entry.slice);
+  if (entry.state == SliceState::pending) groups_[entry.group].waiting.erase(entry.slice);
   if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
   if (entry.state == SliceState::waiting_writer)
     out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
@@ -292,6 +327,7 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
       ledger_.discarded[static_cast<std::size_t>(reason)].add(entry.slice);
       break;
   }
+  if (!ledger_.groups.empty()) note_settled(entry, outcome);
   if (outcome != Outcome::stored) confirmations_.not_stored(entry);
   clock_.slice_settled();
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;

@@ -15,6 +15,8 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   WEIR_ASSERT(!clock_.started() && book_.live() == 0);
   ledger_ = state.ledger;
   ledger_.stored_by.resize(settings_.writers);
+  ledger_.groups.resize(settings_.groups.size());
+  for (std::size_t i = 0; i < settings_.groups.size(); ++i) ledger_.groups[i].name = settings_.groups[i].name;
   ++ledger_.restarts;
   ids_.resume(state.given, state.next_slice);
   start(now);
@@ -27,7 +29,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();
   for (const GivenUpCopy& copy : state.given_up) confirmations_.given_up().add(copy);
   resumed_with_ = state.open.size();
-  waiting_.make_room(resumed_with_);
+  groups_.make_room(resumed_with_);
   for (const OpenSlice& open : state.open) resume_slice(open, out);
 }
 
@@ -45,9 +47,14 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   entry->copy_attempt = open.copy_attempt;
   entry->copy_writer = open.copy_writer;
   entry->copy_incomplete = open.copy_incomplete;
+  // A farm file that has fewer groups than at the run's begin.
+  if (open.group.value < groups_.size()) entry->group = open.group;
+  entry->arrived = open.arrived;
+  book_.set_forwarded(*entry, open.forwarded);
+  WaitingSlices& waiting = groups_[entry->group].waiting;
   out.announce.push_back({open.slice, open.order, open.info, 0, 0});
   if (!open.assigned) {
-    waiting_.add(open.slice, open.order);
+    waiting.add(open.slice, open.order);
     return;
   }
   if (entry->attempt.value == UINT16_MAX) {
@@ -56,7 +63,7 @@ void SupervisorMachine::resume_slice(const OpenSlice& open, Actions& out) {
   }
   entry->attempt = entry->attempt.next();
   ++ledger_.reopened;
-  waiting_.add(open.slice, open.order);
+  waiting.add(open.slice, open.order);
 }
 
 std::vector<Announcement> SupervisorMachine::open_slices() {
@@ -97,6 +104,10 @@ RunState SupervisorMachine::state(TimeNs now) {
     open.copy_attempt = entry.copy_attempt;
     open.copy_writer = entry.copy_writer;
     open.copy_incomplete = entry.copy_incomplete;
+    open.group = entry.group;
+    open.arrived = entry.arrived;
+    const ConstBytes forwarded = book_.forwarded(entry);
+    open.forwarded.assign(forwarded.begin(), forwarded.end());
     if (entry.state == SliceState::confirmed) {
       state.given_up.push_back({entry.slice, entry.copy_writer, entry.epoch, false});
     }

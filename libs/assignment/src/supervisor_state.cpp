@@ -21,10 +21,10 @@ void append_entry(const SliceEntry& entry, std::uint64_t age, Row& out) {
          {entry.slice.value, static_cast<std::uint64_t>(entry.state), entry.attempt.value, entry.epoch.value,
           number(entry.writer), entry.live() ? 0 : 1U + static_cast<std::uint64_t>(entry.outcome)});
   if (!entry.live()) return;
-  append(out,
-         {entry.order.value, age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
-          entry.confirmations, entry.kills, entry.losses, entry.incomplete ? 1U : 0U, entry.suspect ? 1U : 0U,
-          entry.held ? 1U : 0U, entry.copy_incomplete ? 1U : 0U, entry.refusals});
+  append(out, {entry.order.value, age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
+               entry.confirmations, entry.kills, entry.losses, entry.incomplete ? 1U : 0U,
+               entry.suspect ? 1U : 0U, entry.held ? 1U : 0U, entry.copy_incomplete ? 1U : 0U, entry.refusals,
+               entry.group.value, entry.arrived ? 1U : 0U});
 }
 
 }  // namespace
@@ -42,7 +42,6 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     append_entry(*entry, static_cast<std::uint64_t>(leases_.age(*entry, dcms_, now)), out);
   }
   leases_.append_state(now, out);
-  waiting_.append_state(out);
 
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
@@ -69,7 +68,7 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
   out.push_back(writers().last());
   pressure_.append_state(now, out);
   clock_.append_state(now, out);
-  placement_.append_state(out);
+  groups_.append_state(out);
   parts_.append_state(now, out);
   confirmations_.given_up().append_state(out);
 }
@@ -77,16 +76,17 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
 std::string_view SupervisorMachine::broken_invariant() {
   std::vector<std::uint32_t> assigned(settings_.dcms, 0);
   std::size_t live = 0;
-  std::size_t pending = 0;
+  std::vector<std::size_t> pending(groups_.size(), 0);
   std::string_view broken;
   book_.for_each_live([&](const SliceEntry& entry) {
     ++live;
     switch (entry.state) {
       case SliceState::pending:
-        ++pending;
+        ++pending[entry.group.value];
         break;
       case SliceState::assigned:
         ++assigned[entry.dcm.value];
+        if (groups_.of(entry.dcm) != entry.group) broken = "a slice is with a DCM of another group";
         [[fallthrough]];
       case SliceState::waiting_writer:
         if (!dcms_.live(entry.dcm)) broken = "a slice is with a DCM that is not there";
@@ -102,7 +102,10 @@ std::string_view SupervisorMachine::broken_invariant() {
   });
   if (!broken.empty()) return broken;
   if (live != book_.live()) return "the number of unsettled slices is wrong";
-  if (pending != waiting_.pending()) return "the list of pending slices does not match the slices";
+  for (std::size_t i = 0; i < pending.size(); ++i) {
+    if (pending[i] != groups_[GroupIndex(static_cast<std::uint8_t>(i))].waiting.pending())
+      return "the list of pending slices does not match the slices";
+  }
   std::uint64_t credits_free = 0;
   for (std::size_t i = 0; i < settings_.dcms; ++i) {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));

@@ -60,7 +60,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
   entry->order = next_order();
   ids_.give(slice);
   ledger_.triggered.add(slice);
-  waiting_.add(slice, entry->order);
+  groups_.first().waiting.add(slice, entry->order);
   out.announce.push_back({slice, entry->order, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
                           static_cast<std::uint32_t>(trigger.payload.size())});
   out.payload.insert(out.payload.end(), trigger.payload.begin(), trigger.payload.end());
@@ -80,18 +80,20 @@ VetoReason SupervisorMachine::veto(const TriggerOffer& trigger, TimeNs now, Acti
   if (book_.payload_bytes() + trigger.payload.size() > settings_.payload_bytes_max) {
     return VetoReason::busy_pending;
   }
+  if (!has_forward_room(trigger.payload.size())) return VetoReason::busy_pending;
   return VetoReason::none;
 }
 
 bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   if (clock_.paused() || throttled() || book_.live() >= settings_.in_flight_max) return false;
   if (waits_for_room_ && !pressure_.is_open(pending_level(), now)) return false;
-  if (placement_.is_full(slice, dcms_)) return false;
-  if (waiting_.pending() < settings_.pending_max) return true;
+  DcmGroup& first = groups_.first();
+  if (first.placement.is_full(slice, dcms_) || !has_forward_room(0)) return false;
+  if (first.waiting.pending() < settings_.pending_max) return true;
   // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.
-  if (waiting_.is_stuck()) return false;
+  if (first.waiting.is_stuck()) return false;
   assign_pending(now, out);
-  return waiting_.pending() < settings_.pending_max;
+  return first.waiting.pending() < settings_.pending_max;
 }
 
 void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string_view reason, double level) {
@@ -105,8 +107,9 @@ void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string
 }
 
 double SupervisorMachine::pending_level() const {
-  if (waits_for_room_) return 0;
-  return static_cast<double>(waiting_.pending()) / static_cast<double>(settings_.pending_max);
+  if (waits_for_room_) return group_level();
+  const std::size_t pending = groups_.first().waiting.pending();
+  return std::max(static_cast<double>(pending) / static_cast<double>(settings_.pending_max), group_level());
 }
 
 std::vector<HoldUp> SupervisorMachine::throttled_by() const {
@@ -114,8 +117,18 @@ std::vector<HoldUp> SupervisorMachine::throttled_by() const {
   if (clock_.paused()) held_up.push_back({std::string(name(Reason::run_paused)), std::nullopt, 1});
   const std::vector<HoldUp> stopped = pressure_.stopped_by(parts_, writers());
   held_up.insert(held_up.end(), stopped.begin(), stopped.end());
+  const HoldUp full{std::string(name(Reason::group_full)), std::nullopt, 1, groups_.fullest()};
+  if (group_level() >= 1) held_up.push_back(full);
   if (!held_up.empty()) return held_up;
-  if (auto slowed = pressure_.slowed_by(pending_level())) held_up.push_back(std::move(*slowed));
+  auto slowed = pressure_.slowed_by(pending_level());
+  if (!slowed) return held_up;
+  held_up.push_back(std::move(*slowed));
+  const bool by_group = held_up.back().reason == name(Reason::slices_pending) && group_level() > 0 &&
+                        group_level() >= pending_level();
+  if (by_group) {
+    held_up.back().reason = full.reason;
+    held_up.back().group = full.group;
+  }
   return held_up;
 }
 

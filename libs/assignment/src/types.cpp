@@ -19,7 +19,7 @@ std::string_view lookup(const std::array<std::string_view, N>& names, std::size_
   return index < N ? names[index] : "unknown";
 }
 
-constexpr std::array<std::string_view, 4> kVerdictNames = {"reject", "accept", "failed", "held"};
+constexpr std::array<std::string_view, 5> kVerdictNames = {"reject", "accept", "failed", "held", "forward"};
 constexpr std::array<std::string_view, 3> kOutcomeNames = {"stored", "rejected", "discarded"};
 
 }  // namespace

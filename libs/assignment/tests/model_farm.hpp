@@ -22,6 +22,12 @@ class Farm {
       : machine(settings, make_trigger_source(std::move(triggers)).value(), make_policy(policy).value()) {
     machine.start(now);
   }
+  // With groups, each with a policy.
+  Farm(SupervisorSettings settings, const std::vector<std::string_view>& policies,
+       TriggerSettings triggers = {})
+      : machine(settings, make_trigger_source(std::move(triggers)).value(), made(policies)) {
+    machine.start(now);
+  }
 
   void join_dcm(std::uint16_t dcm, std::uint32_t credits) {
     machine.dcm_joined(node(dcm), Incarnation(1), credits, now.mono, actions);
@@ -42,7 +48,13 @@ class Farm {
   }
   void decide(std::uint16_t dcm, std::uint64_t slice, std::uint16_t attempt, Verdict verdict,
               DiscardReason reason = DiscardReason::none, bool incomplete = false) {
-    const Decision decision{SliceId(slice), Attempt(attempt), verdict, reason, incomplete};
+    const Decision decision{SliceId(slice), Attempt(attempt), verdict, reason, incomplete, {}, {}};
+    machine.decisions(node(dcm), {&decision, 1}, now.mono, actions);
+  }
+  void forward(std::uint16_t dcm, std::uint64_t slice, std::uint16_t attempt, std::uint8_t group,
+               std::string_view bytes = {}) {
+    Decision decision{SliceId(slice), Attempt(attempt), Verdict::forward, {}, false, GroupIndex(group), {}};
+    decision.bytes = {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()};
     machine.decisions(node(dcm), {&decision, 1}, now.mono, actions);
   }
   void store(std::uint16_t writer, std::uint64_t slice, std::uint16_t attempt, std::uint16_t epoch) {
@@ -59,10 +71,22 @@ class Farm {
     return machine.ledger().discarded[static_cast<std::size_t>(reason)].count;
   }
 
+  static DcmGroups::Policies made(const std::vector<std::string_view>& policies) {
+    DcmGroups::Policies made;
+    for (const std::string_view policy : policies) made.push_back(make_policy(policy).value());
+    return made;
+  }
+
   Now now{1'000'000, 1'700'000'000'000'000'000};
   SupervisorMachine machine;
   Actions actions;
 };
+
+// The bytes that came with an assignment.
+inline std::string forwarded_with(const Actions& actions, const Assignment& assignment) {
+  const auto* begin = reinterpret_cast<const char*>(actions.payload.data()) + assignment.forwarded_offset;
+  return {begin, assignment.forwarded_length};
+}
 
 inline SupervisorSettings small_farm() {
   SupervisorSettings settings;

@@ -35,13 +35,14 @@ class RandomFarm {
         with_writers_(!dice_.one_in(8)),
         settings_(settings()),
         triggers_(triggers()),
-        policy_(policy_names()[dice_.below(policy_names().size())]) {
+        policies_(policies()) {
     machine_ = machine();
     machine_->start(now_);
     join_readouts();
     told_ = machine_->state(now_.mono);
   }
 
+  [[nodiscard]] std::uint64_t forwards() const { return forwards_; }
   // An empty string when all went well.
   std::string run(int steps) {
     for (int i = 0; i < steps && failure_.empty(); ++i) {
@@ -94,7 +95,20 @@ class RandomFarm {
     settings.attempts_max = 100;
     settings.drain_look_ns = 10;
     settings.reach = {10, 20, 15};
+    if (dice_.one_in(2)) {
+      settings.groups = {{"first", NodeIndex(0), 1, {GroupIndex(1)}}, {"second", NodeIndex(1), 2, {}}};
+      if (dice_.one_in(2))
+        settings.groups = {{"first", NodeIndex(0), 1, {GroupIndex(1), GroupIndex(2)}},
+                           {"second", NodeIndex(1), 1, {GroupIndex(2)}},
+                           {"third", NodeIndex(2), 1, {}}};
+    }
     return settings;
+  }
+  std::vector<std::string_view> policies() {
+    std::vector<std::string_view> chosen;
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, settings_.groups.size()); ++i)
+      chosen.push_back(policy_names()[dice_.below(policy_names().size())]);
+    return chosen;
   }
   TriggerSettings triggers() {
     TriggerSettings triggers;
@@ -106,7 +120,7 @@ class RandomFarm {
   }
   std::unique_ptr<SupervisorMachine> machine() const {
     return std::make_unique<SupervisorMachine>(settings_, make_trigger_source(triggers_).value(),
-                                               make_policy(policy_).value());
+                                               test::Farm::made(policies_));
   }
   void join_readouts() {
     for (std::uint16_t i = 0; i < kReadouts; ++i)
@@ -193,6 +207,7 @@ class RandomFarm {
       Decision decision{job.assignment.slice, job.assignment.attempt, Verdict::accept, DiscardReason::none,
                         false};
       decision.incomplete = dice_.one_in(5);
+      check_forwarded(job.assignment);
       if (!job.assignment.unfiltered && choice < 4) decision.verdict = Verdict::reject;
       if (machine_->reach().is_cut_off(NodeIndex(index)) && choice < 8) {
         decision.verdict = Verdict::failed;
@@ -204,6 +219,7 @@ class RandomFarm {
         decision.verdict = Verdict::failed;
         decision.reason = kReasons[dice_.below(4)];
       }
+      if (!job.assignment.unfiltered && decision.verdict == Verdict::accept) forward(index, decision);
       decisions.push_back(decision);
       --dcm.in_use;
       return true;
@@ -373,6 +389,7 @@ class RandomFarm {
         if (++dcm.in_use > dcm.credits) fail("a DCM was given more slices than it has credits");
         if (announced_.count(assignment.slice.value) == 0)
           fail("a slice was assigned before it was announced");
+        check_group(index.value, assignment);
         dcm.jobs.push_back({assignment, faulty_ && dice_.one_in(15)});
       }
       for (const Confirmation& confirmation : actions_.dcms[index.value].confirm) take(dcm, confirmation);
@@ -406,6 +423,49 @@ class RandomFarm {
     if (notice.live != lives) fail("a writer was told the wrong fate of its copy");
   }
 
+  // Of every second slice that a DCM would accept, where its group has another behind it.
+  void forward(std::uint16_t index, Decision& decision) {
+    const std::uint8_t group = group_of(index);
+    if (settings_.groups.empty() || settings_.groups[group].forwards_to.empty() || dice_.one_in(2)) return;
+    const auto& to = settings_.groups[group].forwards_to;
+    decision.verdict = Verdict::forward;
+    decision.group = to[dice_.below(to.size())];
+    auto& bytes = sent_[decision.slice.value];
+    bytes.assign(dice_.below(3) * 100, static_cast<std::byte>(decision.slice.value));
+    decision.bytes = bytes;
+  }
+
+  [[nodiscard]] std::uint8_t group_of(std::uint16_t dcm) const {
+    for (std::size_t i = 0; i < settings_.groups.size(); ++i) {
+      const GroupSettings& group = settings_.groups[i];
+      if (dcm >= group.first.value && dcm < group.first.value + group.count)
+        return static_cast<std::uint8_t>(i);
+    }
+    return 0;
+  }
+
+  // A slice goes forward only, and each attempt in a group has the bytes that brought it there.
+  void check_group(std::uint16_t dcm, const Assignment& assignment) {
+    if (settings_.groups.empty()) return;
+    const auto [known, first] = groups_.emplace(assignment.slice.value, Arrival{});
+    Arrival& arrival = known->second;
+    const std::uint8_t group = group_of(dcm);
+    const auto bytes = std::vector<std::byte>(
+        actions_.payload.begin() + assignment.forwarded_offset,
+        actions_.payload.begin() + assignment.forwarded_offset + assignment.forwarded_length);
+    if (group < arrival.group) fail("a slice went back to an earlier group");
+    if (group == arrival.group && !first && bytes != arrival.bytes) fail("an attempt had other bytes");
+    if (first && (group != 0 || !bytes.empty())) fail("a slice began elsewhere than in the first group");
+    arrival = {group, bytes};
+  }
+  void check_forwarded(const Assignment& assignment) {
+    const auto arrival = groups_.find(assignment.slice.value);
+    if (arrival == groups_.end()) return;
+    for (const std::byte each : arrival->second.bytes) {
+      if (each != static_cast<std::byte>(assignment.slice.value)) fail("a slice has another's bytes");
+    }
+  }
+
   void take(Dcm& dcm, const Confirmation& confirmation) {
     std::erase_if(dcm.sending, [&](const Sending& sending) {
       return sending.slice == confirmation.slice && sending.attempt == confirmation.attempt;
@@ -436,7 +496,8 @@ class RandomFarm {
       goes_on = goes_on || (view.live && in && !cut_off);
     }
     // What has happened since the last judgement is judged in the next tick.
-    if (waits && !goes_on && machine_->next_wakeup(now_) != 0) fail("every DCM is cut off");
+    if (waits && !goes_on && settings_.groups.empty() && machine_->next_wakeup(now_) != 0)
+      fail("every DCM is cut off");
   }
 
   // The faults stop: everything is settled, and the copies on disk match the ledger.
@@ -482,6 +543,7 @@ class RandomFarm {
       return "something was discarded by the drain's deadline";
     }
     const Fault lost_dcm{FaultKind::left, Role::dcm, NodeIndex(0), {}, 0, 0};
+    for (const GroupLedger& group : ledger.groups) forwards_ += group.forwarded.count;
     const LedgerResult result = reconcile(ledger, {}, writers, {}, {&lost_dcm, 1});
     return result.balanced ? "" : format_ledger(result);
   }
@@ -492,12 +554,18 @@ class RandomFarm {
 
   Dice dice_;
   bool with_writers_;
+  struct Arrival {
+    std::uint8_t group = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::map<std::uint64_t, Arrival> groups_;  // the last that each slice was assigned in
+  std::map<std::uint64_t, std::vector<std::byte>> sent_;
   bool faulty_ = true;
   static constexpr TimeNs kBegin = 1000;
   Now now_{kBegin, kBegin};
   const SupervisorSettings settings_;
   const TriggerSettings triggers_;
-  const std::string_view policy_;
+  const std::vector<std::string_view> policies_;
   std::unique_ptr<SupervisorMachine> machine_;
   RunState told_;                  // as of the last time that anybody was told something
   std::set<std::uint64_t> again_;  // announced again after a restart
@@ -511,6 +579,7 @@ class RandomFarm {
   std::map<std::uint64_t, Cleared> settled_;
   std::map<std::uint64_t, Confirmation> confirmed_;  // the latest of each slice
   std::string failure_;
+  std::uint64_t forwards_ = 0;
 };
 
 }  // namespace
@@ -518,9 +587,13 @@ class RandomFarm {
 TEST_CASE("whatever dies, stalls or comes late, slices and credits are conserved and everything drains") {
   constexpr std::uint64_t kSeeds = 3000;
   constexpr int kSteps = 150;
+  std::uint64_t forwards = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const std::string failure = RandomFarm(seed).run(kSteps);
+    RandomFarm farm(seed);
+    const std::string failure = farm.run(kSteps);
+    forwards += farm.forwards();
     INFO("seed " << seed);
     REQUIRE(failure == "");
   }
+  CHECK(forwards > kSeeds);
 }

@@ -28,11 +28,27 @@ void lay(const v1::ReadoutOwnSettings& from, const std::string& at, NodeFarm& to
   lay(from.source(), *to.farm.mutable_source(), "source", join(at, "source"), to);
   lay(from.replay(), *to.farm.mutable_replay(), "replay", join(at, "replay"), to);
 }
+void lay(const v1::DcmGroupOwnSettings& from, const std::string& at, NodeFarm& to) {
+  lay(from.dcm(), *to.farm.mutable_dcm(), "dcm", at, to);
+  if (from.filter().has_plugin()) {
+    to.farm.mutable_filter()->clear_parameters();
+    to.farm.mutable_filter()->clear_first_sources();
+  }
+  lay(from.filter(), *to.farm.mutable_filter(), "filter", join(at, "filter"), to);
+}
 void lay(const v1::DcmSettings& from, const std::string& at, NodeFarm& to) {
   lay(from, *to.farm.mutable_dcm(), "dcm", at, to);
 }
 void lay(const v1::WriterSettings& from, const std::string& at, NodeFarm& to) {
   lay(from, *to.farm.mutable_writer(), "writer", at, to);
+}
+
+void lay_group(const v1::DcmSettings& dcm, int entry, NodeFarm& to) {
+  if (entry < 0 || entry >= dcm.nodes_size()) return;
+  for (int i = 0; i < dcm.groups_size(); ++i) {
+    if (dcm.groups(i).name() == dcm.nodes(entry).group())
+      lay(dcm.groups(i).own(), list_entry("dcm.groups", i), to);
+  }
 }
 
 template <class Settings>
@@ -81,6 +97,7 @@ NodeFarms::NodeFarms(const v1::Farm& farm) : farm_(farm), common_(farm) {
 NodeFarm NodeFarms::of(Role role, int entry) const {
   NodeFarm made{common_, {}, {}};
   if (role == Role::readout) lay_entry(farm_.readout(), "readout", entry, made);
+  if (role == Role::dcm) lay_group(farm_.dcm(), entry, made);
   if (role == Role::dcm) lay_entry(farm_.dcm(), "dcm", entry, made);
   if (role == Role::writer) lay_entry(farm_.writer(), "writer", entry, made);
   return made;

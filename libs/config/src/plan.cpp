@@ -1,3 +1,4 @@
+#include "dcm_groups.hpp"
 #include "node_names.hpp"
 #include "schema.hpp"
 #include "yaml_tree.hpp"
@@ -124,7 +125,7 @@ class Planner {
                                      ? (writer.listen().empty() ? any_port(host) : writer.listen())
                                      : listen_at(group, writer.nodes(group.entry).listen(), host);
       for (std::uint32_t i = 0; i < group.count; ++i) {
-        add({numbered(group.name, i), Role::writer, index(made++), listen, {}, false, {}, {}, group.entry},
+        add({numbered(group.name, i), Role::writer, index(made++), listen, {}, false, {}, {}, 0, group.entry},
             group.name_key());
       }
     }
@@ -133,11 +134,27 @@ class Planner {
   void add_dcms() {
     const v1::DcmSettings& dcm = farm_.dcm();
     std::uint32_t made = 0;
-    for (const Group& group : groups_of(dcm, "dcm")) {
+    std::vector<Group> groups = groups_of(dcm, "dcm");
+    const auto group_of = [&](const Group& nodes) {
+      return nodes.entry == kNoEntry ? std::uint8_t{0} : place_of_group(dcm, dcm.nodes(nodes.entry).group());
+    };
+    // Those of one group have consecutive numbers.
+    std::stable_sort(groups.begin(), groups.end(),
+                     [&](const Group& a, const Group& b) { return group_of(a) < group_of(b); });
+    for (const Group& group : groups) {
       const std::string& named = group.entry == kNoEntry ? std::string() : dcm.nodes(group.entry).port();
       for (std::uint32_t i = 0; i < group.count; ++i, ++made) {
         const std::string port = named.empty() ? port_of(made) : named;
-        add({numbered(group.name, i), Role::dcm, index(made), {}, {}, false, port, {}, group.entry},
+        add({numbered(group.name, i),
+             Role::dcm,
+             index(made),
+             {},
+             {},
+             false,
+             port,
+             {},
+             group_of(group),
+             group.entry},
             group.name_key());
       }
     }
@@ -179,6 +196,7 @@ class Planner {
              node != nullptr && node->masked(),
              {},
              own.farm.source().kind(),
+             0,
              group.entry},
             group.name_key());
         next = end;

@@ -1,3 +1,4 @@
+#include "dcm_groups.hpp"
 #include "field_value.hpp"
 #include "schema.hpp"
 #include "yaml_tree.hpp"
@@ -52,6 +53,8 @@ class Validator {
       check_faults();
     });
     for_kinds(Role::dcm, farm_.dcm().nodes_size(), [&] { check_dcm_limits(); });
+    check_groups(farm_,
+                 [this](const std::string& key, std::string what) { inconsistent(key, std::move(what)); });
     check_supervisor();
     check_overrun();
     const auto plan = expand(farm_, locations_, once);
@@ -248,9 +251,10 @@ class Validator {
     if (farm_.run().out().empty()) error(ProblemKind::missing_key, "run.out", "needs a directory");
     check_folder("run.out", farm_.run().out());
     check_folder("control.out", farm_.control().out());
-    if (farm_.filter().plugin().empty()) {
-      error(ProblemKind::missing_key, "filter.plugin", "needs a plugin; 'accept-all' keeps everything");
-    }
+    for_kinds(Role::dcm, farm_.dcm().nodes_size(), [&] {
+      if (here().filter().plugin().empty())
+        error(ProblemKind::missing_key, "filter.plugin", "needs a plugin; 'accept-all' keeps everything");
+    });
   }
 
   void check_folder(const std::string& key, const std::string& name) {
@@ -366,12 +370,12 @@ class Validator {
                std::to_string(farm_.filter().step_deadline_ms()) +
                ": a step that the filter takes long for is ended before it counts as stalled");
     }
-    check_worker_lease();
+    for_kinds(Role::dcm, farm_.dcm().nodes_size(), [&] { check_worker_lease(); });
   }
 
   // A slice that ends its worker is tried once more in another.
   void check_worker_lease() {
-    const v1::FilterSettings& filter = farm_.filter();
+    const v1::FilterSettings& filter = here().filter();
     if (filter.isolation() != v1::FilterSettings::ISOLATION_WORKER) return;
     const std::uint64_t two_tries =
         2 * (std::uint64_t{filter.timeout_ms()} + filter.workers().start_timeout_ms());
@@ -461,7 +465,8 @@ class Validator {
   void check_sources(const FarmPlan& plan) {
     const std::set<SourceId> known(plan.sources.begin(), plan.sources.end());
     check_known(known, farm_.readout().masked(), "readout.masked");
-    check_known(known, farm_.filter().first_sources(), "filter.first_sources");
+    for_kinds(Role::dcm, farm_.dcm().nodes_size(),
+              [&] { check_known(known, here().filter().first_sources(), "filter.first_sources"); });
     for (int i = 0; i < farm_.trigger().types_size(); ++i) {
       check_known(known, farm_.trigger().types(i).sources(),
                   "trigger.types[" + std::to_string(i) + "].sources");

@@ -275,3 +275,35 @@ TEST_CASE("a farm of 300 readouts is a screen long, and laid out at once") {
   CHECK(farm.plan.of_role(Role::readout).size() == 300);
   CHECK(farm.sources("rp-299") == "599 600");
 }
+
+TEST_CASE("a DCM has its group's settings, below those of its profile and its entry") {
+  const Laid farm = laid(
+      "filter: {plugin: prescale, parameters: {n: 10}, first_sources: [1], on_error: reject}\n"
+      "dcm:\n"
+      "  credits: 5\n"
+      "  nodes:\n"
+      "    - {name: build, group: building, profile: big}\n"
+      "    - {name: 'sel-{i}', count: 2, group: selection, credits: 7}\n"
+      "  profiles: [{name: big, credits: 9}]\n"
+      "  groups:\n"
+      "    - {name: selection, forward: [building], credits: 2, shaper: byte-credits}\n"
+      "    - {name: building, credits: 3, filter: {plugin: accept-all}}\n");
+  // Those of the first group have the first numbers.
+  CHECK(farm.node("sel-0").index == NodeIndex(0));
+  CHECK(farm.node("sel-1").index == NodeIndex(1));
+  CHECK(farm.node("build").index == NodeIndex(2));
+  CHECK(farm.node("sel-1").group == 0);
+  CHECK(farm.node("build").group == 1);
+  const v1::Farm selecting = farm.farm_of("sel-1");
+  CHECK(selecting.dcm().credits() == 7);
+  CHECK(selecting.dcm().shaper() == v1::DcmSettings::SHAPER_BYTE_CREDITS);
+  CHECK(selecting.filter().plugin() == "prescale");
+  CHECK(selecting.filter().parameters().at("n") == "10");
+  const v1::Farm building = farm.farm_of("build");
+  CHECK(building.dcm().credits() == 9);
+  CHECK(building.dcm().shaper() == v1::DcmSettings::SHAPER_ADAPTIVE);
+  CHECK(building.filter().plugin() == "accept-all");
+  CHECK(building.filter().parameters().empty());
+  CHECK(building.filter().first_sources().empty());
+  CHECK(building.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT);
+}

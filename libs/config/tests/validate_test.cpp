@@ -305,3 +305,51 @@ TEST_CASE("a farm with long lists of sources is read again as it was recorded") 
   REQUIRE(again.has_value());
   CHECK(config::to_yaml(again->farm) == recorded);
 }
+
+namespace {
+
+constexpr const char* kSplit =
+    "dcm:\n"
+    "  nodes:\n"
+    "    - {name: 'sel-{i}', count: 2, group: selection}\n"
+    "    - {name: build, group: building}\n"
+    "  groups:\n"
+    "    - {name: selection, forward: [building]}\n"
+    "    - {name: building}\n";
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("groups of DCMs have names, DCMs, and a way to each of them from the first") {
+  CHECK(errors(kSplit).empty());
+  CHECK(
+      errors(with(kSplit, "group: building}", "group: bulding}")) ==
+      "farm.yaml:4: dcm.nodes[1].group: there is no group 'bulding' in dcm.groups; did you mean 'building'?\n"
+      "farm.yaml:7: dcm.groups[1]: group 'building' has no DCM in dcm.nodes");
+  CHECK(errors(with(kSplit, ", group: building", "")) ==
+        "farm.yaml:4: dcm.nodes[1].group: which group is it of? dcm.groups has 'selection' and others\n"
+        "farm.yaml:7: dcm.groups[1]: group 'building' has no DCM in dcm.nodes");
+  CHECK(errors(with(kSplit, "forward: [building]", "forward: [builder]")) ==
+        "farm.yaml:6: dcm.groups[0].forward[0]: there is no group 'builder' in dcm.groups\n"
+        "farm.yaml:7: dcm.groups[1]: no slice reaches group 'building': name it in the `forward` of another "
+        "group, or leave it out");
+  CHECK(
+      errors(with(kSplit, "- {name: building}", "- {name: building, forward: [selection]}")) ==
+      "farm.yaml:7: dcm.groups[1].forward[0]: a slice that was forwarded to 'selection' comes there again: a "
+      "slice never goes back");
+  CHECK(errors(std::string(kSplit) + "run: {mode: push}\ntrigger: {mode: clock}\n") ==
+        "farm.yaml:5: dcm.groups: needs run.mode 'pull': pushed slices are sent before any filter decides");
+  CHECK(errors(std::string(kSplit) + "supervisor: {policy: static}\n") ==
+        "farm.yaml:8: supervisor.policy: has no effect beside dcm.groups: give each group its policy");
+  CHECK(errors("dcm: {groups: [{name: one}]}\n").find("dcm.groups: needs dcm.nodes") != std::string::npos);
+}
+
+TEST_CASE("a group's filter is checked as its DCMs have it") {
+  CHECK(errors(with(kSplit, "- {name: building}", "- {name: building, filter: {first_sources: [99]}}")) ==
+        "farm.yaml:7: dcm.groups[1].filter.first_sources[0]: there is no source 99");
+}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/assignment/types.hpp>
+#include <weir/base/bytes.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@ struct Decision {
   Verdict verdict = Verdict::reject;
   DiscardReason reason = DiscardReason::none;  // when failed
   bool incomplete = false;                     // fragments were missing
+  GroupIndex group = {};                       // when forwarded: to that one
+  ConstBytes bytes = {};                       // when forwarded: for that group's filter
 };
 
 // An attempt that a DCM has.
@@ -72,8 +75,10 @@ struct Assignment {
   // It was with a DCM that died, and no other slice is to blame: goes through the filter alone, once
   // the supervisor knows that it does.
   bool suspect = false;
-  std::uint8_t kills = 0;   // earlier attempts that killed or stalled their filter
-  std::uint8_t losses = 0;  // earlier attempts whose DCM died or stalled without a slice to blame
+  std::uint8_t kills = 0;              // earlier attempts that killed or stalled their filter
+  std::uint8_t losses = 0;             // earlier attempts whose DCM died or stalled without a slice to blame
+  std::uint32_t forwarded_offset = 0;  // in Actions::payload: what the group before passed on
+  std::uint32_t forwarded_length = 0;
 };
 
 struct Confirmation {
@@ -108,6 +113,15 @@ struct Reopening {
   std::uint8_t refusals = 0;
 };
 
+// To no node, for the journal: the slice waits for a DCM of this group.
+struct Forwarding {
+  SliceId slice;
+  Attempt attempt;  // the next one
+  GroupIndex group;
+  std::uint32_t offset = 0;  // of its bytes, in Actions::payload
+  std::uint32_t length = 0;
+};
+
 // To one writer, whose acknowledgement did not settle a slice: what became of that copy.
 struct CopyNotice {
   NodeIndex writer;
@@ -130,11 +144,12 @@ struct Actions {
   std::vector<DcmActions> dcms;    // by index
   std::vector<NodeIndex> touched;  // the DCMs that have something in `dcms`, each once
   std::vector<Reopening> reopened;
+  std::vector<Forwarding> forwarded;
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
   std::vector<NodeRef> leaving;    // drained: to be told that they may end
   std::vector<NodeIndex> judged;   // DCMs to be told what the farm makes of what they do not reach
-  std::vector<std::byte> payload;  // of announcements and assignments
+  std::vector<std::byte> payload;  // of announcements, assignments and forwards
 
   [[nodiscard]] DcmActions& of(NodeIndex dcm) {
     if (dcm.value >= dcms.size()) dcms.resize(std::size_t{dcm.value} + 1);
@@ -149,8 +164,8 @@ struct Actions {
     return std::span(payload).subspan(row.payload_offset, row.payload_length);
   }
   [[nodiscard]] bool empty() const {
-    return announce.empty() && touched.empty() && reopened.empty() && cleared.empty() && copies.empty() &&
-           leaving.empty() && judged.empty();
+    return announce.empty() && touched.empty() && reopened.empty() && forwarded.empty() && cleared.empty() &&
+           copies.empty() && leaving.empty() && judged.empty();
   }
   // Forgets what was meant for one DCM.
   void drop(NodeIndex dcm);

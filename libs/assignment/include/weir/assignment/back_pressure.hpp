@@ -18,8 +18,9 @@ namespace weir::assignment {
 // Something that holds triggers up at present.
 struct HoldUp {
   std::string reason;
-  std::optional<NodeRef> node;  // none: the supervisor's own
-  double share = 1;             // of the time in which triggers are not accepted
+  std::optional<NodeRef> node;           // none: the supervisor's own
+  double share = 1;                      // of the time in which triggers are not accepted
+  std::optional<GroupIndex> group = {};  // of DCMs, for which too many slices wait
 };
 
 // How full the nodes' buffers are, and what that does to triggers. A node that can take nothing more holds

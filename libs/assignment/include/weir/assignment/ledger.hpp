@@ -12,6 +12,19 @@
 
 namespace weir::assignment {
 
+// What became of the slices of one group of DCMs, in a farm that has several.
+struct GroupLedger {
+  SliceSum arrived;              // forwarded to it; not of the first group, which has the triggered ones
+  SliceSum assigned;             // of those: for the first time in this group
+  SliceSum settled_waiting;      // of those: settled before that
+  SliceSum stored;               // settled while the slice was the group's, and so are the others
+  SliceSum rejected;             //
+  SliceSum discarded;            //
+  SliceSum forwarded;            // onward
+  std::uint64_t reassigned = 0;  // assignments of attempts after a failed one
+  std::string name;
+};
+
 // What the supervisor counted.
 struct SupervisorLedger {
   std::uint64_t offered = 0;
@@ -40,6 +53,7 @@ struct SupervisorLedger {
   std::uint64_t handed_back = 0;      // attempts that a DCM gave back which is cut off from a readout
   std::uint64_t strangers = 0;        // batches from nodes that had not joined
   std::uint64_t restarts = 0;         // of the supervisor itself, in this run
+  std::vector<GroupLedger> groups;    // by GroupIndex; empty in a farm with one group
 
   [[nodiscard]] std::uint64_t vetoed_total() const;
   [[nodiscard]] SliceSum discarded_total() const;
@@ -55,7 +69,9 @@ struct DcmLedger {
   SliceSum rejected;           // rejects that were confirmed
   SliceSum stored;             // accepts that a writer has acknowledged
   SliceSum discarded;          // confirmed failures, and accepts that no writer stores
-  std::uint64_t unheard = 0;   // sent to a writer whose word had not come when the process ended
+  SliceSum forwarded = {};     // forwards that were confirmed
+  GroupIndex group = {};
+  std::uint64_t unheard = 0;  // sent to a writer whose word had not come when the process ended
   // Fragments. Every requested one ends as received, missing or cancelled; the others come on top (a corrupt
   // one is received, too).
   std::uint64_t requested = 0;
@@ -159,6 +175,10 @@ struct LedgerResult {
 //                                                     that a lost writer may have besides
 //   requested = received + missing + cancelled        each DCM. A last report of a dead one: at least that
 //   produced = cleared + dropped + held               each readout
+// In a farm with several groups of DCMs, for each of them, ids as well:
+//   arrived = stored + rejected + discarded + forwarded       the first group: triggered = ...
+//   arrived = assigned for the first time + settled waiting   not the first group
+//   forwarded = sum of its DCMs                               where a DCM died the sum may be less
 // A discard that the supervisor decided itself (drain_timeout, attempts_exhausted, supervisor_restart) is no
 // DCM's.
 [[nodiscard]] LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLedger> dcms,

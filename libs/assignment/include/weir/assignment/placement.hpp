@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,14 +18,21 @@ namespace weir::assignment {
 // attempt. A DCM that is not there, or is held back, is no slice's destination. Pure; one thread.
 class Placement {
  public:
-  Placement(std::unique_ptr<AssignmentPolicy> policy, bool push) : policy_(std::move(policy)), push_(push) {}
+  // Of the `count` DCMs from `first` on; all of them with push, or without a count. The policy sees these
+  // alone.
+  Placement(std::unique_ptr<AssignmentPolicy> policy, bool push, NodeIndex first = {},
+            std::size_t count = std::dynamic_extent)
+      : policy_(std::move(policy)), first_(first.value), count_(count), push_(push) {}
 
   // The DCMs have changed: an epoch begins with slice `next`, where slices are pushed.
   void renew(SliceId next, const DcmTable& dcms);
   // None: the slice waits. Asked when a credit is free.
   [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, const DcmTable& dcms, TimeNs now) {
     const DcmView* pushed_to = push_ && entry.attempt.value == 0 ? destination(entry.slice, dcms) : nullptr;
-    if (pushed_to == nullptr) return policy_->choose(entry.slice, dcms.views(), now);
+    if (pushed_to == nullptr) {
+      const auto chosen = policy_->choose(entry.slice, dcms.views().subspan(first_, count_), now);
+      return chosen ? std::optional(NodeIndex(static_cast<std::uint16_t>(chosen->value + first_))) : chosen;
+    }
     return pushed_to->credits_free > 0 ? destinations_.of(entry.slice) : std::nullopt;
   }
   // Its destination has no credit free: it is not to be triggered, for its data would come all the same.
@@ -33,7 +41,11 @@ class Placement {
     return pushed_to != nullptr && pushed_to->credits_free == 0;
   }
 
-  [[nodiscard]] AssignmentPolicy& policy() { return *policy_; }
+  // As AssignmentPolicy::decided() and joined().
+  void decided(NodeIndex dcm, std::uint32_t before, DurationNs took, TimeNs now) {
+    policy_->decided(in_group(dcm), before, took, now);
+  }
+  void joined(NodeIndex dcm) { policy_->joined(in_group(dcm)); }
   // Empty where slices are not pushed.
   [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
   // SupervisorMachine::append_state(). Of a policy it knows nothing.
@@ -43,8 +55,14 @@ class Placement {
   // Where a slice is pushed, as far as that DCM is given slices.
   [[nodiscard]] const DcmView* destination(SliceId slice, const DcmTable& dcms) const;
 
+  [[nodiscard]] NodeIndex in_group(NodeIndex dcm) const {
+    return NodeIndex(static_cast<std::uint16_t>(dcm.value - first_));
+  }
+
   std::shared_ptr<AssignmentPolicy> policy_;  // shared with twins alone
   DestinationTable destinations_;
+  std::size_t first_;
+  std::size_t count_;
   bool push_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace weir::assignment {
@@ -20,8 +21,10 @@ struct ReachSettings {
 // The farm's judgement of which nodes reach each other, from what each DCM says of itself. Pure; one thread.
 // - A readout that no DCM reaches for grace_ns is down: its fragments are missing (`source_down`). That goes
 //   for a farm with one DCM, too, and where the one that did reach it is gone.
-// - A DCM that lacks more of the readouts that any DCM reaches than the best connected one does is cut off:
-//   it takes no slices, and gives back what it cannot build. So one DCM at least always goes on.
+// - A DCM that lacks more of the readouts that any DCM reaches than the best connected one of its group does
+// is
+//   cut off: it takes no slices, and gives back what it cannot build. So one DCM at least of each group goes
+//   on.
 // - Where the best connected lack something too (one reaches the first readout, another the second), they go
 //   on, and mark what they lack once it has been lost for grace_ns.
 // - A DCM that has not reached a writer for grace_ns is confirmed to another.
@@ -29,8 +32,12 @@ struct ReachSettings {
 // time is up; it costs a pass over the readouts, the DCMs and what is lost.
 class ReachBoard {
  public:
-  ReachBoard(std::size_t dcms, std::size_t readouts, const ReachSettings& settings)
-      : settings_(settings), dcms_(dcms), readouts_(readouts) {}
+  // `groups`: of each DCM, whose group alone takes its slices; empty: one of all.
+  ReachBoard(std::size_t dcms, std::size_t readouts, const ReachSettings& settings,
+             std::vector<GroupIndex> groups = {})
+      : settings_(settings), dcms_(dcms), readouts_(readouts), groups_(std::move(groups)) {
+    groups_.resize(dcms);
+  }
 
   // Another process of the supervisor knew more DCMs than have come back yet: until then nothing is missing
   // because no DCM reaches it.
@@ -108,6 +115,7 @@ class ReachBoard {
   ReachSettings settings_;
   std::vector<Dcm> dcms_;
   std::vector<Readout> readouts_;
+  std::vector<GroupIndex> groups_;
   std::vector<NodeIndex> changed_;
   TimeNs next_ns_ = INT64_MAX;
   TimeNs waits_until_ = INT64_MIN;

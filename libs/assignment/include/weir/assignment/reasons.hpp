@@ -24,9 +24,10 @@ enum class Reason : std::uint8_t {
   writer_disk_stalls,
   slices_pending,
   run_paused,
-  supervisor_journal_full
+  supervisor_journal_full,
+  group_full
 };
-constexpr std::size_t kReasons = 15;
+constexpr std::size_t kReasons = 16;
 
 // "READOUT_BUFFER_BYTES"
 [[nodiscard]] std::string_view name(Reason reason);

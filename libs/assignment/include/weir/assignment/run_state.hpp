@@ -29,6 +29,9 @@ struct OpenSlice {
   Attempt copy_attempt;             // of the last one, as is its writer
   NodeIndex copy_writer = kNoNode;
   bool copy_incomplete = false;  // with missing fragments
+  GroupIndex group = {};         // of the DCMs that it is for
+  bool arrived = false;          // was forwarded, and has not been assigned in its group yet
+  std::vector<std::byte> forwarded = {};
 };
 
 // A copy whose confirmation was taken back: its writer may come with it, and it does not count.

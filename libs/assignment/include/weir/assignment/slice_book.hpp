@@ -46,6 +46,9 @@ struct SliceEntry {
   std::uint8_t refusals = 0;             // records of it that writers refused
   bool incomplete = false;               // as the last accepting decision said
   bool has_payload = false;
+  GroupIndex group;  // of the DCMs that it is for
+  bool has_forwarded = false;
+  bool arrived = false;  // was forwarded, and has not been assigned in its group yet
 
   [[nodiscard]] bool live() const { return state != SliceState::empty && state != SliceState::settled; }
 };
@@ -72,6 +75,10 @@ class SliceBook {
 
   // Empty when the slice came without.
   [[nodiscard]] ConstBytes payload(const SliceEntry& entry) const;
+  // Keeps what was forwarded with the slice, in place of what an earlier group forwarded.
+  void set_forwarded(SliceEntry& entry, ConstBytes bytes);
+  // Empty when nothing was forwarded.
+  [[nodiscard]] ConstBytes forwarded(const SliceEntry& entry) const;
   [[nodiscard]] std::size_t live() const { return live_; }
   [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }
 
@@ -129,6 +136,7 @@ class SliceBook {
   std::uint64_t mask_;
   boost::unordered_flat_map<SliceId, SliceEntry, std::hash<SliceId>> overflow_;  // unsettled only
   boost::unordered_flat_map<SliceId, std::vector<std::byte>, std::hash<SliceId>> payloads_;
+  boost::unordered_flat_map<SliceId, std::vector<std::byte>, std::hash<SliceId>> forwarded_;
   std::size_t live_ = 0;
   std::uint64_t lowest_ = 0;  // no unsettled id of the ring is below, none above `highest_`
   std::uint64_t highest_ = 0;

@@ -4,12 +4,12 @@
 #include <weir/assignment/back_pressure.hpp>
 #include <weir/assignment/blame.hpp>
 #include <weir/assignment/confirmations.hpp>
+#include <weir/assignment/dcm_groups.hpp>
 #include <weir/assignment/fault_list.hpp>
 #include <weir/assignment/lease_clock.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/part_table.hpp>
-#include <weir/assignment/placement.hpp>
 #include <weir/assignment/reach_board.hpp>
 #include <weir/assignment/reach_news.hpp>
 #include <weir/assignment/run_clock.hpp>
@@ -17,7 +17,6 @@
 #include <weir/assignment/slice_book.hpp>
 #include <weir/assignment/slice_ids.hpp>
 #include <weir/assignment/trigger_source.hpp>
-#include <weir/assignment/waiting_slices.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -58,6 +57,11 @@ struct SupervisorSettings {
   // credit free is vetoed, for its data would come all the same.
   bool push = false;
   ReachSettings reach;
+  // Groups of DCMs, in the order of their DCMs' indexes; empty: one of all. Not with push.
+  std::vector<GroupSettings> groups;
+  // Bytes that one slice may be forwarded with. In a farm with groups each slice in flight reserves as many
+  // of payload_bytes_max.
+  std::uint32_t forward_bytes_max = 4096;
 };
 
 struct OfferResult {
@@ -79,6 +83,9 @@ class SupervisorMachine {
  public:
   SupervisorMachine(const SupervisorSettings& settings, std::unique_ptr<TriggerSource> source,
                     std::unique_ptr<AssignmentPolicy> policy);
+  // With a policy for each of the settings' groups.
+  SupervisorMachine(const SupervisorSettings& settings, std::unique_ptr<TriggerSource> source,
+                    DcmGroups::Policies policies);
   SupervisorMachine(SupervisorMachine&&) = default;
 
   // The run begins. Nodes may join before and after.
@@ -181,10 +188,14 @@ class SupervisorMachine {
   // Stopped, and every slice is settled.
   [[nodiscard]] bool drained() const { return clock_.stopping() && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
-  [[nodiscard]] std::size_t pending() const { return waiting_.pending(); }
+  [[nodiscard]] std::size_t pending() const { return groups_.pending(); }  // in all groups
+  [[nodiscard]] std::size_t pending(GroupIndex group) const { return groups_[group].waiting.pending(); }
+  [[nodiscard]] GroupIndex group_of(NodeIndex dcm) const { return groups_.of(dcm); }
   [[nodiscard]] std::span<const DcmView> dcms() const { return dcms_.views(); }
   // Empty unless settings.push. A node that is told of a slice has to know the table as it is then.
-  [[nodiscard]] const DestinationTable& destinations() const { return placement_.destinations(); }
+  [[nodiscard]] const DestinationTable& destinations() const {
+    return groups_.first().placement.destinations();
+  }
   // What holds triggers up now: a pause, nodes that ask for it, or else the fullest buffer.
   [[nodiscard]] std::vector<HoldUp> throttled_by() const;
   // `open` is brought up to date by the call.
@@ -216,15 +227,21 @@ class SupervisorMachine {
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] bool has_room(SliceId slice, TimeNs now, Actions& out);
   void renew_destinations() {
-    if (clock_.started()) placement_.renew(ids_.next(), dcms_);
+    if (clock_.started()) groups_.first().placement.renew(ids_.next(), dcms_);
   }
   void assign_pending(TimeNs now, Actions& out);
+  void assign_pending(DcmGroup& group, TimeNs now, Actions& out);
   [[nodiscard]] SliceEntry& waiting(SliceId slice);
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
 
   void decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out);
   void decide_again(SliceEntry& entry, const Decision& decision, Actions& out);
   void fail(SliceEntry& entry, const Decision& decision, Actions& out);
+  void forward(SliceEntry& entry, const Decision& decision, Actions& out);
+  void note_assigned(SliceEntry& entry);
+  void note_settled(const SliceEntry& entry, Outcome outcome);
+  // What unsettled slices may be forwarded with finds room, also with one slice more.
+  [[nodiscard]] bool has_forward_room(std::size_t payload) const;
   void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent = kNoNode);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
@@ -240,8 +257,10 @@ class SupervisorMachine {
   [[nodiscard]] const NodeTable& writers() const { return confirmations_.writers(); }
   [[nodiscard]] bool is_live(NodeRef node) const;
   [[nodiscard]] bool goes_on() const { return clock_.started() && !drained(); }  // the run
-  [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers()); }
-  // How full the list of slices is that wait for a DCM, as far as that is to hold up triggers.
+  [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers()) || group_level() >= 1; }
+  // How full the list of the fullest group is that slices are forwarded to, 1: full.
+  [[nodiscard]] double group_level() const;
+  // How full the fullest list of slices is that wait for a DCM, as far as that is to hold up triggers.
   [[nodiscard]] double pending_level() const;
   void look_at_drains(TimeNs now, Actions& out);
   [[nodiscard]] bool may_have_copies(NodeIndex writer);
@@ -258,9 +277,8 @@ class SupervisorMachine {
   std::shared_ptr<TriggerSource> source_;  // shared with twins alone
   bool waits_for_room_;                    // as the source does
   SliceBook book_;
-  WaitingSlices waiting_;
   DcmTable dcms_;
-  Placement placement_;
+  DcmGroups groups_;
   NodeTable readouts_;
   Confirmations confirmations_;
   ReachBoard reach_;

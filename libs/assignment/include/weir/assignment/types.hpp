@@ -40,7 +40,8 @@ enum class Verdict : std::uint8_t {
   reject,
   accept,
   failed,
-  held  // accepted, and the DCM has no room yet to wait for its writer: the decision itself follows
+  held,    // accepted, and the DCM has no room yet to wait for its writer: the decision itself follows
+  forward  // selected: a DCM of another group goes on with it
 };
 
 // Why a triggered slice was neither stored nor rejected. The numbers stand in messages and files: never reuse
@@ -103,6 +104,7 @@ enum class Answer : std::uint8_t {
 [[nodiscard]] DiscardReason discard_reason(std::string_view reason_name);
 
 constexpr NodeIndex kNoNode{UINT16_MAX};
+constexpr std::size_t kGroupsMax = 64;  // of DCMs
 // Slice ids end here: a run that has used them up is over.
 constexpr SliceId kSliceIdMax{(std::uint64_t{1} << 62) - 1};
 // Ids that the farm file or a trigger names end here, 2^32 earlier: one number that went wrong leaves enough

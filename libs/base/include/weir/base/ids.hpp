@@ -30,6 +30,7 @@ using StoreEpoch = StrongId<struct StoreEpochTag, std::uint16_t>;    // counts t
 using TriggerType = StrongId<struct TriggerTypeTag, std::uint32_t>;  // what fired; 0 is the default type
 using Incarnation = StrongId<struct IncarnationTag, std::uint64_t>;  // one start of one process
 using NodeIndex = StrongId<struct NodeIndexTag, std::uint16_t>;      // a node's place in the farm, per role
+using GroupIndex = StrongId<struct GroupIndexTag, std::uint8_t>;  // a group of DCMs, in the farm file's order
 
 }  // namespace weir
 

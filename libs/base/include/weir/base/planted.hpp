@@ -31,8 +31,13 @@ enum class Planted : std::uint8_t {
   lose_lent,             // slices that a dead filter worker had not begun are not filtered
   blame_unbegun,         // a filter worker's death blames the slice behind the one that it was working on
   keep_dead_state,       // a slice whose filter state died with its worker goes on with its next step
+  lose_forward,          // some forwarded slices do not wait for a DCM of their group
+  clear_forwarded,       // readouts drop the fragments of some slices when they are forwarded
+  forget_forward,        // some forwards are not in the supervisor's journal
+  forward_stale,         // the forward of an attempt that was taken back is accepted, too
+  forget_forward_bytes,  // attempts after the first of a group are assigned without the forwarded bytes
 };
-constexpr std::size_t kPlanted = 22;
+constexpr std::size_t kPlanted = 27;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -56,7 +61,12 @@ constexpr std::size_t kPlanted = 22;
                                                  "never-release-grants",
                                                  "lose-lent",
                                                  "blame-unbegun",
-                                                 "keep-dead-state"};
+                                                 "keep-dead-state",
+                                                 "lose-forward",
+                                                 "clear-forwarded",
+                                                 "forget-forward",
+                                                 "forward-stale",
+                                                 "forget-forward-bytes"};
   return kNames[static_cast<std::size_t>(bug)];
 }
 

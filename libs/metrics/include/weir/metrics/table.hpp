@@ -61,6 +61,7 @@ constexpr Entry latency(std::string_view key, std::string_view name, std::string
 
 inline constexpr std::string_view kAll = "all";
 inline constexpr std::string_view kSupervisor = "supervisor";
+inline constexpr std::string_view kSplit = "supervisor, with groups of DCMs";
 inline constexpr std::string_view kReadout = "readout";
 inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
@@ -87,6 +88,18 @@ inline constexpr Entry kTable[] = {
     count("rejected", "weir_slices_rejected_total", kSupervisor, "Slices settled as rejected by the filter."),
     counts("discarded.", "weir_slices_discarded_total", "reason", kSupervisor,
            "Slices discarded, by reason."),
+    counts("groups.arrived.", "weir_group_slices_arrived_total", "group", kSplit,
+           "Slices forwarded to the group of DCMs; of the first group, slices triggered."),
+    counts("groups.stored.", "weir_group_slices_stored_total", "group", kSplit,
+           "Slices that it accepted, stored."),
+    counts("groups.rejected.", "weir_group_slices_rejected_total", "group", kSplit,
+           "Slices that it rejected."),
+    counts("groups.discarded.", "weir_group_slices_discarded_total", "group", kSplit,
+           "Slices discarded while they were the group's."),
+    counts("groups.forwarded.", "weir_group_slices_forwarded_total", "group", kSplit,
+           "Slices that it forwarded to another group."),
+    counts("groups.reassigned.", "weir_group_slices_reassigned_total", "group", kSplit,
+           "Assignments of attempts that followed a failed one in the same group."),
     counts("throttled_ms.", "weir_throttled_seconds_total", "reason", kSupervisor,
            "Livetime that was lost, by cause; the share of the time where some triggers were accepted.",
            kMilli),
@@ -210,6 +223,8 @@ inline constexpr Entry kTable[] = {
     slices("rejected", "weir_dcm_slices_rejected_total", kDcm, "Slices whose reject was confirmed."),
     slices("stored", "weir_dcm_slices_stored_total", kDcm, "Slices that a writer acknowledged."),
     slices("discarded", "weir_dcm_slices_discarded_total", kDcm, "Slices given up, confirmed."),
+    slices("forwarded", "weir_dcm_slices_forwarded_total", kDcm,
+           "Slices forwarded to another group, confirmed."),
     count("dcm.filter_errors", "weir_dcm_filter_errors_total", kDcm, "Slices whose filter failed."),
     count("dcm.filter_stalled", "weir_dcm_filter_stalled_total", kDcm,
           "Filter steps that took longer than filter.step_deadline_ms."),

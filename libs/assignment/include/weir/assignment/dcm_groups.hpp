@@ -1,0 +1,73 @@
+#pragma once
+
+#include <weir/assignment/node_tables.hpp>
+#include <weir/assignment/placement.hpp>
+#include <weir/assignment/types.hpp>
+#include <weir/assignment/waiting_slices.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::assignment {
+
+// A group of DCMs as the farm file gives it. Its DCMs have consecutive indexes.
+struct GroupSettings {
+  std::string name;
+  NodeIndex first;
+  std::uint16_t count = 0;
+  std::vector<GroupIndex> forwards_to;
+};
+
+// One group: the slices that wait for its DCMs, and which DCM builds each.
+struct DcmGroup {
+  GroupSettings settings;
+  WaitingSlices waiting;
+  Placement placement;
+
+  [[nodiscard]] bool may_forward_to(GroupIndex group) const;
+};
+
+// The groups of a farm's DCMs; a farm without groups has one, of all DCMs. New slices go to the first, the
+// others are given what is forwarded to them. Pure; one thread.
+class DcmGroups {
+ public:
+  using Policies = std::vector<std::unique_ptr<AssignmentPolicy>>;
+
+  // `settings` empty: one group of all `dcms`. Requires: a policy for each group, and each DCM in one group.
+  DcmGroups(const std::vector<GroupSettings>& settings, Policies policies, std::size_t dcms,
+            std::size_t in_flight_max, bool push);
+
+  [[nodiscard]] std::size_t size() const { return groups_.size(); }
+  // The farm has several groups.
+  [[nodiscard]] bool split() const { return groups_.size() > 1; }
+  [[nodiscard]] DcmGroup& first() { return groups_.front(); }
+  [[nodiscard]] const DcmGroup& first() const { return groups_.front(); }
+  [[nodiscard]] DcmGroup& operator[](GroupIndex group) { return groups_[group.value]; }
+  [[nodiscard]] const DcmGroup& operator[](GroupIndex group) const { return groups_[group.value]; }
+  [[nodiscard]] GroupIndex of(NodeIndex dcm) const { return of_dcm_[dcm.value]; }
+  [[nodiscard]] const std::vector<GroupIndex>& by_dcm() const { return of_dcm_; }
+
+  // A credit came back, or a DCM: more of what waits may be handed out.
+  void look_again() {
+    for (DcmGroup& group : groups_) group.waiting.look_again();
+  }
+  void make_room(std::size_t capacity);
+  void clear();
+  // Slices that wait for a DCM, in all groups.
+  [[nodiscard]] std::size_t pending() const;
+  // Of the groups behind the first, the one for which most slices wait; the first when no slice does.
+  [[nodiscard]] GroupIndex fullest() const;
+  // Whether a DCM of the group has a credit free.
+  [[nodiscard]] bool has_credit(const DcmGroup& group, const DcmTable& dcms) const;
+  // SupervisorMachine::append_state()
+  void append_state(std::vector<std::uint64_t>& out) const;
+
+ private:
+  std::vector<DcmGroup> groups_;
+  std::vector<GroupIndex> of_dcm_;
+};
+
+}  // namespace weir::assignment

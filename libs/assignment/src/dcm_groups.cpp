@@ -1,0 +1,69 @@
+#include <weir/assignment/dcm_groups.hpp>
+#include <weir/base/assert.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::assignment {
+
+bool DcmGroup::may_forward_to(GroupIndex group) const {
+  const auto& to = settings.forwards_to;
+  return std::find(to.begin(), to.end(), group) != to.end();
+}
+
+DcmGroups::DcmGroups(const std::vector<GroupSettings>& settings, Policies policies, std::size_t dcms,
+                     std::size_t in_flight_max, bool push)
+    : of_dcm_(dcms) {
+  const GroupSettings all{{}, NodeIndex(0), static_cast<std::uint16_t>(dcms), {}};
+  const std::vector<GroupSettings> groups = settings.empty() ? std::vector{all} : settings;
+  WEIR_ASSERT(policies.size() == groups.size() && groups.size() <= kGroupsMax);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    WEIR_ASSERT(groups[i].first.value == next);
+    groups_.push_back({groups[i], WaitingSlices(in_flight_max),
+                       Placement(std::move(policies[i]), push, groups[i].first, groups[i].count)});
+    for (std::size_t dcm = 0; dcm < groups[i].count; ++dcm)
+      of_dcm_.at(next++) = GroupIndex(static_cast<std::uint8_t>(i));
+  }
+  WEIR_ASSERT(next == dcms);
+}
+
+void DcmGroups::make_room(std::size_t capacity) {
+  for (DcmGroup& group : groups_) group.waiting.make_room(capacity);
+}
+
+void DcmGroups::clear() {
+  for (DcmGroup& group : groups_) group.waiting.clear();
+}
+
+std::size_t DcmGroups::pending() const {
+  std::size_t pending = 0;
+  for (const DcmGroup& group : groups_) pending += group.waiting.pending();
+  return pending;
+}
+
+GroupIndex DcmGroups::fullest() const {
+  std::size_t fullest = 0;
+  std::size_t most = 0;
+  for (std::size_t i = 1; i < groups_.size(); ++i) {
+    if (groups_[i].waiting.pending() <= most) continue;
+    most = groups_[i].waiting.pending();
+    fullest = i;
+  }
+  return GroupIndex(static_cast<std::uint8_t>(fullest));
+}
+
+bool DcmGroups::has_credit(const DcmGroup& group, const DcmTable& dcms) const {
+  if (!split()) return dcms.credits_free() > 0;
+  const auto views = dcms.views().subspan(group.settings.first.value, group.settings.count);
+  return std::any_of(views.begin(), views.end(), [](const DcmView& dcm) { return dcm.credits_free > 0; });
+}
+
+void DcmGroups::append_state(std::vector<std::uint64_t>& out) const {
+  for (const DcmGroup& group : groups_) {
+    group.waiting.append_state(out);
+    group.placement.append_state(out);
+  }
+}
+
+}  // namespace weir::assignment

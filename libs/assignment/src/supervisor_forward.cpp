@@ -1,0 +1,75 @@
+// Slices that go from one group of DCMs to another.
+#include <weir/assignment/supervisor_machine.hpp>
+#include <weir/base/planted.hpp>
+
+#include <algorithm>
+
+namespace weir::assignment {
+
+// Kills count per group, for each has a filter of its own. What an earlier attempt of the group before has on
+// its way to a disk is dead: the slice was decided otherwise.
+void SupervisorMachine::forward(SliceEntry& entry, const Decision& decision, Actions& out) {
+  out.answer(entry.dcm, entry.slice, entry.attempt, Answer::settled);
+  const bool allowed = groups_[entry.group].may_forward_to(decision.group) &&
+                       decision.bytes.size() <= settings_.forward_bytes_max;
+  if (!allowed) return settle(entry, Outcome::discarded, DiscardReason::unspecified, out);
+  ledger_.groups[entry.group.value].forwarded.add(entry.slice);
+  ledger_.groups[decision.group.value].arrived.add(entry.slice);
+  entry.group = decision.group;
+  entry.arrived = true;
+  book_.set_forwarded(entry, decision.bytes);
+  if (entry.attempt.value == UINT16_MAX)
+    return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
+  entry.attempt = entry.attempt.next();
+  entry.state = SliceState::pending;
+  entry.dcm = kNoNode;
+  entry.writer = kNoNode;
+  entry.copy_writer = kNoNode;
+  entry.kills = entry.losses = 0;
+  entry.suspect = entry.held = entry.incomplete = false;
+  if (!(planted(Planted::lose_forward) && entry.slice.value % 8 == 3))
+    groups_[entry.group].waiting.add(entry.slice, entry.order);
+  if (planted(Planted::clear_forwarded) && entry.slice.value % 8 == 5)
+    out.cleared.push_back({entry.slice, entry.order, entry.attempt, entry.epoch, kNoNode, Outcome::discarded,
+                           DiscardReason::unspecified, false});
+  out.forwarded.push_back({entry.slice, entry.attempt, entry.group,
+                           static_cast<std::uint32_t>(out.payload.size()),
+                           static_cast<std::uint32_t>(decision.bytes.size())});
+  out.payload.insert(out.payload.end(), decision.bytes.begin(), decision.bytes.end());
+}
+
+void SupervisorMachine::note_assigned(SliceEntry& entry) {
+  GroupLedger& group = ledger_.groups[entry.group.value];
+  if (entry.arrived) group.assigned.add(entry.slice);
+  if (!entry.arrived && entry.attempt.value > 0) ++group.reassigned;
+  entry.arrived = false;
+}
+
+void SupervisorMachine::note_settled(const SliceEntry& entry, Outcome outcome) {
+  GroupLedger& group = ledger_.groups[entry.group.value];
+  if (entry.arrived) group.settled_waiting.add(entry.slice);
+  switch (outcome) {
+    case Outcome::stored:
+      return group.stored.add(entry.slice);
+    case Outcome::rejected:
+      return group.rejected.add(entry.slice);
+    case Outcome::discarded:
+      return group.discarded.add(entry.slice);
+  }
+}
+
+bool SupervisorMachine::has_forward_room(std::size_t payload) const {
+  if (!groups_.split()) return true;
+  const std::size_t reserved = (book_.live() + 1) * settings_.forward_bytes_max;
+  return reserved + book_.payload_bytes() + payload <= settings_.payload_bytes_max;
+}
+
+double SupervisorMachine::group_level() const {
+  if (!groups_.split()) return 0;
+  const std::size_t pending = groups_[groups_.fullest()].waiting.pending();
+  return groups_.fullest() == GroupIndex(0)
+             ? 0
+             : static_cast<double>(pending) / static_cast<double>(settings_.pending_max);
+}
+
+}  // namespace weir::assignment

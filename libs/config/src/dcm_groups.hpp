@@ -1,0 +1,19 @@
+#pragma once
+
+#include <weir/v1/farm.pb.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace weir::config {
+
+// The place of the group of this name in dcm.groups; 0 if no group has it.
+[[nodiscard]] std::uint8_t place_of_group(const v1::DcmSettings& dcm, const std::string& name);
+
+// Checks dcm.groups: names, and that every group has DCMs, is reached from the first, and never again by a
+// slice that has left it. Calls `inconsistent` with the key at fault and what is wrong with it.
+void check_groups(const v1::Farm& farm,
+                  const std::function<void(const std::string& key, std::string what)>& inconsistent);
+
+}  // namespace weir::config
