@@ -57,7 +57,8 @@ class Sequential : public weir::Filter {
         reject_(setup.parameter("reject", 0.0, 0.0, 1.0)),
         build_(setup.choice("build", {"all", "none"}) == 0),
         final_cost_(cost(setup, "final_microseconds", "final_asleep_microseconds")),
-        keep_(setup.choice("keep", {"all", "none"}) == 0) {
+        keep_(setup.choice("keep", {"all", "none"}) == 0),
+        forward_(setup.parameter("forward", std::string())) {
     for (std::uint32_t step = 1; step <= steps_; ++step) {
       const std::string name = "step_" + std::to_string(step);
       entered_.push_back(counter((name + "_slices").c_str()));
@@ -82,6 +83,7 @@ class Sequential : public weir::Filter {
       return reject();
     }
     if (done < steps_) return request_step(slice, done);
+    if (!forward_.empty()) return forward_selected(slice);
     return build_ && !is_whole(slice) ? need_all() : finish(slice);
   }
 
@@ -126,6 +128,15 @@ class Sequential : public weir::Filter {
     bytes_[step].add(gathered_.size());
   }
 
+  // With the sources of the last step, as a trigger passes on its region of interest.
+  weir::Decision forward_selected(const weir::Slice& slice) {
+    selected_.clear();
+    for (const std::uint32_t source : slice.remembered<Progress>()->drawn) {
+      if (selected_.bytes().size() + sizeof source <= WEIR_FORWARD_BYTES_MAX) selected_.put(source);
+    }
+    return forward(forward_, selected_.bytes());
+  }
+
   weir::Decision finish(const weir::Slice& slice) {
     sink_ = spend(final_cost_, slice.id() ^ sink_);
     return keep_ ? accept() : accept().keep_no_raw_data();
@@ -144,11 +155,13 @@ class Sequential : public weir::Filter {
   bool build_;
   Cost final_cost_;
   bool keep_;
+  std::string forward_;  // group of DCMs; empty: this one builds
   std::vector<weir::Counter> entered_;
   std::vector<weir::Counter> rejected_;
   std::vector<weir::Counter> bytes_;
   std::vector<std::uint32_t> candidates_;
   std::vector<std::byte> gathered_;
+  weir::ByteWriter selected_;
   std::uint64_t sink_ = 0;
 };
 

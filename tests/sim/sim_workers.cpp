@@ -157,6 +157,8 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
     filter_host::FilterConfig config;
     for (const auto& parameter : setup.parameters())
       config.parameters.emplace_back(parameter.name(), parameter.value());
+    for (const auto& group : setup.forward_groups())
+      config.forward_groups.emplace_back(group.name(), group.number());
     auto plugin = filter_host::FilterPlugin::load(setup.plugin(), shared_->around.plugin_path);
     if (!plugin) return refuse(plugin.error().text);
     auto instance = filter_host::FilterInstance::create(*plugin, config, metrics_);

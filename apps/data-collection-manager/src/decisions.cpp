@@ -3,6 +3,7 @@
 #include "record.hpp"
 #include "slice_times.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/filter_host/job.hpp>
 #include <weir/node/columns.hpp>
 
 #include <string>
@@ -49,6 +50,8 @@ void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
   }
   if (!slice.decision.failure.empty()) {
     add_failure(batch, slice.id(), slice.attempt(), slice.decision.failure);
+  } else if (slice.decision.forwarded) {
+    add_forward(batch, slice);
   } else {
     batch.add_slice(slice.id().value);
     batch.add_attempt(slice.attempt().value);
@@ -66,6 +69,17 @@ void Decisions::add_failure(v1::Decide& batch, SliceId slice, Attempt attempt, s
   batch.add_slice(slice.value);
   batch.add_attempt(attempt.value);
   node::add(*batch.mutable_verdict(), v1::VERDICT_FAILED);
+}
+
+void Decisions::add_forward(v1::Decide& batch, const BuiltSlice& slice) {
+  const filter_host::FilterResult& result = *slice.result;
+  v1::Decide::Forward& forward = *batch.add_forwards();
+  forward.set_index(static_cast<std::uint32_t>(batch.slice_size()));
+  forward.set_group(result.forward_group);
+  forward.set_bytes(result.filter_result.data(), result.filter_result.size());
+  batch.add_slice(slice.id().value);
+  batch.add_attempt(slice.attempt().value);
+  node::add(*batch.mutable_verdict(), v1::VERDICT_FORWARD);
 }
 
 void destroy_filter_state(BuiltSlice& slice) {

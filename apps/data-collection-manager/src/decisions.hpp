@@ -33,6 +33,7 @@ class Decisions {
   [[nodiscard]] const metrics::Histogram& latency() const { return latency_; }
 
  private:
+  static void add_forward(v1::Decide& batch, const assembly::BuiltSlice& slice);
   void report_one(assembly::BuiltSlice& slice, v1::Decide& batch);
 
   Builder& builder_;

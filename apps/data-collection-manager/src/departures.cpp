@@ -65,8 +65,11 @@ void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
     case v1::CONFIRMATION_STORE:
       return ship(slice, row.epoch, row.writer);
     case v1::CONFIRMATION_SETTLED:
-      slice.counts = true;
-      if (slice.decision.accepted || !slice.decision.failure.empty()) {
+      // The next attempt of a forwarded slice may have the fragments that are missing in this one.
+      slice.counts = !slice.decision.forwarded;
+      if (slice.decision.forwarded) {
+        counts_.forwarded.add(slice.id());
+      } else if (slice.decision.accepted || !slice.decision.failure.empty()) {
         counts_.discarded.add(slice.id());
       } else {
         counts_.rejected.add(slice.id());
@@ -154,7 +157,8 @@ void Departures::release(BuiltSlice& slice) {
   destroy_filter_state(slice);
   if (slice.pushed) pushing_->leaves(slice);
   if (slice.result != nullptr) {
-    if (assembly::is_reported(slice.state())) counts_.output_events += slice.result->events.size();
+    if (assembly::is_reported(slice.state()) && !slice.decision.forwarded)
+      counts_.output_events += slice.result->events.size();
     way_.give_back(*std::exchange(slice.result, nullptr));
   }
   builder_.collector.forget(slice);
@@ -177,6 +181,7 @@ void Departures::add_to(v1::Report& report, bool final) const {
   reports::add_sum(report, "rejected", counts_.rejected);
   reports::add_sum(report, "stored", counts_.stored);
   reports::add_sum(report, "discarded", counts_.discarded);
+  reports::add_sum(report, "forwarded", counts_.forwarded);
 }
 
 }  // namespace weir::dcm

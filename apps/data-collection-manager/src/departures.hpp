@@ -42,6 +42,7 @@ class Departures final : private OutletEvents {
     SliceSum rejected;
     SliceSum stored;
     SliceSum discarded;
+    SliceSum forwarded;
     std::uint64_t refused = 0;  // decisions that came too late
     std::uint64_t output_events = 0;
   };

@@ -3,6 +3,7 @@
 #include <weir/base/assert.hpp>
 #include <weir/filter_host/processing_units.hpp>
 #include <weir/filter_host/worker_units.hpp>
+#include <weir/node/dcm_groups.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/reports/numbers.hpp>
 
@@ -22,8 +23,10 @@ using assembly::SliceState;
 constexpr int kIsolationShare = 4;  // of a lease: for the units to come to rest, and for a suspect alone
 constexpr std::uint32_t kLaneSlots = 256;  // slices that a worker has ahead at most
 
-filter_host::FilterConfig filter_config(const v1::FilterSettings& filter) {
+filter_host::FilterConfig filter_config(const node::Setup& setup) {
+  const v1::FilterSettings& filter = setup.farm.filter();
   filter_host::FilterConfig config;
+  config.forward_groups = node::forward_groups(setup.farm, setup.self);
   config.parameters.assign(filter.parameters().begin(), filter.parameters().end());
   config.log = [](int level, std::string_view line) {
     constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
@@ -68,7 +71,7 @@ void FilterDesk::run_in_process(const FilterSurroundings& around) {
   options.units = setup_.farm.dcm().processing_units();
   options.jobs_max = setup_.farm.dcm().slices_max();
   options.wake = around.wake;
-  auto units = filter_host::ProcessingUnits::create(*plugin, filter_config(filter), options);
+  auto units = filter_host::ProcessingUnits::create(*plugin, filter_config(setup_), options);
   if (!units) throw std::runtime_error("filter " + (*plugin)->name() + ": " + units.error().text);
   units_ = std::move(*units);
   library_ = *plugin;
@@ -96,7 +99,7 @@ void FilterDesk::run_in_workers(const FilterSurroundings& around) {
   options.memory_bytes = filter.workers().memory_bytes();
   options.slice_memory = builder_.memory.bytes();
   auto units = filter_host::WorkerUnits::create(filter.plugin(), search_path(filter, around),
-                                                filter_config(filter), options, *workers_);
+                                                filter_config(setup_), options, *workers_);
   if (!units) throw std::runtime_error("filter.plugin: " + units.error().text);
   const filter_host::WorkerPlugin& plugin = (*units)->plugin();
   plugin_ = plugin.name + " " + plugin.version;
@@ -137,7 +140,7 @@ void FilterDesk::take(BuiltSlice& slice) {
     return decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
   if (slice.flawed > 0 && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
     return decisions_.decide(slice, Decision::accept(DecisionKind::incomplete), now_ns_);
-  if (isolated_ && slice.assignment.payload.size() > filter_host::LaneLayout::kPayloadMax)
+  if (isolated_ && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
     return decisions_.decide(slice, Decision::fail("too_large"), now_ns_);
   make_view(slice);
   if (slice.assignment.suspect && !isolated_) builder_.slices.change(slice, SliceState::suspect);
@@ -153,8 +156,11 @@ void FilterDesk::make_view(BuiltSlice& slice) const {
   view.trigger_time_utc_ns = slice.assignment.time;
   view.duration_ns = slice.assignment.duration;
   view.trigger_type = slice.assignment.type.value;
-  view.trigger_payload_size = static_cast<std::uint32_t>(slice.assignment.payload.size());
-  view.trigger_payload = slice.assignment.payload.empty() ? nullptr : slice.assignment.payload.data();
+  const ConstBytes payload = slice.assignment.trigger_payload();
+  view.trigger_payload_size = static_cast<std::uint32_t>(payload.size());
+  view.trigger_payload = payload.empty() ? nullptr : payload.data();
+  view.forwarded_size = slice.assignment.forwarded_bytes;
+  view.forwarded = slice.assignment.forwarded_bytes == 0 ? nullptr : slice.assignment.forwarded().data();
   view.flags = slice.flawed > 0 ? WEIR_SLICE_INCOMPLETE : 0;
   view.fragment_count = static_cast<std::uint32_t>(slice.table.size());
   view.fragments = slice.table.data();
@@ -220,6 +226,9 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
       return decisions_.decide(slice, Decision::accept(DecisionKind::filter), now_ns_);
     case Verdict::need_more:
       return need_more(slice, result);
+    case Verdict::forward:
+      slice.result = &result;
+      return decisions_.decide(slice, Decision::forward(), now_ns_);
     case Verdict::restart:
       return restart(slice, result);
     case Verdict::poison:
@@ -352,6 +361,9 @@ void FilterDesk::add_to(v1::Report& report) const {
   }
   *report.mutable_ran()->add_parts() = plugin_part_;
   (*report.mutable_notes())["filter"] = plugin_;
+  const auto& groups = setup_.farm.dcm().groups();
+  if (setup_.self.group < groups.size())
+    (*report.mutable_notes())["group"] = groups[setup_.self.group].name();
   if (isolated_) add_workers_to(report);
 }
 

@@ -37,6 +37,15 @@ Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(cons
     const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());
     assigned[payload.index()].payload.assign(bytes, bytes + payload.bytes().size());
   }
+  for (const v1::Assign::Forwarded& forwarded : assign.forwarded()) {
+    if (forwarded.index() >= static_cast<std::uint32_t>(rows)) continue;
+    assembly::Assignment& one = assigned[forwarded.index()];
+    const std::string& bytes = forwarded.bytes();
+    if (bytes.size() > WEIR_FORWARD_BYTES_MAX || one.forwarded_bytes > 0) return bad_payload();
+    const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
+    one.payload.insert(one.payload.end(), begin, begin + bytes.size());
+    one.forwarded_bytes = static_cast<std::uint16_t>(bytes.size());
+  }
   return assigned;
 }
 

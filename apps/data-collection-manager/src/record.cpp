@@ -105,7 +105,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
     head.stream_mask = 0;
     head.decision = DecisionKind::undecided;
   }
-  record.trigger_payload = slice.assignment.payload;
+  record.trigger_payload = slice.assignment.trigger_payload();
   if (result != nullptr) record.filter_result = result->filter_result;
   if (slice.decision.by == DecisionKind::poison && slice.result != nullptr && !context.undecided)
     record.filter_result = ConstBytes(std::as_bytes(std::span(slice.result->error)));

@@ -4,6 +4,7 @@
 #include "../src/intake.hpp"
 #include "../src/orders.hpp"
 #include "building.hpp"
+#include <weir/filter_host/job.hpp>
 #include <weir/node/columns.hpp>
 
 namespace weir::dcm {
@@ -121,6 +122,50 @@ TEST_CASE("columns of unequal length are no assignment, and those that are left 
   CHECK_FALSE(assignments_of(assign).has_value());
   assign.add_attempt(2);
   CHECK(assignments_of(assign).value()[1].attempt == Attempt(2));
+}
+
+TEST_CASE("a forward is reported with its group and bytes, and its confirmation counts it as forwarded") {
+  Deciding dcm;
+  BuiltSlice& slice = dcm.complete(5);
+  filter_host::FilterResult result;
+  result.verdict = filter_host::Verdict::forward;
+  result.forward_group = 2;
+  result.filter_result.assign(3, std::byte('x'));
+  slice.result = &result;
+  dcm.decisions.decide(slice, Decision::forward(), dcm.now());
+  const v1::Decide batch = dcm.report();
+  REQUIRE(batch.slice_size() == 1);
+  CHECK(batch.verdict()[0] == v1::VERDICT_FORWARD);
+  REQUIRE(batch.forwards_size() == 1);
+  CHECK(batch.forwards(0).index() == 0);
+  CHECK(batch.forwards(0).group() == 2);
+  CHECK(batch.forwards(0).bytes() == "xxx");
+  CHECK(dcm.decisions.accepted() == 0);
+  slice.result = nullptr;
+}
+
+TEST_CASE("forwarded bytes are behind the payload of the slice's trigger") {
+  v1::Assign assign;
+  for (const std::uint64_t id : {4U, 5U}) assign.add_slice(id);
+  v1::Assign::Payload& payload = *assign.add_payload();
+  payload.set_index(0);
+  payload.set_bytes("trigger");
+  for (const std::uint32_t row : {0U, 1U}) {
+    v1::Assign::Forwarded& forwarded = *assign.add_forwarded();
+    forwarded.set_index(row);
+    forwarded.set_bytes("found");
+  }
+  const auto rows = assignments_of(assign);
+  REQUIRE(rows.has_value());
+  const auto text = [](ConstBytes bytes) {
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  CHECK(text((*rows)[0].trigger_payload()) == "trigger");
+  CHECK(text((*rows)[0].forwarded()) == "found");
+  CHECK((*rows)[1].trigger_payload().empty());
+  CHECK(text((*rows)[1].forwarded()) == "found");
+  assign.mutable_forwarded(1)->set_index(0);
+  CHECK_FALSE(assignments_of(assign).has_value());  // twice
 }
 
 TEST_CASE("a confirmation's columns are rows, and no row where they differ in length") {

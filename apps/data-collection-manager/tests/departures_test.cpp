@@ -102,6 +102,22 @@ struct Filtering : Building {
 
 }  // namespace
 
+TEST_CASE("a confirmed forward counts as forwarded, and nothing of the slice stays") {
+  Leaving dcm;
+  filter_host::FilterResult result;
+  BuiltSlice& slice = dcm.complete(5);
+  slice.result = &result;
+  dcm.decisions.decide(slice, Decision::forward(), dcm.now());
+  v1::Decide batch;
+  dcm.decisions.report(batch);
+  dcm.confirm(5, v1::CONFIRMATION_SETTLED);
+  const v1::Report report = dcm.report(true);
+  CHECK(Leaving::count(report, "forwarded") == 1);
+  CHECK(Leaving::count(report, "rejected") == 0);
+  CHECK(Leaving::count(report, "discarded") == 0);
+  CHECK(dcm.find(5) == nullptr);
+}
+
 TEST_CASE("an accepted slice is shipped when that is confirmed, and its memory is free when it is on disk") {
   Leaving dcm;
   BuiltSlice& slice = dcm.accepted(5);

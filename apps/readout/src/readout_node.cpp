@@ -72,12 +72,19 @@ void ReadoutNode::pass(TimeNs now_ns) {
   if (run_begun_ && !ended_) buffer_.tick(now_ns, *this);
   make_announced();
   if (front_end_) front_end_->pass(now_ns);
+  note_peaks();
   tell_throttle();
   hold_back_slow_peers();
   std::fill(served_.begin(), served_.end(), 0);
   push();
   answers_.flush();
   timings_.tell([this](std::uint64_t tag) { return connections_[tag]; });
+}
+
+void ReadoutNode::note_peaks() {
+  const source::BufferCounters& buffer = buffer_.counters();
+  bytes_peak_ = std::max(bytes_peak_, buffer.bytes_held + buffer.bytes_reserved + buffer.bytes_early);
+  slices_peak_ = std::max(slices_peak_, buffer.slices_held);
 }
 
 // What is due, each piece out of the buffer as if it had been asked for.
@@ -291,6 +298,8 @@ v1::Report ReadoutNode::make_report(bool final) {
       static_cast<double>(buffer.bytes_held + buffer.bytes_reserved + buffer.bytes_early);
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
+  gauges["buffer_bytes_peak"] = static_cast<double>(bytes_peak_);
+  gauges["slices_held_peak"] = static_cast<double>(slices_peak_);
   gauges["buffer_level"] = buffer_.level();
   report.set_state(buffer_.throttle() == source::Throttle::none
                        ? "running"

@@ -83,6 +83,7 @@ class ReadoutNode final : public node::Node,
   void hold_back_slow_peers();
   void expect_to_push(UtcNs supervisor_utc);
   void push();
+  void note_peaks();
 
   // Buffer
   void answer(const source::RequestedFragment& request, const source::Fragment& fragment) override;
@@ -116,6 +117,8 @@ class ReadoutNode final : public node::Node,
   node::ThrottleTeller throttle_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;  // by tag
   node::RefusalLog refusals_;
+  std::uint64_t bytes_peak_ = 0;  // of the buffer
+  std::uint64_t slices_peak_ = 0;
   std::uint64_t held_back_ = 0;  // times that a slow peer's requests were left in the socket
   std::string failure_;
   bool run_begun_ = false;

@@ -306,7 +306,7 @@ class Reader {
     open_.erase(found);
   }
 
-  // Null in a farm with one group, whose journals name none.
+  // Null in a farm with one group.
   assignment::GroupLedger* group_of(const OpenSlice& slice) {
     auto& groups = run_.state.ledger.groups;
     return slice.group.value < groups.size() ? &groups[slice.group.value] : nullptr;

@@ -134,6 +134,12 @@ TEST_CASE("a verdict byte that no version defines refuses the message, and rejec
     node::add(*decide.mutable_verdict(), v1::VERDICT_ACCEPT);
     node::add(*decide.mutable_verdict(), verdict);
     std::vector<assignment::Decision> rows;
+    if (verdict == v1::VERDICT_FORWARD) {
+      CHECK_FALSE(take_decisions(decide, rows).has_value());  // where to?
+      v1::Decide::Forward& forward = *decide.add_forwards();
+      forward.set_index(1);
+      forward.set_group(3);
+    }
     const auto taken = take_decisions(decide, rows);
     CHECK(taken.has_value() == v1::Verdict_IsValid(verdict));
     if (!taken) CHECK(taken.error() == wire::WireError::bad_payload);

@@ -6,8 +6,8 @@
 
 namespace weir::assignment {
 
-// Kills count per group, for each has a filter of its own. What an earlier attempt of the group before has on
-// its way to a disk is dead: the slice was decided otherwise.
+// Kills count per group, because each has a filter of its own. A copy of an earlier attempt that is still on
+// its way to a disk is dead from now on.
 void SupervisorMachine::forward(SliceEntry& entry, const Decision& decision, Actions& out) {
   out.answer(entry.dcm, entry.slice, entry.attempt, Answer::settled);
   const bool allowed = groups_[entry.group].may_forward_to(decision.group) &&

@@ -169,7 +169,7 @@ TEST_CASE("a full group holds up triggers, by its name") {
   CHECK(split.offer(SliceId(9)).taken);
 }
 
-TEST_CASE("each slice in flight reserves what it may be forwarded with") {
+TEST_CASE("each slice in flight reserves the bytes of one forward") {
   SupervisorSettings settings = split_farm();
   settings.payload_bytes_max = 3 * 4096 + 100;
   Farm split = farm(settings);
@@ -223,7 +223,7 @@ TEST_CASE("another process of the supervisor resumes a forwarded slice with a fo
   CHECK(building.reassigned == (assigned ? 1 : 0));
 }
 
-TEST_CASE("what waits for a group when the time to drain is over counts as settled while waiting") {
+TEST_CASE("a slice that waits for a group when the drain times out counts as settled while waiting") {
   Farm split = farm();
   split.machine.dcm_left(node(2), split.now.mono, split.actions);
   REQUIRE(split.offer(SliceId(1)).taken);
@@ -259,7 +259,7 @@ TEST_CASE("a readout that a whole group does not reach cuts off none of its DCMs
   CHECK(split.machine.reach().is_cut_off(node(1)));
 }
 
-TEST_CASE("what a pass did is gone with it") {
+TEST_CASE("the actions of a pass are gone when they are cleared") {
   Farm split = farm();
   for (std::uint64_t slice = 1; slice <= 2; ++slice) REQUIRE(split.offer(SliceId(slice)).taken);
   (void)split.pass();

@@ -57,14 +57,14 @@ class GroupCheck {
   [[nodiscard]] std::string unknown(const std::string& name) const {
     std::vector<std::string> names;
     for (const auto& group : dcm_.groups()) names.push_back(group.name());
-    return "there is no group " + in_quotes(name) + " in dcm.groups" + did_you_mean(nearest(name, names));
+    return "unknown group " + in_quotes(name) + ": not in dcm.groups" + did_you_mean(nearest(name, names));
   }
 
   void check_node(int entry) {
     const std::string& group = dcm_.nodes(entry).group();
     const std::string key = list_entry("dcm.nodes", entry) + ".group";
     if (group.empty() && !dcm_.groups().empty())
-      inconsistent_(key, "which group is it of? dcm.groups has " + in_quotes(name_of(0)) +
+      inconsistent_(key, "name its group: dcm.groups has " + in_quotes(name_of(0)) +
                              (dcm_.groups_size() > 1 ? " and others" : ""));
     if (!group.empty() && !find(group)) inconsistent_(key, unknown(group));
   }

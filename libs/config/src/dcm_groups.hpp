@@ -12,7 +12,7 @@ namespace weir::config {
 [[nodiscard]] std::uint8_t place_of_group(const v1::DcmSettings& dcm, const std::string& name);
 
 // Checks dcm.groups: names, and that every group has DCMs, is reached from the first, and never again by a
-// slice that has left it. Calls `inconsistent` with the key at fault and what is wrong with it.
+// slice that has left it. Calls `inconsistent` with the key at fault and a sentence.
 void check_groups(const v1::Farm& farm,
                   const std::function<void(const std::string& key, std::string what)>& inconsistent);
 

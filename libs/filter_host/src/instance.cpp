@@ -41,6 +41,7 @@ void FilterResult::clear() {
   clear_and_trim(events);
   clear_and_trim(event_bytes);
   clear_and_trim(filter_result);
+  forward_group = 0;
   need_all = false;
   clear_and_trim(need_sources);
   error.clear();
@@ -158,6 +159,23 @@ struct FilterInstance::Services {
                                    std::uint32_t count) noexcept {
     return add_sources(host, &FilterResult::need_sources, sources, count);
   }
+  static std::int32_t forward(const weir_filter_host* host, const char* group, const void* bytes,
+                              std::uint64_t size) noexcept {
+    FilterInstance& instance = self(host);
+    const std::string_view wanted = group == nullptr ? std::string_view() : std::string_view(group);
+    const auto& groups = instance.config_.forward_groups;
+    const auto to =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == wanted; });
+    const bool known = to != groups.end() || instance.config_.forwards_anywhere;
+    const bool fits = size <= WEIR_FORWARD_BYTES_MAX && (bytes != nullptr || size == 0);
+    const std::string_view limit = known ? "forwarded bytes" : "groups to forward to (dcm.groups)";
+    return bounded(instance, known && fits, limit, [&](FilterResult& result) {
+      const auto* from = static_cast<const std::byte*>(bytes);
+      result.filter_result.assign(from, from + size);
+      result.forward_group = to != groups.end() ? to->second : 0;
+      instance.forwarded_ = true;
+    });
+  }
 };
 
 FilterInstance::FilterInstance(std::shared_ptr<const FilterPlugin> plugin, FilterConfig config,
@@ -177,6 +195,7 @@ FilterInstance::FilterInstance(std::shared_ptr<const FilterPlugin> plugin, Filte
   host_.set_result = &Services::set_result;
   host_.keep_sources = &Services::keep_sources;
   host_.need_sources = &Services::need_sources;
+  host_.forward = &Services::forward;
 }
 
 Expected<std::unique_ptr<FilterInstance>, FilterError> FilterInstance::create(
@@ -242,6 +261,7 @@ void FilterInstance::process(const weir_filter_slice& slice, FilterResult& resul
   result_ = &result;
   limit_reached_ = {};
   random_drawn_ = 0;
+  forwarded_ = false;
   weir_filter_decision decision{};
   decision.struct_size = sizeof decision;
   decision.streams = WEIR_STREAM_DEFAULT;
@@ -274,6 +294,8 @@ void FilterInstance::take_decision(const weir_filter_decision& decision, const w
       return take_accept(decision, result);
     case WEIR_FILTER_NEED_MORE:
       return take_need_more(decision, slice, result);
+    case WEIR_FILTER_FORWARD:
+      return take_forward(result);
     case WEIR_FILTER_UNDECIDED:
       return fail(result, "it left the slice undecided");
     default:
@@ -300,6 +322,16 @@ void FilterInstance::take_accept(const weir_filter_decision& decision, FilterRes
   } else {
     result.keep_sources.clear();
   }
+}
+
+void FilterInstance::take_forward(FilterResult& result) {
+  if (!forwarded_) return fail(result, "it forwards the slice and names no group");
+  std::vector<std::byte> bytes = std::move(result.filter_result);
+  const std::uint32_t group = result.forward_group;
+  result.clear();
+  result.filter_result = std::move(bytes);
+  result.forward_group = group;
+  result.verdict = Verdict::forward;
 }
 
 void FilterInstance::take_need_more(const weir_filter_decision& decision, const weir_filter_slice& slice,

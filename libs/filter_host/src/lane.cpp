@@ -114,7 +114,7 @@ LaneLayout::LaneLayout(std::uint32_t slots_, std::uint32_t rows_max_, const Filt
   results = round_up(descriptions + description_bytes * slots, kPage);
   spills = round_up(results + kResultBytes * slots, kPage);
   payloads = spills + kSpillBytes * slots;
-  large = payloads + std::size_t{kPayloadMax} * slots;
+  large = round_up(payloads + std::size_t{kHeadMax} * slots, kPage);
   large_bytes = round_up(sizeof(std::uint32_t) * std::size_t{kListMax} +
                              sizeof(OutputEvent) * std::size_t{limits.events_max} + limits.event_bytes_max +
                              limits.filter_result_bytes_max + kErrorMax,
@@ -143,6 +143,7 @@ void write_description(const LaneView& lane, std::uint64_t n, std::uint64_t toke
                        const weir_filter_slice& slice, ConstBytes slice_memory) {
   WEIR_ASSERT(slice.fragment_count <= lane.layout().rows_max);
   WEIR_ASSERT(slice.trigger_payload_size <= LaneLayout::kPayloadMax);
+  WEIR_ASSERT(slice.forwarded_size <= WEIR_FORWARD_BYTES_MAX);
   LaneDescription& out = lane.description(n);
   out = {token,
          LaneKind::step,
@@ -155,9 +156,12 @@ void write_description(const LaneView& lane, std::uint64_t n, std::uint64_t toke
          slice.trigger_type,
          slice.trigger_payload_size,
          slice.flags,
-         slice.fragment_count};
+         slice.fragment_count,
+         slice.forwarded_size};
   if (slice.trigger_payload_size > 0)
     std::memcpy(lane.payload(n), slice.trigger_payload, slice.trigger_payload_size);
+  if (slice.forwarded_size > 0)
+    std::memcpy(lane.payload(n) + slice.trigger_payload_size, slice.forwarded, slice.forwarded_size);
   weir_filter_fragment* rows = lane.rows(n);
   for (std::uint32_t i = 0; i < slice.fragment_count; ++i) {
     rows[i] = *weir_filter_fragment_at(&slice, i);
@@ -180,7 +184,7 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   const LaneResult in = lane.result(n);  // a copy: the worker may write while it is checked
   out.clear();
   out.token = token;
-  if (in.token != token || in.verdict > static_cast<std::uint32_t>(Verdict::need_more)) return false;
+  if (in.token != token || in.verdict > static_cast<std::uint32_t>(Verdict::forward)) return false;
   if (!within_limits(in, lane.layout(), limits)) return false;
   Reader reader(lane.place(n, in.place));
   reader.take(out.keep_sources, in.keep_count);
@@ -196,9 +200,11 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   out.prescale = in.prescale;
   out.prescale_counter = in.prescale_counter;
   out.need_all = in.need_all != 0;
+  out.forward_group = in.forward_group;
   out.wall_ns = in.wall_ns;
   taken.holds_state = in.holds_state != 0;
   if (out.verdict == Verdict::accept) return accept_makes_sense(out, in.keep, streams);
+  if (out.verdict == Verdict::forward) return out.filter_result.size() <= WEIR_FORWARD_BYTES_MAX;
   return out.verdict != Verdict::need_more || need_makes_sense(out, slice);
 }
 
@@ -214,6 +220,8 @@ weir_filter_slice read_description(const LaneView& lane, std::uint64_t n, ConstB
   slice.trigger_type = in.trigger_type;
   slice.trigger_payload_size = in.trigger_payload_size;
   slice.trigger_payload = in.trigger_payload_size == 0 ? nullptr : lane.payload(n);
+  slice.forwarded_size = in.forwarded_size;
+  slice.forwarded = in.forwarded_size == 0 ? nullptr : lane.payload(n) + in.trigger_payload_size;
   slice.flags = in.flags;
   slice.fragment_count = in.rows;
   weir_filter_fragment* rows = lane.rows(n);
@@ -241,6 +249,7 @@ void write_result(const LaneView& lane, std::uint64_t n, const FilterResult& res
   out.prescale_counter = result.prescale_counter;
   out.prescale = result.prescale;
   out.need_all = result.need_all ? 1 : 0;
+  out.forward_group = result.forward_group;
   out.holds_state = holds_state ? 1 : 0;
   out.place = place;
   out.keep_count = static_cast<std::uint32_t>(result.keep_sources.size());

@@ -160,6 +160,8 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
   for (const auto& parameter : setup.parameters())
     config_.parameters.emplace_back(parameter.name(), parameter.value());
   config_.streams = StreamTable({setup.streams().begin(), setup.streams().end()});
+  for (const auto& group : setup.forward_groups())
+    config_.forward_groups.emplace_back(group.name(), group.number());
   config_.limits.event_bytes_max = setup.event_bytes_max();
   config_.limits.events_max = setup.events_max();
   config_.limits.filter_result_bytes_max = setup.filter_result_bytes_max();

@@ -37,6 +37,11 @@ Expected<std::unique_ptr<WorkerUnits>, FilterError> WorkerUnits::create(
     parameter.set_name(name);
     parameter.set_value(value);
   }
+  for (const auto& [name, number] : config.forward_groups) {
+    v1::WorkerMessage::ForwardGroup& group = *setup.add_forward_groups();
+    group.set_name(name);
+    group.set_number(number);
+  }
   setup.set_event_bytes_max(config.limits.event_bytes_max);
   setup.set_events_max(config.limits.events_max);
   setup.set_filter_result_bytes_max(config.limits.filter_result_bytes_max);
@@ -285,7 +290,8 @@ void WorkerUnits::take_lane(worker_pool::Seat index) {
     FilterResult& result = new_result(token);
     TakenResult taken;
     if (!read_result(lane, seat.taken, token, *jobs_[token].slice, config_.limits, config_.streams.mask(),
-                     result, taken)) {
+                     result, taken) ||
+        !may_forward(result)) {
       free_.push_back(&result);
       pool_.corrupt(index, actions_);
       break;
@@ -314,6 +320,13 @@ void WorkerUnits::drain(std::vector<FilterResult*>& out) {
   in_flight_ -= finished_.size();
   out.insert(out.end(), finished_.begin(), finished_.end());
   finished_.clear();
+}
+
+bool WorkerUnits::may_forward(const FilterResult& result) const {
+  const auto& groups = config_.forward_groups;
+  return result.verdict != Verdict::forward ||
+         std::any_of(groups.begin(), groups.end(),
+                     [&](const auto& group) { return group.second == result.forward_group; });
 }
 
 FilterResult& WorkerUnits::new_result(std::uint64_t token) {

@@ -18,6 +18,7 @@ class Host {
                 FilterLimits limits = {}) {
     FilterConfig config = config_of(parameters, StreamTable({"muons"}));
     config.limits = limits;
+    config.forward_groups = {{"second", 4}};
     config.log = [this](int level, std::string_view line) {
       lines.push_back(std::to_string(level) + " " + std::string(line));
     };
@@ -271,4 +272,31 @@ TEST_CASE("the state of a slice that moves is destroyed once") {
     CHECK(destroyed == 0);
   }
   CHECK(destroyed == 1);
+}
+
+TEST_CASE("a slice is forwarded to a group with bytes, which that group's filter finds") {
+  Host host(Parameters{{"do", "forward"}});
+  TestSlice slice(0x0102);
+  const FilterResult& result = host.process(slice);
+  CHECK(result.verdict == Verdict::forward);
+  CHECK(result.forward_group == 4);
+  REQUIRE(result.filter_result.size() == 8);
+  CHECK(result.filter_result[0] == std::byte(2));
+  const std::vector<std::byte> bytes = result.filter_result;
+  TestSlice next(0x0102);
+  next.view().forwarded = bytes.data();
+  next.view().forwarded_size = 8;
+  CHECK(host.process(next).verdict == Verdict::accept);
+  CHECK(host.result.filter_result == bytes);
+}
+
+TEST_CASE("a forward to a group that the farm does not allow, with too much, or to none is a filter error") {
+  const auto error_of = [](const std::string& what) {
+    Host host(Parameters{{"do", what}});
+    CHECK(host.process().verdict == Verdict::error);
+    return host.result.error;
+  };
+  CHECK_THAT(error_of("forward_unknown"), ContainsSubstring("group 'third'"));
+  CHECK_THAT(error_of("forward_long"), ContainsSubstring("4097 bytes"));
+  CHECK_THAT(error_of("forward_nowhere"), ContainsSubstring("names no group"));
 }

@@ -22,11 +22,12 @@ bool ascends(const std::vector<std::uint32_t>& sources) {
 }
 
 void check(const FilterResult& result, const FilterLimits& limits, std::uint64_t streams) {
-  WEIR_ASSERT(result.token == kToken && result.verdict <= Verdict::need_more);
+  WEIR_ASSERT(result.token == kToken && result.verdict <= Verdict::forward);
   WEIR_ASSERT(result.events.size() <= limits.events_max &&
               result.event_bytes.size() <= limits.event_bytes_max);
   WEIR_ASSERT(result.filter_result.size() <= limits.filter_result_bytes_max);
   WEIR_ASSERT(result.error.size() <= LaneLayout::kErrorMax);
+  if (result.verdict == Verdict::forward) WEIR_ASSERT(result.filter_result.size() <= WEIR_FORWARD_BYTES_MAX);
   if (result.verdict == Verdict::accept) {
     WEIR_ASSERT(result.streams != 0 && (result.streams & ~streams) == 0 && result.prescale >= 1);
     WEIR_ASSERT(result.keep <= Keep::none && ascends(result.keep_sources));

@@ -57,6 +57,9 @@ void check(const FilterResult& result, const FilterConfig& config) {
       for (const std::uint32_t source : result.need_sources)
         WEIR_ASSERT(source % 2 == 1 && source < kSources);
       return;
+    case Verdict::forward:
+      WEIR_ASSERT(result.filter_result.size() <= WEIR_FORWARD_BYTES_MAX);
+      return;
     case Verdict::poison:
     case Verdict::restart:
       WEIR_ASSERT(false);  // an instance decides neither

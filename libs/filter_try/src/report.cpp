@@ -32,6 +32,8 @@ std::string_view name(Verdict verdict) {
       return "reject";
     case Verdict::need_more:
       return "need_more";
+    case Verdict::forward:
+      return "forward";
     case Verdict::error:
     case Verdict::poison:   // of worker processes, which a trial has not
     case Verdict::restart:  // likewise
@@ -49,6 +51,7 @@ struct Totals {
   std::uint64_t slices = 0;
   std::uint64_t accepted = 0;
   std::uint64_t rejected = 0;
+  std::uint64_t forwarded = 0;
   std::uint64_t errors = 0;
   std::uint64_t steps = 0;
   std::uint64_t events = 0;
@@ -63,6 +66,7 @@ Totals totals_of(const TrialResult& result) {
   for (const SliceOutcome& slice : result.slices) {
     totals.accepted += slice.verdict == Verdict::accept ? 1 : 0;
     totals.rejected += slice.verdict == Verdict::reject ? 1 : 0;
+    totals.forwarded += slice.verdict == Verdict::forward ? 1 : 0;
     totals.errors += slice.verdict == Verdict::error ? 1 : 0;
     totals.steps += slice.steps;
     totals.events += slice.events;
@@ -215,6 +219,7 @@ std::string trial_text(const filter_host::FilterPlugin& plugin, const TrialResul
   };
   line("accepted", totals.accepted);
   line("rejected", totals.rejected);
+  if (totals.forwarded > 0) line("forwarded", totals.forwarded);
   line("errors", totals.errors);
   if (totals.steps > totals.slices)
     text += fmt::format(

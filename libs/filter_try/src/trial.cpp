@@ -72,6 +72,7 @@ class Instances {
                                   filter_host::FilterMetrics& metrics) {
     filter_host::FilterConfig config;
     config.parameters = options.parameters;
+    config.forwards_anywhere = true;
     auto made = FilterInstance::create(plugin, std::move(config), metrics);
     if (!made) return Unexpected<std::string>(made.error().text);
     filter_host::RunInfo info;

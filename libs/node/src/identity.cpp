@@ -217,7 +217,11 @@ v1::RunIdentity loadable_parts(const v1::Farm& farm, const config::FarmPlan& pla
     add_source(kind.shared.farm, kind.shared.farm, one);
     (void)merge(one, identity);
   }
-  add_filter(farm, farm, identity);
+  for (const config::NodeFarms::Kind& kind : config::NodeFarms(farm).kinds(plan, Role::dcm)) {
+    v1::RunIdentity one;
+    add_filter(kind.shared.farm, kind.shared.farm, one);
+    (void)merge(one, identity);
+  }
   return identity;
 }
 

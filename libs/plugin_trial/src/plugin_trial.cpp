@@ -53,18 +53,32 @@ class NoArrivals final : public source_host::Arrivals {
 
 }  // namespace
 
-std::optional<config::Problem> try_filter(const TriedFarm& tried, std::string& description) {
-  const v1::FilterSettings& settings = tried.farm.filter();
+namespace {
+
+std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const config::NodeFarm& dcms,
+                                             std::string& description) {
+  const v1::FilterSettings& settings = dcms.farm.filter();
   const auto plugin = filter_host::FilterPlugin::load(settings.plugin(), folders_of(settings, tried));
-  if (!plugin) return problem(tried, "filter.plugin", plugin.error().text);
-  description = described(**plugin);
+  if (!plugin) return problem(tried, dcms.key_of("filter.plugin"), plugin.error().text);
+  if (description.find(described(**plugin)) == std::string::npos) description += described(**plugin);
   filter_host::FilterConfig config;
   config.parameters.assign(settings.parameters().begin(), settings.parameters().end());
   filter_host::FilterMetrics metrics;
   const auto made = filter_host::FilterInstance::create(*plugin, std::move(config), metrics);
   if (made) return std::nullopt;
   const std::string& why = made.error().text;
-  return problem(tried, key_at_fault("filter.parameters", settings.parameters(), why), why);
+  return problem(tried, key_at_fault(dcms.key_of("filter.parameters"), settings.parameters(), why), why);
+}
+
+}  // namespace
+
+std::optional<config::Problem> try_filter(const TriedFarm& tried, std::string& description) {
+  description.clear();
+  const config::NodeFarms farms(tried.farm);
+  for (const config::NodeFarms::Kind& kind : farms.kinds(tried.plan, Role::dcm)) {
+    if (auto found = try_filter_of(tried, kind.shared, description)) return found;
+  }
+  return std::nullopt;
 }
 
 config::Problems load_sources(const TriedFarm& tried, std::string& description) {

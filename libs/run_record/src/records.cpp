@@ -86,7 +86,12 @@ std::string parts_record(const v1::Farm& farm, const v1::RunIdentity& identity) 
   if (!sources.empty()) text += "sources:\n";
   for (const Part& source : sources) text += "  - " + plugin_record(source, "    ");
   const std::vector<Part> filters = parts_of(identity, node::kFilterPart);
-  for (const Part& filter : filters) text += "filter:\n  " + plugin_record(filter, "  ");
+  if (filters.size() == 1) text += "filter:\n  " + plugin_record(filters.front(), "  ");
+  // Of a farm with groups of DCMs.
+  if (filters.size() > 1) text += "filters:\n";
+  for (const Part& filter : filters) {
+    if (filters.size() > 1) text += "  - " + plugin_record(filter, "    ");
+  }
   // No process could tell its checksum.
   if (filters.empty()) text += fmt::format("filter:\n  plugin: {}\n", yaml_text(farm.filter().plugin()));
   const std::vector<Part> recordings = parts_of(identity, node::kRecordingPart);

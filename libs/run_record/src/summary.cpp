@@ -73,7 +73,8 @@ void add_ran(const v1::Report& report, std::set<PartKey>& known, std::vector<Ran
 void add_filter(const v1::Report& report, Summary& summary) {
   add_counts(reports::by_reason(report, "filter."), summary.filter);
   const auto plugin = report.notes().find("filter");
-  if (plugin != report.notes().end()) summary.filter_plugin = plugin->second;
+  if (plugin != report.notes().end() && summary.filter_plugin.find(plugin->second) == std::string::npos)
+    summary.filter_plugin += (summary.filter_plugin.empty() ? "" : ", ") + plugin->second;
   const auto add = [&](const std::string& name, std::uint64_t number) {
     if (number > 0) summary.filter_workers[name] += number;
   };
@@ -107,6 +108,41 @@ void add_outcomes(const v1::RunSummary& account, Summary& summary) {
   summary.vetoed = reports::by_reason(account, "vetoed.");
   summary.throttled_ms = reports::by_reason(account, "throttled_ms.");
   summary.discarded = reports::by_reason(account, "discarded.");
+}
+
+// Farther groups get fewer slices: that is their order.
+void add_groups(const v1::RunSummary& account, Summary& summary) {
+  const auto arrived = reports::by_reason(account, "groups.arrived.");
+  const Counts stored = reports::by_reason(account, "groups.stored.");
+  const Counts rejected = reports::by_reason(account, "groups.rejected.");
+  const Counts discarded = reports::by_reason(account, "groups.discarded.");
+  const Counts forwarded = reports::by_reason(account, "groups.forwarded.");
+  const Counts reassigned = reports::by_reason(account, "groups.reassigned.");
+  const auto of = [](const Counts& counts, const std::string& name) {
+    const auto found = counts.find(name);
+    return found == counts.end() ? 0 : found->second;
+  };
+  for (const auto& [name, count] : arrived) {
+    metrics::Histogram latency;
+    for (const v1::Report& report : account.nodes()) {
+      const auto group = report.notes().find("group");
+      if (report.role() == v1::ROLE_DCM && group != report.notes().end() && group->second == name)
+        latency.merge(reports::histogram_of(report, "decision_latency_us"));
+    }
+    summary.groups.push_back({name, count, of(stored, name), of(rejected, name), of(discarded, name),
+                              of(forwarded, name), of(reassigned, name), percentiles_of(latency),
+                              latency.mean()});
+  }
+  std::stable_sort(summary.groups.begin(), summary.groups.end(),
+                   [](const GroupSummary& a, const GroupSummary& b) { return a.arrived > b.arrived; });
+}
+
+void add_readout_peaks(const v1::Report& report, Summary& summary) {
+  const auto most = [](std::uint64_t& peak, std::optional<double> gauge) {
+    peak = std::max(peak, static_cast<std::uint64_t>(gauge.value_or(0)));
+  };
+  most(summary.readout_bytes_peak, reports::gauge_of(report, "buffer_bytes_peak"));
+  most(summary.readout_slices_peak, reports::gauge_of(report, "slices_held_peak"));
 }
 
 }  // namespace
@@ -169,7 +205,10 @@ Summary summarize(const v1::RunSummary& account) {
     add_ran(report, known_parts, summary.ran);
     summary.retransmits += reports::counter_of(report, "net.retransmits");
     summary.bytes_stored += reports::counter_of(report, "writer.bytes_stored");
-    if (report.role() == v1::ROLE_READOUT) add_source(report, summary);
+    if (report.role() == v1::ROLE_READOUT) {
+      add_source(report, summary);
+      add_readout_peaks(report, summary);
+    }
     if (report.role() != v1::ROLE_DCM) continue;
     summary.bytes_in += reports::counter_of(report, "fragments.bytes");
     summary.output_events += reports::counter_of(report, "dcm.output_events");
@@ -181,6 +220,7 @@ Summary summarize(const v1::RunSummary& account) {
   for (const v1::Report& report : account.nodes()) {
     if (report.role() == v1::ROLE_SUPERVISOR) take_totals(report, summary);
   }
+  add_groups(account, summary);
   summary.latency_us = percentiles_of(latency);
   summary.build_latency_us = percentiles_of(build_latency);
   summary.decision_latency_us = percentiles_of(decision_latency);

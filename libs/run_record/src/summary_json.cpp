@@ -169,6 +169,22 @@ json::array changes_of(const Summary& summary) {
   return array;
 }
 
+json::array groups_of(const Summary& summary) {
+  json::array array;
+  for (const GroupSummary& group : summary.groups) {
+    array.push_back({{"name", group.name},
+                     {"arrived", group.arrived},
+                     {"stored", group.stored},
+                     {"rejected", group.rejected},
+                     {"discarded", group.discarded},
+                     {"forwarded", group.forwarded},
+                     {"reassigned", group.reassigned},
+                     {"decision_latency_us", object_of(group.decision_latency_us)},
+                     {"decision_latency_us_mean", group.decision_latency_us_mean}});
+  }
+  return array;
+}
+
 }  // namespace
 
 std::string to_json(const Summary& summary) {
@@ -207,6 +223,9 @@ std::string to_json(const Summary& summary) {
   object.emplace("latency_us", object_of(summary.latency_us));
   object.emplace("build_latency_us", object_of(summary.build_latency_us));
   object.emplace("decision_latency_us", object_of(summary.decision_latency_us));
+  object.emplace("groups", groups_of(summary));
+  object.emplace("readout_bytes_peak", summary.readout_bytes_peak);
+  object.emplace("readout_slices_peak", summary.readout_slices_peak);
   object.emplace("retransmits", summary.retransmits);
   object.emplace("after_1s", after_1s_of(summary));
   object.emplace("output_events", summary.output_events);

@@ -81,6 +81,22 @@ void add_latency(std::string_view key, const Percentiles& latency, std::string_v
             microseconds_text(latency.max), meaning);
 }
 
+void add_groups(const Summary& summary, Page& page) {
+  for (const GroupSummary& group : summary.groups) {
+    page.line("group", "{}: {} in, {} forwarded, {} stored, {} rejected, {} discarded{}", group.name,
+              grouped(group.arrived), grouped(group.forwarded), grouped(group.stored),
+              grouped(group.rejected), grouped(group.discarded),
+              group.reassigned > 0 ? ", " + counted(group.reassigned, "reassignment") : "");
+    add_latency(
+        "", group.decision_latency_us,
+        "decision, mean " + microseconds_text(static_cast<std::uint64_t>(group.decision_latency_us_mean)),
+        page);
+  }
+  if (!summary.groups.empty())
+    page.line("readouts", "held at most {} and {} each", counted(summary.readout_slices_peak, "slice"),
+              bytes_text(static_cast<double>(summary.readout_bytes_peak)));
+}
+
 void add_fragments(const Summary& summary, Page& page) {
   const auto count = [&](const char* key) {
     const auto found = summary.fragments.find(key);
@@ -139,6 +155,7 @@ void add_rates(const Summary& summary, Page& page) {
   add_latency("latency", summary.latency_us, "first request to last fragment", page);
   add_latency("building", summary.build_latency_us, "assignment to last fragment", page);
   add_latency("decision", summary.decision_latency_us, "assignment to the filter's decision", page);
+  add_groups(summary, page);
   add_after_1s(summary, page);
 }
 

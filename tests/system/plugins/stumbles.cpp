@@ -1,21 +1,27 @@
-// Accepts, but for every n-th slice throws; and what else its parameters ask for:
+// Accepts slices and throws for every n-th one. Parameters:
 //   every   n, 0: never (default 0)
 //   dies_at the id of a slice that kills its process, whenever it comes (default: none)
 //   dies_every  n: each n-th slice does, 0: none (default)
 //   ends_once  a path: at the first slice from 700 on its process ends with status 0, unless there is such
 //           a file, which it leaves (default: none)
+//   to      a group of DCMs: of four slices it accepts one, rejects one and forwards two there, with bytes
+//   that
+//           depend on the id; without `to`, a slice that comes with bytes of another is an error
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
 // In a simulation the process that dies is a simulated one.
 #include <weir/filter.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -30,7 +36,8 @@ class Stumbles : public weir::Filter {
         dies_at_(setup.parameter("dies_at", kNone)),
         ends_once_(setup.parameter("ends_once", std::string())),
         dies_every_(setup.parameter("dies_every", std::uint64_t{0})),
-        refuses_while_(setup.parameter("refuses_while", std::string())) {}
+        refuses_while_(setup.parameter("refuses_while", std::string())),
+        to_(setup.parameter("to", std::string())) {}
 
   void begin_run(const weir_filter_run&) override {
     if (!refuses_while_.empty() && std::filesystem::exists(refuses_while_))
@@ -46,10 +53,34 @@ class Stumbles : public weir::Filter {
     if (every_ != 0 && slice.id() % every_ == 0) {
       throw std::runtime_error("stumbles over slice " + std::to_string(slice.id()));
     }
-    return accept();
+    return to_.empty() ? receive(slice) : select(slice);
   }
 
  private:
+  static std::vector<std::byte> bytes_of(std::uint64_t id) {
+    constexpr std::size_t kUnit = 100;
+    return std::vector<std::byte>(id % 4 * kUnit, static_cast<std::byte>(id));
+  }
+  weir::Decision select(const weir::Slice& slice) const {
+    switch (slice.id() % 4) {
+      case 0:
+        return accept();
+      case 1:
+        return reject();
+      default:
+        return forward(to_, bytes_of(slice.id()));
+    }
+  }
+  // Of the forwarded ones every second slice is rejected.
+  static weir::Decision receive(const weir::Slice& slice) {
+    const std::span<const std::byte> bytes = slice.forwarded();
+    if (bytes.empty()) return accept();
+    const std::vector<std::byte> expected = bytes_of(slice.id());
+    if (!std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end()))
+      throw std::runtime_error("slice " + std::to_string(slice.id()) + " came with bytes of another");
+    return slice.id() % 2 == 0 ? accept() : reject();
+  }
+
   static void die() {
     if (void* simulated = ::dlsym(RTLD_DEFAULT, "weir_sim_filter_dies")) {
       reinterpret_cast<void (*)()>(simulated)();
@@ -63,6 +94,7 @@ class Stumbles : public weir::Filter {
   std::string ends_once_;
   std::uint64_t dies_every_;
   std::string refuses_while_;
+  std::string to_;
 };
 
 }  // namespace

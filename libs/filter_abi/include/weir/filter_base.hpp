@@ -114,6 +114,12 @@ class Slice {
   [[nodiscard]] std::span<const std::byte> trigger_payload() const {
     return {static_cast<const std::byte*>(raw_->trigger_payload), raw_->trigger_payload_size};
   }
+  // The bytes that the filter of an earlier group of DCMs passed to forward(); empty in the first group.
+  [[nodiscard]] std::span<const std::byte> forwarded() const {
+    constexpr std::size_t kKnown = offsetof(weir_filter_slice, forwarded_size) + sizeof(raw_->forwarded_size);
+    if (raw_->struct_size < kKnown || raw_->forwarded == nullptr) return {};
+    return {static_cast<const std::byte*>(raw_->forwarded), raw_->forwarded_size};
+  }
   [[nodiscard]] bool incomplete() const { return (raw_->flags & WEIR_SLICE_INCOMPLETE) != 0; }
 
   [[nodiscard]] std::uint32_t size() const { return raw_->fragment_count; }
@@ -232,6 +238,16 @@ class Filter {
     Decision decision = with_verdict(WEIR_FILTER_NEED_MORE);
     decision.need_all = true;
     return decision;
+  }
+
+  // Inside process() only: a DCM of that group goes on with the slice, and its filter finds the bytes.
+  [[nodiscard]] Decision forward(const std::string& group, std::span<const std::byte> bytes = {}) const {
+    constexpr std::size_t kKnown = offsetof(weir_filter_host, forward) + sizeof(host_->forward);
+    if (host_->struct_size < kKnown) throw std::invalid_argument("this Weir forwards no slices: update it");
+    if (host_->forward(host_, group.c_str(), bytes.data(), bytes.size()) != 0)
+      throw std::invalid_argument("it cannot forward " + std::to_string(bytes.size()) + " bytes to group '" +
+                                  group + "'");
+    return with_verdict(WEIR_FILTER_FORWARD);
   }
 
   void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }

@@ -2,7 +2,7 @@
  * Weir filter ABI, version 1.
  *
  * A filter plugin is a shared library with one exported symbol, `weir_filter_plugin_v1`. It decides what
- * happens to each slice: reject it, accept it, or ask for more of its fragments first. This header is plain
+ * happens to each slice: reject it, accept it, forward it, or ask for more of its fragments first. This header is plain
  * C11 and needs nothing else; weir/filter.hpp wraps it for C++20.
  *
  * Life of an instance:
@@ -110,6 +110,9 @@ typedef struct weir_filter_slice {
   uint32_t reserved;
   const weir_filter_fragment* fragments; /* sorted by source, each source once */
   weir_filter_state* state;              /* never NULL; {NULL, NULL} at step 0 */
+  const void* forwarded;                 /* what the filter of an earlier group passed to forward(); or NULL */
+  uint32_t forwarded_size;               /* bytes */
+  uint32_t reserved3;
 } weir_filter_slice;
 
 /* Entry `index` of the table, index < fragment_count. */
@@ -149,7 +152,8 @@ enum {
   WEIR_FILTER_UNDECIDED = 0, /* what the host sets before the call; leaving it is an error */
   WEIR_FILTER_REJECT = 1,
   WEIR_FILTER_ACCEPT = 2,
-  WEIR_FILTER_NEED_MORE = 3 /* of the sources named with need_sources(), or of all with need_all */
+  WEIR_FILTER_NEED_MORE = 3, /* of the sources named with need_sources(), or of all with need_all */
+  WEIR_FILTER_FORWARD = 4    /* to the group of DCMs named with forward() */
 };
 
 /* Which raw data of an accepted slice to store. */
@@ -180,6 +184,9 @@ enum { WEIR_LOG_DEBUG = 0, WEIR_LOG_INFO = 1, WEIR_LOG_WARNING = 2, WEIR_LOG_ERR
 
 /* A counter or histogram that could not be had; using it does nothing. */
 #define WEIR_NO_METRIC UINT32_MAX
+
+/* Bytes that a slice is forwarded with at most. */
+#define WEIR_FORWARD_BYTES_MAX 4096u
 
 /* Services, valid from create to the end of destroy, for this instance only and never during another's call.
  * The first argument is always the struct itself. Functions marked (process) count only inside process. Those
@@ -217,6 +224,11 @@ struct weir_filter_host {
   /* (process) For WEIR_FILTER_NEED_MORE: adds to the list. At least one must not have been asked for before.
    */
   int32_t (*need_sources)(const weir_filter_host* host, const uint32_t* sources, uint32_t count);
+
+  /* (process) For WEIR_FILTER_FORWARD: the group of DCMs that goes on with the slice, by its name in the farm
+   * file, and up to WEIR_FORWARD_BYTES_MAX bytes for its filter; the last call counts. Returns another value
+   * than 0, and the slice counts as `filter_error`, if this group may not forward there. */
+  int32_t (*forward)(const weir_filter_host* host, const char* group, const void* bytes, uint64_t size);
 };
 
 /* ---- What a plugin is ---- */

@@ -49,6 +49,14 @@ class Scripted : public weir::Filter {
     if (what_ == "reject") return reject();
     if (what_ == "alternate") return (accepts_ = !accepts_) ? accept() : reject();
     if (what_ == "need_all") return need_all();
+    if (what_ == "forward") return forward_on(slice);
+    if (what_ == "forward_unknown") return forward("third");
+    if (what_ == "forward_long") return forward("second", std::vector<std::byte>(4097));
+    if (what_ == "forward_nowhere") {
+      weir::Decision decision = reject();
+      decision.verdict = WEIR_FILTER_FORWARD;
+      return decision;
+    }
     if (what_ == "need_none") return need({});
     if (what_ == "need_known") return need({10});
     if (what_ == "need_more") return need_more(slice);
@@ -68,6 +76,15 @@ class Scripted : public weir::Filter {
 
  private:
   bool accepts_ = false;  // of the last slice, for "alternate"
+  // Bytes that arrive with the slice are its result; a slice without any goes on with its id.
+  weir::Decision forward_on(const weir::Slice& slice) {
+    if (!slice.forwarded().empty()) {
+      set_result(slice.forwarded());
+      return accept();
+    }
+    result_.clear();
+    return forward("second", result_.put(slice.id()).bytes());
+  }
   weir::Decision need_more(const weir::Slice& slice) {
     if (Noted* noted = slice.remembered<Noted>(); noted == nullptr) {
       slice.remember<Noted>(counter("state_gone"));

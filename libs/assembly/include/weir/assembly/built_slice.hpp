@@ -32,10 +32,16 @@ struct Assignment {
   UtcNs time = 0;
   DurationNs duration = 0;
   TriggerType type;
-  bool unfiltered = false;  // poison: accept to the debug stream unseen
-  bool suspect = false;     // of a DCM's death: goes through the filter alone
-  std::uint8_t kills = 0;   // of filters, in earlier attempts
-  std::vector<std::byte> payload;
+  bool unfiltered = false;            // poison: accept to the debug stream unseen
+  bool suspect = false;               // of a DCM's death: goes through the filter alone
+  std::uint8_t kills = 0;             // of filters, in earlier attempts
+  std::uint16_t forwarded_bytes = 0;  // the last of `payload`: what the filter of an earlier group passed on
+  std::vector<std::byte> payload;     // the trigger's, then what was forwarded
+
+  [[nodiscard]] ConstBytes trigger_payload() const {
+    return ConstBytes(payload).first(payload.size() - forwarded_bytes);
+  }
+  [[nodiscard]] ConstBytes forwarded() const { return ConstBytes(payload).last(forwarded_bytes); }
 };
 
 // As weir_filter_fragment::status has it.
@@ -66,10 +72,12 @@ struct Decision {
   bool accepted = false;
   std::string_view failure;  // why it was not built after all; empty: it was
   DecisionKind by = DecisionKind::filter;
+  bool forwarded = false;  // to BuiltSlice::result's group, with its bytes
 
-  static Decision accept(DecisionKind by) { return {true, {}, by}; }
+  static Decision accept(DecisionKind by) { return {true, {}, by, false}; }
   static Decision reject() { return {}; }
-  static Decision fail(std::string_view why) { return {false, why, DecisionKind::filter}; }
+  static Decision fail(std::string_view why) { return {false, why, DecisionKind::filter, false}; }
+  static Decision forward() { return {false, {}, DecisionKind::filter, true}; }
 };
 
 // Its record on the way to a writer. The payloads lie in the slice's memory.
@@ -141,8 +149,9 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   TimeNs due_ns = 0;               // when the last readout's slot begins
 
   weir_filter_slice view{};
-  weir_filter_state filter_state{};             // the filter's, between steps
-  filter_host::FilterResult* result = nullptr;  // of the step that accepted it; the processing units' own
+  weir_filter_state filter_state{};  // the filter's, between steps
+  filter_host::FilterResult* result =
+      nullptr;  // of the step that accepted or forwarded it; the processing units' own
   Decision decision;
   Shipment shipment;
 

@@ -30,8 +30,8 @@ struct DcmGroup {
   [[nodiscard]] bool may_forward_to(GroupIndex group) const;
 };
 
-// The groups of a farm's DCMs; a farm without groups has one, of all DCMs. New slices go to the first, the
-// others are given what is forwarded to them. Pure; one thread.
+// The groups of a farm's DCMs; a farm without groups has one, of all DCMs. New slices go to the first,
+// forwarded slices to the others. Pure; one thread.
 class DcmGroups {
  public:
   using Policies = std::vector<std::unique_ptr<AssignmentPolicy>>;
@@ -50,7 +50,7 @@ class DcmGroups {
   [[nodiscard]] GroupIndex of(NodeIndex dcm) const { return of_dcm_[dcm.value]; }
   [[nodiscard]] const std::vector<GroupIndex>& by_dcm() const { return of_dcm_; }
 
-  // A credit came back, or a DCM: more of what waits may be handed out.
+  // Call when a credit or a DCM has come back: more slices may be handed out.
   void look_again() {
     for (DcmGroup& group : groups_) group.waiting.look_again();
   }

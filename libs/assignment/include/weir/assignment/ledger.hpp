@@ -12,7 +12,7 @@
 
 namespace weir::assignment {
 
-// What became of the slices of one group of DCMs, in a farm that has several.
+// Counts of one group of DCMs, in a farm with several groups.
 struct GroupLedger {
   SliceSum arrived;              // forwarded to it; not of the first group, which has the triggered ones
   SliceSum assigned;             // of those: for the first time in this group

@@ -32,7 +32,7 @@ struct ReachSettings {
 // time is up; it costs a pass over the readouts, the DCMs and what is lost.
 class ReachBoard {
  public:
-  // `groups`: of each DCM, whose group alone takes its slices; empty: one of all.
+  // `groups`: the group of each DCM. A DCM is compared with its own group only. Empty: one group of all.
   ReachBoard(std::size_t dcms, std::size_t readouts, const ReachSettings& settings,
              std::vector<GroupIndex> groups = {})
       : settings_(settings), dcms_(dcms), readouts_(readouts), groups_(std::move(groups)) {

@@ -75,7 +75,7 @@ class SliceBook {
 
   // Empty when the slice came without.
   [[nodiscard]] ConstBytes payload(const SliceEntry& entry) const;
-  // Keeps what was forwarded with the slice, in place of what an earlier group forwarded.
+  // Keeps the bytes that the slice is forwarded with, in place of earlier ones.
   void set_forwarded(SliceEntry& entry, ConstBytes bytes);
   // Empty when nothing was forwarded.
   [[nodiscard]] ConstBytes forwarded(const SliceEntry& entry) const;

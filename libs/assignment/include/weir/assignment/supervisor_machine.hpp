@@ -240,7 +240,7 @@ class SupervisorMachine {
   void forward(SliceEntry& entry, const Decision& decision, Actions& out);
   void note_assigned(SliceEntry& entry);
   void note_settled(const SliceEntry& entry, Outcome outcome);
-  // What unsettled slices may be forwarded with finds room, also with one slice more.
+  // True if the bytes reserved for forwards leave room for one slice more.
   [[nodiscard]] bool has_forward_room(std::size_t payload) const;
   void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent = kNoNode);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);

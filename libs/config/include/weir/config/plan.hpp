@@ -40,7 +40,7 @@ struct NodePlan {
   std::string port = {};  // of a DCM: the network port that it receives through, with others of the name
   v1::SourceSettings::Kind source_kind = v1::SourceSettings::KIND_DUMMY;  // of a readout
   std::uint8_t group = 0;  // of a DCM: its place in dcm.groups; 0 in a farm without groups
-  int entry = kNoEntry;  // which entry of its role's `nodes` it is from (node_farm.hpp)
+  int entry = kNoEntry;    // which entry of its role's `nodes` it is from (node_farm.hpp)
 };
 
 struct FarmPlan {

@@ -30,6 +30,9 @@ struct FilterLimits {
 struct FilterConfig {
   std::vector<std::pair<std::string, std::string>> parameters;  // each name once
   StreamTable streams;
+  // The groups of DCMs that the filter may forward to, and their numbers.
+  std::vector<std::pair<std::string, std::uint32_t>> forward_groups;
+  bool forwards_anywhere = false;  // to groups of any name, as number 0: without a farm
   FilterLimits limits;
   // WEIR_LOG_... and a line; called on the unit's thread. May be empty.
   std::function<void(int level, std::string_view line)> log;
@@ -63,6 +66,7 @@ class FilterInstance {
   void take_decision(const weir_filter_decision& decision, const weir_filter_slice& slice,
                      FilterResult& result);
   void take_accept(const weir_filter_decision& decision, FilterResult& result);
+  void take_forward(FilterResult& result);
   void take_need_more(const weir_filter_decision& decision, const weir_filter_slice& slice,
                       FilterResult& result);
   void fail(FilterResult& result, std::string_view why);
@@ -80,6 +84,7 @@ class FilterInstance {
   const weir_filter_slice* slice_ = nullptr;
   FilterResult* result_ = nullptr;
   std::string_view limit_reached_;
+  bool forwarded_ = false;
   std::uint64_t random_drawn_ = 0;
   std::uint64_t random_seed_ = 0;
 };

@@ -25,6 +25,7 @@ enum class Verdict : std::uint8_t {
   reject = WEIR_FILTER_REJECT,
   accept = WEIR_FILTER_ACCEPT,
   need_more = WEIR_FILTER_NEED_MORE,
+  forward = WEIR_FILTER_FORWARD,
   // Of isolated units alone:
   poison,  // it ended its worker as often as a slice may: `error` says how
   restart  // what the filter remembered of it is gone: again from step 0
@@ -51,6 +52,8 @@ struct FilterResult {
   std::vector<OutputEvent> events;
   std::vector<std::byte> event_bytes;
   std::vector<std::byte> filter_result;
+  // forward: the number of the group of DCMs; filter_result has the bytes
+  std::uint32_t forward_group = 0;
   // need_more: sources of the slice that were not asked for; none when need_all
   bool need_all = false;
   std::vector<std::uint32_t> need_sources;  // sorted, each once

@@ -32,7 +32,7 @@ struct LaneCounter {
 
 struct LaneHeader {
   static constexpr std::uint64_t kMagic = 0x314e41'4c524957;  // "WIRLAN1" in memory
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
   static constexpr std::size_t kCacheLine = 64;
   static constexpr std::size_t kCounters = FilterMetrics::kCountersMax;
 
@@ -69,6 +69,8 @@ struct LaneDescription {
   std::uint32_t trigger_payload_size = 0;
   std::uint32_t flags = 0;
   std::uint32_t rows = 0;
+  std::uint32_t forwarded_size = 0;  // bytes behind the payload
+  std::uint32_t reserved = 0;
 };
 
 enum class LanePlace : std::uint32_t { slot = 0, spill = 1, large = 2 };
@@ -90,7 +92,7 @@ struct LaneResult {
   std::uint32_t filter_result_bytes = 0;
   std::uint64_t event_bytes = 0;
   std::uint32_t error_bytes = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t forward_group = 0;
   std::int64_t wall_ns = 0;
 
   [[nodiscard]] std::uint64_t bytes() const;
@@ -99,7 +101,8 @@ struct LaneResult {
 // Where the parts of a lane are.
 struct LaneLayout {
   static constexpr std::uint32_t kPayloadMax = 64 * 1024;  // bytes of a trigger's payload
-  static constexpr std::size_t kResultBytes = 512;         // of a slot, header included
+  static constexpr std::uint32_t kHeadMax = kPayloadMax + WEIR_FORWARD_BYTES_MAX;  // with what was forwarded
+  static constexpr std::size_t kResultBytes = 512;  // of a slot, header included
   static constexpr std::size_t kSpillBytes = 16 * 1024;
   static constexpr std::uint32_t kListMax = 1U << 20;  // sources to keep or to ask for
   static constexpr std::uint32_t kErrorMax = 4096;
@@ -134,7 +137,7 @@ class LaneView {
     return reinterpret_cast<weir_filter_fragment*>(&description(n) + 1);
   }
   [[nodiscard]] std::byte* payload(std::uint64_t n) const {
-    return at(layout_.payloads, LaneLayout::kPayloadMax, n);
+    return at(layout_.payloads, LaneLayout::kHeadMax, n);
   }
   [[nodiscard]] LaneResult& result(std::uint64_t n) const {
     return *reinterpret_cast<LaneResult*>(at(layout_.results, LaneLayout::kResultBytes, n));

@@ -92,6 +92,7 @@ class WorkerUnits final : public FilterUnits {
   void act();
   static void wake_if_asleep(Seat& seat);
   void lend(const worker_pool::Actions::Lend& lend);
+  [[nodiscard]] bool may_forward(const FilterResult& result) const;
   FilterResult& new_result(std::uint64_t token);
   void hand_over(FilterResult& result);
   void remember(std::uint64_t token);

@@ -155,6 +155,9 @@ inline constexpr Entry kTable[] = {
     level("buffer_bytes_used", "weir_buffer_used_bytes", "readout, DCM, writer",
           "Memory of fragments, slices, or data not yet on disk."),
     level("dcm.workers", "weir_dcm_workers", kDcm, "Filter workers that can take slices, spares included."),
+    level("buffer_bytes_peak", "weir_buffer_used_bytes_max", kReadout,
+          "Bytes of its buffer that were taken at most, since its process started."),
+    level("slices_held_peak", "weir_slices_held_max", kReadout, "Slices that it held at most, likewise."),
     level("buffer_level", "weir_buffer_level", kReadout, "How full the fullest of its buffers is, 0 to 1."),
     // Readouts
     count("fragments.produced", "weir_fragments_produced_total", kReadout,

@@ -53,6 +53,19 @@ struct SteadySummary {
   metrics::Histogram latency;  // of latency_us; not in the JSON
 };
 
+// One group of DCMs and its slices.
+struct GroupSummary {
+  std::string name;
+  std::uint64_t arrived = 0;  // forwarded to it; of the first group, triggered
+  std::uint64_t stored = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t discarded = 0;
+  std::uint64_t forwarded = 0;
+  std::uint64_t reassigned = 0;
+  Percentiles decision_latency_us;
+  double decision_latency_us_mean = 0;
+};
+
 // One process start.
 struct ProcessRecord {
   std::string name;
@@ -123,6 +136,9 @@ struct Summary {
   Percentiles latency_us;
   Percentiles build_latency_us;
   Percentiles decision_latency_us;
+  std::vector<GroupSummary> groups;       // in the order in which slices pass them; none: one group
+  std::uint64_t readout_bytes_peak = 0;   // the most that one readout held
+  std::uint64_t readout_slices_peak = 0;  // likewise
   std::uint64_t retransmits = 0;
   std::uint64_t output_events = 0;
   std::uint64_t bytes_in = 0;

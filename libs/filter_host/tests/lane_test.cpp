@@ -1,0 +1,72 @@
+#include "weir_catch.hpp"
+#include <weir/filter_host/lane.hpp>
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+using namespace weir;
+using namespace weir::filter_host;
+
+namespace {
+
+struct OneLane {
+  OneLane()
+      : memory(static_cast<std::byte*>(::operator new (layout.bytes, std::align_val_t{alignof(LaneHeader)}))),
+        lane({memory, layout.bytes}, layout) {
+    new (memory) LaneHeader;
+  }
+  OneLane(const OneLane&) = delete;
+  OneLane& operator=(const OneLane&) = delete;
+  ~OneLane() { ::operator delete (memory, std::align_val_t{alignof(LaneHeader)}); }
+
+  const LaneLayout layout{3, 2, {}};
+  std::byte* memory;
+  LaneView lane;
+};
+
+}  // namespace
+
+TEST_CASE("a lane carries forwarded bytes behind the trigger's payload, each in its slot") {
+  OneLane one;
+  const std::string payload(LaneLayout::kPayloadMax, 'p');
+  const std::string forwarded(WEIR_FORWARD_BYTES_MAX, 'f');
+  for (std::uint64_t n = 0; n < 3; ++n) {
+    weir_filter_slice slice = empty_slice();
+    slice.slice = n;
+    slice.trigger_payload = payload.data();
+    slice.trigger_payload_size = static_cast<std::uint32_t>(payload.size());
+    slice.forwarded = forwarded.data();
+    slice.forwarded_size = static_cast<std::uint32_t>(forwarded.size() - n);
+    write_description(one.lane, n, n, slice, {});
+  }
+  for (std::uint64_t n = 0; n < 3; ++n) {
+    const weir_filter_slice slice = read_description(one.lane, n, {});
+    CHECK(slice.slice == n);
+    CHECK(std::string(static_cast<const char*>(slice.trigger_payload), slice.trigger_payload_size) ==
+          payload);
+    CHECK(std::string(static_cast<const char*>(slice.forwarded), slice.forwarded_size) ==
+          forwarded.substr(n));
+  }
+}
+
+TEST_CASE("a lane carries a forward: group and bytes") {
+  OneLane one;
+  FilterResult result;
+  result.token = 7;
+  result.verdict = Verdict::forward;
+  result.forward_group = 3;
+  result.filter_result.assign(100, std::byte(9));
+  write_result(one.lane, 0, result, true, one.lane.place_for(result_bytes(result)));
+  FilterResult read;
+  TakenResult taken;
+  REQUIRE(read_result(one.lane, 0, 7, empty_slice(), {}, 1, read, taken));
+  CHECK(read.verdict == Verdict::forward);
+  CHECK(read.forward_group == 3);
+  CHECK(read.filter_result == result.filter_result);
+  result.filter_result.resize(WEIR_FORWARD_BYTES_MAX + 1);
+  write_result(one.lane, 0, result, true, one.lane.place_for(result_bytes(result)));
+  CHECK_FALSE(read_result(one.lane, 0, 7, empty_slice(), {}, 1, read, taken));
+}

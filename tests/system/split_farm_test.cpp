@@ -1,0 +1,114 @@
+// Farms whose DCMs are in two groups: one selects and forwards, the other builds.
+#include "farm_run.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+
+const boost::json::object& group(const FarmEnd& end, const std::string& name) {
+  for (const auto& one : end.summary.json().at("groups").as_array()) {
+    if (one.at("name").as_string() == name) return one.as_object();
+  }
+  throw std::runtime_error("no group " + name);
+}
+
+std::uint64_t number(const boost::json::object& of, const char* key) {
+  return of.at(key).to_number<std::uint64_t>();
+}
+
+// Of four slices the first group accepts one, rejects one and forwards two, of which the second accepts one.
+std::string half_forwarded(const TemporaryFolder& folder, const std::string& isolation) {
+  const std::string plugin = std::string(WEIR_SYSTEM_PLUGIN_DIR) + "/stumbles.so";
+  std::string file = folder / "split.yaml";
+  std::ofstream(file) << "farm: split\n"
+                         "trigger: {mode: rate, rate_hz: 1000}\n"
+                         "supervisor: {status_interval_ms: 100}\n"
+                         "readout: {count: 2, sources_per_readout: 4}\n"
+                         "filter: {plugin: '"
+                      << plugin << "', isolation: " << isolation
+                      << "}\n"
+                         "dcm:\n"
+                         "  nodes:\n"
+                         "    - {name: 'selection-{i}', count: 2, group: selection}\n"
+                         "    - {name: 'building-{i}', count: 2, group: building}\n"
+                         "  groups:\n"
+                         "    - name: selection\n"
+                         "      forward: [building]\n"
+                         "      filter: {parameters: {to: building}}\n"
+                         "    - name: building\n";
+  return file;
+}
+
+void check_half_forwarded(const TemporaryFolder& folder, const FarmEnd& end, std::uint64_t slices) {
+  CHECK(end.summary.count("triggered") == slices);
+  CHECK(end.summary.count("stored") == slices / 2);
+  CHECK(end.summary.count("rejected") == slices / 2);
+  const StoredRun run(folder / "out");
+  CHECK(run.ids().size() == slices / 2);
+  for (const std::uint64_t id : run.ids()) CHECK(id % 2 == 0);
+  const DummyCheck check = check_dummy_data(run);
+  CHECK(check.wrong == "");
+  CHECK(check.fragments == slices / 2 * 8);
+  CHECK(number(group(end, "selection"), "forwarded") == slices / 2);
+  CHECK(number(group(end, "building"), "arrived") == slices / 2);
+  CHECK(number(group(end, "building"), "stored") == slices / 4);
+}
+
+}  // namespace
+
+TEST_CASE("the split farm of configs stores whole what its selection has forwarded") {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = sets({"trigger.rate_hz=800"});
+  arguments.insert(arguments.end(), {"--slices", "800"});
+  FarmRun run(folder, config_file("rcnp-split-farm.yaml"), arguments);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  const auto& selection = group(end, "selection");
+  const auto& building = group(end, "event-filter");
+  CHECK(number(selection, "arrived") == 800);
+  CHECK(number(selection, "forwarded") > 0);
+  CHECK(number(selection, "rejected") + number(selection, "forwarded") == 800);
+  CHECK(number(building, "arrived") == number(selection, "forwarded"));
+  CHECK(number(building, "stored") == number(building, "arrived"));
+  // 10 ms of CPU time, which no decision of the selection waits for.
+  CHECK(building.at("decision_latency_us").at("p50").to_number<std::uint64_t>() >= 10'000);
+  CHECK(selection.at("decision_latency_us").at("count").to_number<std::uint64_t>() == 800);
+  CHECK(end.summary.count("readout_slices_peak") > 0);
+  const StoredRun stored(folder / "out");
+  const DummyCheck check = check_dummy_data(stored);
+  CHECK(check.wrong == "");
+  CHECK(check.fragments == number(building, "stored") * 44);
+}
+
+TEST_CASE("a split farm with filters in workers forwards the same slices with the same bytes") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, half_forwarded(folder, "worker"), {"--slices", "1000"});
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  check_half_forwarded(folder, end, 1000);
+}
+
+TEST_CASE("a split farm loses no slice when DCMs of both groups and the supervisor die") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, half_forwarded(folder, "in-process"), {"--slices", "3000"});
+  REQUIRE(run.wait_for_data(200'000));
+  REQUIRE(run.send_signal("selection-1", SIGKILL));
+  REQUIRE(run.wait_for_data(400'000));
+  REQUIRE(run.send_signal("building-0", SIGKILL));
+  REQUIRE(run.wait_for_data(600'000));
+  REQUIRE(run.send_signal("supervisor", SIGKILL));
+  REQUIRE(run.wait_for_data(900'000));
+  REQUIRE(run.send_signal("building-1", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  check_half_forwarded(folder, end, 3000);
+}
