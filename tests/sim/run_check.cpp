@@ -72,14 +72,30 @@ bool RunCheck::a_dcm_reached_all() const {
     const bool touched = is(fault.who, "readout") || is(fault.other, "readout");
     return !touched || is(fault.who, "dcm") || is(fault.other, "dcm");
   });
+  std::vector<bool> reached(std::max<std::size_t>(1, scenario_.groups.size()));
   for (std::size_t i = 0; readouts_well && i < dcm_deaths_.size(); ++i) {
     const std::string dcm = "dcm-" + std::to_string(i);
     if (dcm_deaths_[i] == 0 && std::none_of(faults.begin(), faults.end(), [&](const Fault& fault) {
           return fault.who == dcm || fault.other == dcm;
         }))
-      return true;
+      reached[group_of(i)] = true;
   }
-  return false;
+  return std::all_of(reached.begin(), reached.end(), [](bool group) { return group; });
+}
+
+std::size_t RunCheck::group_of(std::size_t dcm) const {
+  std::size_t group = 0;
+  for (std::size_t end = 0; group < scenario_.groups.size(); ++group) {
+    end += scenario_.groups[group];
+    if (dcm < end) return group;
+  }
+  return 0;
+}
+
+// A slice that is forwarded meets the filters of all groups, any other that of the first alone.
+bool RunCheck::is_killer(std::uint64_t slice) const {
+  if (scenario_.killers == 0 || slice % scenario_.killers != 0) return false;
+  return scenario_.killer_group == 0 || slice % 4 >= 2;
 }
 
 void RunCheck::run() {
@@ -222,7 +238,9 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
   if (id % scenario_.prescale != 0 && !unfiltered)
     fail("slice " + std::to_string(id) + " is stored, which the filter rejects");
   const bool poison = slice.head().decision == storage::DecisionKind::poison;
-  const bool killer = scenario_.killers > 0 && id % scenario_.killers == 0;
+  const bool killer = is_killer(id);
+  if (!scenario_.groups.empty() && slice.head().decision == storage::DecisionKind::no_filter)
+    fail("slice " + std::to_string(id) + " met a filter that failed");
   if (killer && !poison) fail("slice " + std::to_string(id) + " ends whoever filters it, and was filtered");
   poison_ += poison ? 1 : 0;
   innocent_poison_ += poison && !killer ? 1 : 0;

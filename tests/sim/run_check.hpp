@@ -36,7 +36,10 @@ class RunCheck {
   [[nodiscard]] bool a_readout_died() const;
   [[nodiscard]] bool a_readout_was_cut_off() const;
   [[nodiscard]] std::uint64_t dcms_disturbed() const;
+  // With groups: one of each.
   [[nodiscard]] bool a_dcm_reached_all() const;
+  [[nodiscard]] std::size_t group_of(std::size_t dcm) const;
+  [[nodiscard]] bool is_killer(std::uint64_t slice) const;
 
   const Scenario& scenario_;
   const v1::RunSummary& account_;

@@ -145,10 +145,49 @@ bool ids_from_outside(Scenario& scenario) {
   return true;
 }
 
+// By a generator of its own, as filter_yaml(): one farm of four with several DCMs is split, and its filter
+// forwards half of the slices, whatever filter was drawn.
+void draw_groups(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x73706c69;
+  Random own(scenario.seed ^ kTag);
+  if (!own.chance(250) || scenario.push || scenario.dcms < 2) return;
+  if (scenario.dcms == 3 && own.chance(400)) {
+    scenario.groups = own.chance(500) ? std::vector<std::uint32_t>{1, 2} : std::vector<std::uint32_t>{2, 1};
+  } else {
+    scenario.groups.assign(scenario.dcms, 1);
+  }
+  scenario.killers = own.chance(150) ? static_cast<std::uint64_t>(own.between(10, 150)) : 0;
+  scenario.killer_group = own.below(scenario.groups.size());
+}
+
+// Slices go from each group to the next one: all groups but the last select and forward, the last decides.
+std::string groups_yaml(const Scenario& scenario) {
+  std::string nodes;
+  std::string groups;
+  std::uint32_t dcm = 0;
+  for (std::size_t group = 0; group < scenario.groups.size(); ++group) {
+    const std::string name = "group-" + std::to_string(group);
+    for (std::uint32_t i = 0; i < scenario.groups[group]; ++i, ++dcm)
+      nodes +=
+          std::string(dcm == 0 ? "" : ", ") + "{name: dcm-" + std::to_string(dcm) + ", group: " + name + "}";
+    const bool last = group + 1 == scenario.groups.size();
+    const std::string next = "group-" + std::to_string(group + 1);
+    std::string filter = scenario.killers > 0 && group == scenario.killer_group
+                             ? "dies_every: " + std::to_string(scenario.killers)
+                             : "";
+    if (!last) filter += std::string(filter.empty() ? "" : ", ") + "to: " + next;
+    groups += std::string(group == 0 ? "" : ", ") + "{name: " + name +
+              ", filter: {plugin: stumbles, parameters: {" + filter + "}}" +
+              (last ? "}" : ", forward: [" + next + "]}");
+  }
+  return "nodes: [" + nodes + "], groups: [" + groups + "]";
+}
+
 std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random) {
   constexpr const char* kShapers[] = {"none", "byte-credits", "fragment-credits", "diatcp", "adaptive"};
   constexpr const char* kOrders[] = {"completed", "id"};
-  std::string yaml = "{count: " + number(scenario.dcms);
+  std::string yaml =
+      "{" + (scenario.groups.empty() ? "count: " + number(scenario.dcms) : groups_yaml(scenario));
   const std::int64_t credits = random.skewed(2, 40);
   yaml += ", credits: " + number(credits);
   yaml += std::string(", shaper: ") + kShapers[random.below(std::size(kShapers))];
@@ -190,8 +229,15 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   yaml += "supervisor: {listen: '127.0.0.1:7000', lease_ms: " + number(lease_ms) +
           ", status_interval_ms: 250, in_flight_max: " + number(random.skewed(4, 500)) +
           ", pending_max: " + number(random.skewed(1, 200)) + "}\n";
+  draw_groups(scenario);
+  const std::uint64_t killers = scenario.killers;
   yaml += "dcm: " + dcm_yaml(scenario, many, random) + "\n";
   yaml += "filter: " + isolated(filter_yaml(scenario, random), scenario, lease_ms) + "\n";
+  if (!scenario.groups.empty()) {  // whose filters are others
+    scenario.killers = killers;
+    scenario.prescale = 2;
+    scenario.two_step = scenario.filter_errors = false;
+  }
   yaml += "writer: {count: " + number(scenario.writers) +
           ", buffer_bytes: " + number(1 << random.between(18, 21)) +
           ", sync_interval_ms: " + number(random.skewed(1, 200)) +

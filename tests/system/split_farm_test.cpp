@@ -1,4 +1,4 @@
-// Farms whose DCMs are in two groups: one selects and forwards, the other builds.
+// Farms with two groups of DCMs: one selects and forwards, the other builds.
 #include "farm_run.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
@@ -65,7 +65,7 @@ void check_half_forwarded(const TemporaryFolder& folder, const FarmEnd& end, std
 
 }  // namespace
 
-TEST_CASE("the split farm of configs stores whole what its selection has forwarded") {
+TEST_CASE("the split farm of configs stores forwarded slices whole") {
   const TemporaryFolder folder;
   std::vector<std::string> arguments = sets({"trigger.rate_hz=800"});
   arguments.insert(arguments.end(), {"--slices", "800"});
