@@ -214,7 +214,7 @@ TEST_CASE("nodes that are absent when the run begins take part from when they co
   CHECK(check_dummy_data(run).fragments + parts.removed == kSlices * 6);
 }
 
-TEST_CASE("a run that is paused goes on, and says what it missed and for how long") {
+TEST_CASE("a paused run continues, and reports the missed triggers and the time") {
   constexpr std::uint64_t kSlices = 300;
   const TemporaryFolder folder;
   const Farm farm = small_farm(folder, "pull", kSlices);

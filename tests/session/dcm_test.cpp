@@ -210,7 +210,7 @@ TEST_CASE("whatever one message says of a slice in a row, it is released once") 
   CHECK(dcm.farm().node("dcm-0").broken_invariant() == "");
 }
 
-TEST_CASE("what a DCM was granted for a slice that is taken from it, it gives back") {
+TEST_CASE("a DCM returns the grant of a slice that is taken from it") {
   SupervisedDcm dcm;
   RawListener listener(dcm.farm().network(), 19'500);
   RawPeer& writer = with_slice_to_store(dcm, listener);

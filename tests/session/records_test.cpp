@@ -175,7 +175,8 @@ TEST_CASE("of records of which one in five is damaged on its way every slice is 
   CHECK_THAT(summary.faults_text(0), Catch::ContainsSubstring("record(s) refused by writers"));
 }
 
-TEST_CASE("slices whose records are damaged each time are discarded as writer_refused, and the run goes on") {
+TEST_CASE(
+    "slices with records that are damaged each time are discarded as writer_refused, and the run continues") {
   const Quiet quiet;
   MemoryFarm farm(farm_of(), kSlices);
   farm.network().on_the_way = [](std::vector<std::byte>& sent) {
@@ -260,9 +261,7 @@ TEST_CASE("a connection that is lost between two pieces costs its writer no room
   }
 }
 
-TEST_CASE(
-    "a writer keeps nothing of a dead copy whose slice is settled, and what it has to know of one that is "
-    "not") {
+TEST_CASE("a writer forgets the dead copies of settled slices, and remembers those of unsettled ones") {
   const Quiet quiet;
   MemoryFarm farm(farm_of());
   RawListener listener(farm.network(), 19'000);

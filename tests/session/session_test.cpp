@@ -49,26 +49,26 @@ TEST_CASE("strangers at every listener change nothing but counters, whatever the
 }
 
 TEST_CASE(
-    "a DCM that says what it likes costs no slice: the others are served, and all that it held comes to an "
-    "end") {
+    "a DCM that sends arbitrary messages costs no slice: the others are served, and all its slices are "
+    "settled") {
   const Outcome outcome = long_conversation(Part::dcm);
   CHECK(outcome.protocol_errors > 100);
   CHECK(outcome.triggered > 100);
 }
 
-TEST_CASE("a readout that says what it likes stops nobody") {
+TEST_CASE("a readout that sends arbitrary messages stops no other node") {
   const Outcome outcome = long_conversation(Part::readout);
   CHECK(outcome.protocol_errors > 100);
   CHECK(outcome.triggered > 100);
 }
 
-TEST_CASE("a writer that says what it likes stops nobody") {
+TEST_CASE("a writer that sends arbitrary messages stops no other node") {
   const Outcome outcome = long_conversation(Part::writer);
   CHECK(outcome.protocol_errors > 100);
   CHECK(outcome.triggered > 100);
 }
 
-TEST_CASE("nodes survive a supervisor that says what it likes, and go on taking connections") {
+TEST_CASE("nodes survive a supervisor that sends arbitrary messages, and still accept connections") {
   Outcome all;
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     const Outcome outcome = long_conversation(Part::supervisor, seed);

@@ -52,7 +52,7 @@ std::size_t count_of(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("without the farm's key nobody gets in at any port, and the run is unharmed") {
+TEST_CASE("without the farm's key no client gets in at any port, and the run is unharmed") {
   const TemporaryFolder folder;
   const Key key(folder);
   FarmRun run(folder, config_file("event-building.yaml"), steady(key));
@@ -95,7 +95,7 @@ TEST_CASE("without the farm's key nobody gets in at any port, and the run is unh
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
 
-TEST_CASE("a stranger who knocks a thousand times is counted each time and fills no log") {
+TEST_CASE("a stranger that connects a thousand times is counted each time and fills no log") {
   constexpr std::uint64_t kKnocks = 1000;
   const TemporaryFolder folder;
   const Key key(folder);

@@ -250,7 +250,7 @@ TEST_CASE("a weir run whose farm is reset ends, and says so") {
   CHECK(end.err.find("reset") != std::string::npos);
 }
 
-TEST_CASE("what has no place is refused with a sentence, and a wrong setting changes nothing") {
+TEST_CASE("a command out of place is refused with a reason, and a wrong setting changes nothing") {
   const TemporaryFolder folder;
   const ControlledFarm farm(folder, kIdleFarm, kNodes);
   const CommandEnd early = farm.ctl({"start"});
@@ -268,7 +268,7 @@ TEST_CASE("what has no place is refused with a sentence, and a wrong setting cha
   farm.must({"off"});
 }
 
-TEST_CASE("with keys an operator commands, an observer looks, and who has none gets no answer") {
+TEST_CASE("with keys an operator commands, an observer reads, and a client without a key gets no answer") {
   const TemporaryFolder folder;
   const std::string keys = folder / "keys";
   REQUIRE(run_command(folder, "weir", {"keys", "new", keys}).status == 0);

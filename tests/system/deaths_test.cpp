@@ -82,7 +82,7 @@ TEST_CASE("a DCM that ends with status 0 in the middle of a run is started again
   CHECK_THAT(end.out, Catch::ContainsSubstring("dcm-0 ended with status 0: starts again (1 of 3)"));
 }
 
-TEST_CASE("a DCM that somebody ends by SIGTERM in the middle of a run is started again") {
+TEST_CASE("a DCM that ends by SIGTERM in the middle of a run is restarted") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(500'000));
@@ -105,7 +105,7 @@ TEST_CASE("the other DCM goes on alone where nothing is started again") {
   CHECK(exits(end.summary, "dcm-1", 0) == 0);
 }
 
-TEST_CASE("a run whose last DCM has died ends with that reason") {
+TEST_CASE("the death of the last DCM ends the run with that reason") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"run.restart=never", "dcm.count=1", "run.drain_timeout_s=1"}));
   REQUIRE(run.wait_for_data(500'000));
@@ -212,7 +212,7 @@ TEST_CASE("a slice that kills its filter in a farm with one DCM is poison, and a
   CHECK(exits(end.summary, "dcm-0", -9) == 6);
 }
 
-TEST_CASE("a readout that is killed costs its own fragments, each marked missing") {
+TEST_CASE("a killed readout costs its own fragments, each marked missing") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"dcm.grace_ms=300"}));
   REQUIRE(run.wait_for_data(500'000));
@@ -262,7 +262,7 @@ TEST_CASE("the other writer takes over from one that has died") {
   CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
 }
 
-TEST_CASE("a run whose supervisor has died ends with that reason and leaves no process") {
+TEST_CASE("the death of the supervisor ends the run with that reason and leaves no process") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"run.restart=never"}));
   REQUIRE(run.wait_for_data(500'000));
@@ -295,8 +295,8 @@ TEST_CASE("a request to stop drains the run and ends it well") {
 }
 
 TEST_CASE(
-    "a run goes on while its run control is started again, which leads back who dies and ends it when it is "
-    "asked to") {
+    "a run continues while its run control is restarted, which leads dead processes back and ends the run on "
+    "request") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(300'000));
@@ -321,7 +321,7 @@ TEST_CASE(
   check_nothing_left(folder);
 }
 
-TEST_CASE("a run whose run control stands still ends when it is asked to") {
+TEST_CASE("a run with a frozen run control ends on request") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(300'000));
@@ -404,7 +404,7 @@ TEST_CASE("the slices of a DCM that stands still beyond its lease go to another 
   check_stored_once(folder, end);
 }
 
-TEST_CASE("a process that stands still for good holds up no run: what it was to do others do") {
+TEST_CASE("a process that freezes for good holds up no run: others take over its work") {
   const std::string name = GENERATE("dcm-0", "writer-0");
   CAPTURE(name);
   const TemporaryFolder folder;

@@ -63,7 +63,7 @@ void check_nothing_lost(const FarmRun& run, const FarmEnd& end, int status) {
 
 }  // namespace
 
-TEST_CASE("an open run file that is cut in the run is named, with what is gone, and the rest is stored") {
+TEST_CASE("an open run file that is truncated in the run is named with its loss, and the rest is stored") {
   const TemporaryFolder folder;
   FarmRun run = begin(folder);
   REQUIRE(run.wait_for_data(3 * kMebi));
@@ -73,7 +73,7 @@ TEST_CASE("an open run file that is cut in the run is named, with what is gone, 
   check_lost(run, end(run));
 }
 
-TEST_CASE("an open run file that is removed in the run gets its name again, and nothing is lost") {
+TEST_CASE("an open run file that is removed in the run gets its name again, without a loss") {
   const TemporaryFolder folder;
   FarmRun run = begin(folder);
   REQUIRE(run.wait_for_data(2 * kMebi));
@@ -99,8 +99,7 @@ TEST_CASE("what takes the place of an open run file is moved aside, and nothing 
   CHECK(read_file(run_file(run, 0, ".part.foreign")) == "mine");
 }
 
-TEST_CASE(
-    "closed run files that are cut, removed or replaced in the run unbalance its ledger by what is gone") {
+TEST_CASE("closed run files that are cut, removed or replaced in the run unbalance its ledger by the loss") {
   const TemporaryFolder folder;
   FarmRun run = begin(folder, {"writer.file_bytes_max=1000000"});
   REQUIRE(run.wait_for_log("writer-0", "file closed path=" + run_file(run, 2, "")));

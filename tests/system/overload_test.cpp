@@ -59,8 +59,7 @@ void check_memory(const FarmEnd& end, const Bounds& bounds) {
 
 }  // namespace
 
-TEST_CASE(
-    "a source with 200 times less than the others is marked where it has nothing, and holds up nobody") {
+TEST_CASE("a source with 200 times less data than the others is marked missing, and holds up no other") {
   const TemporaryFolder folder;
   const Bounds bounds{8 * kMebi, 24 * kMebi, 16 * kMebi};
   const std::string farm = folder.write("farm.yaml",
@@ -235,7 +234,7 @@ TEST_CASE("slices that wait behind a slow filter for many leases are each filter
   CHECK(end.summary.count("supervisor.leases_expired") == 0);
 }
 
-TEST_CASE("a writer whose disk stalls at full speed fills nobody's memory, and goes on") {
+TEST_CASE("a writer with a stalling disk at full speed fills no memory, and continues") {
   const TemporaryFolder folder;
   const Bounds bounds{8 * kMebi, 24 * kMebi, 8 * kMebi};
   FarmRun run(folder, config_file("event-building.yaml"), settings(bounds, {"source.size_bytes=4000"}));

@@ -134,8 +134,7 @@ TEST_CASE("whichever nodes do not reach each other for a while, no slice is lost
   }
 }
 
-TEST_CASE(
-    "a DCM whose link to the readouts goes down gives its slices to the other, and none is incomplete") {
+TEST_CASE("a DCM that loses its link to the readouts gives its slices to the other, and each is complete") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const FarmEnd end = run_with_a_cut(folder, {"ingress", "egress"});

@@ -75,7 +75,7 @@ TEST_CASE("slices that were pushed to a DCM that was killed are asked for by ano
   check_all_there(folder, run.finish(), 3);
 }
 
-TEST_CASE("what a readout that stood still has not pushed is there in the end") {
+TEST_CASE("fragments that a frozen readout has not pushed arrive in the end") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(folder), arguments({}));
   REQUIRE(run.wait_for_data(2'000'000));

@@ -22,7 +22,7 @@ const std::vector<std::string> kNodes{"supervisor", "writer-0", "readout-0", "dc
 
 }  // namespace
 
-TEST_CASE("what nodes of the farm said to each other is worth nothing when it is said again") {
+TEST_CASE("recorded messages between the farm's nodes are refused when they are sent again") {
   NEEDS_ROOT();
   const OwnLoopback loopback;
   const TemporaryFolder folder;

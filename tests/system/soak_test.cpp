@@ -89,7 +89,7 @@ class Tormentor {
 
 }  // namespace
 
-TEST_CASE("whoever is killed or stands still at random, no slice is lost, doubled or wrong") {
+TEST_CASE("whichever process is killed or freezes at random, no slice is lost, doubled or wrong") {
   const int faults = from_environment("WEIR_SOAK_FAULTS", 16);
   Random random = random_from_environment();
   int kills = 0;

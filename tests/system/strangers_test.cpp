@@ -97,7 +97,7 @@ TEST_CASE("garbage and truncated frames at every port are counted and the run go
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
 
-TEST_CASE("a stranger with a good hello who goes on with garbage is dropped and the run goes on") {
+TEST_CASE("a stranger with a good hello and then garbage is disconnected and the run continues") {
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"), steady());
   FarmWatcher watcher(run.port_of("supervisor"), kFarm);

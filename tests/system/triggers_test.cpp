@@ -184,7 +184,7 @@ TEST_CASE("triggers from outside are answered, and their type and payload stand 
   CHECK(slices.at(second).fragments == 4);
 }
 
-TEST_CASE("triggers beyond what the farm can hold are answered busy and counted") {
+TEST_CASE("triggers beyond the farm's capacity are answered busy and counted") {
   const TemporaryFolder folder;
   const std::string farm = folder.write("farm.yaml", std::string(kFarm) + "trigger: {mode: network}\n");
   // One slice at a time, each with 20 ms in the filter.

@@ -36,7 +36,7 @@ std::uint16_t free_port() {
 
 }  // namespace
 
-TEST_CASE("weir up starts again who ends without having been told to, and ends when the farm is off") {
+TEST_CASE("weir up restarts a process that ends unasked, and ends when the farm is off") {
   const TemporaryFolder folder;
   KeptFarm farm(folder);
   for (const char* command : {"init", "configure", "start"}) farm.must({command});

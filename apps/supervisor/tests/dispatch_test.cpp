@@ -334,7 +334,7 @@ TEST_CASE("who comes is told of this pass' slices once: after the run's begin, o
   CHECK(back.heard.size() == 3);
 }
 
-TEST_CASE("whatever its role, a node for which too much waits is dropped, and no other is") {
+TEST_CASE("whatever its role, a node with too much unread is disconnected, and no other is") {
   const Role role = GENERATE(Role::readout, Role::dcm, Role::writer);
   constexpr std::size_t kMax = 1000;
   Farm farm;

@@ -44,7 +44,7 @@ void start_anew(Roster& roster, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("the farm's totals keep what dead processes reported last, and say that there is more") {
+TEST_CASE("the farm's totals keep the last reports of dead processes, marked as lower bounds") {
   Roster roster = farm();
   report(roster, "dcm-0", 10'000, 2088);
   report(roster, "dcm-1", 5000, 12);

@@ -230,7 +230,7 @@ TEST_CASE(
   CHECK(f.pool.bytes_used() == 0);
 }
 
-TEST_CASE("a fragment whose connection broke is received from its start when it is sent again") {
+TEST_CASE("after a broken connection a fragment is received again from its start") {
   AssemblySettings settings;
   settings.range_bytes = 100;
   Fixture f(settings);

@@ -101,7 +101,7 @@ TEST_CASE("a second copy of a fragment is a duplicate, also while the first is b
   CHECK(f.counters().received == 1);
 }
 
-TEST_CASE("a fragment that nobody asked for, of no source, or from another's readout is unknown") {
+TEST_CASE("a fragment that was not requested, of no source, or from another's readout is unknown") {
   Fixture f;
   BuiltSlice& slice = f.open(5);
   const SourceIndex wanted[] = {0};
@@ -175,7 +175,7 @@ TEST_CASE("a fragment that the pool has no room for is missing as no_buffer, and
   CHECK(f.pool.bytes_used() == 0);
 }
 
-TEST_CASE("a fragment whose checksum does not match is asked for once more, and then kept as corrupt") {
+TEST_CASE("a fragment with a wrong checksum is requested once more, and then kept as corrupt") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5);
   auto bytes = content(SliceId(5), SourceId(10), 50);

@@ -104,7 +104,7 @@ TEST_CASE("a pause does not count for the length of a run, and a stop ends it") 
   CHECK(farm.machine.paused_ns(farm.now.mono) == 6 * kSecond);
 }
 
-TEST_CASE("a pause, who is removed and which readout was away outlive the supervisor's process") {
+TEST_CASE("a pause, removed nodes and a readout's absence outlive the supervisor's process") {
   Farm farm(small_farm(), mode("max"));
   farm.join_dcm(0, 1);
   farm.machine.readout_joined(node(0), Incarnation(1), farm.now.mono);

@@ -90,7 +90,7 @@ TEST_CASE("a filter that fails costs an attempt, not the slice") {
   CHECK(farm.machine.dcms()[0].credits_free == 3);
 }
 
-TEST_CASE("a confirmed accept whose DCM dies is reopened, and the copy that was on its way still counts") {
+TEST_CASE("the death of its DCM reopens a confirmed accept, and the copy under way still counts") {
   Farm farm = one_slice();
   farm.join_writer(0);
   farm.decide(0, 0, 0, Verdict::accept);
@@ -256,7 +256,7 @@ TEST_CASE("a writer that does not acknowledge in time loses the slice to another
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a DCM that no longer has what it accepted says so, and the slice is built again") {
+TEST_CASE("a DCM reports an accepted slice that it no longer has, and the slice is built again") {
   Farm farm = one_slice();
   farm.join_writer(0);
   farm.decide(0, 0, 0, Verdict::accept);

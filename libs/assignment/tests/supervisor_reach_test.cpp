@@ -132,7 +132,7 @@ TEST_CASE("a DCM that reaches its readouts again is given slices, with all its c
   CHECK(farm.machine.broken_invariant().empty());
 }
 
-TEST_CASE("a readout that nobody reaches is named once, and no DCM is cut off") {
+TEST_CASE("a readout that no DCM reaches is named once, and no DCM is cut off") {
   ReachFarm farm;
   farm.pass();
   farm.says(0, {1});
@@ -157,7 +157,7 @@ TEST_CASE("a readout whose process has died is named when it leaves, and not aga
   CHECK(farm.faults().size() == 1);
 }
 
-TEST_CASE("where each DCM has lost another readout both go on, and what they miss is named") {
+TEST_CASE("if each DCM has lost another readout both continue, and the missing readouts are named") {
   ReachFarm farm;
   farm.pass();
   farm.says(0, {0});
@@ -224,8 +224,7 @@ TEST_CASE(
   CHECK(last().dcms.size() == 2);
 }
 
-TEST_CASE(
-    "what is confirmed to a writer that its DCM does not reach is confirmed to another, at a higher epoch") {
+TEST_CASE("slices confirmed to a writer that their DCM does not reach go to another, at a higher epoch") {
   ReachFarm farm;
   const Actions begin = farm.pass();
   for (const Assignment& one : begin.dcms[0].assign) farm.decide(0, one.slice.value, 0, Verdict::accept);

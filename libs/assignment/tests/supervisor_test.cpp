@@ -167,7 +167,7 @@ TEST_CASE("a stopped farm is drained when everything in flight is settled") {
   CHECK_FALSE(farm.machine.next_wakeup(farm.now));
 }
 
-TEST_CASE("what is not settled at the drain's deadline is discarded for drain_timeout, and cleared") {
+TEST_CASE("slices that are unsettled at the drain's deadline are discarded for drain_timeout, and cleared") {
   SupervisorSettings settings = small_farm();
   settings.lease_ns = kSecond * 1000;
   Farm farm(settings);

@@ -205,7 +205,7 @@ TEST_CASE("what is published reaches who asked for its tag, and the hub's own ea
   CHECK(heard);
 }
 
-TEST_CASE("a subscriber that does not read loses its own messages, and nobody waits for it") {
+TEST_CASE("a subscriber that does not read loses its own messages, and no other waits for it") {
   HubSettings small;
   small.queue_max = 1000;
   Middle middle(small);

@@ -104,7 +104,7 @@ TEST_CASE("a process that does not answer is inactive, and the run begins withou
   CHECK(farm.has_event("start was held up by readout-0 (ready)"));
 }
 
-TEST_CASE("without an essential process there is no run") {
+TEST_CASE("without an essential process no run starts or continues") {
   Farm farm;
   farm.to_ready();
   farm.processes[kSupervisor].deaf = true;
@@ -189,7 +189,7 @@ TEST_CASE("another essential process that stays away stops the run") {
   CHECK(farm.machine.state() == State::ready);
 }
 
-TEST_CASE("stop always ends: who holds it up is named and reset") {
+TEST_CASE("stop always ends: a process that holds it up is named and reset") {
   Farm farm;
   farm.to_running();
   farm.processes[kDcm0].deaf = true;  // stays running

@@ -42,7 +42,7 @@ TEST_CASE("behind the last run number there is none, and the error says what to 
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("a record is written whole or not at all, and what was there before stays") {
+TEST_CASE("a record is written whole or not at all, and the file before it stays") {
   const std::string folder = (std::filesystem::temp_directory_path() / "weir-records-test").string();
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);

@@ -161,7 +161,7 @@ TEST_CASE("a tail of zeros or of garbage is cut, and said to be that") {
   CHECK_THAT(report.cuts[0].why, ContainsSubstring("zeros"));
 }
 
-TEST_CASE("what is torn is said with its slice, how much of it is there, and where") {
+TEST_CASE("a torn record is reported with its slice, its remaining length and its position") {
   const Buffer whole = whole_file();
   const auto reference = RunFileReader::from_bytes(whole, "whole.weir");
   const IndexEntry& last = reference->entries()[10];
@@ -217,7 +217,7 @@ TEST_CASE("of a copy that stands in a file twice one is live when it is recovere
   CHECK(recovery.report.slices == 2);
 }
 
-TEST_CASE("a file whose header is damaged is recovered by its records and its name") {
+TEST_CASE("a file with a damaged header is recovered by its records and its name") {
   const Buffer whole = whole_file();
   const auto reference = RunFileReader::from_bytes(whole, "whole.weir");
   Buffer bad = whole;

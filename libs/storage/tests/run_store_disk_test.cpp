@@ -137,7 +137,7 @@ TEST_CASE("a disk that is full at the end of the run publishes the file when the
   check_whole_run(fixture, 1);
 }
 
-TEST_CASE("what a full disk has not taken when every slice is settled is dead in the closed file") {
+TEST_CASE("copies that a full disk has not taken when every slice is settled are dead in the closed file") {
   Fixture fixture;
   fixture.start();
   (void)fixture.put({.slice = 1});
@@ -275,7 +275,7 @@ TEST_CASE("after one error at any operation all is acknowledged, also when nothi
   CHECK(failed > 15);
 }
 
-TEST_CASE("a disk that stalls for 30 s keeps what is queued within its bound, and takes it all afterwards") {
+TEST_CASE("while a disk stalls for 30 s the queue stays within its bound, and is written afterwards") {
   constexpr std::uint64_t kBound = 256U << 10;
   constexpr PeerId kPeer(1);
   RunStoreConfig config = small_config();
