@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .farm import Farm
     from .tap import Sampled, Tap
 
-__version__ = "0.1.0"
+__version__ = "0.5.0"
 __all__ = [
     "DECISION",
     "HIT",

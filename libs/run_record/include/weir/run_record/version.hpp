@@ -2,7 +2,7 @@
 
 namespace weir::run_record {
 
-// Of this release, "0.1.0"; CMakeLists.txt gives it.
+// Version of this release, for example "0.5.0"; set by CMakeLists.txt.
 extern const char* const kVersion;
 
 }  // namespace weir::run_record
