@@ -61,5 +61,5 @@ TEST_CASE("a plugin of another ABI is refused by name, with what to do") {
   CHECK(plugin.error().code == FilterErrorCode::wrong_abi);
   CHECK_THAT(plugin.error().text, ContainsSubstring("from-tomorrow.so") &&
                                       ContainsSubstring("filter ABI 2") &&
-                                      ContainsSubstring("this Weir speaks ABI 1"));
+                                      ContainsSubstring("this Weir needs ABI 1"));
 }

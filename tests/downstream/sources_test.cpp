@@ -87,6 +87,6 @@ TEST_CASE("a source of another ABI ends the run with both versions and what to d
   const TemporaryFolder folder;
   const FarmEnd end = run_with(folder, "source-from-tomorrow");
   CHECK(end.status == 1);
-  CHECK_THAT(end.logs + end.err, Catch::ContainsSubstring("source ABI 2, this Weir speaks ABI 1") &&
+  CHECK_THAT(end.logs + end.err, Catch::ContainsSubstring("source ABI 2, this Weir needs ABI 1") &&
                                      Catch::ContainsSubstring("SourceSDK"));
 }

@@ -330,7 +330,7 @@ TEST_CASE("a run with a frozen run control ends on request") {
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 3);
   CHECK(end.summary.count("stored") == end.summary.count("triggered"));
-  CHECK_THAT(end.out, Catch::ContainsSubstring("run control does not answer: it is killed"));
+  CHECK_THAT(end.out, Catch::ContainsSubstring("run control does not answer: killing it"));
   CHECK(exits(end.summary, "run-control", -9) == 1);
   check_nothing_left(folder);
 }

@@ -78,12 +78,12 @@ TEST_CASE("an open run file that is removed in the run gets its name again, with
   FarmRun run = begin(folder);
   REQUIRE(run.wait_for_data(2 * kMebi));
   std::filesystem::remove(run_file(run, 0, ".part"));
-  REQUIRE(run.wait_for_log("writer-0", "somebody has removed it"));
+  REQUIRE(run.wait_for_log("writer-0", "removed by another process"));
   REQUIRE(run.wait_for_log("writer-0", "resumed"));
   REQUIRE(run.wait_for_data(3 * kMebi));
   const FarmEnd ended = end(run);
   check_nothing_lost(run, ended, 3);
-  CHECK_THAT(ended.out, Catch::ContainsSubstring("somebody has removed it"));
+  CHECK_THAT(ended.out, Catch::ContainsSubstring("removed by another process"));
 }
 
 TEST_CASE("what takes the place of an open run file is moved aside, and nothing is lost") {
@@ -92,7 +92,7 @@ TEST_CASE("what takes the place of an open run file is moved aside, and nothing 
   REQUIRE(run.wait_for_data(2 * kMebi));
   std::ofstream(run.out() + "/mine") << "mine";
   std::filesystem::rename(run.out() + "/mine", run_file(run, 0, ".part"));
-  REQUIRE(run.wait_for_log("writer-0", "somebody has put another file in its place"));
+  REQUIRE(run.wait_for_log("writer-0", "replaced with another file"));
   REQUIRE(run.wait_for_log("writer-0", "resumed"));
   REQUIRE(run.wait_for_data(3 * kMebi));
   check_nothing_lost(run, end(run), 3);
@@ -108,7 +108,7 @@ TEST_CASE("closed run files that are cut, removed or replaced in the run unbalan
   const FarmEnd ended = end(run);
   check_lost(run, ended);
   CHECK_THAT(ended.out, Catch::ContainsSubstring(run_file(run, 0, "") + ": it has 300000 bytes instead of") &&
-                            Catch::ContainsSubstring(run_file(run, 1, "") + ": it is not there any more"));
+                            Catch::ContainsSubstring(run_file(run, 1, "") + ": it is gone"));
 }
 
 TEST_CASE("closed run files that a command is told of may leave, and the ledger says so") {

@@ -310,7 +310,7 @@ TEST_CASE("what is wrong with a lab is said before anything starts") {
   CHECK_THAT(small.err, Catch::ContainsSubstring("24 readouts and 1 DCMs do not fit on 9 hosts"));
   const FarmEnd none = run_farm(folder, config_file("incast-8to1.yaml"), {"--set", "lab.port_rate=1gbit"});
   CHECK(none.status == 2);
-  CHECK_THAT(none.err, Catch::ContainsSubstring("--set lab.port_rate=1gbit: there is no lab"));
+  CHECK_THAT(none.err, Catch::ContainsSubstring("--set lab.port_rate=1gbit: no lab is given"));
 }
 
 TEST_CASE("without the rights for it a lab is refused with one sentence") {

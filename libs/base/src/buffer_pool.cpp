@@ -12,7 +12,7 @@ BufferPool::BufferPool(Bytes memory)
   free_heads_.fill(kNone);
   std::uint32_t at = 0;
   const auto count = static_cast<std::uint32_t>(units_.size());
-  while (at < count) {  // the largest aligned power of two that still fits
+  while (at < count) {  // the largest aligned power of two that fits
     const int aligned = at == 0 ? 31 : std::countr_zero(at);
     const int fits = std::countr_zero(std::bit_floor(count - at));
     const auto order = static_cast<std::size_t>(aligned < fits ? aligned : fits);

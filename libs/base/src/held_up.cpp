@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, kHolds> kHoldNames = {"none", "throttled", "blocked"};
 
-// The first word of `text`, which is left with what comes behind the blank.
+// Returns the first word of `text` and removes it, with the blank behind it, from `text`.
 std::string_view take_word(std::string_view& text) {
   const std::string_view word = text.substr(0, text.find(' '));
   text.remove_prefix(std::min(text.size(), word.size() + 1));

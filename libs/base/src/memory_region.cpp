@@ -29,7 +29,7 @@ MemoryRegion::MemoryRegion(const std::string& name, std::size_t size_bytes) : na
     const int error = errno;
     ::close(std::exchange(descriptor_, -1));
     if (error != EFBIG) fail(name, size_bytes, "ftruncate", error);
-    sharing |= MAP_ANONYMOUS;  // `ulimit -f` holds for a memfd, and not for memory without a descriptor
+    sharing |= MAP_ANONYMOUS;  // `ulimit -f` limits a memfd, but not anonymous memory
   }
   void* at = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, sharing, descriptor_, 0);
   if (at == MAP_FAILED) {
@@ -47,8 +47,9 @@ MemoryRegion::~MemoryRegion() {
 
 void MemoryRegion::seal() {
   if (descriptor_ < 0) {
-    throw std::runtime_error("memory region '" + name_ + "' of " + std::to_string(bytes_.size()) +
-                             " bytes cannot be shared: `ulimit -f` allows no file of that size; raise it");
+    throw std::runtime_error(
+        "memory region '" + name_ + "' of " + std::to_string(bytes_.size()) +
+        " bytes cannot be shared: `ulimit -f` does not allow a file of that size; raise it");
   }
   if (::fcntl(descriptor_, F_ADD_SEALS, kSealFutureWrite | F_SEAL_SHRINK | F_SEAL_GROW) != 0)
     fail(name_, bytes_.size(), "F_ADD_SEALS", errno);

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kMarkRoom = 40;  // for what says that a text was cut
+constexpr std::size_t kMarkRoom = 40;  // for the mark at the end of a shortened text
 constexpr std::size_t kMarkedFrom = 64;
 
 struct Lead {
@@ -24,7 +24,7 @@ constexpr Lead kLeads[] = {
 
 unsigned byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
-// Of a well-formed character of two or three bytes.
+// Returns the code point of a well-formed character of two or three bytes.
 std::uint32_t code_point(std::string_view one) {
   if (one.size() == 2) return (byte_at(one, 0) & 0x1fU) << 6 | (byte_at(one, 1) & 0x3fU);
   return (byte_at(one, 0) & 0x0fU) << 12 | (byte_at(one, 1) & 0x3fU) << 6 | (byte_at(one, 2) & 0x3fU);
@@ -44,8 +44,8 @@ std::string hexadecimal(char kind, std::uint32_t value, unsigned digits) {
   return out;
 }
 
-// How the character at the begin of `text`, of `length` bytes (0: it is none), is spelled out; nothing: as it
-// is.
+// Returns the escaped form of the character at the start of `text`, which has `length` bytes (0: not UTF-8),
+// or nothing if it is printed unchanged.
 std::optional<std::string> spelled_out(std::string_view text, std::size_t length, bool quoted) {
   const unsigned first = byte_at(text, 0);
   if (first == '\n') return "\\n";
@@ -60,7 +60,7 @@ std::optional<std::string> spelled_out(std::string_view text, std::size_t length
 
 std::string clean(std::string_view text, std::size_t bytes_max, bool quoted) {
   std::string out;
-  std::size_t fits = 0;  // of `out`, with the mark behind it
+  std::size_t fits = 0;  // bytes of `out` that fit together with the mark
   std::size_t taken_that_fits = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view rest = text.substr(at, 4);

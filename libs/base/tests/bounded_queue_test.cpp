@@ -9,7 +9,7 @@
 
 namespace weir {
 
-TEST_CASE("a bounded queue gives back what was pushed, in that order") {
+TEST_CASE("a bounded queue returns items in the order in which they were pushed") {
   const std::size_t capacity = GENERATE(as<std::size_t>{}, 1, 2, 3, 7, 8, 100);
   CAPTURE(capacity);
   BoundedQueue<std::uint64_t> queue(capacity);

@@ -30,7 +30,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// What a pool must do, said in the slowest way: a map of the blocks that are out.
+// The reference model of a pool, as simple and slow as possible: a map of the blocks in use.
 class PoolModel {
  public:
   explicit PoolModel(std::size_t total) : total_(total) {}
@@ -54,7 +54,7 @@ class PoolModel {
     return block;
   }
 
-  // An aligned stretch of `size` bytes that no block overlaps: then a buddy pool has it free as well.
+  // True if an aligned range of `size` bytes overlaps no block in use. A buddy pool has it free as well.
   [[nodiscard]] bool has_room(std::size_t size) const {
     for (std::uint64_t begin = 0; begin + size <= total_; begin += size) {
       const auto after = out_.lower_bound(begin);
@@ -75,7 +75,7 @@ class PoolModel {
   std::map<std::uint64_t, std::uint64_t> out_;
 };
 
-// The blocks that the whole pool divides into, from the largest down.
+// The largest blocks that a pool of `total` bytes divides into, in descending order.
 std::vector<std::size_t> largest_blocks(std::size_t total) {
   std::vector<std::size_t> sizes;
   for (; total > 0; total -= sizes.back()) sizes.push_back(std::bit_floor(total));
@@ -146,12 +146,12 @@ TEST_CASE("a request that rounds up to more than the largest block is refused") 
   CHECK(pool.allocate(2 * kBlock).has_value());
 }
 
-TEST_CASE("memory that is no multiple of the smallest block is used up to the last whole one") {
+TEST_CASE("memory that is not a multiple of the smallest block is used up to the last whole one") {
   BufferPool pool(pretended_memory(3 * kBlock + kBlock - 1));
   CHECK(pool.bytes_total() == 3 * kBlock);
 }
 
-TEST_CASE("a pool whose size is a power of two is one block, and splits down to the smallest") {
+TEST_CASE("a pool of a power of two is one block, and splits down to the smallest") {
   constexpr std::size_t kTotal = std::size_t{1} << 28;
   BufferPool pool(pretended_memory(kTotal));
   const auto all = pool.allocate(kTotal);

@@ -10,7 +10,7 @@ namespace {
 
 ConstBytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-// Bit by bit, from the polynomial 0x1edc6f41 reflected.
+// Computes CRC32C bit by bit from the reflected polynomial 0x1edc6f41.
 std::uint32_t slow_crc32c(ConstBytes bytes) {
   std::uint32_t crc = 0xffffffff;
   for (const std::byte byte : bytes) {

@@ -40,7 +40,7 @@ TEST_CASE("a slice sum does not depend on the order, and tells apart sets of equ
   CHECK_FALSE(up == other);
 }
 
-TEST_CASE("a slice sum is not fooled by two ids whose sum is that of two others") {
+TEST_CASE("slice sums of two pairs of ids differ even if the ids add up to the same number") {
   SliceSum a, b;
   a.add(SliceId(10));
   a.add(SliceId(20));
@@ -49,7 +49,7 @@ TEST_CASE("a slice sum is not fooled by two ids whose sum is that of two others"
   CHECK_FALSE(a == b);
 }
 
-TEST_CASE("what is added to a slice sum and removed again leaves no trace, and sums add up") {
+TEST_CASE("an id that is added to a slice sum and removed again leaves no trace, and sums add up") {
   SliceSum all, first, second;
   for (std::uint64_t id = 0; id < 100; ++id) {
     all.add(SliceId(id));

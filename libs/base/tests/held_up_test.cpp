@@ -14,7 +14,7 @@ TEST_CASE("what holds a process up is read as it was said") {
   CHECK(held.cause == cause);
 }
 
-TEST_CASE("how long a process has been held up is no part of its cause") {
+TEST_CASE("the cause of a hold-up does not include its duration") {
   const HeldUp held = held_up_of("blocked: WRITER_DISK_STALLS writer-0 for 3 s");
   CHECK(held.hold == Hold::blocked);
   CHECK(held.reason == "WRITER_DISK_STALLS");

@@ -42,7 +42,7 @@ TEST_CASE("a sealed region keeps its size and takes no write()") {
 }
 
 TEST_CASE("a region above the limit of file sizes is there, and cannot be shared") {
-  // The limit can only be lowered: in a process of its own.
+  // In a child process, because the limit can only be lowered.
   const pid_t child = ::fork();
   if (child == 0) {
     std::signal(SIGXFSZ, SIG_IGN);

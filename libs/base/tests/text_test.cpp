@@ -10,7 +10,7 @@ TEST_CASE("text that is fit for a line stays as it is") {
     CHECK(clean_text(text, 100) == text);
 }
 
-TEST_CASE("line ends, escape sequences, controls and what is no UTF-8 are spelled out") {
+TEST_CASE("line ends, escape sequences, controls and invalid UTF-8 are spelled out") {
   CHECK(clean_text("a\nb\r\tc", 100) == "a\\nb\\r\\tc");
   CHECK(clean_text("\x1b[31mred\x7f", 100) == "\\x1b[31mred\\x7f");
   CHECK(clean_text(std::string("a\0b", 3), 100) == "a\\x00b");

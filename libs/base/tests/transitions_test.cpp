@@ -17,7 +17,7 @@ constexpr Transitions kDoor({
 
 }  // namespace
 
-TEST_CASE("what the list of transitions has is allowed, and nothing else") {
+TEST_CASE("only the listed transitions are allowed") {
   for (const Door from : {Door::open, Door::shut, Door::locked}) {
     for (const Door to : {Door::open, Door::shut, Door::locked}) {
       bool listed = false;

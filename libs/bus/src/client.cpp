@@ -29,8 +29,8 @@ struct Client::Core {
       set_limits(*socket, settings.queue_max, settings.message_bytes_max);
       set_client_keys(*socket, settings.keys);
     }
-    // What cannot leave now is kept here, where it is bounded and counted, and not in a socket without a
-    // peer.
+    // Messages that cannot be sent yet stay in this queue, which is bounded and counted, instead of in a
+    // socket without a peer.
     commands.set(zmq::sockopt::immediate, 1);
     commands.connect(address(settings.host, settings.port));
     thread = std::thread([this] { run(); });
@@ -48,7 +48,7 @@ struct Client::Core {
 
   void ring() const {
     const std::uint64_t one = 1;
-    if (::write(event, &one, sizeof one) < 0) return;  // full: it rings already
+    if (::write(event, &one, sizeof one) < 0) return;  // full: a wake-up is pending already
   }
 
   void run() {
@@ -65,7 +65,7 @@ struct Client::Core {
         done = ending && (!waits || tries_at_end++ > kTriesAtEnd);
         if (leave_at) wait = std::clamp(until(*leave_at), std::chrono::milliseconds(0), kIdleWait);
       }
-      if (done) return deliver_published();  // what was to leave soon
+      if (done) return deliver_published();  // sends the messages with a deadline
       std::array<zmq::pollitem_t, 2> items{
           {{commands.handle(), 0, static_cast<short>(ZMQ_POLLIN | (waits ? ZMQ_POLLOUT : 0)), 0},
            {nullptr, event, ZMQ_POLLIN, 0}}};
@@ -74,7 +74,8 @@ struct Client::Core {
       } catch (const zmq::error_t& error) {
         if (error.num() != EINTR) return;
       }
-      // A system call for what has happened alone: ZeroMQ makes several for a look at a socket.
+      // Reads the event only after poll() has reported it: for ZeroMQ each check of a socket costs several
+      // system calls.
       std::uint64_t rings = 0;
       const bool rung = (items[1].revents & ZMQ_POLLIN) != 0 && ::read(event, &rings, sizeof rings) > 0;
       if ((items[0].revents & ZMQ_POLLIN) != 0) receive();
@@ -134,7 +135,7 @@ struct Client::Core {
       publisher.connect(address(settings.host, port));
       connected_port = port;
     }
-    // PUB never blocks: a slow subscriber loses its own messages, at the hub.
+    // PUB never blocks. A slow subscriber loses its own messages, at the hub.
     for (zmq::message_t& message : published) publisher.send(message, zmq::send_flags::dontwait);
   }
 
@@ -143,14 +144,14 @@ struct Client::Core {
     return std::chrono::ceil<std::chrono::milliseconds>(at - Clock::now());
   }
 
-  // What waits to be published is to leave by then; true: the thread has to be told.
+  // Sets the time by which queued publications have to leave. Returns true if the thread has to be woken.
   bool leave_by(Clock::time_point at) {
     if (leave_at && *leave_at <= at) return false;
     leave_at = at;
     return true;
   }
 
-  static constexpr std::chrono::milliseconds kIdleWait{2000};  // ring() and the sockets end it
+  static constexpr std::chrono::milliseconds kIdleWait{2000};  // cut short by ring() and by the sockets
   static constexpr std::chrono::milliseconds kEndWait{100};
   static constexpr int kTriesAtEnd = 20;
 
@@ -158,17 +159,17 @@ struct Client::Core {
   std::function<void()> wake;
   int event;
   zmq::context_t context{1};
-  zmq::socket_t commands;  // the thread's, and so the next
+  zmq::socket_t commands;  // `commands` and `publisher` belong to the thread
   zmq::socket_t publisher;
   std::uint16_t connected_port = 0;
   int tries_at_end = 0;
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable arrival;
   std::deque<zmq::message_t> outgoing;
   std::deque<zmq::message_t> to_publish;
   std::size_t publish_bytes = 0;
-  std::optional<Clock::time_point> leave_at;  // of to_publish; it has some
+  std::optional<Clock::time_point> leave_at;  // when `to_publish` has to be sent; set while it is not empty
   std::uint16_t publish_port = 0;
   std::vector<v1::BusMessage> incoming;
   ClientCounters counters;
@@ -184,7 +185,7 @@ void Client::send(const v1::BusMessage& message) {
   zmq::message_t made = to_message(message);
   {
     const std::lock_guard lock(core_->mutex);
-    // The newest matter: an old heartbeat is worth nothing.
+    // The oldest message is dropped: an old heartbeat is worthless.
     if (core_->outgoing.size() >= static_cast<std::size_t>(core_->settings.queue_max)) {
       core_->outgoing.pop_front();
       ++core_->counters.dropped_messages;
@@ -199,7 +200,7 @@ void Client::publish_to(std::uint16_t port) {
     const std::lock_guard lock(core_->mutex);
     core_->publish_port = port;
   }
-  core_->ring();  // it connects before there is something to publish
+  core_->ring();  // connects before the first message is published
 }
 
 bool Client::publish(std::string_view tag, ConstBytes payload, Haste haste) {

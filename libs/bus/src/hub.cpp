@@ -48,9 +48,9 @@ struct Hub::Core {
       set_limits(*socket, queue_max, settings.message_bytes_max);
       set_server_keys(*socket, settings.keys);
     }
-    // Nothing is sent to a client that is gone, and the caller learns it.
+    // A message to a client that is gone fails, so that the caller is informed.
     commands.set(zmq::sockopt::router_mandatory, 1);
-    // A client that comes again takes its own place.
+    // A client that reconnects replaces its previous connection.
     commands.set(zmq::sockopt::router_handover, 1);
     watch(commands, "commands", 0);
     watch(publishers, "publishers", 1);
@@ -67,10 +67,10 @@ struct Hub::Core {
   static void serve(zmq::socket_t& socket, int listening) {
     if (zmq_setsockopt(socket.handle(), ZMQ_USE_FD, &listening, sizeof listening) != 0)
       throw std::runtime_error("the bus cannot listen at a second place");
-    (void)bind_at(socket, "127.0.0.1", 0);  // the place is the socket's
+    (void)bind_at(socket, "127.0.0.1", 0);  // the address is ignored: the socket listens already
   }
 
-  // Clients are told these ports: another one does, where the wanted one is taken.
+  // Binds to any free port if the wanted one is taken: clients receive the port number over the bus.
   [[nodiscard]] std::uint16_t bind_near(zmq::socket_t& socket, std::uint16_t wanted) const {
     try {
       return bind_at(socket, settings.host, wanted);
@@ -89,8 +89,8 @@ struct Hub::Core {
     monitors[place].connect(at);
   }
 
-  // No process waits for them, they are only counted; but not too many at once, for ZeroMQ's thread would
-  // wait.
+  // The events are only counted, so a delay does no harm. They are read often enough to keep ZeroMQ's thread
+  // from blocking.
   void take_events() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_events) return;
@@ -98,7 +98,7 @@ struct Hub::Core {
     for (zmq::socket_t& monitor : monitors) take_events(monitor);
   }
 
-  // An event is two frames: its number and value, and the address.
+  // An event has two frames: its number with a value, and the address.
   void take_events(zmq::socket_t& monitor) {
     zmq::message_t part;
     while (monitor.recv(part, zmq::recv_flags::dontwait)) {
@@ -157,12 +157,12 @@ struct Hub::Core {
   }
 
   void pass_on(zmq::message_t message) {
-    // A subscriber that is full loses this one by itself; the others do not.
+    // If one subscriber's queue is full, only that subscriber loses the message.
     const bool sent = subscribers.send(message, zmq::send_flags::dontwait).has_value();
     ++(sent ? counters.published : counters.dropped);
   }
 
-  // Publishers send only what a listener asked for.
+  // Passes subscriptions on: publishers send only tags to which somebody has subscribed.
   void forward_subscriptions() {
     for (int i = 0; i < kTurnMax; ++i) {
       zmq::message_t wish;
@@ -173,7 +173,8 @@ struct Hub::Core {
 
   HubSettings settings;
   zmq::context_t context{1};
-  std::unique_ptr<Admission> admission;  // before the sockets that it is asked about, and after them
+  std::unique_ptr<Admission>
+      admission;  // constructed before the sockets that consult it, destroyed after them
   zmq::socket_t commands;
   zmq::socket_t publishers;
   zmq::socket_t subscribers;
@@ -204,7 +205,7 @@ void Hub::poll(DurationNs wait, HubHandler& handler) {
   } catch (const zmq::error_t& error) {
     if (error.num() != EINTR) throw;
   }
-  // ZeroMQ asks the kernel several times about each socket that is looked at: only those that have something.
+  // Reads only sockets that are ready: each check costs ZeroMQ several system calls.
   const auto has = [&](std::size_t item) { return (items[item].revents & ZMQ_POLLIN) != 0; };
   if (has(2)) core.forward_subscriptions();
   if (has(0)) core.take_commands(handler);

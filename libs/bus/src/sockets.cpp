@@ -7,7 +7,7 @@
 namespace weir::bus {
 namespace {
 
-// TCP's own keep-alive, so that a host that is gone is noticed. Not ZeroMQ's heartbeats: with them a slow
+// TCP's own keep-alive finds hosts that are gone. ZeroMQ's heartbeats are not used: with them a slow
 // subscriber ends in an assertion (libzmq issue 3937, open in 4.3.5).
 constexpr int kKeepAliveIdleS = 5;
 constexpr int kKeepAliveIntervalS = 1;

@@ -23,7 +23,7 @@ std::optional<Published> Subscriber::take(DurationNs wait) {
   try {
     if (!core_->socket.recv(message)) return std::nullopt;
   } catch (const zmq::error_t& error) {
-    if (error.num() == EINTR) return std::nullopt;  // a signal: its owner has to look
+    if (error.num() == EINTR) return std::nullopt;  // a signal: return to the caller, which has to handle it
     throw;
   }
   const auto parts = split(message);

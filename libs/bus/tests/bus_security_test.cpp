@@ -10,7 +10,7 @@ using weir::security::BusRole;
 
 namespace {
 
-// Keys of a farm, and a hub that knows them.
+// The keys of a farm, and a hub that accepts them.
 struct Locked {
   security::CurveKeys control = security::make_curve_keys(BusRole::control, "");
   security::CurveKeys node = security::make_curve_keys(BusRole::node, control.public_key);

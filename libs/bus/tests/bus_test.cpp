@@ -33,7 +33,7 @@ SubscriberSettings listening(const Hub& hub) {
   return settings;
 }
 
-// Bytes of nobody's protocol to a port; false: it could not be reached.
+// Sends bytes of no known protocol to a port. Returns false if the port could not be reached.
 bool send_garbage(std::uint16_t port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at{};
@@ -47,7 +47,7 @@ bool send_garbage(std::uint16_t port) {
   return sent;
 }
 
-// A socket that listens at another loopback address.
+// Returns a socket that listens at another loopback address.
 int listen_beside(std::uint16_t port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at{};
@@ -61,7 +61,7 @@ int listen_beside(std::uint16_t port) {
 
 }  // namespace
 
-TEST_CASE("a message reaches the hub, and the answer the one who asked") {
+TEST_CASE("a message reaches the hub, and the answer reaches its sender") {
   Middle middle;
   std::atomic<int> woken = 0;
   Client one(to(middle.hub), [&] { ++woken; });
@@ -83,7 +83,7 @@ TEST_CASE("a message reaches the hub, and the answer the one who asked") {
   CHECK(second[0].heartbeat().incarnation() == 102);
 }
 
-TEST_CASE("a hub that is started again hears its clients again, and what was said meanwhile waits") {
+TEST_CASE("clients reconnect to a restarted hub, and send the messages of the meantime") {
   std::optional<Middle> middle;
   middle.emplace();
   HubSettings same;
@@ -92,8 +92,9 @@ TEST_CASE("a hub that is started again hears its clients again, and what was sai
   client.send(heartbeat(1));
   REQUIRE(middle->until([&] { return middle->heard.size() == 1; }));
   middle.reset();
-  // ZeroMQ takes some of these for a connection that is going; once it is known to be gone they wait. One
-  // that is not sent after a moment shows nothing: the client's thread may not have had a core yet.
+  // ZeroMQ accepts some of these for a connection that is closing; once it has noticed the end, they stay
+  // queued. A single message that is unsent after a moment proves nothing, because the client's thread may
+  // not have run yet.
   constexpr std::uint64_t kWaiting = 100;
   std::uint64_t last = 1;
   for (int i = 0; i < 3000 && last - client.counters().sent < kWaiting; ++i) {
@@ -109,7 +110,7 @@ TEST_CASE("a hub that is started again hears its clients again, and what was sai
   CHECK(next == last);
 }
 
-TEST_CASE("a hub whose port for what is published is taken takes another, and clients are told that one") {
+TEST_CASE("a hub whose publish port is taken binds another one, and clients receive its number") {
   Middle first;
   HubSettings wanted;
   wanted.publish_port = first.hub.port();
@@ -118,14 +119,15 @@ TEST_CASE("a hub whose port for what is published is taken takes another, and cl
   CHECK(second.publish_port() != first.hub.port());
   HubSettings taken;
   taken.port = first.hub.port();
-  CHECK_THROWS_WITH(Hub(taken),
-                    Catch::ContainsSubstring("another run control"));  // this one clients have to know
+  CHECK_THROWS_WITH(
+      Hub(taken),
+      Catch::ContainsSubstring("another run control"));  // clients need this port: no other one will do
 }
 
-TEST_CASE("a client without a hub keeps the newest of its messages, and counts what it drops") {
+TEST_CASE("a client without a hub keeps its newest messages, and counts those it drops") {
   ClientSettings nobody;
   nobody.host = "127.0.0.1";
-  nobody.port = 1;  // nobody listens there
+  nobody.port = 1;  // no process listens there
   nobody.queue_max = 3;
   Client client(nobody, {});
   for (std::uint64_t i = 0; i < 10; ++i) client.send(heartbeat(i));
@@ -154,13 +156,13 @@ TEST_CASE("what may leave soon leaves with what must leave now, in its order, an
   publisher.publish("a", {}, Client::Haste::soon);
   publisher.publish("b", {}, Client::Haste::soon);
   publisher.publish("c", {});
-  publisher.publish("d", {}, Client::Haste::soon);  // nothing comes after it
+  publisher.publish("d", {}, Client::Haste::soon);  // no message follows
   REQUIRE(middle.until([&] {
     take();
     return heard.back() == "d";
   }));
   publisher.publish("e", {}, Client::Haste::soon);
-  client.reset();  // the end is soon enough
+  client.reset();  // sent at the latest when the client ends
   REQUIRE(middle.until([&] {
     take();
     return heard.back() == "e";
@@ -169,7 +171,7 @@ TEST_CASE("what may leave soon leaves with what must leave now, in its order, an
   CHECK(heard == std::vector<std::string>{"a", "b", "c", "d", "e"});
 }
 
-TEST_CASE("what is published reaches who asked for its tag, and the hub's own ears") {
+TEST_CASE("published messages reach the subscribers of their tag, and the hub's own observer") {
   Middle middle;
   middle.hub.observe("report.");
   Subscriber reports(listening(middle.hub));
@@ -180,7 +182,7 @@ TEST_CASE("what is published reaches who asked for its tag, and the hub's own ea
   publisher.publish_to(middle.hub.publish_port());
   std::optional<Published> first;
   std::optional<Published> second;
-  // Connections and subscriptions take their time; what is published before is nobody's.
+  // Connections and subscriptions take time, and messages published before that are lost.
   middle.until([&] {
     publisher.publish("report.dcm-0", bytes("12"));
     publisher.publish("tap.raw.dcm-0", bytes("1234"));
@@ -227,10 +229,10 @@ TEST_CASE("a subscriber that does not read loses its own messages, and no other 
     return slow_there && quick_there;
   });
   REQUIRE(both);
-  // Kernel and ZeroMQ hold some of these for the slow one, not all.
+  // Kernel and ZeroMQ buffer some of these for the slow subscriber, but not all.
   constexpr std::size_t kMany = 3000;
   const std::string much(64 * 1024, 'm');
-  // One at a time: nothing waits in the hub for who reads, but what is left of the beginning.
+  // One at a time, so that the hub's queue for the quick subscriber holds nothing but leftovers of the start.
   std::size_t got = 0;
   for (std::size_t i = 0; i < kMany && got == i; ++i) {
     middle.hub.publish("t", bytes(much));

@@ -108,7 +108,7 @@ std::string meaning_column(const FieldDescriptor& field) {
   std::string text = rules(field).doc();
   const std::string own = rules(field).per_node() && !is_section(field) ? " *Per node.*" : "";
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return text + own;
-  text.back() = ':';  // the full stop: the words follow
+  text.back() = ':';  // without the full stop: more words follow
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {
     const EnumValueDescriptor& value = *field.enum_type()->value(i);
     const std::string& meaning = value.options().GetExtension(v1::value_doc);
@@ -117,7 +117,7 @@ std::string meaning_column(const FieldDescriptor& field) {
   return text + "." + own;
 }
 
-// The keys that a node may have of its own stand in the tables of their sections.
+// Keys that a node may override appear in the tables of their own sections.
 void add_own_rows(std::string& page, const Descriptor& type, const std::string& path) {
   bool some = false;
   for (int i = 0; i < type.field_count(); ++i) {
@@ -144,7 +144,7 @@ void add_rows(std::string& page, const Descriptor& type, const std::string& path
       continue;
     }
     if (is_section(field)) {
-      if (path.empty()) continue;  // it has a table of its own
+      if (path.empty()) continue;  // described in a table of its own
       page += "| `" + key + "` | section |  |  | " + rules(field).doc() + " |\n";
       add_rows(page, *field.message_type(), key);
       continue;

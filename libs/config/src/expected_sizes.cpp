@@ -10,16 +10,16 @@ namespace weir::config {
 namespace {
 
 constexpr double kHitBytes = 6;
-constexpr std::uint64_t kPlaceBytes = 8;  // fragments lie at multiples of this in a DCM's memory
+constexpr std::uint64_t kPlaceBytes = 8;  // fragments are placed at multiples of this in a DCM's memory
 
 std::uint64_t placed(std::uint64_t bytes) { return (bytes + kPlaceBytes - 1) / kPlaceBytes * kPlaceBytes; }
-constexpr double kWaveformBytes = 385;  // more than a hit without waveform: 257 or 513
+constexpr double kWaveformBytes = 385;  // mean length of a waveform in a hit: 257 or 513
 
 // The dummy source cuts the tail of a distribution at its last of 4096 quantiles (source/dummy_content.hpp).
 constexpr double kTail = 0.5 / 4096;
-constexpr double kTailSigmas = 3.669;  // a normal variable is above with probability kTail
+constexpr double kTailSigmas = 3.669;  // a normal variable exceeds this with probability kTail
 
-// `Sizes`: those of a farm's sources, or of some that have others.
+// `Sizes` is the size settings of a whole farm's sources, or of listed sources.
 template <class Sizes>
 ExpectedSizes dummy_sizes(const Sizes& source) {
   using Source = v1::SourceSettings;
@@ -47,7 +47,7 @@ ExpectedSizes hits_sizes(const v1::HitsSettings& hits, double slice_ms) {
   return {static_cast<std::uint64_t>(std::llround(bytes)), 0, 0, 0};
 }
 
-// Of those sources that are read, each with the sizes that it has.
+// Returns the expected sizes of the sources that are read, with the exceptions listed for some of them.
 ExpectedSizes dummy_sizes(const v1::SourceSettings& settings, const std::vector<SourceId>& read) {
   std::unordered_map<std::uint32_t, ExpectedSizes> others;
   for (const v1::SourceSizesSettings& sizes : settings.sizes()) {
@@ -114,8 +114,8 @@ ExpectedSizes expected_sizes(const v1::Farm& farm, const FarmPlan& plan, const R
   return all;
 }
 
-// The pool hands out powers of two. A slice that no single block holds is placed in a large one and in
-// smaller ones, and each may end with a gap that is too short for the next fragment.
+// The pool hands out powers of two. A slice that no single block holds takes a large block and smaller ones,
+// and each may end with a gap that is too short for the next fragment.
 std::uint64_t dcm_buffer_min(const ExpectedSizes& sizes) { return sizes.placed + sizes.placed / 3; }
 
 }  // namespace weir::config

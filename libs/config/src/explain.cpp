@@ -15,7 +15,7 @@ class Explainer {
  public:
   Explainer(const NodeFarm& node, const Locations& locations) : node_(node), locations_(locations) {}
 
-  // All keys of one section of the farm.
+  // Adds all keys of one section of the farm.
   void add_section(const std::string& name) {
     const FieldDescriptor& section = *v1::Farm::descriptor()->FindFieldByName(name);
     add_message(node_.farm.GetReflection()->GetMessage(node_.farm, &section), name);
@@ -40,7 +40,7 @@ class Explainer {
     }
   }
 
-  // Which nodes there are, and their settings: this is about one.
+  // True for lists of nodes and their settings. They are left out, because the page is about one node.
   static bool is_of_nodes(const FieldDescriptor& field) {
     return field.name() == "nodes" || field.name() == "profiles" || field.name() == "count";
   }
@@ -59,7 +59,7 @@ class Explainer {
       entries[print_value(name, load_value(entry, name))] = print_value(value, load_value(entry, value));
     }
     for (const auto& [entry, text] : entries) {
-      // Of a map each entry may be the node's own or everybody's.
+      // Each entry of a map may come from the node's own settings or from the shared ones.
       const std::string all = join(key, entry);
       const std::string own = locations_.exactly(join(node_.key_of(key), entry));
       keys_.push_back({all, text, own.empty() ? locations_.exactly(all) : own});

@@ -8,7 +8,8 @@ namespace weir::config {
 
 namespace {
 
-// Which ones a file includes, and in which lines; what is no list of texts the reader of keys reports.
+// Returns the included files with their lines. A value that is not a list of texts is left to MessageReader,
+// which reports it.
 std::vector<YamlNode> includes_of(const YamlNode& tree) {
   std::vector<YamlNode> found;
   for (std::size_t i = 0; i < tree.keys.size(); ++i) {
@@ -18,7 +19,7 @@ std::vector<YamlNode> includes_of(const YamlNode& tree) {
   return found;
 }
 
-// Reads a farm file behind those that it includes, and they behind those that they include.
+// Merges a farm file with the files that it includes, recursively. Included files come first.
 class Composition {
  public:
   explicit Composition(FarmFile& file) : file_(file) {}

@@ -53,7 +53,7 @@ std::uint64_t type_max(const FieldDescriptor& field) {
                                                              : std::numeric_limits<std::uint64_t>::max();
 }
 
-// The number in front and the rest of the text; false when there is no digit in front.
+// Divides `text` into its leading number and the rest. Returns false if it does not begin with a digit.
 bool split_digits(std::string_view text, std::string_view& digits, std::string_view& rest) {
   std::size_t end = 0;
   while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
@@ -98,7 +98,7 @@ Result parse_whole(const FieldDescriptor& field, std::string_view text) {
   return FieldValue(value);
 }
 
-// 0: not a time.
+// Returns 0 for a unit that is not a time.
 double ns_per_unit(std::string_view unit) {
   if (unit == "s") return 1e9;
   if (unit == "ms") return 1e6;
@@ -114,14 +114,13 @@ Result parse_number(const FieldDescriptor& field, std::string_view text) {
       !std::isfinite(value)) {
     return refuse(ProblemKind::bad_value, in_quotes(text) + " is not a number");
   }
-  if (too_long)
-    return refuse(ProblemKind::out_of_range, in_quotes(text) + " is beyond what a number can hold");
+  if (too_long) return refuse(ProblemKind::out_of_range, in_quotes(text) + " is out of range for a number");
   if (rule.has_min() && value < rule.min()) return out_of_range(text, "below", print_number(rule.min()));
   if (rule.has_above() && value <= rule.above()) {
     return out_of_range(text, "not above", print_number(rule.above()));
   }
   if (rule.has_max() && value > rule.max()) return out_of_range(text, "above", print_number(rule.max()));
-  // Times are kept in whole ns: less would be taken as 0, which often means "no limit".
+  // Times are stored in whole ns: a shorter one would become 0, which often means "no limit".
   if (const double ns = value * ns_per_unit(rule.unit()); ns > 0 && ns < 1)
     return out_of_range(text, "below", "1 ns, the shortest time above 0");
   return FieldValue(value);
@@ -147,7 +146,7 @@ Result parse_text(const FieldDescriptor& field, std::string_view text) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') || c == 0x7f;
   });
   if (control) return refuse(ProblemKind::bad_value, "holds a control character");
-  // Empty is a value wherever it is the default: "none given".
+  // An empty string is allowed where it is the default.
   if (text.empty() && !field.is_repeated() && field.default_value_string().empty() &&
       !rules(field).required()) {
     return FieldValue(std::string());

@@ -32,9 +32,9 @@ Expected<std::string, Problems> read_text(const std::filesystem::path& path, con
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::is_directory(status)) return refuse("is a folder, not a " + kind);
-  // A pipe would be waited for, and has nothing for the next process that reads it.
+  // Reading a pipe would block, and leave nothing for the next process that reads the file.
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    return refuse("is no regular file: a " + kind + " is read more than once");
+    return refuse("is not a regular file: a " + kind + " is read more than once");
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) {
@@ -42,7 +42,7 @@ Expected<std::string, Problems> read_text(const std::filesystem::path& path, con
     return refuse(std::filesystem::exists(status) ? std::string("cannot be read: ") + std::strerror(errno)
                                                   : std::string("no such file"));
   }
-  // More bytes than allowed tell that the file is too large, whatever its size is.
+  // Reads one byte past the limit at least, because the size that the file system reports may be wrong.
   std::string text;
   std::array<char, 64 * 1024> part;
   while (stream && text.size() <= kFarmFileBytesMax) {

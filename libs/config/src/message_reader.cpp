@@ -8,7 +8,8 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// Of such a list (`nodes`, `profiles`) an only entry may stand without its dash.
+// True if an entry of this list (`nodes`, `profiles`) may be written without its dash when it is the only
+// one.
 bool has_inlined(const FieldDescriptor& list) {
   if (list.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
   for (int i = 0; i < list.message_type()->field_count(); ++i) {
@@ -57,7 +58,7 @@ void MessageReader::read_message(const YamlNode& node, Message& message, const s
       continue;
     }
     on_key_(name, key.line);
-    // An empty value has no place of its own.
+    // An empty value has no line of its own: the key's line is reported.
     YamlNode empty;
     empty.line = key.line;
     Message* at = &message;

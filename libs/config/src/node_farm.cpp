@@ -10,8 +10,8 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Lays `from`, which stands at the key `at`, over the section `name` of the farm: a list is replaced as a
-// whole, of a map those keys that are given.
+// Merges `from`, found at the key `at`, into the farm's section `name`. A list is replaced as a whole; of a
+// map, the given keys are replaced.
 void lay(const Message& from, Message& section, const std::string& name, const std::string& at,
          NodeFarm& to) {
   std::vector<const FieldDescriptor*> given;

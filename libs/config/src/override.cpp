@@ -25,7 +25,7 @@ std::string examples(const FieldDescriptor& section) {
   return "is a section: set one of its keys, as in " + section.name() + "." + type.field(0)->name() + "=…";
 }
 
-// A value that stands for itself: the text as it was typed, whatever YAML would make of it.
+// Takes the text literally, without YAML's interpretation.
 YamlNode literal(std::string_view text) {
   YamlNode node;
   node.kind = YamlNode::Kind::scalar;
@@ -35,7 +35,7 @@ YamlNode literal(std::string_view text) {
 
 class Override {
  public:
-  // `prefix` stands before each key in problems.
+  // `prefix` is put before each key in problems.
   Override(Message& root, std::string prefix, Problems& problems, Locations& locations)
       : problems_(problems),
         root_(root),
@@ -76,7 +76,7 @@ class Override {
     problems_.push_back(option_problem(kind, printable(key), std::move(what)));
   }
 
-  // In the file the keys stand without the prefix.
+  // The file has these keys without the prefix.
   void note(std::string_view key) {
     if (!prefix_.empty()) key.remove_prefix(prefix_.size() + 1);
     locations_.set_option(std::string(key));

@@ -49,17 +49,17 @@ class Planner {
     plan_.nodes.push_back(std::move(node));
   }
 
-  // Nodes of one role that differ in nothing but their number: an entry of `nodes`, or `count`.
+  // Nodes of one role that differ only in their number: an entry of `nodes`, or `count` nodes.
   struct Group {
     int entry = kNoEntry;
-    std::string name;  // with {i}, where there are several
+    std::string name;  // contains {i} if the group has several nodes
     std::uint32_t count = 0;
-    std::string key;  // where it stands
+    std::string key;  // path of the entry, for problems
     [[nodiscard]] std::string count_key() const { return entry == kNoEntry ? key : key + ".count"; }
     [[nodiscard]] std::string name_key() const { return entry == kNoEntry ? key : key + ".name"; }
   };
 
-  // In order; what is wrong with them is reported.
+  // Returns the groups in order, and reports faulty ones.
   template <class Settings>
   std::vector<Group> groups_of(const Settings& settings, const std::string& role) {
     if (settings.nodes().empty()) return {{kNoEntry, role + "-{i}", settings.count(), role + ".count"}};
@@ -68,7 +68,7 @@ class Planner {
       const std::string& name = settings.profiles(i).name();
       if (!profiles.insert(name).second)
         report(ProblemKind::inconsistent, list_entry(role + ".profiles", i) + ".name",
-               "there is a profile '" + name + "' already");
+               "another profile is called '" + name + "' already");
     }
     std::vector<Group> groups;
     std::uint64_t nodes = 0;
@@ -82,7 +82,7 @@ class Planner {
                    "': put {i} where their number goes");
       if (!node.profile().empty() && !profiles.contains(node.profile()))
         report(ProblemKind::inconsistent, group.key + ".profile",
-               "there is no profile " + in_quotes(node.profile()) + " in " + role + ".profiles" +
+               "unknown profile " + in_quotes(node.profile()) + " in " + role + ".profiles" +
                    did_you_mean(nearest(node.profile(), {profiles.begin(), profiles.end()})));
       groups.push_back(group);
     }
@@ -96,7 +96,7 @@ class Planner {
     return groups;
   }
 
-  // Where nodes of a group listen: at `listen`, which is its entry's, or anywhere at its host.
+  // Returns the address for a group's nodes: the entry's `listen`, or any port at its host.
   std::string listen_at(const Group& group, const std::string& listen, const std::string& host) {
     if (listen.empty()) return any_port(host);
     if (group.count > 1)
@@ -174,7 +174,7 @@ class Planner {
           listen_at(group, node == nullptr ? std::string() : node->listen(), own.farm.readout().host());
       const std::vector<SourceId> sources = sources_of(group, own);
       if (sources.size() < group.count) {
-        // Without any the reason is reported already.
+        // If no sources were found, the reason is reported already.
         if (!sources.empty())
           report(
               ProblemKind::inconsistent, group.count_key(),
@@ -183,7 +183,7 @@ class Planner {
       }
       auto next = sources.begin();
       for (std::size_t i = 0; i < group.count; ++i) {
-        // The first ones take one source more where the division leaves a rest.
+        // The first readouts take one source more if the division leaves a remainder.
         const std::size_t share = sources.size() / group.count + (i < sources.size() % group.count ? 1 : 0);
         const auto end = next + static_cast<std::ptrdiff_t>(share);
         const std::string name = numbered(group.name, static_cast<std::uint32_t>(i));
@@ -209,7 +209,7 @@ class Planner {
     }
   }
 
-  // Each source has one readout.
+  // Reports sources that two readouts claim.
   void claim(const std::string& name, const std::vector<SourceId>& sources, const Group& group) {
     for (const SourceId source : sources) {
       const auto [owner, fresh] = owners_.emplace(source, name);
@@ -222,7 +222,7 @@ class Planner {
     }
   }
 
-  // Of a group's readouts, in the order in which they take them; empty after a problem.
+  // Returns the sources of a group in the order in which its readouts take them; empty after a problem.
   std::vector<SourceId> sources_of(const Group& group, const NodeFarm& own) {
     if (group.entry != kNoEntry && !farm_.readout().nodes(group.entry).sources().empty()) {
       std::vector<SourceId> listed;
@@ -310,7 +310,7 @@ class Planner {
   Problems problems_;
   std::set<std::string> names_;
   std::unordered_map<SourceId, std::string> owners_;
-  std::uint64_t next_source_ = 0;  // behind those that were counted; 0: none was
+  std::uint64_t next_source_ = 0;  // first id after the sources counted so far; 0: none so far
 };
 
 }  // namespace

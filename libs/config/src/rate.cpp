@@ -10,7 +10,7 @@ namespace weir::config {
 namespace {
 
 constexpr std::uint64_t kBufferMax = std::uint64_t{1} << 40;
-constexpr double kRateMax = 1e15;  // whole bits per second are exact in a double up to there
+constexpr double kRateMax = 1e15;  // whole bits per second up to this are exact in a double
 
 struct Unit {
   std::string_view name;  // in lower case
@@ -44,10 +44,10 @@ const Unit* find_unit(const Units& units, std::string_view name) {
   return found == units.end() ? nullptr : &*found;
 }
 
-// The number in the largest unit of a step in which it is whole.
+// Formats the number in the largest unit in which it is whole.
 template <class Units>
 std::string print(std::uint64_t number, const Units& units, std::string_view one) {
-  const Unit* best = &units.front();  // it is the smallest
+  const Unit* best = &units.front();  // the smallest unit
   for (const Unit& unit : units) {
     const bool larger = unit.factor > best->factor || best->name.size() < one.size();
     if (larger && unit.name.size() >= one.size() && number % unit.factor == 0) best = &unit;

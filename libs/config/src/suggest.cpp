@@ -6,9 +6,9 @@
 namespace weir::config {
 namespace {
 
-constexpr std::size_t kWordMax = 64;  // longer ones are no slip of the pen
+constexpr std::size_t kWordMax = 64;  // longer words are not typing errors
 
-// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+// Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -33,7 +33,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.empty() || word.size() > kWordMax) return std::nullopt;
-  // A third of the letters may be wrong: beyond that the hint misleads more often than it helps.
+  // Accepts up to a third of wrong letters: beyond that a hint misleads more often than it helps.
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {

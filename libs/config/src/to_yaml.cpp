@@ -17,12 +17,12 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 void write_value(YAML::Emitter& out, const FieldDescriptor& field, const FieldValue& value) {
-  // A text is always quoted: "5", "null" and "[a]" stay texts for every reader of the file.
+  // Texts are always quoted: "5", "null" and "[a]" stay texts for every reader of the file.
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) out << YAML::DoubleQuoted;
   out << print_value(field, value);
 }
 
-// What is written of a message: all keys, or those that are given, as where a node has its own.
+// Which keys of a message are written: all, or only the given ones (for a node's own settings).
 enum class Extent { all, given };
 
 void write_message(YAML::Emitter& out, const Message& message, Extent extent);
@@ -30,7 +30,7 @@ void write_message(YAML::Emitter& out, const Message& message, Extent extent);
 void write_map(YAML::Emitter& out, const Message& message, const FieldDescriptor& field) {
   const FieldDescriptor& key_field = *field.message_type()->map_key();
   const FieldDescriptor& value_field = *field.message_type()->map_value();
-  // By name: the order inside a Protocol Buffers map is arbitrary.
+  // Sorted by name, because the order inside a Protocol Buffers map is arbitrary.
   std::map<std::string, FieldValue> entries;
   const auto& access = *message.GetReflection();
   for (int i = 0; i < access.FieldSize(message, &field); ++i) {

@@ -35,7 +35,7 @@ class Validator {
 
   Problems run(const ReplayReader& replay) {
     std::unordered_map<std::string, Expected<ReplayContents, std::string>> seen;
-    // The folder is read once, however many rules look into it.
+    // Reads the folder once, however many rules need its contents.
     ReplayReader once;
     if (replay) {
       once = [&](const std::string& path) {
@@ -79,27 +79,28 @@ class Validator {
  private:
   void add(Severity severity, ProblemKind kind, const std::string& common_key, std::string what) {
     const std::string key = kind_ != nullptr ? key_here(common_key) : common_key;
-    // What all nodes have is found with each kind of them.
+    // A problem in shared settings is found once for each kind of node, and reported once.
     const bool known = std::any_of(problems_.begin(), problems_.end(),
                                    [&](const Problem& one) { return one.key == key && one.what == what; });
     if (known || problems_.size() >= kProblemsMax) return;
     problems_.push_back({kind, severity, locations_.of(key), key, std::move(what)});
   }
 
-  // A key that nobody gave is missing, or too small by its default, in the entry that wants it.
+  // If a key is missing, or too small by default, and neither the entry nor the shared section sets it, the
+  // problem is reported at the entry.
   [[nodiscard]] std::string key_here(const std::string& common_key) const {
     const std::string key = kind_->key_of(common_key);
     return key == common_key && locations_.exactly(key).empty() ? kind_->key_in_entry(key) : key;
   }
 
-  // The farm as those have it that are looked at now.
+  // Returns the farm with the settings of the nodes under validation.
   [[nodiscard]] const v1::Farm& here() const { return kind_ != nullptr ? kind_->farm : farm_; }
   void look_at(const NodeFarm& kind, const std::function<void()>& look) {
     kind_ = &kind;
     look();
     kind_ = nullptr;
   }
-  // Each entry of the role's `nodes`, or what holds for all where there are none.
+  // Calls `look` for each entry of the role's `nodes`, or once for the shared settings if the list is empty.
   void for_kinds(Role role, int entries, const std::function<void()>& look) {
     for (int entry = entries == 0 ? kNoEntry : 0; entry < entries; ++entry)
       look_at(node_farms_.of(role, entry), look);
@@ -114,7 +115,7 @@ class Validator {
     add(Severity::warning, ProblemKind::inconsistent, key, std::move(what));
   }
 
-  // Nodes that listen on an address which strangers reach, without a key.
+  // Reports nodes that listen on an address beyond this machine without a key.
   void check_exposure(const FarmPlan& plan) {
     if (!farm_.security().key_file().empty()) return;
     if (farm_.security().tls())
@@ -145,7 +146,7 @@ class Validator {
     }
   }
 
-  // Rows of ports that begin at a given one have to end at the highest.
+  // Reports a row of ports that begins at a given one and would pass the highest port number.
   void check_ports(const FarmPlan& plan) {
     const std::uint64_t metrics = port_in(farm_.metrics().listen());
     if (metrics > 0 && metrics + plan.nodes.size() - 1 > kPortMax) {
@@ -159,7 +160,7 @@ class Validator {
       look_at(readouts.shared, [&] { check_datagram_ports(readouts); });
   }
 
-  // Readout i of the plugin `udp` takes datagrams at its port + i.
+  // Readout i of the plugin `udp` receives datagrams at its port + i.
   void check_datagram_ports(const NodeFarms::Kind& readouts) {
     const v1::SourceSettings& source = here().source();
     const bool udp = source.kind() == v1::SourceSettings::KIND_UDP ||
@@ -175,7 +176,7 @@ class Validator {
     }
   }
 
-  // 0: none is given, or any free one, or it is not a number.
+  // Returns 0 for no port, any free port, or text that is not a number.
   static std::uint64_t port_in(const std::string& endpoint) {
     const std::size_t colon = endpoint.rfind(':');
     if (colon == std::string::npos) return 0;
@@ -221,7 +222,7 @@ class Validator {
     }
   }
 
-  // Reads the trigger file, where it is a file that can be read: only where the order of its numbers counts.
+  // Reads the trigger file if it is readable. Called only if the order of its numbers matters.
   void require_ascending_triggers(const std::string& why) {
     if (farm_.trigger().mode() != v1::TriggerSettings::MODE_FILE) return;
     std::ifstream file(farm_.trigger().file());
@@ -270,7 +271,7 @@ class Validator {
     for (int i = 0; i < source.sizes_size(); ++i) check_sizes(source.sizes(i), list_entry("source.sizes", i));
   }
 
-  // Of all sources, or of some: at the key `at`.
+  // Checks the sizes of all sources, or of some, at the key `at`.
   template <class Sizes>
   void check_sizes(const Sizes& sizes, const std::string& at) {
     const std::uint64_t least = sizes.size_bytes_min();
@@ -301,7 +302,7 @@ class Validator {
         inconsistent(at + ".silent_for_s", print_number(faults.silent_for_s()) + " is above " + at +
                                                ".silent_every_s, " + print_number(faults.silent_every_s()));
       if (faults.corrupt() > 0 && !farm_.run().checksums())
-        warn(at + ".corrupt", "without run.checksums nobody notices");
+        warn(at + ".corrupt", "goes undetected without run.checksums");
     }
   }
 
@@ -373,7 +374,7 @@ class Validator {
     for_kinds(Role::dcm, farm_.dcm().nodes_size(), [&] { check_worker_lease(); });
   }
 
-  // A slice that ends its worker is tried once more in another.
+  // A slice that ends its worker is tried once more in another one.
   void check_worker_lease() {
     const v1::FilterSettings& filter = here().filter();
     if (filter.isolation() != v1::FilterSettings::ISOLATION_WORKER) return;
@@ -414,7 +415,7 @@ class Validator {
     }
   }
 
-  // Whether delays and waiting fit the number of DCMs.
+  // Checks that delays and waiting times fit the number of DCMs.
   void check_push(const FarmPlan& plan) {
     if (!is_push()) return;
     if (!farm_.filter().first_sources().empty())
@@ -432,7 +433,7 @@ class Validator {
                                        " is the least that fits");
     }
     const std::size_t held_back = farm_.readout().cut_off_bytes() > 0 ? farm_.readout().cut_off_slices() : 0;
-    // From the first word of a slice to its last, and the one that has just begun.
+    // Slices from the first word of one to its last, plus the one that has just begun.
     const std::size_t active = (delays + held_back + dcms) / dcms + 1;
     if (farm_.dcm().push_active_slices() < active) {
       warn("dcm.push_active_slices", std::to_string(farm_.dcm().push_active_slices()) + " is below the " +
@@ -447,12 +448,12 @@ class Validator {
     for (int i = 0; i < sources.size(); ++i) {
       const std::string entry = key + "[" + std::to_string(i) + "]";
       const std::string number = std::to_string(sources[i]);
-      if (known.count(SourceId(sources[i])) == 0) inconsistent(entry, "there is no source " + number);
+      if (known.count(SourceId(sources[i])) == 0) inconsistent(entry, "unknown source " + number);
       if (!seen.insert(sources[i]).second) warn(entry, "source " + number + " is listed twice");
     }
   }
 
-  // The processes read the farm as the run records it: in one file, with the included ones and all defaults.
+  // The processes read the farm as the run records it: one file, with its includes and all defaults.
   void check_length() {
     const std::size_t bytes = to_yaml(farm_).size();
     if (bytes <= kFarmFileBytesMax) return;
@@ -485,7 +486,7 @@ class Validator {
     }
   }
 
-  // Kind by kind; returns what they all make.
+  // Checks each kind of readout; returns the sizes of all sources together.
   ExpectedSizes check_readouts(const FarmPlan& plan, const ReplayReader& replay) {
     ExpectedSizes all;
     for (const NodeFarms::Kind& readouts : node_farms_.kinds(plan, Role::readout)) {
@@ -510,7 +511,7 @@ class Validator {
     return {};
   }
 
-  // Sources given entry by entry have to be there in the detector or in the recorded data.
+  // Sources that are listed entry by entry have to exist in the detector or in the recorded data.
   void check_listed_sources(const NodeFarms::Kind& readouts, const ReplayContents& recorded) {
     using Source = v1::SourceSettings;
     const int entry = readouts.nodes.front()->entry;
@@ -587,7 +588,7 @@ class Validator {
     }
   }
 
-  // Given for a shaper that nobody asked for.
+  // Warns of a setting for a shaper that is not selected.
   void check_unused(const std::string& key, bool given, const std::string& shaper) {
     if (given && !here().dcm().has_shaper())
       warn(key, "has no effect with dcm.shaper 'adaptive', the default: set dcm.shaper to '" + shaper + "'");
@@ -604,7 +605,7 @@ class Validator {
     }
   }
 
-  // `bytes` has to hold one slice, and should hold `count` of them.
+  // Checks that `bytes` holds one slice (an error if not) and `count` slices (a warning if not).
   void check_slice_memory(const std::string& key, std::uint64_t bytes, std::uint64_t slice,
                           std::uint64_t count, const std::string& count_key) {
     if (bytes < slice) {
@@ -619,7 +620,7 @@ class Validator {
   const v1::Farm& farm_;
   const Locations& locations_;
   const NodeFarms node_farms_;
-  const NodeFarm* kind_ = nullptr;  // of the nodes that are looked at; none: what is so for all
+  const NodeFarm* kind_ = nullptr;  // the nodes under validation; null: settings shared by all
   Problems problems_;
 };
 

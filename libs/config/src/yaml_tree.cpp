@@ -87,14 +87,15 @@ class TreeBuilder final : public YAML::EventHandler {
     } else if (child.kind == YamlNode::Kind::scalar) {
       open_.back().keys.push_back(std::move(child));
     } else {
-      // Not thrown: of a list that is never closed the parser first makes a key, and then says what is wrong.
+      // Not thrown here: for a list that is never closed the parser first reports a key, and then the actual
+      // error.
       if (bad_key_line_ == 0) bad_key_line_ = child.line;
       open_.back().keys.push_back(node(YamlNode::Kind::scalar, {}));
     }
   }
 
   int depth_max_;
-  int bad_key_line_ = 0;  // of the first one
+  int bad_key_line_ = 0;  // line of the first bad key
   std::vector<YamlNode> open_;
   YamlNode root_;
 };

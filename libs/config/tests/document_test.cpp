@@ -22,7 +22,7 @@ template <class Visit>
 void for_each_key(const Descriptor& type, const std::string& path, const Visit& visit) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    if (config::rules(field).inlined()) continue;  // its keys stand elsewhere
+    if (config::rules(field).inlined()) continue;  // its keys are listed elsewhere
     const std::string key = config::join(path, field.name());
     visit(key, field);
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_map()) {
@@ -31,7 +31,7 @@ void for_each_key(const Descriptor& type, const std::string& path, const Visit& 
   }
 }
 
-// Of the farm file and of the lab file.
+// Visits the messages of the farm file and of the lab file.
 template <class Visit>
 void for_each_key(const Visit& visit) {
   for_each_key(*v1::Farm::descriptor(), {}, visit);
@@ -40,7 +40,7 @@ void for_each_key(const Visit& visit) {
 
 }  // namespace
 
-TEST_CASE("docs/configuration.md is what the schema says") {
+TEST_CASE("docs/configuration.md is rendered from the schema") {
   std::ifstream stream(WEIR_SOURCE_DIR "/docs/configuration.md");
   std::ostringstream committed;
   committed << stream.rdbuf();
@@ -63,7 +63,7 @@ TEST_CASE("every key is documented by a sentence") {
   });
 }
 
-TEST_CASE("a number's key ends in its unit, so that nobody guesses") {
+TEST_CASE("the key of a number ends in its unit") {
   for_each_key([](const std::string& key, const FieldDescriptor& field) {
     std::string unit = config::rules(field).unit();
     if (unit.empty()) return;

@@ -44,7 +44,7 @@ std::string text_for(const FieldDescriptor& field) {
   return "some: \"text\", [of] #" + field.name();
 }
 
-// `add`: to a list, else as the field's value.
+// `add`: appends to a list instead of setting the field.
 void fill_scalar(Message& message, const FieldDescriptor& field, bool add) {
   const Reflection& access = *message.GetReflection();
   switch (field.cpp_type()) {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-// Any text either is refused with a problem, or is a farm that is written out and read back the same. The
+// Any text is either rejected with a problem, or is a farm that survives being written and read again. The
 // same text is tried as an override.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weir;

@@ -12,7 +12,7 @@ using config::ProblemKind;
 
 namespace {
 
-// The problems of a farm file with this text, one per line.
+// Returns the problems of a farm file with this text, one per line.
 std::string problems_of(const std::string& text) {
   const auto file = config::read_farm(text, "farm.yaml");
   return file ? "" : config::to_text(file.error());
@@ -102,7 +102,7 @@ TEST_CASE("a key given twice is named with both lines") {
   CHECK(first_kind("farm: a\nfarm: b\n") == ProblemKind::duplicate_key);
 }
 
-TEST_CASE("a value of the wrong kind is refused with what is expected there") {
+TEST_CASE("a value of the wrong kind is rejected with the expected kind") {
   CHECK(problems_of("dcm:\n  credits: [1]\n") ==
         "farm.yaml:2: dcm.credits: expected a whole number, found a list");
   CHECK(problems_of("dcm:\n  credits:\n") ==
@@ -182,7 +182,7 @@ TEST_CASE("a number too large for its type is refused, not wrapped") {
   CHECK(problems_of("dcm: {buffer_bytes: 18446744073709551615TiB}\n") ==
         "farm.yaml:1: dcm.buffer_bytes: 18446744073709551615TiB is above 1TiB");
   CHECK(problems_of("trigger: {rate_hz: 1e999}\n") ==
-        "farm.yaml:1: trigger.rate_hz: '1e999' is beyond what a number can hold");
+        "farm.yaml:1: trigger.rate_hz: '1e999' is out of range for a number");
   CHECK(read("run: {slices: 18446744073709551615}").run().slices() == 18446744073709551615U);
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("a file is read from disk and remembers where each key was given") {
 
 namespace {
 
-// Farm files that include each other, in a folder of their own.
+// Farm files that include each other, in a temporary folder.
 class Files {
  public:
   Files() : folder_(std::filesystem::temp_directory_path() / ("weir-include-" + std::to_string(::getpid()))) {
@@ -259,7 +259,7 @@ class Files {
 
   void write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
   [[nodiscard]] auto load() const { return config::load_farm(folder_ / "farm.yaml"); }
-  // The folder's name is left out.
+  // Leaves the folder's name out.
   [[nodiscard]] std::string problems() const {
     const auto file = load();
     std::string text = file ? "" : config::to_text(file.error());
@@ -301,11 +301,11 @@ TEST_CASE("a farm file goes on from those that it includes") {
   CHECK(farm.include().empty());
   CHECK_THAT(file->locations.of("writer.count"), Catch::ContainsSubstring("common/disks.yaml:2"));
   CHECK_THAT(file->locations.of("dcm.credits"), Catch::ContainsSubstring("/farm.yaml:3"));
-  // A text that stands for a farm file has nothing left to include.
+  // A farm that was written as text has no includes left.
   CHECK(config::read_farm(config::to_yaml(farm), "written.yaml").has_value());
 }
 
-TEST_CASE("what is wrong with an included file is said with its place") {
+TEST_CASE("problems in an included file are reported with its name and line") {
   Files files;
   files.write("farm.yaml", "farm: mine\ninclude:\n  - common/base.yaml\n");
   CHECK(files.problems().find("farm.yaml:3: include: '") == 0);

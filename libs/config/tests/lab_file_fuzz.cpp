@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-// Any text either is refused with a problem, or is a lab that is written out and read back the same. The same
-// text is tried as an override.
+// Any text is either rejected with a problem, or is a lab that survives being written and read again. The
+// same text is tried as an override.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weir;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

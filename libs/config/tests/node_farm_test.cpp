@@ -32,7 +32,7 @@ struct Laid {
   [[nodiscard]] v1::Farm farm_of(const std::string& name) const {
     return config::NodeFarms(file.farm).of(node(name)).farm;
   }
-  // "1-4, 7": the ids of a readout's sources that follow each other as one.
+  // Formats a readout's sources with consecutive ids as ranges: "1-4, 7".
   [[nodiscard]] std::string sources(const std::string& name) const {
     std::string text;
     for (const SourceId id : node(name).sources) text += (text.empty() ? "" : " ") + std::to_string(id.value);
@@ -163,11 +163,10 @@ TEST_CASE("entries that do not fit together are refused with their line") {
         "farm.yaml:3: readout.nodes[0].name: 'a{j}' is not a name: 1 to 64 letters, digits, '_', '-' and "
         "'.', and "
         "{i} or {i:03} for a number");
-  CHECK(
-      problems_of("dcm:\n  profiles: [{name: fast}]\n  nodes:\n    - {name: a, profile: fats}\n") ==
-      "farm.yaml:4: dcm.nodes[0].profile: there is no profile 'fats' in dcm.profiles; did you mean 'fast'?");
+  CHECK(problems_of("dcm:\n  profiles: [{name: fast}]\n  nodes:\n    - {name: a, profile: fats}\n") ==
+        "farm.yaml:4: dcm.nodes[0].profile: unknown profile 'fats' in dcm.profiles; did you mean 'fast'?");
   CHECK(problems_of("dcm:\n  profiles:\n    - {name: fast}\n    - {name: fast}\n  nodes: [{name: a}]\n") ==
-        "farm.yaml:4: dcm.profiles[1].name: there is a profile 'fast' already");
+        "farm.yaml:4: dcm.profiles[1].name: another profile is called 'fast' already");
   CHECK(problems_of("readout:\n  nodes:\n    - {name: a, sources_per_readout: 3}\n    - {name: b, "
                     "first_source: 3}\n") ==
         "farm.yaml:4: readout.nodes[1]: source 3 belongs to 'a' already: give first_source or sources here");
@@ -181,7 +180,7 @@ TEST_CASE("entries that do not fit together are refused with their line") {
         "farm.yaml:2: readout.nodes: 4097 nodes are above 4096");
 }
 
-TEST_CASE("what a node has of its own is checked beside what it has from all") {
+TEST_CASE("a node's own settings are checked together with the shared ones") {
   CHECK(problems_of("dcm:\n  credits: 8\n  nodes:\n    - {name: a}\n    - {name: b, slices_max: 4}\n") ==
         "farm.yaml:5: dcm.nodes[1].slices_max: 4 is below dcm.credits, 8");
   CHECK(problems_of("supervisor: {in_flight_max: 64}\nreadout:\n  nodes:\n    - name: a\n      source: "
@@ -197,7 +196,7 @@ TEST_CASE("what a node has of its own is checked beside what it has from all") {
   CHECK(problems_of("source:\n  kind: replay\nreplay: {path: folder}\nreadout:\n  nodes:\n"
                     "    - {name: a, sources: [1000, 7]}\n") ==
         "farm.yaml:6: readout.nodes[0].sources[1]: 'folder' holds no source 7");
-  // What all have is reported once, however many entries there are.
+  // A problem in shared settings is reported once, however many entries exist.
   CHECK(problems_of("dcm:\n  credits: 8\n  slices_max: 4\n  nodes: [{name: a}, {name: b}]\n") ==
         "farm.yaml:3: dcm.slices_max: 4 is below dcm.credits, 8");
   CHECK(problems_of(
@@ -215,7 +214,7 @@ TEST_CASE("some sources have other sizes than the rest") {
       "source.sizes[0].size_bytes_max, 6 to 1MiB");
   CHECK(problems_of("source:\n  sizes:\n    - {size_bytes: 5}\n") ==
         "farm.yaml:3: source.sizes[0].sources: missing");
-  // 20 MB of one source are above what a DCM takes.
+  // 20 MB for one source exceed a DCM's limit.
   CHECK(problems_of("source:\n  sizes:\n    - {sources: [1], size_bytes: 20M, size_bytes_max: 20M}\n")
             .find("dcm.fragment_bytes_max: 16MiB is below the largest fragment, 20000000") !=
         std::string::npos);
@@ -258,12 +257,12 @@ TEST_CASE("keys of a section within a section are explained with their names in 
   CHECK(found->where == "--set");
 }
 
-TEST_CASE("sizes and faults of sources that there are not, and an address for no writer, are refused") {
+TEST_CASE("sizes and faults of unknown sources, and an address for no writer, are rejected") {
   CHECK(problems_of("source:\n  sizes: [{sources: [1, 77], size_bytes: 9}]\n") ==
-        "farm.yaml:2: source.sizes[0].sources[1]: there is no source 77");
+        "farm.yaml:2: source.sizes[0].sources[1]: unknown source 77");
   CHECK(problems_of(
             "readout:\n  nodes:\n    - name: a\n      source: {faults: [{sources: [77], drop: 0.5}]}\n") ==
-        "farm.yaml:4: readout.nodes[0].source.faults[0].sources[0]: there is no source 77");
+        "farm.yaml:4: readout.nodes[0].source.faults[0].sources[0]: unknown source 77");
   CHECK(problems_of("writer:\n  listen: '127.0.0.1:4000'\n  nodes: [{name: a}]\n") ==
         "farm.yaml:2: writer.listen: has no effect beside writer.nodes: give each entry its listen");
 }

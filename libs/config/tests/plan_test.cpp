@@ -65,7 +65,7 @@ TEST_CASE("a detector's modules are shared out in blocks that differ by one at m
   CHECK(numbers(readouts[2]->sources) == Numbers{7, 8});
 }
 
-TEST_CASE("a farm that replays is refused where nobody looks into recordings") {
+TEST_CASE("a farm that replays is rejected by programs that cannot read recordings") {
   const auto plan = config::expand(read("source: {kind: replay}\nreplay: {path: folder}\n").farm);
   REQUIRE_FALSE(plan.has_value());
   CHECK(plan.error().front().key == "replay.path");

@@ -13,7 +13,7 @@ TEST_CASE("a rate is read in bits per second, in steps of 1000 as tc does") {
   CHECK(parse_rate("unlimited") == 0);
 }
 
-TEST_CASE("what is not a rate is refused") {
+TEST_CASE("text that is not a rate is rejected") {
   for (const char* text : {"", "fast", "1gb", "1gbps", "-1mbit", "0", "0.1bit", "1e9", "1gbit x", "inf",
                            "nan", "99999999tbit"}) {
     INFO(text);
@@ -30,7 +30,7 @@ TEST_CASE("a buffer is read in bytes, in steps of 1024 as tc does") {
   CHECK(parse_buffer("30000") == 30'000);
 }
 
-TEST_CASE("what is not a buffer is refused") {
+TEST_CASE("text that is not a buffer size is rejected") {
   for (const char* text : {"", "k", "0", "-1k", "1.5m", "100kbit", "5t", "2000g", "99999999999999999999"}) {
     INFO(text);
     CHECK_FALSE(parse_buffer(text).has_value());

@@ -8,7 +8,7 @@ using namespace weir;
 
 namespace {
 
-// `rules` stands below "rules:", from line 4 on.
+// Puts `rules` below "rules:", from line 4 on.
 std::string errors(const std::string& rules) {
   const auto file = config::read_farm("dcm: {count: 2}\ncontrol:\n  rules:\n" + rules, "farm.yaml");
   if (!file) return config::to_text(file.error());

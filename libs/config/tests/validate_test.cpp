@@ -15,7 +15,7 @@ Expected<config::ReplayContents, std::string> recording(const std::string& path)
   return config::ReplayContents{{SourceId(10), SourceId(20)}, 1, 3000, 2000};
 }
 
-// The problems of this severity of a farm file with this text.
+// Returns the problems of this severity of a farm file with this text.
 std::string found(Severity severity, const std::string& text) {
   const auto file = config::read_farm(text, "farm.yaml");
   INFO((file ? "" : config::to_text(file.error())));
@@ -75,14 +75,14 @@ TEST_CASE("a trigger type is listed once and names sources that are there") {
   CHECK(errors("trigger:\n  types:\n    - {type: 1, name: a}\n    - {type: 1, name: b}\n") ==
         "farm.yaml:4: trigger.types[1].type: type 1 is listed twice");
   CHECK(errors("trigger:\n  types:\n    - {type: 1, name: a, sources: [1, 2]}\n") ==
-        "farm.yaml:3: trigger.types[0].sources[1]: there is no source 2");
+        "farm.yaml:3: trigger.types[0].sources[1]: unknown source 2");
 }
 
 TEST_CASE("masked and first sources have to be there") {
   CHECK(errors("readout:\n  count: 2\n  masked: [3]\n") ==
-        "farm.yaml:3: readout.masked[0]: there is no source 3");
+        "farm.yaml:3: readout.masked[0]: unknown source 3");
   CHECK(errors("filter:\n  first_sources: [9]\n") ==
-        "farm.yaml:2: filter.first_sources[0]: there is no source 9");
+        "farm.yaml:2: filter.first_sources[0]: unknown source 9");
   CHECK(errors("readout:\n  masked: [1]\n") ==
         "farm.yaml:2: readout.masked: every source is masked: there is nothing to build");
   CHECK(warnings("readout:\n  count: 2\n  masked: [1,\n    1]\n") ==
@@ -140,7 +140,7 @@ TEST_CASE("limits that cannot hold together are errors") {
 }
 
 TEST_CASE("a row of ports that would pass 65535 is refused with where to begin") {
-  // A supervisor, a writer, two DCMs and two readouts.
+  // One supervisor, one writer, two DCMs and two readouts.
   const std::string farm = "readout: {count: 2}\ndcm: {count: 2}\nwriter: {count: 1}\n";
   CHECK(
       errors(farm + "metrics: {listen: '127.0.0.1:65531'}\n") ==
@@ -158,7 +158,7 @@ TEST_CASE("a row of ports that would pass 65535 is refused with where to begin")
   CHECK(errors(udp + "0}}\n").empty());
 }
 
-TEST_CASE("who listens outside loopback needs a key, or has to say that the farm is open") {
+TEST_CASE("a farm that listens beyond loopback needs a key, or security.mode=open") {
   CHECK(errors("readout: {host: 127.0.0.2}\nwriter: {host: '::1'}\nsupervisor: {listen: 'localhost:0'}\n") ==
         "");
   CHECK(
@@ -168,7 +168,7 @@ TEST_CASE("who listens outside loopback needs a key, or has to say that the farm
       "network");
   CHECK_THAT(errors("trigger: {mode: network, listen: '0.0.0.0:7000'}\n"),
              Catch::ContainsSubstring("as the supervisor's port for triggers listens at 0.0.0.0:7000"));
-  CHECK(errors("trigger: {listen: '0.0.0.0:7000'}\n") == "");  // nobody listens there in other modes
+  CHECK(errors("trigger: {listen: '0.0.0.0:7000'}\n") == "");  // other modes do not listen there
   CHECK(errors("readout: {host: 10.0.0.1}\nsecurity: {key_file: farm.key}\n") == "");
   CHECK(errors("readout: {host: 10.0.0.1}\nsecurity: {mode: open}\n") == "");
   CHECK_THAT(warnings("readout: {host: 10.0.0.1}\nsecurity:\n  mode: open\n"),
@@ -242,7 +242,7 @@ TEST_CASE("push running needs to know its slots, its limit, and delays for a cut
         "farm.yaml:3: readout.overrun_bytes: needed by readout.on_overrun 'truncate' and 'drop'");
   CHECK_THAT(errors("run: {mode: push}\nreadout: {shaper: direct, cut_off_bytes: 5}\n"),
              Catch::ContainsSubstring("readout.cut_off_bytes: needs readout.shaper 'barrel'"));
-  CHECK(errors("readout: {on_overrun: drop, slot_ms: 1}\n").empty());  // pull
+  CHECK(errors("readout: {on_overrun: drop, slot_ms: 1}\n").empty());  // pull mode
 }
 
 TEST_CASE("more delays than DCMs, and more slices under way than may be, are warnings") {
@@ -256,7 +256,7 @@ TEST_CASE("more delays than DCMs, and more slices under way than may be, are war
              Catch::ContainsSubstring("dcm.push_active_slices: 2 is below the 3 slices"));
 }
 
-TEST_CASE("a window for a shaper that nobody asked for is warned of") {
+TEST_CASE("a window for a shaper that is not selected causes a warning") {
   CHECK(warnings("dcm:\n  window_bytes: 72000\n") ==
         "farm.yaml:2: dcm.window_bytes: has no effect with dcm.shaper 'adaptive', the default: set "
         "dcm.shaper to "
@@ -273,7 +273,7 @@ TEST_CASE("faults on purpose are for sources that Weir makes itself") {
   CHECK(errors("source:\n  faults:\n    - {silent_every_s: 2, silent_for_s: 3}\n") ==
         "farm.yaml:3: source.faults[0].silent_for_s: 3 is above source.faults[0].silent_every_s, 2");
   CHECK(warnings("run: {checksums: false}\nsource:\n  faults: [{corrupt: 0.1}]\n") ==
-        "farm.yaml:3: source.faults[0].corrupt: without run.checksums nobody notices");
+        "farm.yaml:3: source.faults[0].corrupt: goes undetected without run.checksums");
 }
 
 TEST_CASE("a farm that is longer than a farm file may be is refused before its processes read it") {

@@ -34,7 +34,7 @@ TEST_CASE("two documents in one file are refused") {
   CHECK(refusal("farm: a\n---\nfarm: b\n") == "farm.yaml: holds more than one YAML document ('---')");
 }
 
-TEST_CASE("what a farm file has no use for is refused") {
+TEST_CASE("YAML features that farm files do not use are rejected") {
   CHECK(refusal("dcm: &x {credits: 1}\nreadout: *x\n") ==
         "farm.yaml:2: an alias (*name) is not allowed: write the value out");
   CHECK(refusal("farm: !!str a\n") == "farm.yaml:1: a tag (!name) is not allowed");
@@ -61,7 +61,7 @@ TEST_CASE("a huge file is refused") {
   CHECK(refusal(text) == "farm.yaml: larger than 16777216 bytes");
 }
 
-TEST_CASE("what is not text is refused with its line") {
+TEST_CASE("input that is not text is rejected with its line") {
   CHECK(refusal("farm: a\nrun: \xff\xfe\n") == "farm.yaml:2: not UTF-8 text");
   CHECK(refusal(std::string("farm: a\n\0", 9)) == "farm.yaml:2: holds a zero byte: not a text file");
 }

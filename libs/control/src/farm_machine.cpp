@@ -20,7 +20,7 @@ FarmMachine::FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadline
   found->plan.duty = Duty::essential;
 }
 
-// ---- what an operator wants
+// ---- commands of an operator
 
 Expected<void, std::string> FarmMachine::command(Command command, RunNumber run, const std::string& reason,
                                                  TimeNs now, Actions& out) {
@@ -116,13 +116,13 @@ Expected<void, std::string> FarmMachine::readmit(std::size_t member, TimeNs now,
   Member& one = members_[member];
   if (member == supervisor_) return refusal(one.plan.name + " is the supervisor: reset the farm");
   if (!one.live || one.told.state != State::error) return refusal(one.plan.name + " is not in error");
-  if (one.order) return refusal(one.plan.name + " is being told something else");
+  if (one.order) return refusal(one.plan.name + " is carrying out another order");
   out.events.push_back({Level::info, one.plan.name + " is reset"});
   give(member, Command::reset, now, out);
   return {};
 }
 
-// ---- what members say
+// ---- messages of members
 
 void FarmMachine::joined(std::size_t member, Incarnation incarnation, const MemberState& state, TimeNs now,
                          Actions& out) {
@@ -171,7 +171,7 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   } else if (!good) {
     set_inactive(one, now);
     out.events.push_back({Level::error, one.plan.name + ": " + error});
-    // In a run that is on it has the time of a process that is away to be led back into it.
+    // During a run the member has as long to return to it as a process that is away.
     const bool run_is_on = goal_ == State::running && under_way_ != Command::start;
     if (!run_is_on && waited_for(one) && one.plan.duty == Duty::essential)
       fail(one.plan.name + ": " + error, out);
@@ -193,7 +193,7 @@ void FarmMachine::left(std::size_t member, TimeNs now, Actions& out, bool awaite
       {ends ? Level::info : Level::warning, one.plan.name + (ends ? " has ended" : " is gone")});
 }
 
-// One that was alive counts as lost: nothing tells otherwise.
+// Counts a member that was in the run as lost: how it ended is unknown.
 void FarmMachine::count_loss(Member& member, TimeNs now) {
   if (goal_ != State::running || member.excluded || !member.told.in_run() || is_ending()) return;
   ++member.losses;
@@ -230,7 +230,7 @@ void FarmMachine::watch_silence(TimeNs now, Actions& out) {
     member.live = false;
     member.gone_ns = member.heard_ns;
     member.order.reset();
-    out.events.push_back({Level::warning, member.plan.name + " says nothing any more"});
+    out.events.push_back({Level::warning, member.plan.name + " has gone silent"});
   }
 }
 
@@ -249,7 +249,7 @@ void FarmMachine::set_inactive(Member& member, TimeNs now) {
   member.inactive = true;
 }
 
-// A run that is on, without an operator's doing.
+// Watches a run for errors, pauses and lost members, which no operator has requested.
 void FarmMachine::watch_run(TimeNs now, Actions& out) {
   if (goal_ != State::running) return;
   const Member& leader = supervisor();
@@ -275,7 +275,7 @@ void FarmMachine::watch_run(TimeNs now, Actions& out) {
   }
 }
 
-// The supervisor has ended the run: because it was asked to, or on its own.
+// Closes the run when the supervisor has ended it, on request or on its own.
 void FarmMachine::close_run(TimeNs now, Actions& out) {
   const Member& leader = supervisor();
   if (!run_open_ || !leader.live || leader.told.run != run_ || !leader.told.ended) return;
@@ -295,7 +295,7 @@ void FarmMachine::begin(Command command, State goal, DurationNs limit, TimeNs no
   until_ns_ = now + limit;
   resetting_ = false;
   refusal_.clear();
-  // What an operator wants now is asked of all members that are there.
+  // The new command applies to all members that are connected, inactive ones included.
   for (Member& member : members_) {
     member.inactive = member.inactive && !member.live;
     if (command == Command::reset) member.order.reset();
@@ -335,7 +335,7 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
   if (is_pausing()) return give_up_pause(late + " did not follow in time", out);
   out.events.push_back({Level::warning, std::string(name(command)) + " was held up by " + late});
   if (command == Command::stop && !resetting_) {
-    // A member that has not ended its part of the run by now is made to, and led to `ready` again.
+    // A member that has not ended its part of the run by now is reset, and led to `ready` again.
     resetting_ = true;
     if (run_open_) out.events.push_back({Level::error, "the run ends without its supervisor's account"});
     lose_run("its supervisor gave no account in time: " + late + " held the stop up", out);
@@ -362,7 +362,7 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
   if (off_next_) begin_off(now);
 }
 
-// Nothing that would run in this way is ready: `configure` is given again, with other settings.
+// The farm is not ready with these settings: `configure` has to be given again, with others.
 void FarmMachine::refuse_configure(const std::string& why, Actions& out) {
   out.events.push_back({Level::error, "configure is refused: " + why});
   state_ = goal_ = State::standby;
@@ -370,7 +370,7 @@ void FarmMachine::refuse_configure(const std::string& why, Actions& out) {
   refusal_ = why;
 }
 
-// Of `pause` or `continue`: the run goes on as it is.
+// Gives up a `pause` or `continue`: the run stays in its state.
 void FarmMachine::give_up_pause(const std::string& why, Actions& out) {
   out.events.push_back({Level::error, std::string(name(*under_way_)) + " failed: " + why});
   under_way_.reset();

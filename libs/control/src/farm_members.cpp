@@ -1,4 +1,4 @@
-// Which way a member has to go.
+// How members are led, order by order, to the farm's goal.
 #include <weir/base/assert.hpp>
 #include <weir/control/farm_machine.hpp>
 
@@ -16,9 +16,9 @@ bool FarmMachine::waited_for(const Member& member) const {
   if (off_) return member.live;
   if (member.plan.duty == Duty::essential) return true;
   if (member.inactive) return false;
-  // Only a reset leads it on.
+  // Only a reset gets it out of this state.
   if (member.live && member.told.state == State::error && goal_ != State::idle) return false;
-  // At `init` the farm gathers; later on nothing waits for a member that is away.
+  // `init` waits for all members; later commands do not wait for absent ones.
   return member.live || under_way_ == Command::init;
 }
 
@@ -34,7 +34,7 @@ bool FarmMachine::arrived(const Member& member) const {
     case State::ready:
       return told.state == State::ready && told.epoch == epoch_;
     case State::running: {
-      if (told.run == run_ && told.ended) return true;  // it was sent away
+      if (told.run == run_ && told.ended) return true;  // removed from the run
       const bool in_run = told.run == run_ && told.in_run();
       if (member.plan.role != Role::supervisor) return in_run;
       if (under_way_ == Command::pause) return in_run && told.state == State::paused;
@@ -51,7 +51,7 @@ bool FarmMachine::run_has_supervisor() const {
   return leader.live && leader.told.run == run_ && !leader.told.ended && leader.told.in_run();
 }
 
-// Of the supervisor, in the run that is on.
+// Returns the supervisor's next command in the current run.
 std::optional<Command> FarmMachine::step_in_run(const MemberState& told) const {
   if (under_way_ == Command::stop) return Command::stop;
   if (!told.begun) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<Command> FarmMachine::step_in_run(const MemberState& told) const {
   return std::nullopt;
 }
 
-// The next command on this member's way to the goal.
+// Returns the next command on this member's way to the goal.
 std::optional<Command> FarmMachine::next_step(const Member& member) const {
   const MemberState& told = member.told;
   if (off_) return told.in_run() ? Command::reset : Command::off;
@@ -85,15 +85,15 @@ std::optional<Command> FarmMachine::next_step(const Member& member) const {
   if (told.state == State::standby) return Command::configure;
   const bool is_supervisor = &member == &supervisor();
   if (told.in_run()) {
-    // Of another run, from before run control came back.
+    // In a run from before a restart of run control.
     if (told.run != run_) return Command::reset;
-    // A supervisor that returns when its run was given up still has the account.
+    // A supervisor that returns after its run was given up still has the account.
     if (is_supervisor && !run_open_ && told.begun && !told.ended) return Command::stop;
-    // The others end their part when the supervisor says that the run is over.
+    // The others end their part when the supervisor reports the end of the run.
     return is_supervisor ? step_in_run(told) : std::nullopt;
   }
   if (told.epoch != epoch_) return Command::configure;
-  // A run that is to stop goes on until it has stopped: a member that comes back is needed in it.
+  // A run that is being stopped continues until it has stopped, and needs a member that returns.
   if (!run_open_ || (told.run == run_ && told.ended && !member.again)) return std::nullopt;
   return is_supervisor || run_has_supervisor() ? std::optional(Command::start) : std::nullopt;
 }
@@ -117,7 +117,7 @@ void FarmMachine::give(std::size_t index, Command command, TimeNs now, Actions& 
   if (command == Command::configure) limit = order.limit_ns = deadlines_.configure_ns;
   if (command == Command::start) limit = order.limit_ns = deadlines_.start_ns;
   if (command == Command::stop) limit = order.limit_ns = deadlines_.stop_ns;
-  // A transition that is under way for some time already has less left.
+  // If this transition began earlier, less time is left.
   if (order.limit_ns > 0 && under_way_ == command)
     order.limit_ns = std::max<DurationNs>(kMillisecond, until_ns_ - now);
   member.order = order;
@@ -183,13 +183,13 @@ void FarmMachine::recall(const Remembered& remembered, TimeNs now) {
   goal_ = remembered.goal;
   state_ = goal_;
   if (run_open_ && goal_ == State::ready) {
-    // The run was being stopped, and its supervisor has not said that it is over.
+    // The run was being stopped, and its supervisor has not reported the end.
     state_ = State::running;
     stop_reason_ = "stopped";
     begin(Command::stop, State::ready, deadlines_.stop_ns, now);
   }
   if (goal_ == State::error) reason_ = "it was before run control was started again";
-  // Each member has as long to be heard of as a process has to come back.
+  // Each member has as long to report as a lost process has to return.
   for (Member& member : members_) member.gone_ns = now;
 }
 

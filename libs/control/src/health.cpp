@@ -14,20 +14,20 @@ using Findings = std::vector<Finding>;
 using Picked = std::vector<const Process*>;
 
 constexpr std::array<std::string_view, 4> kGravities = {"good", "waiting", "warning", "error"};
-constexpr std::size_t kNamesMax = 4;               // of a list
-constexpr DurationNs kUnsettled = 10 * kSecond;    // then it is worth a word,
-constexpr DurationNs kStalled = 30 * kSecond;      // and then it is an error
-constexpr DurationNs kLossTold = 60 * kSecond;     // how long a loss is news
-constexpr DurationNs kReturn = 10 * kSecond;       // for processes to be heard of a new run control
-constexpr DurationNs kRestartTold = 30 * kSecond;  // how long its start is news
+constexpr std::size_t kNamesMax = 4;               // names in a list
+constexpr DurationNs kUnsettled = 10 * kSecond;    // a warning after this time,
+constexpr DurationNs kStalled = 30 * kSecond;      // an error after this
+constexpr DurationNs kLossTold = 60 * kSecond;     // how long a loss is reported
+constexpr DurationNs kReturn = 10 * kSecond;       // time for processes to report to a new run control
+constexpr DurationNs kRestartTold = 30 * kSecond;  // how long its restart is reported
 constexpr DurationNs kSilentMin = 2 * kSecond;
 constexpr int kHeartbeatsMissed = 3;
 
 struct RoleWords {
   std::string_view one;
   std::string_view many;
-  std::string_view without_any;   // what becomes of a run without any of them
-  std::string_view without_some;  // and without some
+  std::string_view without_any;   // effect on a run without any of them
+  std::string_view without_some;  // effect without some of them
 };
 RoleWords words(Role role) {
   switch (role) {
@@ -71,12 +71,12 @@ Picked pick(const HealthView& view, const Wanted& wanted) {
 
 bool in_run(const Process& one) { return one.state == State::running || one.state == State::paused; }
 bool run_is_on(const HealthView& view) { return view.state == State::running || view.state == State::paused; }
-// Those that a new run control has not heard yet have a while for it.
+// Processes that have not reported yet to a new run control get some time for it.
 bool is_awaited(const HealthView& view, const Process& one) {
   return !one.live && !one.known && view.recalled && view.up_ns < kReturn;
 }
 bool is_gone(const HealthView& view, const Process& one) { return !one.live && !is_awaited(view, one); }
-// Takes no part in a run that is on, and should.
+// True if the process should take part in the current run and does not.
 bool is_away(const HealthView& view, const Process& one) {
   if (is_awaited(view, one)) return false;
   if (!one.live || one.state == State::error) return true;
@@ -92,7 +92,7 @@ std::string how_away(const Picked& away) {
     } else if (one->state == State::error) {
       text += " (in error: " + one->reason + ")";
     } else if (one->inactive) {
-      text += " (does not do what it is told)";
+      text += " (does not follow orders)";
     } else {
       text += " (" + std::string(name(one->state)) + ")";
     }
@@ -112,7 +112,7 @@ bool nobody_heard(const HealthView& view, Findings& out) {
   out.push_back({Gravity::error, "nobody heard",
                  "none of the " + std::to_string(all.size()) + (all.size() == 1 ? " process" : " processes") +
                      " is heard" + (least ? ", the last one " + seconds(*least) + " ago" : "") +
-                     ": they have ended, or go on unseen because the bus is cut off from them"});
+                     ": they have ended, or continue unseen because the bus cannot reach them"});
   return true;
 }
 
@@ -138,7 +138,7 @@ void roles_away(const HealthView& view, Findings& out) {
   }
 }
 
-// Data stop until a person acts.
+// True for reasons that stop the data until a person acts.
 bool stops_data(std::string_view reason) {
   return reason.starts_with("WRITER_DISK_") || reason == "SUPERVISOR_JOURNAL_FULL";
 }
@@ -155,7 +155,7 @@ int distance_to_cause(std::string_view reason) {
   return 1 + static_cast<int>(found - kOrder.begin());
 }
 
-// A cause that several processes name is told once, with all processes that are its origin.
+// A cause that several processes name is reported once, with all processes where it originates.
 void held_up(const HealthView& view, Findings& out) {
   const Picked holding = pick(view, [](const Process& one) {
     return one.live && in_run(one) && one.held != Hold::none && one.held_by != "RUN_PAUSED";
@@ -192,7 +192,7 @@ void held_up(const HealthView& view, Findings& out) {
   }
 }
 
-// A reason that a process reports is then as grave as the stall, and comes first.
+// A reason that a process reports becomes as grave as the stall, and comes first.
 void unsettled(const HealthView& view, Findings& out) {
   if (view.state != State::running || view.unsettled_ns < kUnsettled) return;
   if (view.unsettled_ns >= kStalled) {
@@ -217,7 +217,7 @@ void triggers(const HealthView& view, Findings& out) {
   const auto percent = [](double share) { return std::to_string(std::lround(100 * share)) + " %"; };
   if (flow.silent_ns) {
     out.push_back({Gravity::warning, "no triggers",
-                   (flow.had_triggers ? "the last trigger came " + seconds(*flow.silent_ns) + " ago"
+                   (flow.had_triggers ? "the last trigger arrived " + seconds(*flow.silent_ns) + " ago"
                                       : "none in the first " + seconds(*flow.silent_ns) + " of the run") +
                        ": look at the trigger's source, or pause the run"});
   } else if (flow.rate) {
@@ -240,7 +240,7 @@ void silent(const HealthView& view, Findings& out) {
   if (quiet.empty()) return;
   std::vector<std::string> texts;
   for (const Process* one : quiet) texts.push_back(one->name + " (for " + seconds(one->silent_ns) + ")");
-  out.push_back({Gravity::warning, "silent", list(texts) + " says nothing: stopped, very busy, or cut off"});
+  out.push_back({Gravity::warning, "silent", list(texts) + " sends nothing: stopped, very busy, or cut off"});
 }
 
 void lost_lately(const HealthView& view, Findings& out) {
@@ -276,7 +276,7 @@ void losses(const HealthView& view, Findings& out) {
                  list(texts) + " lost in this run and back again, the last time " + seconds(least) + " ago"});
 }
 
-// Of a farm without a run.
+// Reports absent processes of a farm without a run.
 void absent(const HealthView& view, Findings& out) {
   std::vector<std::string> errors;
   for (const Process* one :
@@ -320,7 +320,7 @@ void last_run(const HealthView& view, Findings& out) {
   }
 }
 
-// Of a farm of which nothing else is to be said.
+// Returns how the last run ended, for a farm without other findings.
 std::string how_last_ended(const HealthView& view) {
   if (!view.last || (!view.over && (view.under_way || run_is_on(view)))) return {};
   return "run " + std::to_string(view.last->run.value) + " ended: " + view.last->reason +
@@ -332,10 +332,10 @@ void restarted(const HealthView& view, Findings& out) {
   const Picked awaited = pick(view, [&](const Process& one) { return is_awaited(view, one); });
   const std::string since = "run control was started again " + seconds(view.up_ns) + " ago";
   if (awaited.empty()) {
-    out.push_back({Gravity::waiting, "run control restarted", since + " and goes on with the farm"});
+    out.push_back({Gravity::waiting, "run control restarted", since + " and has taken over the farm"});
   } else {
     out.push_back(
-        {Gravity::warning, "run control restarted", since + " and has not heard yet of " + list(awaited)});
+        {Gravity::warning, "run control restarted", since + " and waits for reports of " + list(awaited)});
   }
 }
 
@@ -352,7 +352,7 @@ std::string sentence(const Finding& finding) {
   return finding.reason.empty() ? finding.word : finding.word + ": " + finding.reason;
 }
 
-// A farm that was to end needs no person.
+// A farm that was ended on purpose needs no attention.
 std::vector<Finding> health_at_the_end(const HealthView& view) {
   Findings out;
   last_run(view, out);

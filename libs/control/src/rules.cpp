@@ -109,7 +109,7 @@ std::optional<Rules::Holding> Rules::processes_hold(const Rule& rule, const Rule
     } else if (rule.when == Condition::process_error) {
       concerned = concerned && process.live && process.state == State::error;
     } else {
-      // The supervisor says it of another: that one is meant.
+      // The supervisor reports it about another process: the rule concerns that process.
       concerned =
           concerned && std::any_of(view.processes.begin(), view.processes.end(), [&](const auto& one) {
             const HeldUp held = held_up_of(one.said);

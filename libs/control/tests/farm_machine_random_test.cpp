@@ -1,6 +1,6 @@
-// Farms whose processes die, come back, go deaf and end their runs at any time, under an operator who types
-// anything: a transition always ends within its deadlines, no order has no place, no run begins before the
-// one before it has its account or was given up in so many words, and a farm left alone comes to rest.
+// Farms whose processes die, return, ignore orders and end their runs at any time, under an operator who
+// types any command. Checks: a transition ends within its deadlines; every order is possible in its state; no
+// run begins before the previous one has its account or was explicitly given up; a farm left alone settles.
 #include "model_members.hpp"
 #include "weir_catch.hpp"
 
@@ -22,7 +22,7 @@ class RandomFarm {
     for (int i = 0; i < steps; ++i) {
       if (chance(8)) disturb();
       if (chance(10)) {
-        const auto command = static_cast<Command>(random_() % (kCommands - 1));  // not off
+        const auto command = static_cast<Command>(random_() % (kCommands - 1));  // except off
         if (farm_.command(command, ++run)) note(command);
       }
       if (chance(40)) {
@@ -34,7 +34,7 @@ class RandomFarm {
     }
   }
 
-  // Everyone is there, hears and does: after a reset the farm runs.
+  // All processes are present and follow orders: after a reset the farm can run.
   void come_to_rest() {
     for (std::size_t i = 0; i < farm_.processes.size(); ++i) {
       farm_.processes[i].deaf = false;
@@ -70,7 +70,7 @@ class RandomFarm {
         if (one.alive) farm_.kill(who);
         break;
       case 1:
-        if (one.alive) one.alive = false;  // nobody says so
+        if (one.alive) one.alive = false;  // without a message
         break;
       case 2:
         one.deaf = !one.deaf;
@@ -92,7 +92,7 @@ class RandomFarm {
     if (command == Command::reset) run_open_ = false;
   }
 
-  // Whether the run that was started has an account by now, or was given up.
+  // Notes whether the started run has its account by now, or was given up.
   void note_end() {
     if (std::exchange(runs_over_, farm_.runs_over) != farm_.runs_over) run_open_ = false;
     for (; events_seen_ < farm_.events.size(); ++events_seen_) {
@@ -120,7 +120,7 @@ class RandomFarm {
     farm_.pass();
     note_end();
     if (!farm_.machine.under_way() || farm_.machine.under_way() != before) since_ = farm_.now;
-    // The longest: a stop with its resets.
+    // The longest transition: a stop with its resets.
     REQUIRE(farm_.now - since_ <= 110 * kSecond);
     REQUIRE(farm_.illegal == 0);
   }
@@ -133,7 +133,7 @@ class RandomFarm {
   std::mt19937_64 random_;
   Farm farm_;
   TimeNs since_ = farm_.now;
-  bool run_open_ = false;  // as an operator sees it
+  bool run_open_ = false;  // according to the operator's view
   int runs_over_ = 0;
   std::size_t events_seen_ = 0;
 };

@@ -17,7 +17,7 @@ constexpr std::size_t kDcm1 = 5;
 
 constexpr int kPassesToReturn = 300;  // Deadlines::return_ns
 
-// The process of run control dies, and another one goes on from what it had written down.
+// Run control dies, and a new process resumes from its stored state.
 void restart_run_control(Farm& farm) {
   const Remembered kept = farm.machine.remembered();
   farm.machine = FarmMachine(control::test::small_plan(), {});
@@ -73,7 +73,7 @@ TEST_CASE("a command that has no place is refused with those that have") {
   CHECK(farm.refused == "run 3: a run's number is above all before it, the last was 3");
 }
 
-TEST_CASE("the supervisor is started before the others, and told who is not waited for") {
+TEST_CASE("the supervisor is started before the others, with the names of absent members") {
   Farm farm;
   farm.start_all();
   farm.kill(kDcm0);
@@ -88,7 +88,7 @@ TEST_CASE("the supervisor is started before the others, and told who is not wait
   REQUIRE(farm.machine.state() == State::running);
   CHECK(farm.orders.front().member == kSupervisor);
   CHECK(farm.orders.front().absent == std::vector<std::string>{"dcm-0"});
-  farm.start_process(kDcm0);  // and takes its place while the run is on
+  farm.start_process(kDcm0);  // and resumes its place during the run
   for (int i = 0; i < 5; ++i) farm.pass();
   CHECK(farm.state_of(kDcm0) == State::running);
 }
@@ -221,7 +221,7 @@ TEST_CASE("a member taken out is not started, and one taken in again joins the r
   CHECK(farm.machine.exclude(kDcm0, false, farm.now, farm.out).has_value());
   for (int i = 0; i < 3; ++i) farm.pass();
   CHECK(farm.state_of(kDcm0) == State::running);
-  // Sent away in the run: its part ends, and it is not started again by itself.
+  // Removed during the run: its part ends, and it is not started again by itself.
   CHECK(farm.machine.exclude(kDcm0, true, farm.now, farm.out).has_value());
   farm.processes[kDcm0].state.state = State::ready;
   farm.processes[kDcm0].state.ended = true;
@@ -233,7 +233,7 @@ TEST_CASE("a member taken out is not started, and one taken in again joins the r
   CHECK_FALSE(farm.machine.exclude(kSupervisor, true, farm.now, farm.out).has_value());
 }
 
-TEST_CASE("run control that was started again finds the run as it is, and touches nobody") {
+TEST_CASE("a restarted run control finds the run unchanged, and gives no orders") {
   Farm farm;
   farm.to_running(9);
   restart_run_control(farm);
@@ -249,7 +249,7 @@ TEST_CASE("run control that was started again finds the run as it is, and touche
 TEST_CASE("run control that was started again while the run was being stopped waits for its account") {
   Farm farm;
   farm.to_running(9);
-  farm.processes[kSupervisor].deaf = true;  // it drains, and says nothing until that is done
+  farm.processes[kSupervisor].deaf = true;  // it drains, and reports nothing until it has finished
   REQUIRE(farm.command(Command::stop));
   farm.pass();
   restart_run_control(farm);
@@ -292,7 +292,7 @@ TEST_CASE("pause and continue wait for a supervisor that is being started again"
   REQUIRE(farm.command(Command::pause));
   farm.pass();
   CHECK(farm.machine.under_way() == Command::pause);
-  farm.start_process(kSupervisor);  // idle: pause has no place there
+  farm.start_process(kSupervisor);  // idle: pause is not allowed there
   farm.settle();
   CHECK(farm.machine.state() == State::paused);
   farm.kill(kSupervisor);

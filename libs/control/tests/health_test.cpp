@@ -1,4 +1,4 @@
-// What is said of a farm in its emergencies: the worst first, with its reason.
+// Findings for a farm in trouble: the worst first, with its reason.
 #include "weir_catch.hpp"
 #include <weir/control/health.hpp>
 
@@ -22,7 +22,7 @@ Process process(const std::string& name, Role role) {
   return one;
 }
 
-// Three readouts, three DCMs, two writers, in run 5.
+// Three readouts, three DCMs and two writers, in run 5.
 HealthView running() {
   HealthView view;
   view.state = State::running;
@@ -77,7 +77,7 @@ struct Case {
   std::function<void(HealthView&)> change;
   Gravity gravity;
   const char* word;
-  const char* reason;  // what stands in it
+  const char* reason;  // the expected reason
 };
 
 std::vector<Case> emergencies() {
@@ -167,8 +167,8 @@ std::vector<Case> emergencies() {
          for (Process& one : view.processes) one.live = one.known = one.name == "dcm-0";
        },
        Gravity::warning, "run control restarted",
-       "3 s ago and has not heard yet of supervisor, readout-0, readout-1, readout-2 and 4 more"},
-      {"run control was started again, and who has not come by now is gone", running(),
+       "3 s ago and waits for reports of supervisor, readout-0, readout-1, readout-2 and 4 more"},
+      {"processes that have not returned some time after a restart of run control are gone", running(),
        [](HealthView& view) {
          view.recalled = true;
          view.up_ns = 12 * kSecond;
@@ -180,7 +180,7 @@ std::vector<Case> emergencies() {
          view.recalled = true;
          view.up_ns = 12 * kSecond;
        },
-       Gravity::waiting, "run control restarted", "12 s ago and goes on with the farm"},
+       Gravity::waiting, "run control restarted", "12 s ago and has taken over the farm"},
       {"nothing is settled for a while", running(),
        [](HealthView& view) {
          view.unsettled_ns = 12 * kSecond;
@@ -230,7 +230,7 @@ std::vector<Case> emergencies() {
        [](HealthView& view) { view.refusal = "dcm-0: farm.yaml:9: filter.parameters.minimum: above 100"; },
        Gravity::error, "configure refused", "filter.parameters.minimum"},
       {"triggers stay away", running(), [](HealthView& view) { view.flow.silent_ns = 12 * kSecond; },
-       Gravity::warning, "no triggers", "the last trigger came 12 s ago"},
+       Gravity::warning, "no triggers", "the last trigger arrived 12 s ago"},
       {"triggers are rare", running(),
        [](HealthView& view) {
          view.flow.rate = 20;
@@ -291,7 +291,7 @@ TEST_CASE("a farm of which there is nothing to say says where it is") {
   CHECK(health_of(empty).front().word == "idle");
 }
 
-TEST_CASE("who was taken out, has ended its part, or is stopping is not missed") {
+TEST_CASE("removed, ended and stopping processes are not reported as missing") {
   HealthView view = running();
   lose(view, "dcm-1");
   of(view, "dcm-1").excluded = true;
@@ -421,7 +421,7 @@ TEST_CASE("a run that settles nothing while slices are in flight is noticed, one
   CHECK(progress.unsettled_ns(23 * kSecond) == 0);
   progress.take(counts(109, 0), 30 * kSecond);
   CHECK(progress.unsettled_ns(90 * kSecond) == 0);
-  // The wait begins with the slice, not with the last one that was settled.
+  // The wait begins with the slice, not with the last settled one.
   progress.take(counts(109, 0), 90 * kSecond);
   progress.take(counts(109, 1), 91 * kSecond);
   CHECK(progress.unsettled_ns(93 * kSecond) == 3 * kSecond);
@@ -429,7 +429,7 @@ TEST_CASE("a run that settles nothing while slices are in flight is noticed, one
   CHECK(progress.unsettled_ns(95 * kSecond) == kSecond);
 }
 
-TEST_CASE("what is lost counts for ten seconds, a new run counts from nought") {
+TEST_CASE("losses count for ten seconds, and a new run counts from zero") {
   RunProgress progress;
   TimeNs now = kSecond;
   progress.take(counts(1, 1, 50), now);
@@ -443,7 +443,7 @@ TEST_CASE("what is lost counts for ten seconds, a new run counts from nought") {
   progress.take(counts(5, 1, 60), now += kSecond);
   progress.take({RunNumber(2), 0, 1, {{"missing.deadline", 3}}}, now += kSecond);
   CHECK(progress.lost_lately().empty());
-  // A total that shrank is another life's.
+  // A total that fell belongs to a restarted process.
   progress.take({RunNumber(2), 0, 1, {{"missing.deadline", 9}}}, now += kSecond);
   progress.take({RunNumber(2), 0, 1, {{"missing.deadline", 2}}}, now += kSecond);
   CHECK(progress.lost_lately().empty());

@@ -51,7 +51,7 @@ TEST_CASE("a run that is old enough fires once, and the next run anew") {
   REQUIRE(firings.size() == 1);
   CHECK(firings[0].why == "rule one: the run was started 3 s ago");
   CHECK(firings[0].processes.empty());
-  world.view.under_way = true;  // it is being stopped
+  world.view.under_way = true;  // the run is being stopped
   CHECK(world.fired_in(5) == 0);
   world.view = World({}).view;
   world.view.run = RunNumber(2);
@@ -59,7 +59,7 @@ TEST_CASE("a run that is old enough fires once, and the next run anew") {
   CHECK(world.look().size() == 1);
 }
 
-TEST_CASE("a reason counts for the process that is its cause, whoever says it") {
+TEST_CASE("a reason counts for the process that causes it, whichever process reports it") {
   Rule rule = rule_of(Condition::reason, Act::stop);
   rule.reason = "WRITER_DISK_FULL";
   rule.of = {"writer"};
@@ -103,7 +103,7 @@ TEST_CASE("a rule fires again after its pause, and no more often than it may in 
   CHECK(world.fired_in(100) == 1);
 }
 
-TEST_CASE("all of a kind are named, and who was removed is nobody's business") {
+TEST_CASE("all processes of a kind are named, and removed ones are ignored") {
   Rule rule = rule_of(Condition::process_gone, Act::warn);
   rule.of = {"dcm"};
   World world({rule});
@@ -128,7 +128,7 @@ TEST_CASE("livetime is that between the supervisor's last two reports") {
   rule.value = 0.9;
   World world({rule});
   CHECK(world.fired_in(2) == 0);
-  world.view.livetime = {100 * kSecond, 40 * kSecond};  // what was lost before counts no more
+  world.view.livetime = {100 * kSecond, 40 * kSecond};  // earlier losses no longer count
   CHECK(world.fired_in(2) == 0);
   world.view.livetime = {101 * kSecond, 40 * kSecond + 50 * kMillisecond};
   CHECK(world.fired_in(2) == 0);

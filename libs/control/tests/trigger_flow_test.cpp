@@ -6,7 +6,7 @@ using namespace weir::control;
 
 namespace {
 
-// A supervisor that reports once a second.
+// Simulates a supervisor that reports once a second.
 struct Reports {
   void second(std::uint64_t triggers, DurationNs lost = 0) {
     now += kSecond;
@@ -55,7 +55,7 @@ TEST_CASE("rare triggers are missed after twenty of their mean intervals") {
     reports.second(0);
   }
   reports.seconds(30, 0);
-  CHECK_FALSE(reports.flow.is_silent({}));  // 0.5 Hz: 40 s
+  CHECK_FALSE(reports.flow.is_silent({}));  // 0.5 Hz: silent after 40 s
   reports.seconds(40, 0);
   CHECK(reports.flow.is_silent({}));
   FlowLimits limits;

@@ -7,14 +7,14 @@
 namespace weir::farm_view {
 namespace {
 
-constexpr double kPlainFirst_s = 2;  // rates are known from the second report of a process on
-constexpr double kPlainEvery_s = 5;  // doubled each time
+constexpr double kPlainFirst_s = 2;  // rates are known from a process' second report on
+constexpr double kPlainEvery_s = 5;  // the interval doubles each time
 constexpr double kPlainEveryMax_s = 60;
 constexpr std::size_t kPlainColumns = 240;
 constexpr std::size_t kPlainRowsMax = 32;
 constexpr std::size_t kColumnsUnknown = 80;
 constexpr std::size_t kRowsUnknown = 24;
-constexpr std::size_t kOtherLines = 4;  // of the screen: heading, the run's line, the prompt
+constexpr std::size_t kOtherLines = 4;  // heading, the run's line, the prompt
 
 }  // namespace
 

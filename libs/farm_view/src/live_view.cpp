@@ -26,7 +26,8 @@ std::string line_of(const LiveRow& row) {
                      row.lost, row.state);
 }
 
-// One row for all of a role: sums; slices/s of readouts, which all make every slice, is their mean.
+// Returns one row per role, with sums. The slices/s of readouts are their mean, because every readout makes
+// every slice.
 std::vector<LiveRow> by_role(const std::vector<LiveRow>& rows) {
   struct Group {
     LiveRow row;

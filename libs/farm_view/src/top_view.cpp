@@ -42,7 +42,7 @@ std::string rate_text(const std::optional<double>& rate) { return rate ? fmt::fo
 struct Column {
   std::string_view title;
   std::size_t width;
-  int spare;  // on a narrow screen the columns with the lowest numbers above 0 are left out first
+  int spare;  // on a narrow screen columns with the lowest number above 0 are dropped first
   std::string (*text)(const TopRow& row);
 };
 constexpr std::size_t kReasonMin = 12;
@@ -67,7 +67,7 @@ const std::array<Column, 9> kColumns = {{
 
 bool is_text(const Column& column) { return column.spare == 0; }
 
-// Those that fit beside some of the reason.
+// Returns the columns that leave room for some of the reason.
 std::vector<const Column*> columns_for(std::size_t width) {
   std::vector<const Column*> shown;
   std::size_t taken = kReasonMin + 1;
@@ -107,7 +107,7 @@ std::string line_of(const TopRow& row, const std::vector<const Column*>& shown) 
   return line + " " + row.reason;
 }
 
-// Shortens a line that is too long, and marks it. Bytes of a character stay together.
+// Shortens a line that is too long, and marks it. Never divides the bytes of a character.
 std::string cut(std::string line, std::size_t width) {
   while (!line.empty() && line.back() == ' ') line.pop_back();
   if (line.size() <= width) return line;
@@ -153,7 +153,7 @@ Expected<TopFrame, std::string> TopRates::of_state(const std::string& text) {
   const json::object* state = bad ? nullptr : value.if_object();
   const json::value* members = state == nullptr ? nullptr : state->if_contains("members");
   if (members == nullptr || !members->is_array())
-    return Unexpected(std::string("what came is no state of a farm"));
+    return Unexpected(std::string("the document is not the state of a farm"));
   TopFrame frame;
   frame.title = fmt::format("farm {}: {}, run {}", text_of(*state, "farm"), text_of(*state, "state"),
                             count_of(*state, "run"));
@@ -197,7 +197,7 @@ Expected<TopRow, std::string> TopRates::of_metrics(const std::string& text, Time
   if (!scraped) return Unexpected(scraped.error());
   v1::Report& report = scraped->report;
   Seen& seen = seen_[report.name()];
-  // The age is rounded: less than that apart it is the same report.
+  // Two reports with ages closer than this are the same report: the age is rounded.
   constexpr DurationNs kApart = 10 * kMillisecond;
   const TimeNs made_ns = now_ns - scraped->age_ns;
   if (seen.made_ns == 0 || std::abs(made_ns - seen.made_ns) >= kApart) seen.made_ns = made_ns;

@@ -35,10 +35,10 @@ v1::FarmStatus status_at(std::int64_t seconds, std::uint64_t assigned, std::uint
   return status;
 }
 
-TEST_CASE("the first line has what is missing in the whole run, of processes that are gone too") {
+TEST_CASE("the first line counts the whole run's missing fragments, those of ended processes included") {
   LiveRates rates;
   const LiveFrame frame = rates.take(status_at(1, 100, 5000), kSecondNs);
-  CHECK(frame.missing == 2088);  // the DCM that is there counts 3
+  CHECK(frame.missing == 2088);  // the running DCM counts 3
   CHECK_THAT(format_live(frame, 200, 10).at(0),
              Catch::ContainsSubstring("6 discarded, at least 2088 fragments missing"));
 }

@@ -50,7 +50,7 @@ TEST_CASE("the page's state becomes a frame, with rates as the page says them") 
   CHECK_THAT(lines[4], ContainsSubstring("signal 9"));
 }
 
-TEST_CASE("what is no state of a farm is refused") {
+TEST_CASE("a document that is not a farm's state is rejected") {
   for (const char* text : {"", "[]", "{}", "{\"members\": 5}", "<html>"}) CHECK(!TopRates::of_state(text));
   CHECK(TopRates::of_state(R"({"members": [5, {}, {"name": 7, "in_flight": "x"}]})").has_value());
 }
@@ -68,15 +68,15 @@ TEST_CASE("metrics give rates, percentiles and processor time from one look to t
   CHECK(*second->bytes_per_s == Approx(2000));
   CHECK(*second->cpu_percent == Approx(50));
   CHECK(*second->p99_us == Approx(10'000));
-  // The same report once more: the same rates, until it is old.
+  // The same report again: the same rates, until it is too old.
   CHECK(*rates.of_metrics(dcm_metrics(300, 5000, 2, 1000, 50, 1.5), 13'500 * kMillisecond)->slices_per_s ==
         Approx(100));
   CHECK(!rates.of_metrics(dcm_metrics(300, 5000, 2, 1000, 50, 9), 21 * kSecond)->slices_per_s);
-  // A new run counts from nought.
+  // A new run counts from zero.
   CHECK(!rates.of_metrics(dcm_metrics(5, 10, 3, 2, 0), 30 * kSecond)->slices_per_s);
 }
 
-TEST_CASE("what are no metrics of a node is refused, whatever it is") {
+TEST_CASE("text that is not a node's metrics is rejected, whatever it is") {
   TopRates rates;
   for (const char* text : {"", "weir_node_state", "weir_node_state{ 1", "weir_node_state{node=\"} 1",
                            "weir_node_state{node} 1", "go_goroutines 5\n\n#\n", "a{b=\"c\\", "} 1", "{} 1"}) {
@@ -85,7 +85,7 @@ TEST_CASE("what are no metrics of a node is refused, whatever it is") {
   }
 }
 
-TEST_CASE("rows are sorted by what is asked for, the largest first, and cut to the screen") {
+TEST_CASE("rows are sorted by the wanted column, the largest first, and cut to the screen") {
   TopFrame frame;
   frame.title = "t";
   for (const int i : {2, 3, 1}) {

@@ -51,7 +51,7 @@ std::optional<Url> parse_url(std::string_view text) {
 class Deadline {
  public:
   explicit Deadline(DurationNs timeout_ns) : end_ns_(monotonic_now_ns() + timeout_ns) {}
-  // For poll(): whole milliseconds, at least one while there is time.
+  // For poll(): whole milliseconds, at least one until the deadline has passed.
   [[nodiscard]] int left_ms() const {
     const DurationNs left = end_ns_ - monotonic_now_ns();
     return left <= 0 ? 0 : static_cast<int>(std::min<DurationNs>(left / kMillisecond + 1, 1'000'000'000));
@@ -85,7 +85,7 @@ class Socket {
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-// Nothing when it cannot be reached; `error` says why.
+// Returns nothing if the server cannot be reached; `error` has the reason.
 std::unique_ptr<Socket> connect_to(const Url& url, const Deadline& deadline, ClientError& error) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -117,7 +117,7 @@ bool send_all(const Socket& socket, std::string_view bytes, const Deadline& dead
     if (!socket.wait(POLLOUT, deadline)) return false;
     const ssize_t sent = ::send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (sent < 0) return true;  // the answer, when there is one, says why
+    if (sent < 0) return true;  // the response, if there is one, has the reason
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
   return true;

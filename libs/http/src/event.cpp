@@ -6,7 +6,7 @@ std::string event_text(std::string_view name, std::string_view data) {
   std::string text;
   text.reserve(name.size() + data.size() + 32);
   if (!name.empty()) text.append("event: ").append(name).append("\n");
-  // Each of the protocol's three line ends would end a `data` line, so each begins a new one.
+  // The protocol has three line ends, and each ends a `data` line, so each begins a new one.
   text.append("data: ");
   for (std::size_t i = 0; i < data.size(); ++i) {
     if (data[i] == '\r' && i + 1 < data.size() && data[i + 1] == '\n') continue;

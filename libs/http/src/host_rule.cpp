@@ -13,7 +13,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-// An address of IPv6 as inet_ntop writes it; all else as it is.
+// Normalises an IPv6 address to inet_ntop's form; returns other text unchanged.
 std::string normal(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -68,7 +68,7 @@ HostRule::Verdict HostRule::judge(const Request& request) const {
   if (!request.headers.contains("origin")) return Verdict::good;
   const std::string origin = lower(header(request, "origin"));
   const std::size_t scheme = origin.find("://");
-  if (scheme == origin.npos) return Verdict::foreign_origin;  // "null": a page that says not whose it is
+  if (scheme == origin.npos) return Verdict::foreign_origin;  // "null": a page without a known origin
   const std::string page = origin.substr(scheme + 3);
   const bool own = says_host && page == authority;
   return own || is_named(host_of(page)) ? Verdict::good : Verdict::foreign_origin;

@@ -15,7 +15,7 @@ const Router::Place* Router::find(const std::string& path) const {
   if (const auto exact = places_.find(path); exact != places_.end()) return &exact->second;
   const Place* best = nullptr;
   for (const auto& [prefix, place] : places_) {
-    // In order: a longer prefix of the same path comes later.
+    // The map is sorted: a longer prefix of the same path comes later.
     if (prefix.size() > 1 && prefix.back() == '/' && path.starts_with(prefix)) best = &place;
   }
   return best;

@@ -10,13 +10,13 @@
 namespace weir::http {
 namespace {
 
-constexpr std::size_t kRefusalsMax = 32;  // connections beyond the limit that are told so, at a time
+constexpr std::size_t kRefusalsMax = 32;  // connections beyond the limit that receive a refusal at a time
 constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
 
-// Asio does not ask the kernel for it, and a process' children would keep its connections open.
+// Asio does not set this flag, and a child process would keep the connections open.
 void close_at_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
-// A client of IPv4 at a socket of IPv6 has its own address.
+// Returns an IPv4 client's own address, also if it arrives at an IPv6 socket.
 std::string text_of(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
@@ -47,7 +47,7 @@ Server::Impl::Impl(const ports::Endpoint& listen, const Limits& limits) : limits
 Server::Impl::~Impl() {
   context_.stop();
   if (thread_.joinable()) thread_.join();
-  // Sessions refer to the context, and handlers that never ran to sessions.
+  // Sessions refer to the context, and pending handlers to sessions.
   listeners_.clear();
   sessions_.clear();
 }
@@ -55,7 +55,7 @@ Server::Impl::~Impl() {
 void Server::Impl::start() {
   accept();
   live();
-  // Signals are the main thread's.
+  // Signals are handled by the main thread.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -66,7 +66,7 @@ void Server::Impl::start() {
 
 void Server::Impl::accept() {
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
-    if (error) {  // out of descriptors, most likely
+    if (error) {  // most likely out of descriptors
       retry_.expires_after(kAcceptRetry);
       return retry_.async_wait([this](error_code stopped) {
         if (!stopped) accept();
@@ -91,7 +91,7 @@ void Server::Impl::close(Crowd::Id id) {
 void Server::Impl::enter(tcp::socket socket) {
   error_code unknown;
   const tcp::endpoint peer = socket.remote_endpoint(unknown);
-  if (unknown) return;  // gone already
+  if (unknown) return;  // ended already
   const tcp::endpoint local = socket.local_endpoint(unknown);
   if (sessions_.size() >= limits_.connections_max) make_room();
   const bool taken = sessions_.size() < limits_.connections_max;
@@ -118,7 +118,7 @@ void Server::Impl::live() {
 }
 
 void Server::Impl::hand_out(const std::string* path, const Piece& piece) {
-  std::vector<std::shared_ptr<Session>> of_path;  // a slow one leaves the list in push()
+  std::vector<std::shared_ptr<Session>> of_path;  // push() removes a slow one from the list
   for (const auto& [session, its_path] : listeners_) {
     if (path == nullptr || its_path == *path) of_path.push_back(session->shared_from_this());
   }

@@ -1,4 +1,4 @@
-// One connection: its requests, their answers, or a stream.
+// One connection: requests with their responses, or an event stream.
 #include "server_impl.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void Server::Impl::Session::on_bad_request(error_code error) {
   if (!ours || error == bhttp::error::end_of_stream) return close();
   server_.count([](Counters& counters) { ++counters.malformed; });
   if (error == bhttp::error::partial_message) return close();
-  answer(plain(400, "this is no HTTP request: " + error.message()), 11, false, false);
+  answer(plain(400, "not an HTTP request: " + error.message()), 11, false, false);
 }
 
 Request Server::Impl::Session::take_request(bhttp::request<bhttp::string_body> message) const {
@@ -112,7 +112,7 @@ Response Server::Impl::Session::respond(const Request& request) {
   const Router::Place* place = server_.router_.find(request.path);
   if (place == nullptr) {
     server_.count([](Counters& counters) { ++counters.not_found; });
-    return plain(404, "there is nothing at this address");
+    return plain(404, "nothing found at this address");
   }
   const Handler* handler = Router::handler(*place, request.method);
   if (handler == nullptr) {
@@ -150,7 +150,8 @@ void Server::Impl::Session::answer(Response response, unsigned version, bool kee
   });
 }
 
-// Closing with unread bytes would make the kernel reset the connection, and the client lose the answer.
+// Closing with unread bytes would make the kernel reset the connection, and the client would lose the
+// response.
 void Server::Impl::Session::linger() {
   error_code ignored;
   stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -170,7 +171,7 @@ void Server::Impl::Session::drain() {
 void Server::Impl::Session::begin_stream(const std::string& path, const Greeting& greeting,
                                          const Request& request) {
   if (server_.listeners_.size() >= server_.limits_.event_clients_max) {
-    // An address with many listeners costs itself one, not another address its first.
+    // An address with many streams loses one of its own, before another address loses its first.
     if (const auto greedy = server_.crowd_.listener_makes_room(peer_)) server_.close(*greedy);
   }
   if (server_.listeners_.size() >= server_.limits_.event_clients_max) {
@@ -193,13 +194,13 @@ void Server::Impl::Session::begin_stream(const std::string& path, const Greeting
   auto head = std::make_shared<std::string>(
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
       "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n");
-  // What a client is greeted with is not held against it, however long.
+  // The greeting does not count towards the client's queue limit, however long it is.
   queue_.push_back(std::make_shared<std::string>(*head + first));
   queued_bytes_ = 0;
   send_queued();
 }
 
-// A client of a stream has nothing more to say: whatever comes, or its end, ends it.
+// A client of a stream sends nothing: any byte, or the end of the connection, ends the stream.
 void Server::Impl::Session::watch_listener() {
   stream_.async_read_some(asio::buffer(scrap_),
                           [self = shared_from_this()](error_code, std::size_t) { self->close(); });

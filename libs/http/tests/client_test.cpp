@@ -11,8 +11,8 @@ using namespace weir::http;
 
 namespace {
 
-// Accepts one connection and says the text to it, whatever it asks; then closes, or waits for the other's
-// end.
+// Accepts one connection and sends a fixed text, whatever the request is. Then closes, or waits for the
+// peer's end.
 class Says {
  public:
   explicit Says(std::string text, bool stays = false) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -86,7 +86,7 @@ TEST_CASE("a server that says nothing, or too much, is given up") {
   CHECK(get(loud.url(), limits).error() == ClientError::too_large);
 }
 
-TEST_CASE("what is no address is refused before anything is sent") {
+TEST_CASE("text that is not a URL is rejected before anything is sent") {
   for (const char* url :
        {"", "http://", "http://:80/", "host:port", "[::1", "http://h/a b", "http://h/\r\nX: y"}) {
     INFO(url);

@@ -7,7 +7,7 @@
 using weir::http::Crowd;
 using weir::http::Doing;
 
-TEST_CASE("the oldest silent stranger makes room, and who has asked something stays") {
+TEST_CASE("the oldest connection without a request makes room, and one with a request stays") {
   Crowd crowd;
   const auto operators = crowd.enter("10.0.0.1");
   crowd.turn_to(operators, Doing::busy);
@@ -21,7 +21,7 @@ TEST_CASE("the oldest silent stranger makes room, and who has asked something st
   CHECK(crowd.size() == 2);
 }
 
-TEST_CASE("strangers who ask and stay leave half of the places to those who are new") {
+TEST_CASE("idle connections leave half of the places to new ones") {
   Crowd crowd;
   std::vector<Crowd::Id> idle;
   for (int i = 0; i < 6; ++i) {
@@ -30,11 +30,11 @@ TEST_CASE("strangers who ask and stay leave half of the places to those who are 
   }
   for (int i = 0; i < 4; ++i) (void)crowd.enter("b");
   CHECK(crowd.makes_room() == idle[0]);
-  crowd.turn_to(idle[0], Doing::busy);  // it asks again
+  crowd.turn_to(idle[0], Doing::busy);  // sends another request
   CHECK(crowd.makes_room() == idle[1]);
 }
 
-TEST_CASE("who takes no answer makes room when nobody is idle, and listeners never do") {
+TEST_CASE("a client that reads no response makes room if none is idle, and event streams never do") {
   Crowd crowd;
   CHECK_FALSE(crowd.makes_room().has_value());
   const auto listener = crowd.enter("a");

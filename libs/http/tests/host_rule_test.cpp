@@ -26,7 +26,7 @@ TEST_CASE("loopback names, the address that was asked and names of the farm file
     CHECK(judged(rule, host) == Verdict::good);
   }
   CHECK(judged(rule, "[FD00::0:2]", "", "fd00::2") == Verdict::good);
-  CHECK(judged(rule, "") == Verdict::good);  // no browser
+  CHECK(judged(rule, "") == Verdict::good);  // not a browser
 }
 
 TEST_CASE("any other name is foreign, for it may have been led here") {
@@ -43,7 +43,8 @@ TEST_CASE("a page of another site, or of none, may not ask") {
   const HostRule rule({"farm.example.org"});
   CHECK(judged(rule, "10.9.0.1:7790", "http://10.9.0.1:7790") == Verdict::good);
   CHECK(judged(rule, "localhost:8080", "http://localhost:8080") == Verdict::good);
-  CHECK(judged(rule, "127.0.0.1:7790", "https://farm.example.org") == Verdict::good);  // a proxy in front
+  CHECK(judged(rule, "127.0.0.1:7790", "https://farm.example.org") ==
+        Verdict::good);  // a proxy in front of the server
   for (const char* origin : {"http://evil.example", "null", "http://localhost:3000", "http://10.9.0.1:7791",
                              "http://10.9.0.1", "https://farm.example.org.evil.example", "file://"}) {
     INFO(origin);

@@ -34,7 +34,7 @@ TEST_CASE("a request goes to the handler of its path and method") {
   CHECK(answer(router, "GET", "/other") == "nothing");
 }
 
-TEST_CASE("a path that ends in a slash serves what is below it, the longest first") {
+TEST_CASE("a path that ends in a slash serves all paths below it, the longest prefix first") {
   Router router;
   router.add("GET", "/a/", says("short"));
   router.add("GET", "/a/b/", says("long"));

@@ -21,7 +21,7 @@ std::unique_ptr<Server> stream_server(const Limits& limits = {}) {
 
 }  // namespace
 
-TEST_CASE("every client of a stream has its greeting, then what is published to that stream, in order") {
+TEST_CASE("every client of a stream receives its greeting, then the stream's events in order") {
   const auto server = stream_server();
   RawClient one(server->endpoint());
   RawClient two(server->endpoint());

@@ -26,7 +26,7 @@ std::unique_ptr<Server> server_with(const Limits& limits) {
   return server;
 }
 
-// The other end sees a connection closed before the server has counted it: asks until it has.
+// A client sees its connection closed before the server has counted it, so this polls the counter.
 std::uint64_t timeouts(const Server& server, std::uint64_t expected) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (server.counters().timeouts < expected && std::chrono::steady_clock::now() < until) {
@@ -91,8 +91,7 @@ TEST_CASE("a client that does not take its response is given up") {
   CHECK(timeouts(*server, 1) == 1);
 }
 
-TEST_CASE(
-    "silent strangers beyond the limit of connections cost each other theirs, and nobody else an answer") {
+TEST_CASE("silent connections beyond the limit displace each other, and no client loses a response") {
   Limits limits;
   limits.connections_max = 8;
   const auto server = server_with(limits);
@@ -102,7 +101,7 @@ TEST_CASE(
   std::vector<std::unique_ptr<RawClient>> strangers;
   for (int i = 0; i < 100; ++i) {
     strangers.push_back(std::make_unique<RawClient>(server->endpoint()));
-    if (i % 2 == 0) strangers.back()->send("GET / HTTP/1.1\r\nHo");  // half of a request is none
+    if (i % 2 == 0) strangers.back()->send("GET / HTTP/1.1\r\nHo");  // half a request does not count as one
   }
   for (int i = 0; i < 3; ++i) {
     client.send("GET / HTTP/1.1\r\n\r\n");
@@ -118,7 +117,7 @@ TEST_CASE(
   CHECK(server->counters().connections <= 8);
 }
 
-TEST_CASE("strangers who ask and stay, or take no answer, make room as well") {
+TEST_CASE("idle connections, and clients that read no response, make room as well") {
   Limits limits;
   limits.connections_max = 4;
   const auto server = server_with(limits);

@@ -13,7 +13,7 @@ using test::RawClient;
 
 namespace {
 
-// Answers with what it was asked.
+// Responds with the request that it received.
 std::unique_ptr<Server> echo_server(const Limits& limits = {}) {
   auto server = std::make_unique<Server>(ports::Endpoint{"127.0.0.1", 0}, limits);
   const auto echo = [](const Request& request) {
@@ -74,7 +74,7 @@ TEST_CASE("HEAD gives the headers alone") {
   CHECK(text.ends_with("\r\n\r\n"));
 }
 
-TEST_CASE("what is not there, not served that way, or fails is told apart") {
+TEST_CASE("unknown paths, wrong methods and failing handlers have different responses") {
   const auto server = echo_server();
   CHECK(get(url(*server, "/nothing"))->status == 404);
   CHECK(post(url(*server, "/broken"), "")->status == 405);
@@ -85,7 +85,7 @@ TEST_CASE("what is not there, not served that way, or fails is told apart") {
   CHECK(server->counters().handler_failures == 1);
 }
 
-TEST_CASE("garbage is refused, counted, and costs nobody else anything") {
+TEST_CASE("garbage is rejected and counted, and affects no other client") {
   const auto server = echo_server();
   RawClient other(server->endpoint());
   for (const std::string& garbage :

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFileNameMax = 255;
 
-// Thrown inside of this file only, for a field may be deep down.
+// Thrown only within this file, because a faulty field may be nested deeply.
 struct BadField {
   IngestError error;
   std::string what;

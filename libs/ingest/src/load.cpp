@@ -23,7 +23,7 @@ Unexpected<Failure> failed(IngestError error, const fs::path& path, const std::s
   return Unexpected<Failure>({error, path.string() + ": " + what});
 }
 
-// The whole file, which must have at most `bytes_max` bytes.
+// Reads the whole file, which may have at most `bytes_max` bytes.
 Expected<std::string, Failure> read_file(const fs::path& path, std::uint64_t bytes_max) {
   std::error_code error;
   const std::uint64_t size = fs::file_size(path, error);
@@ -46,7 +46,7 @@ Expected<std::string, Failure> read_file(const fs::path& path, std::uint64_t byt
 
 std::uint32_t crc32c_of(const std::string& content) { return crc32c(std::as_bytes(std::span(content))); }
 
-// `file` is filled in where it is given.
+// Fills `file` if it is given.
 Expected<FolderIndex, Failure> read_index(const fs::path& folder, const ReplayLimits& limits,
                                           RecordedFile* file = nullptr) {
   const fs::path path = folder / kIndexName;
@@ -56,7 +56,7 @@ Expected<FolderIndex, Failure> read_index(const fs::path& folder, const ReplayLi
   return parse_folder_index(*text, path.string(), limits);
 }
 
-// What a slice's file holds, as long as the index says.
+// Reads a slice's file, whose length has to agree with the index.
 Expected<std::string, Failure> read_slice_file(const fs::path& folder, const FolderIndex::Slice& slice,
                                                std::uint64_t bytes_max) {
   auto content = read_file(folder / slice.file, bytes_max);
@@ -68,7 +68,7 @@ Expected<std::string, Failure> read_slice_file(const fs::path& folder, const Fol
   return content;
 }
 
-// Behind the index in order of name, each once: several slices may lie in one file.
+// Sorts by name, behind the index, and removes duplicates: several slices may share a file.
 void sort_files(std::vector<RecordedFile>& files) {
   const auto by_name = [](const RecordedFile& a, const RecordedFile& b) { return a.name < b.name; };
   const auto same_name = [](const RecordedFile& a, const RecordedFile& b) { return a.name == b.name; };
@@ -76,7 +76,7 @@ void sort_files(std::vector<RecordedFile>& files) {
   files.erase(std::unique(files.begin() + 1, files.end(), same_name), files.end());
 }
 
-// What stands at a path: run files, or none for a folder with an index.
+// Returns the run files at a path, or an empty list for a folder with an index.
 Expected<std::vector<std::string>, Failure> run_files_at(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -99,7 +99,7 @@ Expected<std::vector<std::string>, Failure> run_files_at(const std::string& path
   return files;
 }
 
-// `Slice` has `fragments`, `length_of` gives the bytes of one.
+// `Slice` has `fragments`; `length_of` returns the bytes of one fragment.
 template <class Slice, class LengthOf>
 void note_sizes(const std::vector<Slice>& slices, LengthOf length_of, RecordedContents& contents) {
   contents.slices = slices.size();
@@ -146,7 +146,8 @@ Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(const std::str
   if (!index) return Unexpected<Failure>(index.error());
 
   const auto files = std::make_shared<std::vector<std::string>>();
-  files->reserve(index->slices.size());  // the fragments refer to the strings' bytes: they must not move
+  files->reserve(
+      index->slices.size());  // `reserve` keeps the strings in place: the fragments refer to their bytes
   std::uint64_t bytes_left = limits.bytes_max;
   for (std::size_t n = 0; n < index->slices.size(); ++n) {
     const FolderIndex::Slice& slice = index->slices[n];

@@ -37,7 +37,7 @@ RecordedFragment recorded(const storage::FragmentView& view) {
   return fragment;
 }
 
-// Extends a checksum by what tells this slice from any other: its id and time, and its fragments' checksums.
+// Extends a checksum by the id and time of a slice and by its fragments' checksums.
 std::uint32_t extend(std::uint32_t crc, const RecordedSlice& slice) {
   const auto add = [&crc](const auto& row) { crc = crc32c_extend(crc, std::as_bytes(std::span(row))); };
   add(std::array{slice.slice.value, static_cast<std::uint64_t>(slice.time)});
@@ -117,8 +117,7 @@ Expected<std::shared_ptr<const RecordedRun>, Failure> load_run_files(const std::
       return Unexpected<Failure>(done.error());
   }
   if (run->slices.empty()) {
-    return failed(IngestError::not_found, paths.empty() ? "replay" : paths.front(),
-                  "there is no slice to replay");
+    return failed(IngestError::not_found, paths.empty() ? "replay" : paths.front(), "no slice to replay");
   }
   std::sort(run->slices.begin(), run->slices.end(), [](auto& a, auto& b) { return a.slice < b.slice; });
   run->sources = sources_in(run->slices);

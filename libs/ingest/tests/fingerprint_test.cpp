@@ -43,7 +43,7 @@ TEST_CASE("a folder's fingerprint is its index and its files by name, each with 
   CHECK(files[1].crc32c != files[2].crc32c);
 }
 
-TEST_CASE("what the sources have read has the fingerprint, and another one after one byte has changed") {
+TEST_CASE("the fingerprint belongs to the data read, and changes with a single byte") {
   const Recording recording;
   const auto before = recording.files();
   ingest::SourceSettings settings;

@@ -42,7 +42,7 @@ struct TestFragment {
 
 void append(std::vector<std::byte>& to, ConstBytes bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
 
-// A run file as a writer leaves it when it dies: header and slice records, no index.
+// A run file of a writer that died: header and slice records, but no index.
 class RunFile {
  public:
   explicit RunFile(RunNumber run) {
@@ -152,7 +152,7 @@ TEST_CASE("Weir's own run files are replayed by slice id over all files of the r
   first.add(10, {{2, "TWO"}, {1, "ONE"}});
   RunFile second(RunNumber(4));
   second.add(15, {{1, "cut", FragmentStatus::truncated}, {2, "not kept", FragmentStatus::ok, false}});
-  second.add(20, {{1, "again"}, {2, "AGAIN"}}, 1);  // a later store epoch: this copy counts
+  second.add(20, {{1, "again"}, {2, "AGAIN"}}, 1);  // a later store epoch: this copy is the valid one
   folder.write("a.weir", first.content());
   folder.write("b.weir", second.content());
   const auto run = load_recorded_run(folder.path());

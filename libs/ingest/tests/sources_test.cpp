@@ -14,7 +14,7 @@ TEST_CASE("sources are made by the name of their kind", "[sources]") {
   CHECK_FALSE(source_kind("radio"));
 }
 
-TEST_CASE("dummy sources can have any ids, and give what is asked for", "[sources]") {
+TEST_CASE("dummy sources can have any ids, and return the requested fragments", "[sources]") {
   SourceSettings settings;
   settings.dummy.size_bytes = 100;
   CHECK(known_sources(settings).empty());

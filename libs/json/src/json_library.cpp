@@ -1,2 +1,2 @@
-// Boost.JSON is used without its library: this is all of its code.
+// Boost.JSON is compiled from its sources here, once, instead of being linked as a library.
 #include <boost/json/src.hpp>

@@ -10,7 +10,8 @@
 namespace weir::lab {
 namespace {
 
-constexpr int kLineQueueFrames = 10000;  // between the kernel and the relay, which has the buffer that counts
+constexpr int kLineQueueFrames =
+    10000;  // queue between the kernel and the relay; the relay has the buffer with a limit
 
 class Lines {
  public:
@@ -55,7 +56,7 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
   return lines.take();
 }
 
-// Nothing is learnt, nothing is flooded: every switch knows the way to every host from the start.
+// Static forwarding entries for every host at every switch: no learning and no flooding.
 std::string forwarding(const LabPlan& plan) {
   Lines lines;
   const auto quiet = [&](const std::string& device) {
@@ -76,8 +77,8 @@ std::string forwarding(const LabPlan& plan) {
   return lines.take();
 }
 
-// Classic BPF on what comes in: a random number below a bound, and the frame is gone. The queueing discipline
-// counts it.
+// Drops incoming frames with classic BPF, if a random number is below a bound. The queueing discipline counts
+// the drops.
 std::string loss(const Host& host) {
   if (host.loss <= 0) return {};
   constexpr double kNumbers = 4294967296.0;
@@ -133,7 +134,7 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
   lines.add("link set lo up");
   lines.add("addr add {}/{} dev control", host.control_address, kPrefixBits);
   lines.add("link set control up");
-  // A port counts a packet of TCP's as one frame: TCP is not to make longer ones.
+  // A port counts one of TCP's packets as one frame, so TCP must not build larger packets.
   if (host.own_port && host.offloads != Offloads::all) lines.add("link set data gso_max_segs 1");
   lines.add("addr add {}/{} dev data", host.address, kPrefixBits);
   lines.add("link set data up");

@@ -20,8 +20,8 @@ namespace weir::lab {
 
 struct Counters::Reader {
   Descriptor socket;
-  std::map<int, std::size_t> ports;  // by index of the device
-  std::optional<std::size_t> host;   // that loses frames, in this space
+  std::map<int, std::size_t> ports;  // by device index
+  std::optional<std::size_t> host;   // host that loses frames, in this namespace
 
   [[nodiscard]] bool reads() const { return !ports.empty() || host; }
 };
@@ -39,7 +39,7 @@ Descriptor netlink_socket() {
   Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket.open())
     throw std::runtime_error(std::string("cannot open a netlink socket: ") + std::strerror(errno));
-  // The kernel answers within the call; this is for a kernel that does not.
+  // The kernel answers within the call; the timeout is for a kernel that does not.
   const timeval patience{1, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   return socket;
@@ -87,7 +87,7 @@ void read_statistics(const char* bytes, std::size_t size, PortCount& count) {
 std::uint64_t machine_drops() {
   std::ifstream file("/proc/net/softnet_stat");
   std::uint64_t drops = 0;
-  // A line per CPU, in hexadecimal: frames taken in, frames dropped, and more.
+  // A line per CPU, in hexadecimal: frames received, frames dropped, and more.
   for (std::string line; std::getline(file, line);) {
     std::istringstream columns(line);
     std::uint64_t taken = 0;

@@ -24,11 +24,11 @@ namespace weir::lab {
 namespace {
 
 constexpr DurationNs kPeriod = 20 * kMillisecond;
-constexpr DurationNs kQuotaMin = kMillisecond;  // the kernel's
+constexpr DurationNs kQuotaMin = kMillisecond;  // the kernel's minimum
 constexpr int kRemoveTries = 1000;
 constexpr int kEndPatienceMs = 1000;
 constexpr int kMomentMs = 10;
-constexpr std::size_t kListBytes = 32;  // enough for the first process
+constexpr std::size_t kListBytes = 32;  // room for one process id
 constexpr mode_t kFolderMode = 0755;
 
 bool has_word(std::string_view list, std::string_view word) {
@@ -40,7 +40,7 @@ bool has_word(std::string_view list, std::string_view word) {
   return false;
 }
 
-// The group of version 1 that this process is in, as a path below the mount: "/" is the mount itself.
+// Returns the version 1 control group of this process, as a path below the mount; "/" is the mount itself.
 std::string own_group(std::string_view own, const std::string& mount_root) {
   std::istringstream lines{std::string(own)};
   for (std::string line; std::getline(lines, line);) {
@@ -69,10 +69,10 @@ void write(const std::string& path, const std::string& text) {
 
 struct GroupFiles {
   std::string folder;
-  std::string processes;  // the file that lists them
+  std::string processes;  // file with the group's processes
 };
 
-// Returns when one of the group's processes has ended, or after a while. Safe after fork().
+// Waits until one of the group's processes has ended, or for a limited time. Safe after fork().
 void wait_for_an_end(const GroupFiles& group) {
   std::array<char, kListBytes> list{};
   const int file = ::open(group.processes.c_str(), O_RDONLY | O_CLOEXEC);
@@ -83,13 +83,13 @@ void wait_for_an_end(const GroupFiles& group) {
     first = 10 * first + (list[static_cast<std::size_t>(i)] - '0');
   const int process = first > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, first, 0)) : -1;
   pollfd end{process, POLLIN, 0};
-  // A process that has just ended is in the group for a moment more, and in no list.
+  // A process that has just ended stays in the group for a moment, without being listed.
   ::poll(&end, 1, process >= 0 ? kEndPatienceMs : kMomentMs);
   ::close(process);
 }
 
-// In the new process: waits for the other end of the pipe to be closed, then removes the folders as soon as
-// no process is inside. Only calls that are safe after fork().
+// Runs in the new process: waits until the other end of the pipe is closed, then removes the folders once no
+// process is inside. Uses only calls that are safe after fork().
 [[noreturn]] void remove_later(int pipe, const std::vector<GroupFiles>& groups) {
   ::setpgid(0, 0);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) std::signal(signal, SIG_IGN);
@@ -188,7 +188,7 @@ class CpuShares::Groups {
 
  private:
   CpuGroups where_;
-  std::map<std::string, std::string> folders_;  // by host
+  std::map<std::string, std::string> folders_;  // by host name
   Descriptor pipe_;
   pid_t remover_ = -1;
 };
@@ -220,7 +220,7 @@ void CpuShares::add_process(const std::string& host, pid_t pid) const {
   try {
     write(*folder + "/cgroup.procs", std::to_string(pid));
   } catch (const std::exception&) {
-    return;  // it has ended already
+    return;  // ended already
   }
 }
 

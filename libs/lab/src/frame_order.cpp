@@ -14,7 +14,7 @@
 namespace weir::lab {
 namespace {
 
-// CPUs in turn, so that the work is shared out.
+// Assigns CPUs in turn, to share the work.
 class Steering {
  public:
   bool one_cpu(const std::string& device) {
@@ -25,7 +25,7 @@ class Steering {
   }
 
  private:
-  // As the kernel writes them: words of 32 bits, the highest first.
+  // In the kernel's notation: words of 32 bits, the highest first.
   static std::string cpu_mask(unsigned cpu) {
     std::string mask = fmt::format("{:x}", 1U << (cpu % 32));
     for (unsigned word = 0; word < cpu / 32; ++word) mask += ",00000000";
@@ -36,7 +36,7 @@ class Steering {
   unsigned next_ = 0;
 };
 
-// The thread sees a /sys of its network namespace, which no other thread does.
+// Mounts a /sys of this thread's network namespace, for this thread only.
 bool see_own_sys() {
   return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          ::mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;

@@ -17,10 +17,10 @@ namespace {
 using config::ProblemKind;
 using config::Problems;
 
-constexpr std::size_t kHostNameMax = 12;  // of the 15 that a device's name may have
+constexpr std::size_t kHostNameMax = 12;  // a device's name has 15 at most
 constexpr std::size_t kHostsPerThird = 250;
 constexpr std::size_t kHostsMax = 1000;
-constexpr double kCpuShareMin = 0.01;  // what a cgroup can hold: 1 ms of 100
+constexpr double kCpuShareMin = 0.01;  // a cgroup's smallest quota: 1 ms of 100
 constexpr double kMsPerS = 1000;
 
 std::int64_t ns(double seconds) { return std::llround(seconds * static_cast<double>(kSecond)); }
@@ -74,7 +74,7 @@ class Planner {
     if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");
     plan_.window_segments = lab_.window_segments();
     plan_.cpu_load = lab_.cpu_load();
-    // A route's static window reaches a connection through what the kernel keeps of earlier ones.
+    // The kernel applies a route's static window to a connection only through saved metrics of earlier ones.
     plan_.sysctls = {{"ipv4/tcp_no_metrics_save", plan_.window_segments > 0 ? "0" : "1"},
                      {"ipv4/tcp_slow_start_after_idle", lab_.slow_start_after_idle() ? "1" : "0"}};
     for (const auto& [name, value] : lab_.sysctls()) {
@@ -86,10 +86,10 @@ class Planner {
       if (!plain) report("sysctls." + name, "is not the name of a setting, as in ipv4.tcp_timestamps");
       plan_.sysctls.emplace_back(path, value);
     }
-    std::sort(plan_.sysctls.begin() + 2, plan_.sysctls.end());  // a map has no order
+    std::sort(plan_.sysctls.begin() + 2, plan_.sysctls.end());  // protobuf maps are unordered
   }
 
-  // How many hosts the nodes need that no host names.
+  // Returns how many hosts are needed for nodes that are not placed on a named host.
   [[nodiscard]] std::size_t hosts_for_farm() const {
     const std::size_t readouts = unplaced(Role::readout).size();
     const std::size_t dcms = unplaced(Role::dcm).size();
@@ -150,7 +150,7 @@ class Planner {
     }
   }
 
-  // In contiguous blocks, unless a host says where.
+  // Attaches hosts to racks in contiguous blocks, except hosts with a given place.
   bool attach() {
     const Edges edges = edges_of(lab_);
     const std::size_t hosts = plan_.hosts.size();
@@ -189,7 +189,7 @@ class Planner {
   void place() {
     if (farm_ == nullptr) return;
     place_named();
-    std::vector<std::size_t> free;  // hosts that name no nodes
+    std::vector<std::size_t> free;  // hosts without named nodes
     for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
       if (listed_[i] == nullptr || listed_[i]->nodes().empty()) free.push_back(i);
     }
@@ -237,7 +237,7 @@ class Planner {
     }
   }
 
-  // In contiguous blocks whose sizes differ by one at most.
+  // Assigns contiguous blocks of nodes whose sizes differ by one at most.
   void share_out(const std::vector<const config::NodePlan*>& nodes, const std::vector<std::size_t>& hosts) {
     if (!nodes.empty() && hosts.empty()) {
       return report("hosts", fmt::format("no host is left for '{}'", nodes.front()->name));
@@ -256,7 +256,7 @@ class Planner {
 
   // ---- the rest
 
-  // A host's name is a device at its switch, too.
+  // A host's name is a device name at its switch as well.
   void check_names() {
     std::set<std::string> taken(plan_.switches.begin(), plan_.switches.end());
     taken.insert({"switches", "control", "lo", "data"});
@@ -272,7 +272,7 @@ class Planner {
     const auto host = [&](const std::string& key, const std::string& name) {
       const auto found = std::find_if(plan_.hosts.begin(), plan_.hosts.end(),
                                       [&](const Host& one) { return one.name == name; });
-      if (found == plan_.hosts.end()) report(key, fmt::format("there is no host '{}'", name));
+      if (found == plan_.hosts.end()) report(key, fmt::format("unknown host '{}'", name));
       return static_cast<std::size_t>(found - plan_.hosts.begin());
     };
     for (int i = 0; i < lab_.foreign_size(); ++i) {
@@ -288,10 +288,11 @@ class Planner {
     }
   }
 
-  // The port that a change is of, by its number; nothing: there is none, which was reported.
+  // Returns the index of the port that a change refers to, or nothing after reporting a problem.
   std::optional<std::size_t> port_of(const v1::ChangeSettings& change, const std::string& key) {
     if (change.host().empty() == change.link().empty()) {
-      report(key + "host", change.host().empty() ? "says neither host nor link" : "and link are two ports");
+      report(key + "host",
+             change.host().empty() ? "is missing: give host or link" : "and link are two ports");
       return std::nullopt;
     }
     const bool by_host = change.link().empty();
@@ -306,12 +307,12 @@ class Planner {
                                   [&](const Port& one) { return one.name == change.link(); });
     if (by_host) {
       report(key + "host", host ? "has a port that is not limited: give it a port_rate from the start"
-                                : fmt::format("there is no host '{}'", change.host()));
+                                : fmt::format("unknown host '{}'", change.host()));
     } else {
-      report(key + "link", line
-                               ? "is the long line, which keeps its rate"
-                               : fmt::format("there is no limited port '{}'; the summary of a run names them",
-                                             change.link()));
+      report(key + "link",
+             line ? "is the long line, which keeps its rate"
+                  : fmt::format("unknown or unlimited port '{}'; the summary of a run names the limited ones",
+                                change.link()));
     }
     return std::nullopt;
   }
@@ -338,7 +339,7 @@ class Planner {
     fill_changes();
   }
 
-  // What a change does not say is as it was before it.
+  // Values that a change does not give keep their previous setting.
   void fill_changes() {
     std::vector<Port> now = plan_.ports;
     for (PortChange& change : plan_.changes) {
@@ -353,7 +354,7 @@ class Planner {
   const v1::Lab& lab_;
   const config::Locations& locations_;
   const config::FarmPlan* farm_;
-  std::vector<const v1::HostSettings*> listed_;  // by host
+  std::vector<const v1::HostSettings*> listed_;  // by host index
   LabPlan plan_;
   Problems problems_;
 };

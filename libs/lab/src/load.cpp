@@ -26,11 +26,11 @@ std::vector<int> cores_of_this_process() {
   return cores;
 }
 
-// In the new process. Only calls that are safe after fork().
+// Runs in the new process. Uses only calls that are safe after fork().
 [[noreturn]] void spin(pid_t parent, int core) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(0);  // it died before the line above
+  if (::getppid() != parent) ::_exit(0);  // the parent died before the line above
   ::close_range(0, ~0U, 0);
   if (core >= 0) {
     cpu_set_t set;

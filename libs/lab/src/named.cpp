@@ -66,7 +66,7 @@ Expected<void, NetworkError> give_names(const LabPlan& plan, const Network& netw
 void remove_line(const LabPlan& plan) {
   const Descriptor switches(::open(named_paths(plan)[kSwitches].c_str(), O_RDONLY | O_CLOEXEC));
   if (!switches.open() || !plan.line) return;
-  // What is gone already needs no removing.
+  // Errors are ignored: a device may be gone already.
   for (const std::string& device : {plan.line->from_device, plan.line->to_device}) {
     (void)run_tool(Tool::ip, fmt::format("link del {}\n", device), switches.get());
   }

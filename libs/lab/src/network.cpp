@@ -38,11 +38,11 @@ void set(const std::string& name, const std::string& value, const std::string& w
   }
 }
 
-// Before there is any device: what IPv6 says on a new one would be counted at the ports.
+// Must run before any device exists: IPv6 would send on a new one, and the ports would count it.
 void prepare_space(const LabPlan& plan, Space space) {
   const std::string where = plan.space_name(space);
   for (const char* scope : {"all", "default"}) {
-    (void)write_sysctl(fmt::format("ipv6/conf/{}/disable_ipv6", scope), "1");  // a kernel may have no IPv6
+    (void)write_sysctl(fmt::format("ipv6/conf/{}/disable_ipv6", scope), "1");  // the kernel may lack IPv6
   }
   if (space < kFirstHost) return;
   for (const auto& [name, value] : plan.sysctls) set(name, value, "host " + where);

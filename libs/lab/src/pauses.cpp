@@ -18,7 +18,7 @@ namespace {
 
 constexpr DurationNs kSharePeriod = 20 * kMillisecond;
 
-// Not glibc's functions: the header of 2.36 declares them for C only.
+// Direct system calls, because glibc 2.36's header declares its functions for C only.
 Descriptor open_process(pid_t pid) { return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
 bool send_signal(const Descriptor& process, int signal) {
@@ -39,7 +39,7 @@ DurationNs Rhythm::until_change_ns(DurationNs elapsed_ns) const {
 
 Rhythm rhythm_of_share(double cpu_share) {
   if (cpu_share <= 0 || cpu_share >= 1) return {};
-  // A turn of a millisecond at least, or a small share is lost in the time that a process takes to go on.
+  // Each turn lasts a millisecond at least; a shorter one is lost while the process wakes up.
   const auto period =
       std::max(kSharePeriod, static_cast<DurationNs>(static_cast<double>(kMillisecond) / cpu_share));
   return {period, period - static_cast<DurationNs>(static_cast<double>(period) * cpu_share)};
@@ -129,7 +129,7 @@ class Pauses::Keeper {
     for (Host& host : hosts_) set(host, false, false);
   }
 
-  // How long until the next.
+  // Returns the time until the next turn.
   DurationNs turn(DurationNs elapsed_ns) {
     const std::lock_guard lock(mutex_);
     DurationNs wait = kSecond;
@@ -144,7 +144,7 @@ class Pauses::Keeper {
   static void set(Host& host, bool pause, bool share) {
     if (host.still != (pause || share)) {
       host.still = pause || share;
-      // Those that have ended are forgotten.
+      // Forgets processes that have ended.
       std::erase_if(host.processes, [&](const Descriptor& process) {
         return !send_signal(process, host.still ? SIGSTOP : SIGCONT);
       });
@@ -154,7 +154,7 @@ class Pauses::Keeper {
   }
 
   Descriptor wake_;
-  std::mutex mutex_;  // of the hosts' processes and reports
+  std::mutex mutex_;  // guards the hosts' processes and the reports
   std::vector<Host> hosts_;
   TimeNs began_ns_ = 0;
   std::thread thread_;

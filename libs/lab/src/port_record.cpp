@@ -8,7 +8,7 @@
 namespace weir::lab {
 namespace {
 
-constexpr double kBegunUse = 0.01;  // greetings of connections stay far below
+constexpr double kBegunUse = 0.01;  // connection set-up stays far below this
 constexpr DurationNs kSettling = kSecond;
 
 double use_of(std::uint64_t bytes, double seconds, double rate_bits_per_s) {
@@ -25,7 +25,7 @@ PortRecord::PortRecord(std::vector<Port> ports)
 
 void PortRecord::change_rate(std::size_t port, std::uint64_t rate_bits_per_s) {
   rates_[port] = rate_bits_per_s;
-  // A second with both rates in it would say nothing.
+  // A second with two different rates would be meaningless.
   History& history = histories_[port];
   history.second_from_bytes = history.last.wire_bytes();
   if (last_ns_) history.second_from_ns = *last_ns_;

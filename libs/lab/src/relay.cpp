@@ -27,10 +27,10 @@ namespace {
 constexpr std::size_t kFrameBytesMax = 65536;
 constexpr std::size_t kDevicesBytesMax = std::size_t{1} << 20;
 constexpr int kSendDropColumn = 12;
-constexpr int kFramesPerTurn = 64;  // of one direction, before the other has its turn
+constexpr int kFramesPerTurn = 64;  // per direction and turn
 
-// Frames dropped because the queue between kernel and relay was full, as a file like /proc/net/dev counts
-// them.
+// Returns the frames dropped because the queue between kernel and relay was full, from a file like
+// /proc/net/dev.
 std::uint64_t dropped_at(int devices, const std::string& device) {
   std::string text(kDevicesBytesMax, '\0');
   const ssize_t size = ::pread(devices, text.data(), text.size(), 0);
@@ -66,7 +66,7 @@ class Relay::Loop {
         taps_{std::move(from), std::move(to)},
         ways_{Way(line), Way(line)} {}
   ~Loop() {
-    // Without a thread the event may be shared with a process that runs the line.
+    // If no thread runs, the event may be shared with a process that runs the line.
     if (!thread_.joinable()) return;
     ::eventfd_write(stop_.get(), 1);
     thread_.join();
@@ -79,7 +79,7 @@ class Relay::Loop {
   }
 
   void run() {
-    ::prctl(PR_SET_TIMERSLACK, 1);  // frames leave when they are due, not 50 us later
+    ::prctl(PR_SET_TIMERSLACK, 1);  // frames leave on time, not up to 50 us late
     std::array<pollfd, 3> files{
         {{taps_[0].get(), POLLIN, 0}, {taps_[1].get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
     for (;;) {
@@ -108,10 +108,10 @@ class Relay::Loop {
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint64_t> packets{0};
     std::atomic<std::uint64_t> drops{0};
-    std::uint64_t refused = 0;  // by the device at the far end
+    std::uint64_t refused = 0;  // refused by the device at the far end
   };
 
-  // From device `from` to the other. False: a device is gone.
+  // Moves frames from device `from` to the other one. Returns false if a device is gone.
   bool turn(std::size_t from) {
     Way& way = ways_[from];
     for (int i = 0; i < kFramesPerTurn; ++i) {

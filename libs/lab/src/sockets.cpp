@@ -27,7 +27,7 @@ sockaddr_in address_of(const Host& host, std::uint16_t port) {
   throw std::runtime_error(fmt::format("host {}: {}: {}", host.name, what, std::strerror(errno)));
 }
 
-// Before it listens or connects: what began with BBR stays paced under any other.
+// Set before listen or connect: a socket that began with BBR stays paced under any other algorithm.
 Descriptor tcp_socket(const Host& host, const std::string& congestion_control) {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket.open()) fail("cannot open a socket", host);
@@ -95,7 +95,7 @@ void meet_once(const LabPlan& plan, const Network& network) {
       connection.to = accept_from(listener.socket, plan.hosts[to]);
       connection.from.reset();
       char nothing = 0;
-      (void)::recv(connection.to.get(), &nothing, sizeof nothing, 0);  // the other end's close has come
+      (void)::recv(connection.to.get(), &nothing, sizeof nothing, 0);  // the peer's close has arrived
     }
   }
 }

@@ -11,7 +11,7 @@
 namespace weir::lab {
 namespace {
 
-// A thread alone changes its namespace; the others of the process stay where they are.
+// Only this thread changes its namespace; the process' other threads keep theirs.
 void in_thread(const std::function<void()>& work) {
   std::exception_ptr failure;
   std::thread([&] {

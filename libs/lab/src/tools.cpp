@@ -18,7 +18,7 @@ namespace weir::lab {
 namespace {
 
 constexpr int kCannotExecute = 127;
-constexpr std::size_t kWordsMax = 4096;  // of a tool's complaint
+constexpr std::size_t kWordsMax = 4096;  // of a tool's error output
 constexpr std::array<const char*, 3> kNames = {"ip", "bridge", "tc"};
 constexpr std::array<const char*, 4> kFolders = {"/usr/sbin/", "/sbin/", "/usr/bin/", "/bin/"};
 
@@ -32,7 +32,7 @@ std::string path_of(Tool tool) {
   return {};
 }
 
-// In the new process. Only calls that are safe after fork().
+// Runs in the new process. Uses only calls that are safe after fork().
 [[noreturn]] void become(const char* path, const char* name, int lines, int words, int space) {
   if (::setns(space, CLONE_NEWNET) != 0) ::_exit(kCannotExecute);
   ::dup2(lines, STDIN_FILENO);
@@ -52,7 +52,7 @@ std::string words_of(int file) {
   return text;
 }
 
-// "Command failed -:12" names a line.
+// Returns the line that the tool names in "Command failed -:12".
 std::string failed_line(const std::string& words, const std::string& lines) {
   constexpr std::string_view kMark = "Command failed -:";
   const std::size_t at = words.find(kMark);

@@ -9,7 +9,7 @@
 namespace weir::lab {
 namespace {
 
-// Checked when the file was read.
+// The text was validated when the file was read.
 std::uint64_t rate_of(const std::string& text) {
   const auto rate = config::parse_rate(text);
   WEIR_ASSERT(rate.has_value());
@@ -37,7 +37,7 @@ class Builder {
     }
   }
 
-  // Both directions of a cable.
+  // Adds both directions of a cable.
   void add_link(std::size_t from, std::size_t to, const std::string& rate, const std::string& buffer) {
     const std::string& a = plan_.switches[from];
     const std::string& b = plan_.switches[to];
@@ -67,7 +67,7 @@ class Builder {
     }
   }
 
-  // Edge switches 0 to count-1, a core behind them.
+  // Adds edge switches 0 to count-1, and a core switch behind them.
   void add_racks(const v1::Lab& lab) {
     const std::size_t core = plan_.switches.size() - 1;
     for (std::size_t rack = 0; rack < core; ++rack) {
@@ -110,15 +110,15 @@ class Builder {
   }
 
  private:
-  // Hosts with DCMs take turns; without any, all hosts do.
+  // Hosts with DCMs are spread over the spines in turn, and so are the other hosts.
   void choose_spines(std::size_t spines) {
     std::size_t next = 0;
     std::size_t other = 0;
     for (Host& host : plan_.hosts) host.spine = (host.has_dcm ? next++ : other++) % spines;
   }
 
-  // What a host with DCMs sends to one without (requests, acknowledgements) keeps to the spine that the
-  // answers come over.
+  // Traffic from a host with DCMs to one without (requests, acknowledgements) uses the spine over which the
+  // responses come.
   void steer(std::size_t leaves) {
     for (std::size_t from = 0; from < plan_.hosts.size(); ++from) {
       const Host& dcm = plan_.hosts[from];

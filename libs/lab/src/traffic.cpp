@@ -18,8 +18,8 @@ namespace weir::lab {
 namespace {
 
 constexpr std::size_t kChunkBytes = 65536;
-constexpr DurationNs kTurn = kMillisecond;            // a paced flow has its next bytes by then
-constexpr DurationNs kBehindMax = 10 * kMillisecond;  // a flow that was held up makes good so much at once
+constexpr DurationNs kTurn = kMillisecond;            // interval at which a paced flow sends
+constexpr DurationNs kBehindMax = 10 * kMillisecond;  // how much a delayed flow may catch up at once
 
 void make_nonblocking(const Descriptor& socket) {
   ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
@@ -105,7 +105,7 @@ class Traffic::Flows {
         if (flow.closed) continue;
         files.push_back({flow.connection.to.get(), POLLIN, 0});
         if (flow.pace.over(elapsed)) {
-          flow.connection.from.reset();  // what is under way arrives still
+          flow.connection.from.reset();  // data in flight still arrives
         } else if (send_some(flow, elapsed)) {
           wait = std::min(wait, flow.pace.wait_ns(elapsed));
         } else {
@@ -120,7 +120,7 @@ class Traffic::Flows {
     }
   }
 
-  // False: the socket takes no more for now.
+  // Returns false if the socket takes no more for now.
   bool send_some(Flow& flow, DurationNs elapsed) {
     for (std::uint64_t room = flow.pace.room(elapsed, flow.sent); room > 0;) {
       const ssize_t size = ::send(flow.connection.from.get(), zeros_.data(),
@@ -135,7 +135,7 @@ class Traffic::Flows {
   void receive(Flow& flow) const {
     if (flow.closed) return;
     for (;;) {
-      // Of TCP, MSG_TRUNC throws the bytes away where they are.
+      // For TCP, MSG_TRUNC discards the bytes without copying them.
       const ssize_t size = ::recv(flow.connection.to.get(), nullptr, 1U << 20, MSG_TRUNC);
       if (size == 0) flow.closed = true;
       if (size <= 0) return;

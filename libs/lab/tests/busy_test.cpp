@@ -1,4 +1,4 @@
-// What makes a lab's hosts slow, lets them pause, loses frames and changes ports: read, checked, planned.
+// Tests how a lab's slow hosts, pauses, frame loss and port changes are read, checked and planned.
 #include "lab_text.hpp"
 #include <weir/lab/batches.hpp>
 
@@ -65,7 +65,7 @@ TEST_CASE("a host whose sending is limited loses frames, too") {
   CHECK_THAT(tc_lines(plan, kFirstHost), Catch::ContainsSubstring("dev data clsact"));
 }
 
-TEST_CASE("changes of a port are in the order of their times, and keep what they do not say") {
+TEST_CASE("changes of a port are sorted by time, and keep values that they do not give") {
   const LabPlan plan = plan_of(
       "host_count: 2\nport_rate: 150mbit\nport_buffer: 100k\nchanges:\n  - {at_s: 6, host: h1, port_rate: "
       "150mbit}\n  - {at_s: 3, host: h1, port_rate: 40mbit, port_buffer: 50k}\n");
@@ -100,21 +100,21 @@ TEST_CASE("a link changes by its name in the summary") {
   CHECK(plan.ports[plan.changes[0].port].device == "rack1.core");
 }
 
-TEST_CASE("a change of a port that there is not is refused with its place") {
+TEST_CASE("a change of an unknown port is rejected with its place") {
   const auto of = [](const std::string& change) {
     return problems_of("host_count: 2\nhosts: [{name: a, port_rate: unlimited}]\nchanges:\n  - " + change +
                        "\n");
   };
-  CHECK(of("{at_s: 1, host: h9, port_rate: 1gbit}") ==
-        "lab.yaml:4: lab.changes[0].host: there is no host 'h9'");
+  CHECK(of("{at_s: 1, host: h9, port_rate: 1gbit}") == "lab.yaml:4: lab.changes[0].host: unknown host 'h9'");
   CHECK(
       of("{at_s: 1, host: a, port_rate: 1gbit}") ==
       "lab.yaml:4: lab.changes[0].host: has a port that is not limited: give it a port_rate from the start");
   CHECK(of("{at_s: 1, link: x>y, port_rate: 1gbit}") ==
-        "lab.yaml:4: lab.changes[0].link: there is no limited port 'x>y'; the summary of a run names them");
+        "lab.yaml:4: lab.changes[0].link: unknown or unlimited port 'x>y'; the summary of a run names the "
+        "limited ones");
   CHECK(of("{at_s: 1, host: h1, link: x, port_rate: 1gbit}") ==
         "lab.yaml:4: lab.changes[0].host: and link are two ports");
-  CHECK(of("{at_s: 1, port_rate: 1gbit}") == "lab.yaml:4: lab.changes[0].host: says neither host nor link");
+  CHECK(of("{at_s: 1, port_rate: 1gbit}") == "lab.yaml:4: lab.changes[0].host: is missing: give host or link");
   CHECK(of("{at_s: 1, host: h1}") ==
         "lab.yaml:4: lab.changes[0].port_rate: is not given, nor port_buffer: nothing would change");
   CHECK(of("{at_s: 1, host: h1, port_rate: unlimited}") ==

@@ -4,7 +4,7 @@
 namespace weir::lab {
 namespace {
 
-// 976 bytes and the 24 of the wire take a millisecond at 8 Mbit/s.
+// 976 bytes plus 24 on the wire take a millisecond at 8 Mbit/s.
 constexpr std::size_t kFrame = 976;
 
 Line line(std::uint64_t rate, std::uint64_t buffer, DurationNs delay) {
@@ -55,7 +55,7 @@ TEST_CASE("a line without a rate only delays") {
   CHECK(way.drops() == 0);
 }
 
-TEST_CASE("what is on its way is bounded") {
+TEST_CASE("the number of frames in flight is bounded") {
   DelayLine way(line(0, 1, kSecond));
   std::size_t taken = 0;
   while (way.offer(0, frame(1U << 20))) ++taken;

@@ -91,7 +91,7 @@ TEST_CASE("a host may differ from the lab") {
   CHECK(plan.hosts[1].congestion_control == "reno");
 }
 
-TEST_CASE("names that the lab uses itself are no names for hosts") {
+TEST_CASE("names that the lab uses itself are rejected as host names") {
   CHECK(problems_of("hosts: [{name: switch}]\n") ==
         "lab.yaml:1: lab.hosts: 'switch' cannot be a host's name: the lab uses it");
   CHECK(problems_of("hosts: [{name: a}, {name: a}]\n") ==
@@ -119,7 +119,7 @@ TEST_CASE("racks share hosts out in blocks and have limited uplinks to a core") 
   CHECK(find_port(plan, "core>rack2")->buffer_bytes == 200 * 1024);
   CHECK(way_to(plan, "h5", "rack1") == "rack1.core");
   CHECK(way_to(plan, "h5", "core") == "core.rack3");
-  // Each switch knows each host once.
+  // Each switch has one entry per host.
   CHECK(plan.forwards.size() == plan.switches.size() * plan.hosts.size());
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("a host may say which rack it is in") {
       plan_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 2}, {name: b}]\n");
   CHECK(plan.hosts[0].attached == 1);
   CHECK(problems_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 3}]\n") ==
-        "lab.yaml:3: lab.hosts[0].attached: there is no rack 3, there are 2");
+        "lab.yaml:3: lab.hosts[0].attached: no rack 3 exists, only 2");
 }
 
 TEST_CASE("between leaves and spines the data of a DCM's host go over one spine, both ways") {
@@ -139,7 +139,7 @@ TEST_CASE("between leaves and spines the data of a DCM's host go over one spine,
   CHECK(way_to(plan, "h4", "leaf1") == "leaf1.spine1");
   CHECK(way_to(plan, "h5", "leaf1") == "leaf1.spine2");
   CHECK(way_to(plan, "h6", "leaf1") == "leaf1.spine1");
-  // Towards readouts: h0 by spine1, h1 by spine2, unless the DCM that sends belongs to the other.
+  // Towards readouts: h0 over spine1, h1 over spine2, unless the sending DCM belongs to the other spine.
   CHECK(way_to(plan, "h1", "leaf2") == "leaf2.spine2");
   const auto steered = std::find_if(plan.steers.begin(), plan.steers.end(),
                                     [](const Steer& steer) { return steer.from == 4 && steer.to == 1; });
@@ -161,14 +161,14 @@ TEST_CASE("a wan has two sites, the last hosts far away") {
         "lab.yaml:3: lab.wan.far_hosts: 3 of 2 hosts");
 }
 
-TEST_CASE("foreign traffic is between hosts that there are") {
+TEST_CASE("foreign traffic needs existing hosts") {
   const LabPlan plan =
       plan_of("host_count: 3\nforeign: [{from: h0, to: h2, rate: 400mbit, start_s: 2, stop_s: 5}]\n");
   REQUIRE(plan.foreign.size() == 1);
   CHECK(plan.foreign[0].to == 2);
   CHECK(plan.foreign[0].start_ns == 2'000'000'000);
   CHECK(problems_of("host_count: 3\nforeign: [{from: h0, to: h9}]\n") ==
-        "lab.yaml:2: lab.foreign[0].to: there is no host 'h9'");
+        "lab.yaml:2: lab.foreign[0].to: unknown host 'h9'");
   CHECK(problems_of("host_count: 3\nforeign: [{from: h0, to: h0}]\n") ==
         "lab.yaml:2: lab.foreign[0].to: is the host that sends");
   CHECK(problems_of("host_count: 3\nforeign: [{from: h0, to: h1, start_s: 3, stop_s: 2}]\n") ==

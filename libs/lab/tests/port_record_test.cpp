@@ -4,14 +4,14 @@
 namespace weir::lab {
 namespace {
 
-// One port of 8 Mbit/s: 1 000 bytes a millisecond.
+// Returns one port of 8 Mbit/s: 1 000 bytes a millisecond.
 std::vector<Port> one_port() {
   return plan_of("hosts: [{name: a}]\nport_rate: 8mbit\nport_buffer: 10k\n").counted_ports();
 }
 
 constexpr TimeNs kStart = 5 * kSecond;
 
-TEST_CASE("a port's use counts what a frame takes on the wire") {
+TEST_CASE("a port's use counts a frame's full length on the wire") {
   PortRecord record(one_port());
   record.take(kStart, {{1000, 10, 0, 0}});
   record.take(kStart + kSecond, {{1000 + 488'000, 10 + 500, 0, 0}});
@@ -35,7 +35,7 @@ TEST_CASE("drops in a port's first second are told from those after it") {
     now += kSampleInterval;
   };
   take(0, 0);
-  take(300, 0);  // greetings: below 1 % of the rate
+  take(300, 0);  // connection set-up: below 1 % of the rate
   for (int i = 0; i < 10; ++i) take(90'000, 5);
   for (int i = 0; i < 10; ++i) take(90'000, 0);
   take(90'000, 3);

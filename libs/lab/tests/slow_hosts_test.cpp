@@ -1,4 +1,4 @@
-// Who may compute, and when: rhythms, quotas, where control groups are.
+// Tests when hosts may compute: rhythms, quotas, and the place of control groups.
 #include "weir_catch.hpp"
 #include <weir/lab/cpu_shares.hpp>
 #include <weir/lab/pauses.hpp>

@@ -20,10 +20,10 @@ extern char** environ;
 namespace weir::launch {
 namespace {
 
-constexpr int kCannotExecute = 127;  // as a shell says it
+constexpr int kCannotExecute = 127;  // a shell's exit status for it
 constexpr mode_t kLogMode = 0666;
 constexpr double kMicro = 1e-6;
-constexpr std::uint64_t kRssUnitBytes = 1024;  // of ru_maxrss
+constexpr std::uint64_t kRssUnitBytes = 1024;  // unit of ru_maxrss
 
 std::string system_error(const std::string& what) { return what + ": " + std::strerror(errno); }
 
@@ -41,7 +41,7 @@ ProcessEnd end_of(int status, const rusage& usage) {
   return end;
 }
 
-// This process' environment with the owner's mark.
+// A copy of this process' environment with the owner's mark.
 class Environment {
  public:
   Environment() {
@@ -69,19 +69,20 @@ class Environment {
   std::vector<char*> words_;
 };
 
-// In the new process, until it becomes the program. Only calls that are safe after fork().
+// Runs in the new process until it becomes the program. Uses only calls that are safe after fork().
 [[noreturn]] void become(pid_t parent, char* const* argv, Environment& environment, int log, int output,
                          int network) {
   ::setpgid(0, 0);
   environment.set_owner(::getpid());
-  // The kernel's kill, not a request: a process that hangs must not outlive the run. A death of the parent
-  // before this call is seen by the next line.
+  // The kernel kills the process: one that hangs must not outlive the run. If the parent died before this
+  // call, the next line notices.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kCannotExecute);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // The launcher ends it with SIGTERM, whatever was ignored when the launcher began.
+  // Restores the default action, because the launcher ends the process with SIGTERM even if its own parent
+  // ignored that.
   for (const int signal : {SIGPIPE, SIGTERM}) std::signal(signal, SIG_DFL);
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
@@ -107,7 +108,7 @@ std::string describe(const ProcessEnd& end) {
 Child::~Child() {
   if (pid_ > 0) {
     ::kill(-pid_, SIGKILL);
-    ::kill(pid_, SIGKILL);  // it may not have made its group yet
+    ::kill(pid_, SIGKILL);  // the child may not have made its group yet
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
     end_orphans_of(pid_);
@@ -163,7 +164,7 @@ std::optional<ProcessEnd> Child::poll() {
   siginfo_t ended{};
   if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return std::nullopt;
   if (ended.si_pid != pid_) return std::nullopt;
-  // Until it is waited for, no other group has its number.
+  // Until waitpid(), no other group can have this number.
   ::kill(-pid_, SIGKILL);
   int status = 0;
   rusage usage{};

@@ -6,7 +6,8 @@
 namespace weir::launch {
 namespace {
 
-// What stands between `before` and the next character of `ends`; empty: it is not there.
+// Returns the text between `before` and the next character of `ends`, or an empty string if `before` does not
+// occur.
 std::string word_after(const std::string& text, const std::string& before, const char* ends) {
   const std::size_t at = text.find(before);
   if (at == text.npos) return {};

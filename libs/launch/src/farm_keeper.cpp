@@ -8,7 +8,7 @@ namespace weir::launch {
 namespace {
 
 constexpr DurationNs kDrainPatienceMin = 60 * kSecond;
-constexpr std::uint32_t kKeptRestartsMax = 1'000'000;  // a farm that is to live for months
+constexpr std::uint32_t kKeptRestartsMax = 1'000'000;  // enough for a farm that runs for months
 
 }  // namespace
 
@@ -32,7 +32,7 @@ FarmKeeper::Verdict FarmKeeper::ended(std::size_t process, bool well, TimeNs now
   Process& one = processes_[process];
   one.running = false;
   one.start_at.reset();
-  // Run control that dies while it ends the others is to come back for that.
+  // If run control dies while it ends the other processes, it is restarted to finish that.
   one.over = signals_ > 0 || (off_ && (well || one.kind != Kind::control));
   if (one.over) return Verdict::over;
   one.start_at = one.restarts.after_end(now_ns);
@@ -59,8 +59,8 @@ FarmKeeper::Deeds FarmKeeper::turn(TimeNs now_ns) {
   return deeds;
 }
 
-// The supervisor first: it drains the run, and with that the others' parts of it end. Run control last: it
-// keeps the record.
+// The supervisor is ended first: it drains the run, which ends the other processes' parts. Run control is
+// ended last, because it keeps the record.
 void FarmKeeper::end_by_signal(Deeds& deeds) {
   for (Process& one : processes_) give_up_waiting(one);
   bool drained = true;
@@ -74,8 +74,9 @@ void FarmKeeper::end_by_signal(Deeds& deeds) {
   if (all_but_control_over()) terminate(0, deeds);
 }
 
-// Who waits for the next start would come back to a farm without run control. So would who is not there for
-// run control when it ends, because it hangs, or has yet to join: it was told nothing.
+// Once run control has ended, it can no longer stop the others. A process that waits for its restart is
+// therefore not started again, and a process that run control could not reach (it hung, or had not joined
+// yet) is terminated.
 void FarmKeeper::end_by_control(TimeNs now_ns, Deeds& deeds) {
   for (Process& one : processes_) {
     if (one.kind != Kind::control) give_up_waiting(one);

@@ -37,7 +37,7 @@ std::uint64_t size_of(const std::string& path) {
 
 FarmNodes::FarmNodes(const config::FarmPlan& plan, FarmNodesSettings settings, Started started)
     : settings_(std::move(settings)), started_(std::move(started)) {
-  // The order of starting: a supervisor to report to, writers to store, readouts with their ports, DCMs.
+  // Start order: a supervisor to report to, writers to store, readouts with their ports, then DCMs.
   for (const Role role : {Role::supervisor, Role::writer, Role::readout, Role::dcm}) {
     for (const config::NodePlan* node : plan.of_role(role)) {
       if (node->masked) continue;

@@ -14,9 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "control-";
-constexpr std::size_t kNotesMax = 1000;  // looked at
+constexpr std::size_t kNotesMax = 1000;  // files examined at most
 
-// The user's own, or nothing: what lies in a folder that others write to is not to be trusted.
+// Returns the user's own folder, or nothing: files in a folder that others can write to are not trusted.
 std::optional<std::string> folder(bool make) {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   const std::string path = runtime != nullptr && *runtime != '\0'
@@ -48,7 +48,7 @@ std::vector<FarmHere> farms_here() {
     const std::string name = one.path().filename().string();
     if (!name.starts_with(kPrefix) || ++looked > kNotesMax) continue;
     if (!is_run_control(name.substr(std::string(kPrefix).size()))) {
-      ::unlink(one.path().c_str());  // killed: it left its note
+      ::unlink(one.path().c_str());  // left by a killed process
       continue;
     }
     FarmHere here;
@@ -61,7 +61,7 @@ std::vector<FarmHere> farms_here() {
 FarmNote::FarmNote(const FarmHere& here) {
   const auto at = folder(true);
   if (!at) return;
-  (void)farms_here();  // clears away what the killed have left
+  (void)farms_here();  // removes the notes of killed processes
   path_ = *at + "/" + kPrefix + std::to_string(::getpid());
   std::ofstream file(path_);
   file << here.control << "\n" << here.farm << "\n";

@@ -11,10 +11,10 @@ namespace weir::launch {
 namespace {
 
 constexpr std::streamoff kTailBytes = 64 * 1024;
-constexpr std::size_t kErrorBytesMax = 2000;  // of a line that a plugin, say, wrote by itself
+constexpr std::size_t kErrorBytesMax = 2000;  // for a line of a plugin's own, for example
 constexpr std::string_view kReason = "reason=\"";
 
-// The message of a log line of level error or worse.
+// Returns the message of a log line of level error or worse.
 std::optional<std::string> error_message(std::string_view line) {
   if (line.starts_with('{')) {
     boost::system::error_code failed;

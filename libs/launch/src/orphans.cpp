@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kEndPatienceMs = 1000;
-constexpr int kGenerationsMax = 100;  // an orphan's own children are orphans once it has ended
+constexpr int kGenerationsMax = 100;  // an orphan's children become orphans once it has ended
 
 std::string file_of(pid_t process, const char* name) {
   return "/proc/" + std::to_string(process) + "/" + name;
@@ -32,7 +32,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// State, parent and group of a process, from its line in /proc.
+// State, parent and group of a process, read from its line in /proc.
 struct Status {
   char state = '?';
   pid_t parent = 0;
@@ -41,7 +41,7 @@ struct Status {
 Status status_of(pid_t process) {
   const std::string line = text_of(file_of(process, "stat"));
   Status status;
-  const std::size_t name_end = line.rfind(')');  // the name may contain anything
+  const std::size_t name_end = line.rfind(')');  // the name may contain any character
   if (name_end == line.npos) return status;
   std::istringstream rest(line.substr(name_end + 1));
   rest >> status.state >> status.parent >> status.group;
@@ -107,7 +107,7 @@ void end_orphans_of(pid_t child) {
     found = false;
     for (const pid_t process : children()) {
       const Status status = status_of(process);
-      // A process that has ended has no environment any more.
+      // A zombie has no environment to recognise it by.
       if (status.state == 'Z' && status.group == child) (void)::waitpid(process, nullptr, WNOHANG);
       if (status.state == 'Z' || !(status.group == child || is_owned_by(process, mark))) continue;
       end(process);

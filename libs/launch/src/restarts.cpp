@@ -27,7 +27,7 @@ void Restarts::refill(TimeNs now_ns) {
     refilled_ns_ += settings_.refill_ns;
     --count_;
   }
-  if (count_ == 0) refilled_ns_ = now_ns;  // nothing is saved up
+  if (count_ == 0) refilled_ns_ = now_ns;  // unused restarts do not accumulate
 }
 
 }  // namespace weir::launch

@@ -13,7 +13,7 @@ RunControlChild::RunControlChild(Settings settings, std::function<void()> wake)
   auto& more = settings_.child.more;
   more.insert(more.end(), {"--one-run", "--memory", settings_.memory});
   std::error_code ignored;
-  std::filesystem::remove(settings_.memory, ignored);  // of a run that was killed
+  std::filesystem::remove(settings_.memory, ignored);  // left by a killed run
 }
 
 RunControlChild::~RunControlChild() {
@@ -60,7 +60,7 @@ Expected<std::optional<ControlPlace>, std::string> RunControlChild::found() {
   auto as_operator = bus_client(asked_at_, settings_.keys_folder, security::BusRole::operator_);
   if (!as_operator) return Unexpected<std::string>("control.keys: " + as_operator.error());
   client_ = std::make_unique<bus::Client>(std::move(*as_operator), wake_);
-  // Started again, it listens where its processes look for it.
+  // A restarted run control has to listen where its processes look for it.
   settings_.child.listen = place->at;
   settings_.child.page = place->page;
   state_ = State::there;

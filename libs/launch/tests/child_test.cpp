@@ -23,7 +23,7 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Until the process has ended; a test that hangs is ended by its time limit.
+// Waits until the process has ended; the test's own time limit ends a hanging one.
 ProcessEnd wait_for(Child& child) {
   for (;;) {
     if (const auto end = child.poll()) return *end;
@@ -39,7 +39,7 @@ ChildSettings shell(const std::string& script, const TemporaryFolder& folder) {
   return settings;
 }
 
-TEST_CASE("a process that ends is polled once with its status and what it used") {
+TEST_CASE("an ended process is reported once, with its status and resource use") {
   const TemporaryFolder folder;
   auto child = Child::start(shell("exit 3", folder));
   REQUIRE(child.has_value());
@@ -120,7 +120,7 @@ TEST_CASE("a process has a group of its own and no files of its parent's") {
   CHECK(output.find(std::to_string(pid)) != output.npos);
 }
 
-// Leaves three processes behind: a member of the group, one of another session, and a child of that.
+// Leaves three processes behind: one in the group, one in another session, and a child of that one.
 constexpr const char* kLeaves =
     "sleep 1000 & echo $! >> pids\n"
     "setsid sh -c 'sleep 1000 & echo $! >> pids; echo $$ >> pids; wait' &\n"
@@ -161,7 +161,7 @@ TEST_CASE("descendants of a process live while it does, whatever else ends") {
   auto first = Child::start(shell(
       "cd " + folder.path().string() + "; touch pids; (" + kLeaves + ") & wait $!; touch done; read never",
       folder));
-  // Its helper is an orphan, and adopted, while it runs.
+  // Its helper is an orphan, adopted while the process still runs.
   auto lasting = Child::start(shell(
       "cd " + other.path().string() + "; sh -c 'setsid sleep 1000 & echo $! > pids'; sleep 1000", other));
   REQUIRE(first.has_value());

@@ -26,7 +26,7 @@ TEST_CASE("run control says that it ends the farm in a line of its own") {
   CHECK(control_says_off(begun + "off\n"));
 }
 
-TEST_CASE("run control as a child gets what it is told, and no page that nobody asked for") {
+TEST_CASE("run control as a child gets the given settings, and no page unless requested") {
   const ChildSettings child =
       control_child({"/bin", "farm.yaml", {"a=1"}, "127.0.0.1:0", "", "", "log", 20, {"--one-run"}});
   CHECK(child.program == "/bin/weir-run-control");

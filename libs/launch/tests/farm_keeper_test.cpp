@@ -56,10 +56,10 @@ TEST_CASE("a process that still lives when run control has ended the farm is tol
   CHECK(keeper.turn(kNow).terminate.empty());
   CHECK(keeper.ended(kSupervisor, true, kNow) == Verdict::over);
   CHECK(keeper.ended(kWriter, true, kNow) == Verdict::over);
-  CHECK(keeper.turn(kNow + 1000 * kSecond).terminate.empty());  // run control sees to it
+  CHECK(keeper.turn(kNow + 1000 * kSecond).terminate.empty());  // run control does it
   const TimeNs off = kNow + 1000 * kSecond;
   CHECK(keeper.ended(kControl, true, off) == Verdict::over);
-  CHECK(keeper.turn(off).terminate.empty());  // it may be on its way
+  CHECK(keeper.turn(off).terminate.empty());  // it may be ending already
   FarmKeeper::Deeds deeds = keeper.turn(off + kOffGrace);
   CHECK(deeds.terminate == Places{kDcm});
   CHECK_FALSE(deeds.kill);

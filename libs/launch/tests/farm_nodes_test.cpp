@@ -23,7 +23,8 @@ void script(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
 }
 
-// A supervisor that stays, a DCM that fails, a writer that ends well; scripts in place of the programs.
+// A supervisor that stays, a DCM that fails and a writer that ends well, with scripts in place of the
+// programs.
 struct Farm {
   Farm() {
     for (const auto& [role, name] : {std::pair(Role::supervisor, "supervisor"), std::pair(Role::dcm, "dcm-0"),
@@ -42,7 +43,7 @@ struct Farm {
   FarmNodes make() {
     return {plan, settings, [this](const std::string& name, pid_t) { started.push_back(name); }};
   }
-  // Until both have ended that do.
+  // Polls until `count` processes have ended.
   void reap(FarmNodes& nodes, TimeNs now, std::size_t count) {
     for (int i = 0; i < kRounds && ended.size() < count; ++i) {
       nodes.reap(now, [this](FarmNodes::Node& node) { ended.push_back(node.plan->name); });
@@ -83,7 +84,7 @@ TEST_CASE("a farm's processes start in order, end in their own way, and are judg
   CHECK(nodes.story(dcm).starts_with("dcm-0 ended with status 3"));
   farm_view::LiveFrame frame;
   frame.rows.push_back({"supervisor", "supervisor", "running"});
-  frame.rows.push_back({"dcm-0", "dcm", "running"});  // as it was told before
+  frame.rows.push_back({"dcm-0", "dcm", "running"});  // as reported before
   nodes.complete(frame);
   REQUIRE(frame.rows.size() == 3);
   CHECK(frame.rows[0].state == "running");
@@ -102,7 +103,7 @@ TEST_CASE("a process is started again after a while, as often as it may be, and 
   FarmNodes::Node& dcm = node_of(nodes, "dcm-0");
   REQUIRE(nodes.start_again(dcm, 0));
   CHECK(dcm.life == Life::waits);
-  CHECK_FALSE(nodes.role_without_any());  // it may come again, and of the writer nothing is judged yet
+  CHECK_FALSE(nodes.role_without_any());  // it may return, and the writer is not judged yet
   REQUIRE(nodes.start_due(kSecond - 1).empty());
   CHECK(dcm.life == Life::waits);
   REQUIRE(nodes.start_due(kSecond).empty());
@@ -118,7 +119,7 @@ TEST_CASE("a process is started again after a while, as often as it may be, and 
   CHECK(line.find("--name dcm-0 --one-run --control 127.0.0.1:70") != std::string::npos);
 }
 
-TEST_CASE("nobody comes again once the run ends, but for a supervisor that is spared") {
+TEST_CASE("no process is restarted once the run ends, except a spared supervisor") {
   Farm farm;
   FarmNodes nodes = farm.make();
   REQUIRE(nodes.start("127.0.0.1:70").empty());

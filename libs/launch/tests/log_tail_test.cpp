@@ -8,7 +8,7 @@
 namespace weir::launch {
 namespace {
 
-TEST_CASE("the reason of the last error line is what a process said last") {
+TEST_CASE("a process' reason is that of its last error line") {
   CHECK(
       last_error("2026-01-01T00:00:00.000Z level=error process=w run=1 ends reason=\"old\"\n"
                  "2026-01-01T00:00:01.000Z level=error process=w run=1 ends reason=\"disk \"/d\" is full\"\n"
@@ -45,7 +45,7 @@ TEST_CASE("a log that begins in the middle of a line is read from there") {
         "y");
 }
 
-TEST_CASE("what a library wrote by itself before it died is one clean line") {
+TEST_CASE("a library's own output before its death becomes one clean line") {
   const std::string path = (std::filesystem::temp_directory_path() / "weir-log-tail-test").string();
   std::ofstream(path) << "all is well\x1b[2J\xff" << std::string(10'000, 'x') << "\n";
   const std::string error = last_error_of_file(path, 0);

@@ -42,12 +42,12 @@ TEST_CASE("restarts that were used come back with time, one after another, and n
   Restarts restarts(settings);
   for (int i = 0; i < 3; ++i) REQUIRE(restarts.after_end(kNow));
   CHECK_FALSE(restarts.after_end(kNow + 59 * kSecond));
-  CHECK(restarts.after_end(kNow + 60 * kSecond));  // the one that came back
+  CHECK(restarts.after_end(kNow + 60 * kSecond));  // the restored allowance
   CHECK_FALSE(restarts.after_end(kNow + 61 * kSecond));
   CHECK(restarts.after_end(kNow + 120 * kSecond));
   const TimeNs later = kNow + 86'400 * kSecond;
   for (int i = 0; i < 3; ++i) {
-    // The wait begins anew as well.
+    // The waiting time starts anew as well.
     const auto at = restarts.after_end(later);
     REQUIRE(at);
     CHECK(*at == later + (settings.backoff_ns << i));

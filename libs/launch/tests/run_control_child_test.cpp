@@ -16,7 +16,7 @@ namespace {
 constexpr int kRounds = 2000;
 constexpr useconds_t kRoundUs = 2000;
 
-// A script in run control's place.
+// A script in place of run control.
 struct Place {
   Place() {
     const std::filesystem::path program = folder.path() / "weir-run-control";

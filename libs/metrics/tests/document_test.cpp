@@ -8,7 +8,7 @@
 
 using namespace weir::metrics;
 
-TEST_CASE("docs/metrics.md is what the table says") {
+TEST_CASE("docs/metrics.md is rendered from the table") {
   std::ifstream stream(WEIR_SOURCE_DIR "/docs/metrics.md");
   std::ostringstream committed;
   committed << stream.rdbuf();

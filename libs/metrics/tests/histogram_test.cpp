@@ -121,7 +121,8 @@ TEST_CASE("an encoded histogram that contradicts itself is refused by name") {
   CHECK(refused(bad) == MetricsError::extremes_do_not_match);
 }
 
-TEST_CASE("a histogram since an earlier one has what was recorded between, extremes as their buckets tell") {
+TEST_CASE(
+    "the difference to an earlier histogram has the samples between, with extremes to a bucket's precision") {
   Histogram histogram;
   histogram.record(3);
   histogram.record(1000, 5);

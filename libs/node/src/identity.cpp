@@ -104,12 +104,12 @@ Part recording_part(const v1::Farm& farm, const std::vector<ingest::RecordedFile
   return part;
 }
 
-// The node's farm as the run has it: on this host folders may be others.
+// Returns the node's farm with the run's own folders, which may differ from those of this host.
 v1::Farm shared_farm(const Setup& setup) {
   return setup.whole_farm ? config::NodeFarms(*setup.whole_farm).of(setup.self).farm : setup.farm;
 }
 
-// `farm`: of the run; `here`: with this host's folders.
+// `farm` is the run's; `here` has this host's folders.
 void add_filter(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& identity) {
   const std::string path = filter_file(here);
   if (const auto crc = file_crc32c(path)) *identity.add_parts() = filter_part(farm, path, *crc);
@@ -125,7 +125,7 @@ void add_source(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& ide
   }
 }
 
-// Its plugin files; empty ones are not found.
+// Returns the paths of the node's plugin files; an empty path is a file not found.
 std::vector<std::string> plugin_files(const Setup& setup) {
   if (setup.self.role == Role::dcm) return {filter_file(setup.farm)};
   if (setup.self.role == Role::readout && !source_plugin(setup.farm).empty())
@@ -148,7 +148,7 @@ bool is_same(const Part& one, const Part& other) {
   return one.kind() == other.kind() && one.name() == other.name() && one.search_path() == other.search_path();
 }
 
-// Its index; -1: there is no such part.
+// Returns the part's index, or -1 if it does not exist.
 int find(const v1::RunIdentity& identity, const Part& wanted) {
   for (int i = 0; i < identity.parts_size(); ++i) {
     if (is_same(identity.parts(i), wanted)) return i;

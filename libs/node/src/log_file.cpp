@@ -32,7 +32,7 @@ std::string stem_of(const fs::path& path) {
   return name.ends_with(kEnding) ? name.substr(0, name.size() - kEnding.size()) : name;
 }
 
-// Of two that were closed in one second the later one has a number.
+// If two files are closed within one second, the later one gets a number.
 fs::path free_name(const fs::path& path) {
   const std::string begin = stem_of(path) + "." + stamp();
   fs::path closed = path.parent_path() / (begin + std::string(kEnding));
@@ -42,7 +42,7 @@ fs::path free_name(const fs::path& path) {
 }
 
 void delete_oldest(const fs::path& path, std::uint32_t kept) {
-  const std::string begin = stem_of(path) + ".2";  // of a year
+  const std::string begin = stem_of(path) + ".2";  // years begin with 2
   std::vector<std::pair<fs::file_time_type, fs::path>> closed;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path.parent_path(), error)) {
@@ -80,7 +80,7 @@ void LogFile::look(TimeNs now) {
   const bool both = ::fstat(STDOUT_FILENO, &output) == 0 && is_same(output, written);
   close_log(path_, kept_);
   const int next = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
-  if (next < 0) return;  // it goes on in the closed one
+  if (next < 0) return;  // logging continues in the closed file
   ::dup2(next, STDERR_FILENO);
   if (both) ::dup2(next, STDOUT_FILENO);
   ::close(next);

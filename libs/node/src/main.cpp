@@ -26,7 +26,7 @@ namespace {
 constexpr DurationNs kPassWait = 5 * kMillisecond;
 constexpr int kEndedFromInside = 70;  // exit status (EX_SOFTWARE)
 
-// A library that calls exit() would end this process as if it had been told to.
+// Without this, a library that calls exit() would end the process with a good status.
 std::atomic<bool> in_order = true;
 void refuse_exit() {
   if (in_order) return;
@@ -55,7 +55,7 @@ void set_up_logging(const Setup& setup, const CommandLine& line) {
   telemetry::set_up_logging(log);
 }
 
-// Something still uses what the process holds: nothing is taken down under its feet.
+// Ends without destructors, because something still uses the process' memory.
 [[noreturn]] void end_at_once(int status) {
   spdlog::default_logger()->flush();
   ::_exit(status);
@@ -100,8 +100,8 @@ int run_under_control(const CommandLine& line, Role role, const MakeNode& make, 
   return status;
 }
 
-// The farm as run control gives it, on standard input. The farm file of this host, where it can be read,
-// tells at which line a key stands.
+// Tries the plugins of the farm that run control sends on standard input. This host's farm file, if it is
+// readable, gives the lines of the keys.
 std::string trial_text(const CommandLine& line, const TryPlugins& try_plugins) {
   v1::Farm farm;
   if (!farm.ParseFromFileDescriptor(STDIN_FILENO)) return "standard input has no farm";
@@ -118,7 +118,7 @@ std::string trial_text(const CommandLine& line, const TryPlugins& try_plugins) {
   return config::to_text(try_plugins(farm, *plan, *self, locations));
 }
 
-// Problems go to standard output, for the parent; the plugin's own output goes to standard error.
+// Prints problems to standard output, for the parent. The plugin's own output goes to standard error.
 int print_trial(const CommandLine& line, const TryPlugins& try_plugins) {
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -128,7 +128,7 @@ int print_trial(const CommandLine& line, const TryPlugins& try_plugins) {
     if (now <= 0) break;
     written += static_cast<std::size_t>(now);
   }
-  // Threads of the plugin may be at work still.
+  // The plugin's threads may still be running.
   ::_exit(text.empty() ? 0 : 2);
 }
 
@@ -156,7 +156,7 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   app.add_flag("--alone", line.alone, "one run without run control, whatever the farm file says");
   app.add_flag("--one-run", line.one_run, "under run control, and ends with its run");
   bool tries = false;
-  // For the shell: not an option for people.
+  // Used by the shell process; hidden from the help.
   if (try_plugins) app.add_flag("--try-plugins", tries)->group("");
   const CLI::Option* dies = app.add_option("--die-with-parent", parent,
                                            "end when the process that started this one is gone: its PID")

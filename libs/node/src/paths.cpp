@@ -12,7 +12,7 @@ std::string program_folder() {
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) return program.parent_path().string();
-  // Without /proc: as it was started.
+  // Without /proc: the path that started the program.
   const auto* started_as = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   program = fs::canonical(started_as != nullptr ? started_as : "", error);
   return error ? std::string(".") : program.parent_path().string();

@@ -29,7 +29,7 @@ std::string trimmed(std::string text) {
   throw std::runtime_error(std::string("no child to try the plugin: ") + std::strerror(why));
 }
 
-// In memory, to be read from its begin.
+// Returns a file in memory, positioned at its beginning.
 int file_with(const std::string& bytes) {
   const int file = ::memfd_create("weir-farm", MFD_CLOEXEC);
   if (file < 0) fail(errno);
@@ -65,7 +65,7 @@ PluginTrialChild::PluginTrialChild(const std::vector<std::string>& arguments, co
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
-  // The loop takes signals through a mask that the child must not have.
+  // The loop blocks signals, and the child must not inherit that.
   sigset_t none;
   sigemptyset(&none);
   ::posix_spawnattr_setsigmask(&attributes, &none);

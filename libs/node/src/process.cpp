@@ -14,7 +14,7 @@ namespace weir::node {
 namespace {
 
 constexpr std::size_t kOwn = 32;        // descriptors of a process without connections
-constexpr std::size_t kPerProcess = 2;  // a connection, and another one while the first is lost
+constexpr std::size_t kPerProcess = 2;  // a connection, and a second one while the first is being lost
 
 }  // namespace
 

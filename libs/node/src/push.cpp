@@ -10,7 +10,7 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 constexpr double kNsPerS = 1e9;
 
-// Validation sees to it that there is one where slots are needed.
+// Validation guarantees a slot length where slots are needed.
 DurationNs slot_ns(const v1::Farm& farm) {
   using Trigger = v1::TriggerSettings;
   if (farm.readout().slot_ms() > 0) return static_cast<DurationNs>(farm.readout().slot_ms() * kNsPerMs);

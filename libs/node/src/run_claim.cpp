@@ -24,7 +24,7 @@ std::string text_of(RunNumber run, const std::string& farm, std::uint64_t id) {
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
   return fmt::format(
-      "# Whose run this is: its processes have this id, and no others work on it.\n"
+      "# Owner of this run: its processes have this id, and no others work on it.\n"
       "run: {}\n{}{:016x}\"\nfarm: \"{}\"\nclaimed: {:%Y-%m-%dT%H:%M:%SZ}\nhost: \"{}\"\nprocess: {}\n",
       run.value, kId, id, farm, fmt::gmtime(std::chrono::system_clock::now()), host, ::getpid());
 }
@@ -41,7 +41,7 @@ bool write_new(const std::string& path, const std::string& text) {
   return false;
 }
 
-// The file appears whole or not at all, for others read it.
+// Makes the file appear complete or not at all, because other processes read it.
 bool make_once(const std::string& path, const std::string& beside, const std::string& text) {
   if (!write_new(beside, text)) return false;
   const bool linked = ::link(beside.c_str(), path.c_str()) == 0;
@@ -49,7 +49,7 @@ bool make_once(const std::string& path, const std::string& beside, const std::st
   ::unlink(beside.c_str());
   if (linked) return true;
   errno = error;
-  // A file system without links.
+  // True for a file system without hard links.
   const bool without = error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
   return without && write_new(path, text);
 }
@@ -89,7 +89,7 @@ Expected<bool, std::string> hold_claim(const std::string& folder, RunNumber run,
   if (!claimed || *claimed) return claimed;
   if (read_claim(folder, run) == id) return false;  // another process of the run came first
   return Unexpected<std::string>(fmt::format(
-      "'{}' holds run {} of somebody else, as {} says: take another run number, or another folder", folder,
+      "'{}' holds run {} of another farm, as {} shows: take another run number, or another folder", folder,
       run.value, claim_path(folder, run)));
 }
 

@@ -41,7 +41,7 @@ std::vector<transport::TlsKey> tls_keys(const v1::Farm& farm) {
   return keys;
 }
 
-// Not from the plan alone: the command line can have it listen elsewhere.
+// Checks the actual address, because the command line can override the plan's.
 void check_exposure(const Setup& setup) {
   const std::string where = exposed_at(setup);
   if (where.empty() || setup.farm.security().mode() == v1::SecuritySettings::MODE_OPEN) return;
@@ -147,7 +147,8 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   if (!setup.self.listen.empty()) setup.listen = parse_endpoint(setup.self.listen);
   setup.run = RunNumber(farm.run().number());
   setup.limits.frame_bytes_max = static_cast<std::uint32_t>(farm.network().frame_bytes_max());
-  // All nodes, some of them twice until a lost connection is noticed, and a few that only watch.
+  // Room for all nodes, for some of them twice until a lost connection is noticed, and for a few that only
+  // watch.
   setup.limits.connections_max = 2 * plan.nodes.size() + 64;
   setup.limits.authenticator = make_authenticator(farm);
   setup.limits.hello_timeout_ns = farm.network().hello_timeout_ms() * kMillisecond;
@@ -168,7 +169,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
 
 namespace {
 
-// The node that the command line names, of this farm.
+// Returns the setup of the node that the command line names.
 Setup own_setup(const CommandLine& line, const v1::Farm& farm, const config::Locations& locations,
                 Role role) {
   const auto plan = config::expand(farm, locations, read_recording);

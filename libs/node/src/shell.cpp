@@ -20,15 +20,15 @@ namespace {
 
 constexpr DurationNs kRunWait = 5 * kMillisecond;
 constexpr DurationNs kIdleWait = 100 * kMillisecond;
-constexpr int kFailuresMax = 5;  // of one run's node; then the process is in error
-constexpr int kStartAgain = 75;  // exit status (EX_TEMPFAIL): the process wants to be started again
+constexpr int kFailuresMax = 5;  // failures of the node in one run; more put the process into error
+constexpr int kStartAgain = 75;  // exit status (EX_TEMPFAIL): the process has to be started again
 
 std::string endpoint_of(const MetricsExport* metrics) {
   if (metrics == nullptr) return {};
   return ports::to_text(metrics->endpoint());
 }
 
-// Gives the farm what the order says of this run. Throws a sentence for a key that is not good.
+// Applies the order's run number and overrides to the farm. Throws std::runtime_error for a bad override.
 void take_run(const v1::Order& order, v1::Farm& farm) {
   farm.mutable_run()->set_number(order.run());
   for (const std::string& one : order.sets()) {
@@ -99,7 +99,7 @@ void Shell::turn(TimeNs now_ns) {
     bus_.say(state(Extent::brief), now_ns);
   }
   if (quits_.empty() || node_) return;
-  // Run control should hear of the last run's end.
+  // Run control should still receive the end of the last run.
   if (quit_until_ns_ == 0) quit_until_ns_ = now_ns + kFlushMax;
   done_ = done_ || bus_.all_told() || now_ns >= quit_until_ns_;
 }
@@ -119,7 +119,7 @@ v1::MemberState Shell::state(Extent extent) const {
   return told;
 }
 
-// A run uses the plugins as they are when it begins, and one that is on those that it began with.
+// A new run uses the plugin files as they are then; a running one keeps those it began with.
 void Shell::look_at_plugins() {
   if (!configured_ || node_ || !plugins_.has_changed(*configured_)) return;
   plugins_.note(*configured_);
@@ -169,7 +169,7 @@ void Shell::carry_out(const v1::Order& order) {
   }
   const auto command = control::command_of(order.command());
   if (!command) return answer(order.id(), "'" + order.command() + "' is not a command");
-  // Said twice: run control was started again, and did not hear the answer.
+  // A repeated order: run control was restarted and missed the answer.
   if (*command == control::Command::start && node_ && run_.value == order.run())
     return answer(order.id(), "");
   if (!control::after(state_, *command)) {
@@ -231,7 +231,7 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
   return {};
 }
 
-// The farm file was read when the process began; the farm that counts comes with `configure`.
+// The process read the farm file at its start, but the valid farm comes with `configure`.
 std::string Shell::init() {
   reason_.clear();
   set_state(control::State::standby);
@@ -240,13 +240,13 @@ std::string Shell::init() {
 
 std::string Shell::configure(const v1::Order& order) {
   if (!order.has_farm())
-    return "run control sent no farm: it is of an older version of Weir than this process, give both the "
+    return "run control sent no farm: it is older than this process, install the same version for both "
            "same";
   std::vector<std::string> keys;
   for (const std::string& one : order.sets()) keys.push_back(key_of(one));
   try {
     Setup setup = make_setup(line_, order.farm(), keys, role_);
-    // Of a farm for one run `start` follows at once, and makes the instance itself.
+    // In a farm for one run, `start` follows at once and makes the instance itself.
     if (has_plugins_ && !line_.one_run && order.limit_ms() > 0) {
       begin_trial(order, std::move(setup));
     } else {
@@ -273,7 +273,7 @@ void Shell::begin_trial(const v1::Order& order, Setup setup) {
                                      "--name",        line_.name,
                                      "--try-plugins", "--die-with-parent=" + std::to_string(::getpid())};
   for (const std::string& one : order.sets()) arguments.insert(arguments.end(), {"--set", one});
-  // Run control receives the sentence before its own time for the answer is over.
+  // Ends before run control's own limit, so that run control receives the reason.
   const DurationNs limit = static_cast<DurationNs>(order.limit_ms()) * kMillisecond / 4 * 3;
   trial_.reset(new Trial{{arguments, order.farm().SerializeAsString(), loop_.now_ns(), limit},
                          order.id(),
@@ -332,7 +332,7 @@ std::string Shell::start(const v1::Order& order) {
     }
     node_ = make_(*setup_, loop_);
   } catch (const std::exception& error) {
-    // Another start may find it free.
+    // A restarted process may find the address free.
     if (dynamic_cast<const AddressInUse*>(&error) != nullptr) exit_status_ = kAddressInUse;
     setup_.reset();
     telemetry::set_log_run(0);
@@ -371,7 +371,7 @@ void Shell::node_finished() {
     ended_ = true;
     set_state(control::State::ready);
   } else {
-    // As if the process had been started anew: run control leads it back while the run is on.
+    // Returns to the state of a fresh process: run control leads it back while the run continues.
     spdlog::error("node ends reason=\"{}\"", failure);
     run_ = RunNumber();
     epoch_ = 0;
@@ -394,8 +394,8 @@ void Shell::tell_run_over(const std::string& failure) {
   account_ = Account::told;
 }
 
-// In a farm of one run the supervisor keeps its journal until run control has the account: one that is
-// started again can give it once more.
+// In a farm of one run the supervisor keeps its journal until run control has the account, so that a
+// restarted supervisor can send it again.
 void Shell::hand_over_account() {
   if (!node_ || !line_.one_run) return;
   if (account_ == Account::none && summary_) tell_run_over(node_->failure());
@@ -453,7 +453,7 @@ void Shell::take(const v1::Report& report) {
 
 void Shell::on_signal(int signal) {
   const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
-  if (!quits_.empty()) done_ = true;  // asked twice
+  if (!quits_.empty()) done_ = true;  // second signal
   if (quits_.empty()) exit_status_ = status_of_signal(role_, signal);
   quits_ = name;
   if (node_) node_->on_signal(name);

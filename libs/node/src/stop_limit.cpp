@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kAfterDrainS = 20;
 constexpr double kCloseMaxS = 12;
-constexpr DurationNs kToTravel = 3 * kSecond;  // an account, or a reason, to run control
+constexpr DurationNs kToTravel = 3 * kSecond;  // for an account, or a reason, to reach run control
 
 DurationNs nanoseconds(double seconds) {
   return static_cast<DurationNs>(std::llround(seconds * static_cast<double>(kSecond)));

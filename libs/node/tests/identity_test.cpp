@@ -107,7 +107,7 @@ TEST_CASE(
       ContainsSubstring("filter plugin 'mine' has checksum 0000bbbb, and the run began with 0000aaaa"));
 }
 
-TEST_CASE("merging keeps what was first, and names the part that differs") {
+TEST_CASE("merging keeps the first identity, and names the part that differs") {
   v1::RunIdentity all = identity_of(part_of("filter plugin", "mine", 1));
   CHECK_FALSE(merge(identity_of(part_of("source plugin", "udp", 2)), all));
   const auto conflict = merge(identity_of(part_of("source plugin", "udp", 3)), all);

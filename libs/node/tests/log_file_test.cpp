@@ -61,7 +61,7 @@ TEST_CASE("an empty or missing log leaves no closed file") {
 TEST_CASE("a log that has grown too long is begun anew, and no line is lost") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() / "dcm-0.log";
-  const pid_t pid = ::fork();  // whose standard error may be replaced
+  const pid_t pid = ::fork();  // a child, because its standard error is replaced
   if (pid == 0) {
     const int log = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     ::dup2(log, STDERR_FILENO);

@@ -33,7 +33,7 @@ TEST_CASE("of processes that claim a run at once one gets it, and the others the
       if (child == 0) {
         char token = 0;
         ::close(go[1]);
-        (void)!::read(go[0], &token, 1);  // all begin when the parent closes its end
+        (void)!::read(go[0], &token, 1);  // all children begin when the parent closes its end
         std::uint32_t number = 1;
         for (; number <= kProcesses; ++number) {
           const auto claimed =
@@ -58,7 +58,7 @@ TEST_CASE("of processes that claim a run at once one gets it, and the others the
     CHECK(*numbers.rbegin() == kProcesses);
     for (std::uint32_t number = 1; number <= kProcesses; ++number)
       CHECK(read_claim(folder.path(), RunNumber(number)).value_or(0) != 0);
-    // Nothing is left of the trying.
+    // The attempts leave no other files.
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == kProcesses);
   }
 }
@@ -67,12 +67,12 @@ TEST_CASE(
     "a process of the run holds its claim, before and after a restart, and one of another run does not") {
   const TemporaryFolder folder;
   CHECK_FALSE(read_claim(folder.path(), kRun).has_value());
-  CHECK(hold_claim(folder.path(), kRun, "farm", kMine) == true);  // nobody had claimed it here
+  CHECK(hold_claim(folder.path(), kRun, "farm", kMine) == true);  // not claimed yet
   CHECK(hold_claim(folder.path(), kRun, "farm", kMine) == false);
   CHECK(read_claim(folder.path(), kRun) == kMine);
   const auto refused = hold_claim(folder.path(), kRun, "farm", kOthers);
   REQUIRE_FALSE(refused.has_value());
-  CHECK_THAT(refused.error(), Catch::ContainsSubstring("holds run 7 of somebody else") &&
+  CHECK_THAT(refused.error(), Catch::ContainsSubstring("holds run 7 of another farm") &&
                                   Catch::ContainsSubstring("run-000007-claim.yaml") &&
                                   Catch::ContainsSubstring("take another run number"));
   CHECK(hold_claim(folder.path(), RunNumber(8), "farm", kOthers) == true);
@@ -87,7 +87,7 @@ TEST_CASE("a claim is given up by its own run alone") {
   CHECK(claim_run(folder.path(), kRun, "farm", kOthers) == true);
 }
 
-TEST_CASE("a claim that says nothing is nobody's own") {
+TEST_CASE("an unreadable claim belongs to no run") {
   const TemporaryFolder folder;
   std::ofstream(claim_path(folder.path(), kRun)).put('\n');
   CHECK(read_claim(folder.path(), kRun) == 0);

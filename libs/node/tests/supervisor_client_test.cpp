@@ -20,7 +20,7 @@ struct NoEvents final : SupervisorEvents {
   int ready = 0;
 };
 
-// A DCM's client, and a process of some role where the farm file has the supervisor.
+// A DCM's client, and a process of some role at the supervisor's address.
 struct Met {
   explicit Met(Role role) : there(process(role, 0)) {
     const auto at = listener.open(network, {"memory", 0});

@@ -27,7 +27,7 @@ constexpr std::uint16_t kFlagTruncated = 2;
 constexpr std::uint16_t kFlagCloses = 4;
 constexpr std::uint16_t kFlagsKnown = kFlagChecksum | kFlagTruncated | kFlagCloses;
 
-// Over the whole datagram, its own four bytes taken as zero.
+// Computed over the whole datagram, with its own four bytes taken as zero.
 std::uint32_t checksum(ConstBytes header, ConstBytes payload) {
   constexpr std::array<std::byte, 4> kZero{};
   std::uint32_t crc = crc32c(header.first(kCrcAt));

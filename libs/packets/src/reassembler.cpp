@@ -19,7 +19,7 @@ std::uint64_t Reassembler::packets_lost() const {
 
 Reassembler::Source* Reassembler::find(SourceId id) {
   if (sources_.empty()) return nullptr;
-  // Ids without gaps are the rule.
+  // Ids without gaps are the common case.
   const std::uint32_t guess = id.value - sources_.front().id.value;
   if (guess < sources_.size() && sources_[guess].id == id) return &sources_[guess];
   const auto at = std::lower_bound(sources_.begin(), sources_.end(), id,
@@ -55,7 +55,7 @@ void Reassembler::take(ConstBytes datagram, const Origin& from, TimeNs now, Reas
   settle_marks(*source, now, sink);
 }
 
-// Whether the packet is of the front-end that is read, and new.
+// Returns whether the packet is new and belongs to the current front-end.
 bool Reassembler::admit(Source& source, const Packet& packet, const Origin& from, TimeNs now,
                         ReassemblySink& sink) {
   using Standing = SenderTracker::Standing;
@@ -91,7 +91,7 @@ bool Reassembler::admit(Source& source, const Packet& packet, const Origin& from
   return false;
 }
 
-// Drops the fragments that the earlier life began: a fragment may not hold parts of both lives.
+// Drops unfinished fragments of the previous life: a fragment may not mix the bytes of two lives.
 void Reassembler::begin_life(Source& source, TimeNs now, ReassemblySink& sink) {
   ++counters_.restarts;
   for (const auto& [slice, begun] : source.begun) bytes_begun_ -= begun.memory.size;
@@ -102,8 +102,7 @@ void Reassembler::begin_life(Source& source, TimeNs now, ReassemblySink& sink) {
   source.sender.sequence().note_loss();
 }
 
-// Counts a packet that does not fit. A repeated one counts as a loss only when the front-end sends nothing
-// else.
+// Counts a packet out of sequence. A repeated one counts as a loss only if the front-end sends nothing else.
 void Reassembler::count_stale(Source& source, bool seen) {
   ++counters_.stale;
   if (seen && ++source.stale_run <= kStaleRunMax) return;
@@ -147,7 +146,7 @@ void Reassembler::take_data(Source& source, const Packet& packet, TimeNs now, Re
   sink.whole(source.id, packet.slice, std::move(memory), truncated);
 }
 
-// False: it overlaps with what is there, or lies in too many pieces.
+// Returns false if the part overlaps with an earlier one, or if the fragment is in too many pieces.
 bool Reassembler::add_part(Begun& begun, const Packet& packet) {
   const std::uint32_t from = packet.offset;
   const auto to = static_cast<std::uint32_t>(from + packet.payload.size());
@@ -191,7 +190,7 @@ void Reassembler::make_room(Source& source, std::uint32_t size, ReassemblySink& 
       owner = &each;
       oldest = one;
     }
-    WEIR_ASSERT(owner != nullptr);  // bytes are counted where a fragment is begun
+    WEIR_ASSERT(owner != nullptr);  // bytes are counted when a fragment is begun
     give_up(*owner, oldest, sink);
   }
 }
@@ -214,7 +213,7 @@ void Reassembler::take_mark(Source& source, SliceId slice, std::uint64_t place, 
   }
 }
 
-// A mark holds from when all packets before it are here, or given up.
+// A mark takes effect when all packets before it have arrived or are given up.
 void Reassembler::settle_marks(Source& source, TimeNs now, ReassemblySink& sink) {
   while (!source.marks.empty()) {
     const Mark mark = source.marks.front();

@@ -66,8 +66,8 @@ SenderTracker::Verdict SenderTracker::take_of_session(const Packet& packet, cons
   return {Standing::taken, arrival};
 }
 
-// From an address that is not known a number has to be near, so that a second front-end is not mixed in; and
-// one that looks like a restart has to prove it.
+// A packet from an unknown address needs a sequence number close to the current one, so that a second
+// front-end is not mixed in. A sender that looks like a restart has to prove it first.
 bool SenderTracker::may_continue(const Member* member, const Sender& sender, std::uint32_t sequence) const {
   if (member != nullptr) return true;
   const bool begins_anew =
@@ -77,7 +77,8 @@ bool SenderTracker::may_continue(const Member* member, const Sender& sender, std
   return ahead <= kNear && ahead >= -kNear;
 }
 
-// Whether this packet, which does not fit, cannot be a late or repeated one of the life that is read.
+// Returns whether this packet, which is out of sequence, cannot be a late or repeated one of the current
+// life.
 bool SenderTracker::belongs_elsewhere(const Member* member, const Packet& packet,
                                       Sequence::Arrival arrival) const {
   if (arrival == Sequence::Arrival::given_up) return false;
@@ -103,7 +104,7 @@ SenderTracker::Verdict SenderTracker::watch(const Packet& packet, const Sender& 
     keep_latest(excluded_, sender);
     return {Standing::new_second};
   }
-  // Of the address that is read: numbers so far ahead were never sent before.
+  // The current address has never sent numbers so far ahead.
   const bool jump = sender.from == last_from_ && sequence_.distance(candidate.first) > 0;
   if (silent || jump || candidate.first < Sequence::kStartMax) return restart(packet, sender, false, now);
   return {Standing::unconfirmed};
@@ -125,7 +126,7 @@ SenderTracker::Verdict SenderTracker::restart(const Packet& packet, const Sender
   return {Standing::restarted, Sequence::Arrival::next};
 }
 
-// Puts the life that is read among the earlier ones: one with a session number as a whole.
+// Moves the current life to the earlier ones: as a whole if it has a session number, else by address.
 void SenderTracker::bury_life() {
   Former life{{last_from_, session_}, members_.front().highest};
   for (const Member& member : members_) {
@@ -157,7 +158,8 @@ SenderTracker::Member* SenderTracker::find_member(const Origin& from) {
   return at == members_.end() ? nullptr : &*at;
 }
 
-// With a session number by that alone: a front-end may send from any address. The latest of several.
+// With a session number, only that counts, because a front-end may send from any address. If several match,
+// the latest is returned.
 const SenderTracker::Former* SenderTracker::find_former(const Sender& sender) const {
   const auto at = std::find_if(formers_.rbegin(), formers_.rend(), [&](const Former& former) {
     return former.sender.session == sender.session &&
@@ -166,7 +168,7 @@ const SenderTracker::Former* SenderTracker::find_former(const Sender& sender) co
   return at == formers_.rend() ? nullptr : &*at;
 }
 
-// Whether an earlier life, buried too early, continues its count.
+// Returns whether an earlier life, which was ended too early, continues its count.
 bool SenderTracker::goes_on(const Former* former, std::uint32_t sequence) {
   return former != nullptr && is_ahead(sequence, former->highest);
 }

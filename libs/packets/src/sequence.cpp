@@ -6,7 +6,7 @@
 namespace weir::packets {
 namespace {
 
-constexpr std::uint64_t kOrigin = std::uint64_t{1} << 32U;  // so that places before the first do not wrap
+constexpr std::uint64_t kOrigin = std::uint64_t{1} << 32U;  // keeps places before the first from wrapping
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void Sequence::restart(std::uint32_t sequence, bool from_start) {
   while (!gaps_.empty()) give_up_first();
   given_up_.clear();
   begun_ = true;
-  // A place far ahead keeps the new count apart from the old one.
+  // A place far ahead separates the new count from the old one.
   const std::uint64_t base = (next_ & ~std::uint64_t{UINT32_MAX}) + 2 * kOrigin;
   place_ = base + sequence;
   next_ = place_ + 1;
@@ -58,7 +58,7 @@ bool Sequence::was_given_up(std::uint64_t place) const {
 
 bool Sequence::give_up_before(std::uint64_t place) {
   while (!gaps_.empty() && gaps_.front().from < place) {
-    if (gaps_.front().to > place) {  // the rest stays missed
+    if (gaps_.front().to > place) {  // the rest counts as missed
       gaps_.push_front({gaps_.front().from, place});
       gaps_[1].from = place;
     }

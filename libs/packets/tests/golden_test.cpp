@@ -1,4 +1,4 @@
-// The bytes of a packet, as they are on the wire. They never change within a version.
+// The bytes of packets on the wire. They never change within a version.
 #include "packet_bytes.hpp"
 #include "weir_catch.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-// The input is a row of datagrams, each behind its length in two bytes. What parses must come back from its
-// own encoding; all go through a small reassembler, whose bounds must hold.
+// The input is a sequence of datagrams, each behind its length in two bytes. A datagram that parses must
+// equal its own encoding. All datagrams go through a small reassembler, whose limits must hold.
 namespace {
 
 using namespace weir;
@@ -15,7 +15,7 @@ using namespace weir::packets;
 class Checking final : public ReassemblySink {
  public:
   void whole(SourceId, SliceId, FragmentMemory memory, bool) override {
-    std::uint32_t sum = 0;  // every byte was written: a sanitizer sees one that was not
+    std::uint32_t sum = 0;  // reads every byte, so that a sanitizer finds an unwritten one
     for (std::uint32_t i = 0; i < memory.size; ++i) sum += static_cast<std::uint32_t>(memory.bytes[i]);
     sum_ = sum;
   }
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ConstBytes datagram = all.subspan(at + 2, length);
     at += 2 + length;
     round_trip(datagram);
-    // Several senders, and pauses above and below the silence of one.
+    // Several senders, with pauses shorter and longer than the silence that ends one.
     const Origin from{{10, 0, 0, static_cast<std::uint8_t>(length % 3)}, 1, false};
     now += 1 + static_cast<TimeNs>(length % 7 == 0 ? SenderTracker::kSilence : 0);
     reassembler.take(datagram, from, now, sink);

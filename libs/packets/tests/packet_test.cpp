@@ -24,7 +24,7 @@ PacketError error_of(const std::vector<std::byte>& bytes) {
   return packet.error();
 }
 
-// Without a checksum, so that one field can be wrong alone.
+// Has no checksum, so that a single field can be wrong.
 std::vector<std::byte> unchecked() {
   Packet packet = part();
   packet.checksummed = false;
@@ -72,7 +72,7 @@ TEST_CASE("a header that later revisions made longer is read, and its payload fo
   CHECK(packet->payload[0] == std::byte{'a'});
 }
 
-TEST_CASE("what is no packet is refused by what is wrong with it") {
+TEST_CASE("a malformed packet is rejected with the error found") {
   auto bytes = unchecked();
   CHECK(error_of({bytes.begin(), bytes.begin() + 47}) == PacketError::too_short);
   CHECK(error_of({}) == PacketError::too_short);
@@ -88,7 +88,7 @@ TEST_CASE("what is no packet is refused by what is wrong with it") {
   CHECK(with(6, std::byte{60}) == PacketError::bad_header_length);  // longer than the datagram
   CHECK(with(36, std::byte{0x80}) == PacketError::bad_flags);
   CHECK(with(32, std::byte{18}) == PacketError::bad_part);    // 18 + 3 > 20
-  CHECK(with(35, std::byte{0xff}) == PacketError::bad_part);  // an offset that would wrap
+  CHECK(with(35, std::byte{0xff}) == PacketError::bad_part);  // an offset that overflows
 }
 
 TEST_CASE("an empty part is good as a whole empty fragment alone, a mark only without bytes") {

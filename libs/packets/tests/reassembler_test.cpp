@@ -38,7 +38,7 @@ struct Found final : ReassemblySink {
 struct Bench {
   explicit Bench(ReassemblyLimits limits = {}) : reassembler(RunNumber(1), ids, limits) {}
 
-  // The next packet of source 5, unless told otherwise.
+  // Sends the next packet, of source 5 by default.
   void send(std::uint64_t slice, std::uint32_t offset, std::uint32_t total, std::string_view payload,
             std::uint32_t sequence, bool closes = false, std::uint32_t source = 5) {
     Packet packet;
@@ -112,7 +112,7 @@ TEST_CASE("slices and sources are put together side by side") {
         std::map<Found::Pair, std::string>{{{5, 1}, "abcd"}, {{5, 2}, "efgh"}, {{9, 1}, "mnop"}});
 }
 
-TEST_CASE("a fragment whose rest does not come is lost when its time is over") {
+TEST_CASE("an incomplete fragment is lost when its time has run out") {
   Bench bench;
   bench.send(1, 0, 4, "ab", 0);
   bench.wait(kGap - 1);
@@ -138,14 +138,14 @@ TEST_CASE("a mark waits for missing packets, and passes without a gap when they 
   bench.send(1, 0, 4, "ab", 0);
   bench.send(2, 0, 2, "xy", 2, true);
   CHECK(bench.found.marks.empty());
-  CHECK(bench.found.fragments.count({5, 2}) == 1);  // whole, so not kept waiting
+  CHECK(bench.found.fragments.count({5, 2}) == 1);  // complete, so it does not have to wait
   bench.wait(kGap / 2);
   bench.send(1, 2, 4, "cd", 1, true);
   CHECK(bench.found.fragments.at({5, 1}) == "abcd");
   CHECK(bench.found.marks == std::vector<std::string>{"5:2"});
 }
 
-TEST_CASE("a mark whose missing packets do not come passes with a gap, and what was begun is lost") {
+TEST_CASE("a mark whose packets stay missing passes with a gap, and incomplete fragments are lost") {
   Bench bench;
   bench.send(1, 0, 4, "ab", 0);
   bench.send(2, 0, 2, "xy", 2, true);
@@ -154,7 +154,7 @@ TEST_CASE("a mark whose missing packets do not come passes with a gap, and what 
   CHECK(bench.found.marks == std::vector<std::string>{"5:2 gap"});
   CHECK(bench.reassembler.packets_lost() == 1);
   bench.mark(4, 3);
-  CHECK(bench.found.marks.back() == "5:4");  // the gap is told once
+  CHECK(bench.found.marks.back() == "5:4");  // the gap is reported once
 }
 
 TEST_CASE("a packet that comes twice changes nothing") {
@@ -179,7 +179,7 @@ TEST_CASE("parts that overlap or disagree on the length are ignored") {
   CHECK(bench.found.fragments.at({5, 1}) == "abcdef");
 }
 
-TEST_CASE("packets of another run, of nobody's source, or too large are counted and ignored") {
+TEST_CASE("packets of another run, of unknown sources, or too large are counted and ignored") {
   ReassemblyLimits limits;
   limits.fragment_bytes_max = 100;
   Bench bench(limits);
@@ -195,7 +195,7 @@ TEST_CASE("packets of another run, of nobody's source, or too large are counted 
   CHECK(counters.too_large == 1);
   CHECK(counters.malformed[static_cast<std::size_t>(PacketError::too_short)] == 1);
   CHECK(bench.found.fragments.empty());
-  bench.run = 0;  // whichever runs
+  bench.run = 0;  // any run
   bench.send(1, 0, 2, "ab", 1);
   CHECK(bench.found.fragments.size() == 1);
 }
@@ -209,10 +209,10 @@ TEST_CASE("fragments begun are bounded in number and in bytes, and the oldest is
   ++bench.now;
   bench.send(2, 0, 100, "b", 1);
   ++bench.now;
-  bench.send(3, 0, 100, "c", 2);  // a third of one source
+  bench.send(3, 0, 100, "c", 2);  // a third fragment of one source
   CHECK(bench.found.losses == std::vector<Found::Pair>{{5, 1}});
   ++bench.now;
-  bench.send(1, 0, 100, "d", 0, false, 9);  // more bytes than all may have
+  bench.send(1, 0, 100, "d", 0, false, 9);  // more bytes than the limit for all sources
   CHECK(bench.found.losses == std::vector<Found::Pair>{{5, 1}, {5, 2}});
   CHECK(bench.reassembler.bytes_begun() == 200);
 }
@@ -260,14 +260,14 @@ TEST_CASE("a front-end that restarts with a session number loses nothing of its 
   Bench bench;
   bench.session = 7;
   for (std::uint32_t i = 0; i < 10; ++i) bench.send(i, 0, 2, "ab", i, true);
-  bench.send(10, 0, 4, "ab", 10);  // its rest dies with it
+  bench.send(10, 0, 4, "ab", 10);  // the rest of this fragment dies with its front-end
   bench.session = 8;
   bench.from = address(2);
   bench.send(10, 0, 4, "AB", 0);
   bench.send(10, 2, 4, "CD", 1, true);
   for (std::uint32_t i = 2; i < 10; ++i) bench.send(20 + i, 0, 2, "cd", i, true);
   CHECK(bench.found.lives == std::vector<std::string>{"5: 10.0.0.1:1 > 10.0.0.2:2"});
-  CHECK(bench.found.fragments.at({5, 10}) == "ABCD");  // nothing of the old life is in it
+  CHECK(bench.found.fragments.at({5, 10}) == "ABCD");  // no byte of the old life is in it
   CHECK(bench.found.fragments.size() == 19);
   CHECK(bench.reassembler.counters().stale == 0);
   CHECK(bench.reassembler.counters().restarts == 1);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr DurationNs kStep = kMillisecond;
 
-// A front-end: counts its packets, each of the next slice.
+// A front-end that numbers its packets, one per slice.
 struct FrontEnd {
   Origin from;
   std::uint32_t session = 0;
@@ -89,7 +89,7 @@ TEST_CASE("a restart without a session number is taken from the eighth packet on
   const std::uint32_t before = GENERATE(1U, 5U, 100U, 12'000U, 70'000U, 3'000'000'000U);
   const bool same_address = GENERATE(false, true);
   CAPTURE(before, same_address);
-  if (same_address && before < 8) return;  // too short a life to tell: the counts run into each other
+  if (same_address && before < 8) return;  // too short a life to recognise: the counts overlap
   Bench bench;
   FrontEnd first{address(1), 0, before > 200 ? before - 200 : 0};
   bench.run(first, before > 200 ? 200 : static_cast<int>(before));
@@ -125,13 +125,13 @@ TEST_CASE("delayed packets of an earlier life begin nothing, however many") {
   std::vector<Sent> old;
   for (int i = 0; i < 200; ++i) {
     old.push_back(Bench::next(first));
-    if (i < 195) bench.send(old.back());  // the last ones are under way
+    if (i < 195) bench.send(old.back());  // the last ones are still in flight
   }
   FrontEnd again{address(2), with_sessions * 8, 0, 200};
   bench.run(again, 20);
   REQUIRE(bench.restarts == 1);
   const int taken = bench.taken;
-  // Repeated and delayed ones, with and without packets of the new life between them.
+  // Repeated and delayed packets, with and without packets of the new life between them.
   for (const Sent& sent : old) {
     const Standing standing = bench.send(sent, kMillisecond / 10);
     CHECK((standing == Standing::former || standing == Standing::unconfirmed));
@@ -177,7 +177,7 @@ TEST_CASE("two front-ends with one id: one is read, and the other is known withi
   }
   CHECK(bench.seconds == 1);
   CHECK(bench.restarts <= 1);
-  // One of them is whole from its recognition on: nothing of it is lost but the first packets.
+  // Once recognised, a front-end loses no more packets; only its first ones are lost.
   CHECK(bench.taken >= 2400 - 2 * SenderTracker::kConfirm - 12);
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("when the front-end that is read ends, the second one is taken after a
 TEST_CASE("a front-end that sends from many addresses is one front-end") {
   std::mt19937 random(GENERATE(range(1U, 6U)));
   Bench bench;
-  FrontEnd front_end{address(1), 0, 0xffffff00};  // its counter wraps
+  FrontEnd front_end{address(1), 0, 0xffffff00};  // its counter overflows
   std::vector<Sent> window;
   for (int i = 0; i < 5000; ++i) {
     front_end.from = address(static_cast<std::uint8_t>(random() % 200));
@@ -211,7 +211,7 @@ TEST_CASE("a front-end that sends from many addresses is one front-end") {
   }
   CHECK(bench.restarts == 0);
   CHECK(bench.seconds == 0);
-  CHECK(bench.taken >= bench.packets - 20);  // those below the first that came
+  CHECK(bench.taken >= bench.packets - 20);  // numbers below the first that arrived
 }
 
 TEST_CASE("a slow front-end that restarts is taken too, though its packets are seconds apart") {

@@ -29,11 +29,11 @@ TEST_CASE("a gap is open until it is filled or given up") {
   CHECK(sequence.lost() == 0);
 }
 
-TEST_CASE("what is given up is lost, and stale when it comes") {
+TEST_CASE("packets that are given up are lost, and stale when they arrive") {
   Sequence sequence;
   (void)sequence.arrive(0);
   (void)sequence.arrive(5);
-  CHECK(sequence.give_up_before(sequence.place() - 2));  // 1 and 2 of 1 to 4
+  CHECK(sequence.give_up_before(sequence.place() - 2));  // numbers 1 and 2 of 1 to 4
   CHECK(sequence.lost() == 2);
   CHECK(sequence.arrive(2) == Arrival::given_up);
   CHECK(sequence.arrive(0) == Arrival::stale);

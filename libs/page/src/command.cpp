@@ -23,18 +23,19 @@ ParsedCommand parse_command(const std::string& body, const std::string& peer) {
   boost::system::error_code bad;
   const json::value value = json::parse(body, bad);
   const json::object* object = bad ? nullptr : value.if_object();
-  if (object == nullptr) return {{}, "the body is no JSON object: send {\"command\": \"start\"}"};
+  if (object == nullptr) return {{}, "the body is not a JSON object: send {\"command\": \"start\"}"};
   ParsedCommand parsed;
   parsed.command.peer = peer;
   const json::value* name = object->if_contains("command");
   const auto kind = name != nullptr && name->is_string() ? control::command_of(as_text(*name)) : std::nullopt;
-  // Processes are not ended from a browser.
+  // Processes cannot be ended from a browser.
   if (!kind || *kind == control::Command::off)
     return {{}, "\"command\" is one of init, configure, start, pause, continue, stop, reset"};
   parsed.command.kind = *kind;
   for (const auto& member : *object) {
     if (member.key() != "command" && member.key() != "parameters")
-      return {{}, "\"" + clean_text(member.key(), 100) + "\" is not known; there are command and parameters"};
+      return {{},
+              "\"" + clean_text(member.key(), 100) + "\" is unknown; the keys are command and parameters"};
   }
   const json::value* parameters = object->if_contains("parameters");
   if (parameters == nullptr) return parsed;

@@ -5,7 +5,7 @@ namespace {
 
 constexpr DurationNs kMinute = 60 * kSecond;
 constexpr std::size_t kPeersMax = 1024;
-constexpr const char* kEverybodyElse = "";  // whose place is taken when so many addresses are known
+constexpr const char* kEverybodyElse = "";  // shared by further addresses once kPeersMax are known
 
 }  // namespace
 

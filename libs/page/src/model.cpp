@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kTextBytesMax = 500;  // of a reason, a note
+constexpr std::size_t kTextBytesMax = 500;  // of a reason or a note
 
 double milliseconds(std::int64_t ns) {
   return static_cast<double>(ns / kMicrosecond) / (static_cast<double>(kMillisecond) / kMicrosecond);
@@ -25,7 +25,7 @@ double rounded(double value) {
   return static_cast<double>(static_cast<std::int64_t>(value * kTenths + 0.5)) / kTenths;
 }
 
-// What one that is not in a run did last is no rate any more.
+// The last rates of a process that is not in a run are no longer valid.
 bool has_rates(const Member& member) {
   for (const char* out : {"dead", "idle", "standby", "ready"}) {
     if (member.state == out) return false;
@@ -101,7 +101,7 @@ json::object counts_json(const Farm& farm) {
   out["discarded"] = reports::total_of(*report, "discarded.");
   out["vetoed"] = reports::total_of(*report, "vetoed.");
   out["in_flight"] = gauge(*report, "slices_in_flight");
-  // The supervisor's sums: the members that there are do not know what dead ones have counted.
+  // The supervisor's sums, because the live members do not have the counts of dead ones.
   out["fragments_requested"] = count("farm.fragments.requested");
   out["fragments_received"] = count("farm.fragments.received");
   out["fragments_missing"] = reports::total_of(*report, "farm.fragments.missing.");
@@ -160,8 +160,8 @@ Model::Point Model::make_point() const {
   point.utc_ns = farm_.now_utc_ns;
   point.run = farm_.run;
   metrics::Histogram built_us;
-  std::size_t measured = 0;    // DCMs,
-  std::size_t unmeasured = 0;  // and those that are too new for a rate
+  std::size_t measured = 0;    // DCMs with a rate
+  std::size_t unmeasured = 0;  // DCMs that are too new for a rate
   for (const Member& member : farm_.members) {
     const reports::NodeRates& rates = rates_.at(member.name);
     if (!has_rates(member)) continue;

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kEvents = "/api/events";
 constexpr const char* kMetrics = "/metrics";
 constexpr const char* kJson = "application/json; charset=utf-8";
-constexpr std::size_t kLogLinesMax = 1000;  // in one answer
+constexpr std::size_t kLogLinesMax = 1000;  // per response
 
 std::vector<std::string> names_of(const PageSettings& settings) {
   std::vector<std::string> names = settings.names;
@@ -37,8 +37,7 @@ std::string content_type(std::string_view name) {
   return "image/svg+xml";
 }
 
-// The page loads nothing from elsewhere, is shown in no other page's frame, and runs no script that stands in
-// its text.
+// The page loads nothing from other sites, cannot be shown in a frame, and runs no inline script.
 http::Response asset_response(const Asset& asset) {
   http::Response response{200, content_type(asset.name), std::string(asset.bytes), {}};
   response.headers.emplace_back("Content-Security-Policy",
@@ -131,7 +130,7 @@ class Page::Impl {
   }
   std::optional<http::Response> admit(const http::Request& request);
   http::Response find_logs(const http::Request& request);
-  // Nothing: the token was right.
+  // Returns nothing if the token is right.
   std::optional<http::Response> refusal(const http::Request& request);
   http::Response command(const http::Request& request);
   http::Response own_metrics() const;
@@ -141,12 +140,12 @@ class Page::Impl {
   LogRing logs_;
   Model model_;
   PageCounters counters_;
-  Gate gate_;  // the page's thread's alone, but for has_token()
+  Gate gate_;  // used by the page's thread only, except for has_token()
   http::HostRule rule_;
-  http::Server server_;  // last: its thread uses all of the above
+  http::Server server_;  // declared last: its thread uses all members above
 };
 
-// Metrics are numbers alone: any client may read them, by any host name.
+// Metrics contain only numbers, so any client may read them under any host name.
 std::optional<http::Response> Page::Impl::admit(const http::Request& request) {
   if (request.path == kMetrics) return std::nullopt;
   constexpr unsigned kForbidden = 403;
@@ -158,7 +157,7 @@ std::optional<http::Response> Page::Impl::admit(const http::Request& request) {
   const bool by_host = verdict == http::HostRule::Verdict::foreign_host;
   const std::string who = clean_quoted(header(request, by_host ? "host" : "origin"), kShownMax);
   const std::string why =
-      by_host ? "'" + who + "' is no name of this page" : "a page of '" + who + "' may not ask here";
+      by_host ? "'" + who + "' is not a name of this page" : "a page of '" + who + "' may not ask here";
   return json_response(
       answer_json({false, why + ": add it to control.page_names in the farm file if it is yours"}),
       by_host ? kMisdirected : kForbidden);
@@ -227,10 +226,10 @@ http::Response Page::Impl::own_metrics() const {
     text += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + kind + "\n" + name + " " +
             std::to_string(value) + "\n";
   };
-  add("weir_page_commands_taken_total", "counter", "Commands that were taken.", page.commands_taken);
+  add("weir_page_commands_taken_total", "counter", "Accepted commands.", page.commands_taken);
   add("weir_page_commands_refused_total", "counter", "Commands that run control refused.",
       page.commands_refused);
-  add("weir_page_commands_malformed_total", "counter", "Commands that were none.", page.commands_malformed);
+  add("weir_page_commands_malformed_total", "counter", "Malformed commands.", page.commands_malformed);
   add("weir_page_commands_unauthorised_total", "counter", "Commands without the operator's token.",
       page.commands_unauthorised);
   add("weir_page_commands_rate_limited_total", "counter", "Commands after too many wrong tokens.",
@@ -242,13 +241,14 @@ http::Response Page::Impl::own_metrics() const {
   add("weir_page_connections", "gauge", "Connections to the page.", server.connections);
   add("weir_page_connections_made_room_total", "counter", "Connections that were closed for new ones.",
       server.made_room);
-  add("weir_page_connections_refused_total", "counter", "Connections for which there was no room.",
+  add("weir_page_connections_refused_total", "counter", "Connections refused for lack of room.",
       server.refused_full);
-  add("weir_page_event_clients", "gauge", "Browsers that listen to the state.", server.event_clients);
-  add("weir_page_event_clients_dropped_total", "counter", "Browsers that were too slow for the state.",
+  add("weir_page_event_clients", "gauge", "Browsers connected to the state stream.", server.event_clients);
+  add("weir_page_event_clients_dropped_total", "counter",
+      "Browsers disconnected from the state stream because they were too slow.",
       server.event_clients_dropped);
   add("weir_page_requests_total", "counter", "Requests that were answered.", server.requests);
-  add("weir_page_malformed_total", "counter", "What was no HTTP request.", server.malformed);
+  add("weir_page_malformed_total", "counter", "Requests that were not valid HTTP.", server.malformed);
   return {200, "text/plain; version=0.0.4; charset=utf-8", std::move(text), {}};
 }
 

@@ -22,14 +22,14 @@ std::optional<LogLevel> log_level(std::string_view text) {
 std::vector<LedgerLine> ledger_lines(const v1::RunSummary& summary) {
   std::vector<LedgerLine> lines;
   for (const auto& equation : summary.equations()) {
-    // "600 #1234": how many, and the sum over the ids.
+    // The side "600 #1234" has the number of ids and the sum over their hashes.
     const std::string left = equation.left().substr(0, equation.left().find(" #"));
     const std::string right = equation.right().substr(0, equation.right().find(" #"));
     const bool hashed = left != equation.left() && right != equation.right();
     std::string note = equation.note();
     if (hashed) {
       note += note.empty() ? "" : "; ";
-      note += equation.left() == equation.right() ? "same ids" : left == right ? "not the same ids" : "";
+      note += equation.left() == equation.right() ? "same ids" : left == right ? "different ids" : "";
     }
     lines.push_back({equation.name(), left, right, equation.good(), note});
   }

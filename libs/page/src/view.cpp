@@ -22,7 +22,7 @@ std::vector<control::Command> commands_of(const v1::FarmView& view, control::Sta
   return commands;
 }
 
-// In a farm of one run the supervisor may end last, unseen.
+// In a farm of one run the supervisor may end last, without being observed.
 bool has_ended(const v1::FarmView& view, const v1::FarmView::Node& node) {
   return view.over() && (view.one_run() || !node.live());
 }
@@ -58,7 +58,7 @@ std::vector<control::Finding> health_of(const v1::FarmView& view) {
   return health;
 }
 
-// The last reports before the end of a run miss its last slices: the account has all of them.
+// The last reports before a run's end lack its last slices, which the account contains.
 void show_account(const v1::RunSummary& account, Farm& farm) {
   for (const v1::Report& report : account.nodes()) {
     const auto member = std::find_if(farm.members.begin(), farm.members.end(),

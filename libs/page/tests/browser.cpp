@@ -18,7 +18,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr int kPatienceMs = 20'000;
-constexpr int kToBrowser = 3;  // the descriptors that Chromium's pipe has
+constexpr int kToBrowser = 3;  // the descriptors of Chromium's pipe
 constexpr int kFromBrowser = 4;
 
 std::string text(const json::value& value) {

@@ -1,4 +1,4 @@
-// The page in a real browser, headless: what it shows of a farm that is made up, and what one can do there.
+// Tests the page in a real headless browser: its display of a simulated farm, and its controls.
 #include "browser.hpp"
 
 #include "made_up_farm.hpp"
@@ -24,7 +24,7 @@ struct Served {
                   return farm.command(command);
                 }),
         page(*running) {
-    // To where the second last of its processes is dead.
+    // Runs until the second last process is dead.
     for (int i = 0; i < 14; ++i) step();
     page.log({test::MadeUpFarm::kBeginUtcNs, "dcm-0", LogLevel::error, "<img src=x onerror=alert(1)>"});
   }
@@ -50,7 +50,7 @@ struct Served {
   std::mutex mutex;
   test::MadeUpFarm farm;
   std::optional<Page> running;
-  Page& page;  // while it runs
+  Page& page;  // while the page runs
 };
 
 bool no_browser() {
@@ -66,7 +66,7 @@ std::string text_of(const std::string& selector) {
   return "document.querySelector('" + selector + "').textContent";
 }
 
-// Presses Tab until the element has the focus; false when it does not come by.
+// Presses Tab until the element has the focus. Returns false if it never gets it.
 bool tab_to(Browser& browser, const std::string& selector) {
   constexpr int kStopsMax = 60;
   for (int i = 0; i < kStopsMax; ++i) {
@@ -90,7 +90,7 @@ TEST_CASE("the page shows the farm's state, its processes, plots, ledger, log an
   CHECK(browser.value(count(".node")) == "10");
   CHECK(browser.value(text_of("#farm-state")) == "writer lost");
   CHECK(browser.value(text_of("#why")).find("writer-0 (not heard for 2 s): the others store") == 0);
-  // A state is told by its word and its shape, too.
+  // A state has a word and a shape, not only a colour.
   CHECK(browser.value(count(".node[data-kind=error] .state svg")) == "1");
   CHECK(browser.value(text_of(".node[data-kind=error] .state")) == "dead");
   CHECK(browser.value(text_of(".node[data-kind=error] .reason")).find("signal 9") != std::string::npos);
@@ -100,7 +100,7 @@ TEST_CASE("the page shows the farm's state, its processes, plots, ledger, log an
   CHECK(browser.value(count("#members tbody tr")) == "10");
   CHECK(browser.value(text_of("#equations")).find("same ids") != std::string::npos);
   CHECK(browser.eventually(count("#run-table tbody tr") + " === 4"));
-  // What a process logs is text.
+  // Log lines are shown as text, not as HTML.
   CHECK(browser.value(text_of("#log-lines")).find("<img src=x") != std::string::npos);
   CHECK(browser.value(count("#log-lines img")) == "0");
   CHECK(browser.errors().empty());
@@ -204,7 +204,7 @@ constexpr Emergency kEmergencies[] = {
      "its ledger does not balance", "error"},
 };
 
-// It is in the window before anybody scrolls, and not cut.
+// Checks that the element is inside the window without scrolling, and not cut off.
 std::string is_seen(const std::string& selector) {
   return "(() => { const one = document.querySelector('" + selector +
          "'); const at = one.getBoundingClientRect(); return String(!one.hidden && at.height > 0 && at.top "
@@ -217,7 +217,7 @@ std::string colour_of(const std::string& selector) {
   return "getComputedStyle(document.querySelector('" + selector + "')).backgroundColor";
 }
 
-// `live`: goes on while the header is looked at; null: nothing comes any more.
+// `live` keeps sending updates while the header is checked; null: no more updates arrive.
 void check_header(Browser& browser, Served* live, const char* word, const std::string& reason,
                   const std::string& gravity) {
   for (const bool dark : {false, true}) {
@@ -232,7 +232,7 @@ void check_header(Browser& browser, Served* live, const char* word, const std::s
       CHECK(browser.value(is_seen("#why")) == "true");
       CHECK(browser.value("document.title").find(word) != std::string::npos);
       CHECK(browser.value("document.querySelector('#farm-state').dataset.kind") == gravity);
-      // Nothing in the header is in the colour of what goes well.
+      // Nothing in the header has the colour of a good state.
       CHECK(browser.value(colour_of("#top")) != browser.value(colour_of(".card")));
       CHECK(browser.value("String(document.documentElement.scrollWidth <= innerWidth)") == "true");
     }
@@ -255,7 +255,7 @@ TEST_CASE("in an emergency the header says the worst and why, at two sizes, ligh
   }
 }
 
-TEST_CASE("with run control gone the header says that there is no connection, and of when the rest is") {
+TEST_CASE("without run control the header shows the lost connection and the age of the data") {
   if (no_browser()) return;
   Served served(4, 3);
   Browser browser;
@@ -267,7 +267,7 @@ TEST_CASE("with run control gone the header says that there is no connection, an
   CHECK(browser.value("String(document.body.classList.contains('stale'))") == "true");
 }
 
-TEST_CASE("dead DCMs are assigned nothing, and an equation whose sides differ is not called ok") {
+TEST_CASE("dead DCMs have no assignments, and an equation whose sides differ is not called ok") {
   if (no_browser()) return;
   Served served(4, 3);
   Browser browser;
@@ -292,7 +292,7 @@ TEST_CASE("names in capitals break behind an underscore alone, and no word stand
   served.farm.strike("readout", "throttled", "WRITER_DISK_NOT_WRITABLE writer-0");
   served.step();
   REQUIRE(browser.eventually(count(".readout .reason wbr") + " === 24"));
-  // A part of a name that is in two lines has two boxes.
+  // A name that is broken over two lines has two boxes.
   CHECK(
       browser.value("String([...document.querySelector('.readout .reason').childNodes].filter((one) => "
                     "one.nodeType === 3).every((one) => one.textContent.split(' ').every((part, i, all) => { "
@@ -305,7 +305,7 @@ TEST_CASE("names in capitals break behind an underscore alone, and no word stand
       "=> "
       "all.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < "
       "a.bottom)); }))";
-  // The mark of a run that has begun walks to the plot's left edge, those of two runs stand side by side.
+  // The mark of a run's begin moves to the plot's left edge; the marks of two runs do not overlap.
   for (const control::Command kind :
        {control::Command::stop, control::Command::start, control::Command::stop, control::Command::start}) {
     served.farm.command({kind, {}, ""});
@@ -340,13 +340,13 @@ TEST_CASE(
     "a phone of 360 pixels shows 300 processes as tiles, those in trouble by name, and nothing sticks out") {
   if (no_browser()) return;
   Served served(200, 98);
-  for (int i = 0; i < 2; ++i) served.step();  // to where a readout is throttled, too
+  for (int i = 0; i < 2; ++i) served.step();  // until a readout is throttled as well
   Browser browser;
   browser.size(360, 740, true);
   browser.go(served.url());
   REQUIRE(browser.eventually(count(".tile") + " === 298"));
   CHECK(browser.value(text_of(".column.writer")).find("1 dead") != std::string::npos);
-  CHECK(browser.value(count(".node")) == "4");  // the supervisor, the writers, and the one of the readouts
+  CHECK(browser.value(count(".node")) == "4");  // the supervisor, the writers, and one group of readouts
   CHECK(browser.value(text_of(".readout .node")).find("READOUT_BUFFER_BYTES") != std::string::npos);
   CHECK(browser.value("String(document.documentElement.scrollWidth <= 360)") == "true");
   CHECK(browser.errors().empty());

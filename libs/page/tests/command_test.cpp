@@ -16,7 +16,7 @@ TEST_CASE("a command has its kind and its parameters as texts") {
   CHECK(parse_command(R"({"command": "continue"})", "").command.kind == control::Command::go_on);
 }
 
-TEST_CASE("what is no command is refused with a sentence") {
+TEST_CASE("a malformed command is refused with a reason") {
   for (const char* body :
        {"", "start", "[]", "{}", R"({"command": 5})", R"({"command": "launch"})", R"({"command": "off"})",
         R"({"command": "start", "extra": 1})", R"({"command": "start", "parameters": []})",

@@ -16,7 +16,7 @@ TEST_CASE("the gate opens for the token, and for nothing that resembles it") {
   }
 }
 
-TEST_CASE("without a token nobody gets in, not even with an empty one") {
+TEST_CASE("without a configured token no request is accepted, not even one with an empty token") {
   Gate gate("", 100);
   CHECK(gate.ask("Bearer ", "a", 0) == Answer::no_token_set);
   CHECK(gate.ask("", "a", 0) == Answer::no_token_set);
@@ -42,6 +42,6 @@ TEST_CASE("a crowd of addresses takes bounded memory and cannot shut others out 
     CHECK((answer == Answer::unauthorised || answer == Answer::rate_limited));
   }
   CHECK(gate.ask("Bearer x", "11.0.0.1", kSecond) ==
-        Answer::rate_limited);  // the place all the late ones share
+        Answer::rate_limited);  // the place that all later addresses share
   CHECK(gate.ask("Bearer secret", "11.0.0.2", kSecond) == Answer::open);
 }

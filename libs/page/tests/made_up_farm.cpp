@@ -130,7 +130,7 @@ void MadeUpFarm::step() {
 }
 
 void MadeUpFarm::mishaps() {
-  // A writer dies now and then, and comes back; a readout is throttled for a while.
+  // A writer dies and returns now and then; a readout is throttled for a while.
   Member& dcm = farm_.members[farm_.members.size() - 2];
   if (seconds_ % 30 == 12) {
     dcm.state = "dead";
@@ -171,7 +171,7 @@ void MadeUpFarm::end_badly() {
   farm_.runs.back().balanced = false;
 }
 
-// As run control does.
+// Judges the farm in the same way as run control.
 void MadeUpFarm::judge() {
   control::HealthView view;
   view.state = farm_.state;

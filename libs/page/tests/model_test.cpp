@@ -39,7 +39,7 @@ json::value member(const Model& model, const char* key) {
 
 }  // namespace
 
-TEST_CASE("what a process had counted when it died stays in the farm's totals") {
+TEST_CASE("the counts of a dead process stay in the farm's totals") {
   v1::Report supervisor;
   supervisor.set_name("supervisor");
   supervisor.set_role(v1::ROLE_SUPERVISOR);
@@ -49,7 +49,7 @@ TEST_CASE("what a process had counted when it died stays in the farm's totals") 
   counters["farm.fragments.missing.source_down"] = 2000;
   counters["farm.fragments.missing.deadline"] = 88;
   counters["farm.dcms_lost"] = 1;
-  Farm farm = farm_of(dcm_report(1, 0, 0));  // started anew: it knows of none
+  Farm farm = farm_of(dcm_report(1, 0, 0));  // restarted: it has not reported any
   farm.members.push_back(
       {"supervisor", "supervisor", "", "", "running", "", 0.1, std::make_shared<v1::Report>(supervisor)});
   Model model({});
@@ -68,7 +68,7 @@ TEST_CASE("a member's rates are taken from one report to the next") {
   model.update(farm_of(dcm_report(3, 300, 25000)));
   CHECK(member(model, "slices_per_s").as_double() == 100);
   CHECK(member(model, "bytes_per_s").as_double() == 10000);
-  // The same report again has the same rates, until it is old.
+  // The same report again gives the same rates, until it is too old.
   Farm later = farm_of(dcm_report(3, 300, 25000));
   later.now_utc_ns = kSecond;
   model.update(later);
@@ -78,7 +78,7 @@ TEST_CASE("a member's rates are taken from one report to the next") {
   CHECK(member(model, "slices_per_s") == "none");
 }
 
-TEST_CASE("what a dead process did last is no rate, and what is assigned is what DCMs were given") {
+TEST_CASE("a dead process has no rate, and assigned slices are those that DCMs received") {
   Model model({});
   model.update(farm_of(dcm_report(1, 100, 5000)));
   model.update(farm_of(dcm_report(2, 300, 25000)));
@@ -92,7 +92,7 @@ TEST_CASE("what a dead process did last is no rate, and what is assigned is what
   CHECK(!state_of(model).at("point").as_object().contains("assigned"));
 }
 
-TEST_CASE("a process that began again counts from nought, and has no rate of what was before") {
+TEST_CASE("a restarted process counts from zero, and has no rate from before") {
   Model model({});
   model.update(farm_of(dcm_report(1, 1000, 5000)));
   model.update(farm_of(dcm_report(2, 1100, 6000)));
@@ -129,7 +129,7 @@ TEST_CASE("percentiles are of the slices built since the report before, of all D
   CHECK(point.at("p50_us").to_number<int>() == 60);
 }
 
-TEST_CASE("the state says what the farm is, and text from processes cannot break it") {
+TEST_CASE("the state describes the farm, and text from processes cannot break it") {
   Model model({});
   Farm farm;
   farm.name = "lab";

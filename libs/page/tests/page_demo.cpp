@@ -1,5 +1,4 @@
-// Serves the page of a farm that is made up: weir-page-demo [PORT [READOUTS [DCMS]]]. Ends with SIGTERM or
-// Ctrl-C.
+// Serves the page of a simulated farm: weir-page-demo [PORT [READOUTS [DCMS]]]. Ends with SIGTERM or Ctrl-C.
 #include "made_up_farm.hpp"
 #include <weir/page/page.hpp>
 
@@ -35,7 +34,7 @@ int main(int argc, char** argv) {
     page.update(farm.farm());
     for (const LogLine& line : farm.logged()) page.log(line);
   };
-  constexpr int kPast = 240;  // seconds that the plots begin with
+  constexpr int kPast = 240;  // seconds of history in the plots
   for (int i = 0; i < kPast; ++i) step();
   std::printf("http://127.0.0.1:%u/ token made-up\n", static_cast<unsigned>(page.endpoint().port));
   std::fflush(stdout);

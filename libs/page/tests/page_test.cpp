@@ -79,7 +79,7 @@ TEST_CASE("state, history, runs and logs are JSON") {
   CHECK_THAT(served.get("/metrics").body, ContainsSubstring("weir_page_requests_total"));
 }
 
-TEST_CASE("who has the token commands, and run control's refusal is passed on") {
+TEST_CASE("a client with the token can send commands, and receives run control's refusals") {
   Served served;
   CHECK(served.command(R"({"command": "pause"})", "sesame").status == 202);
   CHECK(served.farm.farm().state == control::State::paused);
@@ -102,7 +102,7 @@ TEST_CASE("without the token nothing is commanded, and guessing is shut out") {
   CHECK(served.page.counters().commands_rate_limited == 1);
 }
 
-TEST_CASE("who has the token commands, however many wrong ones came from the same address") {
+TEST_CASE("a client with the token can send commands, however many wrong tokens its address has sent") {
   Served served;
   for (int i = 0; i < 100; ++i) (void)served.command(R"({"command": "stop"})", "guess");
   CHECK(served.page.counters().commands_rate_limited == 95);
@@ -124,7 +124,7 @@ TEST_CASE(
   CHECK_THAT(ask("POST", "/api/command", "Host: 127.0.0.1\r\nOrigin: http://evil.example\r\n"),
              ContainsSubstring("403") && ContainsSubstring("control.page_names"));
   CHECK_THAT(ask("GET", "/api/state", "Host: evil.example\r\n"),
-             ContainsSubstring("421") && ContainsSubstring("'evil.example' is no name of this page"));
+             ContainsSubstring("421") && ContainsSubstring("'evil.example' is not a name of this page"));
   CHECK_THAT(ask("GET", "/api/events", "Host: evil.example\r\n"), ContainsSubstring("421"));
   CHECK_THAT(ask("GET", "/", "Host: evil.example\r\n"), ContainsSubstring("421"));
   CHECK(served.farm.farm().state == control::State::running);
@@ -137,7 +137,7 @@ TEST_CASE(
              ContainsSubstring("202"));
 }
 
-TEST_CASE("who asks whether he is the operator is told, and guesses count like those of commands") {
+TEST_CASE("a client can check its token, and wrong guesses count like those of commands") {
   Served served;
   const auto ask = [&](const std::string& token) {
     return http::post(served.url("/api/operator"), "", token).value();

@@ -28,6 +28,6 @@ TEST_CASE("of a run's account two sums that differ in their ids alone are told a
   CHECK(lines[0].name == "slices");
   CHECK(!lines[0].good);
   CHECK(lines[0].left == "100");
-  CHECK(lines[0].note == "not the same ids");
+  CHECK(lines[0].note == "different ids");
   CHECK(lines[1].note == "same ids");
 }

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kPluginSizeMax = 64 * 1024;  // more is no growth but garbage
+constexpr std::uint32_t kPluginSizeMax = 64 * 1024;  // a larger size is garbage, not a newer version
 constexpr std::uint32_t kNewestAbiLookedFor = 16;
 
 Unexpected<LoadError> refuse(LoadErrorCode code, std::string text) {
@@ -61,7 +61,7 @@ Expected<std::string, LoadError> find_library(const PluginKind& kind, const std:
   if (name.find('/') != std::string::npos || fs::path(name).extension() == ".so") {
     if (fs::is_regular_file(name, ignored)) return fs::absolute(name).string();
     return refuse(LoadErrorCode::not_found, kind.noun + " plugin '" + name +
-                                                "': there is no such file; plugins in the search path: " +
+                                                "': no such file; plugins in the search path: " +
                                                 join(PluginLibrary::list(search_path)));
   }
   for (const std::string& folder : search_path) {
@@ -71,7 +71,7 @@ Expected<std::string, LoadError> find_library(const PluginKind& kind, const std:
   return Unexpected<LoadError>(not_found(kind, name, search_path));
 }
 
-// The CRC32C of a file that starts like a shared library.
+// Returns the CRC32C of a file that starts like a shared library.
 Expected<std::uint32_t, LoadError> checksum_elf(const PluginKind& kind, const std::string& path) {
   constexpr std::string_view kElfMagic =
       "\x7f"
@@ -88,13 +88,13 @@ Expected<std::uint32_t, LoadError> checksum_elf(const PluginKind& kind, const st
   }
   return refuse(LoadErrorCode::not_loadable,
                 kind.noun + " plugin '" + path +
-                    "' cannot be read, or is no shared library (ELF file): give the "
+                    "' cannot be read, or is not a shared library (ELF file): give the "
                     "path of the built .so file");
 }
 
 std::string wrong_abi(const PluginKind& kind, const std::string& path, std::uint32_t version) {
   return kind.noun + " plugin '" + path + "' is built for " + kind.noun + " ABI " + std::to_string(version) +
-         ", this Weir speaks ABI " + std::to_string(kind.abi) + ": " + kind.build_advice;
+         ", this Weir needs ABI " + std::to_string(kind.abi) + ": " + kind.build_advice;
 }
 
 LoadError no_entry_point(const PluginKind& kind, void* library, const std::string& path) {
@@ -104,7 +104,7 @@ LoadError no_entry_point(const PluginKind& kind, void* library, const std::strin
       return {LoadErrorCode::wrong_abi, wrong_abi(kind, path, version)};
   }
   return {LoadErrorCode::no_entry_point,
-          "'" + path + "' is a shared library, but no " + kind.noun + " plugin: it does not export " +
+          "'" + path + "' is a shared library, but not a " + kind.noun + " plugin: it does not export " +
               kind.symbol_stem + std::to_string(kind.abi) + ". In C++, " + kind.cpp_macro + " does"};
 }
 

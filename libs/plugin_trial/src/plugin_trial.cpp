@@ -25,7 +25,7 @@ config::Problem problem(const TriedFarm& tried, const std::string& key, const st
   return {config::ProblemKind::bad_value, config::Severity::error, tried.locations.of(key), key, what};
 }
 
-// The parameter that the plugin's sentence names, or all of them.
+// Returns the parameter that the plugin's error names, or all of them.
 template <class Parameters>
 std::string key_at_fault(const std::string& prefix, const Parameters& parameters, const std::string& why) {
   const auto named = std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) {

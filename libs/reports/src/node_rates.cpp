@@ -45,7 +45,7 @@ void NodeRates::take(const v1::Report& report, TimeNs seen_ns) {
   }
   const NodeTotals totals = node_totals(report);
   const metrics::Histogram built_us = histogram_of(report, "build_latency_us");
-  // A new run counts from nought again in a process that lives on.
+  // A new run counts from zero in a process that continues.
   const bool goes_on = same && report.now_ns() > now_ns_ && totals.slices >= totals_.slices &&
                        totals.bytes >= totals_.bytes && built_us.count() >= built_us_total_.count();
   if (goes_on) {

@@ -8,7 +8,7 @@ using Stage = LossWatch::Stage;
 TEST_CASE("a source that loses more than its share is told once, and named with its reasons at the end") {
   LossWatch watch(0.05);
   watch.add(SourceId(1), Stage::packets, 1000, 50, "stale");
-  CHECK(watch.take_news().empty());  // the share itself is not too much
+  CHECK(watch.take_news().empty());  // exactly the share is still allowed
   CHECK(watch.faults().empty());
   watch.add(SourceId(1), Stage::packets, 100, 100, "late");
   const std::vector<std::string> fault{
@@ -24,7 +24,7 @@ TEST_CASE("whatever the reason and wherever it happens, losses of a source count
   LossWatch watch(0.05);
   watch.set_reached(SourceId(2), Stage::fragments, 100);
   watch.set_lost(SourceId(2), Stage::fragments, "buffer_full", 40);
-  watch.set_lost(SourceId(2), Stage::fragments, "buffer_full", 60);  // in all
+  watch.set_lost(SourceId(2), Stage::fragments, "buffer_full", 60);  // in total
   watch.add(LossWatch::kNoSource, Stage::packets, 200, 0, "");
   watch.add(LossWatch::kNoSource, Stage::packets, 0, 100, "kernel_drops");
   CHECK(watch.faults() ==
@@ -50,7 +50,8 @@ TEST_CASE("of very many sources and reasons the worst are named, the others coun
     watch.add(SourceId(7), Stage::packets, 5000, 100, "reason-" + std::to_string(reason));
   const std::vector<std::string> faults = watch.faults();
   REQUIRE(faults.size() == LossWatch::kNamedMax + 1);
-  CHECK(faults[0].starts_with("source 7: 11007 of 505000 packets") == false);  // 2 % of what reached it
+  CHECK(faults[0].starts_with("source 7: 11007 of 505000 packets") ==
+        false);  // 2 % of the packets that arrived
   CHECK(faults[0] == "source 999: 1999 of 5000 packets that reached it were thrown away (late 1999)");
   CHECK(faults.back() == "and 991 more sources lose as much");
   CHECK(watch.take_news().size() == LossWatch::kNamedMax + 1);

@@ -45,7 +45,7 @@ TEST_CASE("a report that is not renewed keeps its rates for three intervals, a s
   CHECK(rates.measured());
   rates.take(dcm_at(3, 300), 8 * kSecond + 1);
   CHECK_FALSE(rates.measured());
-  // The next one is measured against the last, however long that is ago.
+  // The next report is compared with the last one, however old that is.
   rates.take(dcm_at(13, 400), 12 * kSecond);
   CHECK(rates.slices_per_s() == 10);
 
@@ -85,7 +85,7 @@ TEST_CASE("a process that was started again, and a new run, count from nought wi
   CHECK(rates.built_us().count() == 0);
 }
 
-TEST_CASE("what a role has lost is in one number") {
+TEST_CASE("the losses of a role are in one number") {
   v1::Report report = dcm_at(1, 1);
   Counters(report).of("fragments.missing.", "deadline") = 2;
   Counters(report).of("fragments.missing.", "source_down") = 1;

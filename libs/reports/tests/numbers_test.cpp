@@ -7,7 +7,7 @@
 using namespace weir;
 using namespace weir::reports;
 
-TEST_CASE("what is written by a key is read by it, and what nobody wrote is nothing") {
+TEST_CASE("a number is read by the key that wrote it, and an unwritten one is zero") {
   v1::Report report;
   Counters counters(report);
   counters["fragments.held"] = 7;
@@ -54,7 +54,7 @@ TEST_CASE("a histogram that others made up is none") {
   CHECK(histogram_of(report, "latency_us").count() == 0);
 }
 
-// Which texts are keys is decided while compiling: a key that is not in the table makes no constant.
+// Keys are checked at compile time: a key that is not in the table makes no constant.
 TEST_CASE("each kind of key takes the table's of its kind") {
   static_assert(metrics::CounterKey("fragments.held").text() == "fragments.held");
   static_assert(metrics::FamilyKey("fragments.missing.").text() == "fragments.missing.");
@@ -82,11 +82,11 @@ TEST_CASE(
 
   FragmentTotals totals;
   totals.add(dcm, false);
-  totals.add(dcm, true);  // died without its last words
+  totals.add(dcm, true);  // died without its final report
   totals.add(readout, true);
   totals.add(writer, false);
   dcm.set_final(true);
-  totals.add(dcm, true);  // had said them
+  totals.add(dcm, true);  // had sent it
   FragmentTotals twice = totals;
   twice.add(totals);
 

@@ -51,7 +51,7 @@ SliceSize slice_size(const LoadedFarm& loaded) {
   return {static_cast<double>(sizes.slice), recorded ? "up to" : "about"};
 }
 
-// "1-4, 7": ids that follow each other as ranges.
+// Formats consecutive ids as ranges: "1-4, 7".
 std::string ranges(const std::vector<SourceId>& sources) {
   std::string text;
   for (std::size_t first = 0; first < sources.size();) {
@@ -64,11 +64,11 @@ std::string ranges(const std::vector<SourceId>& sources) {
   return text;
 }
 
-// Memory bounds of one role's nodes, kind by kind: `bytes_of` returns that of one node.
+// Returns the memory bounds of one role's nodes, by kind; `bytes_of` returns that of one node.
 std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what,
                          const std::function<std::uint64_t(const v1::Farm&)>& bytes_of) {
   const config::NodeFarms farms(loaded.farm);
-  std::map<std::uint64_t, std::size_t> nodes;  // by bytes
+  std::map<std::uint64_t, std::size_t> nodes;  // node counts by bytes
   for (const auto& kind : farms.kinds(loaded.plan, role))
     nodes[bytes_of(kind.shared.farm)] += kind.nodes.size();
   double all = 0;
@@ -86,7 +86,7 @@ std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what,
   return text;
 }
 
-// "udp", where readouts differ in it; what a plugin is, by its name.
+// Returns the kind, such as "udp", if readouts differ in it; for a plugin its name.
 std::string kind_text(const config::NodePlan& node, const config::NodeFarms& farms) {
   const v1::Farm own = farms.of(node).farm;
   const std::string plugin = node::source_plugin(own);
@@ -111,7 +111,7 @@ std::string plan_table(const LoadedFarm& loaded) {
   return text;
 }
 
-// 0: as many as go.
+// Returns 0 for a trigger that runs as fast as possible.
 double slices_per_s(const v1::TriggerSettings& trigger) {
   if (trigger.mode() == v1::TriggerSettings::MODE_CLOCK) return kMsPerS / trigger.slice_ms();
   const bool at_rate =
@@ -119,7 +119,7 @@ double slices_per_s(const v1::TriggerSettings& trigger) {
   return at_rate ? trigger.rate_hz() : 0;
 }
 
-// What comes to one DCM at a time, to be held against the buffer of its port.
+// Describes the data pushed to one DCM at a time, to compare with the buffer of its port.
 std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
   if (!node::is_push(loaded.farm)) return {};
   const node::PushTiming timing = node::push_timing(loaded.farm);
@@ -144,7 +144,7 @@ std::string expectations(const LoadedFarm& loaded, const SliceSize& size, double
   return text + "\n" + push_line(loaded, size.bytes);
 }
 
-// What the network can carry and hold; empty where its rates are not known.
+// Returns the network's throughput and buffer limits, or an empty text if its rates are unknown.
 std::string network_text(const v1::Farm& farm, const run_record::FarmNetwork& network,
                          const run_record::SliceLoad& slice) {
   const auto safe = safe_window_of(farm, network);
@@ -165,7 +165,7 @@ std::string network_text(const v1::Farm& farm, const run_record::FarmNetwork& ne
   return text;
 }
 
-// Of the lab, if there is one; else of the farm file.
+// Returns the lab's network if a lab is given, else the farm file's.
 Expected<run_record::FarmNetwork, std::string> network_at(const LoadedFarm& loaded,
                                                           const std::string& lab_file,
                                                           const std::vector<std::string>& sets) {
@@ -177,7 +177,7 @@ Expected<run_record::FarmNetwork, std::string> network_at(const LoadedFarm& load
   return run_record::network_of(*lab, loaded.plan);
 }
 
-// In a farm of several hosts a process that listens on loopback is reached by those of its own host alone.
+// In a farm of several hosts, only processes on the same host reach one that listens on loopback.
 config::Problems loopback_warnings(const LoadedFarm& loaded) {
   const auto is_elsewhere = [](const std::string& at) { return !at.empty() && !config::is_loopback(at); };
   bool several =
@@ -209,7 +209,7 @@ const config::NodePlan* find(const config::FarmPlan& plan, const std::string& na
   return found == plan.nodes.end() ? nullptr : &*found;
 }
 
-// A node's keys, one line each.
+// Returns a node's keys, one per line.
 std::string explanation(const LoadedFarm& loaded, const config::NodePlan& node) {
   const std::vector<config::ExplainedKey> keys = config::explain(loaded.farm, node, loaded.locations);
   std::size_t key_width = 0;

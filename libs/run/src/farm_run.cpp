@@ -13,13 +13,14 @@ namespace weir::run {
 namespace {
 
 constexpr DurationNs kTurn = 20 * kMillisecond;
-constexpr DurationNs kPortPatience = 10 * kSecond;    // for run control's line
-constexpr DurationNs kSilenceMax = 60 * kSecond;      // of the supervisor, which reports every second or so
+constexpr DurationNs kPortPatience = 10 * kSecond;    // for run control's first line
+constexpr DurationNs kSilenceMax = 60 * kSecond;      // for the supervisor, which reports about once a second
 constexpr DurationNs kAccountPatience = 2 * kSecond;  // for the account of a supervisor that has ended
-constexpr DurationNs kToldPatience = 200 * kMillisecond;  // for why a process has ended in order
-constexpr DurationNs kBeginPatience = 3 * kSecond;  // for word of a run that was asked for and may have begun
-constexpr DurationNs kStoryPatience = kSecond;      // for the end of the process that is to blame
-constexpr DurationNs kRoleEmptyMax = kSecond;       // nodes that end one after another at the end are no loss
+constexpr DurationNs kToldPatience = 200 * kMillisecond;  // for the reason of an orderly end
+constexpr DurationNs kBeginPatience = 3 * kSecond;  // for news of a run that was requested and may have begun
+constexpr DurationNs kStoryPatience = kSecond;      // for the end of the process at fault
+constexpr DurationNs kRoleEmptyMax =
+    kSecond;  // nodes that end shortly after each other at the run's end are not lost
 
 const char* person_name(Role role) { return role == Role::dcm ? "DCM" : "writer"; }
 
@@ -150,13 +151,13 @@ void FarmRun::watch_control() {
   if (stage_ == Stage::settled || stage_ == Stage::ending) return;
   if (leader_.led() && leader_.is_silent(now_ns_) &&
       control_.state() == launch::RunControlChild::State::there) {
-    view_.say("run control does not answer: it is killed");
+    view_.say("run control does not answer: killing it");
     leader_.control_again();
     return control_.send_signal(SIGKILL);
   }
   if (stage_ == Stage::running && !leader_.lost().empty()) return give_up(leader_.lost());
   if (leader_.failure().empty() || is_on()) return;
-  // The process that is to blame ends, and its log says more.
+  // The process at fault ends too, and its log has the reason.
   if (lead_failed_ns_ == 0) lead_failed_ns_ = now_ns_;
   if (now_ns_ - lead_failed_ns_ > kStoryPatience) give_up(leader_.failure());
 }
@@ -169,7 +170,7 @@ void FarmRun::control_ended(const launch::ProcessEnd& end) {
   result_.faults.push_back(what);
   if (stage_ == Stage::settled) return;
   if (!control_.start_again(now_ns_)) return give_up(what);
-  view_.say(what + ": the run goes on, and run control starts again");
+  view_.say(what + ": the run continues, and run control is restarted");
 }
 
 void FarmRun::end_control() {
@@ -195,7 +196,7 @@ void FarmRun::ended(launch::FarmNodes::Node& node) {
                             processes.back().end.status == node::kAddressInUse;
   if (!still_in_use)
     result_.processes.push_back({node.plan->name, std::string(name(node.plan->role)), node.end});
-  // The run may have begun although the supervisor's first word of it is still under way.
+  // The run may have begun although the supervisor's first report of it has not arrived.
   const bool begins = leader_.started() && stage_ == Stage::leading && &node != &nodes_.supervisor();
   if (is_on() || begins) {
     if (node.end.well()) leader_.look_again();
@@ -242,7 +243,7 @@ void FarmRun::judge_end(launch::FarmNodes::Node& node) {
     return;
   }
   const std::string what = nodes_.story(node);
-  // An address that stays in use is tried again and again.
+  // An address that stays in use is retried without repeating the fault.
   const bool again = !result_.faults.empty() && result_.faults.back() == what;
   if (!again) result_.faults.push_back(what);
   if (verdict == EndVerdict::run_fails) return give_up(what);
@@ -272,7 +273,7 @@ void FarmRun::start_due() {
   if (const std::string error = nodes_.start_due(now_ns_); !error.empty()) give_up(error);
 }
 
-// Its line says where triggers from outside are taken.
+// The supervisor's line has its address for external triggers.
 void FarmRun::tell_triggers() {
   if (stage_ != Stage::leading && !is_on()) return;
   constexpr std::string_view kTriggers = " triggers ";
@@ -297,12 +298,12 @@ void FarmRun::watch_silence() {
     return;
   }
   if (stage_ == Stage::control && now_ns_ - since_ns_ >= kPortPatience)
-    return give_up("run control says nothing");
+    return give_up("run control sent no address");
   if (stop_asked_ns_ != 0 && !is_on() && now_ns_ - stop_asked_ns_ >= kBeginPatience)
     return give_up("stopped before the run began: " + stop_asked_);
-  if (!leader_.led()) return;  // run control does not wait for ever
+  if (!leader_.led()) return;  // run control has its own time limits
   const DurationNs silence = now_ns_ - std::max(since_ns_, news_.told_ns());
-  if (silence >= kSilenceMax) give_up(fmt::format("the supervisor says nothing for {} s", silence / kSecond));
+  if (silence >= kSilenceMax) give_up(fmt::format("no report of the supervisor for {} s", silence / kSecond));
 }
 
 void FarmRun::watch_roles() {
@@ -343,7 +344,7 @@ void FarmRun::ask_to_stop(const std::string& reason) {
 
 void FarmRun::give_up(const std::string& reason) {
   if (stage_ == Stage::ending) return;
-  say_it_ends();  // a process that stands still does not end
+  say_it_ends();  // a process that hangs does not end by itself
   if (result_.failure.empty()) result_.failure = reason;
   stage_ = Stage::ending;
   nodes_.stay_away();
@@ -361,7 +362,7 @@ void FarmRun::hurry() {
   nodes_.signal_all(push == Ending::Push::kill ? SIGKILL : SIGTERM);
 }
 
-// ---- what is shown
+// ---- display
 
 void FarmRun::say_it_ends() const {
   if (view_.ends) view_.ends();

@@ -32,7 +32,7 @@ struct Kept {
   launch::Child child;
 };
 
-// Does what FarmKeeper says of a farm's processes.
+// Carries out FarmKeeper's decisions on a farm's processes.
 class FarmUp {
  public:
   FarmUp(const UpOptions& options, LoadedFarm& farm, std::string log, std::FILE* out)
@@ -42,7 +42,7 @@ class FarmUp {
         out_(out),
         keeper_(launch::drain_patience(farm.farm)) {}
 
-  // The reason of a failure; empty: all have ended well.
+  // Returns the reason of a failure, or an empty string if all processes ended well.
   std::string run();
 
  private:
@@ -55,20 +55,21 @@ class FarmUp {
   void listen_to_control();
   void introduce(const std::string& page) const;
   void say(const std::string& line) const {
-    std::fputs((line + "\n").c_str(), out_);  // a farm outlives a full disk behind its output
+    std::fputs((line + "\n").c_str(),
+               out_);  // errors are ignored: the farm survives a full disk behind its output
     std::fflush(out_);
   }
 
   const UpOptions& options_;
   LoadedFarm& farm_;
-  std::string log_;  // folder
+  std::string log_;  // log folder
   std::FILE* out_;
   transport::Loop loop_{{}};
   launch::FarmKeeper keeper_;
-  std::vector<Kept> kept_;  // its processes
-  std::string control_;     // host:port
-  // The farm as it is now, for processes that start: an edit of the farm file, which `configure` reads, must
-  // not keep one from starting again.
+  std::vector<Kept> kept_;  // the farm's processes
+  std::string control_;     // run control's address, host:port
+  // The current farm, for processes that are restarted. The farm file may have been edited since, which takes
+  // effect with `configure` and must not keep a process from starting.
   std::string node_farm_;
   std::string failure_;
   std::string output_;
@@ -121,12 +122,12 @@ std::string FarmUp::start_run_control() {
   std::optional<launch::ControlPlace> place;
   while (!(place = launch::control_place(output_, listen))) {
     if (control.child.poll() || loop_.now_ns() > until) {
-      return "run control does not start: " + launch::last_error_of_file(control.settings.log_file, 0);
+      return "run control did not start: " + launch::last_error_of_file(control.settings.log_file, 0);
     }
     loop_.run_once([&](TimeNs) { output_ += control.child.take_output(); }, kUpTurn);
   }
   control_ = place->at;
-  // Started again, it listens where its processes look for it.
+  // A restarted run control has to listen where its processes look for it.
   wanted.more.clear();
   wanted.listen = place->at;
   wanted.page = place->page;
@@ -167,7 +168,7 @@ std::string FarmUp::start_nodes() {
 }
 
 void FarmUp::ended(std::size_t process, const launch::ProcessEnd& end, TimeNs now_ns) {
-  listen_to_control();  // it says that it ends the others before it does
+  listen_to_control();  // it announces that it ends the others first
   const launch::FarmKeeper::Verdict verdict = keeper_.ended(process, end.well(), now_ns);
   if (verdict == launch::FarmKeeper::Verdict::over) return;
   say(fmt::format("{} ended with {}{}", kept_[process].name, launch::describe(end),
@@ -203,7 +204,7 @@ void FarmUp::turn(TimeNs now_ns) {
 std::string FarmUp::run() {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
     if (signal == SIGCHLD) return;
-    if (!std::exchange(signalled_, true)) say("ends: the run that is on is drained (Ctrl-C again kills)");
+    if (!std::exchange(signalled_, true)) say("ending: draining the current run (Ctrl-C again kills)");
     keeper_.signalled(loop_.now_ns());
   });
   std::string failure = start_run_control();
@@ -221,7 +222,7 @@ int farm_up(const UpOptions& options, std::FILE* out, std::FILE* err) {
     fmt::print(err, "{}\n", config::to_text(loaded.error()));
     return kExitUsage;
   }
-  // For the logs: where the data go is decided when each run begins.
+  // For the logs only: the folder for the data is decided when a run begins.
   const auto log = node::made_folder(loaded->farm.run().out() + "/log");
   if (!log) {
     fmt::print(err, "weir up: run.out: {}\n", log.error());

@@ -32,7 +32,7 @@ int refuse(std::FILE* err, const lab::NetworkError& error) {
   return refuse(err, error.what, error.usage ? kExitUsage : kExitFailed);
 }
 
-// The line of a lab that stays runs in a process that ends when its devices are removed.
+// Starts the process for the long line of a lab that stays up. It ends when the line's devices are removed.
 Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::Network& network) {
   auto relay = lab::Relay::open(plan, network);
   if (!relay) return Unexpected<std::string>(relay.error());

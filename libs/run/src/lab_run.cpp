@@ -73,7 +73,7 @@ std::map<std::string, launch::NodePlace> LabRun::places() const {
     launch::NodePlace& place = places[node];
     place.network = network_.space(there.space);
     place.address = there.address;
-    // A lab's hosts are reached from nowhere else.
+    // A lab's hosts cannot be reached from outside.
     place.arguments = {"--set", "security.mode=open"};
     if (!there.congestion_control.empty()) {
       place.arguments.insert(place.arguments.end(),
@@ -94,7 +94,7 @@ const std::vector<lab::PortCount>& LabRun::read() {
 void LabRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   const auto changes = disturbance_.pass(plan_, network_);
-  // What was carried at the old rate is counted before the new one is known.
+  // Frames sent at the old rate are counted before the new rate applies.
   if (!changes.empty()) record_.take(now_ns, read());
   for (const lab::PortChange& change : changes) record_.change_rate(change.port, change.rate_bits_per_s);
   if (now_ns < next_sample_ns_) return;

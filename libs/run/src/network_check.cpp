@@ -12,8 +12,8 @@ namespace weir::run {
 namespace {
 
 constexpr double kBytesPerKb = 1000;
-// Anything from a third to four fifths of a port's buffer is good (docs/benchmarks): the middle of the upper
-// half is far from both ends.
+// A window from a third to four fifths of a port's buffer is good (docs/benchmarks). The middle of the upper
+// half keeps away from both ends.
 constexpr double kPartOfMost = 2.0 / 3;
 
 std::string kb(double bytes) {
@@ -57,10 +57,10 @@ class NetworkCheck {
                     std::ceil(kPercent * wanted / can), bytes_text(can), most));
   }
 
-  // "what the port holds, 12kB under way + 100k of buffer"
+  // Describes the limit: "the port's capacity, 12kB under way + 100k of buffer".
   [[nodiscard]] std::string what_port_holds() const {
     const auto buffer = static_cast<std::uint64_t>(network_.port()->buffer_bytes);
-    return fmt::format("what the port holds, {} under way + {} of buffer", kb(safe_.least),
+    return fmt::format("the port's capacity, {} under way + {} of buffer", kb(safe_.least),
                        config::print_buffer(buffer));
   }
   [[nodiscard]] std::string of_all_dcms() const {
@@ -82,12 +82,12 @@ class NetworkCheck {
         return check_no_shaper();
       case Dcm::SHAPER_PACED:
         return check_pace();
-      default:  // finds its own
+      default:  // a shaper that tunes itself
         return;
     }
   }
 
-  // `bytes` may be under way to each DCM, which `shown` is another word for.
+  // Checks a window of `bytes` in flight per DCM; `shown` is its text in messages.
   void check_window(const std::string& key, double bytes, const std::string& shown,
                     const std::string& proposal) {
     const double all = bytes * members_;

@@ -56,13 +56,13 @@ std::string intentions(const LoadedFarm& loaded) {
                      count(Role::dcm, "DCM"), count(Role::writer, "writer"), loaded.farm.run().out());
 }
 
-// A run's begin, for its records.
+// The begin of a run, for its records.
 struct RunBegin {
   UtcNs utc = 0;
   v1::RunIdentity identity;
 };
 
-// The error is a sentence.
+// Writes the begin-of-run records. Returns an error text, or an empty string.
 std::string write_begin(const run_record::RecordPaths& paths, const LoadedFarm& loaded,
                         const RunBegin& begun) {
   if (run_record::write_begin_records(paths, "Every key of this run. It runs again with: weir run FILE",
@@ -71,7 +71,7 @@ std::string write_begin(const run_record::RecordPaths& paths, const LoadedFarm& 
   return fmt::format("run.out: cannot write into '{}': {}", loaded.farm.run().out(), std::strerror(errno));
 }
 
-// The run's folder with its begin-of-run records; the error is a sentence.
+// Makes the run's folder with its begin-of-run records. The error is a sentence.
 Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded, RunBegin& begun,
                                                               farm_view::LiveScreen& screen) {
   auto made = node::made_folder(loaded.farm.run().out());
@@ -99,7 +99,7 @@ Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded
   return paths;
 }
 
-// What is known of a run whose supervisor gave no account: its last status.
+// Builds the account of a run whose supervisor gave none from its last status.
 v1::RunSummary account_of(const v1::FarmStatus& status, std::uint32_t run) {
   v1::RunSummary account;
   account.set_run(run);
@@ -136,7 +136,7 @@ run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm
   return summary;
 }
 
-// What the summary says of the disk besides the reports.
+// Adds the state of the data on disk to the summary.
 void look_at_data(const LoadedFarm& loaded, run_record::Summary& summary) {
   const v1::Farm& farm = loaded.farm;
   const RunNumber run(farm.run().number());
@@ -150,7 +150,7 @@ void look_at_data(const LoadedFarm& loaded, run_record::Summary& summary) {
   summary.truth = run_record::compare_with_truth(truth, run, run_record::stored_slices(summary.files));
 }
 
-// Commands that show the reader some of the data.
+// Returns commands that show some of the data.
 std::string suggestions(const run_record::Summary& summary) {
   const auto file = std::find_if(summary.files.begin(), summary.files.end(),
                                  [](const run_record::Summary::File& one) { return one.slices > 0; });
@@ -181,14 +181,14 @@ int fail(std::FILE* err, const std::string& why) {
   return kExitFailed;
 }
 
-// A run that went well enough, and not without an incident: on standard error also with --quiet.
+// Reports incidents of a run that ended well enough, on standard error and also with --quiet.
 void tell_survived(const RunEnd& end, const run_record::Summary& summary, bool quiet, std::FILE* err) {
   fmt::print(err, "weir run: {}\n", explain(end));
-  if (!quiet) return;  // the summary has named them
+  if (!quiet) return;  // the summary names them
   for (const std::string& fault : summary.faults) fmt::print(err, "  {}\n", fault);
 }
 
-// The virtual network that the options ask for, if they do; this thread is inside afterwards.
+// Makes the virtual network that the options request, if any; afterwards this thread is inside it.
 Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, const RunOptions& options) {
   if (options.lab_file.empty()) return std::optional<LabRun>();
   const auto file = load_lab(options.lab_file, share_out(options.farm.sets).lab);
@@ -200,9 +200,9 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   return std::optional<LabRun>(std::move(*lab));
 }
 
-// DCMs of one host share its port.
+// DCMs on one host share its port.
 void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
-  std::map<std::string, std::string> hosts;  // by node
+  std::map<std::string, std::string> hosts;  // host by node
   for (const lab::Host& host : lab.hosts) {
     for (const std::string& node : host.nodes) hosts[node] = host.name;
   }
@@ -220,7 +220,7 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
   }
 }
 
-// Theory, and the part after the first second against it.
+// Adds the theoretical limit, and the goodput after the first second as a share of it.
 void add_network(const lab::LabPlan* lab, const LoadedFarm& loaded, const run_record::SteadyPart& steady,
                  run_record::Summary& summary) {
   const run_record::FarmNetwork whole = lab != nullptr
@@ -229,7 +229,7 @@ void add_network(const lab::LabPlan* lab, const LoadedFarm& loaded, const run_re
   run_record::add_theory(whole, summary);
   run_record::add_steady_part(steady, summary);
   if (lab == nullptr || lab->changes.empty() || !summary.after_1s || whole.bits_per_s() <= 0) return;
-  // Ports that change are others after the first second than over the run.
+  // If ports change, their mean rates after the first second differ from those of the whole run.
   run_record::SteadySummary& after = *summary.after_1s;
   const double bits_per_s = run_record::network_of(*lab, loaded.plan, 1, 1 + after.seconds).bits_per_s();
   if (bits_per_s > 0) after.goodput_share_of_theory *= whole.bits_per_s() / bits_per_s;
@@ -261,7 +261,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level, options.page};
   FarmRunView view{[&](const farm_view::LiveFrame& frame) { screen.show(frame); }, say};
   view.made_of = [&](const v1::RunIdentity& identity) {
-    // The record says what the processes have loaded, not what this one found before.
+    // The record has the identity that the processes loaded, not the one found here before the run.
     v1::RunIdentity now = identity;
     node::take_files(begin.identity, now);
     begin.identity = std::move(now);
@@ -298,9 +298,9 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
 }  // namespace
 
 int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_record::Summary* told) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader of the output that goes away does not end the run
+  std::signal(SIGPIPE, SIG_IGN);  // a closed output pipe does not end the run
   if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
-    fmt::print(err, "weir run: --set {}: there is no lab; give its file with --lab FILE\n", lab.front());
+    fmt::print(err, "weir run: --set {}: no lab is given; give its file with --lab FILE\n", lab.front());
     return kExitUsage;
   }
   auto loaded = load(with_overrides(options));

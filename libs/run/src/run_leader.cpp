@@ -10,14 +10,14 @@ namespace {
 using control::Command;
 using control::State;
 
-constexpr DurationNs kWatch = 3 * kSecond;  // run control tells of changes for 10 s after a request
+constexpr DurationNs kWatch = 3 * kSecond;  // run control sends changes for 10 s after a request
 constexpr DurationNs kStopAgain = kSecond;
 
-// The steps' commands, and where each leads.
+// The commands of the steps, and the state that each one reaches.
 constexpr Command kCommands[] = {Command::init, Command::configure, Command::start};
 constexpr State kStates[] = {State::standby, State::ready, State::running};
 
-// All processes take part in a run that has just begun, or the run is not what was asked for.
+// A run is as requested only if all processes take part at its begin.
 std::string names_of_absent(const v1::FarmView& view) {
   std::string names;
   for (const auto& node : view.nodes()) {
@@ -77,7 +77,7 @@ void RunLeader::take(const v1::Reply& reply, TimeNs now) {
     return;
   }
   if (!answers) return;
-  // What comes from now on was told after the command.
+  // Views from now on are newer than the command.
   if (std::exchange(asked_, Ask::none) == Ask::stop) {
     if (reply.good()) can_stop_ = false;
     return;
@@ -95,7 +95,7 @@ void RunLeader::look(const v1::FarmView& view) {
     return;
   }
   if (!view.under_way().empty()) return;
-  // A short run is over before it is seen.
+  // A short run may be over before its state is seen.
   const bool there = view.state() == name(kStates[static_cast<std::size_t>(step_)]) || step_ == Step::start;
   if (const std::string absent = names_of_absent(view); step_ != Step::start && !absent.empty()) {
     const std::string why = last_error(view);

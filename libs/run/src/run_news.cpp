@@ -15,7 +15,7 @@ RunNews::Phase phase_of(std::string_view state) {
   return state == "reporting" || state == "done" ? RunNews::Phase::over : RunNews::Phase::running;
 }
 
-// Takes it out: it is not for the summary.
+// Removes the note: it does not belong in the summary.
 std::string take_note(v1::Report& report, const char* name) {
   const auto note = report.notes().find(name);
   std::string text = note == report.notes().end() ? std::string() : note->second;
@@ -23,7 +23,7 @@ std::string take_note(v1::Report& report, const char* name) {
   return text;
 }
 
-// The supervisor's word of the run, and all reports. Without that it has no state.
+// Builds the status from the supervisor's report and all others. Without the supervisor's it has no state.
 v1::FarmStatus status_of(const v1::FarmView& view) {
   v1::FarmStatus status;
   for (const v1::FarmView::Node& node : view.nodes()) {
@@ -54,7 +54,7 @@ bool RunNews::take(const v1::FarmView& view) {
   if (status.state().empty() || at == told_ns_) return false;
   told_ns_ = at;
   status_ = std::move(status);
-  // A supervisor that was started again goes on with a run that was over already.
+  // A restarted supervisor resumes a run that was already over.
   phase_ = std::max(phase_, phase_of(status_.state()));
   steady_.take(status_, at);
   return true;

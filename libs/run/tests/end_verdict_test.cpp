@@ -15,7 +15,7 @@ EndFacts ended_well() {
 
 }  // namespace
 
-TEST_CASE("who ends in the middle of a run is missing, whatever its status") {
+TEST_CASE("a process that ends during a run is missing, whatever its status") {
   CHECK(verdict_of(died()) == EndVerdict::start_again);
   EndFacts well = ended_well();
   CHECK(verdict_of(well) == EndVerdict::look);
@@ -25,7 +25,7 @@ TEST_CASE("who ends in the middle of a run is missing, whatever its status") {
 
 TEST_CASE("a process that ended because it was told to is not missing, in whichever order that is heard") {
   EndFacts facts = ended_well();
-  REQUIRE(verdict_of(facts) == EndVerdict::look);  // its end is heard of first
+  REQUIRE(verdict_of(facts) == EndVerdict::look);  // its end arrives first
   SECTION("the run is over") { facts.run_over = true; }
   SECTION("an operator has taken it out") { facts.taken_out = true; }
   CHECK(verdict_of(facts) == EndVerdict::told);
@@ -38,11 +38,11 @@ TEST_CASE("a process that dies when every slice is settled is not needed any mor
   facts.run_over = true;
   CHECK(verdict_of(facts) == EndVerdict::stays_away);
   facts.run_over = false;
-  facts.taken_out = true;  // and died before it had drained
+  facts.taken_out = true;  // removed, and died before it had drained
   CHECK(verdict_of(facts) == EndVerdict::start_again);
 }
 
-TEST_CASE("without run control nobody is led into the run, and who ends stays away") {
+TEST_CASE("without run control no process is led into the run, and one that ends is not restarted") {
   EndFacts facts = died();
   facts.led = false;
   CHECK(verdict_of(facts) == EndVerdict::stays_away);
@@ -57,6 +57,6 @@ TEST_CASE("a supervisor that dies before its account is here comes back, in the 
   facts.run_over = true;  // it was collecting final reports
   CHECK(verdict_of(facts) == EndVerdict::start_again);
   SECTION("without its journal it cannot go on") { facts.journal = false; }
-  SECTION("without run control nobody leads it back") { facts.led = false; }
+  SECTION("without run control it cannot be led back") { facts.led = false; }
   CHECK(verdict_of(facts) == EndVerdict::run_fails);
 }

@@ -26,7 +26,7 @@ TEST_CASE("a run that is given up ends now, and a second Ctrl-C kills at once") 
   CHECK(ending.due(kSecond) == Push::terminate);
   ending.terminate(2 * kSecond);
   ending.settle(2 * kSecond);
-  CHECK(ending.due(2 * kSecond) == Push::none);  // told once
+  CHECK(ending.due(2 * kSecond) == Push::none);  // sent once
   ending.kill();
   CHECK(ending.due(2 * kSecond) == Push::kill);
 }

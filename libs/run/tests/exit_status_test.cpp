@@ -11,7 +11,7 @@ RunEnd good_end() {
   return end;
 }
 
-TEST_CASE("a run whose ledger balances and whose processes ended well has status 0, and nothing to explain") {
+TEST_CASE("a run with a balanced ledger and good exit statuses has status 0, and nothing to explain") {
   CHECK(exit_status(good_end()) == 0);
   CHECK(explain(good_end()).empty());
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kPort = "network: {port_rate: 1gbit, port_buffer: 100k}\n";
 
-// What is warned of, with slices of 8 fragments of 64 KiB.
+// Returns the warnings for slices of 8 fragments of 64 KiB.
 std::string warnings(const std::string& text, double slices_per_s = 0) {
   const auto file = config::read_farm(text, "farm.yaml");
   REQUIRE(file.has_value());
@@ -19,11 +19,11 @@ std::string warnings(const std::string& text, double slices_per_s = 0) {
                                        {{8 * 65'536, 8}, slices_per_s}));
 }
 
-TEST_CASE("a window above what the port holds is warned of, with one that would do") {
+TEST_CASE("a window above the port's capacity causes a warning with a suitable one") {
   CHECK(
       warnings(std::string(kPort) +
                "dcm: {shaper: byte-credits, window_bytes: 4MiB}\nreadout: {count: 8}\n") ==
-      "farm.yaml:2: dcm.window_bytes: 4194kB is above what the port holds, 12kB under way + 100k of buffer: "
+      "farm.yaml:2: dcm.window_bytes: 4194kB is above the port's capacity, 12kB under way + 100k of buffer: "
       "packets will be lost; set 72000");
 }
 
@@ -35,7 +35,7 @@ TEST_CASE("a window that a port holds is not warned of") {
   CHECK(warnings(std::string(kPort) + "readout: {count: 8}\n").empty());
 }
 
-TEST_CASE("without the port's rate, or its buffer, what they decide is not judged") {
+TEST_CASE("limits that depend on an unknown port rate or buffer are not checked") {
   CHECK(warnings("readout: {count: 8}\n").empty());
   CHECK(warnings("network: {port_rate: 1gbit}\nreadout: {count: 8}\n").empty());
   CHECK(warnings("network: {port_buffer: 100k}\nreadout: {count: 8}\n").empty());
@@ -54,16 +54,16 @@ TEST_CASE("a quota is judged by the size of fragments, and cannot hold where one
   CHECK(
       warnings(std::string(kPort) +
                "dcm: {shaper: fragment-credits, window_fragments: 4}\nreadout: {count: 8}\n") ==
-      "farm.yaml:2: dcm.window_fragments: 4 fragments of 66kB is above what the port holds, 12kB under way + "
+      "farm.yaml:2: dcm.window_fragments: 4 fragments of 66kB is above the port's capacity, 12kB under way + "
       "100k of buffer: packets will be lost; set 1");
   CHECK(
       warnings("network: {port_rate: 1gbit, port_buffer: 40k}\ndcm: {shaper: fragment-credits, "
                "window_fragments: 1}\nreadout: {count: 8}\n") ==
-      "farm.yaml:2: dcm.window_fragments: one fragment of 66kB is above what the port holds, 12kB under way "
+      "farm.yaml:2: dcm.window_fragments: one fragment of 66kB is above the port's capacity, 12kB under way "
       "+ 40k of buffer: packets will be lost; set dcm.shaper to byte-credits and dcm.window_bytes to 33000");
 }
 
-TEST_CASE("DCMs that share a port share what it holds") {
+TEST_CASE("DCMs that share a port share its capacity") {
   const auto farm =
       config::read_farm("dcm: {count: 2, shaper: byte-credits, window_bytes: 72000}\n", "farm.yaml");
   REQUIRE(farm.has_value());
@@ -71,7 +71,7 @@ TEST_CASE("DCMs that share a port share what it holds") {
   network.hosts = {{0, 0, 0, 0, 1}, {1e9, 0, 102'400, 2, 0}};
   CHECK(
       config::to_text(check_network(farm->farm, farm->locations, network, {{8 * 65'536, 8}, 0})) ==
-      "farm.yaml:1: dcm.window_bytes: 72kB of each of 2 DCMs that share a port is above what the port holds, "
+      "farm.yaml:1: dcm.window_bytes: 72kB of each of 2 DCMs that share a port is above the port's capacity, "
       "12kB under way + 100k of buffer: packets will be lost; set 36000");
 }
 

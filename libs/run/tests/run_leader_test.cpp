@@ -40,7 +40,7 @@ v1::Request asked(RunLeader& leader, TimeNs now) {
   return std::move(*request);
 }
 
-// A step whose command is taken and done at once.
+// Leads one step whose command is accepted and done at once.
 void lead(RunLeader& leader, const std::string& command, const std::string& state, TimeNs now) {
   const v1::Request wish = asked(leader, now);
   REQUIRE(wish.command() == command);
@@ -61,22 +61,22 @@ TEST_CASE("a farm is led by init, configure and start, each when the one before 
   RunLeader leader(RunNumber(12));
   const v1::Request init = asked(leader, kNow);
   CHECK(init.command() == "init");
-  CHECK_FALSE(leader.next(kNow + kSecond).has_value());  // one at a time
+  CHECK_FALSE(leader.next(kNow + kSecond).has_value());  // one request at a time
   leader.take(reply_to(init), kNow);
   const v1::Request look = asked(leader, kNow);
   CHECK(look.command() == "watch");
   leader.take(view_for(look, "idle", "init"), kNow);
-  CHECK_FALSE(leader.next(kNow).has_value());  // it is told of the end
+  CHECK_FALSE(leader.next(kNow).has_value());  // it waits for the end
   const TimeNs later = kNow + 100 * kMillisecond;
   leader.take(view_for(look, "standby"), later);
   lead(leader, "configure", "ready", later);
   CHECK_FALSE(leader.started());
   const v1::Request start = asked(leader, later);
-  CHECK(leader.started());  // it may begin from now on
+  CHECK(leader.started());  // the run may begin from now on
   CHECK(start.command() == "start");
   CHECK(start.run() == 12);
   leader.take(reply_to(start), later);
-  // Over before it was seen: a run it was.
+  // The run was over before its state was seen, but it took place.
   leader.take(view_for(asked(leader, later), "ready"), later);
   CHECK(leader.led());
   CHECK_FALSE(leader.next(later).has_value());
@@ -95,7 +95,7 @@ TEST_CASE("what run control refuses, and a farm in error, is the failure") {
   CHECK(broken.failure() == "supervisor: no port");
 }
 
-TEST_CASE("a process that does not follow is named, with what was last said of it") {
+TEST_CASE("a process that does not follow is named, with the last error about it") {
   RunLeader leader(RunNumber(1));
   leader.take(reply_to(asked(leader, kNow)), kNow);
   v1::Reply view = view_for(asked(leader, kNow), "standby");
@@ -131,10 +131,10 @@ TEST_CASE("a stop is asked for as long as the farm is seen in its run, and not o
   const v1::Request refused = asked(leader, kNow);
   CHECK(refused.command() == "stop");
   leader.take(reply_to(refused, "pause is under way"), kNow);
-  CHECK_FALSE(leader.next(kNow + 10 * kMillisecond).has_value());  // not at once again
+  CHECK_FALSE(leader.next(kNow + 10 * kMillisecond).has_value());  // not repeated at once
   leader.look_again();
   leader.take(view_for(asked(leader, kNow + 10 * kMillisecond), "running", "pause"), kNow);
-  CHECK_FALSE(leader.next(kNow + 2 * kSecond).has_value());  // it can wait for the end of that
+  CHECK_FALSE(leader.next(kNow + 2 * kSecond).has_value());  // it can wait for that to end
   const v1::Request look = asked(leader, kNow + 4 * kSecond);
   leader.take(view_for(look, "paused"), kNow + 4 * kSecond);
   const v1::Request taken = asked(leader, kNow + 4 * kSecond);
@@ -171,7 +171,7 @@ TEST_CASE("a farm that is reset, or in error, is in its run no more") {
   const v1::Request look = asked(leader, now);
   leader.take(view_for(look, "paused"), now);
   CHECK(leader.lost().empty());
-  leader.take(view_for(look, "ready"), now);  // it is over
+  leader.take(view_for(look, "ready"), now);  // the run is over
   CHECK(leader.lost().empty());
   leader.take(view_for(look, "running", "reset"), now);
   CHECK(leader.lost() == "the farm was reset");
@@ -182,23 +182,23 @@ TEST_CASE("a farm that is reset, or in error, is in its run no more") {
   CHECK(broken.lost() == "the farm is in error: writer-0 is essential and did not come back");
 }
 
-TEST_CASE("whom an operator has taken out is known from what was asked after a process' end") {
+TEST_CASE("removed processes are known from a request made after a process' end") {
   RunLeader leader(RunNumber(1));
   lead_into_run(leader, kNow);
   leader.take(view_for(asked(leader, kNow + 4 * kSecond), "running"), kNow + 4 * kSecond);
-  const TimeNs ended = kNow + 4100 * kMillisecond;  // long before the next look
+  const TimeNs ended = kNow + 4100 * kMillisecond;  // long before the next request
   CHECK_FALSE(leader.next(ended).has_value());
   CHECK(leader.looked_ns() < ended);
   leader.look_again();
   const v1::Request look = asked(leader, ended);
-  CHECK(leader.looked_ns() < ended);  // asked, and not answered
+  CHECK(leader.looked_ns() < ended);  // requested, and not answered
   v1::Reply view = view_for(look, "running");
   view.mutable_view()->mutable_nodes(0)->set_excluded(true);
   leader.take(view, ended + kMillisecond);
   CHECK(leader.looked_ns() == ended);
   CHECK(leader.taken_out("dcm-0"));
   CHECK_FALSE(leader.taken_out("dcm-1"));
-  leader.take(view_for(look, "running"), ended + kSecond);  // it was added again: told without being asked
+  leader.take(view_for(look, "running"), ended + kSecond);  // added again, as reported without a request
   CHECK_FALSE(leader.taken_out("dcm-0"));
 }
 

@@ -29,7 +29,7 @@ TEST_CASE("a run gathers, runs, drains and is over, and goes back from none of t
   CHECK(news.take(status("draining", 4)));
   CHECK(news.phase() == RunNews::Phase::draining);
   CHECK(news.take(status("reporting", 5)));
-  CHECK(news.take(status("gathering", 6)));  // its supervisor was started again
+  CHECK(news.take(status("gathering", 6)));  // the supervisor was restarted
   CHECK(news.phase() == RunNews::Phase::over);
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("a status counts once, and from when its supervisor made it") {
   CHECK(news.take(status("running", 5 * kSecond, 2 * kSecond)));
   CHECK_FALSE(news.take(status("running", 5 * kSecond, 2 * kSecond)));
   CHECK(news.told_ns() == 5 * kSecond);
-  CHECK(news.status().nodes(0).notes().empty());  // the state stands in the status
+  CHECK(news.status().nodes(0).notes().empty());  // the status itself has the state
   CHECK(news.run_ns(6 * kSecond) == 3 * kSecond);
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("with its account a run is over, and a run's end without one is none")
   CHECK(news.phase() == RunNews::Phase::over);
 }
 
-TEST_CASE("who is taken out of the run says so, and who has not reported is not in the status") {
+TEST_CASE("a removed process is reported as such, and one without a report is not in the status") {
   RunNews news;
   v1::FarmView view = status("running", 5);
   for (const bool live : {true, false}) {

@@ -12,24 +12,24 @@ namespace weir::run_record {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr double kBeyond = 1e18;  // bits per second: no network
+constexpr double kBeyond = 1e18;  // bits per second: above any network's rate
 constexpr int kBisections = 60;
 
 double limit(double bits_per_s) { return bits_per_s > 0 ? bits_per_s : kUnlimited; }
 
-// How much the DCMs of a host can take in: through its port, and from the readouts beside them.
+// Returns how much data the DCMs of a host can receive, through its port and from readouts on the same host.
 double intake(const FarmHost& host) {
   if (host.dcms == 0) return 0;
   return host.data_share < 1 ? limit(host.port_bits_per_s) / (1 - host.data_share) : kUnlimited;
 }
 
-// At which total the host's link is full, but for what its own DCMs take.
+// Returns the total at which the host's link is full, not counting the data of its own DCMs.
 double outlet(const FarmHost& host) {
   return host.data_share > 0 ? limit(host.link_bits_per_s) / host.data_share : kUnlimited;
 }
 
-// Whether hosts can share out a total among their DCMs so that no port and no link is overfull: the DCMs of a
-// host must take what its link cannot send away, and no more than they can.
+// Returns whether the DCMs of all hosts together can take `total` without overloading a port or link. The
+// DCMs of a host have to take the data that its link cannot send away, up to their own limit.
 bool possible(const std::vector<FarmHost>& hosts, double total) {
   double needed = 0;
   double room = 0;
@@ -42,7 +42,7 @@ bool possible(const std::vector<FarmHost>& hosts, double total) {
   return needed <= total && total <= room;
 }
 
-// By node: its part of all sources that are read.
+// Returns each node's share of all sources that are read, by name.
 std::map<std::string_view, double> data_shares(const config::FarmPlan& plan) {
   const auto read = static_cast<double>(plan.sources.size() - plan.masked.size());
   std::map<std::string_view, double> shares;
@@ -129,7 +129,8 @@ FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, do
 
 namespace {
 
-// The least that can come with a slice's fragments: a header each, or a row each and a header a readout.
+// Returns the smallest overhead of a slice's fragments: one header each, or one row each and a header per
+// readout.
 double header_bytes(const SliceLoad& load, double readouts) {
   const double alone = load.fragments * wire::kHeaderBytes;
   if (load.fragments <= 0 || load.bytes / load.fragments > wire::kBlockFragmentMax) return alone;

@@ -10,7 +10,7 @@ namespace weir::run_record {
 namespace {
 
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kOneLine = SIZE_MAX;  // a depth that stays
+constexpr std::size_t kOneLine = SIZE_MAX;  // a depth that is never reached
 
 void append(const boost::json::value& value, std::size_t depth, std::string& out);
 

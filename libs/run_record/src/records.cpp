@@ -33,7 +33,7 @@ std::string stem(const std::string& out, RunNumber run) {
   return fmt::format("{}/run-{:06}", out, run.value);
 }
 
-// YAML's double-quoted form, for text that a person chose.
+// Returns YAML's double-quoted form, for text chosen by people.
 std::string yaml_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -53,7 +53,7 @@ using Part = v1::RunIdentity::Part;
 
 std::string checksum_text(std::uint32_t crc32c) { return fmt::format("\"{:08x}\"", crc32c); }
 
-// The keys of one plugin, each line behind `indent`.
+// Returns the keys of one plugin, each line behind `indent`.
 std::string plugin_record(const Part& part, const std::string& indent) {
   return fmt::format("plugin: {1}\n{0}path: {2}\n{0}bytes: {3}\n{0}crc32c: {4}\n", indent,
                      yaml_text(part.name()), yaml_text(part.path()), part.bytes(),
@@ -87,12 +87,12 @@ std::string parts_record(const v1::Farm& farm, const v1::RunIdentity& identity) 
   for (const Part& source : sources) text += "  - " + plugin_record(source, "    ");
   const std::vector<Part> filters = parts_of(identity, node::kFilterPart);
   if (filters.size() == 1) text += "filter:\n  " + plugin_record(filters.front(), "  ");
-  // Of a farm with groups of DCMs.
+  // A farm with groups of DCMs.
   if (filters.size() > 1) text += "filters:\n";
   for (const Part& filter : filters) {
     if (filters.size() > 1) text += "  - " + plugin_record(filter, "    ");
   }
-  // No process could tell its checksum.
+  // No process has reported its checksum.
   if (filters.empty()) text += fmt::format("filter:\n  plugin: {}\n", yaml_text(farm.filter().plugin()));
   const std::vector<Part> recordings = parts_of(identity, node::kRecordingPart);
   if (!recordings.empty()) text += "recordings:\n";
@@ -143,7 +143,7 @@ std::optional<RunNumber> free_run_number(RunNumber from, const std::vector<std::
 
 std::string no_run_number_left(const std::string& out) {
   return fmt::format(
-      "run {} is the last number there is, and '{}' has it: take another folder (under run control: "
+      "run {} is the highest possible number, and '{}' has it: take another folder (under run control: "
       "control.out, "
       "and start run control anew), or with `weir run` a run.number that is free there",
       kRunNumberMax, out);

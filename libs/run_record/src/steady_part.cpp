@@ -6,21 +6,21 @@
 namespace weir::run_record {
 namespace {
 
-// Of all lives of a DCM.
+// Totals over all processes of a DCM's name.
 struct DcmTotals {
   TimeNs first_ns = INT64_MAX;
   TimeNs last_ns = INT64_MIN;
-  std::uint64_t intervals = 0;  // between its reports
+  std::uint64_t intervals = 0;  // number of intervals between its reports
   double bytes = 0;
   double slices = 0;
-  double seconds = 0;  // that its rates are over
+  double seconds = 0;  // duration that its rates refer to
 
   [[nodiscard]] double seen_s() const { return static_cast<double>(last_ns - first_ns) / kSecond; }
   [[nodiscard]] double goodput() const { return bytes / seconds; }
 };
 
-// Reports of DCMs do not come at the same time: each has its own. But one that was not there for part of the
-// run built nothing then, and others had its share.
+// DCMs report at different times, so each is measured over its own. A DCM that was absent for part of the run
+// is measured over the whole run, because others had its share in that time.
 bool choose_times(std::map<std::string, DcmTotals>& dcms, double longest_s) {
   constexpr double kReportsApart = 2;
   for (auto& [name, totals] : dcms) {

@@ -11,7 +11,7 @@ namespace weir::run_record {
 namespace {
 
 struct FragmentOutcome {
-  const char* name;  // in the summary
+  const char* name;  // the key in the summary
   metrics::CounterKey key;
 };
 constexpr FragmentOutcome kFragmentOutcomes[] = {{"produced", "fragments.produced"},
@@ -37,7 +37,7 @@ void add_fragments(const v1::Report& report, Summary& summary) {
     summary.fragments[outcome.name] += reports::counter_of(report, outcome.key);
 }
 
-// The supervisor's sums over all processes, so that no two views of a farm differ.
+// Takes the supervisor's sums over all processes, so that all views of a farm agree.
 void take_totals(const v1::Report& supervisor, Summary& summary) {
   const reports::FragmentTotals totals = reports::fragment_totals(supervisor);
   summary.fragments["requested"] = totals.requested;

@@ -32,7 +32,7 @@ class Page {
   std::string text_;
 };
 
-// " (busy 3, draining 1)", or nothing.
+// Returns " (busy 3, draining 1)", or an empty string.
 std::string in_brackets(const Counts& counts) {
   std::string text;
   for (const auto& [reason, count] : counts)
@@ -46,7 +46,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
              : fmt::format("{:.3g} %", kPercent * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// 0.0433, 100.2, 10 510
+// Formats a number as 0.0433, 100.2 or 10 510.
 std::string per_something(double value) {
   constexpr double kGrouped = 1000;
   return value < kGrouped ? fmt::format("{:.4g}", value) : grouped(static_cast<std::uint64_t>(value + 0.5));
@@ -106,7 +106,7 @@ void add_fragments(const Summary& summary, Page& page) {
             grouped(count("received")), summary.dcms_lost > 0 ? "at least " : "",
             grouped(total_of(summary.fragments_missing)), in_brackets(summary.fragments_missing));
   if (summary.dcms_lost > 0) {
-    page.line("", "{} lost: what was counted after the last report is not in these figures",
+    page.line("", "{} lost: these figures lack its counts after the last report",
               counted(summary.dcms_lost, "DCM"));
   }
   Counts odd;
@@ -193,7 +193,7 @@ void add_truth(const Summary& summary, Page& page) {
   page.line("none", "{:>7}         {:>7} stored slices", "", grouped(summary.truth->stored_without_track));
 }
 
-// What the lab did on purpose.
+// Adds the disturbances that the lab caused on purpose.
 void add_disturbance(const Summary& summary, Page& page) {
   if (summary.lab->cpu_load > 0) {
     page.line("load", "{} beside the farm: {:.3g} s of CPU time", counted(summary.lab->cpu_load, "spinner"),
@@ -203,7 +203,7 @@ void add_disturbance(const Summary& summary, Page& page) {
   std::uint64_t lost = 0;
   for (const lab::DisturbedHost& host : summary.disturbed) {
     if (host.pauses > 0)
-      page.line(host.name, "stood still {}, {:.3g} s together", counted(host.pauses, "time"), host.paused_s);
+      page.line(host.name, "paused {}, {:.3g} s together", counted(host.pauses, "time"), host.paused_s);
     if (host.cpu_share > 0)
       page.line(host.name, "had {:.3g} of a core, was held back for {:.3g} s", host.cpu_share, host.held_s);
     lossy += host.loss > 0 ? 1 : 0;

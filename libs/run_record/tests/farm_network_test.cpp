@@ -58,7 +58,7 @@ TEST_CASE("the readout with the most data for its link bounds all, as every slic
   CHECK(network.bits_per_s() == Approx(100 * kMbit / 0.75));
 }
 
-TEST_CASE("what a DCM reads on its own host passes neither port nor link") {
+TEST_CASE("data that a DCM reads on its own host pass neither port nor link") {
   CHECK(all_to_all(50 * kMbit, 50 * kMbit).bits_per_s() == Approx(6 * 50 * kMbit * 6 / 5));
   CHECK(all_to_all(50 * kMbit, 0).bits_per_s() == Approx(6 * 50 * kMbit * 6 / 5));
   CHECK(all_to_all(0, 50 * kMbit).bits_per_s() == Approx(6 * 50 * kMbit * 6 / 5));
@@ -135,7 +135,7 @@ TEST_CASE("theory counts a row per short fragment and a header per readout, wher
     return Approx(shaping::stream_goodput(network.link(network.bits_per_s()), bytes, headers));
   };
   CHECK(goodput(24 * 64, 24) == carried(24 * 64, 24 * 16 + 6 * 32));
-  // One of each readout: a frame of its own is shorter than a block.
+  // With one fragment per readout, a frame of its own is shorter than a block.
   CHECK(goodput(6 * 64, 6) == carried(6 * 64, 6 * 32));
   CHECK(goodput(24 * 65'536, 24) == carried(24 * 65'536, 24 * 32));  // too long for a block
 }

@@ -48,7 +48,7 @@ TEST_CASE("a record is written whole or not at all, and the file before it stays
   std::filesystem::create_directory(folder);
   const std::string path = folder + "/end.json";
   CHECK(write_file(path, "one"));
-  std::filesystem::create_directory(path + ".writing");  // in the way, as a full disk is
+  std::filesystem::create_directory(path + ".writing");  // makes writing fail, like a full disk
   CHECK_FALSE(write_file(path, "two"));
   std::string text;
   CHECK(std::getline(std::ifstream(path), text));

@@ -39,7 +39,7 @@ TEST_CASE("the steady part begins with the first report made a second after the 
   add_dcm(status, "dcm-0", -0.3, 0, {});
   take(steady, status);
   status = status_at(1.1);
-  add_dcm(status, "dcm-0", 0.9, 500'000, latency);  // told late, made early
+  add_dcm(status, "dcm-0", 0.9, 500'000, latency);  // made early, received late
   take(steady, status);
   status = status_at(1.5);
   add_dcm(status, "dcm-0", 1.4, 1'000'000, latency);
@@ -112,9 +112,9 @@ TEST_CASE("a DCM that was started again counts with each of its lives, and with 
   CHECK(figures->goodput_bytes_per_s == Approx(4e6 / 3));
 }
 
-TEST_CASE("a DCM that died, and whose share another one took, makes the farm no faster than its port") {
+TEST_CASE("the share of a dead DCM, taken over by another one, does not make the farm faster than its port") {
   SteadyPart steady;
-  // 1 MB/s through a port, half of it each; from 3 s on all of it dcm-1's.
+  // 1 MB/s through a port, shared equally; from 3 s on dcm-1 has all of it.
   for (int tick = 4; tick <= 20; ++tick) {
     const double at_s = tick / 2.0;
     v1::FarmStatus status = status_at(at_s);

@@ -1,4 +1,4 @@
-// docs/summary.md and the keys that the summary really has.
+// Compares docs/summary.md with the keys of a real summary.
 #include "weir_catch.hpp"
 #include <weir/assignment/types.hpp>
 #include <weir/base/fragment_status.hpp>
@@ -19,7 +19,7 @@ namespace {
 namespace json = boost::json;
 using Names = std::set<std::string>;
 
-// Every `code` in the first column of the page's tables, by the heading of that column.
+// Returns every `code` in the first column of the page's tables, by that column's heading.
 std::map<std::string, Names> first_columns() {
   std::map<std::string, Names> tables;
   std::ifstream page(WEIR_SOURCE_DIR "/docs/summary.md");
@@ -46,7 +46,7 @@ std::map<std::string, Names> first_columns() {
   return tables;
 }
 
-// Paths of all keys: "latency_us.p50", "files[].path". Objects by reason or by name are keys of their own.
+// Adds the paths of all keys: "latency_us.p50", "files[].path". Objects keyed by reason or name are left out.
 void add_keys(const json::value& value, const std::string& path, Names& keys) {
   static const Names by_name = {"vetoed", "discarded", "fragments.missing", "fragments.dropped",
                                 "source", "filter",    "filter_workers"};
@@ -55,7 +55,7 @@ void add_keys(const json::value& value, const std::string& path, Names& keys) {
   } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {
     for (const auto& [key, inner] : *object) {
       const std::string name = path.empty() ? std::string(key) : path + "." + std::string(key);
-      if (name != "fragments") keys.insert(name);  // the page has its keys one by one
+      if (name != "fragments") keys.insert(name);  // the page lists its keys one by one
       add_keys(inner, name, keys);
     }
   }

@@ -25,7 +25,7 @@ v1::Report& add_dcm(v1::RunSummary& account, std::uint64_t received) {
   counters["fragments.requested"] = received + 1;
   counters["fragments.received"] = received;
   counters["fragments.missing.deadline"] = 1;
-  counters["fragments.missing.not_produced"] = 7;  // all of them in attempts that did not count
+  counters["fragments.missing.not_produced"] = 7;  // all of them in discarded attempts
   counters["fragments.overtaken.not_produced"] = 7;
   counters["fragments.bytes"] = received * 10;
   counters["dcm.output_events"] = 3;
@@ -35,7 +35,7 @@ v1::Report& add_dcm(v1::RunSummary& account, std::uint64_t received) {
   return dcm;
 }
 
-// It adds up what everyone reported last; of these processes one DCM is lost.
+// The supervisor's sums of all last reports; one of the DCMs is lost.
 void add_supervisor(v1::RunSummary& account, bool dcm_lost = false) {
   reports::FragmentTotals totals;
   for (const v1::Report& report : account.nodes()) totals.add(report, false);

@@ -34,12 +34,12 @@ TEST_CASE("two tracks in one stored slice make one slice with a track") {
   CHECK(result.bins.at(0).stored == 2);
 }
 
-TEST_CASE("a stored slice whose track no module saw was stored without a track") {
+TEST_CASE("a slice stored with a track that no module saw counts as stored without a track") {
   std::istringstream truth(track(1, 5, 0));
   CHECK(compare_with_truth(truth, RunNumber(1), {5}).stored_without_track == 1);
 }
 
-TEST_CASE("lines of other runs and lines that are no tracks are passed over") {
+TEST_CASE("lines of other runs and lines without tracks are skipped") {
   std::istringstream truth(track(2, 5, 4) +
                            "nonsense\n[1]\n{\"run\":1}\n{\"run\":1,\"slice\":-1,\"modules\":3}\n" +
                            track(1, 5, 4).substr(0, 20));

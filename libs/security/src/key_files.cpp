@@ -34,19 +34,19 @@ std::string failed(const std::string& file, const char* what) {
   return file + ": cannot be " + what + ": " + std::strerror(errno);
 }
 
-// Of the file that is open, not of one that took its place since.
+// Checks the open file, not a file that may have replaced it since.
 std::string wrong_mode(int fd, const std::string& file, bool secret) {
   struct stat about {};
   if (::fstat(fd, &about) != 0) return failed(file, "looked at");
   if (!S_ISREG(about.st_mode)) return file + ": is no file";
   if (about.st_uid != ::geteuid() && about.st_uid != 0)
     return file + ": belongs to another user, who could change it: make it yours with chown";
-  // A secret that root hands to a service comes with a group.
+  // A service gets a secret that root owns through its group.
   const bool handed_out = about.st_uid == 0 && ::geteuid() != 0;
   const mode_t forbidden = handed_out ? kOthersAnything & ~kGroupRead : kOthersAnything;
   if (secret && (about.st_mode & forbidden) != 0) {
-    return file + ": holds a secret, and others than its owner can read it or write it: if nobody did, " +
-           "`chmod 600 " + file + "`; else make new keys with `weir keys`";
+    return file + ": holds a secret, and other users can read or write it: if none has,  " + "`chmod 600 " +
+           file + "`; else make new keys with `weir keys`";
   }
   if ((about.st_mode & kOthersWrite) != 0)
     return file + ": others than its owner can write it: `chmod 644 " + file + "`";
@@ -105,7 +105,7 @@ std::string write_new_file(const std::string& file, const std::string& text, boo
   const Descriptor fd(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, secret ? kSecretMode : kPublicMode));
   if (fd.get() < 0 && errno == EEXIST)
-    return file + ": is there already, and keys are not written over: name another folder";
+    return file + ": exists already, and keys are never overwritten: name another folder";
   if (fd.get() < 0) return failed(file, "made");
   std::string why = write_all(fd.get(), file, text);
   if (!why.empty()) ::unlink(file.c_str());
@@ -114,7 +114,7 @@ std::string write_new_file(const std::string& file, const std::string& text, boo
 
 std::string replace_file(const std::string& file, const std::string& text, bool secret) {
   const std::string fresh = file + ".new";
-  ::unlink(fresh.c_str());  // of an attempt that was cut short
+  ::unlink(fresh.c_str());  // left by an interrupted attempt
   if (std::string why = write_new_file(fresh, text, secret); !why.empty()) return why;
   if (std::rename(fresh.c_str(), file.c_str()) == 0) return {};
   std::string why = failed(file, "replaced");

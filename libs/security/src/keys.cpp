@@ -61,7 +61,7 @@ bool find_role(std::string_view text, BusRole& role) {
   return true;
 }
 
-// A file's lines that say something, as words, with their numbers.
+// A non-empty line of a file: its words and its number.
 struct Line {
   std::size_t number = 0;
   std::vector<std::string_view> words;
@@ -90,10 +90,10 @@ class Lines {
     }
   }
 
-  // Empty, or a sentence: the file is of another kind or version.
+  // Returns an empty string, or an error if the file is of another kind or version.
   [[nodiscard]] std::string wrong_format(std::string_view format) const {
     if (lines_.empty() || lines_.front().words.size() != 2 || lines_.front().words[0] != format) {
-      return file_ + ": is no file of " + std::string(format) + ": make one with `weir keys new`";
+      return file_ + ": is not a file of " + std::string(format) + ": make one with `weir keys new`";
     }
     if (lines_.front().words[1] == kVersion) return {};
     return at(lines_.front(), "version " + std::string(lines_.front().words[1]) +
@@ -104,7 +104,7 @@ class Lines {
     return file_ + ":" + std::to_string(line.number) + ": " + what;
   }
   [[nodiscard]] std::string nowhere(const std::string& what) const { return file_ + ": " + what; }
-  // Those after the format's.
+  // Returns the lines after the one with the format.
   [[nodiscard]] std::vector<Line> said() const { return {lines_.begin() + 1, lines_.end()}; }
 
  private:
@@ -134,7 +134,8 @@ bool good_key_name(std::string_view name) {
 
 std::string to_text(const FarmKeys& keys) {
   std::string text =
-      "# Keys of a Weir farm. Every process of the farm needs this file, and who has it can be one: keep it\n"
+      "# Keys of a Weir farm. Every process of the farm needs this file, and any holder of it can join the "
+      "farm: keep it\n"
       "# secret. The first key is the one that is used, any of them is accepted (`weir keys`, "
       "docs/security.md).\n" +
       std::string(kFarmFormat) + " " + std::string(kVersion) + "\n";
@@ -144,14 +145,15 @@ std::string to_text(const FarmKeys& keys) {
 
 std::string to_text(const CurveKeys& keys) {
   return "# Keys of one end of a Weir farm's bus, role " + std::string(name(keys.role)) +
-         ". Who has this file has the role: keep it secret.\n" + std::string(kCurveFormat) + " " +
+         ". Any holder of this file has the role: keep it secret.\n" + std::string(kCurveFormat) + " " +
          std::string(kVersion) + "\nrole " + std::string(name(keys.role)) + "\nserver " + keys.server_public +
          "\npublic " + keys.public_key + "\nsecret " + keys.secret_key + "\n";
 }
 
 std::string to_text(const std::vector<AllowedClient>& clients) {
   std::string text =
-      "# Whom run control lets onto the bus: client ROLE NAME PUBLIC-KEY. Not secret. Taking a line out "
+      "# Clients that run control accepts on the bus: client ROLE NAME PUBLIC-KEY. Not secret. A removed "
+      "line  "
       "shuts\n"
       "# its holder out when run control is started anew.\n" +
       std::string(kClientsFormat) + " " + std::string(kVersion) + "\n";
@@ -175,8 +177,7 @@ Expected<FarmKeys, std::string> parse_farm_keys(std::string_view text, const std
     if (keys.find(key.name) != nullptr)
       return wrong(lines.at(line, "key '" + key.name + "' is there twice: take one out"));
     if (keys.keys.size() == kFarmKeysMax) {
-      return wrong(lines.at(line, "more than " + std::to_string(kFarmKeysMax) +
-                                      " keys: take out those that nobody uses any more"));
+      return wrong(lines.at(line, "more than " + std::to_string(kFarmKeysMax) + " keys: remove unused ones"));
     }
     keys.keys.push_back(std::move(key));
   }

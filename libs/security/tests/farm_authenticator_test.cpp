@@ -32,7 +32,7 @@ TEST_CASE("a proof is good for its side and its hellos, and for nothing else") {
   CHECK(farm.check(side, Both{said.listening, said.connecting}.hellos(), proof) == ProofVerdict::wrong);
   CHECK(farm.check(side, Both{said.connecting + "x", said.listening}.hellos(), proof) == ProofVerdict::wrong);
   CHECK(farm.check(side, Both{said.connecting, said.listening + "x"}.hellos(), proof) == ProofVerdict::wrong);
-  // What one said is not what the other said, however the two are joined.
+  // A different split of the two sides' data gives a different proof, even if the joined bytes are the same.
   CHECK(farm.check(side,
                    Both{said.connecting + said.listening.substr(0, 1), said.listening.substr(1)}.hellos(),
                    proof) == ProofVerdict::wrong);

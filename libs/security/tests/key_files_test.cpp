@@ -63,7 +63,7 @@ TEST_CASE("the list of clients may be read by all and written by its owner alone
   CHECK_THAT(read_clients(file).error(), ContainsSubstring("can write it"));
 }
 
-TEST_CASE("what is no file, not there or too large is named") {
+TEST_CASE("a path that is missing, too large or not a file is named") {
   const TemporaryFolder folder;
   CHECK_THAT(read_farm_keys(folder / "none").error(),
              ContainsSubstring("none") && ContainsSubstring("No such file"));

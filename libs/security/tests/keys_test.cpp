@@ -42,8 +42,8 @@ TEST_CASE("farm keys are read back as they were written, in their order") {
 }
 
 TEST_CASE("a file that holds no good farm keys is refused with its line, and without the secret") {
-  CHECK_THAT(farm_problem(""), ContainsSubstring("farm.key: is no file of weir-farm-keys"));
-  CHECK_THAT(farm_problem("key a " + kHex), ContainsSubstring("is no file of weir-farm-keys"));
+  CHECK_THAT(farm_problem(""), ContainsSubstring("farm.key: is not a file of weir-farm-keys"));
+  CHECK_THAT(farm_problem("key a " + kHex), ContainsSubstring("is not a file of weir-farm-keys"));
   CHECK_THAT(farm_problem("weir-farm-keys 2\n"), ContainsSubstring("farm.key:1: version 2 is not known"));
   CHECK_THAT(farm_problem("weir-farm-keys 1\n"), ContainsSubstring("holds no key"));
   const std::string head = "# said\n\nweir-farm-keys 1\n";
@@ -79,7 +79,7 @@ TEST_CASE("a file that holds no good CURVE keys is refused") {
   const std::string head = "weir-curve-keys 1\n";
   const std::string keys = "server " + kCurve + "\npublic " + kCurve + "\n";
   CHECK(curve_problem(head + "role node\n" + keys + "secret " + kCurve) == "");
-  CHECK_THAT(curve_problem("weir-farm-keys 1"), ContainsSubstring("is no file of weir-curve-keys"));
+  CHECK_THAT(curve_problem("weir-farm-keys 1"), ContainsSubstring("is not a file of weir-curve-keys"));
   CHECK_THAT(curve_problem(head + "role node\n" + keys), ContainsSubstring("lacks one of the lines"));
   CHECK_THAT(curve_problem(head + keys + "secret " + kCurve), ContainsSubstring("lacks one of the lines"));
   CHECK_THAT(curve_problem(head + "role king\n"), ContainsSubstring("node.curve:2: is neither"));

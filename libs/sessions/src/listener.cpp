@@ -19,7 +19,8 @@ Expected<ports::Endpoint, std::string> Listener::open(ports::Network& network, c
 ports::StreamHandler* Listener::on_accept(std::unique_ptr<ports::Stream> stream) {
   if (peers_.size() >= limits_.connections_max) {
     ++counters_.refused_full;
-    // A node of the farm is ready long before the others time out: those that merely wait cannot keep it out.
+    // A node of the farm completes its hello long before the timeout, so connections that only wait cannot
+    // keep it out.
     const auto oldest = std::find_if(peers_.begin(), peers_.end(),
                                      [](const auto& peer) { return !peer->ready() && !peer->gone(); });
     if (oldest == peers_.end()) return nullptr;

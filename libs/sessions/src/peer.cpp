@@ -39,7 +39,7 @@ std::vector<std::byte> framed(wire::FrameType type, ConstBytes payload) {
   return frame;
 }
 
-// One frame, into exactly its space; after ByteSizeLong().
+// Writes one frame into exactly its space. Requires: ByteSizeLong() was called.
 void write_frame(const v1::Control& message, Bytes space) {
   const Bytes payload = space.subspan(wire::kHeaderBytes);
   message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(payload.data()));
@@ -71,8 +71,7 @@ std::string_view sentence(ports::CloseReason reason) {
 
 }  // namespace
 
-// Memory that messages are parsed into, each into that of the one before: thousands come in a second, most of
-// them short.
+// Memory for parsing messages, reused from one to the next: thousands arrive per second, most of them short.
 struct Peer::Received {
   static google::protobuf::ArenaOptions over(std::array<char, 8192>& block) {
     google::protobuf::ArenaOptions options;
@@ -85,7 +84,7 @@ struct Peer::Received {
     return *google::protobuf::Arena::CreateMessage<v1::Control>(&arena);
   }
 
-  // What a long one took is given back, and not kept until the next one comes.
+  // Frees the memory of a long message at once, instead of keeping it until the next message.
   void done() {
     if (arena.SpaceAllocated() > kKept) arena.Reset();
   }
@@ -183,8 +182,8 @@ void Peer::send(const v1::Control& message) {
 
 void Peer::send(const ControlFrames& frames) {
   WEIR_ASSERT(state_ == State::ready);
-  // The peer would not accept it. The connection ends in the next pass, not inside the sender's loop over its
-  // peers.
+  // The peer would reject the message. The connection is closed in the next pass, because the sender may be
+  // looping over its peers.
   if (frames.too_long) {
     unsendable_ = true;
     return;
@@ -229,7 +228,7 @@ void Peer::drop(std::string_view why) {
 }
 
 void Peer::tick(TimeNs now_ns) {
-  if (unsendable_) return drop("there is more to tell it than a control message may hold");
+  if (unsendable_) return drop("its message is longer than a control message may be");
   const bool unknown = state_ == State::waiting || state_ == State::proving;
   if (!unknown || now_ns - since_ns_ < limits_.hello_timeout_ns) return;
   ++counters_.silent;
@@ -272,7 +271,7 @@ Expected<void, wire::WireError> Peer::on_frame(const wire::FrameHeader& header, 
   return on_control(header, payload);
 }
 
-// A message that came in one frame is parsed where it lies; of a longer one the parts are gathered, in order.
+// A message in one frame is parsed in place; the frames of a longer one are gathered in order.
 Expected<void, wire::WireError> Peer::on_control(const wire::FrameHeader& header, ConstBytes payload) {
   const auto bad = Unexpected<wire::WireError>(wire::WireError::bad_payload);
   std::vector<std::byte> whole;
@@ -289,7 +288,8 @@ Expected<void, wire::WireError> Peer::on_control(const wire::FrameHeader& header
   v1::Control& message = received_->next();
   if (!parse(message, payload)) return bad;
   if (message.has_alive()) {
-    // What waits to be sent is an answer, too; and a peer that asks without reading gets no more answers.
+    // Data waiting to be sent prove liveness as well, and a peer that keeps asking without reading gets no
+    // more answers.
     if (!message.alive().answer() && unsent_bytes() == 0) say_alive(true);
     return {};
   }
@@ -362,8 +362,9 @@ Expected<void, wire::WireError> Peer::on_hello(ConstBytes payload) {
   if (!parse(hello, payload) || !fits(hello)) return Unexpected<wire::WireError>(wire::WireError::bad_hello);
   info_ = from_hello(hello);
   if (!is_text(hello)) {
-    refuse("'" + info_.name + "' is no name, farm or host that '" + self_.name + "' can read: text is UTF-8",
-           counters_.refused_hello);
+    refuse(
+        "'" + info_.name + "' is not a name, farm or host that '" + self_.name + "' can read: text is UTF-8",
+        counters_.refused_hello);
     return {};
   }
   if (const std::string reason = refusal(hello.version()); !reason.empty()) {
@@ -401,7 +402,7 @@ Expected<void, wire::WireError> Peer::on_proof(ConstBytes payload) {
     refuse(reason, counters_.refused_auth);
     return {};
   }
-  // Not earlier: a peer without a key learns nothing about this process.
+  // Not checked before the proof: a peer without a key learns nothing about this process.
   if (const std::string reason = handler_.check_hello(info_); !reason.empty()) {
     refuse(reason, counters_.refused_hello);
     return {};

@@ -54,7 +54,7 @@ TEST_CASE("a connector that is sent elsewhere goes there at once") {
   const auto at = moved.open(farm.network, {"memory", 0});
   REQUIRE(at.has_value());
   farm.connector.redirect(farm.endpoint);
-  CHECK(farm.connector.ready());  // that is where it is
+  CHECK(farm.connector.ready());  // its current address
   farm.connector.redirect(*at);
   CHECK_FALSE(farm.connector.ready());
   CHECK(farm.at_connector.last_words == "moved to another address");

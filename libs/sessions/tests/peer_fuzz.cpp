@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-// The input is what somebody says to a listener. Its first byte chooses the beginning: with or without a good
-// hello, at a listener with or without a key that nobody knows. Then either bytes as they are, or frames,
-// each as a type, a length in two bytes and a payload, whose checksum is made good so that the fuzzer gets
-// past it. The second byte bounds a receive.
+// The input is sent to a listener. Its first byte chooses the beginning: with or without a good hello, at a
+// listener with or without a secret key. Then follow raw bytes, or frames, each as a type, a length in two
+// bytes and a payload, with a correct checksum, so that the fuzzer gets past it. The second byte limits the
+// size of a receive.
 namespace {
 
 using namespace weir;
@@ -22,7 +22,7 @@ constexpr std::size_t kHeadBytes = 2;
 constexpr unsigned kGoodHello = 1;
 constexpr unsigned kFramed = 2;
 constexpr unsigned kKeyed = 4;
-constexpr std::size_t kSentenceBytesMax = 4096;  // of what strangers say in logs
+constexpr std::size_t kSentenceBytesMax = 4096;  // of an unknown peer's text in logs
 
 struct Room final : PeerHandler {
   std::string check_hello(const PeerInfo& info) override {
@@ -54,7 +54,7 @@ struct Room final : PeerHandler {
   }
   Expected<void, wire::WireError> on_control(Peer& peer, const v1::Control& message) override {
     WEIR_ASSERT(peer.ready());
-    // As a node may do while it is told something.
+    // As a node may do while it handles a message.
     if (message.has_end_run()) peer.drop("the end");
     if (peer.ready()) peer.send(message);
     return {};
@@ -84,7 +84,7 @@ PeerInfo self() {
   return info;
 }
 
-// Of a farm whose key nobody has.
+// An authenticator with a key that no client has.
 struct Strict final : ports::Authenticator {
   [[nodiscard]] ports::Nonce make_nonce() const override { return {}; }
   [[nodiscard]] ports::Proof prove(ports::ConnectionSide, const ports::Hellos&) const override { return {}; }

@@ -26,7 +26,7 @@ TEST_CASE("both sides know of each other after the hellos, whatever pieces they 
   CHECK(seen.incarnation == Incarnation(0xfeedfacecafe0001ULL));
   CHECK(seen.farm == "test farm");
   CHECK(seen.listen == ports::Endpoint{"10.0.0.3", 7003});
-  CHECK(seen.sources.empty());  // however many: they are not part of the hello
+  CHECK(seen.sources.empty());  // any number of them: they are not part of the hello
   CHECK(farm.at_listener.info.role == Role::dcm);
   CHECK(farm.at_listener.info.credits == 17);
   CHECK(farm.listener_counters.accepted == 1);
@@ -160,7 +160,7 @@ TEST_CASE("parts of a control message that do not follow each other end the conn
   CHECK(farm.listener_counters.protocol_errors[wire::name(wire::WireError::bad_payload)] == 1);
 }
 
-TEST_CASE("who would have to be told more than a message may hold is dropped, not lied to") {
+TEST_CASE("a peer is dropped rather than sent part of a message that is too long") {
   Farm farm;
   farm.pass();
   v1::Control message;
@@ -168,7 +168,7 @@ TEST_CASE("who would have to be told more than a message may hold is dropped, no
   farm.connector.peer().send(message);
   CHECK(farm.connector.ready());
   farm.connector.tick(farm.network, farm.now);
-  CHECK(farm.at_connector.last_words == "there is more to tell it than a control message may hold");
+  CHECK(farm.at_connector.last_words == "its message is longer than a control message may be");
 }
 
 TEST_CASE("a message may follow the hello at once") {
@@ -180,7 +180,7 @@ TEST_CASE("a message may follow the hello at once") {
   CHECK(farm.at_connector.controls == 1);
 }
 
-TEST_CASE("who does not belong is refused with a sentence that both sides have") {
+TEST_CASE("a foreign peer is refused with a reason that both sides receive") {
   PeerInfo guest = dcm();
   std::string expected;
   bool by_link = false;
@@ -201,7 +201,7 @@ TEST_CASE("who does not belong is refused with a sentence that both sides have")
     unwanted = "dcm-1";
     expected = "'dcm-1' is not wanted here";
   }
-  SECTION("the one who came refuses the one who listens") {
+  SECTION("the connecting side refuses the listener") {
     by_link = true;
     expected = "'readout-3' is not wanted here";
   }
@@ -244,7 +244,7 @@ TEST_CASE("another protocol version is refused with both numbers and what to do"
   CHECK(farm.listener_counters.refused_hello == 1);
 }
 
-TEST_CASE("a hello whose numbers do not fit is a protocol error") {
+TEST_CASE("a hello with numbers out of range is a protocol error") {
   Farm farm;
   v1::Hello hello = good_hello();
   SECTION("index") { hello.set_index(65536 + 1); }
@@ -257,7 +257,7 @@ TEST_CASE("a hello whose numbers do not fit is a protocol error") {
   CHECK(farm.listener_counters.protocol_errors[wire::name(wire::WireError::bad_hello)] == 1);
 }
 
-TEST_CASE("what a stranger calls himself is one bounded line in what people read") {
+TEST_CASE("an unknown peer's name is one line of bounded length in messages") {
   Farm farm;
   v1::Hello hello = good_hello();
   hello.set_farm("x");
@@ -272,7 +272,7 @@ TEST_CASE("what a stranger calls himself is one bounded line in what people read
   CHECK_THAT(liar->heard, ContainsSubstring("bytes more]' belongs to farm 'x'"));
 }
 
-TEST_CASE("a hello whose text is no UTF-8 is refused with a sentence, and Protocol Buffers prints nothing") {
+TEST_CASE("a hello with invalid UTF-8 is refused with a reason, and Protocol Buffers prints nothing") {
   static int printed;
   printed = 0;
   auto* before = google::protobuf::SetLogHandler(
@@ -295,7 +295,7 @@ TEST_CASE("a hello whose text is no UTF-8 is refused with a sentence, and Protoc
   CHECK(farm.at_listener.last_words.find('"') == std::string::npos);
 }
 
-TEST_CASE("who says nothing is dropped after the timeout, and not before") {
+TEST_CASE("a silent peer is dropped after the timeout, and not before") {
   Farm farm;
   auto mute = stranger(farm);
   farm.connector.stop();
@@ -309,7 +309,7 @@ TEST_CASE("who says nothing is dropped after the timeout, and not before") {
   CHECK(farm.listener.peers().empty());
 }
 
-TEST_CASE("garbage costs the one who sent it his connection, is counted, and nobody else notices") {
+TEST_CASE("garbage closes the sender's connection, is counted, and affects no other peer") {
   Farm farm;
   farm.pass();
   REQUIRE(farm.connector.ready());
@@ -390,7 +390,7 @@ TEST_CASE(
   CHECK(farm.listener_counters.accepted == 3);
 }
 
-TEST_CASE("where a listener is full the stranger who has said nothing for longest makes room") {
+TEST_CASE("if a listener is full, the connection without a hello that has waited longest makes room") {
   PeerLimits limits;
   limits.connections_max = 3;
   Farm farm(readout(), dcm(), limits);

@@ -4,7 +4,7 @@
 #include <deque>
 #include <utility>
 
-// Connections of a farm with a key.
+// Connections of a farm that has a key.
 namespace weir::sessions {
 
 using Catch::Matchers::ContainsSubstring;
@@ -15,7 +15,7 @@ std::shared_ptr<const ports::Authenticator> keyed(const security::FarmKey& key) 
   return std::make_shared<security::FarmAuthenticator>(security::FarmKeys{{key}});
 }
 
-// A listener with this key, and a connector with that one.
+// A listener with one key, and a connector with another.
 struct KeyedFarm {
   KeyedFarm(std::shared_ptr<const ports::Authenticator> at_listener,
             std::shared_ptr<const ports::Authenticator> at_connector)
@@ -30,7 +30,7 @@ struct KeyedFarm {
   Farm farm;
 };
 
-// Whole frames out of what somebody heard; the rest stays.
+// Takes complete frames out of received bytes, and leaves the rest.
 std::vector<std::byte> take_frame(std::string& heard) {
   if (heard.size() < wire::kHeaderBytes) return {};
   const auto* bytes = reinterpret_cast<const std::byte*>(heard.data());
@@ -53,7 +53,7 @@ ConstBytes payload_of(const std::vector<std::byte>& frame) {
   return ConstBytes(frame).subspan(wire::kHeaderBytes);
 }
 
-// Stands between a connector and a listener, and notes what each said.
+// A proxy between a connector and a listener, which records the bytes of both.
 struct Wire final : ports::Acceptor {
   struct End final : ports::StreamHandler {
     ports::ReceiveSpace receive_space() override { return {Bytes(space), Bytes{}}; }
@@ -115,15 +115,15 @@ TEST_CASE("with the farm's key on both sides peers are ready, and then talk as w
   CHECK(farm.listener_counters.refused_auth + farm.connector_counters.refused_auth == 0);
 }
 
-TEST_CASE("who has no key, another one, or one where there is none is refused with what to do") {
+TEST_CASE("a peer with no key, a wrong key or an unexpected key is refused with advice") {
   const security::FarmKey key = security::make_farm_key("k");
   std::shared_ptr<const ports::Authenticator> at_listener = keyed(key);
   std::shared_ptr<const ports::Authenticator> at_connector;
   std::string expected;
-  SECTION("no key at who connects") {
+  SECTION("no key at the connecting side") {
     expected = "'dcm-1' does not prove that it belongs to farm 'test farm'";
   }
-  SECTION("no key at who listens") {
+  SECTION("no key at the listener") {
     std::swap(at_listener, at_connector);
     expected = "'dcm-1' has a farm key, 'readout-3' has none";
   }
@@ -148,10 +148,10 @@ TEST_CASE("who has no key, another one, or one where there is none is refused wi
   CHECK(farm.listener.peers().empty());
 }
 
-TEST_CASE("who listens without a key is not believed by who connects with one") {
+TEST_CASE("a client with a key does not trust a listener without one") {
   KeyedFarm keys(nullptr, keyed(security::make_farm_key("k")));
   Farm& farm = keys.farm;
-  // Somebody who took the listener's address, and welcomes everybody.
+  // An attacker at the listener's address, which accepts every client.
   struct Welcoming final : ports::Acceptor {
     ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> accepted) override {
       guest.stream = std::move(accepted);
@@ -176,7 +176,7 @@ TEST_CASE("who listens without a key is not believed by who connects with one") 
   CHECK(farm.connector_counters.refused_auth == 1);
 }
 
-TEST_CASE("a conversation that was recorded lets nobody in") {
+TEST_CASE("a replayed conversation is not accepted") {
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, key);
   Farm& farm = keys.farm;
@@ -203,7 +203,7 @@ TEST_CASE("a proof is worth nothing sent back, nor on another connection to the 
   farm.network.run();
   const auto challenge = take_frame(stranger_a->heard);
   REQUIRE(hello_in(challenge).nonce().size() == ports::kNonceBytes);
-  // A proof of somebody who has the key, over what this listener said to the stranger's first connection.
+  // A key holder's proof over the listener's challenge to the attacker's first connection.
   v1::Hello answer;
   const std::string own = hello_with(nonce).SerializeAsString();
   const auto prove = [&](ports::ConnectionSide side) {
@@ -230,8 +230,8 @@ TEST_CASE("a proof is worth nothing sent back, nor on another connection to the 
   CHECK(farm.at_listener.ready == 0);
 }
 
-TEST_CASE("a listener says back what it was told only to who has proved himself first") {
-  // Two listeners of one farm: what one says to a stranger is no proof at the other.
+TEST_CASE("a listener answers a challenge only after the peer's own proof") {
+  // Two listeners of one farm: a proof for a challenge of one is not valid at the other.
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, key);
   Farm& farm = keys.farm;

@@ -9,9 +9,8 @@ namespace {
 
 constexpr double kSegment = 1448;
 constexpr double kFirstWindow = 14 * kSegment;
-// Without a loss the window does not become smaller than this part of a slice, within these bounds: it is
-// what a slice takes longer, and the larger it is, the less do pauses of the hosts and headers of pieces
-// count.
+// Without losses the window does not fall below this fraction of a slice, within the bounds below. The window
+// is the extra time a slice takes; a larger one reduces the influence of host pauses and of piece headers.
 constexpr double kEnoughInSlice = 12;
 constexpr double kEnoughMin = 14 * kSegment;
 constexpr double kEnoughMax = 32 * kSegment;
@@ -23,54 +22,56 @@ constexpr DurationNs kEpoch = 10 * kMillisecond;
 constexpr std::uint32_t kStartResponses = 8;
 constexpr std::uint32_t kResponses = 48;
 constexpr double kUsual = 0.5;
-constexpr double kFast = 0.05;  // the quantile of response times that shows a queue that does not empty
+constexpr double kFast = 0.05;  // quantile of response times that shows a queue which does not empty
 
-constexpr double kFull = 0.998;  // of the full rate: the link is not quite full below
+constexpr double kFull = 0.998;  // of the full rate; below, the link is not full
 constexpr double kUp = 1.03;
-constexpr double kUpMore = 1.35;  // of the step, for each that follows another one
+constexpr double kUpMore = 1.35;  // growth of the step from one to the next
 constexpr double kUpMost = 0.25;
-constexpr double kUpWanted = 1.5;  // at once, up to what hosts want
+constexpr double kUpWanted = 1.5;  // single step, up to the hosts' needs
 constexpr double kUpBursts = 1.1;
 constexpr double kSpareTimes = 2;
-constexpr double kHostTimes = 5;  // of the hosts' mean time: it varies as much
-constexpr double kUpHosts = 2;    // beyond what hosts want, no queue or not
+constexpr double kHostTimes = 5;  // of the hosts' mean time, which varies about as much
+constexpr double kUpHosts = 2;    // limit beyond the hosts' needs, with or without a queue
 constexpr double kDown = 0.985;
-constexpr double kStandingBytes = 2 * kSegment;  // of a queue that never empties: enough
+constexpr double kStandingBytes = 2 * kSegment;  // of a queue that never empties: large enough
 constexpr double kStandingMax = 12 * kSegment;   // beyond, a larger window cannot help
 
-constexpr double kFade = 0.9998;  // of what is held for the full rate, per epoch
+constexpr double kFade = 0.9998;  // decay of the stored full rate, per epoch
 
-// Fewer pieces in the window: the link idles at the end of each. More: a frame header for each, and CPU.
+// With fewer pieces in the window, the link idles at the end of each. With more, each costs a frame header
+// and CPU time.
 constexpr double kPieces = 4;
 constexpr double kPiecesMin = 2.5;
 constexpr double kPieceEnough = 12 * kSegment;
 constexpr double kPieceMin = 2 * kSegment;
-// A readout's word about itself behind each answer: it goes in the last segment, not in one of its own.
+// The readout's timing record behind each answer has to fit into the last segment, instead of needing one of
+// its own.
 constexpr double kTimingBytes = 32;
 constexpr double kPieceMax = 24 * kSegment;
-// Where lines or hosts take a large window, they take longer for each request, too.
+// If lines or hosts need a large window, each request takes longer as well.
 constexpr double kPiecesOfLarge = 16;
-constexpr double kPiecesOfEach = 4;  // readout
+constexpr double kPiecesOfEach = 4;  // per readout
 
-constexpr DurationNs kRefillMin = 500 * kMicrosecond;  // from half of the window to all of it
-// What TCP sends of each readout in its first round trip (RFC 6928).
+constexpr DurationNs kRefillMin = 500 * kMicrosecond;  // for growing from half of the window to all of it
+// TCP's first flight per readout (RFC 6928).
 constexpr double kFarFirst = 10 * kSegment;
 constexpr double kLinePieces = 2;
 constexpr DurationNs kLineMin = 2 * kMillisecond;
-constexpr double kFarExtra = 44 * kSegment;  // beyond what the line holds: what growth shows in
-constexpr double kFarGain = 1.25;            // of what it holds, while no queue stands
+constexpr double kFarExtra = 44 * kSegment;  // beyond the line's contents, to detect growth
+constexpr double kFarGain = 1.25;            // of the line's contents, while no queue exists
 constexpr std::uint32_t kFarResponses = 4;
-constexpr DurationNs kBusyMost = 8 * kMillisecond;   // a host that takes longer has paused, and is not busy
-constexpr double kHostShare = 64;                    // responses that tell of the hosts
-constexpr double kLentMax = 1;                       // of the window, to the others while readouts are silent
-constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls of one event
+constexpr DurationNs kBusyMost = 8 * kMillisecond;  // a host that takes longer was paused rather than busy
+constexpr double kHostShare = 64;                   // responses over which host times are averaged
+constexpr double kLentMax = 1;  // share of the window lent to others while readouts are silent
+constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls within this time are one event
 constexpr double kBackOff = 0.7;
-constexpr DurationNs kTimeout = 150 * kMillisecond;  // without a byte, and then sent once more: TCP's timeout
-constexpr double kForget = 0.01;                     // of the ceiling, in a second
-constexpr double kForgetBusy = 0.3;  // where hosts want more: a few losses cost less than what they idle
+constexpr DurationNs kTimeout = 150 * kMillisecond;  // without a byte, then retransmitted: TCP's timeout
+constexpr double kForget = 0.01;                     // growth of the ceiling per second
+constexpr double kForgetBusy = 0.3;  // if hosts need more: a few losses cost less than idle time
 
 constexpr std::uint32_t kContendedResponses = 16;
-constexpr DurationNs kAfterCut = 100 * kMillisecond;  // losses after this came in spite of the smaller window
+constexpr DurationNs kAfterCut = 100 * kMillisecond;  // later losses occurred in spite of the smaller window
 constexpr double kPush = 1.5;
 constexpr DurationNs kProbeMax = 100 * kMillisecond;
 
@@ -86,12 +87,13 @@ Adaptive::Adaptive(const ShaperSettings& settings)
 
 std::uint64_t Adaptive::piece_bytes() const {
   if (range_bytes() > 0) return range_bytes();
-  // Of several at a port, each has a part of the window: small pieces keep the uplinks evenly filled.
+  // If several DCMs share a port, each has a part of the window, and small pieces keep the uplinks evenly
+  // filled.
   const double few = share_.members == 1 ? std::min(target_ / kPiecesMin, kPieceEnough) : 0;
   const double most =
       std::max(kPieceMax, target_ / std::max(kPiecesOfLarge, kPiecesOfEach * ways_.readouts()));
   double piece = std::max({kPieceMin, std::min(target_ / kPieces, most), few});
-  // On a line each readout's TCP begins with little: all of them at once.
+  // On a long line each readout's TCP starts with a small window, so all readouts are asked at once.
   if (phase_ == Phase::start_up && far()) piece = std::clamp(target_ / ways_.readouts(), kPieceMin, piece);
   return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment - kTimingBytes);
 }
@@ -117,14 +119,16 @@ void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, Time
   lost(now_ns);
 }
 
-// On a long line TCP itself takes many round trips after a loss: what comes then tells nothing of the window.
+// On a long line TCP itself needs many round trips to recover from a loss, so the rate says nothing about the
+// window.
 void Adaptive::begin_trial(TimeNs now_ns) {
   if (trial_.running() || far() || contended() || rates_.seen() < 2 || now_ns - backed_off_ns_ < kForgive)
     return;
   trial_.begin(target_, rates_.best_of(2), now_ns + std::max(kEpoch, 2 * shortest_.ns()));
 }
 
-// With the window that a loss made smaller less comes, or not.
+// Measures whether the window reduced by a loss lowers the rate. If it does, the window is restored and such
+// losses are tolerated.
 void Adaptive::try_smaller(TimeNs now_ns) {
   if (!trial_.note(epoch_.bytes, epoch_.limited_ns, 4 * shortest_.ns(), now_ns)) return;
   backed_off_ns_ = -kSecond;
@@ -134,7 +138,7 @@ void Adaptive::try_smaller(TimeNs now_ns) {
   move_to(std::max(target_, trial_.window()));
 }
 
-// Beside a flow that fills the buffer by itself there are losses whatever the window is.
+// Next to a foreign flow that fills the buffer, losses occur with any window.
 void Adaptive::lost(TimeNs now_ns) {
   if (only_dcm_ && now_ns - backed_off_ns_ > kAfterCut) foreign_.lost(now_ns);
   if (!contended()) back_off(now_ns);
@@ -151,7 +155,7 @@ void Adaptive::set_share(const PortShare& share) {
   const std::uint32_t before = share_.members;
   share_ = share;
   if (share.members == before) return;
-  // The port's window is divided anew.
+  // The port's window is divided among another number of DCMs.
   move_to(target_ * before / share.members);
   full_rate_ = full_rate_ * before / share.members;
   rates_.forget();
@@ -163,8 +167,8 @@ DurationNs Adaptive::base() const {
   return std::min(shortest_.ns(), share_.base_ns);
 }
 
-// Of two readouts each has half already: the rest of a fragment more would be left. Where many DCMs meet, and
-// where TCP takes long to recover, one readout is not to hold the window up.
+// Of two readouts each has half anyway, which would leave the rest of a fragment for later. If DCMs compete,
+// or TCP recovers slowly, one readout must not hold up the whole window.
 std::uint64_t Adaptive::share_of_one() const {
   const bool more = accounts_.readouts() == 2 || (only_dcm_ && !far());
   return more && accounts_.readouts() > 1 ? window() - window() / 4 : ByteWindow::share_of_one();
@@ -210,7 +214,7 @@ void Adaptive::readout_lost(std::uint32_t readout) {
   ways_.lost(readout);
 }
 
-// Only the network's part: a host that is busy is no queue.
+// Uses only the network's part of the time: a busy host is not a queue.
 void Adaptive::response(const Response& response, TimeNs now_ns) {
   const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
   if (foreign_.probes(now_ns - response.time_ns)) foreign_.note_answer(waited_behind(response, time_ns));
@@ -230,9 +234,9 @@ void Adaptive::response(const Response& response, TimeNs now_ns) {
   ways_.responded(response.readout, response.time_ns, time_ns);
 }
 
-// What this answer takes where no queue of others is: the shortest response, and what the readout's own
-// uplink has to send before it. A port that lets a little go at once after a pause shows shorter times in a
-// drain than it can keep: no answer takes less than its bytes at the full rate.
+// Returns the time of this answer without other queues: the shortest response, and the time that the
+// readout's own uplink needs for the bytes before it. A port that sends a small burst at once after a pause
+// shows times in a drain that it cannot sustain, so the answer's bytes at the full rate are the lower limit.
 DurationNs Adaptive::own_ns(const Response& response) const {
   const double base_ns = static_cast<double>(base());
   const double port = full_rate_ * share_.members;
@@ -245,7 +249,7 @@ DurationNs Adaptive::own_ns(const Response& response) const {
   return static_cast<DurationNs>(own);
 }
 
-// Only time in which the window was the limit, from one pass to the next, tells something about the window.
+// Only time in which the window was the limit, from one pass to the next, is informative about the window.
 void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   if (was_wanting_) {
     epoch_.limited_ns += now_ns - pass_ns_;
@@ -254,9 +258,9 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   if (far()) line_.note(pass_bytes_, pass_ns_, now_ns);
   if (was_wanting_ && phase_ == Phase::start_up) grow_line();
   was_wanting_ = wanting;
-  // A DCM that has not looked for long does not know which readouts were silent.
+  // After a long gap between passes the DCM cannot tell which readouts were silent.
   const bool looked_away = now_ns - std::exchange(pass_ns_, now_ns) > kLookEvery;
-  // Without waiting for the epoch's end: a silent readout may hold the whole window.
+  // Does not wait for the epoch's end, because a silent readout may hold the whole window.
   if (now_ns - looked_ns_ >= kLookEvery / 4) {
     const double seconds = static_cast<double>(now_ns - std::exchange(looked_ns_, now_ns)) / kSecond;
     const bool busy = best_of_late() * kHostTimes * host_ns_ > ceiling_;
@@ -266,7 +270,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
-    // Most of what a far readout's pair takes is its line.
+    // The time of a distant readout's pair is mostly that of its line.
     const bool wants_pairs = !shortest_.saw_pairs() && ways_.on_line(drains_.pair_readout()) == 0;
     if (drains_.over(now_ns, wants_pairs)) end_drain(now_ns);
     return;
@@ -280,7 +284,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
       starting ? std::max(kStartEpoch, shortest_.ns()) : std::max(kEpoch, 2 * shortest_.ns());
   if (epoch_.limited_ns < least) return;
   const std::uint32_t enough = starting ? kStartResponses : contended() ? kContendedResponses : kResponses;
-  // Far away, or where hosts are busy, a window has few answers.
+  // A window over a long line, or with busy hosts, has few answers.
   const bool line = far() || (starting && on_line(epoch_.rate()));
   const bool few = epoch_.limited_ns >= (line ? least : 4 * least) && epoch_.responses >= kFarResponses;
   if (epoch_.responses < enough && !few) return;
@@ -291,14 +295,14 @@ double Adaptive::line_holds() const {
   return line_.rate() * static_cast<double>(shortest_.ns()) / share_.members;
 }
 
-// As TCP's slow start: twice as much in each round trip, until the line is full.
+// Like TCP's slow start: doubles the window per round trip, until the line is full.
 void Adaptive::grow_line() {
   if (!start_.line_grows() || !far()) return;
   const double most = kFarGain * line_holds() + kFarExtra;
   if (target_ < most) move_to(std::min(most, target_ + static_cast<double>(pass_bytes_)));
 }
 
-// In the beginning little is under way on a line, however much it could hold.
+// At first little is in flight on a line, whatever it could hold.
 bool Adaptive::far() const {
   const double under_way = full_rate_ * static_cast<double>(shortest_.ns());
   return is_far(shortest_.ns(), full_rate_) ||
@@ -322,7 +326,7 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   }
   drains_.plan(now_ns, shortest_.ns(), far());
   if (phase_ != Phase::steady) return;
-  // One of several at a port cannot empty it.
+  // One of several DCMs at a port cannot empty it.
   if (drains_.due(now_ns) && share_.members == 1) begin_drain(now_ns);
 }
 
@@ -333,7 +337,7 @@ void Adaptive::start_up(double rate, DurationNs fast) {
       start_.epoch({rate, line, far(), line_bytes, standing(rate, fast) > kStandingBytes});
   if (step.over) {
     phase_ = Phase::steady;
-    if (step.move != StartUp::Move::shrink && !line) up_ = kUpMost;  // nothing has spoken against growth
+    if (step.move != StartUp::Move::shrink && !line) up_ = kUpMost;  // no sign against growth so far
   }
   switch (step.move) {
     case StartUp::Move::grow:
@@ -347,7 +351,7 @@ void Adaptive::start_up(double rate, DurationNs fast) {
   }
 }
 
-// More is under way than what takes the shortest response's time by its length alone.
+// True if more is in flight than the length of the shortest response explains.
 bool Adaptive::on_line(double rate) const {
   return shortest_.ns() > 0 &&
          rate * static_cast<double>(shortest_.ns()) > kLinePieces * static_cast<double>(shortest_.owed());
@@ -358,7 +362,7 @@ void Adaptive::note_rate(double rate) {
   full_rate_ = std::max(full_rate_ * kFade, rates_.full());
 }
 
-// Bytes that are in the port's queue for as long.
+// Returns the bytes in the port's queue that correspond to a waiting time.
 double Adaptive::standing(double rate, DurationNs waited_ns) const {
   return static_cast<double>(waited_ns) * rate * share_.members;
 }
@@ -370,11 +374,11 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
     if (advice != ForeignTraffic::Advice::none) return follow(advice, now_ns);
   }
   if (far()) return fill_line(standing(rate, fast));
-  // What is there when the hosts are quick is what keeps the port full when they are not.
+  // Bytes that are spare while hosts are quick keep the port full while they are slow.
   const double spare = kSpareTimes * rate * host_ns_;
   const double queue = standing(rate, fast) - spare;
   if (queue > kStandingMax) {
-    full_rate_ = rates_.full();  // whatever it was: the port is full at this rate
+    full_rate_ = rates_.full();  // in any case, the port is full at this rate
     return move_to(target_ * kDown * kDown);
   }
   if (queue < kStandingBytes)
@@ -384,11 +388,11 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   move_to(target_ * kDown);
 }
 
-// As much as the line and the hosts hold at the best rate of late, and a little more.
+// Sets the window to the contents of the line and the hosts at the best recent rate, and a little more.
 void Adaptive::fill_line(double queue) {
   const double wanted = (queue > kFarExtra / 2 ? 1 : kFarGain) * line_bytes() + kFarExtra;
-  // The window shrinks only if a queue stands: TCP's recovery from a loss, or a host that paused, lowers the
-  // rate as well.
+  // The window shrinks only if a queue exists, because TCP's recovery from a loss and a pausing host lower
+  // the rate as well.
   if (wanted > target_ || queue > kFarExtra) move_to(wanted);
 }
 
@@ -398,7 +402,7 @@ double Adaptive::line_bytes() const {
 
 double Adaptive::best_of_late() const { return rates_.best_of(kFarRates); }
 
-// In steps that become longer for as long as no queue of the network speaks against them.
+// Grows in steps that become longer while no queue in the network appears.
 void Adaptive::grow() {
   up_ = up_ == 0 ? kUp - 1 : std::min(kUpMost, up_ * kUpMore);
   const double wanted = wanted_by_hosts();
@@ -406,13 +410,13 @@ void Adaptive::grow() {
   move_to(std::max(target_, std::min(step, kUpHosts * wanted)));
 }
 
-// While hosts keep answers, and slow uplinks send them, others have to be under way.
+// While hosts hold back answers, and slow uplinks send them, other requests have to be in flight.
 double Adaptive::wanted_by_hosts() const {
   const double time_ns = static_cast<double>(shortest_.ns()) + uplink_ns_ + kHostTimes * host_ns_;
   return std::max(enough_, best_of_late() * time_ns);
 }
 
-// Queues that come and go: of hosts that send in bursts, or of many readouts that send at once.
+// Follows queues that come and go: of hosts that send in bursts, or of many readouts that send at once.
 void Adaptive::follow_hosts() {
   up_ = 0;
   const double wanted = wanted_by_hosts();
@@ -443,10 +447,10 @@ void Adaptive::become_slower(TimeNs now_ns) {
   full_rate_ = 0;
   rates_.forget();
   shortest_.forget();
-  drains_.plan_now(now_ns);  // the shortest response time is another one, too
+  drains_.plan_now(now_ns);  // the shortest response time changes as well
 }
 
-// A request behind an empty window waits for foreign traffic alone.
+// With an otherwise empty window, a request waits only for foreign traffic.
 void Adaptive::begin_probe(TimeNs now_ns) {
   const double own_ns = rate_ > 0 ? 2 * target_ / rate_ : 0;
   const DurationNs base_ns = shortest_.ns();
@@ -456,7 +460,7 @@ void Adaptive::begin_probe(TimeNs now_ns) {
   foreign_.begin_probe(now_ns);
 }
 
-// Bytes in the port before this answer that this collector had not requested.
+// Returns the bytes in the port before this answer that this DCM had not requested.
 double Adaptive::waited_behind(const Response& response, DurationNs time_ns) const {
   const double waited_ns =
       static_cast<double>(time_ns - shortest_.ns()) - static_cast<double>(response.bytes) / rate_;
@@ -468,7 +472,7 @@ void Adaptive::back_off(TimeNs now_ns) {
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
   foreign_.cancel_probe();
-  // What the line holds is in no queue.
+  // Data on the line are not in a queue.
   ceiling_ = target_ * kBackOff;
   if (far())
     ceiling_ = std::max(ceiling_, std::max(std::min(target_, line_holds()), line_bytes()) + kFarExtra / 4);
@@ -481,7 +485,7 @@ void Adaptive::begin_drain(TimeNs now_ns) {
   drains_.begin(now_ns, shortest_.ns(), far());
 }
 
-// One piece at a time; or where that would cost a long line too much, half of what fills it.
+// Allows one piece at a time, or half of the window on a long line, where a single piece would cost too much.
 void Adaptive::enter_drain() {
   phase_ = Phase::drain;
   foreign_.cancel_probe();
@@ -496,7 +500,7 @@ void Adaptive::end_drain(TimeNs now_ns) {
   epoch_.begin();
   was_wanting_ = false;
   if (far()) return move_to(target_);
-  // Not all at once: what is asked for while nothing is under way arrives together.
+  // Refills in two steps, because requests that are sent while nothing is in flight arrive together.
   set_window(static_cast<std::uint64_t>(target_ / 2));
   refill_ns_ = now_ns + std::max(kRefillMin, shortest_.ns());
 }

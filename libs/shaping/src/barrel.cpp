@@ -7,7 +7,7 @@
 namespace weir::shaping {
 namespace {
 
-constexpr std::size_t kStaleMax = 1024;  // entries of slices that are settled, before they are swept out
+constexpr std::size_t kStaleMax = 1024;  // entries of settled slices before they are swept out
 
 }  // namespace
 
@@ -87,7 +87,7 @@ void Barrel::decide(Parcel& parcel) {
   }
 }
 
-// The slice waits for its slot, long enough for this; if not, it is sent.
+// Has an effect only while the slice waits for its slot; a fragment that has begun is sent.
 void Barrel::suppress(SliceId slice, std::uint32_t source) {
   Parcel* parcel = find(slice, State::waiting);
   if (parcel == nullptr || parcel->gone[source] || parcel->source > 0 || parcel->offset > 0) return;
@@ -131,7 +131,7 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
   for (;;) {
     if (!current_ && !begin(now_ns, links)) return std::nullopt;
     Parcel* parcel = find(*current_, State::sending);
-    if (parcel == nullptr) {  // settled meanwhile
+    if (parcel == nullptr) {  // settled in the meantime
       end_current();
       continue;
     }
@@ -143,7 +143,7 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
     }
     skip_gone(*parcel);
     if (parcel->source == parcel->sizes.size()) {
-      // The next one waits until the connection has handed over this one.
+      // The next slice waits until the connection has sent all of this one.
       if (link.unsent_bytes > 0 && !takes_nothing(now_ns, link)) return std::nullopt;
       over(*parcel);
       end_current();
@@ -161,7 +161,7 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
   }
 }
 
-// Whether the current slice, which has something left, is put back for later.
+// Returns whether the current slice, which is not finished, is put back for later.
 bool Barrel::yields(TimeNs now_ns, const PushLink& link) {
   drop_stale(waiting_, State::waiting);
   const bool another_is_due = !waiting_.empty() && find(waiting_.front(), State::waiting)->due_ns <= now_ns;
@@ -198,7 +198,7 @@ bool Barrel::begin(TimeNs now_ns, std::span<const PushLink> links) {
   return true;
 }
 
-// In the slot of a collector what is left for it; in no collector's slot, the oldest.
+// Within a DCM's slot, begins an unfinished slice of that DCM; outside any slot, the oldest unfinished one.
 bool Barrel::begin_rest(TimeNs now_ns, std::span<const PushLink> links) {
   const bool in_slot = now_ns < slot_end_ns_;
   for (auto at = rests_.begin(); at != rests_.end();) {
@@ -252,7 +252,7 @@ std::optional<PushPiece> Barrel::take(Parcel& parcel) {
   skip_gone(parcel);
   if (parcel.source == parcel.sizes.size()) return std::nullopt;
   const std::uint32_t rest = parcel.sizes[parcel.source] - parcel.offset;
-  // A short last piece costs more than a longer one.
+  // A short last piece would cost more than making this one longer.
   const std::uint32_t length =
       rest <= settings_.piece_bytes + settings_.piece_bytes / 2 ? rest : settings_.piece_bytes;
   const PushPiece piece{parcel.slice, parcel.collector, parcel.source, parcel.offset, length};
@@ -263,7 +263,7 @@ std::optional<PushPiece> Barrel::take(Parcel& parcel) {
     return piece;
   }
   const PushVerdict verdict = parcel.verdicts[parcel.source];
-  if (verdict != PushVerdict::suppressed && verdict != PushVerdict::dropped) {  // those are counted already
+  if (verdict != PushVerdict::suppressed && verdict != PushVerdict::dropped) {  // counted already
     ++counters_.sent.fragments;
     --counters_.waiting.fragments;
   }
@@ -314,7 +314,7 @@ void Barrel::forget(SliceId slice) {
   for (auto& queue : to_) sweep(queue);
 }
 
-// Behind one that does not move, settled ones would pile up.
+// Behind an entry that stays, settled ones would accumulate.
 void Barrel::sweep(std::deque<SliceId>& queue) {
   if (queue.size() <= 2 * parcels_.size() + kStaleMax) return;
   std::erase_if(queue, [this](SliceId each) { return !parcels_.contains(each); });
@@ -343,8 +343,8 @@ void Barrel::drop_stale(std::deque<SliceId>& queue, State state) {
   while (!queue.empty() && find(queue.front(), state) == nullptr) queue.pop_front();
 }
 
-// A connection that was given something hands it over after this pass: it is looked at once more then. Later
-// its own progress brings the next call.
+// If the connection was given data, it sends them after this pass, so next() has to run once more. Later
+// calls follow its own progress.
 void Barrel::plan_wake(TimeNs now_ns) {
   wake_ns_ = kNever;
   drop_stale(waiting_, State::waiting);

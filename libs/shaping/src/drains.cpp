@@ -7,7 +7,7 @@ namespace {
 
 constexpr DurationNs kEveryMax = 4 * kSecond;
 constexpr DurationNs kLengthLeast = kMillisecond;
-constexpr DurationNs kPause = 100;  // of a drain's own time, at least
+constexpr DurationNs kPause = 100;  // of a drain's own duration, at least
 constexpr DurationNs kPairMax = 12 * kMillisecond;
 
 }  // namespace

@@ -7,16 +7,16 @@
 namespace weir::shaping {
 namespace {
 
-constexpr double kLow = 0.46;     // of the port's own rate: below a fair half of it
-constexpr double kGone = 0.85;    // beyond, the buffer is not filled by others any more
-constexpr int kLowEpochs = 2;     // one after another
-constexpr double kFilled = 17e3;  // bytes in the port's buffer that are not this collector's
+constexpr double kLow = 0.46;     // of the port's own rate: less than a fair half
+constexpr double kGone = 0.85;    // of the port's own rate: above, others no longer fill the buffer
+constexpr int kLowEpochs = 2;     // consecutive ones
+constexpr double kFilled = 17e3;  // bytes of others in the port's buffer
 constexpr DurationNs kLostLate = kSecond;
 constexpr DurationNs kAskLate = 250 * kMillisecond;
 constexpr DurationNs kProbeEvery = kSecond;
-constexpr DurationNs kProbeSeldom = 4 * kSecond;  // while this one has its half
+constexpr DurationNs kProbeSeldom = 4 * kSecond;  // while this DCM has its half
 constexpr double kPushGain = 1.05;
-constexpr int kPushesInVain = 5;  // one after another
+constexpr int kPushesInVain = 5;  // consecutive ones
 constexpr DurationNs kPushAgain = 2 * kSecond;
 
 }  // namespace
@@ -38,7 +38,7 @@ ForeignTraffic::Advice ForeignTraffic::epoch(double rate, double window, TimeNs 
   if (low_epochs_++ == 0) low_since_ns_ = now_ns;
   if (low_epochs_ < kLowEpochs) return there_ ? Advice::hold : Advice::none;
   const bool for_long = now_ns - low_since_ns_ >= kLostLate;
-  // Something was lost in spite of the smaller window, or it is low for some time.
+  // Data were lost in spite of the smaller window, or the rate has been low for some time.
   const bool ask = now_ns - lost_ns_ <= kLostLate || now_ns - low_since_ns_ >= kAskLate;
   if (!there_ && !ask) return Advice::none;
   if (now_ns - probe_ns_ >= kProbeEvery) {
@@ -59,7 +59,7 @@ void ForeignTraffic::note_answer(double waited_bytes) {
   least_waited_ = std::min(least_waited_, waited_bytes);
 }
 
-// No answer in all that time: there is foreign traffic.
+// If no answer came during the whole probe, foreign traffic is present.
 void ForeignTraffic::end_probe(TimeNs now_ns) {
   if (!std::exchange(probing_, false)) return;
   probe_ns_ = now_ns;
@@ -68,7 +68,7 @@ void ForeignTraffic::end_probe(TimeNs now_ns) {
   before_push_rate_ = 0;
 }
 
-// Against foreign traffic a larger window gains rate.
+// With foreign traffic present, tries whether a larger window gains rate.
 ForeignTraffic::Advice ForeignTraffic::push(double rate, double window, TimeNs now_ns) {
   low_epochs_ = 0;
   const double before = std::exchange(before_push_rate_, 0);

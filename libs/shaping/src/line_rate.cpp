@@ -6,14 +6,14 @@ namespace weir::shaping {
 namespace {
 
 constexpr DurationNs kPauseLeast = 2 * kMillisecond;
-constexpr std::uint64_t kStretch = 44 * 1448;  // shorter ones may be what a port lets go at once
+constexpr std::uint64_t kStretch = 44 * 1448;  // bytes; less may be a burst that a port sends at once
 constexpr double kRateFade = 0.99;
 
 }  // namespace
 
 void LineRate::note(std::uint64_t bytes, TimeNs before_ns, TimeNs now_ns) {
   bytes_ += bytes;
-  // These bytes came at some moment of a pause; which one is not known.
+  // These bytes arrived at an unknown moment of a pause.
   if (now_ns - before_ns > kPauseLeast) {
     since_ns_ = now_ns;
     bytes_ = 0;

@@ -6,9 +6,9 @@ namespace weir::shaping {
 namespace {
 
 constexpr DurationNs kLimitedLeast = 40 * kMillisecond;
-// Longer than that until the window was the limit often enough: what comes then has other reasons.
+// If the window was not the limit often enough in this time, the rate has changed for other reasons.
 constexpr DurationNs kMost = 4 * kSecond;
-constexpr double kWorth = 0.85;  // of the rate before: rates vary by less than what is missing
+constexpr double kWorth = 0.85;  // of the rate before: a larger drop than normal variation
 
 }  // namespace
 

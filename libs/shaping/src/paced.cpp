@@ -47,7 +47,7 @@ void Paced::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs) {
 }
 
 void Paced::answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) {
-  // What was smaller than expected is not paid for.
+  // Refunds the unused part of a charge that was larger than the answer.
   Bucket& bucket = bucket_of(readout, now_ns);
   bucket.tokens = std::min(burst_, bucket.tokens + static_cast<double>(bytes));
   accounts_.give_back(readout, bytes);

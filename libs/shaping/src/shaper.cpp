@@ -18,7 +18,7 @@ class Unlimited final : public Shaper {
   std::uint64_t window() const override { return 0; }
 };
 
-// A quota of fragments over all readouts together.
+// A shaper with one quota of fragments for all readouts together.
 class FragmentWindow final : public Shaper {
  public:
   FragmentWindow(std::uint64_t window, std::uint32_t readouts) : accounts_(readouts), window_(window) {}
@@ -50,7 +50,7 @@ class DividedWindow final : public ByteWindow {
   using ByteWindow::ByteWindow;
 
  private:
-  // What is asked of a flow that owes nothing makes it an active one.
+  // A request to an idle readout makes it an active one.
   std::uint64_t share_of_one() const override {
     return window() / std::max<std::uint32_t>(1, accounts_.active());
   }

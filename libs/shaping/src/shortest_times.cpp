@@ -6,7 +6,7 @@
 namespace weir::shaping {
 namespace {
 
-constexpr std::uint64_t kLeastMore = 4000;  // bytes: of fewer, what the hosts take decides
+constexpr std::uint64_t kLeastMore = 4000;  // bytes; for fewer, the hosts' times dominate
 
 }  // namespace
 
@@ -17,8 +17,8 @@ void ShortestTimes::note(DurationNs time_ns, std::uint64_t owed) {
   owed_ = owed;
 }
 
-// Compared with the shortest response, and not with the other answer of the pair: if both are read in one
-// pass there is no time between them, and the smallest value of some pairs counts.
+// Compares with the shortest response instead of the other answer of the pair: if both are read in one pass,
+// no time lies between them. The smallest value of several pairs is used.
 void ShortestTimes::note_of_pair(DurationNs time_ns, std::uint64_t owed) {
   note(time_ns, owed);
   const std::uint64_t more = owed - std::min(owed, owed_);

@@ -36,7 +36,7 @@ DurationNs serialisation(double bytes, double goodput) {
 }
 
 SafeWindow safe_window(const EthernetLink& link, DurationNs round_trip, double buffer_bytes) {
-  // On the wire a buffer holds whole frames; a window counts what is in the stream.
+  // On the wire a buffer holds whole frames, while a window counts bytes of the stream.
   const double share = stream_share(link);
   const double product =
       link.bits_per_s / kBitsPerByte * static_cast<double>(round_trip) / static_cast<double>(kSecond);

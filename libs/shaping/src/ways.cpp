@@ -6,17 +6,17 @@
 namespace weir::shaping {
 namespace {
 
-// Longer than any host of a LAN takes for an answer.
+// Longer than the response time of any host on a LAN.
 constexpr DurationNs kFar = 2 * kMillisecond;
-constexpr double kFarBytes = 64e3;  // on the line
+constexpr double kFarBytes = 64e3;  // bytes in flight on the line
 constexpr DurationNs kFarSure = 10 * kMillisecond;
-constexpr double kLineGain = 1.35;  // so that what a line is lent can grow
-constexpr double kLineFade = 0.9;   // of its rate, in a round trip
+constexpr double kLineGain = 1.35;  // growth allowed for the window lent to a line
+constexpr double kLineFade = 0.9;   // decay of its rate per round trip
 constexpr DurationNs kSilentMin = 20 * kMillisecond;
-constexpr DurationNs kSilent = 8;  // usual response times without a byte
+constexpr DurationNs kSilent = 8;  // in usual response times, without a byte
 constexpr DurationNs kUnknownUsual = 50 * kMillisecond;
-constexpr DurationNs kGapKept = 250 * kMillisecond;  // losses are told of some time after them
-constexpr DurationNs kUsualShare = 8;                // responses that tell what is usual
+constexpr DurationNs kGapKept = 250 * kMillisecond;  // losses are reported some time after they occur
+constexpr DurationNs kUsualShare = 8;                // responses over which the usual time is averaged
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void Ways::lost(std::uint32_t readout) {
   way = {};
 }
 
-// At the rate at which it sends: of late, for a line is long, and what is asked of it comes in bursts.
+// Uses the recent rate, because a line is long and requests over it come in bursts.
 void Ways::measure(DurationNs base_ns, double rate, TimeNs now_ns) {
   on_lines_ = 0;
   for (Way& way : ways_) {

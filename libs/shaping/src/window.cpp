@@ -5,12 +5,12 @@
 namespace weir::shaping {
 namespace {
 
-// TCP's payload of an Ethernet frame, with timestamps on. Pieces fill whole segments: an odd rest costs a
-// frame of its own, and a probe of TCP's when it is lost.
+// TCP's payload in an Ethernet frame, with timestamps. Pieces fill whole segments: an odd remainder costs a
+// frame of its own, and a TCP probe if it is lost.
 constexpr std::uint64_t kSegmentBytes = 1448;
 constexpr std::uint64_t kPieceSegmentsMin = 4;
 constexpr std::uint64_t kPiecesInWindow = 4;  // fewer: idle at the end of each; more: a frame header for each
-constexpr std::uint64_t kUnknownInWindow = 16;  // demands of unknown size that fill the window
+constexpr std::uint64_t kUnknownInWindow = 16;  // requests of unknown size that fill the window
 
 }  // namespace
 

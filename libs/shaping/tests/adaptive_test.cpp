@@ -1,4 +1,4 @@
-// The adaptive shaper before a model of a switch port: same seed, same outcome.
+// Tests the adaptive shaper with a model of a switch port: same seed, same outcome.
 #include "port_model.hpp"
 #include "weir_catch.hpp"
 
@@ -17,7 +17,7 @@ std::unique_ptr<Shaper> make(std::string_view name, std::uint32_t readouts, std:
   return *make_shaper(name, settings);
 }
 
-// Of what the port can carry, since the last call.
+// Measures the used share of the port's capacity since the last call.
 struct Meter {
   const PortModel::Collector& collector;
   double bytes_per_s;
@@ -193,8 +193,7 @@ TEST_CASE("where a line takes a large window the pieces are larger, but each rea
   CHECK(window > 2'000'000);
   CHECK(collector.shaper->piece_bytes() <= window / 16);
   CHECK((collector.shaper->piece_bytes() > 100'000) == (readouts == 2));
-  CHECK(collector.lost <
-        20);  // of the first half second: nothing but the window holds this model's pieces back
+  CHECK(collector.lost < 20);  // in the first half second; only the window delays this model's pieces
 }
 
 }  // namespace weir::shaping

@@ -16,7 +16,7 @@ void add_to(Amount& sum, const Amount& amount) {
   sum.bytes += amount.bytes;
 }
 
-// Empty, or what does not add up.
+// Returns an empty string, or the equation that does not hold.
 std::string imbalance(const BarrelCounters& counters) {
   Amount sum;
   for (const Amount& amount : {counters.sent, counters.suppressed, counters.dropped, counters.waiting})
@@ -53,7 +53,7 @@ TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connecti
   const BarrelSettings settings = random_settings(random);
   Barrel barrel(settings);
   std::vector<PushLink> links(settings.collectors, {true, 0});
-  // What has come of each fragment: pieces follow each other, and end once.
+  // Bytes received of each fragment: pieces must follow each other, and end once.
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> have;
   std::uint64_t sent = 0;
   std::uint64_t slice = 0;

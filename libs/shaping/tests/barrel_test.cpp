@@ -30,7 +30,7 @@ struct Readout {
     barrel.add(SliceId(slice), static_cast<std::uint32_t>(slice % links.size()),
                static_cast<TimeNs>(slice) * kSlot, sizes);
   }
-  // Up to `until`, in steps of 0.1 ms.
+  // Runs until `until`, in steps of 0.1 ms.
   void run(TimeNs until) {
     for (; now <= until; now += 100 * kMicrosecond) {
       for (PushLink& link : links) link.unsent_bytes -= std::min(link.unsent_bytes, bytes_per_ms / 10);
@@ -52,7 +52,7 @@ struct Readout {
   TimeNs now = 0;
   std::map<std::uint64_t, TimeNs> begun;
   std::map<std::uint64_t, std::uint64_t> sent;
-  std::vector<std::uint64_t> order;  // of pieces
+  std::vector<std::uint64_t> order;  // DCMs of the pieces, in order
 };
 
 BarrelSettings with(Overrun overrun, std::uint32_t bytes = 0) {
@@ -79,7 +79,7 @@ TEST_CASE("readout i begins a slice i div k slots after its end") {
 TEST_CASE("of 16 readouts at most k send to one collector at a time where each fits its slot") {
   const std::uint32_t group = GENERATE(1U, 2U, 4U);
   constexpr std::uint32_t kReadouts = 16;
-  // A cycle holds all delays.
+  // A cycle covers all delays.
   const std::uint32_t collectors = kReadouts / group;
   std::vector<std::unique_ptr<Readout>> readouts;
   for (std::uint32_t i = 0; i < kReadouts; ++i) {
@@ -132,7 +132,7 @@ TEST_CASE("the rest of a slice goes behind the next slice for the same collector
   model.run(kSlot * 12);
   CHECK(model.sent[0] == 15'000);
   CHECK(model.barrel.counters().requeued >= 1);
-  // Behind slice 4, in the slot of the same collector.
+  // Sent after slice 4, in the slot of the same DCM.
   const auto last_of_0 = std::find(model.order.rbegin(), model.order.rend(), 0U);
   CHECK(std::find(last_of_0, model.order.rend(), 4U) != model.order.rend());
 }
@@ -151,7 +151,7 @@ TEST_CASE("a fragment above the limit is cut under truncate and left out under d
   dropped.add(1, {3000});
   dropped.run(2 * kSlot);
   CHECK(dropped.sent[0] == 0);
-  CHECK(dropped.begun.contains(0));  // the word that it was dropped
+  CHECK(dropped.begun.contains(0));  // the notice that it was dropped
   CHECK(dropped.barrel.verdict(SliceId(0), 0) == PushVerdict::dropped);
   CHECK(dropped.sent[1] == 3000);
 }
@@ -177,7 +177,7 @@ TEST_CASE("in the middle of a burst a fragment is suppressed, and the word of it
   CHECK(model.barrel.counters().suppressed.bytes == 4 * 200);
 }
 
-TEST_CASE("a slice whose collector is not connected is left to be asked for, and holds nobody up") {
+TEST_CASE("a slice whose DCM is not connected is left to be requested, and delays no other") {
   Readout model(settings());
   model.links[0].up = false;
   model.add(0, {500});
@@ -203,7 +203,7 @@ TEST_CASE("a connection that takes nothing is passed over, and gets its rest whe
   CHECK(model.sent[0] == 9000);
 }
 
-TEST_CASE("what a collector asks for itself is not pushed, nor what is settled") {
+TEST_CASE("fragments that a DCM requests itself, and settled slices, are not pushed") {
   Readout model(settings(2));
   model.add(0, {500, 600});
   model.add(1, {500, 600});

@@ -8,7 +8,7 @@ using namespace weir::shaping;
 
 namespace {
 
-// The slices of one source that are not sent, for a burst of `length` slices from slice 10 on.
+// Returns the slices of one source that are not sent, for a burst of `length` slices from slice 10 on.
 std::set<std::uint64_t> suppressed(std::uint64_t length, std::uint32_t slices) {
   BurstCutOff cut_off(1000, slices, 1);
   std::set<std::uint64_t> found;

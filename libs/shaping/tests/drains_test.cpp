@@ -60,9 +60,9 @@ TEST_CASE("every second drain asks one readout after the other for two pieces at
   CHECK(drains.ask(4, 1000) == Credit::readout_full);
   CHECK(drains.ask(3, 1000) == Credit::granted);
   CHECK(drains.ask(3, 2000) == Credit::full);
-  CHECK(drains.ask(4, 1000) == Credit::full);  // until both are there
+  CHECK(drains.ask(4, 1000) == Credit::full);  // until both answers have arrived
   CHECK(drains.ask(4, 0) == Credit::granted);
-  // Without a pair it waits for one, in vain for so long at most.
+  // The drain waits for a pair, but only up to this limit.
   CHECK_FALSE(drains.over(12 * kMillisecond, true));
   CHECK(drains.over(13 * kMillisecond, true));
   drains.end(0);

@@ -25,8 +25,8 @@ TEST_CASE("a size that stays the same is expected exactly, also after a change")
   CHECK(size.bytes() == UINT32_MAX);
 }
 
-// What was charged for the requests under way is what they bring: with the last size, a small fragment would
-// let many go that are large.
+// The charge for requests in flight should equal the bytes that they bring. If the last size were used, a
+// small fragment would admit many large ones.
 TEST_CASE("of sizes that differ the mean is expected") {
   ExpectedSize size;
   std::mt19937 random(7);

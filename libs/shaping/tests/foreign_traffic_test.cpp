@@ -10,7 +10,7 @@ constexpr double kWindow = 50e3;
 constexpr DurationNs kEpoch = 20 * kMillisecond;
 using Advice = ForeignTraffic::Advice;
 
-// A port, epoch by epoch: what comes as a share of what came alone.
+// A port, epoch by epoch: the rate as a share of the rate without foreign traffic.
 struct Port {
   ForeignTraffic foreign;
   TimeNs now_ns = kSecond;
@@ -23,7 +23,7 @@ struct Port {
     for (int i = 0; i < count; ++i) advice = epoch(share);
     return advice;
   }
-  // Until it advises something.
+  // Runs until the machine gives advice.
   Advice until_advice(double share) {
     for (int i = 0; i < 500; ++i) {
       const Advice advice = epoch(share);
@@ -31,7 +31,7 @@ struct Port {
     }
     return Advice::none;
   }
-  // A probe whose answers wait behind so many bytes.
+  // A probe whose answers wait behind this many bytes.
   void probe(double bytes) {
     foreign.begin_probe(now_ns);
     CHECK_FALSE(foreign.probes(now_ns - 1));
@@ -55,7 +55,7 @@ struct Port {
 
 }  // namespace
 
-TEST_CASE("at a full port, and at one whose own rate is not known, there is no foreign traffic") {
+TEST_CASE("a full port, and one of unknown rate, have no foreign traffic") {
   Port port;
   CHECK(port.epochs(100, 0.9) == Advice::none);
   CHECK(port.epochs(100, 0.5) == Advice::none);  // a fair half
@@ -82,7 +82,7 @@ TEST_CASE("a flow that fills the buffer is met though nothing more is lost") {
   CHECK(port.until_advice(0.2) == Advice::push);
 }
 
-TEST_CASE("where data is lost a probe tells whether somebody fills the buffer") {
+TEST_CASE("after losses a probe tells whether other traffic fills the buffer") {
   Port port;
   port.foreign.lost(port.now_ns);
   CHECK(port.epoch(0.2) == Advice::none);
@@ -103,7 +103,7 @@ TEST_CASE("foreign traffic is pushed for as long as that gains rate, up to half 
   REQUIRE(port.until_advice(0.3) == Advice::push);
   port.window *= 1.5;
   CHECK(port.epoch(0.5) == Advice::hold);
-  // In vain: the window of before, which is kept after five.
+  // Without success: the previous window, which is kept after five attempts.
   for (int i = 0; i < 5; ++i) {
     REQUIRE(port.until_advice(0.3) == Advice::push);
     REQUIRE(port.until_advice(0.3) == Advice::unpush);
@@ -131,7 +131,7 @@ TEST_CASE("foreign traffic that goes leaves the window as it was before") {
 TEST_CASE("foreign traffic that becomes quiet is found out by a later probe") {
   Port port;
   port.push_foreign();
-  CHECK(port.until_advice(0.7) == Advice::probe);  // less is there for others, but nobody fills the buffer
+  CHECK(port.until_advice(0.7) == Advice::probe);  // less is left for others, but none fills the buffer
   port.probe(0);
   CHECK(port.epochs(100, 0.7) == Advice::none);
 }

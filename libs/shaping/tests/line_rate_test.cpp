@@ -8,7 +8,7 @@ namespace {
 constexpr double kLine = 0.025;  // bytes per ns: 200 Mb/s
 constexpr DurationNs kPass = 100 * kMicrosecond;
 
-// Passes while so many bytes come at the line's pace, from then on.
+// Passes during which this many bytes arrive at the line's rate.
 TimeNs stretch(LineRate& line, std::uint64_t bytes, TimeNs from_ns) {
   const auto each = static_cast<std::uint64_t>(kLine * static_cast<double>(kPass));
   for (std::uint64_t sent = 0; sent < bytes; sent += each) {
@@ -25,14 +25,14 @@ TEST_CASE("bursts in a round trip show the pace of the line") {
   TimeNs now_ns = kSecond;
   for (int round_trip = 0; round_trip < 3; ++round_trip) {
     now_ns = stretch(line, 116'000, now_ns);
-    line.note(0, now_ns, now_ns + 35 * kMillisecond);  // nothing, until the next one
+    line.note(0, now_ns, now_ns + 35 * kMillisecond);  // no bytes until the next one
     now_ns += 35 * kMillisecond;
   }
   CHECK(line.rate() > 0.95 * kLine);
   CHECK(line.rate() < 1.05 * kLine);
 }
 
-TEST_CASE("what came while nobody looked is not taken for a burst") {
+TEST_CASE("bytes of a long pause between passes are not taken for a burst") {
   LineRate line;
   TimeNs now_ns = stretch(line, 200'000, kSecond);
   line.note(1'000'000, now_ns, now_ns + 40 * kMillisecond);
@@ -42,7 +42,7 @@ TEST_CASE("what came while nobody looked is not taken for a burst") {
   CHECK(line.rate() < 1.05 * kLine);
 }
 
-TEST_CASE("short bursts tell nothing, and what was seen fades") {
+TEST_CASE("short bursts are ignored, and the measured rate decays") {
   LineRate line;
   TimeNs now_ns = kSecond;
   for (int i = 0; i < 100; ++i) {

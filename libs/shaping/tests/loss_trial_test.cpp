@@ -10,7 +10,7 @@ constexpr double kRate = 0.1;  // bytes per ns
 constexpr TimeNs kFrom = kSecond;
 constexpr DurationNs kEpoch = 10 * kMillisecond;
 
-// Epochs at this share of the rate until it is decided; how many, 100: it never is.
+// Runs epochs at this share of the rate until the trial is decided. Returns their number; 100: never decided.
 int epochs_until_decided(LossTrial& trial, double share, DurationNs least_ns) {
   const auto bytes = static_cast<std::uint64_t>(share * kRate * static_cast<double>(kEpoch));
   for (int epoch = 1; epoch < 100; ++epoch) {
@@ -32,7 +32,7 @@ TEST_CASE("a loss was worth its window where clearly less comes with a smaller o
   CHECK(trial.worth());
 
   trial.begin(kWindow, kRate, kFrom);
-  CHECK(epochs_until_decided(trial, 0.9, 0) == 4);  // what rates vary by
+  CHECK(epochs_until_decided(trial, 0.9, 0) == 4);  // normal variation of rates
   CHECK_FALSE(trial.worth());
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("a trial of a loss takes as long as answers need to tell") {
   CHECK(epochs_until_decided(trial, 1, 16 * kEpoch) == 16);
 }
 
-TEST_CASE("what was asked for with the larger window is no part of the trial") {
+TEST_CASE("answers to requests of the larger window are not part of the trial") {
   LossTrial trial;
   trial.begin(kWindow, kRate, kFrom);
   CHECK_FALSE(trial.note(0, kSecond, 0, kFrom - 1));
@@ -54,7 +54,7 @@ TEST_CASE("a trial that is not decided in good time is given up") {
   LossTrial trial;
   trial.begin(kWindow, kRate, kFrom);
   CHECK_FALSE(trial.note(0, kEpoch, 0, kFrom + kEpoch));
-  // The window was not the limit for long: what comes now has other reasons.
+  // The window was not the limit for long, so the rate has changed for other reasons.
   CHECK_FALSE(trial.note(0, kSecond, 0, kFrom + 10 * kSecond));
   CHECK_FALSE(trial.running());
 }

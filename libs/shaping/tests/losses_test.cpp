@@ -6,12 +6,12 @@ namespace weir::shaping {
 namespace {
 
 constexpr DurationNs kWithin = 20 * kMillisecond;
-constexpr double kCame = 2000;  // segments in that time
+constexpr double kCame = 2000;  // segments that arrived in that time
 constexpr TimeNs kNow = 10 * kSecond;
 
 }  // namespace
 
-TEST_CASE("four lost segments, and half a per cent of what comes, are too many") {
+TEST_CASE("four lost segments, and half a per cent of the arriving ones, are too many") {
   Losses few;
   CHECK_FALSE(few.note(3, 100, kWithin, kNow));
   CHECK(few.note(1, 100, kWithin, kNow));
@@ -31,7 +31,7 @@ TEST_CASE("losses that cost less than a smaller window are tolerated for a while
   for (const int seconds : {4, 8, 16, 32, 64, 64}) {
     losses.tolerate(now_ns);
     CHECK_FALSE(losses.note(99, kCame, kWithin, now_ns + seconds * kSecond - kWithin));
-    CHECK(losses.note(1, kCame, kWithin, now_ns + seconds * kSecond - kWithin));  // five per cent are many
+    CHECK(losses.note(1, kCame, kWithin, now_ns + seconds * kSecond - kWithin));  // five per cent is too much
     now_ns += seconds * kSecond;
     CHECK(losses.note(10, kCame, kWithin, now_ns + kWithin));
   }

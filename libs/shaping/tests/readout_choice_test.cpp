@@ -8,13 +8,13 @@
 namespace weir::shaping {
 namespace {
 
-// Slices in line, each wanting something of some readouts, as a collector has them.
+// Slices in line that each want some bytes of some readouts, as in a DCM.
 class Farm {
  public:
   Farm(ReadoutOrder order, std::uint32_t first, std::uint32_t readouts)
       : order_(order), first_(first), readouts_(readouts), choice_(order, first, readouts) {}
 
-  // The oldest slice that may ask somebody, and whom, by looking at all of them.
+  // Finds the oldest slice that may send a request, and to which readout, by looking at all of them.
   [[nodiscard]] std::optional<std::uint32_t> plain() const {
     for (const auto& [line, left] : slices_) {
       std::vector<Candidate> candidates;
@@ -29,7 +29,7 @@ class Farm {
   }
   void change(std::uint64_t random) {
     const auto readout = static_cast<std::uint32_t>((random >> 8U) % readouts_.size());
-    const std::uint64_t amount = (random >> 40U) % 4;  // small: many equals
+    const std::uint64_t amount = (random >> 40U) % 4;  // small, so that many are equal
     switch (random % 8) {
       case 0:
         slices_.push_back({line_++, std::vector<std::uint64_t>(readouts_.size(), 1 + amount)});
@@ -48,7 +48,7 @@ class Farm {
     }
     tell(readout);
   }
-  // The chosen one is asked for some of what is left.
+  // Requests some of the remaining bytes from the chosen readout.
   void ask() {
     const auto chosen = choice_.best();
     if (!chosen) return;

@@ -27,7 +27,7 @@ TEST_CASE("the best rate is of so many epochs, the latest ones") {
   CHECK(rates.best_of(3) == 2 * RecentRates::kEpochs - 1);
 }
 
-TEST_CASE("what is forgotten counts no more") {
+TEST_CASE("forgotten rates no longer count") {
   RecentRates rates;
   rates.note(5);
   rates.forget();

@@ -100,7 +100,7 @@ TEST_CASE("a divided window gives every sending readout an equal part") {
   CHECK(goes(*window, {1, 1, 200}));
   window->arrived(1, 400, 1);
   window->answered(1, 2, 0, 1);
-  CHECK(goes(*window, {0, 1, 400}, 1));  // alone again: all of it
+  CHECK(goes(*window, {0, 1, 400}, 1));  // alone again: the whole window
 }
 
 TEST_CASE("pieces of a window fill whole segments, and a fixed range has the last word") {
@@ -166,7 +166,7 @@ TEST_CASE("a demand larger than the window goes alone, so that nothing waits for
   CHECK(window->outstanding() == 0);
 }
 
-TEST_CASE("what goes whatever the window says is counted in it") {
+TEST_CASE("requests that bypass the window are counted in it") {
   auto window = shaper("fragment-credits", 4);
   CHECK(goes(*window, {0, 4, 0}));
   window->take({1, 2, 0}, 0);

@@ -8,22 +8,23 @@ namespace {
 
 constexpr std::uint64_t kPiece = 17'000;
 
-// A readout whose uplink takes 40 ns a byte, 200 us away; `queue` bytes of others before it, at 2 ns a byte.
+// A readout whose uplink takes 40 ns a byte, 200 us away; `queue` bytes of others are before it, at 2 ns a
+// byte.
 DurationNs takes(std::uint64_t owed, std::uint64_t queue) {
   return 200 * kMicrosecond + static_cast<DurationNs>(40 * owed + 2 * queue);
 }
 
 }  // namespace
 
-TEST_CASE("what a readout's own uplink takes is told from what others queue") {
+TEST_CASE("the time of a readout's own uplink is told apart from the queues of others") {
   ShortestTimes times;
   CHECK(times.ns() == 0);
   times.note(takes(kPiece, 90'000), kPiece);
   times.note(takes(2 * kPiece, 90'000), 2 * kPiece);
-  CHECK(times.longer_ns(2 * kPiece) == 0);  // a queue as well: nothing was measured yet
+  CHECK(times.longer_ns(2 * kPiece) == 0);  // taken for a queue as well, without a measurement
   CHECK_FALSE(times.saw_pairs());
   times.note_of_pair(takes(kPiece, 0), kPiece);
-  times.note_of_pair(takes(2 * kPiece, 50'000), 2 * kPiece);  // the drain had not emptied it yet
+  times.note_of_pair(takes(2 * kPiece, 50'000), 2 * kPiece);  // the drain had not emptied the port yet
   CHECK_FALSE(times.saw_pairs());
   times.note_of_pair(takes(2 * kPiece, 0), 2 * kPiece);
   CHECK(times.saw_pairs());
@@ -71,7 +72,7 @@ TEST_CASE("the shortest time of late is forgotten after eight drains") {
   times.note(300 * kMicrosecond, kPiece);
   times.end_drain();
   CHECK(times.ns() == 300 * kMicrosecond);
-  // Nothing was measured between two drains: what is known stays.
+  // Without a measurement between two drains, the previous value stays.
   times.end_drain();
   CHECK(times.ns() == 300 * kMicrosecond);
 }

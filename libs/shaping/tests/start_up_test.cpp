@@ -35,20 +35,20 @@ TEST_CASE("without a queue the third epoch in a row that brings no more is the l
   StartUp start;
   (void)start.epoch(at_port(0.1, false));
   for (int i = 0; i < 2; ++i) CHECK(start.epoch(at_port(0.1, false)).move == Move::grow);
-  CHECK(start.epoch(at_port(0.11, false)).move == Move::grow);  // counts anew
+  CHECK(start.epoch(at_port(0.11, false)).move == Move::grow);  // counts from zero
   for (int i = 0; i < 2; ++i) CHECK_FALSE(start.epoch(at_port(0.11, false)).over);
   const StartUp::Step last = start.epoch(at_port(0.11, false));
   CHECK(last.move == Move::stay);
   CHECK(last.over);
 }
 
-TEST_CASE("on a line the window follows what has come, and the line's rate while that grows") {
+TEST_CASE("on a line the window follows the received bytes while the rate grows") {
   StartUp start;
   CHECK(start.line_grows());
   const StartUp::Step step = start.epoch(on_line(0.1));
   CHECK(step.move == Move::follow);
   CHECK(step.least == 1.75 * 100);
-  CHECK(StartUp().epoch(on_line(0.1, true)).least == 2 * 100);  // a long one
+  CHECK(StartUp().epoch(on_line(0.1, true)).least == 2 * 100);  // a long line
   CHECK(start.epoch(on_line(0.119)).move == Move::stay);        // 19 %
   CHECK_FALSE(start.line_grows());
   CHECK(start.epoch(on_line(0.15)).move == Move::follow);

@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint64_t kOwed = 40'000;
 constexpr DurationNs kPause = 300 * kMillisecond;
 
-// It owes, is silent for kPause, and answers at this time.
+// The readout owes bytes, is silent for kPause, and answers at this time.
 void pause(Ways& ways, TimeNs until_ns) {
   ways.owes(0, 0, until_ns - kPause);
   ways.owes(0, kOwed, until_ns - kPause);
@@ -33,14 +33,14 @@ TEST_CASE("a silence that still lasts is told") {
   CHECK(ways.take_gap(0, kSecond + kPause) == kPause);
 }
 
-TEST_CASE("a pause of long ago is no part of a loss of now") {
+TEST_CASE("an old pause is not attributed to a new loss") {
   Ways ways(1);
   pause(ways, kSecond);
   TimeNs now_ns = kSecond;
   for (int i = 0; i < 1000; ++i) ways.arrived(0, 1000, now_ns += kMillisecond);
   CHECK(ways.take_gap(0, now_ns) <= kMillisecond);
 
-  // Nothing came since then, and nothing is owed.
+  // Nothing has arrived since then, and nothing is owed.
   pause(ways, 3 * kSecond);
   ways.owes(0, 0, 3 * kSecond);
   CHECK(ways.take_gap(0, 5 * kSecond) == 0);

@@ -224,7 +224,7 @@ DiskError SimDisk::write(DiskImage::File& file, const std::vector<ConstBytes>& p
   return DiskError::none;
 }
 
-// A process that is killed inside a system call.
+// Simulates a process that is killed inside a system call.
 void SimDisk::leave_half_done(const Operation& operation) {
   if (operation.kind != Kind::append) {
     ports::DiskEvent nobody;
@@ -233,7 +233,7 @@ void SimDisk::leave_half_done(const Operation& operation) {
   }
   const auto found = open_.find(operation.file);
   if (found == open_.end() || found->second.error != DiskError::none) return;
-  if (found->second.nameless) return;  // it is gone with the process
+  if (found->second.nameless) return;  // a file without a name disappears with the process
   DiskImage::File& file = image_.files()[found->second.path];
   std::size_t bytes = 0;
   for (const ConstBytes piece : operation.pieces) bytes += piece.size();

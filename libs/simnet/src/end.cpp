@@ -9,8 +9,8 @@ namespace weir::simnet {
 namespace {
 
 constexpr int kReceivesPerTurn = 8;
-constexpr std::size_t kGather = 4096;                    // small appends share a piece up to this
-constexpr DurationNs kHearDeadMachineMax = 2 * kSecond;  // of a machine that is gone
+constexpr std::size_t kGather = 4096;                    // small appends share a piece up to this size
+constexpr DurationNs kHearDeadMachineMax = 2 * kSecond;  // until the end of a dead machine is noticed
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void End::close() {
   const bool was_open = state == State::open;
   if (was_open) {
     const std::size_t room = window - std::min(window, unread);
-    if (const std::size_t n = std::min(room, outgoing.size()); n > 0)  // last words
+    if (const std::size_t n = std::min(room, outgoing.size()); n > 0)  // sends as much as fits before closing
       send(Chunk::Kind::data, outgoing.take(n));
     const bool rude = has_unread() && world.random_.chance(500);
     send(rude ? Chunk::Kind::reset : Chunk::Kind::end, {});
@@ -253,7 +253,7 @@ void End::hear_reset(TimeNs when_ns) {
   world.timeline_.at(when_ns, [self = shared_from_this()] {
     if (self->state == State::ended) return;
     self->reset = true;
-    if (self->world.random_.chance(500)) {  // what the process had not read may go with it
+    if (self->world.random_.chance(500)) {  // bytes that the process had not read may be lost as well
       self->received.clear();
       self->read = 0;
     }

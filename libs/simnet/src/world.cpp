@@ -6,7 +6,7 @@
 namespace weir::simnet {
 namespace {
 
-constexpr DurationNs kHearMax = 50 * kMillisecond;  // of a connection that broke
+constexpr DurationNs kHearMax = 50 * kMillisecond;  // until the end of a broken connection is noticed
 constexpr UtcNs kBeginUtc = 1'700'000'000 * kSecond;
 constexpr DurationNs kMonoOffsetMax = 1'000'000 * kSecond;
 constexpr DurationNs kUtcOffsetMax = kMillisecond;

@@ -43,7 +43,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("what was synced survives a loss of power, and nothing else for certain") {
+TEST_CASE("only synced data are certain to survive a loss of power") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Fixture fixture;
     fixture.disk->create(FileId(1), "f", 1);
@@ -62,7 +62,7 @@ TEST_CASE("what was synced survives a loss of power, and nothing else for certai
   }
 }
 
-TEST_CASE("a process that is killed inside an append leaves a part of it, and what it appended before") {
+TEST_CASE("a process that is killed inside an append leaves earlier appends and part of this one") {
   bool torn = false;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Fixture fixture;
@@ -77,7 +77,7 @@ TEST_CASE("a process that is killed inside an append leaves a part of it, and wh
     CHECK(size >= 5);
     CHECK(size <= 11);
     torn = torn || (size > 5 && size < 11);
-    while (fixture.timeline.step(kSecond)) {  // the dead disk does nothing more
+    while (fixture.timeline.step(kSecond)) {  // the dead disk completes nothing more
     }
     CHECK(fixture.image.files().at("f").bytes.size() == size);
   }

@@ -17,7 +17,7 @@ using simnet::WorldSettings;
 
 namespace {
 
-// One end of a connection, as a process keeps it.
+// One end of a connection, as a process uses it.
 class Talker final : public ports::StreamHandler, public ports::Acceptor {
  public:
   void on_connected() override { connected = true; }
@@ -55,7 +55,7 @@ class Talker final : public ports::StreamHandler, public ports::Acceptor {
 
 constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
 
-// Two processes, connected.
+// Two connected processes.
 struct Fixture {
   explicit Fixture(std::uint64_t seed = 1, const WorldSettings& settings = {}) : world(seed, settings) {
     for (Host* host : {&left, &right}) {
@@ -129,7 +129,7 @@ TEST_CASE("a reader that pauses, or stalls, holds its writer back at the window"
   CHECK(fixture.there.heard == long_text(500));
 }
 
-TEST_CASE("nobody listens, or a host refuses: the one who connects hears so") {
+TEST_CASE("connecting fails with a reason if no process listens or a host refuses") {
   Fixture fixture;
   Talker lost;
   lost.stream = fixture.left.connect({"right", 81}, lost);
@@ -186,7 +186,7 @@ TEST_CASE("between two that are parted nothing passes, and it comes when they ar
   CHECK(!fixture.here.closed);
 }
 
-TEST_CASE("a process that is killed calls nobody any more, and the far end hears a prefix and the end") {
+TEST_CASE("a killed process calls no handler, and its peer receives a prefix and the end") {
   int whole = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Fixture fixture(seed);
@@ -207,7 +207,7 @@ TEST_CASE("a process that is killed calls nobody any more, and the far end hears
   CHECK(whole < 40);
 }
 
-TEST_CASE("what is written to a process that is gone comes back as a reset") {
+TEST_CASE("data written to a process that is gone cause a reset") {
   Fixture fixture;
   fixture.run(kSecond);
   fixture.there.stream->close();

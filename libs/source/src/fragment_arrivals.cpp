@@ -1,4 +1,4 @@
-// What FragmentBuffer does with fragments that arrive on their own time.
+// FragmentBuffer: fragments that arrive on their own time.
 #include "missing_fragment.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/source/fragment_buffer.hpp>
@@ -9,7 +9,7 @@ namespace weir::source {
 namespace {
 
 // How fast the expected size of a source follows larger fragments, and smaller or absent ones: fast enough
-// that few find no room, slow enough that a source which has something for few slices reserves little.
+// that few fragments lack room, slow enough that a source which is empty in most slices reserves little.
 constexpr std::uint64_t kRiseOver = 8;
 constexpr std::uint64_t kFallOver = 64;
 
@@ -46,7 +46,7 @@ Delivery FragmentBuffer::drop(std::uint32_t column, const Fragment& fragment, Dr
   if (fragment.status == FragmentStatus::missing) return outcome;
   --counters_.held;
   ++counters_.dropped[index_of(reason)];
-  // A copy is not a loss. An early fragment that made room is one only if its slice is announced.
+  // A copy is not a loss. An early fragment that was evicted is one only if its slice is announced.
   if (reason != DropReason::duplicate && reason != DropReason::early_full)
     ++drops_[column].dropped[index_of(reason)];
   return outcome;
@@ -69,7 +69,7 @@ Delivery FragmentBuffer::fill(Entry& entry, std::uint32_t column, Fragment fragm
   return place.reason == MissingReason::dropped ? Delivery::full : Delivery::taken;
 }
 
-// Counts what lies at its place in the row of a held slice, or says why nothing does.
+// Counts the fragment at its place in a held slice, or records the reason of its absence.
 void FragmentBuffer::put_arrived(Entry& entry, std::uint32_t column, bool pushed_out) {
   Fragment& place = rows_[entry.row][column];
   if (is_pending(place)) {
@@ -101,8 +101,8 @@ void FragmentBuffer::put_arrived(Entry& entry, std::uint32_t column, bool pushed
   slice_bytes_estimate_ = std::max(slice_bytes_estimate_, entry.bytes + entry.reserved);
 }
 
-// Waits for this fragment. One that its source holds in memory has to fit. The size of one that a front-end
-// will send is not known: the buffer reserves the free bytes at most.
+// Reserves memory for a fragment that has not arrived. One that its source holds in memory has to fit. The
+// size of one that a front-end will send is unknown: at most the free bytes are reserved.
 void FragmentBuffer::reserve(Entry& entry, std::uint32_t column, std::uint64_t bytes) {
   const std::uint64_t reserved = std::min({bytes, bytes_free(), std::uint64_t{UINT32_MAX}});
   if (reserved < bytes && timing_[column] == Source::Timing::either) {
@@ -241,7 +241,7 @@ void FragmentBuffer::source_passed(SourceId source, SliceId slice, MissingReason
     give_up_pending(entry, column, passed.reason_of(entry.trigger.slice));
     answer_arrived(entry, sink);
   };
-  // Few ids are looked up one by one, many by looking at all that is held.
+  // Looks up few ids one by one, and many by scanning all held slices.
   if (before && slice.value - before->value <= entries_.size()) {
     for (SliceId id = before->next(); id <= slice; id = id.next()) {
       if (const std::uint32_t at = index_.find(id); at != SliceIndex::kNone) give_up(at);

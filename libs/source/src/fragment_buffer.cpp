@@ -8,8 +8,7 @@
 namespace weir::source {
 namespace {
 
-// A burst's large slices are remembered for about this many slices when judging whether the next one will
-// fit.
+// The large slices of a burst influence the estimate of the next slice's size for about this many slices.
 constexpr std::uint64_t kEstimateMemory = 64;
 
 template <class T>
@@ -200,7 +199,7 @@ void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
   }
   clear_early(slice);
   answer_all_missing(entry.parked, MissingReason::not_produced, sink);
-  entry.state = State::settled;  // its number stays taken until the queue comes to it
+  entry.state = State::settled;  // its number stays taken until the queue reaches it
   ++counters_.never_made;
   --counters_.waiting;
 }
@@ -298,8 +297,9 @@ Fragment FragmentBuffer::make_fragment(std::uint32_t column, const Trigger& trig
   return missing_fragment(too_large ? MissingReason::too_large : MissingReason::dropped);
 }
 
-// Whether the next slice will fit is only known once it is made: judged by those before it. What does not fit
-// then is dropped, counted. An empty buffer always has room, for waiting longer would not help.
+// The size of the next slice is known only once it is made, so earlier slices are used as an estimate.
+// Fragments that do not fit are dropped and counted. An empty buffer always accepts a slice, because waiting
+// longer would not help.
 bool FragmentBuffer::has_room() const {
   if (counters_.slices_held >= limits_.slices_max) return false;
   return counters_.slices_held == 0 || slice_bytes_estimate_ <= bytes_free();
@@ -318,14 +318,14 @@ std::uint64_t FragmentBuffer::bytes_free() const {
 
 std::uint32_t FragmentBuffer::column_of(SourceId source) const {
   if (ids_.empty()) return kNone;
-  // Ids without gaps are the rule.
+  // Ids without gaps are the common case.
   const std::uint32_t guess = source.value - ids_.front().value;
   if (guess < ids_.size() && ids_[guess] == source) return guess;
   const auto at = std::lower_bound(ids_.begin(), ids_.end(), source);
   return at != ids_.end() && *at == source ? static_cast<std::uint32_t>(at - ids_.begin()) : kNone;
 }
 
-// none: it may still come.
+// No reason: the slice may still be announced.
 MissingReason FragmentBuffer::reason_of_absent(SliceId slice) const {
   if (const auto noted = notes_.find(slice)) return *noted;
   if (is_missed(slice)) return MissingReason::restarted;

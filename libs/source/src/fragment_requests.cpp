@@ -1,4 +1,4 @@
-// Requests to a FragmentBuffer, those that wait among them, and their answers.
+// FragmentBuffer: requests, waiting ones included, and their answers.
 #include "missing_fragment.hpp"
 #include <weir/source/fragment_buffer.hpp>
 
@@ -37,7 +37,7 @@ void FragmentBuffer::forget(std::uint32_t connection) {
 }
 
 void FragmentBuffer::cancel(std::uint32_t connection, SliceId slice, Attempt attempt, AnswerSink& sink) {
-  // Each is answered, for the DCM counts the answers that are still to come.
+  // Every request is answered, because the DCM counts the outstanding answers.
   const auto give_up = [&](const RequestedFragment& request) {
     if (request.connection != connection || request.attempt != attempt) return false;
     answer_missing(request, MissingReason::deadline, sink);

@@ -14,13 +14,13 @@ namespace {
 constexpr int kStreamBackground = 3;
 constexpr int kStreamBurst = 4;
 
-// Time over threshold of one photo-electron: 18 to 33 ns, and so much more for each doubling of the light.
+// Time over threshold of one photo-electron is 18 to 33 ns, plus a fixed time for each doubling of the light.
 constexpr unsigned kTotMinNs = 18;
 constexpr unsigned kTotSpreadNs = 16;
 constexpr double kTotPerDoublingNs = 12;
 
-// A photomultiplier's pulse as the analogue ring sampler sees it: fast rise, slow fall, on a pedestal; the
-// second channel sampled sees it at a fifth of the gain.
+// A photomultiplier's pulse in the analogue ring sampler: fast rise, slow fall, on a pedestal. The second
+// sampled channel has a fifth of the gain.
 constexpr std::size_t kPulseBytes = kWaveformChannelsMax * kWaveformBytes;
 std::array<std::byte, kPulseBytes> make_pulse() {
   constexpr double kPedestal = 200;
@@ -38,13 +38,13 @@ std::array<std::byte, kPulseBytes> make_pulse() {
   return pulse;
 }
 
-// Appends hits without a size check each: the caller has left room.
+// Appends hits without checking the size each time. Requires: the caller has made room.
 class HitWriter {
  public:
   HitWriter(std::byte* at, std::uint8_t channel, double waveform_fraction)
       : at_(at), channel_(channel), waveform_below_(static_cast<std::uint64_t>(waveform_fraction * 0x1p32)) {}
 
-  // `random` decides whether the hit comes with a waveform.
+  // `random` decides whether the hit has a waveform.
   void write(std::uint32_t time_ns, std::uint8_t tot_ns, std::uint64_t random) {
     static const auto kPulse = make_pulse();
     Hit hit{channel_, time_ns, tot_ns, {}};
@@ -81,7 +81,7 @@ void background_rate(const HitsSettings& settings, std::uint32_t floor_index, Ut
   if (settings.burst_fraction > 0) {
     const auto period = static_cast<std::int64_t>(settings.burst_s_max * 1e9 / 2 / settings.burst_fraction);
     const auto burst_max = settings.burst_s_max * 1e9;
-    // Floors are out of step, so that no two have their periods begin together.
+    // Floors have different phases, so that no two periods begin together.
     const auto phase =
         static_cast<std::int64_t>(seed_of(settings.seed, kStreamBurst, floor_index) >> 1U) % period;
     const std::int64_t shifted = from - phase;
@@ -146,7 +146,7 @@ bool HitsGroup::append_hits(SourceId source, RunNumber run, const Trigger& trigg
   boost::random::exponential_distribution<double> gap;
   const auto channel = static_cast<std::uint8_t>(detector_.place(source).module);
   constexpr std::size_t kHitMax = waveform_hit_bytes(kWaveformChannelsMax);
-  constexpr std::size_t kHitsAhead = 64;  // how often there is room is checked, in hits
+  constexpr std::size_t kHitsAhead = 64;  // hits between two checks for room
 
   bytes_.resize(bytes_.capacity());
   std::size_t used = 0;

@@ -12,7 +12,7 @@
 namespace weir::source {
 namespace {
 
-// The next fragment of a source is not waited for longer than this.
+// Longest wait for the next fragment of a source.
 constexpr DurationNs kReorderPatience = 100 * kMillisecond;
 constexpr double kHashes = 18446744073709551616.0;  // 2^64
 
@@ -22,7 +22,7 @@ void cut(Fragment& fragment) {
   fragment.status = FragmentStatus::truncated;
 }
 
-// In a copy: the bytes may be other fragments' too.
+// Flips the bit in a copy, because the bytes may be shared with other fragments.
 void flip_bit(Fragment& fragment, std::uint64_t which) {
   auto copy = std::make_shared<std::vector<std::byte>>(fragment.bytes.begin(), fragment.bytes.end());
   (*copy)[which % copy->size()] ^= std::byte{1};
@@ -45,9 +45,9 @@ class FaultInjector::Wrapped final : public Source {
 
   [[nodiscard]] const FaultRates& rates() const { return rates_; }
   [[nodiscard]] Fragment produce_sound(const Trigger& trigger) { return source_->produce(trigger); }
-  // Until it is delivered, or given up.
+  // Holds a fragment until it is delivered or given up.
   void hold(SliceId slice, Fragment fragment) { held_.insert_or_assign(slice.value, std::move(fragment)); }
-  // Returns an empty fragment when the buffer has given it up: its arrival still counts.
+  // Returns an empty fragment if the buffer has given it up: its arrival still counts.
   [[nodiscard]] Fragment take_held(SliceId slice) {
     const auto at = held_.find(slice.value);
     if (at == held_.end()) return {};
@@ -142,7 +142,7 @@ Fragment FaultInjector::schedule(Wrapped& source, SliceId slice, Fragment fragme
     holding_.push_back(&source);
     return hold();
   }
-  if (source.behind_next) source.behind_next->due = now_;  // this is the next one
+  if (source.behind_next) source.behind_next->due = now_;  // this fragment is the next one
   if (one.twice) repeats_.push_back({now_, &source, slice, false});
   return fragment;
 }

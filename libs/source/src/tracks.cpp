@@ -9,14 +9,14 @@
 namespace weir::source {
 namespace {
 
-// What a seed is for, so that the streams of one slice are unrelated.
+// Purposes of seeds, so that the random streams of one slice are independent.
 constexpr int kStreamTracks = 1;
 constexpr int kStreamTrackHit = 2;
 
 const double kSinCherenkov = std::sqrt(1 - 1 / (kPhaseIndex * kPhaseIndex));
 const double kTanCherenkov = kSinCherenkov * kPhaseIndex;
 
-// Light of a track that is at its closest point at t0 reaches any module within t0 -+ this.
+// Light of a track with its closest point at t0 reaches any module within t0 -+ this time.
 double light_crossing_ns(double sphere_m, double impact_m) {
   return sphere_m / kSpeedOfLight + (sphere_m + impact_m) / (kWaterSpeedOfLight * kSinCherenkov);
 }
@@ -105,7 +105,7 @@ std::string truth_lines(const Detector& detector, RunNumber run, const Trigger& 
     unsigned strings = 0;
     std::uint64_t photoelectrons = 0;
     ModulePlace last{UINT32_MAX, UINT32_MAX, 0};
-    for (std::uint32_t n = 0; n < detector.modules(); ++n) {  // in the order of floors, then strings
+    for (std::uint32_t n = 0; n < detector.modules(); ++n) {  // by floor, then by string
       const SourceId source(detector.first_source().value + n);
       const TrackHit hit = track_hit(detector, run, trigger.slice, index, track, source);
       if (hit.photoelectrons == 0) continue;

@@ -46,7 +46,7 @@ TEST_CASE("strings keep their distance and floors stand above one another", "[de
     CHECK(nearest == Approx(60));
     CHECK(length(low) <= detector.radius_m() + 1e-9);
   }
-  // 19 sites of a triangular grid make a hexagon of two rings.
+  // 19 sites of a triangular grid form a hexagon with two rings.
   CHECK(detector.radius_m() == Approx(std::hypot(120, 7.25)));
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 std::size_t at(DropReason reason) { return static_cast<std::size_t>(reason); }
 
-// Sources 1 and 2 arrive, source 3 is made at once.
+// Sources 1 and 2 deliver fragments later; source 3 is made at once.
 struct Bench {
   explicit Bench(BufferLimits limits = {}) {
     std::vector<std::unique_ptr<Source>> sources;
@@ -35,7 +35,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("a request for what has not arrived waits, and is answered when it comes") {
+TEST_CASE("a request for a fragment that has not arrived waits, and is answered on its arrival") {
   Bench bench;
   bench.announce(7);
   bench.buffer->request(ask(7, 1), bench.sink);
@@ -70,7 +70,7 @@ TEST_CASE("a fragment that came before its announcement is there when the slice 
   CHECK(balanced(bench.buffer->counters()));
 }
 
-TEST_CASE("what has not come in time is missing, deadline, and late when it comes after all") {
+TEST_CASE("a fragment that has not arrived in time is missing (deadline), and late if it arrives after all") {
   BufferLimits limits;
   limits.wait_ns = 100;
   Bench bench(limits);
@@ -149,9 +149,9 @@ TEST_CASE("early fragments beyond the limits push out the oldest slices, which a
   Bench bench(limits);
   for (std::uint64_t slice = 1; slice <= 4; ++slice) CHECK(bench.deliver(1, slice) == Delivery::taken);
   CHECK(bench.drops(DropReason::early_full) == 1);
-  CHECK(bench.deliver(1, 5, 90) == Delivery::taken);  // pushes out all others
+  CHECK(bench.deliver(1, 5, 90) == Delivery::taken);  // evicts all others
   CHECK(bench.drops(DropReason::early_full) == 4);
-  CHECK(bench.deliver(2, 5, 90) == Delivery::full);  // nothing but its own slice is left
+  CHECK(bench.deliver(2, 5, 90) == Delivery::full);  // only its own slice is left
   CHECK(bench.deliver(1, 6, 101) == Delivery::too_large);
   bench.announce(1);
   bench.buffer->request(ask(1, 1), bench.sink);
@@ -184,7 +184,7 @@ TEST_CASE("arrivals that do not fit the buffer are dropped, and missing") {
 }
 
 TEST_CASE(
-    "a slice that is cleared before its fragments came answers who waits, and lets them go when they come") {
+    "clearing a slice before its fragments arrive answers its requests, and drops the fragments later") {
   Bench bench;
   bench.announce(1);
   bench.buffer->request(ask(1, 1), bench.sink);
@@ -197,7 +197,7 @@ TEST_CASE(
   CHECK(balanced(bench.buffer->counters()));
 }
 
-TEST_CASE("the end of the run drops what came early, and releases its memory") {
+TEST_CASE("the end of the run drops early fragments and releases their memory") {
   Bench bench;
   Fragment fragment = arriving(9);
   const std::weak_ptr<const void> memory = fragment.owner;
@@ -208,7 +208,7 @@ TEST_CASE("the end of the run drops what came early, and releases its memory") {
   CHECK(balanced(bench.buffer->counters()));
 }
 
-TEST_CASE("nobody delivers for a source that is not there, or is made here") {
+TEST_CASE("deliveries for an unknown source, or for one that is made here, are rejected") {
   Bench bench;
   CHECK(bench.deliver(99, 1) == Delivery::unknown_source);
   CHECK(bench.deliver(3, 1) == Delivery::unknown_source);
@@ -226,7 +226,7 @@ TEST_CASE("late front-ends: expected fragments reserve their bytes, so that late
     REQUIRE(bench.buffer->announce(triggers(slice, 1), bench.sink) == 1);
     bench.buffer->make_some(1000, bench.sink);
     CHECK(bench.buffer->counters().bytes_held + bench.buffer->counters().bytes_reserved <= limits.bytes_max);
-    // The oldest slice comes when the buffer has no room for another, and is cleared.
+    // The oldest slice arrives when the buffer has no room for another, and is cleared.
     waiting.push_back(slice);
     if (bench.buffer->counters().waiting == 0) continue;
     const SliceId oldest(waiting.front());
@@ -250,11 +250,11 @@ TEST_CASE("the expected size follows the sizes that came, and a sparse source re
     bench.announce(slice);
     return bench.buffer->counters().bytes_reserved;
   };
-  CHECK(reserved_for(0) == 200);  // nothing has come yet
+  CHECK(reserved_for(0) == 200);  // nothing has arrived yet
   CHECK(bench.deliver(1, 0, 8000) == Delivery::taken);
   CHECK(bench.buffer->counters().bytes_reserved == 100);
   CHECK(reserved_for(1) == 100 + 8000 + 100);
-  // Source 1 sends 8000 bytes with one slice in a hundred and says so of the others.
+  // Source 1 sends 8000 bytes in one slice of a hundred, and reports the other slices as empty.
   bench.buffer->source_passed(SourceId(2), SliceId(1), MissingReason::not_produced, bench.sink);
   std::uint64_t sum = 0;
   for (std::uint64_t slice = 2; slice < 4000; ++slice) {

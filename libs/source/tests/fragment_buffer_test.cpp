@@ -94,7 +94,7 @@ TEST_CASE("a parked request is answered missing when the watermark passes its sl
   CHECK(f.reason_for(103, 1) == MissingReason::not_produced);
 }
 
-TEST_CASE("what was before this process' first slice is missing as restarted", "[buffer]") {
+TEST_CASE("slices before this process' first one are missing (restarted)", "[buffer]") {
   Fixture f;
   f.buffer->request(ask(90, 1), f.sink);
   CHECK(f.sink.answers.empty());
@@ -123,7 +123,7 @@ TEST_CASE("a slice announced before this process is missing as restarted, and no
   CHECK(f.sink.answers[0].reason == MissingReason::restarted);
   f.buffer->miss(SliceId(40), f.sink);
   for (const std::uint64_t slice : {900, 40}) CHECK(f.reason_for(slice, 2) == MissingReason::restarted);
-  // One that is announced again is not made.
+  // A slice that is announced again is not made.
   REQUIRE(f.buffer->announce(triggers(40, 1), f.sink) == 1);
   CHECK(f.counters().announced_again == 1);
   for (const std::uint64_t slice : {100, 41, 39}) {
@@ -264,7 +264,7 @@ TEST_CASE("the bound in bytes holds, and what does not fit after all is dropped 
   limits.bytes_max = 100;
   Fixture f(limits, 30);
   REQUIRE(f.buffer->announce(triggers(1, 3), f.sink) == 3);
-  CHECK(f.buffer->make_some(10, f.sink) == 1);  // 90 bytes, and the next one will be as large
+  CHECK(f.buffer->make_some(10, f.sink) == 1);  // 90 bytes, which the next one is expected to have as well
   CHECK(f.counters().bytes_held == 90);
   f.clear(1);
   CHECK(f.counters().bytes_held == 0);
@@ -285,7 +285,7 @@ TEST_CASE("the bound in bytes holds, and what does not fit after all is dropped 
   CHECK(balanced(h.counters()));
 }
 
-TEST_CASE("announcements beyond the bound are left with the caller, who gives them again", "[buffer]") {
+TEST_CASE("announcements beyond the bound stay with the caller, which repeats them", "[buffer]") {
   BufferLimits limits;
   limits.announced_max = 2;
   Fixture f(limits);
@@ -332,7 +332,7 @@ TEST_CASE("ids in any order work when they are said not to ascend", "[buffer]") 
   CHECK(f.sink.answers[0].reason == MissingReason::restarted);
 }
 
-TEST_CASE("slices whose ids fall on one another in the index are all kept", "[buffer]") {
+TEST_CASE("slices whose ids collide in the index are all kept", "[buffer]") {
   Fixture f;
   constexpr std::uint64_t kStride = 1ULL << 40U;
   std::vector<Trigger> list;
@@ -370,7 +370,7 @@ TEST_CASE("a clear lets go of what owns the bytes, the end of a run too", "[buff
   CHECK(f.sources[1]->owner.use_count() == 1);
 }
 
-TEST_CASE("the end of a run answers who waits, drops what is held, and the next run begins empty",
+TEST_CASE("the end of a run answers waiting requests, drops held slices, and the next run begins empty",
           "[buffer]") {
   Fixture f;
   f.make(1, 2);

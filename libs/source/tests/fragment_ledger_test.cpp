@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::uint32_t kSources = 4;
 
-// Random announcements, arrivals, requests, clears and cancels; the answers are held against what was
-// asked.
+// Random announcements, arrivals, requests, clears and cancels; every answer is checked against its request.
 class Exercise {
  public:
   explicit Exercise(std::uint32_t seed) : random_(seed) {
@@ -160,11 +159,11 @@ class Exercise {
   BufferLimits limits_;
   std::unique_ptr<FragmentBuffer> buffer_;
   AnswerList sink_;
-  std::uint32_t arriving_ = 0;  // sources whose fragments arrive
+  std::uint32_t arriving_ = 0;  // number of sources whose fragments arrive later
   TimeNs now_ = 0;
   std::uint64_t next_ = 0;
   std::uint32_t serial_ = 0;
-  std::map<std::uint32_t, RequestedFragment> waiting_;  // by serial number, which travels as the offset
+  std::map<std::uint32_t, RequestedFragment> waiting_;  // by serial number, which is sent as the offset
 };
 
 }  // namespace

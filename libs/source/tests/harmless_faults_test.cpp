@@ -1,5 +1,5 @@
-// Faults on purpose harm no other fragments: in a buffer that is nearly full all the time every kind at a
-// rate that hits no fragment changes nothing, and delayed fragments are in its account.
+// Injected faults do not affect other fragments. In a buffer that is nearly always full, a fault kind whose
+// rate hits no fragment changes nothing, and delayed fragments count in the buffer's account.
 #include "buffer_support.hpp"
 #include "weir_catch.hpp"
 #include <weir/source/injected_faults.hpp>
@@ -18,14 +18,14 @@ namespace {
 constexpr std::uint32_t kSources = 4;
 constexpr std::uint32_t kBytes = 20'000;
 
-// Makes fragments of its own memory, and counts the bytes that are alive.
+// Makes fragments in its own memory, and counts the bytes in use.
 class MeasuredSource final : public Source {
  public:
   MeasuredSource(std::uint32_t id, std::uint64_t& alive) : id_(id), alive_(alive) {}
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber) override {}
   [[nodiscard]] Fragment produce(const Trigger& trigger) override {
-    // Sizes differ from slice to slice, so that some slices do not fit behind others.
+    // Sizes differ between slices, so that some slices do not fit behind others.
     const std::size_t size = kBytes / 2 + trigger.slice.value * 7919 % kBytes;
     const auto bytes = std::make_shared<std::vector<std::byte>>(size);
     alive_ += size;
@@ -47,17 +47,17 @@ struct Outcome {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::pair<FragmentStatus, MissingReason>> answers;
   std::array<std::uint64_t, kInjectedFaults> injected{};
   std::uint64_t alive_max = 0;
-  std::uint64_t throttled = 0;  // passes
+  std::uint64_t throttled = 0;  // number of throttled passes
   bool operator==(const Outcome& other) const {
     return counters == other.counters && answers == other.answers && injected == other.injected &&
            throttled == other.throttled;
   }
 };
 
-constexpr std::uint64_t kBufferBytes = 1'000'000;  // about 12 slices
+constexpr std::uint64_t kBufferBytes = 1'000'000;  // room for about 12 slices
 
-// Drives a readout as fast as it has room, and clears each slice some ms after its requests. `rates`
-// empty: sources without an injector.
+// Drives a readout as fast as its room allows, and clears each slice some ms after its requests. If `rates`
+// is empty, the sources have no injector.
 Outcome drive(const std::vector<FaultRates>& rates, std::uint64_t slices = 2000) {
   Outcome outcome;
   std::uint64_t alive = 0;
@@ -146,7 +146,7 @@ TEST_CASE("faults that do no harm at rate zero: every kind at a tiny rate leaves
   all.silent_every_ns = 3600 * kSecond;
   all.silent_for_ns = 1;
   CHECK(drive({all}) == plain);
-  // Some sources with faults beside others without.
+  // Some sources with faults next to others without.
   CHECK(drive({all, FaultRates()}) == plain);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a fault costs the fragments that it was done to, and no others") {
     std::uint64_t injected = 0;
     for (const std::uint64_t count : some.injected) injected += count;
     CHECK(injected > 0);
-    // One that is kept back or left out shifts what fits behind it, to either side.
+    // A delayed or dropped fragment changes which later ones fit, in either direction.
     CHECK(some.counters.served + 2 * injected >= plain.counters.served);
   }
 }

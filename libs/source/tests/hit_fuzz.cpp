@@ -1,7 +1,7 @@
 #include <weir/base/assert.hpp>
 #include <weir/source/hit.hpp>
 
-// Whatever the bytes are, the reader stays inside them and accounts for each.
+// For any input the reader stays inside the bytes and accounts for each of them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weir::source;
   const weir::ConstBytes bytes(reinterpret_cast<const std::byte*>(data), size);

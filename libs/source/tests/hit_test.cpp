@@ -57,7 +57,7 @@ TEST_CASE("a hit that is cut off ends the reading as malformed, at its offset", 
     CHECK(reader.offset() == kHitBytes);
     CHECK_FALSE(reader.next());
   }
-  bytes[kHitBytes + 6] = std::byte{3};  // three channels: there is no such hit
+  bytes[kHitBytes + 6] = std::byte{3};  // three channels: no hit has that many
   HitReader reader(bytes);
   (void)reader.next();
   CHECK_FALSE(reader.next());

@@ -106,7 +106,7 @@ TEST_CASE("bursts take their share of the time, go on over slices and are alike 
     REQUIRE(start == 1e7);
   }
   CHECK(burst_ns / (kSlices * 1e7) == Approx(0.1).epsilon(0.15));
-  CHECK(changes / 2 == Approx(667).margin(3));  // one burst a period: none was cut by a slice's end
+  CHECK(changes / 2 == Approx(667).margin(3));  // one burst per period: none was cut by the end of a slice
 }
 
 TEST_CASE("the rate of hits rises by the factor in a burst", "[hits]") {
@@ -159,8 +159,8 @@ TEST_CASE("light obeys the cone: a point on the track, the foot, and a hand-comp
   track.direction = {0, 0, 1};
   track.time_ns = 100;
   CHECK(light_at(track, {0, 0, 30}).time_ns == Approx(100 + 30 / kSpeedOfLight));
-  // At 10 m beside the track: light leaves the track 10 / tan(42.2 deg) m before the foot and flies 10 /
-  // sin(42.2 deg) m.
+  // At 10 m from the track, the light left it 10 / tan(42.2 deg) m before the closest point, and travelled 10
+  // / sin(42.2 deg) m.
   const Light light = light_at(track, {10, 0, 0});
   CHECK(light.distance_m == Approx(10));
   const double theta = std::acos(1 / 1.3499);

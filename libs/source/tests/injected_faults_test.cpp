@@ -20,7 +20,7 @@ struct Answers final : AnswerSink {
   std::vector<std::uint64_t> order;
 };
 
-// One dummy source with faults, in a buffer, and requests for each slice.
+// One dummy source with faults, in a buffer, with requests for each slice.
 struct Faulty {
   explicit Faulty(const FaultRates& rates, std::uint64_t seed = 1)
       : injector(seed), buffer(sources(rates), limits()) {
@@ -73,7 +73,7 @@ struct Faulty {
       n += fragment.status == status && fragment.reason == reason;
     return n;
   }
-  // At any time.
+  // Holds at any time.
   void check_ledger() const {
     const BufferCounters& counters = buffer.counters();
     const std::uint64_t gone =
@@ -96,7 +96,7 @@ constexpr std::uint64_t kSlices = 2000;
 
 }  // namespace
 
-TEST_CASE("without rates a wrapped source gives what it gave before") {
+TEST_CASE("without rates a wrapped source gives the same fragments as before") {
   Faulty plain{FaultRates()};
   plain.announce(0, kSlices, 0);
   CHECK(plain.answered(FragmentStatus::ok) == kSlices);
@@ -133,7 +133,8 @@ TEST_CASE("a fragment that comes twice is dropped once") {
 }
 
 TEST_CASE(
-    "a cut fragment says so, and has the checksum of what came; a corrupt one has that of what was sent") {
+    "a cut fragment is marked and has the checksum of the received bytes, a corrupt one that of the sent "
+    "bytes") {
   Faulty cut(rates(&FaultRates::truncate));
   cut.announce(0, kSlices, 0);
   CHECK(cut.answered(FragmentStatus::truncated) == cut.count(InjectedFault::truncate));
@@ -173,7 +174,7 @@ TEST_CASE("a delayed fragment comes later, and one that is waited for no longer 
   too_slow.check_ledger();
 }
 
-TEST_CASE("what is delayed is bounded: beyond, it comes at once, and is counted") {
+TEST_CASE("the number of delayed fragments is bounded: further ones arrive at once, and are counted") {
   FaultRates all;
   all.delay = 1;
   all.delay_ns = 100 * kMillisecond;
@@ -220,7 +221,7 @@ TEST_CASE("a silent source's fragments are missing when they are waited for no l
   CHECK(faulty.answered(FragmentStatus::missing, MissingReason::deadline) == 10);
 }
 
-TEST_CASE("what waits at the end of a run is gone with it") {
+TEST_CASE("fragments that still wait at the end of a run are dropped") {
   FaultRates all;
   all.delay = 0.5;
   all.reorder = 1;

@@ -18,7 +18,7 @@ using plugin_loader::text_of;
 
 constexpr std::size_t kCounterNameMax = 64;
 
-// Gives bytes back to the plugin, which lives for as long.
+// Returns a fragment's bytes to the plugin, and keeps the plugin alive until then.
 struct Held {
   std::shared_ptr<SourceInstance> instance;
   void (*release)(void*) = nullptr;
@@ -99,7 +99,7 @@ class ArrivingSource final : public source::Source {
 
 }  // namespace
 
-// Called by the plugin: nothing may be thrown through them, and what does not fit is answered, not believed.
+// Called by the plugin: no exception may pass through, and invalid arguments are rejected with an error.
 struct SourceInstance::Services {
   static SourceInstance& self(const weir_source_host* host) {
     return *static_cast<SourceInstance*>(host->context);
@@ -318,7 +318,7 @@ source::Fragment SourceInstance::make(SourceId source, const source::Trigger& tr
 source::Fragment SourceInstance::fragment_of(const weir_source_fragment& raw) {
   source::Fragment fragment;
   fragment.status = static_cast<FragmentStatus>(raw.status);
-  // Made first: from here on the bytes are given back whatever happens.
+  // Made first, so that the bytes are returned in any case.
   fragment.owner = std::make_shared<const Held>(shared_from_this(), raw);
   if (fragment.status == FragmentStatus::missing) {
     fragment.reason = static_cast<MissingReason>(raw.missing_reason);

@@ -20,7 +20,8 @@ static_assert(WEIR_SOURCE_NOT_PRODUCED == static_cast<int>(MissingReason::not_pr
 static_assert(WEIR_SOURCE_DROPPED == static_cast<int>(MissingReason::dropped));
 static_assert(WEIR_SOURCE_GAP == static_cast<int>(MissingReason::gap));
 
-// What the first release of ABI 1 had; later fields are optional and their presence is read from struct_size.
+// The fields of ABI 1's first release. Later ones are optional, and struct_size shows whether they are
+// present.
 constexpr std::uint32_t kPluginSizeMin = offsetof(weir_source_plugin, announced) + sizeof(void*);
 
 const plugin_loader::PluginKind kKind{
@@ -38,7 +39,7 @@ SourceError from(plugin_loader::LoadError error) {
 std::optional<plugin_loader::LoadError> check(const weir_source_plugin* plugin, const std::string& path) {
   if (plugin == nullptr) return plugin_loader::check_struct(kKind, path, nullptr, kPluginSizeMin, {});
   const plugin_loader::StructClaim claim{plugin->struct_size, plugin->abi_version};
-  // Behind a wrong claim nothing else is read.
+  // After a wrong struct size no further field is read.
   auto error = plugin_loader::check_struct(kKind, path, &claim, kPluginSizeMin, {});
   if (error) return error;
   const std::pair<const char*, bool> required[] = {

@@ -101,8 +101,8 @@ TEST_CASE("delivered fragments come with their bytes and a checksum that the hos
 TEST_CASE("what cannot be a fragment is refused, given back and counted") {
   Bench bench("scripted");
   REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
-  bench.announce(2);  // not its source
-  bench.announce(3);  // no such status
+  bench.announce(2);  // not one of its sources
+  bench.announce(3);  // an invalid status
   bench.announce(6);  // from another thread
   bench.announce(9);  // a length without data
   CHECK(bench.received.fragments.empty());
@@ -110,7 +110,7 @@ TEST_CASE("what cannot be a fragment is refused, given back and counted") {
   CHECK(bench.count("answer_6") == 1);
   CHECK(bench.count("answer_7") == 2);
   CHECK(bench.count("refused") == 4);
-  CHECK(bench.wakes == 1);  // which is what a thread may do
+  CHECK(bench.wakes == 1);  // allowed from any thread
 }
 
 TEST_CASE("watermarks and lost fragments arrive with their reason") {
@@ -134,10 +134,10 @@ TEST_CASE("losses and faults that a source reports arrive, for its own sources, 
   CHECK(bench.received.losses ==
         std::vector<std::string>{"3: 0/100 ", "3: 7/0 stale", "all: 5/5 no\\x01name", "3: 1/1 "});
   CHECK(bench.received.faults == std::vector<std::string>{"crate 3 restarted"});
-  CHECK(bench.count("refused") == 2);  // of another's source, and from a thread
+  CHECK(bench.count("refused") == 2);  // one for another's source, one from a thread
 }
 
-TEST_CASE("what a source throws is logged, and too many lines are counted") {
+TEST_CASE("a source's exceptions are logged, and excess log lines are counted") {
   Bench bench("scripted");
   REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
   bench.announce(7);
@@ -171,12 +171,11 @@ TEST_CASE("a fragment keeps its plugin loaded until it has left") {
     bench.instance->detach();
   }
   CHECK(last.bytes[0] == std::byte{1});
-  last = {};  // runs code of the library
+  last = {};  // runs the library's code
 }
 
 TEST_CASE("a plugin that refuses its parameters or the run says why") {
-  CHECK_THAT(Bench("scripted", {{"refuse", "true"}}).error,
-             ContainsSubstring("'scripted': there is no crate"));
+  CHECK_THAT(Bench("scripted", {{"refuse", "true"}}).error, ContainsSubstring("'scripted': no crate found"));
   CHECK_THAT(Bench("scripted", {{"colour", "red"}}).error,
              ContainsSubstring("unknown parameter 'colour': this source knows"));
   Bench bench("scripted", {{"refuse_run", "true"}});
@@ -185,7 +184,8 @@ TEST_CASE("a plugin that refuses its parameters or the run says why") {
   CHECK_THAT(begun.error().text, ContainsSubstring("refuses the run: no run 7"));
 }
 
-TEST_CASE("a plugin that makes its fragments is asked for each, and what it cannot make is missing") {
+TEST_CASE(
+    "a plugin that makes its fragments is called for each, and a fragment that it cannot make is missing") {
   Bench bench("made", {{"fail_at", "5"}});
   REQUIRE(bench.instance->makes());
   REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));

@@ -16,7 +16,7 @@ SourceError refused(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a source plugin is found by its name and tells who it is") {
+TEST_CASE("a source plugin is found by its name and describes itself") {
   const auto plugin = SourcePlugin::load("scripted", {"/nowhere", WEIR_TEST_PLUGIN_DIR});
   REQUIRE(plugin);
   CHECK((*plugin)->name() == "scripted");
@@ -24,7 +24,7 @@ TEST_CASE("a source plugin is found by its name and tells who it is") {
   CHECK_THAT((*plugin)->path(), ContainsSubstring("/scripted.so"));
 }
 
-TEST_CASE("what a source plugin calls itself is clean text") {
+TEST_CASE("a source plugin's name is clean text") {
   const auto plugin = SourcePlugin::load("nasty", kFolder);
   REQUIRE(plugin);
   CHECK((*plugin)->name() == "one\\nlevel=error \\x1b[2J \\xff");
@@ -39,11 +39,11 @@ TEST_CASE("a source plugin of another ABI is refused with both versions and what
   const SourceError error = refused("wrong-abi");
   CHECK(error.code == SourceErrorCode::wrong_abi);
   CHECK_THAT(error.text, ContainsSubstring("wrong-abi.so") && ContainsSubstring("source ABI 2") &&
-                             ContainsSubstring("this Weir speaks ABI 1") && ContainsSubstring("SourceSDK"));
+                             ContainsSubstring("this Weir needs ABI 1") && ContainsSubstring("SourceSDK"));
   CHECK_THAT(refused("other-symbol").text, ContainsSubstring("source ABI 3"));
 }
 
-TEST_CASE("a source plugin that cannot be one is refused with what it lacks") {
+TEST_CASE("an invalid source plugin is refused with the missing part") {
   CHECK(refused("wrong-size").code == SourceErrorCode::wrong_struct_size);
   const SourceError idle = refused("idle");
   CHECK(idle.code == SourceErrorCode::incomplete);

@@ -14,7 +14,7 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::size_t kBytesShown = 64;  // of each part, unless everything is asked for
+constexpr std::size_t kBytesShown = 64;  // of each part, unless all bytes are requested
 
 std::size_t bytes_max(const FileCommand& command) {
   return command.all || command.source || command.event ? SIZE_MAX : kBytesShown;
@@ -48,7 +48,7 @@ void dump_part(std::string_view title, ConstBytes bytes, const FileCommand& comm
   out << fmt::format("  {} ({} B)\n", title, bytes.size()) << hex_dump(bytes, bytes_max(command), "    ");
 }
 
-// Of a poison slice: why its filter worker ended, as text.
+// Prints the reason for which the filter worker of a poison slice ended.
 void dump_reason(ConstBytes bytes, std::ostream& out) {
   if (bytes.empty()) return;
   out << "  why it is poison\n";
@@ -76,7 +76,7 @@ void dump_fragment(const FragmentView& fragment, const FileCommand& command, std
   out << '\n' << hex_dump(fragment.bytes, bytes_max(command), "    ");
 }
 
-// False: what was asked for is not in the slice.
+// Returns false if the slice does not have the requested part.
 bool dump_view(const SliceRecordView& view, const FileCommand& command, std::ostream& out) {
   if (command.source) {
     const auto fragment = view.find(SourceId(*command.source));

@@ -19,7 +19,8 @@ Failure io_failure(const std::string& path, const char* what, const std::string&
   return {StorageError::io, path + ": cannot " + what + ": " + why};
 }
 
-// By sequence number. Of a file that is there recovered as well, the original: it lacks nothing.
+// Returns the files by sequence number. If a file was recovered as well, the original is chosen, because it
+// lacks nothing.
 Expected<std::map<std::uint32_t, std::string>, Failure> files_of(const std::string& directory, RunNumber run,
                                                                  std::string_view writer) {
   std::map<std::uint32_t, std::string> files;
@@ -35,8 +36,8 @@ Expected<std::map<std::uint32_t, std::string>, Failure> files_of(const std::stri
   return files;
 }
 
-// After a sync that failed under an earlier life, memory may hold what the disk does not, and a sync now does
-// not say so: what is believed is read from the disk.
+// After a failed sync of an earlier process, the page cache may hold data that the disk does not have, and
+// another sync would not report it. Dropping the cache makes the reader see the disk's contents.
 std::optional<Failure> sync_file(SystemCalls& calls, const std::string& path) {
   const int file = calls.open_existing(path);
   const int error = file < 0 || calls.fdatasync(file) != 0 ? errno : 0;
@@ -48,8 +49,8 @@ std::optional<Failure> sync_file(SystemCalls& calls, const std::string& path) {
   return io_failure(path, "sync", std::generic_category().message(error));
 }
 
-// A published file was synced before it got its name. Of any other one neither the bytes nor the index, if
-// there is one, may be on disk.
+// A published file was synced before it got its name. Of any other file, the bytes, or the index if it has
+// one, may not be on disk.
 Expected<RunFileReader, Failure> open_durable(SystemCalls& calls, const std::string& path) {
   if (!path.ends_with(kPartSuffix)) {
     auto file = RunFileReader::open(path);
@@ -59,7 +60,7 @@ Expected<RunFileReader, Failure> open_durable(SystemCalls& calls, const std::str
   return RunFileReader::open(path, Reading::records);
 }
 
-// A file header is on disk before the records are: without one there are none, unless it was damaged later.
+// The file header is written before the records. Without it no records exist, unless it was damaged later.
 bool has_records(const std::string& path) {
   const auto file = MappedFile::open(path);
   if (!file) return false;
@@ -92,10 +93,11 @@ Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, R
     if (!torn) return Unexpected<Failure>(file.error());
     if (has_records(path)) {
       return Unexpected<Failure>({file.error().error, file.error().detail +
-                                                          ", but there are records: recover it (weir file "
+                                                          ", but it has records: recover it (weir file "
                                                           "recover), and move the original away"});
     }
-    life.files.push_back({path, 0, {}, 0, false, sequence, "no file header: nothing of it was acknowledged"});
+    life.files.push_back(
+        {path, 0, {}, 0, false, sequence, "no file header: none of its data were acknowledged"});
   }
   resolve_copies(files);
   for (const RunFileReader& file : files) {

@@ -19,7 +19,7 @@ struct Totals {
   std::uint64_t dead = 0;
   std::uint64_t incomplete = 0;
   std::uint64_t unfiltered = 0;
-  std::uint64_t bytes = 0;  // records of live slices
+  std::uint64_t bytes = 0;  // bytes in records of live slices
   std::uint64_t stream_mask = 0;
   SliceId first{UINT64_MAX};
   SliceId last{0};
@@ -174,15 +174,15 @@ void verify_text(const VerifyReport& report, std::ostream& out) {
   const std::uint64_t more = report.problems_total - report.problems.size();
   if (more > 0) out << fmt::format("  ... and {} more problems\n", more);
   if (!report.unfinished) return;
-  out << "  NOT CLOSED: its writer is still at it, or ended before it could close it. "
+  out << "  NOT CLOSED: its writer is still running, or ended before it could close it. "
       << (report.torn_bytes == 0
               ? "Every record is whole.\n"
-              : fmt::format("All before {} is whole; the {} B from there on are no whole record.\n",
+              : fmt::format("Everything before {} is whole; the {} B after it are not a whole record.\n",
                             report.torn_at, report.torn_bytes))
-      << "  To make a closed file of what is whole: weir file recover " << report.path << '\n';
+      << "  To make a closed file of the whole part: weir file recover " << report.path << '\n';
 }
 
-// The worst of two: unable, faults, unclosed, fine.
+// Returns the worse of two results: unable, faults, unclosed, fine, in this order.
 int worst(int one, int other) {
   for (const int status : {kFileCommandUnable, kFileCommandFaults, kFileCommandUnclosed}) {
     if (one == status || other == status) return status;

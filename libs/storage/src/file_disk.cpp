@@ -130,7 +130,7 @@ class FileDisk::Worker {
 
   SystemCalls& calls_;
   std::function<void()> wake_;
-  std::unordered_map<ports::FileId, std::unique_ptr<OpenFile>> files_;  // of the thread
+  std::unordered_map<ports::FileId, std::unique_ptr<OpenFile>> files_;  // used by the thread only
 
   std::mutex mutex_;
   std::condition_variable condition_;
@@ -138,7 +138,7 @@ class FileDisk::Worker {
   std::vector<Done> done_;
   bool ending_ = false;
 
-  std::thread thread_;  // last: it uses everything above
+  std::thread thread_;  // declared last: the thread uses all members above
 };
 
 FileDisk::FileDisk(std::function<void()> wake, SystemCalls& calls)

@@ -14,7 +14,7 @@ Failure failure(const std::string& path, const char* doing, const std::string& w
   return {StorageError::io, path + ": cannot " + doing + ": " + why};
 }
 
-// Some file systems keep names without being asked, and say that they cannot be.
+// These file systems keep names without a sync, and report that they cannot sync a folder.
 bool is_failure(int error) { return error != 0 && error != EACCES && error != EINVAL && error != EROFS; }
 
 }  // namespace
@@ -25,7 +25,7 @@ std::optional<Failure> make_folder(const std::string& path, SystemCalls& calls) 
   if (!folder.has_filename()) folder = folder.parent_path();
   if (!error) fs::create_directories(folder, error);
   if (error) return failure(path, "make the folder", error.message());
-  if (!fs::is_directory(folder, error)) return failure(path, "make the folder", "it is something else");
+  if (!fs::is_directory(folder, error)) return failure(path, "make the folder", "it is not a regular file");
   for (; folder.has_relative_path(); folder = folder.parent_path()) {
     const int refused = sync_directory_of(calls, folder.string());
     if (is_failure(refused)) {

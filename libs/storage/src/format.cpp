@@ -12,7 +12,8 @@
 namespace weir::storage {
 namespace {
 
-// Read as little-endian numbers. The first byte is no text, CR LF and ^Z show a transfer as text (as in PNG).
+// Stored as little-endian numbers. The first byte is not text; CR LF and ^Z reveal a transfer in text mode
+// (as in PNG).
 constexpr std::uint64_t kFileMagic = 0x1a0a'0d52'4945'5789;  // 89 'W' 'E' 'I' 'R' CR LF 1a
 constexpr std::uint64_t kEndMagic = 0x444e'4552'4945'5789;   // 89 'W' 'E' 'I' 'R' 'E' 'N' 'D'
 constexpr std::uint32_t kRecordMagic = 0x4345'5257;          // 'W' 'R' 'E' 'C'
@@ -31,7 +32,7 @@ std::string text_of(ConstBytes bytes) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-// Index and dead list: CRC of what follows, length of an entry, count, entries.
+// Index and dead list begin alike: CRC of all following bytes, length of an entry, count, entries.
 void put_list_head(ByteWriter& out, std::size_t entry_length, std::size_t count) {
   out.put<std::uint32_t>(0)
       .put(static_cast<std::uint32_t>(entry_length))
@@ -44,7 +45,7 @@ bool sealed(ConstBytes body) {
   return crc32c(body.subspan(kCrcLength)) == load_le<std::uint32_t>(body.data());
 }
 
-// The count of a list whose length and checksum are right.
+// Returns the number of entries of a list with correct length and checksum.
 Expected<std::uint64_t, StorageError> list_count(ConstBytes body, std::size_t entry_length) {
   if (body.size() < kListHeadLength) return Unexpected<StorageError>(StorageError::truncated);
   if (load_le<std::uint32_t>(body.data() + 4) != entry_length) {

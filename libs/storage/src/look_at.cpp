@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kReadAtOnce = 1U << 20;
 
-// 0, or the error.
+// Returns 0 or the error.
 int checksum(SystemCalls& calls, int file, const ports::FileRange& range, std::vector<std::byte>& buffer,
              std::uint32_t& out) {
   for (std::uint64_t done = 0; done < range.length;) {

@@ -25,7 +25,7 @@ const char* kind_of(mode_t mode) {
 }  // namespace
 
 Expected<MappedFile, Failure> MappedFile::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is not waited for
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // does not block on a pipe
   if (descriptor < 0) return failure(path, "open", errno);
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) {

@@ -30,12 +30,12 @@ DiskError disk_error(int error) {
   }
 }
 
-// The file system does not know the call.
+// True if the file system does not support the call.
 bool is_unable(int error) {
   return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM || error == EMLINK;
 }
 
-// An empty file that an earlier attempt has left. Sets errno to EEXIST for any other file.
+// True for an empty file left by an earlier attempt. Sets errno to EEXIST for any other file.
 bool is_placeholder(SystemCalls& calls, const std::string& path) {
   struct stat there = {};
   const bool empty = calls.stat_path(path, there) == 0 && S_ISREG(there.st_mode) && there.st_size == 0;
@@ -43,7 +43,7 @@ bool is_placeholder(SystemCalls& calls, const std::string& path) {
   return empty;
 }
 
-constexpr const char* kForeign = ".foreign";  // what took the place of a run file
+constexpr const char* kForeign = ".foreign";  // for a file found under a run file's name
 constexpr std::size_t kCopyBytes = 1U << 20;
 
 }  // namespace
@@ -52,7 +52,7 @@ DiskOutcome failure(int error, const char* doing, const std::string& path) {
   std::string why = std::generic_category().message(error);
   if (error == EFBIG)
     why +=
-        ": the file system, or the limit of ulimit -f, allows no longer file; set writer.file_bytes_max "
+        ": the file system, or the limit of ulimit -f, allows no larger file; set writer.file_bytes_max "
         "below it, or raise the limit";
   return {disk_error(error), path + ": cannot " + doing + ": " + why};
 }
@@ -61,12 +61,12 @@ int rename_to_new(SystemCalls& calls, const std::string& from, const std::string
   if (calls.rename_noreplace(from, to) == 0) return 0;
   if (!is_unable(errno)) return errno;
   if (calls.link(from, to) == 0) {
-    // Both names are the file's: it is published even if the old one stays.
+    // Both names refer to the file, so it is published even if the old one remains.
     calls.unlink(from);
     return 0;
   }
   if (!is_unable(errno)) return errno;
-  // An empty file takes the name first, so that the rename replaces nothing else.
+  // An empty file reserves the name first, so that the rename cannot replace another file.
   const int placeholder = calls.create(to);
   if (placeholder >= 0) calls.close(placeholder);
   if (placeholder < 0 && !(errno == EEXIST && is_placeholder(calls, to))) return errno;
@@ -115,7 +115,7 @@ DiskOutcome OpenFile::append(std::vector<ConstBytes>& pieces) {
         calls_.pwritev(descriptor_, vector.data(), static_cast<int>(count), static_cast<off_t>(size_));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return keep(failure(errno, "write", path_));
-    // A device that takes nothing and gives no reason must not keep the thread for ever.
+    // A device that accepts no bytes without an error must not block the thread for ever.
     if (written == 0) return keep(failure(ENOSPC, "write", path_));
     size_ += static_cast<std::uint64_t>(written);
     first = skip(pieces, first, static_cast<std::size_t>(written));
@@ -134,8 +134,9 @@ DiskOutcome OpenFile::check() const {
   struct stat named = {};
   if (calls_.stat_open(descriptor_, open) != 0) return failure(errno, "look at", path_);
   if (static_cast<std::uint64_t>(open.st_size) != size_) {
-    return {DiskError::changed, path_ + ": somebody has changed it: it has " + std::to_string(open.st_size) +
-                                    " bytes instead of " + std::to_string(size_)};
+    return {DiskError::changed, path_ + ": changed by another process: it has " +
+                                    std::to_string(open.st_size) + " bytes instead of " +
+                                    std::to_string(size_)};
   }
   if (calls_.stat_path(path_, named) != 0) {
     if (errno != ENOENT) return failure(errno, "look at", path_);
@@ -143,14 +144,14 @@ DiskOutcome OpenFile::check() const {
     if (folder < 0 && errno == ENOENT)
       return {DiskError::changed, path_ + ": its folder was renamed or removed: move it back"};
     if (folder >= 0) calls_.close(folder);
-    return {DiskError::changed, path_ + ": somebody has removed it"};
+    return {DiskError::changed, path_ + ": removed by another process"};
   }
   if (has_identity_ && named.st_ino != open.st_ino)
-    return {DiskError::changed, path_ + ": somebody has put another file in its place"};
+    return {DiskError::changed, path_ + ": replaced with another file"};
   return {};
 }
 
-// A file without a name keeps what it holds for as long as it is open here; only a copy gets the name again.
+// A file without a name keeps its contents while it is open here, but only a copy can get the name again.
 DiskOutcome OpenFile::restore(std::uint64_t& size) {
   struct stat open = {};
   struct stat named = {};
@@ -186,7 +187,7 @@ int OpenFile::copy_to(int copy, std::uint64_t size) const {
     const ssize_t got = calls_.pread(descriptor_, block.data(), wanted, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno;
-    if (got == 0) break;  // it is cut at this moment: its length is looked at again
+    if (got == 0) break;  // the file is being cut: its length is checked again
     for (ssize_t done = 0; done < got;) {
       const iovec piece{block.data() + done, static_cast<std::size_t>(got - done)};
       const ssize_t written =

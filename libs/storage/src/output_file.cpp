@@ -62,7 +62,7 @@ void OutputFile::add_padding(std::uint64_t body_length) {
   add_copy(ConstBytes(kZeros).first(padded(body_length) - body_length));
 }
 
-// Bytes that were copied one after another make one piece.
+// Consecutive copied bytes share one piece.
 void OutputFile::add_copy(ConstBytes bytes) {
   if (bytes.empty()) return;
   Segment& segment = gathering();
@@ -157,7 +157,7 @@ void OutputFile::finish() {
   advance();
 }
 
-// Asks for what is wanted and not under way.
+// Starts the wanted operations that are not in progress yet.
 void OutputFile::advance() {
   if (failed_) return;
   if (sync_wanted_ && !sync_under_way_) {
@@ -188,7 +188,7 @@ OutputFile::Outcome OutputFile::on_event(const ports::DiskEvent& event) {
   if (operation.kind == Kind::append) --appends_under_way_;
   changed_ = changed_ || event.error == ports::DiskError::changed;
   if (event.error != ports::DiskError::none) {
-    // The operations behind the first that failed fail too; it is the first that says why.
+    // After the first failed operation the later ones fail as well; the first has the reason.
     outcome.failed = !std::exchange(failed_, true);
     if (outcome.failed) {
       error_ = event.error;
@@ -213,7 +213,7 @@ OutputFile::Outcome OutputFile::on_event(const ports::DiskEvent& event) {
       outcome.recovered = true;
     }
   }
-  // What had to wait for this sync comes next.
+  // Continues with operations that waited for this sync.
   const bool more = recovering_ || (finishing_ && durable_end_ < size_);
   if (operation.kind == Kind::sync && more) sync_wanted_ = true;
   advance();
@@ -247,7 +247,7 @@ void OutputFile::retry() {
     disk_.create(id_, part_path_, note(Kind::create));
   }
   hand_over();
-  // Even with nothing to write again there has to be an answer from the disk.
+  // Syncs even if no data have to be written again, because the disk's answer is needed.
   sync_wanted_ = false;
   sync_under_way_ = true;
   ++counters_.syncs;

@@ -21,8 +21,8 @@ Unexpected<Failure> refused(std::string sentence) {
 
 namespace fs = std::filesystem;
 
-// Original and new file by paths without links to their folder: both are in the same one, if it is the same,
-// although a link is moved meanwhile.
+// Resolves links in the folders of both files. If the folders are the same, both files are in it even if a
+// link is moved meanwhile.
 std::pair<std::string, std::string> resolved(const std::string& path, const std::string& out) {
   const auto folder_of = [](const fs::path& file) {
     return file.has_parent_path() ? file.parent_path() : fs::path(".");
@@ -39,7 +39,7 @@ std::pair<std::string, std::string> resolved(const std::string& path, const std:
   return {from_resolved / fs::path(path).filename(), to_resolved / fs::path(out).filename()};
 }
 
-// Where files are published without an exclusive rename (rename_to_new), a crash leaves an empty file.
+// If files are published without an exclusive rename (rename_to_new), a crash leaves an empty file.
 bool is_placeholder(const std::string& path) {
   std::error_code none;
   return fs::is_regular_file(fs::symlink_status(path, none)) && fs::file_size(path, none) == 0;
@@ -50,7 +50,7 @@ bool is_taken(const std::string& path) {
   return fs::exists(fs::symlink_status(path, none)) && !is_placeholder(path);
 }
 
-// What the recovered file is wrong in; nothing should be.
+// Returns the first fault of the recovered file, or an empty string, which is expected.
 std::string complaint_about(const std::string& path) {
   const auto file = RunFileReader::open(path);
   if (!file) return file.error().detail;
@@ -63,7 +63,7 @@ std::string write(SystemCalls& calls, Recovery& recovery, const std::string& bes
   std::unique_ptr<OpenFile> file;
   DiskOutcome outcome = OpenFile::create(calls, beside, file);
   if (outcome.error == ports::DiskError::exists) {
-    return beside + " is there: another recovery is under way, or was cut off; then remove it";
+    return beside + " exists: another recovery is running, or was interrupted; in that case remove it";
   }
   if (!file) return outcome.detail;
   outcome = file->append(recovery.pieces);
@@ -71,7 +71,7 @@ std::string write(SystemCalls& calls, Recovery& recovery, const std::string& bes
   if (complaint.empty()) complaint = complaint_about(beside);
   if (complaint.empty() && is_placeholder(out)) calls.unlink(out);
   if (complaint.empty()) complaint = file->publish(out).detail;
-  // Where only the folder could not be synced the file has its final name already.
+  // If only the folder could not be synced, the file has its final name already.
   if (!complaint.empty() && calls.unlink(beside) != 0 && errno == ENOENT) calls.unlink(out);
   return complaint;
 }
@@ -84,7 +84,7 @@ Expected<RecoveryReport, Failure> recover(const std::string& path, const std::st
   auto original = MappedFile::open(from);
   if (!original) return Unexpected<Failure>(original.error());
   if (is_taken(out)) {
-    return refused(out + " is there, and nothing is overwritten: name another file with --out");
+    return refused(out + " exists and is not overwritten: name another file with --out");
   }
   auto recovery = plan_recovery(original->bytes(), path);
   if (!recovery) return Unexpected<Failure>(recovery.error());

@@ -22,7 +22,8 @@ bool all_zero(ConstBytes bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
-// Without a file header: the first record head that is sound but for the tag, which it tells.
+// For a file without a header: finds the first record head that is sound except for the tag, and takes the
+// tag from it.
 std::optional<RecordHead> find_first_record(ConstBytes file) {
   constexpr std::size_t kTagAt = 4;
   for (std::uint64_t offset = 0; offset + kRecordHeadLength <= file.size(); offset += kAlignment) {
@@ -69,11 +70,11 @@ class Planner {
 
  private:
   struct Kept {
-    RecordHead head;  // as in the original
+    RecordHead head;  // position as in the original
     ConstBytes body;
   };
 
-  // Files of no header are recovered when anything says that they are Weir's.
+  // A file without a header is recovered if a record or its name shows that it is Weir's.
   std::optional<Failure> rebuild_header(StorageError error) {
     const auto first = find_first_record(file_);
     const auto name = parse_run_file_name(std::filesystem::path(path_).filename().string());
@@ -173,7 +174,7 @@ class Planner {
     pending_.push_back(std::move(made));
   }
 
-  // Dead lists, end of run, and what this program does not know stand behind the slices.
+  // Dead lists, the end of run and unknown records are written behind the slices.
   void keep_behind(const RecordHead& head, ConstBytes body) {
     settle_cuts(true);
     behind_.push_back({head, body});
@@ -199,7 +200,7 @@ class Planner {
       const auto type = static_cast<RecordType>(load_le<std::uint16_t>(bytes.data() + 24));
       const ConstBytes body = bytes.subspan(kRecordHeadLength);
       if (type == RecordType::slice) made.slice = claimed_slice(body);
-      made.why = fmt::format("of a {} record of {} B the first {} are there", name(type),
+      made.why = fmt::format("a {} record of {} B of which only the first {} exist", name(type),
                              load_le<std::uint64_t>(bytes.data() + 16), body.size());
     } else {
       made.why = fmt::format("no record ({})", name(gap.error));
@@ -227,7 +228,7 @@ class Planner {
     add_own(std::move(bytes));
   }
 
-  // The original's bytes serve where they are what has to be written.
+  // Reuses the original's bytes if they need no change.
   void put(const Kept& kept) {
     RecoveryReport& report = recovery_.report;
     ++report.records;
@@ -295,8 +296,8 @@ class Planner {
     report.bytes_out = out_size_;
   }
 
-  // As the reader does: what a dead list names, all but the highest store epoch of a slice, and a copy that
-  // came again.
+  // Applies the reader's rules. Dead are copies named by a dead list, copies below the highest store epoch of
+  // their slice, and repeated copies.
   void mark_dead() {
     std::sort(entries_.begin(), entries_.end(), [](const IndexEntry& a, const IndexEntry& b) {
       return std::tie(a.slice, a.epoch, a.offset) < std::tie(b.slice, b.epoch, b.offset);
@@ -329,10 +330,10 @@ class Planner {
   ConstBytes file_;
   const std::string& path_;
   FileHeader header_;
-  std::uint64_t first_ = 0;  // where records begin in the original
-  std::uint32_t tag_ = 0;    // of the original's records
+  std::uint64_t first_ = 0;  // position of the first record in the original
+  std::uint32_t tag_ = 0;    // tag of the original's records
   std::vector<Gap> gaps_;
-  std::vector<Cut> pending_;  // cut, and no whole record seen behind it yet
+  std::vector<Cut> pending_;  // cut, with no whole record found behind it yet
   std::vector<Kept> behind_;
   std::vector<DeadCopy> dead_;
   std::vector<IndexEntry> entries_;

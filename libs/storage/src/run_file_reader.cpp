@@ -74,7 +74,7 @@ std::optional<Failure> RunFileReader::load(Reading reading) {
   const auto error = load_index();
   unfinished_ = error == StorageError::not_found;
   if (unfinished_) {
-    note_ = "not closed: there is no footer, and the records were read one by one";
+    note_ = "not closed: no footer found, the records were read one by one";
   } else if (error) {
     note_ =
         "footer or index are damaged (" + std::string(name(*error)) + "), the records were read one by one";
@@ -117,7 +117,7 @@ std::optional<StorageError> RunFileReader::load_index() {
   return std::nullopt;
 }
 
-// What stands between the slices and the index: dead list and end of run.
+// Reads the records between the slices and the index: dead list and end of run.
 void RunFileReader::load_tail(std::uint64_t from) {
   for (std::uint64_t offset = from; offset < footer_->index_offset;) {
     const auto head = parse_record_head(bytes_, offset, header_.tag);
@@ -154,7 +154,8 @@ void RunFileReader::take_record(const RecordHead& head, Check check) {
   }
 }
 
-// Of several copies here only the one with the highest store epoch counts, listed or not.
+// Of several copies of a slice, only the one with the highest store epoch is live, whatever the dead list
+// names.
 void RunFileReader::order() {
   by_id_.resize(entries_.size());
   std::iota(by_id_.begin(), by_id_.end(), 0U);
@@ -169,7 +170,7 @@ void RunFileReader::order() {
     if (highest == nullptr || highest->slice != entry.slice) highest = &entry;
     if (entry.epoch < highest->epoch) entry.dead = true;
   }
-  // A copy that was given up, forgotten, and came once more.
+  // A copy that was marked dead, forgotten, and then received again.
   const IndexEntry* kept = nullptr;
   for (const std::uint32_t i : by_id_) {
     IndexEntry& entry = entries_[i];
@@ -253,7 +254,7 @@ void resolve_copies(std::span<RunFileReader> files) {
     if (highest == nullptr || highest->run != copy->run || highest->slice != copy->slice) highest = &*copy;
     if (copy->epoch < highest->epoch) files[copy->file].mark_dead(copy->entry);
   }
-  // One writer may have stored a copy in two of its lives.
+  // A writer may have stored the same copy before and after a restart.
   const auto is_again = [&files](const Copy& a, const Copy& b) {
     return a.run == b.run && a.slice == b.slice && a.epoch == b.epoch &&
            files[a.file].header().writer == files[b.file].header().writer &&

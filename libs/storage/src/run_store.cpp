@@ -136,7 +136,7 @@ void RunStore::accept(const SliceRecordView& view, ConstBytes record,
   }
 }
 
-// The first copy's bytes are on their way to the disk, or there: the second one's are not needed.
+// The first copy's bytes are on disk or on their way, so the second copy's bytes are not needed.
 void RunStore::acknowledge_again(const Known& known, const SliceHead& head, std::uint64_t bytes,
                                  std::uint32_t origin) {
   const StoredSlice again{head.slice, head.attempt, head.epoch, origin, bytes};
@@ -263,7 +263,7 @@ void RunStore::roll_over_if_due(std::uint64_t next_record_bytes) {
   open_file();
 }
 
-// Returns the bytes, at most, that closing the file adds after one more record.
+// Returns the maximum number of bytes that closing the file adds after one more record.
 std::uint64_t RunStore::tail_bytes(const File& file) const {
   constexpr std::uint64_t kEndOfRun = 4096;
   const std::uint64_t dead = (dead_.size() - dead_written_ + 1) * kDeadCopyLength;
@@ -271,7 +271,8 @@ std::uint64_t RunStore::tail_bytes(const File& file) const {
   return dead + index + kFooterLength + kEndOfRun;
 }
 
-// The index is the last word on what was dead by then; what dies later stands in a later file's dead list.
+// The index has the final state of copies that are dead by now; copies that die later are listed in a later
+// file's dead list.
 void RunStore::close_file(const std::vector<std::byte>* end_of_run) {
   File& file = current();
   OutputFile& output = file.output;
@@ -362,7 +363,7 @@ void RunStore::on_disk_event(const ports::DiskEvent& event) {
 }
 
 void RunStore::on_file_failed(File& file) {
-  // A full disk may have room later, whether the run has begun or not; any other refusal is a wrong folder.
+  // A full disk may have room later, whether the run has begun or not. Any other error means a wrong folder.
   if (state_ == State::starting && file.output.error() != ports::DiskError::no_space) {
     state_ = State::failed;
     handler_.on_failed(file.output.error(), file.output.detail());

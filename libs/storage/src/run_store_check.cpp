@@ -1,4 +1,4 @@
-// What the file system says of the files that a store has closed.
+// RunStore: checks of closed files against the file system.
 #include "open_run_file.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/storage/run_file_reader.hpp>
@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::uint64_t kLook = 0;  // tokens
 constexpr std::uint64_t kRead = 1;
-constexpr std::size_t kErrorsMax = 5;  // in a row; what cannot be read back by then does not count
+constexpr std::size_t kErrorsMax = 5;  // consecutive ones; after that, unreadable data count as lost
 
 using CopyKey = std::tuple<SliceId, StoreEpoch, Attempt>;
 
-// The copies in it that are sound in every byte, in order.
+// Returns the file's copies in which every byte is sound, in order.
 std::vector<CopyKey> sound_copies(ConstBytes bytes, const std::string& path) {
   std::vector<CopyKey> copies;
   const auto file = RunFileReader::from_bytes(bytes, path, Reading::records);
@@ -36,8 +36,8 @@ bool contains(const std::vector<CopyKey>& copies, const CopyKey& key) {
 
 }  // namespace
 
-// Place and head of a record show that it is this file's, and that nothing before it was cut. The last one is
-// among those that are read.
+// The place and head of a record prove that it belongs to this file and that the file was not cut before it.
+// The last record is always among those read.
 void RunStore::note_reads(File& file) const {
   file.read_back.push_back({0, file.output.head_end()});
   file.checksums.push_back(file.output.head_checksum());
@@ -88,15 +88,15 @@ void RunStore::on_check_event(const ports::DiskEvent& event) {
   end_check();
 }
 
-// Empty: it is as it was left.
+// Returns an empty string if the file is unchanged.
 std::string RunStore::finding(const Closed& closed, const File* file, const ports::FileView& view) const {
-  if (!view.there) return "it is not there any more";
+  if (!view.there) return "it is gone";
   if (view.size != closed.bytes) {
     return "it has " + std::to_string(view.size) + " bytes instead of " + std::to_string(closed.bytes);
   }
   if (file != nullptr && file->output.damaged()) return "it was cut while it was written";
   if (file != nullptr) {
-    return view.holes || view.checksums != file->checksums ? "it is not as it was written" : "";
+    return view.holes || view.checksums != file->checksums ? "its contents differ from the written data" : "";
   }
   const bool is_same = view.inode == closed.seen.inode && view.modified_ns == closed.seen.modified_ns;
   return closed.seen.there && !is_same ? "it was changed after it was closed" : "";
@@ -114,7 +114,8 @@ void RunStore::check_again_later(const ports::DiskEvent& event) {
   end_check();
 }
 
-// Of a file that is not as it was left. What is lost is forgotten: when it comes again it is stored again.
+// Recounts a file that has changed. Lost copies are forgotten, so that a slice which is sent again is stored
+// again.
 void RunStore::count_what_is_there(Closed& closed, File* file, ConstBytes bytes) {
   const std::vector<CopyKey> there = sound_copies(bytes, closed.path);
   LostCopies lost{closed.path, finding_, 0, {}};
@@ -127,7 +128,7 @@ void RunStore::count_what_is_there(Closed& closed, File* file, ConstBytes bytes)
       lost.slices.push_back(entry.slice);
     }
   } else {
-    // Which of its copies were live is known as a sum alone, and of those that are remembered.
+    // Of its live copies only a sum is known, and those copies that are still remembered.
     std::vector<CopyKey> dead;
     for (const DeadCopy& copy : dead_) {
       if (copy.sequence == closed.sequence) dead.emplace_back(copy.slice, copy.epoch, copy.attempt);
@@ -163,7 +164,7 @@ void RunStore::end_check() {
                                   [&](const auto& file) { return file->sequence == closed.sequence; });
   if (found != files_.end()) {
     File& file = **found;
-    closed.live = {};  // some may have died meanwhile
+    closed.live = {};  // some may have died since
     for (const IndexEntry& entry : file.index) {
       if (!entry.dead) closed.live.add(entry.slice);
     }
@@ -180,7 +181,7 @@ void RunStore::end_check() {
   begin_check();
 }
 
-// Every file once more: some were closed hours ago.
+// Checks every file once more, because some were closed hours ago.
 void RunStore::finish_if_done() {
   if (state_ != State::closing || !files_.empty()) return;
   if (!std::exchange(last_look_, true)) {

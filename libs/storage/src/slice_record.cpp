@@ -181,7 +181,7 @@ class SliceRecordParser {
 
   [[nodiscard]] const std::byte* data(std::size_t offset) const { return view_.bytes_.data() + offset; }
 
-  // Checks lengths and the checksum before it believes anything else.
+  // Checks the lengths and the checksum before it uses any other field.
   Error parse_head() {
     if (view_.bytes_.size() < kHeadLength) return StorageError::truncated;
     if (load_le<std::uint16_t>(data(at::layout)) != kLayout) return StorageError::bad_version;

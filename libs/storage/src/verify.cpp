@@ -122,7 +122,7 @@ class Verifier {
                      head.offset)});
   }
 
-  // Slices that the index places in the gap are lost with it.
+  // Reports slices that the index places in the gap as lost.
   void report_gap(const Gap& gap) {
     const auto entries = file_.entries();
     auto entry =
@@ -185,9 +185,9 @@ class Verifier {
       add({footer_offset,
            {},
            {},
-           fmt::format("the footer counts {} records, {} are there", footer.records, report_.records)});
+           fmt::format("the footer counts {} records, {} exist", footer.records, report_.records)});
     }
-    // The last resort: what no other checksum covers (the bytes of a fragment without one, for example).
+    // Last resort, for bytes that no other checksum covers (a fragment without one, for example).
     if (crc32c(file_.bytes().first(footer_offset)) != footer.content_crc && report_.sound()) {
       add({0, {}, {}, "the file's bytes do not match the footer's checksum, though every record is sound"});
     }
@@ -212,7 +212,7 @@ class Verifier {
   const RunFileReader& file_;
   VerifyReport report_;
   std::vector<Gap> gaps_;
-  std::uint64_t found_ = 0;  // slice records at a place that the index names
+  std::uint64_t found_ = 0;  // slice records found where the index places them
 };
 
 }  // namespace
@@ -238,8 +238,8 @@ std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
       problems.push_back({0,
                           {},
                           {},
-                          fmt::format("{} and {} are the same file of run {}, as an original and what was "
-                                      "recovered of it are: give one of them",
+                          fmt::format("{} and {} are the same file of run {}, like an original and its "
+                                      "recovered copy: name only one of them",
                                       at->second, file.path(), header.run.value)});
       continue;
     }

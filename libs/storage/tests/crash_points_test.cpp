@@ -1,5 +1,5 @@
-// Every system call of a writer fails once, and is once the last one: then it is killed, or the power is
-// lost.
+// Every system call of a writer fails once, and is once the last one before the writer is killed or the power
+// is lost.
 
 #include "simulated_files.hpp"
 #include "store_fixture.hpp"
@@ -38,7 +38,7 @@ RunStoreConfig config_in(const std::string& folder) {
 }
 
 RecordPlan plan_of(std::uint64_t slice, std::uint16_t epoch = 1) {
-  // Copied, referred to, larger than what is gathered for one append.
+  // Sizes that are copied, referred to, and larger than one append gathers.
   const std::uint32_t bytes = slice % 7 == 3 ? 3000 : slice % 7 == 5 ? 12'000 : 100;
   return {.slice = slice,
           .attempt = static_cast<std::uint16_t>(epoch - 1),
@@ -46,8 +46,8 @@ RecordPlan plan_of(std::uint64_t slice, std::uint16_t epoch = 1) {
           .fragment_bytes = bytes};
 }
 
-// Several files, group commit, later copies of slices that are on disk and of such that are not, a copy that
-// is called dead, duplicates, settled slices, close. Ends early with the world.
+// Several files, group commit, later copies of slices on disk and not yet on disk, a copy marked dead,
+// duplicates, settled slices, close. Ends early if the simulated process ends.
 void work(WriterLife& life) {
   for (std::uint64_t i = 1; i <= kSlices && !life.over(); ++i) {
     (void)life.put(plan_of(i));
@@ -63,7 +63,7 @@ void work(WriterLife& life) {
   if (!life.over()) (void)life.close();
 }
 
-// The run files in a folder, as anyone reads them.
+// Opens the run files in a folder, like any reader.
 std::vector<RunFileReader> open_all(const std::string& folder) {
   std::set<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.insert(entry.path().string());
@@ -76,7 +76,7 @@ std::vector<RunFileReader> open_all(const std::string& folder) {
   return files;
 }
 
-// Whatever was acknowledged is there, byte for byte, or a later copy of it; nothing is there twice.
+// Every acknowledged copy exists byte for byte, or a later copy does; no slice exists twice.
 void check_acknowledged(const std::vector<RunFileReader>& files, const Book& book) {
   for (const Problem& problem : verify_copies(files)) FAIL(problem.text);
   for (const auto& [slice, epoch] : book.acknowledged) {
@@ -124,7 +124,7 @@ struct Scene {
     check_acknowledged(all, book);
   }
 
-  // After a crash: what a writer finds when it is started again would survive the next crash, too.
+  // After a crash, the files that a restarted writer finds would survive another crash.
   EarlierLife check_restart() {
     EarlierLife first = earlier();
     files.crash(Loss::all_unsynced);
@@ -138,7 +138,7 @@ struct Scene {
     return first;
   }
 
-  // The next life is sent everything again, and ends well: then each slice is stored once.
+  // The next process receives everything again and ends well. Afterwards each slice is stored once.
   void finish_run(const EarlierLife& found) {
     SliceSum stored;
     {
@@ -188,7 +188,8 @@ std::uint64_t calls_of_a_whole_life(Publishing publishing) {
   return scene.files.calls();
 }
 
-// Three lives in a row, each with some faults and an end at random calls; then one that ends well.
+// Runs three processes one after another, each with some faults and an end at a random call, then one that
+// ends well.
 void live_dangerously(Publishing publishing, std::uint64_t seed, std::uint64_t calls) {
   CAPTURE(static_cast<int>(publishing), seed);
   std::mt19937_64 random(seed);
@@ -276,7 +277,7 @@ TEST_CASE("any system call that fails once costs nothing, and nothing is acknowl
         WriterLife life(scene.files, config_in(scene.folder.path()), {}, scene.book);
         work(life);
         begun = life.seen().failed.empty();
-        // What fails the first file fails the run, before anything is acknowledged.
+        // A fault in the first file fails the run before any slice is acknowledged.
         if (begun) REQUIRE(life.store().finished());
         REQUIRE(life.seen().blocked.size() <= 1);
         REQUIRE(life.seen().resumed == static_cast<int>(life.seen().blocked.size()));

@@ -15,7 +15,7 @@ using weir::test::TemporaryFolder;
 
 namespace {
 
-constexpr std::uint64_t kFirstLife = 10;  // slices 1 to 10, of which 1 to 6 are in a closed file
+constexpr std::uint64_t kFirstLife = 10;  // slices 1 to 10; 1 to 6 are in a closed file
 
 RunStoreConfig config_in(const TemporaryFolder& folder) {
   RunStoreConfig config = small_config();
@@ -33,7 +33,7 @@ StoreResult put(RunStore& store, const RecordPlan& plan) {
   return result;
 }
 
-// Ends like a process that is killed: a file is left open.
+// Ends like a killed process: one file remains open.
 void live_and_die(const TemporaryFolder& folder) {
   Loop loop;
   Recorder seen;
@@ -82,7 +82,7 @@ TEST_CASE(
   loop.wait_for([&] { return seen.finished == 1; }, store);
   CHECK(seen.stored.size() == 3);
 
-  // As anyone counts who reads the folder afterwards.
+  // Counts like any reader of the folder.
   const auto all = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
   REQUIRE(all);
   SliceSum live;
@@ -99,7 +99,7 @@ TEST_CASE("a damaged record of an unclosed file is not counted, those around it 
   std::fstream part(part_of(folder), std::ios::in | std::ios::out | std::ios::binary);
   part.seekg(0, std::ios::end);
   const auto size = static_cast<std::int64_t>(part.tellg());
-  part.seekp(size - 300);  // in the payload of the last record but one, or of the last
+  part.seekp(size - 300);  // in the payload of the last record or of the one before
   part.put('\x7f').put('\x7e').put('\x7f');
   part.close();
   const auto life = read_earlier_life(folder.path(), RunNumber(7), "writer-0");
@@ -142,7 +142,7 @@ TEST_CASE("the index of a file that has not got its name is not believed") {
     const auto bytes = file->slice(*file->find(SliceId(2)))->fragment(0).bytes;
     fragment = static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
   }
-  // Footer and index came to the disk, a record before them did not.
+  // Footer and index reached the disk, but a record before them did not.
   std::filesystem::rename(closed, closed + ".part");
   std::fstream part(closed + ".part", std::ios::in | std::ios::out | std::ios::binary);
   part.seekp(static_cast<std::streamoff>(fragment));

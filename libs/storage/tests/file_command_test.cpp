@@ -28,7 +28,7 @@ Shown run(const FileCommand& command) {
   return {status, out.str(), err.str()};
 }
 
-// One file with the slices 1 to 4, slice 2 twice.
+// One file with the slices 1 to 4, and slice 2 twice.
 struct OneFile {
   OneFile() : path(folder / "run-000007-writer-0-0000.weir") {
     Fixture fixture;
@@ -57,7 +57,7 @@ struct OneFile {
 
 }  // namespace
 
-TEST_CASE("info tells what a file holds, for people and as JSON") {
+TEST_CASE("info shows a file's contents, as text and as JSON") {
   const OneFile file;
   FileCommand command = file.command(FileVerb::info);
   const Shown text = run(command);
@@ -129,7 +129,7 @@ TEST_CASE("a file that is not closed is read and said to be so") {
   file.bytes.resize(file.bytes.size() - 24);
   file.save();
   CHECK_THAT(run(file.command(FileVerb::info)).out, ContainsSubstring("not closed"));
-  // A file that has its final name had a footer.
+  // A file with its final name had a footer.
   CHECK(run(file.command(FileVerb::verify)).status == kFileCommandFaults);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("verify tells a sound file that was not closed from a damaged one, and
   CHECK_THAT(damaged.out, ContainsSubstring("\"slice\":3,\"source\":2"));
 }
 
-TEST_CASE("recover makes a closed file beside the original, says what it cut, and overwrites nothing") {
+TEST_CASE("recover makes a closed file beside the original, reports its cuts, and overwrites nothing") {
   OneFile file;
   const auto reader = RunFileReader::from_bytes(file.bytes, "f");
   std::filesystem::remove(file.path);

@@ -62,7 +62,7 @@ TEST_CASE("a file grows by pieces, is cut, and is published under its name") {
   CHECK_FALSE(std::filesystem::exists(folder / "a.part"));
 }
 
-TEST_CASE("the disk says what is wrong with which path") {
+TEST_CASE("the disk reports faults with their path") {
   const TemporaryFolder folder;
   Loop loop;
   Events events;

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iterator>
 
-// The committed file is what version 1 is. It is written anew only by hand: `storage_golden_test
-// "[.regenerate]"`, and only before version 1 has been released.
+// The committed file defines version 1. It is rewritten only by hand (`storage_golden_test "[.regenerate]"`),
+// and only before version 1 is released.
 
 using namespace weir;
 using namespace weir::storage;
@@ -34,7 +34,7 @@ Buffer committed() {
   return text(content);
 }
 
-// A record encoded from nothing but what a reader says of it.
+// Encodes a record again using only the reader's view of it.
 Buffer reencode(const SliceRecordView& view) {
   std::vector<FragmentRecord> table;
   std::vector<OutputEvent> events;

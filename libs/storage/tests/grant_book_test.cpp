@@ -33,7 +33,7 @@ TEST_CASE("an ask that fits is granted, once") {
   CHECK(book.charged_bytes() == 300);
 }
 
-TEST_CASE("what is on disk makes room for the next") {
+TEST_CASE("records on disk make room for the next") {
   GrantBook book(1000, 4, 16);
   REQUIRE(book.connect(kA));
   REQUIRE(book.ask(kA, 700));
@@ -54,7 +54,7 @@ TEST_CASE("a record larger than the bound is granted when it is alone") {
   REQUIRE(book.ask(kB, 5000));
   CHECK(granted(book, kB) == 0);
   REQUIRE(book.ask(kA, 200));
-  CHECK(granted(book, kA) == 0);  // does not overtake
+  CHECK(granted(book, kA) == 0);  // does not overtake the first
   REQUIRE(book.received(kA, 100));
   book.release(kA, 100);
   CHECK(granted(book, kB) == 5000);
@@ -90,7 +90,7 @@ TEST_CASE("peers that all want more than there is get the same") {
   }
 }
 
-TEST_CASE("a peer that goes frees what it did not send; what it sent stays charged until stored") {
+TEST_CASE("a peer that disconnects frees its unsent bytes; sent ones stay charged until stored") {
   GrantBook book(1000, 4, 16);
   REQUIRE(book.connect(kA));
   REQUIRE(book.ask(kA, 300));
@@ -105,7 +105,7 @@ TEST_CASE("a peer that goes frees what it did not send; what it sent stays charg
   CHECK(book.waiting_bytes() == 0);
 }
 
-TEST_CASE("what a peer was granted and will not send is granted to others when it gives it back") {
+TEST_CASE("grants that a peer returns unused are given to others") {
   GrantBook book(1000, 4, 16);
   REQUIRE(book.connect(kA));
   REQUIRE(book.connect(kB));
@@ -117,9 +117,9 @@ TEST_CASE("what a peer was granted and will not send is granted to others when i
   REQUIRE(book.give_back(kA, 700));
   CHECK(book.charged_bytes() == 200);
   CHECK(granted(book, kB) == 600);
-  CHECK(book.give_back(kA, 700));  // said again
+  CHECK(book.give_back(kA, 700));  // sent again
   CHECK(book.charged_bytes() == 800);
-  CHECK_FALSE(book.give_back(kA, 701));  // more than it holds
+  CHECK_FALSE(book.give_back(kA, 701));  // more than the peer holds
   CHECK_FALSE(book.give_back(kA, 699));
   CHECK(book.counters().violations == 2);
   book.release(kA, 200);
@@ -174,7 +174,7 @@ TEST_CASE("a grant costs the same however many peers there are") {
   }
 }
 
-TEST_CASE("where nobody asks no peer is looked at") {
+TEST_CASE("without requests no peer is visited") {
   GrantBook book(1000, 300, 16);
   for (std::uint32_t p = 1; p <= 256; ++p) REQUIRE(book.connect(PeerId(p)));
   CHECK(granted(book, kA) == 0);
@@ -182,7 +182,8 @@ TEST_CASE("where nobody asks no peer is looked at") {
 }
 
 TEST_CASE(
-    "whatever peers do, no more is charged than the bound or one oversize ask, and nobody waits for ever") {
+    "for any behaviour of the peers, the charge stays within the bound or one oversize request, and none "
+    "waits for ever") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);

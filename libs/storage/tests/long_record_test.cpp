@@ -1,4 +1,4 @@
-// Records beyond 4 GiB, of zeros that nobody has to keep: neither in memory nor on the disk.
+// Records beyond 4 GiB, made of zeros that take up neither memory nor disk space.
 #include "forwarded_calls.hpp"
 #include "store_fixture.hpp"
 #include "temporary_folder.hpp"
@@ -31,7 +31,7 @@ class ZeroMemory {
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     REQUIRE(at != MAP_FAILED);
     at_ = static_cast<std::byte*>(at);
-    (void)::madvise(at, bytes, MADV_HUGEPAGE);  // of zeros, one page is all there is
+    (void)::madvise(at, bytes, MADV_HUGEPAGE);  // all zeros share one page
   }
   ~ZeroMemory() { ::munmap(at_, bytes_); }
   ZeroMemory(const ZeroMemory&) = delete;
@@ -43,7 +43,7 @@ class ZeroMemory {
   std::size_t bytes_ = 0;
 };
 
-// Leaves holes where there are zeros, and takes no more at a time than Linux does.
+// Leaves holes instead of zeros, and accepts no more bytes per call than Linux does.
 class SparseCalls : public ForwardedCalls {
  public:
   ssize_t pwritev(int descriptor, const iovec* pieces, int count, off_t offset) override {
@@ -68,8 +68,8 @@ class SparseCalls : public ForwardedCalls {
   }
 };
 
-// Stores a record of five fragments, slice 9, and a small one behind it, slice 10. The closed file's path,
-// and the length of the first record.
+// Stores slice 9 as a record of five fragments, and slice 10 as a small one behind it. Returns the closed
+// file's path and the length of the first record.
 std::pair<std::string, std::uint64_t> store_long_record(const TemporaryFolder& folder) {
   const std::vector<std::byte> megabyte(1U << 20);
   std::uint32_t crc_of_zeros = 0;
@@ -101,7 +101,7 @@ std::pair<std::string, std::uint64_t> store_long_record(const TemporaryFolder& f
   RunStore store(config, disk, seen);
   TimeNs now = kSecond;
   const auto until = [&](const auto& done) {
-    // 4 GiB of checksums, under ThreadSanitizer on a busy machine, too.
+    // Long enough for 4 GiB of checksums under ThreadSanitizer on a busy machine.
     for (int i = 0; i < 500'000 && !done(); ++i) {
       now += kMillisecond;
       store.tick(now);
@@ -115,7 +115,7 @@ std::pair<std::string, std::uint64_t> store_long_record(const TemporaryFolder& f
   until([&] { return seen.ready == 1; });
   REQUIRE(store.store(memory.bytes(), {}, 1, now) == StoreResult::accepted);
   CHECK(store.bytes_queued() == length);
-  // The one behind it has an offset of more than 32 bits.
+  // The record behind it has an offset of more than 32 bits.
   const Buffer small = make_record({.slice = 10});
   until([&] { return seen.stored.size() == 1; });
   REQUIRE(store.store(small, {}, 1, now) == StoreResult::accepted);
@@ -128,7 +128,7 @@ std::pair<std::string, std::uint64_t> store_long_record(const TemporaryFolder& f
 
 }  // namespace
 
-TEST_CASE("a record of more than 4 GiB is stored, and found again with what lies behind it") {
+TEST_CASE("a record of more than 4 GiB is stored, and found again with the record behind it") {
   const TemporaryFolder folder;
   const auto [path, length] = store_long_record(folder);
   const auto file = RunFileReader::open(path);

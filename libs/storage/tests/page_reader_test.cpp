@@ -1,5 +1,4 @@
-// FORMAT.md is enough: a reader that was written from it alone (page_reader.py) says the same of files as
-// this one.
+// FORMAT.md is sufficient: a reader written from it alone (page_reader.py) agrees with this one.
 #include "every_record.hpp"
 #include "skip.hpp"
 #include "temporary_folder.hpp"
@@ -105,7 +104,7 @@ std::string footer_text(const RunFileReader& file) {
               footer.records);
 }
 
-// What page_reader.py prints of a file.
+// Returns page_reader.py's output for a file.
 std::string described(ConstBytes bytes) {
   const auto file = RunFileReader::from_bytes(bytes, "file");
   if (!file) return "unreadable\n";
@@ -125,7 +124,7 @@ std::string described(ConstBytes bytes) {
   return text + form("live %" PRIu64 " %016" PRIx64 "\n", live.count, live.hash_sum);
 }
 
-// A line of each status, and of each reason why a fragment is missing.
+// One fragment of each status, and one for each reason of a missing fragment.
 Buffer every_fragment() {
   std::vector<FragmentRecord> table;
   for (std::uint32_t i = 0; i < kMissingReasons; ++i) {
@@ -169,7 +168,7 @@ Buffer whole_file() {
   return fixture.disk.files().begin()->second.bytes;
 }
 
-// As a writer leaves one that has not come to close it; of slice 1 there are two copies alike.
+// A file that its writer has not closed yet; slice 1 has two identical copies.
 Buffer part_file() {
   Fixture fixture;
   fixture.start();
@@ -188,7 +187,7 @@ std::vector<Buffer> files() {
   const auto header = parse_file_header(whole);
   REQUIRE(header);
   std::vector<Buffer> all = {whole, part_file(), {}, text("no run file at all"), pattern(3000, 1)};
-  // Prefixes: what a writer leaves at any time, the ends of records among them.
+  // Prefixes, as a writer leaves them at any time, some of them ending with a record.
   for (std::size_t size = 0; size < whole.size(); size += 181)
     all.emplace_back(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
   std::vector<Gap> none;
@@ -214,7 +213,7 @@ std::vector<Buffer> files() {
 
 }  // namespace
 
-TEST_CASE("FORMAT.md has every status and every reason that there is") {
+TEST_CASE("FORMAT.md has every existing status and reason") {
   std::ifstream in(WEIR_TEST_SOURCE_DIR "/FORMAT.md");
   const std::string page(std::istreambuf_iterator<char>(in), {});
   const auto stands = [&](unsigned number, std::string_view name) {
@@ -246,7 +245,7 @@ TEST_CASE("a reader written from FORMAT.md alone reads every file alike, whole, 
   REQUIRE(std::system((command + " > " + out + " 2>&1").c_str()) == 0);
   std::ifstream in(out, std::ios::binary);
   const std::string said(std::istreambuf_iterator<char>(in), {});
-  // Line by line, so that a difference is seen where it is.
+  // Compares line by line, so that the place of a difference is visible.
   std::istringstream mine(expected);
   std::istringstream its(said);
   std::string file;

@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// A closed file with the slices 1..count, in this order.
+// Returns a closed file with the slices 1..count, in this order.
 Buffer closed_file(std::uint64_t count, std::uint32_t fragment_bytes = 50) {
   Fixture fixture;
   fixture.start();
@@ -43,7 +43,7 @@ TEST_CASE("a file is walked in file order and by id") {
   CHECK(file.find(SliceId(4)) == nullptr);
 }
 
-TEST_CASE("what is no run file is refused with a sentence") {
+TEST_CASE("a file that is not a run file is rejected with a reason") {
   const Buffer stranger = text(
       "\x7f"
       "ELF and so on, quite long enough for a header of a file");
@@ -167,7 +167,7 @@ TEST_CASE("of copies in several files the one with the highest store epoch count
   resolve_copies(files);
   CHECK(files[0].find(SliceId(1)) == nullptr);
   CHECK(files[1].find(SliceId(1)) != nullptr);
-  const auto problems = verify_copies(files);  // slice 2 has two copies of one epoch: that may not be
+  const auto problems = verify_copies(files);  // slice 2 has two copies of one epoch, which is an error
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].slice == SliceId(2));
 }
@@ -176,12 +176,12 @@ TEST_CASE("a copy that a writer stored in two of its lives, or twice in one, cou
   Fixture first;
   first.start();
   (void)first.put({.slice = 1, .epoch = 1});
-  // Given up, over, and forgotten; then it comes once more.
+  // A copy is given up, settled and forgotten; then it arrives once more.
   CHECK(first.store.mark_dead(SliceId(1), Attempt(0), StoreEpoch(1)));
   const SliceId slice(1);
   first.store.settle({&slice, 1});
   CHECK(first.put({.slice = 1, .epoch = 1}) == StoreResult::accepted);
-  first.pass(kSecond);  // and the process dies: of a dead list nothing is on disk
+  first.pass(kSecond);  // and the process dies before any dead list is on disk
   RunStoreConfig config = small_config();
   config.first_sequence = 1;
   Fixture second(config);

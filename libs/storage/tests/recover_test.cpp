@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kPart = "out/run-000007-writer-0-0000.weir.part";
 
-// A file with dozens of records: slices of every kind and size, of some a later copy, begin and end of run, a
-// dead list, index and footer. Its prefixes are what a writer leaves at any time.
+// A file with dozens of records: slices of every kind and size, some with a later copy, begin and end of run,
+// a dead list, index and footer. A writer may leave any of its prefixes.
 Buffer whole_file() {
   RunStoreConfig config = small_config();
   config.reference_bytes_min = 1U << 10;
@@ -48,7 +48,7 @@ Recovery recovered(ConstBytes file, const std::string& path = kPart) {
   return std::move(*recovery);
 }
 
-// The bodies of a file's records of this type, in file order.
+// Returns the bodies of a file's records of this type, in file order.
 std::vector<Buffer> bodies(ConstBytes file, std::uint64_t from, std::uint32_t tag, RecordType type) {
   std::vector<Buffer> found;
   std::vector<Gap> ignored;
@@ -61,7 +61,7 @@ std::vector<Buffer> bodies(ConstBytes file, std::uint64_t from, std::uint32_t ta
   return found;
 }
 
-// What came out is a good file, and holds what `expected` names of each type.
+// The output is a sound file, and agrees with the report.
 void check_good(const Buffer& out, const RecoveryReport& report) {
   REQUIRE(out.size() == report.bytes_out);
   const auto file = RunFileReader::from_bytes(out, "recovered.weir");
@@ -107,7 +107,7 @@ TEST_CASE(
       REQUIRE(recovery.report.header_rebuilt);
       REQUIRE(recovery.report.slices == 0);
     } else {
-      // Dead is what the prefix itself shows to be dead.
+      // Dead copies are those that the prefix itself shows to be dead.
       const auto torn = RunFileReader::from_bytes(prefix, kPart, Reading::records);
       REQUIRE(file->live() == torn->live());
       REQUIRE(file->header().created == reference->header().created);
@@ -148,7 +148,7 @@ TEST_CASE("a tail of zeros or of garbage is cut, and said to be that") {
       whole_but_for_padding += entry.offset + kRecordHeadLength + entry.length <= size ? 1 : 0;
     }
     CHECK(recovery.report.slices >= whole_records);
-    // What ends with zeros of its own is whole with zeros behind it.
+    // A record that ends with zeros of its own is complete if it is cut within them and followed by zeros.
     CHECK(recovery.report.slices <= whole_but_for_padding + (zeros ? 1 : 0));
     CHECK((recovery.report.cuts_total > 0 || zeros));
   }
@@ -179,7 +179,7 @@ TEST_CASE("damage in the middle costs the records it is in, named, and those beh
   const auto reference = RunFileReader::from_bytes(whole, "whole.weir");
   const IndexEntry& first = reference->entries()[20];
   const auto view = reference->slice(first);
-  REQUIRE(view->fragment_count() == 0);  // 120: none; its neighbour has some
+  REQUIRE(view->fragment_count() == 0);  // 120 has none; its neighbour has some
   const IndexEntry& second = reference->entries()[22];
   const auto fragment = reference->slice(second)->fragment(1);
   Buffer bad = whole;
@@ -255,7 +255,7 @@ TEST_CASE("every flipped byte of a file of every kind is found, and named where 
   const auto reference = RunFileReader::from_bytes(good, "whole.weir");
   const bool closed = GENERATE(true, false);
   CAPTURE(closed);
-  // Not closed: all but index and footer, as a killed writer leaves it.
+  // Not closed: everything except index and footer, as a killed writer leaves it.
   const std::size_t size = closed ? good.size() : reference->footer()->index_offset;
   const std::string path = closed ? "whole.weir" : kPart;
   for (std::size_t byte = 0; byte < size; ++byte) {
@@ -272,7 +272,7 @@ TEST_CASE("every flipped byte of a file of every kind is found, and named where 
     for (const IndexEntry& e : reference->entries()) {
       if (byte >= e.offset && byte < e.offset + kRecordHeadLength + e.length) entry = &e;
     }
-    // Where a file has no index, a damaged head of the last record is its torn end.
+    // In a file without an index, a damaged head of the last record is the torn end.
     REQUIRE((!report.sound() || report.torn_bytes > 0));
     if (entry == nullptr || report.torn_bytes > 0) continue;
     const bool in_head = byte < entry->offset + kRecordHeadLength;

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
-// Input: a run file. Once as it is, and once with the checksums of header, record heads, index and footer
-// made good as far as they can be found, so that the fuzzer gets past them.
+// The input is a run file. It is read unchanged, and once more with correct checksums in header, record
+// heads, index and footer (if they can be found), so that the fuzzer gets past them.
 namespace {
 
 using namespace weir;
@@ -28,7 +28,7 @@ void read_file(ConstBytes bytes) {
   (void)verify_copies(files);
 }
 
-// Whatever is recovered is good.
+// The result of any recovery is a sound file.
 void recover_file(ConstBytes bytes) {
   const auto recovery = plan_recovery(bytes, "run-000001-fuzz-0000.weir.part");
   if (!recovery) return;

@@ -24,7 +24,7 @@ void put(Fixture& fixture, std::uint64_t from, std::uint64_t to) {
     REQUIRE(fixture.put({.slice = i, .fragment_bytes = 1100}) == StoreResult::accepted);
 }
 
-// What a reader finds in the folder.
+// Returns the sum that a reader finds in the folder.
 SliceSum on_disk(const Fixture& fixture) {
   std::vector<RunFileReader> files;
   for (const auto& [path, contents] : fixture.disk.files()) {
@@ -58,8 +58,7 @@ void finish(Fixture& fixture) {
 
 }  // namespace
 
-TEST_CASE(
-    "of a run that nobody disturbs each file is read back when it is closed, and looked at in the end") {
+TEST_CASE("in an undisturbed run each file is read back when it is closed, and checked at the end") {
   Fixture fixture(four_a_file());
   fixture.start();
   put(fixture, 1, 10);
@@ -72,7 +71,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "an open file that is cut is noticed at the next sync: what was on disk is lost by name, the rest is "
+    "an open file that is cut is noticed at the next sync: data on disk are lost by name, the rest is "
     "not") {
   Fixture fixture;
   fixture.start();
@@ -101,11 +100,11 @@ TEST_CASE(
       nothing_left ? std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7} : std::vector<std::uint64_t>{3, 4, 5};
   if (!nothing_left) CHECK(lost(fixture) == gone);
   CHECK(fixture.store.stored().count == 9 - fixture.store.counters().slices_lost);
-  // Should one of them come again it is stored again.
+  // If one of them is sent again, it is stored again.
   REQUIRE(fixture.put({.slice = 3, .fragment_bytes = 1100}) == StoreResult::accepted);
   finish(fixture);
   CHECK(fixture.store.counters().files_restored == 1);
-  CHECK(fixture.disk.files().contains(part));  // never under the name of a whole file
+  CHECK(fixture.disk.files().contains(part));  // never under the name of a complete file
   CHECK_FALSE(fixture.disk.files().contains(kFirst));
   CHECK(fixture.store.stored() == on_disk(fixture));
 }
@@ -149,14 +148,14 @@ TEST_CASE("an open file that is removed or replaced gets its name again, and not
   if (replaced) CHECK(fixture.disk.files().at(part + ".foreign").bytes == text("mine"));
 }
 
-TEST_CASE("a removed file for which there is no room any more waits for it") {
+TEST_CASE("a removed file is written again once the disk has room") {
   Fixture fixture;
   fixture.start();
   put(fixture, 1, 5);
   fixture.pass(100 * kMillisecond);
   fixture.disk.remove(std::string(kFirst) + ".part");
   put(fixture, 6, 7);
-  fixture.disk.fail_at = fixture.disk.operations() + 2;  // an append, a sync that finds it, the restoring
+  fixture.disk.fail_at = fixture.disk.operations() + 2;  // an append, a sync that notices, the restoring
   fixture.disk.fail_with = ports::DiskError::no_space;
   fixture.pass(100 * kMillisecond);
   for (int i = 0; i < 5; ++i) fixture.pass(kSecond);
@@ -168,13 +167,13 @@ TEST_CASE("a removed file for which there is no room any more waits for it") {
 }
 
 TEST_CASE(
-    "a closed file that is cut, removed or replaced in the run is lost by count, and what is left counts") {
+    "a closed file that is cut, removed or replaced in the run is lost by count, and the rest still counts") {
   Fixture fixture(four_a_file());
   fixture.start();
   put(fixture, 1, 6);
   fixture.pass(100 * kMillisecond);
   REQUIRE(fixture.seen.closed.size() == 1);
-  // Two of the first file die, one before and one after it is disturbed.
+  // Two copies in the first file die, one before and one after it is disturbed.
   REQUIRE(fixture.put({.slice = 1, .attempt = 1, .epoch = 2}) == StoreResult::accepted);
   fixture.pass(100 * kMillisecond);
   const std::uint64_t third = fixture.read("run-000007-writer-0-0000.weir").entries()[2].offset;
@@ -204,7 +203,7 @@ TEST_CASE("a file that is disturbed between its closing and its reading back is 
   Fixture fixture(four_a_file());
   fixture.start();
   put(fixture, 1, 5);
-  // Up to the publishing of the first file.
+  // Until the first file is published.
   fixture.store.flush(fixture.now);
   while (!fixture.disk.files().contains(kFirst)) REQUIRE(fixture.disk.step(fixture.store));
   const auto& bytes = fixture.disk.files().at(kFirst).bytes;
@@ -237,7 +236,7 @@ TEST_CASE("a file that is disturbed between its closing and its reading back is 
   CHECK(fixture.store.stored() == on_disk(fixture));
 }
 
-TEST_CASE("closed files may leave where somebody is told of them, and only then") {
+TEST_CASE("closed files may be moved away only if writer.on_close is set") {
   const bool may = GENERATE(false, true);
   RunStoreConfig config = four_a_file();
   config.files_leave = may;
@@ -275,8 +274,7 @@ TEST_CASE("files of an earlier life are looked at in the end as well") {
   CHECK(lost(fixture) == (gone ? std::vector<std::uint64_t>{1, 2, 3} : std::vector<std::uint64_t>{}));
 }
 
-TEST_CASE(
-    "a disk that fails while a file is read back is asked again, and what it never gives does not count") {
+TEST_CASE("reading back is retried after a disk error, and unreadable data do not count") {
   Fixture fixture(four_a_file());
   fixture.start();
   put(fixture, 1, 5);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kFirst = "run-000007-writer-0-0000.weir";
 
-// Every slice of 1..count is in exactly one place of the published files, sound.
+// Every slice of 1..count is in exactly one place of the published files, and sound.
 void check_whole_run(const Fixture& fixture, std::uint64_t count) {
   SliceSum found;
   SliceSum expected;
@@ -44,7 +44,7 @@ TEST_CASE("an output folder that refuses the first file fails the run at once") 
 
 TEST_CASE("a store that starts on a full disk waits for room, says so, and is ready then") {
   Fixture fixture;
-  fixture.disk.capacity = GENERATE(0, 20, 100);  // of the header nothing, a part; of the first record a part
+  fixture.disk.capacity = GENERATE(0, 20, 100);  // no header, part of it; part of the first record
   fixture.start();
   CHECK(fixture.seen.failed.empty());
   CHECK(fixture.seen.ready == 0);
@@ -97,10 +97,10 @@ TEST_CASE("a full disk blocks, acknowledges nothing more, and goes on when there
     CHECK(fixture.seen.blocked.size() == 1);
     CHECK(fixture.seen.stored.size() == 5);
   }
-  SECTION("what is accepted meanwhile waits too") {
+  SECTION("records accepted meanwhile wait too") {
     CHECK(fixture.put({.slice = 11}) == StoreResult::accepted);
   }
-  SECTION("what was acknowledged before stays") {
+  SECTION("earlier acknowledged records stay") {
     const auto& part = fixture.disk.files().at(std::string("out/") + kFirst + ".part");
     const auto file = RunFileReader::from_bytes(ConstBytes(part.bytes).first(part.synced), "part");
     for (std::uint64_t i = 1; i <= 5; ++i) CHECK(file->find(SliceId(i)) != nullptr);
@@ -188,7 +188,7 @@ TEST_CASE("one error at any operation of a run loses nothing and doubles nothing
     fixture.close();
     for (int i = 0; i < 5 && fixture.seen.finished == 0; ++i) fixture.pass(kSecond);
     REQUIRE(fixture.seen.finished == 1);
-    const int refused = fixture.disk.looks_failed() == 0 ? 1 : 0;  // what is only looked at holds nobody up
+    const int refused = fixture.disk.looks_failed() == 0 ? 1 : 0;  // a check does not delay the run
     CHECK(fixture.seen.blocked.size() == static_cast<std::size_t>(refused));
     CHECK(fixture.seen.resumed == refused);
     CHECK(fixture.seen.lost.empty());
@@ -198,7 +198,7 @@ TEST_CASE("one error at any operation of a run loses nothing and doubles nothing
   }
 }
 
-TEST_CASE("with a crash after any operation, every acknowledged slice is in what was synced") {
+TEST_CASE("with a crash after any operation, every acknowledged slice is in the synced data") {
   RunStoreConfig config = small_config();
   config.file_records_max = 5;
   config.sync_bytes = 3000;

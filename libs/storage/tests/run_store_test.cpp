@@ -24,7 +24,7 @@ TEST_CASE("a run is stored, acknowledged and readable, and every file is sound")
   CHECK(fixture.put({}) == StoreResult::not_open);
   fixture.start();
   REQUIRE(fixture.seen.ready == 1);
-  // Small ones are copied, large ones referred to: both stand in the file unchanged.
+  // Small records are copied, large ones referred to: both appear in the file unchanged.
   for (std::uint64_t i = 1; i <= 50; ++i) {
     const std::uint32_t size = i % 7 == 0 ? 5000 : 13;
     REQUIRE(fixture.put({.slice = i, .fragment_bytes = size}, static_cast<std::uint32_t>(i)) ==
@@ -112,7 +112,7 @@ TEST_CASE("enough bytes are synced at once") {
   CHECK(fixture.seen.batches >= 9);
 }
 
-TEST_CASE("an acknowledged record is in what a crash leaves") {
+TEST_CASE("an acknowledged record survives a crash") {
   Fixture fixture;
   fixture.start();
   for (std::uint64_t i = 1; i <= 30; ++i) {
@@ -314,7 +314,7 @@ TEST_CASE("only so many settled slices are recognised") {
   fixture.close();
 }
 
-TEST_CASE("nothing is kept of a dead copy whose slice is over, unless another copy waits for its word") {
+TEST_CASE("a dead copy of a finished slice is forgotten, unless another copy still depends on it") {
   RunStoreConfig config = small_config();
   config.unsettled_max = 2;
   Fixture fixture(config);
@@ -359,7 +359,7 @@ TEST_CASE("a restarted writer knows what an earlier life has stored") {
   CHECK(fixture.store.stored().hash_sum == mix64(5));
 }
 
-TEST_CASE("what is damaged, of another run or more than the queue takes is refused and counted") {
+TEST_CASE("records that are damaged, of another run or too long for the queue are refused and counted") {
   Fixture fixture;
   fixture.start();
   Buffer record = make_record({.slice = 1});
@@ -368,7 +368,7 @@ TEST_CASE("what is damaged, of another run or more than the queue takes is refus
   CHECK(fixture.store.store(record, {}, 0, fixture.now) == StoreResult::bad_checksum);
   CHECK(fixture.put({.slice = 1, .run = 8}) == StoreResult::wrong_run);
   CHECK(fixture.put({.slice = 1, .fragment_bytes = 600'000}) ==
-        StoreResult::accepted);  // larger than the queue: alone
+        StoreResult::accepted);  // larger than the queue, so it is taken alone
   CHECK(fixture.put({.slice = 2}) == StoreResult::queue_full);
   fixture.pass(100 * kMillisecond);
   CHECK(fixture.put({.slice = 2}) == StoreResult::accepted);

@@ -118,7 +118,7 @@ int SimulatedFiles::sync(int descriptor) {
   return 0;
 }
 
-// After this nothing of the file waits to be synced, whether it came to the disk or not.
+// Afterwards no change of the file waits for a sync, whether it reached the disk or was lost.
 void SimulatedFiles::apply_some(File& file, bool every) {
   for (const Change& change : file.unsynced) {
     if (change.bytes.empty()) {
@@ -132,7 +132,7 @@ void SimulatedFiles::apply_some(File& file, bool every) {
         std::copy(change.bytes.begin() + static_cast<std::ptrdiff_t>(from),
                   change.bytes.begin() + static_cast<std::ptrdiff_t>(to),
                   file.on_disk.begin() + static_cast<std::ptrdiff_t>(change.at + from));
-      } else if (chance()) {  // the file has grown, its bytes have not come
+      } else if (chance()) {  // the file has grown, but its bytes were lost
         file.on_disk.resize(std::max(file.on_disk.size(), change.at + to));
       }
       from = to;
@@ -141,7 +141,7 @@ void SimulatedFiles::apply_some(File& file, bool every) {
   file.unsynced.clear();
 }
 
-// Memory that is as the disk is goes; what is read next comes from there.
+// Clean pages are dropped, so that the next read comes from the disk.
 int SimulatedFiles::drop_cache(int descriptor) {
   if (stopped_) return 0;
   for (const auto& [path, file] : names_) {

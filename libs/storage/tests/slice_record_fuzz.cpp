@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <vector>
 
-// Input: a slice record. Once as it is, and once with its checksum made good, so that the fuzzer gets past
-// it.
+// The input is a slice record. It is read unchanged, and once more with a correct checksum, so that the
+// fuzzer gets past it.
 namespace {
 
 using namespace weir;

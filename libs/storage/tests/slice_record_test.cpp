@@ -92,7 +92,7 @@ TEST_CASE("a slice without fragments, events or payloads is a record too") {
   CHECK(parse_slice_record(bytes)->payload_bytes() == 0);
 }
 
-TEST_CASE("the meta part is appended behind what a buffer holds already") {
+TEST_CASE("the meta part is appended to a buffer's earlier contents") {
   const Rich rich;
   Buffer bytes = pattern(13, 1);
   encode_slice_meta(rich.record, bytes);
@@ -129,7 +129,7 @@ TEST_CASE("the checksum of a fragment without one is not looked at") {
   CHECK(parse_slice_record(rich.bytes(), Check::fragments));
 }
 
-TEST_CASE("a fragment called ok whose source checksum is another one is refused") {
+TEST_CASE("a fragment marked ok with another source checksum is refused") {
   Rich rich;
   rich.table[0].source_crc32c ^= 1;
   CHECK(parse_slice_record(rich.bytes(), Check::meta));

@@ -11,7 +11,7 @@ TEST_CASE("there are no more taps than may be, and one that was not renewed make
   CHECK(leases.renew("b", 5 * kSecond, kSecond));
   CHECK_FALSE(leases.renew("c", 5 * kSecond, 2 * kSecond));
   CHECK(leases.renew("b", 5 * kSecond, 4 * kSecond));
-  CHECK(leases.renew("c", 5 * kSecond, 5 * kSecond));  // a's is over
+  CHECK(leases.renew("c", 5 * kSecond, 5 * kSecond));  // the lease of "a" is over
   CHECK_FALSE(leases.renew("a", 5 * kSecond, 6 * kSecond));
   leases.end("c");
   CHECK(leases.renew("a", 5 * kSecond, 6 * kSecond));

@@ -33,7 +33,7 @@ TEST_CASE("a longer head of the same version is passed over") {
   CHECK(read->record.size() == 8);
 }
 
-TEST_CASE("bytes that are no sample are refused, however they are cut") {
+TEST_CASE("malformed samples are rejected, wherever they are cut") {
   const auto good = sample_of({1, 2, 3, 4}, 0);
   for (std::size_t length = 0; length < good.size(); ++length)
     CHECK_FALSE(parse_sample(ConstBytes(good).first(length)));

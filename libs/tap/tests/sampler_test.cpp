@@ -29,7 +29,7 @@ std::size_t accepted(Sampler& of, std::uint64_t streams) {
   return due.size();
 }
 
-// One slice of this many bytes: whether it was sampled.
+// Offers one slice of this many bytes. Returns whether it was sampled.
 bool sample(Sampler& of, std::uint64_t bytes, TimeNs now) {
   std::vector<Tap*> due;
   of.due_raw(due);
@@ -55,7 +55,7 @@ TEST_CASE("a wish that is said again counts on, and may ask for another share") 
   CHECK(raw(one) == 1);
   REQUIRE(one.renew(wish("raw", 2), kLease, kSecond));
   CHECK(raw(one) == 0);
-  REQUIRE(one.renew(wish("raw", 0), kLease, kSecond));  // none is every one
+  REQUIRE(one.renew(wish("raw", 0), kLease, kSecond));  // 0 means every slice
   CHECK(raw(one) == 1);
   CHECK(raw(one) == 1);
 }
@@ -103,10 +103,10 @@ TEST_CASE("a tap beyond the limit is refused and counted, and those that are the
   CHECK(one.counts().refused == 1);
   CHECK(one.renew(wish("raw", 1, "a"), kLease, 0));
   CHECK(raw(one) == 4);
-  CHECK(one.renew(wish("raw", 1, "e"), kLease, kLease));  // the others' leases are over
+  CHECK(one.renew(wish("raw", 1, "e"), kLease, kLease));  // the leases of the others are over
 }
 
-TEST_CASE("without a rate there are no taps") {
+TEST_CASE("without a rate no taps are possible") {
   Sampler none({0, 1000, 4}, 1);
   CHECK_FALSE(none.renew(wish("raw", 1), kLease, 0));
   CHECK(none.is_empty());
@@ -119,7 +119,7 @@ TEST_CASE("samples beyond the rate are dropped and counted, and the rate holds o
   constexpr int kSlices = 10'000;  // 100 bytes each, one a millisecond: ten times the rate
   for (int i = 0; i < kSlices; ++i) taken += sample(one, 100, i * kMillisecond) ? 1 : 0;
   CHECK(taken >= 10 * 100);
-  CHECK(taken <= 11 * 100 + 1);  // and what the first second had in store
+  CHECK(taken <= 11 * 100 + 1);  // plus the initial reserve of one second
   CHECK(one.counts().samples == taken);
   CHECK(one.counts().bytes == taken * 100);
   CHECK(one.counts().dropped_rate == kSlices - taken);
@@ -134,7 +134,7 @@ TEST_CASE("a sample larger than a second's rate goes, and is paid before the nex
   CHECK(one.counts().samples <= 2);
 }
 
-TEST_CASE("what waits long has no more than a second's rate in store") {
+TEST_CASE("after a long wait the reserve is at most one second's rate") {
   Sampler one = sampler(1000);
   REQUIRE(one.renew(wish("raw", 1), 3600 * kSecond, 0));
   (void)sample(one, 1, 0);
@@ -143,7 +143,7 @@ TEST_CASE("what waits long has no more than a second's rate in store") {
   CHECK(taken == 10);
 }
 
-TEST_CASE("what is too large, or the bus does not take, is counted and takes no number") {
+TEST_CASE("samples that are too large, or that the bus refuses, are counted and get no number") {
   Sampler one = sampler();
   REQUIRE(one.renew(wish("raw", 1), kLease, 0));
   std::vector<Tap*> due;

@@ -3,9 +3,9 @@
 
 using namespace weir::tap;
 
-TEST_CASE("a gap in a tag's sequence is what was lost of it") {
+TEST_CASE("a gap in a tag's sequence counts as lost samples") {
   Tally tally;
-  tally.add("a", {1, 10, 0, 100});  // what was before the client listened is no loss
+  tally.add("a", {1, 10, 0, 100});  // samples before the client subscribed are not lost
   tally.add("a", {1, 11, 0, 110});
   tally.add("b", {2, 5, 0, 50});
   CHECK(tally.lost() == 0);

@@ -35,7 +35,7 @@ SampleFile::SampleFile(std::string path, std::string farm, std::string note)
     : path_(std::move(path)), farm_(std::move(farm)), note_(std::move(note)) {
   std::error_code none;
   if (std::filesystem::exists(std::filesystem::symlink_status(path_, none)))
-    throw std::runtime_error(path_ + " is there, and nothing is overwritten: name another file with --out");
+    throw std::runtime_error(path_ + " exists and is not overwritten: name another file with --out");
 }
 
 SampleFile::~SampleFile() = default;

@@ -16,8 +16,8 @@ namespace weir::tap_client {
 namespace {
 
 constexpr DurationNs kLook = 50 * kMillisecond;
-constexpr DurationNs kFirstRenewal = kSecond;  // until run control has said how long a lease is
-constexpr int kRenewals = 3;                   // in a lease
+constexpr DurationNs kFirstRenewal = kSecond;  // until run control has sent the length of a lease
+constexpr int kRenewals = 3;                   // renewals per lease
 
 std::string make_id() {
   std::random_device random;
@@ -25,7 +25,7 @@ std::string make_id() {
   return fmt::format("{:016x}", high << 32U | random());
 }
 
-// "tap.STREAM.ID.DCM"; a DCM's name may have dots.
+// Divides a tag "tap.STREAM.ID.DCM"; a DCM's name may contain dots.
 bool take_apart(const std::string& tag, SampledSlice& out) {
   const std::size_t stream = tag.find('.');
   const std::size_t id = stream == tag.npos ? stream : tag.find('.', stream + 1);

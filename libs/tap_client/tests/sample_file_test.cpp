@@ -57,7 +57,7 @@ TEST_CASE("a file of samples that was not closed is read as a part") {
   CHECK(storage::verify(*read).slices == 1);
 }
 
-TEST_CASE("nothing is written over, and without samples there is no file") {
+TEST_CASE("no file is overwritten, and without samples none is made") {
   const TemporaryFolder folder;
   const std::string path = folder / "tapped.weir";
   SampleFile empty(path, "farm", "{}");

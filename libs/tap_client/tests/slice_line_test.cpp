@@ -6,7 +6,7 @@ using namespace weir;
 using namespace weir::tap_client;
 
 TEST_CASE("a sample's line of JSON gives ids and times of 64 bits as text, to the last digit") {
-  constexpr std::uint64_t kHighestId = 4611686014132420607;  // no double holds it
+  constexpr std::uint64_t kHighestId = 4611686014132420607;  // not exactly representable as a double
   auto bytes = tap_client::test::make_record(kHighestId, 4, 5);
   const auto view = storage::parse_slice_record(bytes);
   REQUIRE(view);

@@ -17,7 +17,7 @@ using namespace weir::tap_client;
 
 namespace {
 
-// Answers wishes for a tap, and publishes what a DCM would.
+// Replies to tap requests, and publishes samples like a DCM.
 class Farm final : private bus::HubHandler {
  public:
   explicit Farm(std::string refusal = {}) : refusal_(std::move(refusal)), hub_({}) {
@@ -41,7 +41,7 @@ class Farm final : private bus::HubHandler {
     tap::encode_sample_head(head, bytes);
     bytes.insert(bytes.end(), record.begin(), record.end());
   }
-  // For five seconds at most.
+  // Waits for five seconds at most.
   bool wait_for_end() {
     std::unique_lock lock(mutex_);
     return ended_.wait_for(lock, std::chrono::seconds(5), [this] { return ends; });
@@ -92,7 +92,7 @@ TapSettings settings_of(const Farm& farm) {
   return settings;
 }
 
-// Publishes until something comes: who subscribes late misses the first ones.
+// Publishes until a sample arrives, because a late subscriber misses the first ones.
 std::optional<SampledSlice> first_of(Farm& farm, TapClient& tap, std::uint64_t& sequence) {
   for (int i = 0; i < 100; ++i) {
     farm.publish({1, sequence, 0, sequence + 1}, test::make_record(sequence, 4, 10));
@@ -104,7 +104,7 @@ std::optional<SampledSlice> first_of(Farm& farm, TapClient& tap, std::uint64_t& 
 
 }  // namespace
 
-TEST_CASE("a client gets the slices that are published for it, and counts what is missing between them") {
+TEST_CASE("a client receives the slices published for it, and counts the gaps between them") {
   Farm farm;
   TapClient tap(settings_of(farm));
   CHECK(tap.dcms() == 1);
@@ -135,7 +135,7 @@ TEST_CASE("a client says again in time that it is there, and that it goes") {
   CHECK(farm.wait_for_end());
 }
 
-TEST_CASE("what is no sample is counted, and the next one comes all the same") {
+TEST_CASE("a malformed sample is counted, and the next one still arrives") {
   Farm farm;
   TapClient tap(settings_of(farm));
   std::uint64_t sequence = 0;

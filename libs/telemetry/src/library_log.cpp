@@ -22,7 +22,7 @@ constexpr std::size_t kTextBytesMax = 300;
 
 thread_local int logs_inside = 0;
 
-// Lines of libraries come on any thread.
+// Log lines of libraries arrive on any thread.
 class LibraryLog {
  public:
   void say(spdlog::level::level_enum level, std::string_view library, std::string_view text) {

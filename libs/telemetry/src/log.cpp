@@ -16,7 +16,7 @@
 namespace weir::telemetry {
 namespace {
 
-// The message as the inside of a JSON string.
+// Formats the message as the inside of a JSON string.
 class JsonPayload final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
@@ -39,7 +39,7 @@ class JsonPayload final : public spdlog::custom_flag_formatter {
   }
 };
 
-// A line may hold the text of a peer or a plugin: it is cleaned here, once, before all sinks.
+// A line may contain text of a peer or a plugin, so it is cleaned here once, before all sinks.
 class CleanLogger final : public spdlog::logger {
  public:
   using spdlog::logger::logger;

@@ -38,7 +38,7 @@ class MetricsServer::Impl {
   std::shared_ptr<const v1::Report> report_;
   std::uint32_t run_ = 0;
   TimeNs taken_ns_ = 0;
-  http::Server server_;  // last: its thread uses all of the above
+  http::Server server_;  // declared last: its thread uses all members above
 };
 
 std::string MetricsServer::Impl::text() const {

@@ -15,7 +15,7 @@ namespace {
 using From = metrics::Entry::From;
 using Kind = metrics::Entry::Kind;
 
-// 10 us, 20 us, 50 us, … 100 s.
+// Bounds of 10 us, 20 us, 50 us, … 100 s.
 std::vector<std::uint64_t> bounds_us() {
   constexpr std::uint64_t kFirst = 10;
   constexpr std::uint64_t kLast = 100'000'000;
@@ -38,7 +38,7 @@ std::string escape_help(std::string_view text) {
   return out;
 }
 
-// The samples of one metric, under its announcement.
+// The samples of one metric, with its HELP and TYPE.
 struct Metric {
   Kind kind = Kind::counter;
   std::string help;
@@ -57,7 +57,7 @@ class Writer {
     return found->second;
   }
 
-  // A number of the report, with the label that its key brings.
+  // Adds a number of the report, with the label that follows from its key.
   template <class Number>
   void add(From from, const std::string& key, Number value) {
     const metrics::Entry* entry = metrics::find(from, key);
@@ -131,8 +131,8 @@ std::string known_state(const std::string& state) {
   return "other";
 }
 
-// Whether metrics of `of` ("readout, DCM, writer", "DCM, in push running", "all") are this role's. Those of a
-// mode of running are announced by their numbers alone.
+// Returns whether a role always exports metrics of `of` ("readout, DCM, writer", "DCM, in push running",
+// "all"). Metrics of one run mode appear only with their numbers.
 bool is_of(std::string_view of, const std::string& role) {
   const std::string name = role == "dcm" ? "DCM" : role;
   return of == "all" || of == name;

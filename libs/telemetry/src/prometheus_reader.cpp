@@ -31,7 +31,7 @@ struct Sample {
   }
 };
 
-// False when the labels are none.
+// Returns false for malformed labels.
 bool read_labels(std::string_view text, std::map<std::string, std::string>& labels) {
   while (!text.empty()) {
     const std::size_t equals = text.find("=\"");
@@ -117,13 +117,13 @@ class Reader {
 
   Expected<Scraped, std::string> finish() {
     if (scraped_.report.name().empty())
-      return Unexpected(std::string("what came has no metrics of a node, or none yet"));
+      return Unexpected(std::string("the text has no metrics of a node, or none yet"));
     for (const auto& [entry, buckets] : buckets_) add_histogram(*entry, buckets);
     return std::move(scraped_);
   }
 
  private:
-  using Buckets = std::map<double, double>;  // counts up to a bound, reported value
+  using Buckets = std::map<double, double>;  // upper bound to cumulative count
 
   void take_state(const Sample& sample) {
     scraped_.report.set_name(sample.label("node"));
@@ -144,7 +144,7 @@ class Reader {
     std::uint64_t last = 0;
     for (const auto& [bound, count] : buckets) {
       const std::uint64_t upto = count_of(count);
-      // What is beyond the last bound stands at it.
+      // Samples beyond the last bound are recorded at that bound.
       if (std::isfinite(bound)) last = count_of(bound);
       if (upto > below) histogram.record(last, upto - below);
       below = std::max(below, upto);

@@ -1,4 +1,4 @@
-// What stands on standard error, as a file sees it.
+// Tests the lines on standard error, redirected to a file.
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/text.hpp>
@@ -22,7 +22,7 @@ using Catch::ContainsSubstring;
 
 namespace {
 
-// Lines written to standard error while `act` runs.
+// Returns the lines written to standard error while `act` runs.
 template <class Act>
 std::vector<std::string> written_by(Act act) {
   const test::TemporaryFolder folder;
@@ -50,7 +50,7 @@ void set_up(telemetry::LogFormat format) {
   telemetry::set_up_logging(settings);
 }
 
-// A control message with a text that is no UTF-8, as a peer may send it.
+// Returns a control message with invalid UTF-8, as a peer might send it.
 std::string bad_message() {
   v1::Report report;
   report.set_state("running");
@@ -71,7 +71,7 @@ TEST_CASE("what Protocol Buffers prints goes through the log, a few lines, and s
         CHECK_FALSE(report.ParseFromString(bad));
       }
     });
-    // The limit is the process': the second round may find it used up.
+    // The limit applies to the process: the second round may find it used up.
     CHECK(lines.size() <= 5);
     if (format == telemetry::LogFormat::text) continue;
     CHECK(lines.size() == 5);
@@ -125,7 +125,7 @@ TEST_CASE(
   CHECK_THAT(lines[0], ContainsSubstring("above"));
 }
 
-TEST_CASE("who listens to lines is given clean ones, and may make a library complain") {
+TEST_CASE("a line listener receives clean lines, and may cause a library to log") {
   const std::string bad = bad_message();
   std::vector<std::string> heard;
   const auto lines = written_by([&] {
@@ -133,7 +133,7 @@ TEST_CASE("who listens to lines is given clean ones, and may make a library comp
     telemetry::on_log_line([&](UtcNs, const std::string&, const std::string& text) {
       heard.push_back(text);
       v1::Report report;
-      CHECK_FALSE(report.ParseFromString(bad));  // would wait for itself if its line were logged
+      CHECK_FALSE(report.ParseFromString(bad));  // would deadlock if its line were logged
     });
     spdlog::info("a\nb");
     telemetry::on_log_line(nullptr);

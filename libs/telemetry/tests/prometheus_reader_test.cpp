@@ -61,7 +61,7 @@ TEST_CASE("every number of the table survives being exported and read") {
   }
   const metrics::Histogram built = reports::histogram_of(read->report, "build_latency_us");
   CHECK(built.count() == reports::histogram_of(report, "build_latency_us").count());
-  CHECK(built.max() == 100);  // the bound that 90 us are below
+  CHECK(built.max() == 100);  // the upper bound of 90 us
 }
 
 TEST_CASE("a report's age comes with it, and odd lines are passed over") {

@@ -34,7 +34,7 @@ TEST_CASE("counters, gauges and sums are exported under their names, in base uni
   CHECK_THAT(text, ContainsSubstring(line("weir_node_state", ",state=\"running\"", "1")));
 }
 
-TEST_CASE("a state with figures in it is one of a few, so that nobody's database fills up") {
+TEST_CASE("a state with numbers is exported as one of a few, to keep databases small") {
   v1::Report report;
   report.set_state("throttled: readout_buffer_bytes");
   CHECK_THAT(prometheus_text(report, kLabels), ContainsSubstring("state=\"throttled\""));
@@ -49,13 +49,13 @@ TEST_CASE("a metric with reasons is announced before anything was counted, of th
              !ContainsSubstring("weir_slices_discarded_total") && !ContainsSubstring("weir_source_total"));
 }
 
-TEST_CASE("what nobody described is exported all the same") {
+TEST_CASE("numbers without a description are exported as well") {
   v1::Report report;
   (*report.mutable_counters())["new.thing-2"] = 5;
   CHECK_THAT(prometheus_text(report, kLabels), ContainsSubstring(line("weir_new_thing_2_total", "", "5")));
 }
 
-TEST_CASE("a latency becomes cumulative buckets in seconds, whose last is the count") {
+TEST_CASE("a latency becomes cumulative buckets in seconds, the last of which is the count") {
   metrics::Histogram built;
   built.record(10, 5);
   built.record(900, 3);

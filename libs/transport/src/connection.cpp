@@ -21,12 +21,12 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-// One connection may not keep the others waiting: after this many receives it is their turn.
+// After this many receives it is the next connection's turn.
 constexpr int kReceivesPerTurn = 8;
 constexpr std::size_t kSendListMax = 1024;  // IOV_MAX on Linux
 
-// The kernel can give a port without a listener to the very socket that connects to it, and TCP then connects
-// the socket to itself.
+// The kernel may assign a port without a listener to the connecting socket itself, and TCP then connects the
+// socket to itself.
 bool connected_to_itself(const tcp::socket& socket) {
   error_code error;
   const tcp::endpoint local = socket.local_endpoint(error);
@@ -134,7 +134,7 @@ void Connection::wait_readable() {
     if (error) return self->end(ports::CloseReason::reset);
     self->on_readable();
   };
-  // What TLS has taken out of the socket already makes that readable no more.
+  // Bytes that TLS has already taken out of the socket no longer make it readable.
   if (tls_ && tls_->may_have_more()) return boost::asio::post(core_->io, [readable] { readable({}); });
   ++counters_.wait_calls;
   socket_->async_wait(tcp::socket::wait_read, readable);
@@ -186,7 +186,7 @@ Connection::ReceiveResult Connection::receive_once() {
   return static_cast<std::size_t>(n) < room ? ReceiveResult::drained : ReceiveResult::more;
 }
 
-// With TLS the kernel's notes are not to be had: records are put together out of several receives.
+// With TLS the kernel's timestamps are not available, because a record may span several receives.
 ssize_t Connection::receive(iovec* list, std::size_t count) {
   if (tls_) return tls_->read({list, count});
   const int socket = socket_->native_handle();
@@ -217,7 +217,7 @@ std::uint64_t Connection::retransmitted() const { return open_ && !ended_ ? retr
 
 Outbox& Connection::outbox_for_append() {
   if (ended_) {
-    outbox_.clear();  // it will not be sent
+    outbox_.clear();  // will not be sent
   } else if (!dirty_) {
     dirty_ = true;
     core_->dirty.push_back(shared_from_this());
@@ -228,7 +228,7 @@ Outbox& Connection::outbox_for_append() {
 void Connection::flush() {
   dirty_ = false;
   if (!open_ || writing_ || ended_) return;
-  std::array<iovec, kSendListMax> list;  // filled by gather, as far as it says
+  std::array<iovec, kSendListMax> list;  // gather() fills as many entries as it returns
   while (!outbox_.empty() || (tls_ && tls_->owed_bytes() > 0)) {
     msghdr message{};
     message.msg_iov = list.data();
@@ -241,7 +241,7 @@ void Connection::flush() {
     if (n < 0) {
       if (errno == EAGAIN) return wait_writable();
       if (errno == EINTR) continue;
-      // From inside the pass: the handler hears of it from the loop, not from within its own call.
+      // Posted, because the handler must not be called from within its own call.
       boost::asio::post(core_->io, [self = shared_from_this()] { self->send_failed(); });
       return;
     }
@@ -252,7 +252,7 @@ void Connection::flush() {
   if (handler_ != nullptr) handler_->on_drained();
 }
 
-// The peer may have said why before it closed: what has arrived is looked at first.
+// The peer may have sent a reason before it closed, so received data are read first.
 void Connection::send_failed() {
   for (int i = 0; i < kReceivesPerTurn && !ended_ && !paused_; ++i) {
     if (receive_once() != ReceiveResult::more) break;
@@ -285,7 +285,7 @@ void Connection::end(ports::CloseReason reason) {
 
 void Connection::close() {
   if (ended_) return;
-  if (open_ && !outbox_.empty() && !writing_) {  // last words, as far as the kernel takes them
+  if (open_ && !outbox_.empty() && !writing_) {  // remaining data, as much as the kernel takes
     handler_ = nullptr;
     flush();
   }

@@ -21,8 +21,8 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-// A pass ends after this many handlers or received bytes: what they caused must not wait for all that
-// arrives.
+// A pass ends after this many handlers or received bytes, so that their results do not wait for all arriving
+// data.
 constexpr int kHandlersPerPass = 256;
 constexpr std::size_t kBytesPerPass = 8U << 20;
 constexpr int kKeepAliveIdleS = 10;
@@ -30,8 +30,8 @@ constexpr int kKeepAliveIntervalS = 5;
 constexpr int kUserTimeoutMs = 30'000;  // without an acknowledgement from the other host's kernel
 constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
 
-// A child that a plugin or writer.on_close starts would keep a connection open after this process' death.
-// Asio does not ask the kernel to close it.
+// Without this, a child process of a plugin or of writer.on_close would keep a connection open after this
+// process has died. Asio does not set the flag.
 bool close_at_exec(int fd) { return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
 class TcpStream final : public ports::Stream {
@@ -56,7 +56,7 @@ class TcpStream final : public ports::Stream {
   std::shared_ptr<Connection> connection_;
 };
 
-// Kept alive by the accept that is under way; the Listener's handle switches it off.
+// The pending accept keeps this object alive; the Listener's handle disables it.
 class Accepting : public std::enable_shared_from_this<Accepting> {
  public:
   Accepting(Loop::Core& core, ports::Acceptor& acceptor)
@@ -66,8 +66,8 @@ class Accepting : public std::enable_shared_from_this<Accepting> {
     error_code error;
     socket_.open(at.protocol(), error);
     if (!error) socket_.set_option(tcp::acceptor::reuse_address(true), error);
-    // Accepted sockets inherit these. Set on them later, it is too late for the congestion control: a socket
-    // that began with BBR stays paced under any other algorithm.
+    // Accepted sockets inherit these options. Setting the congestion control on them later has no effect: a
+    // socket that began with BBR stays paced under any other algorithm.
     if (!error) core_.set_options(socket_.native_handle());
     if (!error) socket_.bind(at, error);
     if (!error) socket_.listen(boost::asio::socket_base::max_listen_connections, error);
@@ -142,7 +142,7 @@ void Loop::Core::set_options(int fd) {
     if (::setsockopt(fd, level, option, value, size) != 0) ++counters.option_failures;
   };
   set(IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof no_delay);
-  // A host that is gone breaks no connection by itself.
+  // Without keep-alive a vanished host would not end a connection.
   const int on = 1;
   set(SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   set(IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveIdleS, sizeof kKeepAliveIdleS);
@@ -161,7 +161,7 @@ void Loop::Core::set_options(int fd) {
 }
 
 void Loop::Core::flush_dirty() {
-  // A flush may make another stream dirty (on_drained): that one has its turn in the next pass.
+  // A flush may mark another stream dirty (on_drained), which is flushed in the next pass.
   std::vector<std::shared_ptr<Connection>> now;
   now.swap(dirty);
   for (const auto& connection : now) connection->flush();
@@ -178,7 +178,7 @@ Loop::Loop(SocketPolicy policy) : core_(std::make_unique<Core>(std::move(policy)
 
 Loop::~Loop() {
   core_->dirty.clear();
-  while (!core_->live.empty()) {  // what one refers to may be the last to hold another
+  while (!core_->live.empty()) {  // a connection may hold the last reference to another one
     const auto connection = (*core_->live.begin())->shared_from_this();
     core_->live.erase(core_->live.begin());
     connection->detach_from_core();
@@ -193,10 +193,10 @@ void Loop::run_once(const std::function<void(TimeNs)>& pass, DurationNs wait_ns)
   ++core_->looks;
   for (int i = 1; i < kHandlersPerPass && core_->received_in_pass < kBytesPerPass; ++i) {
     if (core_->io.poll_one() > 0) continue;
-    ++core_->looks;  // no handler was ready: the reactor was asked again
+    ++core_->looks;  // no handler was ready, so the reactor was polled once more
     break;
   }
-  // Sees what was done before a wake() that found another one pending.
+  // Makes data visible that were written before a wake() which found another one pending.
   core_->wake_pending.exchange(false, std::memory_order_acq_rel);
   ++core_->counters.passes;
   pass(now_ns());
@@ -217,7 +217,7 @@ void Loop::wake() {
   boost::asio::post(core_->io, [] {});
 }
 
-// The reactor's own waiting counts in milliseconds; its timers do not.
+// The reactor's own waits are in whole milliseconds; its timers are exact.
 void Loop::wake_at(TimeNs at_ns) {
   if (core_->alarm_ns == at_ns) return;
   if (at_ns <= 0 || at_ns == std::numeric_limits<TimeNs>::max()) {

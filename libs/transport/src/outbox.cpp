@@ -11,14 +11,14 @@ Bytes Outbox::reserve(std::size_t size) {
   if (size == 0) return {};
   const bool was_empty = empty();
   bytes_ += size;
-  if (size > kChunkBytes) {  // a chunk of its own
+  if (size > kChunkBytes) {  // gets a chunk of its own
     std::shared_ptr<std::byte[]> own(new std::byte[size]);
     const Bytes room(own.get(), size);
     segments_.push_back({room.data(), size, std::move(own)});
     return room;
   }
   if (was_empty || !chunk_ || chunk_used_ + size > kChunkBytes) {
-    // No other reference to the chunk is left: all of it has been sent.
+    // If no other reference to the chunk remains, all of it has been sent.
     if (!chunk_ || chunk_.use_count() > 1) chunk_.reset(new std::byte[kChunkBytes]);
     chunk_used_ = 0;
   }

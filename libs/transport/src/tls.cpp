@@ -15,13 +15,13 @@
 namespace weir::transport {
 namespace {
 
-constexpr std::size_t kRecordBytes = 16 * 1024;     // the longest that TLS has
-constexpr std::size_t kReadAheadBytes = 64 * 1024;  // some records to a system call
+constexpr std::size_t kRecordBytes = 16 * 1024;     // the maximum in TLS
+constexpr std::size_t kReadAheadBytes = 64 * 1024;  // several records per system call
 constexpr std::size_t kOwedMax = 256 * 1024;
 constexpr char kCipher[] = "TLS_AES_128_GCM_SHA256";
-constexpr unsigned char kCipherId[] = {0x13, 0x01};  // the same; RFC 8446, B.4
+constexpr unsigned char kCipherId[] = {0x13, 0x01};  // the same cipher; RFC 8446, B.4
 
-// The session that stands for a pre-shared key: empty when it cannot be made.
+// Returns the session that represents a pre-shared key, or null if it cannot be made.
 SSL_SESSION* session_of(SSL* ssl, const TlsKey& key) {
   const SSL_CIPHER* cipher = ::SSL_CIPHER_find(ssl, kCipherId);
   SSL_SESSION* session = ::SSL_SESSION_new();
@@ -65,7 +65,7 @@ int find_key(SSL* ssl, const unsigned char* name, std::size_t name_size, SSL_SES
   return 1;
 }
 
-// Where OpenSSL puts records: into the session's memory.
+// A BIO through which OpenSSL puts records into the session's memory.
 BIO_METHOD* output_method(int (*take)(BIO*, const char*, int)) {
   static BIO_METHOD* const kMethod = [take] {
     BIO_METHOD* method = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "weir records");
@@ -106,7 +106,7 @@ std::unique_ptr<TlsSession> TlsContext::open(int socket, bool connecting) {
   }
   if (connecting) {
     ::SSL_set_connect_state(session);
-    // Nobody has a certificate here: a peer that offers one in place of the key is not of the farm.
+    // No peer has a certificate, so one that offers a certificate instead of the key is not part of the farm.
     ::SSL_set_verify(session, SSL_VERIFY_PEER, nullptr);
   } else {
     ::SSL_set_accept_state(session);
@@ -154,16 +154,16 @@ TlsSession::Step TlsSession::handshake() {
   }
   if (!pushed) return Step::wants_write;
   if (result != 1) return Step::wants_read;
-  may_have_more_ = true;  // what came with the last message of the handshake
-  // Only a peer with the key gets here; it is checked all the same.
+  may_have_more_ = true;  // data may have arrived with the last handshake message
+  // Only a peer with the key gets this far, but this is checked anyway.
   return ::SSL_session_reused(session_) == 1 ? Step::done : Step::failed;
 }
 
 ssize_t TlsSession::failed(int result) {
   const int why = ::SSL_get_error(session_, result);
-  (void)push();  // an alert that tells the other side
+  (void)push();  // sends an alert to the peer
   if (why == SSL_ERROR_ZERO_RETURN) return 0;
-  // Else an altered record, an end without notice, or the connection itself.
+  // Otherwise a record was altered, or the connection ended without notice or failed.
   broken_ = why != SSL_ERROR_WANT_READ;
   errno = broken_ ? ECONNRESET : EAGAIN;
   return -1;
@@ -179,7 +179,7 @@ ssize_t TlsSession::read(std::span<const iovec> list) {
           ::SSL_read_ex(session_, static_cast<char*>(part.iov_base) + filled, part.iov_len - filled, &n);
       if (result != 1) {
         const ssize_t why = failed(result);
-        // An end is met again by the next call, of which the socket may not tell.
+        // The next call finds the end again; the socket itself may not report it.
         may_have_more_ = have > 0 && (why == 0 || errno != EAGAIN);
         return have > 0 ? static_cast<ssize_t>(have) : why;
       }
@@ -195,7 +195,7 @@ ssize_t TlsSession::write(std::span<const iovec> list) {
   if (!push()) return -1;
   std::size_t taken = 0;
   std::size_t piece = 0;
-  std::size_t at = 0;  // in that piece
+  std::size_t at = 0;  // offset in the current piece
   while (piece < list.size()) {
     const std::byte* from = static_cast<const std::byte*>(list[piece].iov_base) + at;
     std::size_t size = std::min(list[piece].iov_len - at, kRecordBytes);
@@ -217,7 +217,7 @@ ssize_t TlsSession::write(std::span<const iovec> list) {
     for (at += n; piece < list.size() && at >= list[piece].iov_len; ++piece) at -= list[piece].iov_len;
     if (records_.size() >= kOwedMax && !push()) return static_cast<ssize_t>(taken);
   }
-  (void)push();  // what is wrong is told when the rest is sent
+  (void)push();  // errors are reported when the rest is sent
   return static_cast<ssize_t>(taken);
 }
 

@@ -5,7 +5,7 @@
 namespace weir::transport {
 namespace {
 
-// Kept alive by the wait that is under way; the Watch switches it off.
+// The pending wait keeps this object alive; the Watch disables it.
 class Watching : public std::enable_shared_from_this<Watching> {
  public:
   Watching(boost::asio::io_context& io, std::function<void()> on_readable)
@@ -27,7 +27,7 @@ class Watching : public std::enable_shared_from_this<Watching> {
   }
   void close() {
     on_readable_ = nullptr;
-    (void)descriptor_.release();  // open, as it is not ours
+    (void)descriptor_.release();  // stays open, because the caller owns it
   }
 
  private:

@@ -21,14 +21,14 @@ TEST_CASE("a stream that is destroyed says its last words as well") {
   CHECK(pair.far().text == "bye");
 }
 
-TEST_CASE("a handler that gives up on what it received hears of a protocol error, once") {
+TEST_CASE("a handler that rejects received bytes is told of a protocol error, once") {
   Pair pair;
   pair.far().good = false;
   pair.client.say("garbage");
   REQUIRE(pair.until([&] { return pair.client.closed > 0; }));
   CHECK(pair.far().reason == ports::CloseReason::protocol_error);
   CHECK(pair.far().closed == 1);
-  pair.far().say("nobody will hear this");
+  pair.far().say("this is never delivered");
   pair.far().say("and it is not kept");
   CHECK(pair.far().stream->unsent_bytes() <= 18);
 }
@@ -47,7 +47,7 @@ TEST_CASE("streams may be closed and destroyed from inside any call") {
   SECTION("the other end's, on received bytes") {
     far.at_received = [&] {
       pair.client.stream.reset();
-      ++pair.client.closed;  // it will hear nothing
+      ++pair.client.closed;  // it receives no further calls
     };
     pair.client.say("x");
     REQUIRE(pair.until([&] { return far.closed > 0; }));

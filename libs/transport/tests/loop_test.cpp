@@ -34,7 +34,7 @@ TEST_CASE("many megabytes come back from an echo as they were sent, received whe
   CHECK(pair.loop.counters().option_failures == 0);
 }
 
-TEST_CASE("what is appended in one pass leaves in one system call") {
+TEST_CASE("bytes appended in one pass leave in one system call") {
   Pair pair;
   const std::uint64_t before = pair.client.stream->counters().send_calls;
   for (int i = 0; i < 1000; ++i) pair.client.say("0123456789");
@@ -62,7 +62,7 @@ TEST_CASE("a stream that is asked to tells when the last bytes came, however lat
   CHECK(pair.far().stream->arrived_utc_ns() <= utc_ns());
 }
 
-TEST_CASE("what is appended before the connection stands is sent when it does") {
+TEST_CASE("bytes appended before the connection is established are sent afterwards") {
   Loop loop{SocketPolicy{}};
   Server server;
   Party client;
@@ -76,11 +76,11 @@ TEST_CASE("what is appended before the connection stands is sent when it does") 
   CHECK(client.stream->peer().substr(client.stream->peer().find(':')) == ":" + std::to_string(at.port));
 }
 
-TEST_CASE("a connection to a port that nobody listens on is refused") {
+TEST_CASE("a connection to a port without a listener is refused") {
   Loop loop{SocketPolicy{}};
   Party client;
   client.stream = loop.connect({"127.0.0.1", free_port(loop)}, client);
-  CHECK(client.closed == 0);  // never from inside the call
+  CHECK(client.closed == 0);  // never from within the call
   REQUIRE(run_until({&loop}, [&] { return client.closed > 0; }));
   CHECK(client.reason == ports::CloseReason::refused);
   CHECK(client.closed == 1);
@@ -181,7 +181,7 @@ TEST_CASE("a few hundred connections at once are all accepted and served") {
   CHECK(server.parties.size() == kConnections);
 }
 
-TEST_CASE("a loop is woken and stopped from another thread, and sees what was done before") {
+TEST_CASE("a loop is woken and stopped from another thread, and sees earlier writes") {
   Loop loop{SocketPolicy{}};
   constexpr int kWakes = 2000;
   std::atomic<int> done{0};
@@ -193,7 +193,7 @@ TEST_CASE("a loop is woken and stopped from another thread, and sees what was do
       loop.wake();
     }
   });
-  // An hour of idle wait: only a wake that got lost would make this test hang.
+  // The idle wait is an hour, so only a lost wake-up can make this test hang.
   const auto pass = [&](TimeNs) {
     const int now = done.load(std::memory_order_relaxed);
     went_backwards = went_backwards || now < seen;

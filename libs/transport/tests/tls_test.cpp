@@ -15,7 +15,7 @@ SocketPolicy with(std::vector<TlsKey> keys) {
   return policy;
 }
 
-// Two loops, each with its keys.
+// Two loops, each with its own keys.
 struct Ends {
   Ends(std::vector<TlsKey> listening, std::vector<TlsKey> connecting)
       : near(with(std::move(connecting))), far(with(std::move(listening))), at(server.open(far)) {}
@@ -32,7 +32,7 @@ struct Ends {
   ports::Endpoint at;
 };
 
-// Passes on what is said in plain sight of it, and alters a byte if it is told to.
+// A proxy that records all bytes, and alters one on request.
 struct Eavesdropper {
   explicit Eavesdropper(const ports::Endpoint& behind) {
     listener.prepare = [this, behind](Party& near) {
@@ -88,8 +88,8 @@ TEST_CASE("many megabytes in pieces of all sizes come back over TLS as they were
   CHECK(ends.near.unsent_bytes() + ends.far.unsent_bytes() == 0);
 }
 
-TEST_CASE("what is said over TLS cannot be read on the way") {
-  const std::string words = "a fragment of which nobody else is to know";
+TEST_CASE("data sent over TLS cannot be read on the way") {
+  const std::string words = "a fragment that must stay confidential";
   Ends ends({key("k", 1)}, {key("k", 1)});
   Eavesdropper between(ends.at);
   ends.client.stream = ends.near.connect(between.at, ends.client);
@@ -102,7 +102,7 @@ TEST_CASE("what is said over TLS cannot be read on the way") {
   CHECK(between.heard.find(words.substr(2, 8)) == std::string::npos);
 }
 
-TEST_CASE("what is altered on the way ends the connection and is not received") {
+TEST_CASE("altered data end the connection and are not received") {
   Ends ends({key("k", 1)}, {key("k", 1)});
   Eavesdropper between(ends.at);
   ends.client.stream = ends.near.connect(between.at, ends.client);
@@ -122,10 +122,12 @@ TEST_CASE("without the same key no connection comes about, and both sides know")
   std::vector<TlsKey> connecting{key("k", 1)};
   SECTION("another secret of the same name") { connecting = {key("k", 2)}; }
   SECTION("a key of another name") { connecting = {key("else", 1)}; }
-  SECTION("no TLS at who listens") { listening = {}; }
-  SECTION("no TLS at who connects") { connecting = {}; }
+  SECTION("no TLS at the listener") { listening = {}; }
+  SECTION("no TLS at the connecting side") { connecting = {}; }
   Ends ends(listening, connecting);
-  ends.server.prepare = [&](Party& party) { party.good = false; };  // what it hears makes no sense to it
+  ends.server.prepare = [&](Party& party) {
+    party.good = false;
+  };  // the bytes it receives are not a valid stream
   ends.connect();
   ends.client.good = false;
   ends.client.say("words of a stranger, some more than a record's header has");
@@ -156,7 +158,7 @@ TEST_CASE("an orderly end over TLS is one, and last words arrive") {
   CHECK(ends.server.first().reason == ports::CloseReason::peer_closed);
 }
 
-TEST_CASE("who connects and says nothing holds no more than a connection, and can be dropped") {
+TEST_CASE("a silent client holds no more than a connection, and can be dropped") {
   Ends ends({key("k", 1)}, {});
   ends.connect();
   REQUIRE(ends.until([&] { return !ends.server.parties.empty() && ends.client.connected; }));

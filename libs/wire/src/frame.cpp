@@ -58,7 +58,7 @@ Expected<void, WireError> check_fragment(const FrameHeader& h) {
     return {};
   }
   if (std::uint64_t{h.offset} + h.length > h.total) return Unexpected<WireError>(WireError::bad_range);
-  // An answer without progress: a collector that asks for the rest would ask for ever.
+  // An answer without progress would make a DCM request the rest for ever.
   if (h.length == 0 && h.offset < h.total) return Unexpected<WireError>(WireError::bad_range);
   return {};
 }
@@ -219,7 +219,7 @@ MissingReason missing_reason(const FrameHeader& header) {
                                                   : MissingReason::none;
 }
 
-// As one number of 64 bits each: total in the bytes of source and offset, offset in those of total and crc.
+// Both are 64-bit numbers: `total` is in the bytes of source and offset, `offset` in those of total and crc.
 FrameHeader data_header(SliceId slice, Attempt attempt, std::uint32_t length, const RecordPiece& piece) {
   FrameHeader header;
   header.type = FrameType::data;

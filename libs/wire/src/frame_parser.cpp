@@ -16,7 +16,7 @@ std::array<Bytes, 2> FrameParser::receive_space() {
     spill_end_ -= spill_begin_;
     spill_begin_ = 0;
   }
-  // What parse_spill() leaves is shorter than a header, so that there is room whatever the limit.
+  // parse_spill() leaves less than a header, so the buffer has room whatever the limit.
   const std::size_t limit = large_frames_ ? kSpillLargeFrames : kSpillSmallFrames;
   if (spill_filled_ && spill_.size() < limit) spill_.resize(2 * spill_.size());
   spill_filled_ = false;
@@ -70,7 +70,7 @@ Expected<void, WireError> FrameParser::begin_frame(FrameSink& sink) {
   const std::span<const std::byte, kHeaderBytes> bytes(spill_.data() + spill_begin_, kHeaderBytes);
   if (auto good = decode_header_into(bytes, payload_max_, header_); !good) return fail(good.error());
   spill_begin_ += kHeaderBytes;
-  // The next frame's header: it would be waited for when this one's payload is done.
+  // Prefetches the next frame's header, which is needed once this payload is complete.
   __builtin_prefetch(spill_.data() + std::min(spill_begin_ + header_.length, spill_end_));
   payload_have_ = 0;
   target_ = nullptr;

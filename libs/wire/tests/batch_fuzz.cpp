@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-// The input is a payload. What is accepted must come back from its own encoding: a payload of slice entries
-// byte by byte, a request in its meaning (equal consecutive source sets are joined).
+// The input is a payload. An accepted one must equal its own encoding: slice entries byte by byte, a request
+// in its meaning (equal consecutive source sets are merged).
 namespace {
 
 using namespace weir;
@@ -39,7 +39,7 @@ void request_round_trip(ConstBytes payload) {
   RequestWriter writer;
   std::vector<std::uint16_t> sets;
   for (std::size_t set = 0; set < view->set_count(); ++set) {
-    if (writer.full()) return;  // the view's frame is larger than this sender makes them
+    if (writer.full()) return;  // the frame is longer than this writer makes them
     sets.push_back(writer.add_set(set_of(*view, static_cast<std::uint16_t>(set))));
   }
   for (std::size_t i = 0; i < view->entry_count(); ++i) {

@@ -13,7 +13,7 @@ std::vector<SourceId> sources(std::initializer_list<std::uint32_t> values) {
   return ids;
 }
 
-// The header and payload of the frame that begins at `begin`, which moves behind it.
+// Returns the header and payload of the frame at `begin`, and moves `begin` behind it.
 std::pair<FrameHeader, ConstBytes> next_frame(const std::vector<std::byte>& out, std::size_t& begin) {
   REQUIRE(out.size() >= begin + kHeaderBytes);
   const auto header =
@@ -98,7 +98,7 @@ TEST_CASE("equal consecutive source sets are sent once, others are not") {
   RequestWriter writer;
   const auto a = writer.add_set(sources({1, 2}));
   CHECK(writer.add_set(sources({1, 2})) == a);
-  const auto b = writer.add_set(sources({2}));  // the end of the one before, yet another set
+  const auto b = writer.add_set(sources({2}));  // equal to the end of the previous set, but a set of its own
   CHECK(b != a);
   CHECK(writer.add_set(sources({1, 2})) != a);
   const auto none = writer.add_set({});
@@ -172,7 +172,7 @@ TEST_CASE("a request cut short anywhere is refused, and one with a byte more") {
   check_refused(longer);
 }
 
-TEST_CASE("a request whose counts do not fit its length is refused") {
+TEST_CASE("a request whose counts contradict its length is refused") {
   for (const std::uint32_t sets : {0U, 1U, 3U, 1025U, UINT32_MAX}) {
     auto payload = good_request();
     store_le(payload.data(), sets);
@@ -282,7 +282,7 @@ TEST_CASE("slice entries that are cut, too many, or not zero where they must be 
   check_entries_refused(payload);
 }
 
-TEST_CASE("a frame whose payload is at hand is appended behind what is there") {
+TEST_CASE("a complete frame is appended to earlier contents") {
   std::vector<std::byte> out(3, std::byte{0x11});
   const std::vector<std::byte> payload(10, std::byte{0x22});
   append_frame(FrameType::control, payload, out);

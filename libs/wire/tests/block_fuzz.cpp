@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-// The input: two bytes that say how many rows there are, and a payload, whose rows' checksum is made right.
-// What is accepted must come back from its own encoding, but for the bytes between the payloads.
+// The input has two bytes with the number of rows, and a payload whose rows get a correct checksum. An
+// accepted block must equal its own encoding, except for the padding between the payloads.
 namespace {
 
 using namespace weir;

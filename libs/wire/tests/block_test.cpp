@@ -38,7 +38,7 @@ std::vector<Part> parts() {
           {row_of(13, "network!"), "network!"}};
 }
 
-// Header and payload.
+// Returns header and payload.
 std::vector<std::byte> frame_of(const std::vector<Part>& parts) {
   BlockWriter writer;
   for (const Part& part : parts) {
@@ -64,7 +64,7 @@ FrameHeader header_of(const std::vector<std::byte>& frame) {
 
 ConstBytes payload_of(const std::vector<std::byte>& frame) { return ConstBytes(frame).subspan(kHeaderBytes); }
 
-// One byte of the rows is another, and their checksum fits again: not the network did it, but a peer.
+// Changes one byte of the rows and corrects their checksum, as a faulty peer would, not the network.
 std::vector<std::byte> altered(std::vector<std::byte> frame, std::size_t row, std::size_t at,
                                std::uint8_t to) {
   FrameHeader header = header_of(frame);
@@ -82,7 +82,7 @@ WireError error_of(const std::vector<std::byte>& frame) {
 
 }  // namespace
 
-TEST_CASE("a block brings the fragments of one slice, each with what it is") {
+TEST_CASE("a block contains the fragments of one slice, each with its row") {
   const auto frame = frame_of(parts());
   const FrameHeader header = header_of(frame);
   CHECK(header.type == FrameType::block);
@@ -137,14 +137,15 @@ TEST_CASE("a block that says what cannot be is refused") {
   constexpr std::size_t kCrc = 8;
   constexpr std::size_t kStatus = 12;
   constexpr std::size_t kReason = 13;
-  CHECK(error_of(altered(whole, 0, kLength, 17)) == WireError::bad_payload);     // more than there is
-  CHECK(error_of(altered(whole, 0, kLength, 8)) == WireError::bad_payload);      // less
+  CHECK(error_of(altered(whole, 0, kLength, 17)) == WireError::bad_payload);     // longer than the payloads
+  CHECK(error_of(altered(whole, 0, kLength, 8)) == WireError::bad_payload);      // shorter
   CHECK(error_of(altered(whole, 0, kLength + 3, 1)) == WireError::bad_payload);  // 16 MiB
   CHECK(error_of(altered(whole, 1, kLength, 1)) == WireError::bad_payload);      // missing, with a length
   CHECK(error_of(altered(whole, 1, kCrc, 1)) == WireError::bad_payload);         // and a checksum
-  CHECK(error_of(altered(whole, 1, kReason, 0)) == WireError::bad_payload);      // for no reason
+  CHECK(error_of(altered(whole, 1, kReason, 0)) == WireError::bad_payload);      // without a reason
   CHECK(error_of(altered(whole, 1, kReason, kMissingReasons)) == WireError::bad_payload);
-  CHECK(error_of(altered(whole, 0, kReason, 3)) == WireError::bad_payload);  // a reason, and it is there
+  CHECK(error_of(altered(whole, 0, kReason, 3)) ==
+        WireError::bad_payload);  // a reason, although the fragment exists
   CHECK(error_of(altered(whole, 0, kStatus, 5)) == WireError::bad_payload);  // not_requested
   CHECK(error_of(altered(whole, 3, 14, 1)) == WireError::bad_payload);       // must be zero
   CHECK(error_of(altered(whole, 3, 15, 1)) == WireError::bad_payload);
@@ -169,7 +170,7 @@ TEST_CASE("a block's header says nothing else, and no more rows than fit") {
   CHECK(refusal([](FrameHeader& h) { h.length = kBlockPayloadMax + 1; }) == WireError::too_long);
 }
 
-TEST_CASE("what a fragment takes on the wire is its row and its payload, or its own frame") {
+TEST_CASE("a fragment's length on the wire is that of its row and payload, or of its own frame") {
   CHECK(fragment_wire_bytes(0) == 16);
   CHECK(fragment_wire_bytes(64) == 80);
   CHECK(fragment_wire_bytes(65) == 88);

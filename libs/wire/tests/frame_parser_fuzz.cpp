@@ -6,9 +6,9 @@
 #include <array>
 #include <cstdint>
 
-// The input: a head that chooses the receiver's limit, the placements and where the stream is cut, and the
-// stream. Whatever it holds, the frames must not depend on the cuts, and the memory around each target stays
-// as it was.
+// The input has a head that chooses the receiver's limit, the placements and the cuts of the stream, and the
+// stream itself. The frames must not depend on the cuts, and the memory around each target must stay
+// unchanged.
 namespace {
 
 using namespace weir;
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const Outcome at_once = parse(limit, seed, stream, [&] { return stream.size(); });
   std::size_t next = 0;
-  // Bytes from 128 on stand for long receives, the others for themselves.
+  // Bytes from 128 on select long receives; smaller ones are the length itself.
   const Outcome cut = parse(limit, seed, stream, [&]() -> std::size_t {
     const std::uint8_t byte = cuts[next++ % kCuts];
     return byte < 128 ? byte : std::size_t{byte - 127U} * 64;

@@ -22,7 +22,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// The source names the placement, so that a sink can tell from the header alone.
+// The source id selects the placement, so that a sink can decide it from the header alone.
 Kind kind_of(const FrameHeader& header) { return static_cast<Kind>(header.source.value % 4); }
 
 std::vector<std::byte> some_bytes(std::size_t size, std::uint64_t seed) {
@@ -53,7 +53,7 @@ class Stream {
   std::vector<SeenFrame> expected;
 };
 
-// Every size with every placement, shuffled.
+// Frames of every size with every placement, shuffled.
 Stream mixed_stream(Random& random, const std::vector<std::uint32_t>& sizes) {
   std::vector<std::pair<Kind, std::uint32_t>> frames;
   for (const auto size : sizes) {
@@ -132,7 +132,7 @@ TEST_CASE("thousands of small frames in full receives come out in order") {
   std::size_t receives = 0;
   REQUIRE(feed(parser, sink, stream.bytes, [&] { return ++receives, stream.bytes.size(); }));
   check_same(sink.frames, stream.expected);
-  // The spill has grown to its full size on the way.
+  // The spill buffer has grown to its full size in the process.
   CHECK(receives < 2 * stream.bytes.size() / FrameParser::kSpillSmallFrames + 10);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("the bulk of large placed payloads is offered to the receive at its ta
   std::size_t receives = 0;
   REQUIRE(feed(parser, sink, stream.bytes, [&] { return ++receives, stream.bytes.size(); }));
   check_same(sink.frames, stream.expected);
-  // One receive per payload, and the first ones: through the spill it would be hundreds.
+  // One receive per payload, and a few at first; through the spill buffer it would be hundreds.
   CHECK(receives <= 15);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("garbage is refused and stays refused") {
   const auto seed = static_cast<std::uint64_t>(GENERATE(range(1, 21)));
   CAPTURE(seed);
   auto bytes = some_bytes(300 * 1024, seed << 32);
-  bytes[0] = std::byte{0x47};  // no frame type; the G of "GET /"
+  bytes[0] = std::byte{0x47};  // not a frame type; the G of "GET /"
   FrameParser parser(kPayloadMax);
   RecordingSink sink(kind_of);
   Random random(seed);
@@ -273,7 +273,8 @@ TEST_CASE("a peer that goes away elsewhere gives nothing back") {
   stream.add(Kind::place, 100);
   stream.add(Kind::whole, 100);
   stream.add(Kind::discard, 100);
-  // Inside the first header, between frames, in the whole payload, in the discarded one, at the end.
+  // Cuts inside the first header, between frames, in the `whole` payload, in the discarded one, and at the
+  // end.
   for (const std::size_t size : {std::size_t{0}, std::size_t{20}, std::size_t{132}, std::size_t{200},
                                  std::size_t{370}, stream.bytes.size()}) {
     CAPTURE(size);

@@ -137,7 +137,7 @@ TEST_CASE("a payload longer than its type may have is refused whatever the recei
     CAPTURE(name(type));
     FrameHeader header = empty_of(type);
     header.length = static_cast<std::uint32_t>(limit);
-    // A limit for data is none for these.
+    // The limit for data does not apply to these.
     CHECK(through_the_wire(header, 1).has_value());
     ++header.length;
     const auto decoded = through_the_wire(header, UINT32_MAX);
@@ -146,7 +146,7 @@ TEST_CASE("a payload longer than its type may have is refused whatever the recei
   }
 }
 
-TEST_CASE("a fragment whose status no sender can mean is refused") {
+TEST_CASE("a fragment with an invalid status is refused") {
   FrameHeader header = fragment();
   for (const int status : {5, 6, 255}) {
     header.status = static_cast<FragmentStatus>(status);
@@ -266,7 +266,7 @@ TEST_CASE("whatever 32 bytes decode to encodes to the same 32 bytes") {
   int accepted = 0;
   for (int i = 0; i < 200'000; ++i) {
     HeaderBytes bytes{};
-    // Sparse bytes: most fields small or zero, so that a good part is accepted.
+    // Sparse bytes: most fields are small or zero, so that many frames are accepted.
     for (auto& byte : bytes) {
       random = mix64(random);
       if (random % 8 == 0) byte = static_cast<std::byte>(random >> 32);

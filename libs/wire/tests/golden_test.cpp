@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-// The committed bytes of version 4, one file per frame. A change that alters them needs a new version and new
-// files. `wire_test "[regenerate]"` writes the files again; FORMAT.md shows their bytes and is checked
-// against them.
+// The committed bytes of version 4, one file per frame. A change of these bytes needs a new version and new
+// files. `wire_test "[regenerate]"` rewrites the files; FORMAT.md shows their bytes and is checked against
+// them.
 namespace weir::wire {
 namespace {
 
@@ -101,7 +101,7 @@ Frame request() {
   return out;
 }
 
-// Of slice 4712, attempt 1: sources 1001 and 1003 have something, 1002 has not.
+// Slice 4712, attempt 1: sources 1001 and 1003 have bytes, 1002 is empty.
 const std::vector<std::string_view> kBlockTexts = {"Weir keeps", "", "full."};
 
 std::vector<BlockRow> block_rows() {
@@ -189,7 +189,7 @@ FrameHeader committed_header(std::string_view name) {
 
 std::string committed_payload(std::string_view name) { return read_text(path_of(name)).substr(kHeaderBytes); }
 
-// As FORMAT.md shows bytes: four columns of eight hexadecimal digits to a line.
+// Formats bytes like FORMAT.md: four columns of eight hexadecimal digits per line.
 std::string hex_lines(const Frame& frame) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;

@@ -1,4 +1,5 @@
-// A source that makes its fragments: the slice's number, once more for each source id above the first.
+// A source that makes its fragments: each holds the slice's number, repeated once for each source id above
+// the first.
 #include <weir/source.hpp>
 
 #include <stdexcept>
@@ -22,4 +23,4 @@ class Made : public weir::SyncSource {
 
 }  // namespace
 
-WEIR_SOURCE_PLUGIN(Made, "made", "1.5", "makes what it is asked for")
+WEIR_SOURCE_PLUGIN(Made, "made", "1.5", "makes the requested fragments")

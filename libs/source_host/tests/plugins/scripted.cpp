@@ -1,5 +1,5 @@
-// A source that does with each announced slice what its number says, so that a test can drive the host from
-// there.
+// A source whose action for an announced slice is chosen by the slice's number, so that a test can script the
+// calls to the host.
 #include <weir/source.hpp>
 
 #include <array>
@@ -16,7 +16,7 @@ class Scripted : public weir::AsyncSource {
         answers_{counter("answer_0"), counter("answer_1"), counter("answer_2"), counter("answer_3"),
                  counter("answer_4"), counter("answer_5"), counter("answer_6"), counter("answer_7")},
         polls_(counter("polls")) {
-    if (setup.parameter("refuse", false)) throw std::runtime_error("there is no crate");
+    if (setup.parameter("refuse", false)) throw std::runtime_error("no crate found");
   }
 
   void begin_run(const weir_source_run& run) override {
@@ -28,7 +28,7 @@ class Scripted : public weir::AsyncSource {
     const std::uint32_t first = source_ids().front();
     const auto answer = [&](std::int32_t code) { answers_.at(static_cast<std::size_t>(code)).add(); };
     switch (trigger.slice) {
-      case 1:  // all is well
+      case 1:  // a good fragment
         for (const std::uint32_t id : source_ids()) {
           answer(deliver(id, 1, weir::SourceBytes(std::vector<std::byte>(id, std::byte{1}))));
         }
@@ -41,7 +41,7 @@ class Scripted : public weir::AsyncSource {
         return watermark(first, 4, WEIR_SOURCE_GAP);
       case 5:
         return answer(missing(first, 5, WEIR_SOURCE_GAP));
-      case 6:  // from a thread of its own
+      case 6:  // from a separate thread
         return std::thread([&] {
                  answer(deliver(first, 6, weir::SourceBytes(std::vector<std::byte>(1))));
                  wake();
@@ -79,4 +79,4 @@ class Scripted : public weir::AsyncSource {
 
 }  // namespace
 
-WEIR_SOURCE_PLUGIN(Scripted, "scripted", "2.5", "does what the slice's number says")
+WEIR_SOURCE_PLUGIN(Scripted, "scripted", "2.5", "acts according to the slice's number")
