@@ -162,7 +162,7 @@ struct Hub::Core {
     ++(sent ? counters.published : counters.dropped);
   }
 
-  // Passes subscriptions on: publishers send only tags to which somebody has subscribed.
+  // Passes subscriptions on: publishers send only tags to which a client has subscribed.
   void forward_subscriptions() {
     for (int i = 0; i < kTurnMax; ++i) {
       zmq::message_t wish;

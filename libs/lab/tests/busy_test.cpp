@@ -114,7 +114,8 @@ TEST_CASE("a change of an unknown port is rejected with its place") {
         "limited ones");
   CHECK(of("{at_s: 1, host: h1, link: x, port_rate: 1gbit}") ==
         "lab.yaml:4: lab.changes[0].host: and link are two ports");
-  CHECK(of("{at_s: 1, port_rate: 1gbit}") == "lab.yaml:4: lab.changes[0].host: is missing: give host or link");
+  CHECK(of("{at_s: 1, port_rate: 1gbit}") ==
+        "lab.yaml:4: lab.changes[0].host: is missing: give host or link");
   CHECK(of("{at_s: 1, host: h1}") ==
         "lab.yaml:4: lab.changes[0].port_rate: is not given, nor port_buffer: nothing would change");
   CHECK(of("{at_s: 1, host: h1, port_rate: unlimited}") ==
