@@ -85,7 +85,7 @@ TEST_CASE("behind the last run number nothing begins, and the operator is told w
   check_untouched(farm.record(4294967295));
   const CommandEnd next = farm.ctl({"start"});
   CHECK(next.status == 1);
-  CHECK_THAT(next.err, Catch::ContainsSubstring("run 4294967295 is the last number there is"));
+  CHECK_THAT(next.err, Catch::ContainsSubstring("run 4294967295 is the highest possible number"));
   CHECK_THAT(next.err, Catch::ContainsSubstring("control.out, and start run control anew"));
   CHECK(farm.state() == "ready");
 }

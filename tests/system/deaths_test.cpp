@@ -301,7 +301,7 @@ TEST_CASE(
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(300'000));
   REQUIRE(run.send_signal("run-control", SIGKILL));
-  REQUIRE(wait_until([&] { return run.process().out().find("the run goes on") != std::string::npos; },
+  REQUIRE(wait_until([&] { return run.process().out().find("the run continues") != std::string::npos; },
                      Seconds(20)));
   REQUIRE(run.send_signal("dcm-0", SIGKILL));
   REQUIRE(wait_until([&] { return run.process().out().find("starts again (1 of") != std::string::npos; },
@@ -317,7 +317,8 @@ TEST_CASE(
   CHECK(exits(end.summary, "run-control", 0) == 1);
   CHECK(exits(end.summary, "dcm-0", -9) == 1);
   CHECK(exits(end.summary, "dcm-0", 0) == 1);
-  CHECK_THAT(end.out, Catch::ContainsSubstring("run control ended with signal 9 (Killed): the run goes on"));
+  CHECK_THAT(end.out,
+             Catch::ContainsSubstring("run control ended with signal 9 (Killed): the run continues"));
   check_nothing_left(folder);
 }
 

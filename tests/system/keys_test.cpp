@@ -30,7 +30,7 @@ TEST_CASE("new keys are secrets of their owner, and are not written over") {
   const std::string before = read_file(made + "/farm.key");
   const CommandEnd again = keys(folder, {"new", made});
   CHECK(again.status == 1);
-  CHECK_THAT(again.err, Catch::ContainsSubstring("is there already"));
+  CHECK_THAT(again.err, Catch::ContainsSubstring("exists already"));
   CHECK(read_file(made + "/farm.key") == before);
 
   const CommandEnd shown = keys(folder, {"show", made});

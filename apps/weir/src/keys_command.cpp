@@ -116,7 +116,7 @@ void make_new(const Options& options) {
   for (const NewFile& file : files) {
     std::error_code none;
     if (std::filesystem::exists(std::filesystem::symlink_status(file.path, none)))
-      fail(file.path + ": is there already, and keys are not written over: name another folder");
+      fail(file.path + ": exists already, and keys are never overwritten: name another folder");
   }
   for (const NewFile& file : files) must(security::write_new_file(file.path, file.text, file.secret));
   for (const NewFile& file : files) fmt::print("{}\n", file.path);

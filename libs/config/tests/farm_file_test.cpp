@@ -215,7 +215,7 @@ TEST_CASE("a pipe is refused as a farm file, and not waited for") {
   const auto file = config::load_farm(path);
   std::filesystem::remove(path);
   REQUIRE_FALSE(file);
-  CHECK_THAT(config::to_text(file.error()), Catch::ContainsSubstring("no regular file"));
+  CHECK_THAT(config::to_text(file.error()), Catch::ContainsSubstring("not a regular file"));
 }
 
 TEST_CASE("a file that is not UTF-8 is refused with the line") {

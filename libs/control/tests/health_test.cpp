@@ -138,7 +138,7 @@ std::vector<Case> emergencies() {
        Gravity::error, "nobody heard", "none of the 9 processes is heard, the last one 8 s ago"},
       {"a process is stopped, and not yet taken for gone", running(),
        [](HealthView& view) { of(view, "readout-1").silent_ns = 3 * kSecond; }, Gravity::warning, "silent",
-       "readout-1 (for 3 s) says nothing"},
+       "readout-1 (for 3 s) sends nothing"},
       {"filters crash their DCMs, which come back", running(),
        [](HealthView& view) {
          of(view, "dcm-0").losses = 3;

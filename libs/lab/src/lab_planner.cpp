@@ -162,7 +162,7 @@ class Planner {
       const std::size_t said = listed_[i] != nullptr ? listed_[i]->attached() : 0;
       if (said > edges.count) {
         report(fmt::format("hosts[{}].attached", i),
-               fmt::format("there is no {} {}, there are {}", edges.noun, said, edges.count));
+               fmt::format("no {} {} exists, only {}", edges.noun, said, edges.count));
       } else if (said > 0) {
         plan_.hosts[i].attached = said - 1;
       } else if (wan) {

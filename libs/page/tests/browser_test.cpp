@@ -191,7 +191,7 @@ constexpr Emergency kEmergencies[] = {
      [](test::MadeUpFarm& farm) {
        for (const char* role : {"supervisor", "readout", "dcm", "writer"}) farm.strike(role, "dead", "");
      },
-     "nobody heard", "the bus is cut off", "error"},
+     "nobody heard", "the bus cannot reach", "error"},
     {"slow writer", [](test::MadeUpFarm& farm) { farm.strike("dcm", "blocked", "WRITER_TOO_SLOW dcm-0"); },
      "throttled", "WRITER_TOO_SLOW", "warning"},
     {"fragments missing",

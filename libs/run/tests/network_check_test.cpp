@@ -78,7 +78,7 @@ TEST_CASE("DCMs that share a port share its capacity") {
 TEST_CASE("no shaper is warned of where the slices in work do not fit the port") {
   CHECK(warnings(std::string(kPort) + "dcm: {shaper: none, credits: 16}\nreadout: {count: 8}\n")
             .starts_with(
-                "farm.yaml:2: dcm.shaper: without one 16 slices of 524 kB may be under way, above what"));
+                "farm.yaml:2: dcm.shaper: without one 16 slices of 524 kB may be under way, above the"));
 }
 
 TEST_CASE("a pace above the port's rate is warned of") {

@@ -37,7 +37,7 @@ TEST_CASE("behind the last run number there is none, and the error says what to 
   CHECK(claim_free_run(folder, last, "farm", 1) == last);
   const auto next = claim_free_run(folder, last, "farm", 2);
   REQUIRE_FALSE(next);
-  CHECK_THAT(next.error(), ContainsSubstring("run 4294967295 is the last number there is") &&
+  CHECK_THAT(next.error(), ContainsSubstring("run 4294967295 is the highest possible number") &&
                                ContainsSubstring(folder) && ContainsSubstring("take another folder"));
   std::filesystem::remove_all(folder);
 }

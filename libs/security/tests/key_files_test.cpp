@@ -32,7 +32,7 @@ TEST_CASE("a secret is written for its owner alone, and never over another file"
   const FarmKeys keys{{make_farm_key("one")}};
   REQUIRE(write_new_file(file, to_text(keys), true) == "");
   CHECK(mode_of(file) == 0600);
-  CHECK_THAT(write_new_file(file, "else", true), ContainsSubstring("is there already"));
+  CHECK_THAT(write_new_file(file, "else", true), ContainsSubstring("exists already"));
   const auto read = read_farm_keys(file);
   REQUIRE(read.has_value());
   CHECK(read->keys[0].secret == keys.keys[0].secret);

@@ -184,7 +184,7 @@ TEST_CASE("recover makes a closed file beside the original, reports its cuts, an
 
   const Shown again = run(command);
   CHECK(again.status == kFileCommandUnable);
-  CHECK_THAT(again.err, ContainsSubstring("nothing is overwritten") && ContainsSubstring("--out"));
+  CHECK_THAT(again.err, ContainsSubstring("not overwritten") && ContainsSubstring("--out"));
   command.out = file.folder / "other.weir";
   command.json = true;
   const Shown json = run(command);
@@ -214,7 +214,7 @@ TEST_CASE("recover makes a closed file beside the original, reports its cuts, an
     std::ofstream(file.folder / "z.weir.recovering") << "half";
     command.paths = {file.path};
     command.out = file.folder / "z.weir";
-    CHECK_THAT(run(command).err, ContainsSubstring("another recovery is under way"));
+    CHECK_THAT(run(command).err, ContainsSubstring("another recovery is running"));
   }
 }
 

@@ -171,7 +171,7 @@ TEST_CASE("a torn record is reported with its slice, its remaining length and it
   CHECK(cut.offset == last.offset);
   CHECK(cut.length == kRecordHeadLength + 90);
   CHECK(cut.slice == last.slice);
-  CHECK_THAT(cut.why, ContainsSubstring("of a slice record") && ContainsSubstring("first 90"));
+  CHECK_THAT(cut.why, ContainsSubstring("a slice record of") && ContainsSubstring("first 90"));
 }
 
 TEST_CASE("damage in the middle costs the records it is in, named, and those behind it are kept") {
