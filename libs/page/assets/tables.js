@@ -94,6 +94,9 @@ export function showLedger(state) {
   $('counts').replaceChildren(...COUNTS.filter(([, key]) => state.counts[key] !== undefined).map(([title, key]) =>
     el('tr', {}, el('th', { scope: 'row' }, title), el('td', { className: 'number' }, grouped(state.counts[key])),
       el('td', { className: 'why' }, why[key] ?? ''))));
+  $('counts').append(...Object.entries(state.groups ?? {}).sort(([, a], [, b]) => b.arrived - a.arrived).map(([name, group]) =>
+    el('tr', {}, el('th', { scope: 'row' }, 'Into group ' + name), el('td', { className: 'number' }, grouped(group.arrived)),
+      el('td', { className: 'why' }, listed(Object.fromEntries(Object.entries(group).filter(([key, count]) => key !== 'arrived' && count > 0)))))));
   if (!$('counts').children.length) $('counts').append(el('tr', {}, el('td', {}, 'No report of a supervisor yet.')));
   const lines = state.ledger.map((line) => {
     const mark = el('span', { className: 'badge small' });

@@ -44,6 +44,25 @@ json::object reasons(const v1::Report* report, metrics::FamilyKey family) {
   return out;
 }
 
+// {"selection": {"arrived": 20, "forwarded": 5, …}}, in a farm with groups of DCMs.
+json::object groups_json(const v1::Report* report) {
+  json::object out;
+  const auto add = [&](const char* key, metrics::FamilyKey family) {
+    for (const auto& [group, count] : reasons(report, family)) {
+      json::value& counts = out[group];
+      if (!counts.is_object()) counts.emplace_object();
+      counts.get_object()[key] = count;
+    }
+  };
+  add("arrived", "groups.arrived.");
+  add("forwarded", "groups.forwarded.");
+  add("stored", "groups.stored.");
+  add("rejected", "groups.rejected.");
+  add("discarded", "groups.discarded.");
+  add("reassigned", "groups.reassigned.");
+  return out;
+}
+
 json::value gauge(const v1::Report& report, metrics::GaugeKey key) {
   const auto value = reports::gauge_of(report, key);
   return value ? json::value(*value) : json::value(nullptr);
@@ -233,6 +252,7 @@ std::string Model::state_json(bool can_command) const {
   out["discarded"] = reasons(supervisor, "discarded.");
   out["vetoed"] = reasons(supervisor, "vetoed.");
   out["throttled_ms"] = reasons(supervisor, "throttled_ms.");
+  out["groups"] = groups_json(supervisor);
   json::array members;
   for (const Member& member : farm_.members) {
     members.push_back(member_json(member, rates_.at(member.name)));

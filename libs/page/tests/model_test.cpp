@@ -61,6 +61,29 @@ TEST_CASE("the counts of a dead process stay in the farm's totals") {
   CHECK(counts.at("dcms_lost") == 1);
 }
 
+TEST_CASE("the state has the counts of each group of DCMs, and none for a farm without groups") {
+  v1::Report supervisor;
+  supervisor.set_name("supervisor");
+  supervisor.set_role(v1::ROLE_SUPERVISOR);
+  Farm farm;
+  Model model({});
+  const auto groups = [&] {
+    farm.members = {
+        {"supervisor", "supervisor", "", "", "running", "", 0.1, std::make_shared<v1::Report>(supervisor)}};
+    model.update(farm);
+    return state_of(model).at("groups").as_object();
+  };
+  CHECK(groups().empty());
+  (*supervisor.mutable_counters())["groups.arrived.selection"] = 20;
+  (*supervisor.mutable_counters())["groups.forwarded.selection"] = 5;
+  (*supervisor.mutable_counters())["groups.arrived.building"] = 5;
+  const json::object split = groups();
+  REQUIRE(split.size() == 2);
+  CHECK(split.at("selection").at("arrived") == 20);
+  CHECK(split.at("selection").at("forwarded") == 5);
+  CHECK(split.at("building").at("arrived") == 5);
+}
+
 TEST_CASE("a member's rates are taken from one report to the next") {
   Model model({});
   model.update(farm_of(dcm_report(1, 100, 5000)));
