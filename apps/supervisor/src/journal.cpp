@@ -63,11 +63,12 @@ void put_group(const assignment::GroupLedger& group, v1::JournalState::Group& ou
 void put_forwarded(const assignment::Actions& actions, v1::JournalPass& out) {
   for (const assignment::Forwarding& one : actions.forwarded) {
     if (planted(Planted::forget_forward) && one.slice.value % 8 == 2) continue;
-    out.add_forwarded(one.slice.value);
-    out.add_forwarded_attempt(one.attempt.value);
-    out.add_forwarded_group(one.group.value);
+    v1::JournalPass::Forwarded& forwarded = *out.add_forwarded();
+    forwarded.set_slice(one.slice.value);
+    forwarded.set_attempt(one.attempt.value);
+    forwarded.set_group(one.group.value);
     const auto bytes = std::span(actions.payload).subspan(one.offset, one.length);
-    out.add_forwarded_bytes(bytes.data(), bytes.size());
+    forwarded.set_bytes(bytes.data(), bytes.size());
   }
 }
 

@@ -325,20 +325,19 @@ class Reader {
   }
 
   void take_forwarded(const v1::JournalPass& pass) {
-    for (int i = 0; i < pass.forwarded_size(); ++i) {
-      const auto found = open_.find(SliceId(pass.forwarded(i)));
+    for (const v1::JournalPass::Forwarded& forwarded : pass.forwarded()) {
+      const auto found = open_.find(SliceId(forwarded.slice()));
       if (found == open_.end()) continue;
       OpenSlice& slice = found->second.slice;
       if (auto* from = group_of(slice); from != nullptr) from->forwarded.add(slice.slice);
-      slice.group = GroupIndex(static_cast<std::uint8_t>(at_or_zero(pass.forwarded_group(), i)));
+      slice.group = GroupIndex(static_cast<std::uint8_t>(forwarded.group()));
       if (auto* to = group_of(slice); to != nullptr) to->arrived.add(slice.slice);
       slice.arrived = true;
-      slice.attempt = id_of<Attempt>(at_or_zero(pass.forwarded_attempt(), i));
+      slice.attempt = id_of<Attempt>(forwarded.attempt());
       slice.kills = slice.losses = 0;
       slice.suspect = false;
       slice.copy_writer = assignment::kNoNode;
-      slice.forwarded.clear();
-      if (i < pass.forwarded_bytes_size()) take_bytes(pass.forwarded_bytes(i), slice.forwarded);
+      take_bytes(forwarded.bytes(), slice.forwarded);
     }
   }
 

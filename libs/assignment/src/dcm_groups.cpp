@@ -13,7 +13,7 @@ bool DcmGroup::may_forward_to(GroupIndex group) const {
 
 DcmGroups::DcmGroups(const std::vector<GroupSettings>& settings, Policies policies, std::size_t dcms,
                      std::size_t in_flight_max, bool push)
-    : of_dcm_(dcms) {
+    : of_dcm_(dcms), split_(settings.size() > 1) {
   const GroupSettings all{{}, NodeIndex(0), static_cast<std::uint16_t>(dcms), {}};
   const std::vector<GroupSettings> groups = settings.empty() ? std::vector{all} : settings;
   WEIR_ASSERT(policies.size() == groups.size() && groups.size() <= kGroupsMax);
@@ -53,8 +53,7 @@ GroupIndex DcmGroups::fullest() const {
   return GroupIndex(static_cast<std::uint8_t>(fullest));
 }
 
-bool DcmGroups::has_credit(const DcmGroup& group, const DcmTable& dcms) const {
-  if (!split()) return dcms.credits_free() > 0;
+bool DcmGroups::has_own_credit(const DcmGroup& group, const DcmTable& dcms) {
   const auto views = dcms.views().subspan(group.settings.first.value, group.settings.count);
   return std::any_of(views.begin(), views.end(), [](const DcmView& dcm) { return dcm.credits_free > 0; });
 }

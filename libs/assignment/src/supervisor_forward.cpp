@@ -58,12 +58,6 @@ void SupervisorMachine::note_settled(const SliceEntry& entry, Outcome outcome) {
   }
 }
 
-bool SupervisorMachine::has_forward_room(std::size_t payload) const {
-  if (!groups_.split()) return true;
-  const std::size_t reserved = (book_.live() + 1) * settings_.forward_bytes_max;
-  return reserved + book_.payload_bytes() + payload <= settings_.payload_bytes_max;
-}
-
 double SupervisorMachine::group_level() const {
   if (!groups_.split()) return 0;
   const std::size_t pending = groups_[groups_.fullest()].waiting.pending();

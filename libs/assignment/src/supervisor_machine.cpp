@@ -83,6 +83,7 @@ std::optional<TimeNs> SupervisorMachine::next_wakeup(const Now& now) const {
 }
 
 void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
+  if (!groups_.split()) return assign_pending(groups_.first(), now, out);
   // Later groups first: their slices make room for others.
   for (std::size_t i = groups_.size(); i-- > 0;)
     assign_pending(groups_[GroupIndex(static_cast<std::uint8_t>(i))], now, out);

@@ -106,10 +106,11 @@ void SupervisorMachine::throttle(Role role, NodeIndex node, bool on, std::string
   pressure_.renew(parts_, writers());
 }
 
-double SupervisorMachine::pending_level() const {
+double SupervisorMachine::level_of_pending() const {
   if (waits_for_room_) return group_level();
   const std::size_t pending = groups_.first().waiting.pending();
-  return std::max(static_cast<double>(pending) / static_cast<double>(settings_.pending_max), group_level());
+  const double level = static_cast<double>(pending) / static_cast<double>(settings_.pending_max);
+  return groups_.split() ? std::max(level, group_level()) : level;
 }
 
 std::vector<HoldUp> SupervisorMachine::throttled_by() const {
@@ -118,7 +119,7 @@ std::vector<HoldUp> SupervisorMachine::throttled_by() const {
   const std::vector<HoldUp> stopped = pressure_.stopped_by(parts_, writers());
   held_up.insert(held_up.end(), stopped.begin(), stopped.end());
   const HoldUp full{std::string(name(Reason::group_full)), std::nullopt, 1, groups_.fullest()};
-  if (group_level() >= 1) held_up.push_back(full);
+  if (is_group_full()) held_up.push_back(full);
   if (!held_up.empty()) return held_up;
   auto slowed = pressure_.slowed_by(pending_level());
   if (!slowed) return held_up;

@@ -42,7 +42,7 @@ class DcmGroups {
 
   [[nodiscard]] std::size_t size() const { return groups_.size(); }
   // The farm has several groups.
-  [[nodiscard]] bool split() const { return groups_.size() > 1; }
+  [[nodiscard]] bool split() const { return split_; }
   [[nodiscard]] DcmGroup& first() { return groups_.front(); }
   [[nodiscard]] const DcmGroup& first() const { return groups_.front(); }
   [[nodiscard]] DcmGroup& operator[](GroupIndex group) { return groups_[group.value]; }
@@ -61,13 +61,18 @@ class DcmGroups {
   // Of the groups behind the first, the one for which most slices wait; the first when no slice does.
   [[nodiscard]] GroupIndex fullest() const;
   // Whether a DCM of the group has a credit free.
-  [[nodiscard]] bool has_credit(const DcmGroup& group, const DcmTable& dcms) const;
+  [[nodiscard]] bool has_credit(const DcmGroup& group, const DcmTable& dcms) const {
+    return split_ ? has_own_credit(group, dcms) : dcms.credits_free() > 0;
+  }
   // SupervisorMachine::append_state()
   void append_state(std::vector<std::uint64_t>& out) const;
 
  private:
+  [[nodiscard]] static bool has_own_credit(const DcmGroup& group, const DcmTable& dcms);
+
   std::vector<DcmGroup> groups_;
   std::vector<GroupIndex> of_dcm_;
+  bool split_ = false;
 };
 
 }  // namespace weir::assignment

@@ -241,7 +241,13 @@ class SupervisorMachine {
   void note_assigned(SliceEntry& entry);
   void note_settled(const SliceEntry& entry, Outcome outcome);
   // True if the bytes reserved for forwards leave room for one slice more.
-  [[nodiscard]] bool has_forward_room(std::size_t payload) const;
+  [[nodiscard]] bool has_forward_room(std::size_t payload) const {
+    return !groups_.split() || bytes_reserved() + payload <= settings_.payload_bytes_max;
+  }
+  // Of trigger payloads, with those that the unsettled slices and one more may be forwarded with.
+  [[nodiscard]] std::size_t bytes_reserved() const {
+    return (book_.live() + 1) * settings_.forward_bytes_max + book_.payload_bytes();
+  }
   void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent = kNoNode);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
   void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
@@ -257,11 +263,15 @@ class SupervisorMachine {
   [[nodiscard]] const NodeTable& writers() const { return confirmations_.writers(); }
   [[nodiscard]] bool is_live(NodeRef node) const;
   [[nodiscard]] bool goes_on() const { return clock_.started() && !drained(); }  // the run
-  [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers()) || group_level() >= 1; }
+  [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers()) || is_group_full(); }
+  [[nodiscard]] bool is_group_full() const { return groups_.split() && group_level() >= 1; }
   // How full the list of the fullest group is that slices are forwarded to, 1: full.
   [[nodiscard]] double group_level() const;
   // How full the fullest list of slices is that wait for a DCM, as far as that is to hold up triggers.
-  [[nodiscard]] double pending_level() const;
+  [[nodiscard]] double pending_level() const {
+    return waits_for_room_ && !groups_.split() ? 0 : level_of_pending();
+  }
+  [[nodiscard]] double level_of_pending() const;
   void look_at_drains(TimeNs now, Actions& out);
   [[nodiscard]] bool may_have_copies(NodeIndex writer);
   [[nodiscard]] std::string_view broken_parts();
