@@ -13,8 +13,8 @@
 
 namespace weir::bus {
 
-// Answers ZeroMQ's question who may connect (ZAP, RFC 27): a client's key has to be on the list, and tells
-// its role, which messages then carry as their "User-Id". A thread of its own, as ZeroMQ's I/O thread waits
+// Answers ZeroMQ's requests for admission (ZAP, RFC 27): a client's key has to be on the list, which also has
+// its role. Messages carry the role as "User-Id". Runs in its own thread, because ZeroMQ's I/O thread waits
 // for the answer.
 class Admission {
  public:
@@ -27,7 +27,7 @@ class Admission {
   void answer(std::vector<zmq::message_t>& parts);
 
   zmq::socket_t socket_;
-  zmq::socket_t stop_;  // the thread's end
+  zmq::socket_t stop_;  // signals the thread to end
   zmq::socket_t stop_sender_;
   std::map<std::string, std::string> roles_;  // by Z85 key
   std::atomic<std::uint64_t> refused_{0};

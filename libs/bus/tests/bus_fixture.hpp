@@ -18,7 +18,7 @@ struct Heard {
   v1::BusMessage message;
 };
 
-// A hub that a test turns by hand.
+// A hub that a test polls step by step.
 class Middle final : public HubHandler {
  public:
   explicit Middle(HubSettings settings = {}) : hub(std::move(settings)) {}
@@ -29,7 +29,8 @@ class Middle final : public HubHandler {
   void on_published(std::string_view tag, ConstBytes payload) override {
     observed.emplace_back(tag, payload.size());
   }
-  // Turns the hub until `done`, for half a minute at most: a busy machine gives a test little of its cores.
+  // Polls the hub until `done`, for half a minute at most, because a busy machine gives a test little CPU
+  // time.
   bool until(const std::function<bool()>& done) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (std::chrono::steady_clock::now() < end) {

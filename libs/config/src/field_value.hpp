@@ -13,7 +13,7 @@
 
 namespace weir::config {
 
-// One value of a field: bool, whole number, number, text, or one of an enum.
+// One value of a field: bool, whole number, number, text, or an enum's value.
 using FieldValue =
     std::variant<bool, std::uint64_t, double, std::string, const google::protobuf::EnumValueDescriptor*>;
 
@@ -22,31 +22,30 @@ struct ValueError {
   std::string what;
 };
 
-// Reads `text` as a value of `field` (of one entry, where the field is a list) and checks it against the
-// rules.
+// Reads `text` as a value of `field` (of one entry if the field is a list) and checks it against the rules.
 [[nodiscard]] Expected<FieldValue, ValueError> parse_value(const google::protobuf::FieldDescriptor& field,
                                                            std::string_view text);
 
-// Sets the field, or appends to it where it is a list.
+// Sets the field, or appends to it if it is a list.
 void store_value(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
                  const FieldValue& value);
 
-// The field's value, or entry `index` of a list.
+// Returns the field's value, or entry `index` of a list.
 [[nodiscard]] FieldValue load_value(const google::protobuf::Message& message,
                                     const google::protobuf::FieldDescriptor& field, int index = -1);
 [[nodiscard]] FieldValue default_value(const google::protobuf::FieldDescriptor& field);
 
-// As parse_value() reads it; a text as it is, without quotes.
+// Formats a value as parse_value() reads it; texts without quotes.
 [[nodiscard]] std::string print_value(const google::protobuf::FieldDescriptor& field,
                                       const FieldValue& value);
 
-// "64MiB" where that is exact, else plain digits.
+// Returns "64MiB" if that is exact, else plain digits.
 [[nodiscard]] std::string print_size(std::uint64_t bytes);
 [[nodiscard]] std::string print_number(double number);
-// Of a key's smallest or largest value.
+// Formats the smallest or largest value of a key.
 [[nodiscard]] std::string print_limit(const google::protobuf::FieldDescriptor& field, double limit);
 
-// "a whole number", "a size in bytes", "true or false", …: what to write there.
+// Returns a description of the expected value: "a whole number", "a size in bytes", "true or false", ….
 [[nodiscard]] std::string expectation(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace weir::config

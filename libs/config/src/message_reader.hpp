@@ -14,11 +14,11 @@
 namespace weir::config {
 
 // Fills a Protocol Buffers message from a YAML tree by reflection: field names are keys, messages are
-// sections. What the message has already and the tree does not give stays; a list is replaced as a whole.
-// Reports every problem and goes on behind it.
+// sections. Fields that the tree does not give stay as they are; a list is replaced as a whole. Reports every
+// problem and continues after it.
 class MessageReader {
  public:
-  // A line (from 1) as it stands in problems; told of each key that was read.
+  // Returns the location of a line (from 1) for problems. Called for each key that was read.
   using Place = std::function<std::string(int line)>;
   using OnKey = std::function<void(const std::string& key, int line)>;
 
@@ -40,7 +40,7 @@ class MessageReader {
   void check_required(const YamlNode& node, const google::protobuf::Message& message,
                       const std::string& path);
   using FirstLines = std::map<std::string_view, int>;
-  // Notes the key's line, and reports a key that was noted before.
+  // Notes the key's line, and reports a repeated key.
   void report_repeated(const YamlNode& key, const std::string& path, FirstLines& first_lines);
   void report_unknown(const YamlNode& key, const google::protobuf::Descriptor& type, const std::string& path);
   void report(ProblemKind kind, int line, const std::string& key, std::string what);

@@ -6,7 +6,8 @@
 
 namespace weir::config {
 
-// The pattern with `number` where it has {i}, or {i:03} for three digits at least; as it is without one.
+// Replaces {i} in the pattern with `number`, or {i:03} with at least three digits. Returns a pattern without
+// them unchanged.
 [[nodiscard]] std::string numbered(std::string_view pattern, std::uint32_t number);
 [[nodiscard]] bool takes_number(std::string_view pattern);
 

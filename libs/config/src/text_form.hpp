@@ -6,7 +6,7 @@
 
 namespace weir::config {
 
-// nullptr when `text` has the form; else what is wrong, to follow the text ("is not host:port").
+// Returns nullptr if `text` has the form, else the error, to follow the text ("is not host:port").
 [[nodiscard]] const char* check_form(v1::TextForm form, std::string_view text);
 
 }  // namespace weir::config

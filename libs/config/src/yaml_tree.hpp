@@ -9,7 +9,7 @@
 
 namespace weir::config {
 
-// A YAML document as it is written: keys in order, repeated ones too, each value with its line.
+// A parsed YAML document: keys in order, repeated ones too, each value with its line.
 struct YamlNode {
   enum class Kind { null, scalar, list, map };
   Kind kind = Kind::null;
@@ -29,14 +29,14 @@ struct YamlError {
   std::string what;
 };
 
-// Refuses what is not UTF-8, several documents, aliases, tags, keys that are not plain words, and what is
-// over a limit. An empty document is a null node.
+// Parses one document. Refuses text that is not UTF-8, several documents, aliases, tags, keys that are not
+// plain words, and input beyond a limit. An empty document is a null node.
 [[nodiscard]] Expected<YamlNode, YamlError> parse_yaml(std::string_view text, const YamlLimits& limits);
 
-// "a list", "keys and values", "nothing", or the scalar's text in quotes.
+// Returns "a list", "keys and values", "nothing", or the scalar's text in quotes.
 [[nodiscard]] std::string describe(const YamlNode& node);
 
-// The text as one line of a message: cut, and with '?' for control characters.
+// Returns the text as one line for a message: cut, and with '?' for control characters.
 [[nodiscard]] std::string printable(std::string_view text);
 [[nodiscard]] std::string in_quotes(std::string_view text);
 

@@ -4,9 +4,9 @@
 
 namespace weir::config {
 
-// Returns a farm in which every key of the schema but `include` has a value of its own that differs from its
-// default where the key's range allows it, in the entries of lists too. Each value is good by itself;
-// together they need not be.
+// Returns a farm in which every key of the schema except `include` is set, also in the entries of lists, to a
+// value other than its default if the key's range allows. Each value is valid by itself, but not necessarily
+// together with the others.
 [[nodiscard]] v1::Farm farm_of_every_key();
 
 }  // namespace weir::config

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// A farm's processes that do what they are told, for tests of what run control decides.
+// Simulated processes of a farm that follow orders, for tests of run control's decisions.
 namespace weir::control::test {
 
 // supervisor-0, writer-0, readout-0, readout-1, dcm-0, dcm-1
@@ -23,7 +23,7 @@ inline std::vector<MemberPlan> small_plan() {
 
 struct Process {
   bool alive = false;
-  bool deaf = false;  // takes no orders
+  bool deaf = false;  // ignores orders
   Incarnation incarnation;
   MemberState state;
   std::string refuses;  // answers every order with this
@@ -50,7 +50,7 @@ class Farm {
     processes[i].alive = false;
     machine.left(i, now, out);
   }
-  // 100 ms: heartbeats, orders carried out, a tick.
+  // Advances 100 ms: heartbeats, orders carried out, a tick.
   void pass() {
     now += 100 * kMillisecond;
     for (std::size_t i = 0; i < processes.size(); ++i) {
@@ -63,7 +63,7 @@ class Farm {
     runs_over += taken.run_over ? 1 : 0;
     for (const Order& order : taken.orders) carry_out(order);
   }
-  // At most so many seconds, until no transition is under way.
+  // Runs until no transition is in progress, for at most this many seconds.
   void settle(int seconds = 100) {
     for (int i = 0; i < seconds * 10; ++i) {
       pass();
@@ -87,7 +87,7 @@ class Farm {
     command(Command::start, run);
     settle();
   }
-  // The supervisor ends the run, and everyone else with it.
+  // The supervisor ends the run, and all other processes with it.
   void end_run() {
     for (Process& one : processes) {
       if (!one.alive || one.deaf || (one.state.state != State::running && one.state.state != State::paused))

@@ -8,16 +8,16 @@
 
 namespace weir::http {
 
-// What a connection is at.
+// State of a connection.
 enum class Doing : std::uint8_t {
-  silent,    // no whole request yet: it may be anybody
+  silent,    // no complete request yet: an unknown client
   idle,      // between two requests
-  busy,      // in the middle of a further request, or of an answer
-  listening  // to a stream
+  busy,      // in a further request, or in a response
+  listening  // an event stream
 };
 
-// The connections that there are, and which of them makes room for a new one, so that strangers that hold
-// many take them from each other. One thread.
+// The open connections, and the choice of one that is closed to make room for a new one, so that clients with
+// many connections displace each other. Not thread-safe.
 class Crowd {
  public:
   using Id = std::uint64_t;
@@ -27,12 +27,12 @@ class Crowd {
   void leave(Id id) { all_.erase(id); }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
 
-  // The one that has been silent for longest, while the silent are half of those that do not listen or more,
-  // or there are no others; else the one that has been idle for longest, then the one that has been busy for
-  // longest. The silent keep a half, so that a new client has time for its request even when others hold all
-  // connections that they can get. Nothing: all listen.
+  // Returns the connection to close: the one that has been silent longest, if silent ones are at least half
+  // of those without a stream, or if no others exist; else the one idle longest, else the one busy longest.
+  // Half of the places stay for silent ones, so that a new client has time for its request even if others
+  // hold all the connections that they can get. Returns nothing if all are streams.
   [[nodiscard]] std::optional<Id> makes_room() const;
-  // For a new listener at `peer`: the oldest listener of the address that has most, if that has more than
+  // For a new stream to `peer`: returns the oldest stream of the address with the most, if that has more than
   // `peer`.
   [[nodiscard]] std::optional<Id> listener_makes_room(const std::string& peer) const;
 
@@ -40,7 +40,7 @@ class Crowd {
   struct One {
     std::string peer;
     Doing doing = Doing::silent;
-    std::uint64_t since = 0;  // which turn that was, of all
+    std::uint64_t since = 0;  // sequence number of its last change of state
   };
   std::unordered_map<Id, One> all_;
   std::uint64_t turns_ = 0;

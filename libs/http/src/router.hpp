@@ -10,10 +10,10 @@ namespace weir::http {
 
 using Greeting = std::function<std::string(const Request&)>;
 
-// Which handler a request is for. One thread.
+// Finds the handler of a request. Not thread-safe.
 class Router {
  public:
-  // What there is at a path: handlers by method, or a stream.
+  // The contents of a path: handlers by method, or a stream.
   struct Place {
     std::map<std::string, Handler> handlers;
     bool is_stream = false;
@@ -22,10 +22,10 @@ class Router {
 
   void add(std::string method, const std::string& path, Handler handler);
   void add_stream(const std::string& path, Greeting greeting);
-  // The place of this path, else the longest one ending in '/' that it begins with (but for "/" itself);
-  // null: none.
+  // Returns the place of this path, else of its longest prefix that ends in '/' (except "/" itself), else
+  // null.
   [[nodiscard]] const Place* find(const std::string& path) const;
-  // The place's handler; HEAD is GET's. Null: the method is not served there.
+  // Returns the place's handler, for HEAD that of GET. Null: the method is not supported there.
   [[nodiscard]] static const Handler* handler(const Place& place, const std::string& method);
   // "GET, HEAD, POST"
   [[nodiscard]] static std::string allowed(const Place& place);

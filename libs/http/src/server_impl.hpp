@@ -1,6 +1,7 @@
 #pragma once
 
-// Beast and Asio are seen by server.cpp and session.cpp alone, through this: their templates cost seconds.
+// Only server.cpp and session.cpp include Beast and Asio, through this header: their templates take seconds
+// to compile.
 #include "crowd.hpp"
 #include "router.hpp"
 #include <weir/http/server.hpp>
@@ -50,7 +51,7 @@ class Server::Impl {
   void admit(Admission admission) { admission_ = std::move(admission); }  // before start()
   void accept();
   void make_room();
-  void close(Crowd::Id id);  // to make room for another
+  void close(Crowd::Id id);  // to make room for another one
   void enter(tcp::socket socket);
   void live();
   void hand_out(const std::string* path, const Piece& piece);
@@ -108,7 +109,7 @@ class Server::Impl::Session : public std::enable_shared_from_this<Session> {
   const Crowd::Id id_;
   const std::string peer_;
   const std::string local_;
-  bool asked_ = false;  // a whole request, once at least
+  bool asked_ = false;  // at least one complete request
   beast::flat_buffer buffer_;
   std::optional<bhttp::request_parser<bhttp::string_body>> parser_;
   bhttp::response<bhttp::string_body> response_;

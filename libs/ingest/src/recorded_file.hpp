@@ -7,8 +7,8 @@
 
 namespace weir::ingest {
 
-// Returns what is known of a file that was read with this checksum; size and time are 0 if it is gone
-// meanwhile.
+// Returns the properties of a file that was read with this checksum; size and time are 0 if the file is gone
+// by now.
 [[nodiscard]] inline RecordedFile recorded_file(const std::filesystem::path& path, std::uint32_t crc32c) {
   struct stat now {};
   if (::stat(path.c_str(), &now) != 0) now = {};

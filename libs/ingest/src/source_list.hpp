@@ -7,7 +7,7 @@
 
 namespace weir::ingest {
 
-// The sources that occur in the slices, ascending, each once.
+// Returns the sources that occur in the slices, ascending, each once.
 [[nodiscard]] inline std::vector<SourceId> sources_in(const std::vector<RecordedSlice>& slices) {
   std::vector<SourceId> all;
   for (const RecordedSlice& slice : slices) {

@@ -13,14 +13,14 @@
 
 namespace weir::ingest {
 
-// What a replay gave, compared with the recording's files.
+// The result of a replay, compared with the recording's files.
 struct Replayed {
   std::size_t slices = 0;
   std::size_t sources = 0;
-  std::size_t missing = 0;          // fragments that their slice does not have
+  std::size_t missing = 0;          // not in their slice
   std::size_t wrong_fragments = 0;  // with other bytes than the file, or a wrong checksum
-  std::size_t wrong_slices = 0;     // whose fragments are not the whole file
-  std::size_t wrong_hits = 0;       // outside of the slice, of an impossible channel, or malformed
+  std::size_t wrong_slices = 0;     // whose fragments do not cover the whole file
+  std::size_t wrong_hits = 0;       // outside the slice, of an impossible channel, or malformed
   std::size_t hits = 0;
 };
 
@@ -34,14 +34,13 @@ inline void count_hits(ConstBytes fragment, DurationNs window, Replayed& replaye
   if (reader.malformed()) ++replayed.wrong_hits;
 }
 
-// Replays every slice of the recording in `folder`, whose slices last `window`.
+// Replays every slice of the recording in `folder`, with slices of length `window`.
 inline Replayed replay_folder(const std::string& folder, DurationNs window) {
   const auto run = load_recorded_run(folder);
   REQUIRE(run);
   Replayed replayed;
   replayed.slices = (*run)->slices.size();
-  const std::uint64_t first_id =
-      1000 * replayed.slices;  // a replay's slices have ids of their own, in rounds
+  const std::uint64_t first_id = 1000 * replayed.slices;  // replayed slices have ids of their own, in rounds
   replayed.sources = (*run)->sources.size();
   for (std::size_t n = 0; n < replayed.slices; ++n) {
     const std::string number = std::to_string((*run)->slices[n].slice.value);

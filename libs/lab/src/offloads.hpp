@@ -6,7 +6,7 @@
 
 namespace weir::lab {
 
-// Sets what a device of the calling thread's namespace does for TCP. Throws std::runtime_error.
+// Sets the TCP offloads of a device in the calling thread's namespace. Throws std::runtime_error.
 void set_offloads(const std::string& device, Offloads offloads);
 
 }  // namespace weir::lab

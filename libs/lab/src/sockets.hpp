@@ -27,7 +27,7 @@ struct ListeningSocket {
 [[nodiscard]] Connection connect_hosts(const LabPlan& plan, const Network& network, std::size_t from,
                                        std::size_t to, const std::string& congestion_control);
 
-// Each host connects to each other once and closes: a static congestion window of the route holds from the
+// Connects each host to each other once and closes: a route's static congestion window applies from the
 // second connection on, when the kernel has an entry for the other host. Throws std::runtime_error.
 void meet_once(const LabPlan& plan, const Network& network);
 

@@ -8,13 +8,13 @@
 
 namespace weir::lab {
 
-// Runs `work` in a thread of its own inside the network namespace and waits for it. What it opens belongs to
-// that namespace for good. Throws what `work` throws, or std::runtime_error when the namespace cannot be
+// Runs `work` in a separate thread inside the network namespace and waits for it. Sockets that it opens stay
+// in that namespace. Throws the exceptions of `work`, or std::runtime_error if the namespace cannot be
 // entered.
 void in_space(int space, const std::function<void()>& work);
 
-// A fresh network namespace without a name: it lives as long as a descriptor, a process or a socket is in
-// it. `first` runs inside it. Throws std::runtime_error; NotPermitted when this user may not.
+// Makes a new network namespace without a name, which exists while a descriptor, a process or a socket is in
+// it. `first` runs inside it. Throws std::runtime_error, or NotPermitted if this user lacks the rights.
 struct NotPermitted {};
 [[nodiscard]] Descriptor make_space(const std::function<void()>& first);
 

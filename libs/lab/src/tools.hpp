@@ -8,11 +8,11 @@
 
 namespace weir::lab {
 
-// The sentence when a program of iproute2 is not there.
+// Returns an error if a program of iproute2 is missing.
 [[nodiscard]] std::optional<std::string> missing_tools();
 
-// Runs the tool on the lines inside the network namespace and waits for it. The error is a sentence with the
-// tool's own words and the line.
+// Runs the tool on the lines inside the network namespace and waits for it. The error has the tool's own
+// message and the line.
 [[nodiscard]] Expected<void, std::string> run_tool(Tool tool, const std::string& lines, int space);
 
 }  // namespace weir::lab

@@ -13,42 +13,42 @@
 
 namespace weir::node {
 
-// What a process says first, and again when run control has forgotten it.
+// Sent by a process when it joins, and again when run control has forgotten it.
 struct JoinFacts {
   std::string farm;
   std::string name;
-  std::string metrics;  // host:port; empty: none
+  std::string metrics;  // host:port; empty: no metrics
   Incarnation incarnation;
 };
 
-// A process' end of its connection to run control: joins, says that it is there, hands out what arrives,
-// publishes its reports and log lines. Never waits; a farm without its bus goes on.
+// A process' end of its connection to run control: joins, sends heartbeats, passes on received messages,
+// publishes reports and log lines. Never blocks; a farm without its bus continues.
 class BusLink final : public ReportSink {
  public:
   // `wake` is called on another thread.
   BusLink(const ports::Endpoint& control, std::optional<security::CurveKeys> keys, JoinFacts facts,
           std::function<void()> wake);
 
-  // What run control wants is appended; cheap when nothing has come.
+  // Appends run control's orders and tap requests; cheap if none have arrived.
   void receive(std::vector<v1::Order>& orders, std::vector<v1::TapWish>& wishes);
-  // It is time to say that the process is there, or where it is now.
+  // Returns whether a heartbeat is due.
   [[nodiscard]] bool heartbeat_due(TimeNs now_ns) const { return now_ns >= next_heartbeat_ns_; }
   void say(const v1::MemberState& state, TimeNs now_ns);
-  // A heartbeat is due at once.
+  // Makes a heartbeat due at once.
   void state_changed() { next_heartbeat_ns_ = 0; }
   void answer(const v1::Answer& answer);
-  // Said again with each heartbeat until run control has it.
+  // Repeated with each heartbeat until run control has it.
   void run_over(v1::RunOver over);
   [[nodiscard]] bool all_told() const { return !over_; }
   void leave(const std::string& reason);
 
-  // False: dropped, for the bus is away or its queue full.
+  // Returns false if the sample was dropped, because the bus is unreachable or its queue full.
   bool publish_sample(std::string_view tag, ConstBytes payload) {
     return client_.publish(tag, payload, bus::Client::Haste::soon);
   }
   void take(const v1::Report& report) override;
   [[nodiscard]] bus::ClientCounters counters() const { return client_.counters(); }
-  // From any thread.
+  // Thread-safe.
   void log(UtcNs utc_ns, const std::string& level, const std::string& text);
 
  private:
@@ -60,7 +60,7 @@ class BusLink final : public ReportSink {
   std::atomic<bool> arrived_ = false;
   bus::Client client_;
   bool joined_ = false;
-  std::string refused_;  // told once
+  std::string refused_;  // logged once
   DurationNs heartbeat_ns_ = kSecond;
   TimeNs next_heartbeat_ns_ = 0;
   std::optional<v1::RunOver> over_;

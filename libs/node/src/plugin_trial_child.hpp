@@ -9,20 +9,20 @@
 
 namespace weir::node {
 
-// This executable again, as a child that tries the node's plugin (`--try-plugins`) and prints on standard
-// output the problems found. A plugin that crashes, ends its process or does not return costs the child
-// alone. Not waited for: its owner asks in each turn. Destroying the object kills the child.
+// Runs this executable as a child that tries the node's plugin (`--try-plugins`) and prints the problems
+// found to standard output. A plugin that crashes, ends its process or hangs affects only the child. The
+// owner polls it in each turn. Destroying the object kills the child.
 class PluginTrialChild {
  public:
-  // Throws std::runtime_error: the child cannot be started.
-  // `farm`: a v1::Farm in bytes, which the child reads on standard input.
+  // Throws std::runtime_error if the child cannot be started. `farm`: a serialised v1::Farm, which the child
+  // reads from standard input.
   PluginTrialChild(const std::vector<std::string>& arguments, const std::string& farm, TimeNs now,
                    DurationNs limit);
   ~PluginTrialChild();
   PluginTrialChild(const PluginTrialChild&) = delete;
   PluginTrialChild& operator=(const PluginTrialChild&) = delete;
 
-  // Nothing while it runs. Empty: the plugin is good; else why it is not, a sentence.
+  // Returns nothing while it runs, an empty string if the plugin is good, else the reason why it is not.
   [[nodiscard]] std::optional<std::string> result(TimeNs now);
 
  private:

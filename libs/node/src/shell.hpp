@@ -16,22 +16,21 @@
 
 namespace weir::node {
 
-constexpr DurationNs kFlushMax = 2 * kSecond;  // for a node's last words
+constexpr DurationNs kFlushMax = 2 * kSecond;  // for flushing a node's last messages
 
-// A process that lives on from run to run: run control leads it from state to state, and each run gets a node
-// of its own, which leaves nothing behind for the next.
+// A process that lasts several runs: run control leads it from state to state, and each run has its own node,
+// which leaves no state for the next.
 class Shell final : public ReportSink, public RunWatcher, public SampleSink {
  public:
-  // `setup`: of the farm file, as it is at the start. `metrics` outlives the shell. Throws
-  // std::runtime_error.
-  // `has_plugins`: this executable takes --try-plugins.
+  // `setup`: from the farm file at the start. `metrics` outlives the shell. `has_plugins`: this executable
+  // accepts --try-plugins. Throws std::runtime_error.
   Shell(const CommandLine& line, Role role, const MakeNode& make, bool has_plugins, const Setup& setup,
         const ports::Endpoint& control, MetricsExport* metrics);
   ~Shell() override;
 
-  // Until `off` or a signal. The exit status.
+  // Runs until `off` or a signal. Returns the exit status.
   int run();
-  // A node could not be destroyed (Node::let_go): the process ends with _exit().
+  // Returns true if a node could not be destroyed (Node::let_go): the process has to end with _exit().
   [[nodiscard]] bool left_behind() const { return left_behind_; }
 
  private:
@@ -42,7 +41,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
 
   void turn(TimeNs now_ns);
   void carry_out(const v1::Order& order);
-  // The error is a sentence; empty: done.
+  // Returns an error, or an empty string.
   [[nodiscard]] std::string transition(control::Command command, const v1::Order& order);
   [[nodiscard]] std::string init();
   [[nodiscard]] std::string configure(const v1::Order& order);
@@ -61,7 +60,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   void on_signal(int signal);
   void answer(std::uint64_t order, const std::string& error, bool wrong_settings = false);
   void set_state(control::State state);
-  void follow_node();  // the state is its run's
+  void follow_node();  // takes the state from the run's node
   enum class Extent : std::uint8_t {
     brief,
     whole
@@ -75,13 +74,13 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   transport::Loop loop_;
   BusLink bus_;
   LogFile log_file_;
-  MetricsExport* metrics_;  // may be none
+  MetricsExport* metrics_;  // may be null
   std::string name_;
   bool has_plugins_;
   std::optional<Setup> configured_;
-  v1::RunIdentity identity_;  // of what a run of `configured_` would load
+  v1::RunIdentity identity_;  // of the files that a run of `configured_` would load
   PluginWatch plugins_;       // of `configured_`
-  // `configure` is answered when its plugin has been tried.
+  // `configure` is answered once its plugin has been tried.
   struct Trial {
     PluginTrialChild child;
     std::uint64_t order;
@@ -89,7 +88,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
     Setup setup;
   };
   std::unique_ptr<Trial> trial_;
-  std::unique_ptr<Setup> setup_;  // of the run that is on; outlives the node
+  std::unique_ptr<Setup> setup_;  // of the current run; outlives the node
   std::unique_ptr<Node> node_;
   control::State state_ = control::State::idle;
   RunNumber run_;
@@ -103,8 +102,8 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   std::optional<std::uint64_t> stop_order_;  // answered when the run is over
   std::vector<v1::Order> orders_;
   std::vector<v1::TapWish> wishes_;
-  int failures_ = 0;   // in a row, of the run `tried_`
-  RunNumber tried_;    // the last one that was started, also when its node failed
+  int failures_ = 0;   // consecutive ones, in the run `tried_`
+  RunNumber tried_;    // the last run started, even if its node failed
   std::string quits_;  // why the process ends
   int exit_status_ = 0;
   TimeNs quit_until_ns_ = 0;

@@ -14,7 +14,7 @@ inline std::vector<std::byte> bytes_of(std::string_view text) {
   return {from, from + text.size()};
 }
 
-// 10.0.0.N, port N.
+// Returns 10.0.0.N, port N.
 inline Origin address(std::uint8_t number) { return {{10, 0, 0, number}, number, false}; }
 
 inline std::vector<std::byte> datagram(Packet packet, std::string_view payload) {

@@ -5,7 +5,7 @@
 
 namespace weir::page {
 
-// A file of the page, built in.
+// A file of the page, compiled in.
 struct Asset {
   std::string_view name;  // "page.html"
   std::string_view bytes;

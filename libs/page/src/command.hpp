@@ -8,12 +8,12 @@ namespace weir::page {
 
 struct ParsedCommand {
   Command command;
-  std::string error;  // empty: the command is good
+  std::string error;  // empty: the command is valid
 };
-// {"command": "start", "parameters": {"run": 5}}: parameters are texts, numbers or booleans, and become
-// texts.
+// Parses {"command": "start", "parameters": {"run": 5}}. Parameters are texts, numbers or booleans, and
+// become texts.
 [[nodiscard]] ParsedCommand parse_command(const std::string& body, const std::string& peer);
-// {"taken": …, "message": …}
+// Returns {"taken": …, "message": …}.
 [[nodiscard]] std::string answer_json(const CommandAnswer& answer);
 
 }  // namespace weir::page

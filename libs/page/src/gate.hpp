@@ -10,15 +10,15 @@
 
 namespace weir::page {
 
-// Lets requests with the operator's token through, also while others guess from the same address: not every
-// request of a browser is its operator's. Wrong tokens are counted by address; beyond a number in a minute
-// all wrong ones are answered with that for the rest of the minute. That a token cannot be guessed is its
-// length's matter. One thread; time comes in.
+// Admits requests with the operator's token, even while others guess from the same address, because not every
+// request of a browser is its operator's. Wrong tokens are counted by address; beyond a number per minute,
+// all wrong ones get 429 for the rest of the minute. The token's length keeps it from being guessed. Not
+// thread-safe; the time is an argument.
 class Gate {
  public:
   enum class Answer : std::uint8_t {
     open,
-    no_token_set,  // no commands are taken
+    no_token_set,  // no commands are accepted
     unauthorised,  // no token, or a wrong one
     rate_limited
   };
@@ -42,7 +42,7 @@ class Gate {
   std::map<std::string, Refused> refused_;
 };
 
-// Takes as long whatever differs; only the length of `given` shows.
+// Compares in a time that depends only on the length of `given`.
 [[nodiscard]] bool same_secret(std::string_view secret, std::string_view given);
 
 }  // namespace weir::page

@@ -10,16 +10,17 @@
 
 namespace weir::page {
 
-// The latest log lines; the oldest leaves for a new one when it is full, counted. One thread.
+// The latest log lines. A new line replaces the oldest if the ring is full, which is counted. Not
+// thread-safe.
 class LogRing {
  public:
   LogRing(std::size_t lines_max, std::size_t line_bytes_max)
       : lines_max_(lines_max), line_bytes_max_(line_bytes_max) {}
 
   struct Query {
-    std::string text;                  // in the line or in the process's name, whatever the case; empty: any
-    std::string process;               // exactly; empty: any
-    LogLevel level = LogLevel::trace;  // this one or more important
+    std::string text;                  // in the line or the process' name, ignoring case; empty: any
+    std::string process;               // exact name; empty: any
+    LogLevel level = LogLevel::trace;  // this level or a more important one
     std::size_t lines_max = 200;
   };
   struct Entry {
@@ -27,9 +28,9 @@ class LogRing {
     LogLine line;
   };
 
-  // The line as it is kept: cut where it is too long, with clean_text().
+  // Adds the line, cut if it is too long and cleaned with clean_text().
   const Entry& add(LogLine line);
-  // The latest that match, in their order.
+  // Returns the latest matching lines, in order.
   [[nodiscard]] std::deque<const Entry*> find(const Query& query) const;
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 

@@ -11,7 +11,8 @@
 
 namespace weir::page {
 
-// The page's view of the farm: states in, JSON out. Pure; one thread. libs/page/README.md describes the JSON.
+// The page's view of the farm: states in, JSON out. Pure; not thread-safe. libs/page/README.md describes the
+// JSON.
 class Model {
  public:
   struct Limits {
@@ -20,11 +21,11 @@ class Model {
   };
   explicit Model(const Limits& limits) : limits_(limits) {}
 
-  // Takes the rates from the state before to this one.
+  // Computes the rates from the previous state to this one.
   void update(const Farm& farm);
-  // Of the last update. `can_command`: there is a token at all.
+  // Returns the state of the last update. `can_command`: a token is configured.
   [[nodiscard]] std::string state_json(bool can_command) const;
-  // The points of the plots, the oldest first.
+  // Returns the points of the plots, the oldest first.
   [[nodiscard]] std::string history_json() const;
   [[nodiscard]] std::string runs_json() const;
 
@@ -34,13 +35,13 @@ class Model {
     std::uint32_t run = 0;
     bool measured = false;
     double triggered_per_s = 0;
-    double assigned_per_s = 0;  // to the DCMs that are there, as they count it
+    double assigned_per_s = 0;  // by the counts of the DCMs that are connected
     bool assigned_known = false;
     double stored_per_s = 0;
     double rejected_per_s = 0;
     double built_bytes_per_s = 0;
     double stored_bytes_per_s = 0;
-    std::uint64_t built = 0;  // slices that the percentiles are of
+    std::uint64_t built = 0;  // slices in the percentiles
     std::uint64_t p50_us = 0;
     std::uint64_t p99_us = 0;
     std::uint64_t max_us = 0;
@@ -49,7 +50,7 @@ class Model {
 
   Limits limits_;
   Farm farm_;
-  std::map<std::string, reports::NodeRates> rates_;  // of the members that there are
+  std::map<std::string, reports::NodeRates> rates_;  // of the current members
   std::deque<Point> history_;
   friend struct ModelJson;
 };

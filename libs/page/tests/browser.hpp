@@ -8,11 +8,11 @@
 
 namespace weir::page::test {
 
-// Where Chromium is; empty: there is none.
+// Returns the path of Chromium; empty: not found.
 [[nodiscard]] std::string chromium();
 
-// A headless Chromium with one page, driven through its debugging pipe (Chrome DevTools Protocol): ended with
-// the object. Throws std::runtime_error when it does not do as it is told.
+// A headless Chromium with one page, controlled through its debugging pipe (Chrome DevTools Protocol), and
+// ended with the object. Throws std::runtime_error if a command fails.
 class Browser {
  public:
   Browser();
@@ -21,16 +21,16 @@ class Browser {
   Browser& operator=(const Browser&) = delete;
 
   void size(int width, int height, bool phone);
-  void dark(bool is_dark);  // what the person's system prefers
+  void dark(bool is_dark);  // the system's preferred colours
   void go(const std::string& url);
-  // What the expression gives, as text; promises are waited for.
+  // Returns the expression's value as text; waits for promises.
   std::string value(const std::string& expression);
-  // It came true within some seconds.
+  // Returns whether the expression became true within some seconds.
   [[nodiscard]] bool eventually(const std::string& expression);
-  // Keys as a person presses them: "Tab", "Enter", "ArrowRight", "Escape"; or text.
+  // Presses a key ("Tab", "Enter", "ArrowRight", "Escape") or types text.
   void press(const std::string& key);
   void type(const std::string& text);
-  // What went wrong in the page's scripts so far.
+  // Returns the errors of the page's scripts so far.
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
 
  private:

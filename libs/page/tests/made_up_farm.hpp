@@ -10,21 +10,21 @@
 
 namespace weir::page::test {
 
-// A farm that nobody built, but that changes from second to second like one: for the page's tests.
+// A simulated farm that changes from second to second like a real one, for the page's tests.
 class MadeUpFarm {
  public:
   MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::uint64_t seed = 1);
 
-  // One second later.
+  // Advances by one second.
   void step();
-  // As run control would; what cannot be done now is refused.
+  // Responds like run control: commands that are not possible are refused.
   CommandAnswer command(const Command& command);
   [[nodiscard]] const Farm& farm() const { return farm_; }
-  // From now on these are so, all others are well, and nothing else happens by itself.
+  // Sets the state of these members; all others are well, and no more events occur by themselves.
   void strike(const std::string& role, const std::string& state, const std::string& reason);
   void lose_lately(const std::vector<control::LostLately>& lost) { lost_ = lost; }
   void end_badly();
-  // What its processes logged in the last step.
+  // Returns the log lines of the last step.
   [[nodiscard]] const std::vector<LogLine>& logged() const { return logged_; }
 
   static constexpr UtcNs kBeginUtcNs = 1'700'000'000 * kSecond;

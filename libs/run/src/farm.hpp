@@ -16,14 +16,14 @@ struct LoadedFarm {
   config::Problems warnings;
 };
 
-// What the command line sets, of the farm and of the lab.
+// The command line's overrides, for the farm and for the lab.
 struct Sets {
   std::vector<std::string> farm;
   std::vector<std::string> lab;
 };
 [[nodiscard]] Sets share_out(const std::vector<std::string>& sets);
 
-// Farm file, options, validation, plan. On failure: all problems that were found.
+// Loads and validates the farm file with the options, and plans the farm. On failure: all problems found.
 [[nodiscard]] Expected<LoadedFarm, config::Problems> load(const FarmOptions& options);
 
 }  // namespace weir::run

@@ -5,17 +5,17 @@
 #include <array>
 #include <cstddef>
 
-// The few operations that are OpenSSL's, with Weir's types.
+// The few cryptographic operations of OpenSSL that are used, with Weir's types.
 namespace weir::security {
 
 constexpr std::size_t kDigestBytes = 32;
 using Digest = std::array<std::byte, kDigestBytes>;
 
-// Throws std::runtime_error when the system has no random numbers.
+// Throws std::runtime_error if the system has no random numbers.
 void fill_random(Bytes out);
 [[nodiscard]] Digest sha256(ConstBytes bytes);
 [[nodiscard]] Digest hmac_sha256(ConstBytes key, ConstBytes bytes);  // RFC 2104
-// Takes as long whether they differ early, late or not at all. Of the same length.
+// Compares in constant time. Requires: equal lengths.
 [[nodiscard]] bool same_secret(ConstBytes a, ConstBytes b);
 
 }  // namespace weir::security

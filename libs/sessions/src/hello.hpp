@@ -9,15 +9,16 @@ namespace weir::v1 {
 class Hello;
 }  // namespace weir::v1
 
-// What another process says of itself, as far as it can be believed.
+// Validates another process' hello.
 namespace weir::sessions {
 
-// What a stranger says ends in logs and on screens: one line, of bounded length, that cannot end its quotes.
+// Returns text of an unknown process for logs and screens: one line of bounded length, which cannot end its
+// quotes.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 [[nodiscard]] bool is_text(const v1::Hello& hello);  // all its strings are UTF-8
 [[nodiscard]] bool fits(const v1::Hello& hello);     // its numbers fit their types
-// Of a hello that fits(). Strings are one_line() each.
+// Requires: fits(). Strings are passed through one_line().
 [[nodiscard]] PeerInfo from_hello(const v1::Hello& hello);
 
 }  // namespace weir::sessions

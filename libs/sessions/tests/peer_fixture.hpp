@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// Two sides of a connection over a network in memory, and strangers that say what they like.
+// Two sides of a connection over a network in memory, and clients that send arbitrary bytes.
 namespace weir::sessions {
 
 inline PeerInfo readout() {
@@ -37,7 +37,7 @@ inline PeerInfo dcm() {
   return info;
 }
 
-// One side of the test: notes what it hears.
+// One side of the test; records its events.
 struct Side : PeerHandler {
   std::string check_hello(const PeerInfo& guest) override {
     return guest.name == unwanted ? "'" + guest.name + "' is not wanted here" : std::string();
@@ -119,7 +119,7 @@ struct Farm {
   ports::Endpoint endpoint;
 };
 
-// One that says whatever it likes.
+// A client that sends arbitrary bytes.
 struct Stranger : ports::StreamHandler {
   ports::ReceiveSpace receive_space() override { return {Bytes(space), Bytes{}}; }
   bool on_received(std::size_t bytes) override {

@@ -17,8 +17,8 @@
 
 namespace weir::shaping {
 
-// Finds the window that keeps the port just full, from response times and from progress, and follows what
-// changes. README.md tells how.
+// Finds the window that keeps the port just full, from response times and from progress, and follows changes.
+// README.md explains the method.
 class Adaptive final : public ByteWindow {
  public:
   explicit Adaptive(const ShaperSettings& settings);
@@ -40,11 +40,11 @@ class Adaptive final : public ByteWindow {
  private:
   enum class Phase : std::uint8_t { start_up, steady, drain };
 
-  [[nodiscard]] bool far() const;  // all readouts are
+  [[nodiscard]] bool far() const;  // all readouts are distant
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
   [[nodiscard]] bool on_line(double rate) const;
-  [[nodiscard]] double line_holds() const;  // bytes, of this one's share
+  [[nodiscard]] double line_holds() const;  // bytes, for this DCM's share
   void grow_line();
   [[nodiscard]] std::uint64_t share_of_one() const override;
   void steady(double rate, DurationNs fast, TimeNs now_ns);
@@ -70,13 +70,13 @@ class Adaptive final : public ByteWindow {
   void enter_drain();
   void end_drain(TimeNs now_ns);
   void move_to(double window);
-  [[nodiscard]] DurationNs base() const;  // the port's: of all that share it
+  [[nodiscard]] DurationNs base() const;  // of the port: the minimum over all that share it
 
-  const bool only_dcm_;  // of the farm: what else fills the buffer is foreign
+  const bool only_dcm_;  // of the farm: other data in the buffer are foreign
   Phase phase_ = Phase::start_up;
   double target_;   // window, bytes
-  double enough_;   // no smaller without a loss
-  double ceiling_;  // a window that lost data, less a part
+  double enough_;   // lower limit without losses
+  double ceiling_;  // a window with losses, reduced
   PortShare share_;
 
   Losses losses_;
@@ -87,7 +87,7 @@ class Adaptive final : public ByteWindow {
   TimeNs pass_ns_ = 0;
   std::uint64_t pass_bytes_ = 0;
 
-  DurationNs usual_ns_ = 0;  // of the network, in the last epoch
+  DurationNs usual_ns_ = 0;  // in the network, in the last epoch
   ShortestTimes shortest_;
   Drains drains_;
   TimeNs refill_ns_ = kNever;
@@ -96,13 +96,13 @@ class Adaptive final : public ByteWindow {
   RecentRates rates_;
   static constexpr std::size_t kFarRates = 10;
   LineRate line_;
-  double uplink_ns_ = 0;  // what a readout's uplink takes for an answer, mean of late
-  double host_ns_ = 0;    // what the hosts take for an answer, mean of late
-  double full_rate_ = 0;  // of late, when the port was full; bytes per ns
+  double uplink_ns_ = 0;  // an uplink's time for an answer, recent mean
+  double host_ns_ = 0;    // the hosts' time for an answer, recent mean
+  double full_rate_ = 0;  // recent rate of a full port; bytes per ns
 
   double rate_ = 0;  // of the last epoch
   ForeignTraffic foreign_;
-  double up_ = 0;  // last step of growth, as a part of the window; 0: the next one is the first
+  double up_ = 0;  // last step of growth, relative to the window; 0: none yet
 
   Ways ways_;
   TimeNs backed_off_ns_ = -kSecond;

@@ -7,32 +7,33 @@
 
 namespace weir::shaping {
 
-// A drain: for a moment next to nothing is requested, queues empty, and the shortest response time shows. The
-// first one is due 100 ms after the start, the others at doubling intervals. Every second drain requests two
-// pieces at once of one readout at a time: the second one has to wait for the first on the readout's uplink,
-// which shows its pace. Pure.
+// Drains: for a moment almost nothing is requested, queues empty, and the shortest response time appears. The
+// first drain is due 100 ms after the start, later ones at doubling intervals. Every second drain requests
+// two pieces at once from one readout at a time: the second piece waits for the first on the readout's
+// uplink, which shows its rate. Pure.
 class Drains {
  public:
-  // The first one, from the end of the first epoch on; later calls change nothing. `far`: all readouts are.
+  // Plans the first drain, from the end of the first epoch on; later calls change nothing. `far`: all
+  // readouts are distant.
   void plan(TimeNs now_ns, DurationNs base_ns, bool far);
-  // The next one is due at once.
+  // Makes the next drain due at once.
   void plan_now(TimeNs now_ns) { next_ns_ = now_ns; }
   [[nodiscard]] bool due(TimeNs now_ns) const { return now_ns >= next_ns_; }
 
-  // base_ns: the shortest response time so far.
+  // `base_ns`: the shortest response time so far.
   void begin(TimeNs now_ns, DurationNs base_ns, bool far);
-  // One that is for foreign traffic: so long, without pairs.
+  // Begins a drain of this length for foreign traffic, without pairs.
   void begin_probe(TimeNs now_ns, DurationNs base_ns, bool far, DurationNs length_ns);
-  // In a drain with pairs: whether this readout may be asked while so many bytes are outstanding.
+  // In a drain with pairs: returns whether this readout may be asked with this many bytes outstanding.
   [[nodiscard]] Credit ask(std::uint32_t readout, std::uint64_t taken);
   [[nodiscard]] bool pairs() const { return pairs_; }
   [[nodiscard]] std::uint32_t pair_readout() const { return pair_readout_; }
-  // `wants_pairs`: it goes on for a while until there are some, which take longer where uplinks are slow.
+  // `wants_pairs`: the drain is extended until it has some, which takes longer with slow uplinks.
   [[nodiscard]] bool over(TimeNs now_ns, bool wants_pairs) const;
   void end(TimeNs now_ns);
 
  private:
-  static constexpr DurationNs kEvery = 100 * kMillisecond;  // at first; each pause is twice the last one
+  static constexpr DurationNs kEvery = 100 * kMillisecond;  // the first interval; each one is twice the last
 
   TimeNs next_ns_ = 0;  // 0: not planned
   DurationNs every_ns_ = kEvery;
@@ -41,7 +42,7 @@ class Drains {
   bool pairs_next_ = false;
   bool pairs_ = false;
   std::uint32_t pair_readout_ = 0;
-  std::uint32_t pair_left_ = 0;  // pieces that may still be asked of it
+  std::uint32_t pair_left_ = 0;  // pieces that may still be requested from it
 };
 
 }  // namespace weir::shaping

@@ -7,12 +7,12 @@
 
 namespace weir::shaping {
 
-// What was seen while the window was the limit. Pure.
+// Measurements of the time in which the window was the limit. Pure.
 struct Epoch {
   DurationNs limited_ns = 0;
   std::uint64_t bytes = 0;
   std::uint32_t responses = 0;
-  std::array<std::uint32_t, 512> times_us10{};  // that responses waited for others, 0.1 us, the latest ones
+  std::array<std::uint32_t, 512> times_us10{};  // waiting times of the latest responses behind others, 0.1 us
 
   void begin();
   [[nodiscard]] double rate() const;                // bytes per ns

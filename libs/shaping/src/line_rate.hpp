@@ -6,16 +6,15 @@
 
 namespace weir::shaping {
 
-// At what rate a long line brings data, bytes per ns, before it is full: what comes without a pause of
-// network or host comes at the line's pace, however little of it there is in a round trip. The best stretch
-// of late counts. Pure.
+// The rate of a long line, bytes per ns, before it is full: data that arrive without a pause of network or
+// host arrive at the line's rate, however few they are per round trip. The best recent stretch is used. Pure.
 class LineRate {
  public:
-  // So many bytes came since the pass before this one.
+  // This many bytes arrived since the previous pass.
   void note(std::uint64_t bytes, TimeNs before_ns, TimeNs now_ns);
-  // An epoch is over: what was seen counts a little less.
+  // Ends an epoch: earlier measurements lose some weight.
   void fade();
-  [[nodiscard]] double rate() const { return rate_; }  // 0: no stretch was seen
+  [[nodiscard]] double rate() const { return rate_; }  // 0: nothing measured
 
  private:
   TimeNs since_ns_ = 0;

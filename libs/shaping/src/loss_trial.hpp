@@ -6,20 +6,20 @@
 
 namespace weir::shaping {
 
-// Whether a loss was worth its window: after it the window is smaller, and what comes then is compared with
-// what came before. What TCP repairs within a round trip costs less than a window that is too small for busy
-// hosts or a fast line (ADR 0025). Pure.
+// Decides whether a loss was worth its window: the rate with the window reduced after the loss is compared
+// with the rate before. A loss that TCP repairs within a round trip costs less than a window that is too
+// small for busy hosts or a fast line (ADR 0025). Pure.
 class LossTrial {
  public:
-  // The window was so large, and brought so much (bytes per ns). What comes before from_ns was asked for with
-  // it.
+  // Begins a trial with the window and rate (bytes per ns) before the loss. Data that arrive before from_ns
+  // were requested with that window.
   void begin(double window, double rate, TimeNs from_ns);
   void stop() { running_ = false; }
   [[nodiscard]] bool running() const { return running_; }
-  // Came while the smaller window was the limit. True: it is decided, after `least_ns` of that. One that is
-  // not in good time is given up.
+  // Takes data that arrived while the smaller window was the limit. Returns true once the trial is decided,
+  // after `least_ns` of such time. A trial that takes too long is given up.
   [[nodiscard]] bool note(std::uint64_t bytes, DurationNs limited_ns, DurationNs least_ns, TimeNs now_ns);
-  // After note(): the smaller window brought clearly less.
+  // Returns whether the smaller window had a clearly lower rate. Requires: note() returned true.
   [[nodiscard]] bool worth() const;
   [[nodiscard]] double window() const { return window_; }
 

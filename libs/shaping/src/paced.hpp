@@ -21,8 +21,8 @@ class Paced final : public Shaper {
   std::uint64_t window() const override { return 0; }
 
  private:
-  // Fills at the rate up to the burst. A request goes when the bucket is not in debt, and may bring it into
-  // debt: pieces larger than the burst go, too, and are paid for.
+  // Fills at the given rate up to the burst. A request is granted if the bucket is not in debt, and may put
+  // it into debt, so that pieces larger than the burst are granted and paid for later.
   struct Bucket {
     double tokens = 0;  // bytes
     TimeNs at_ns = 0;

@@ -9,26 +9,27 @@
 
 namespace weir::shaping {
 
-// What an answer takes where no queue of others is: the shortest response time of late, and what a byte more
-// takes that the same readout owes, because its own uplink sends one after another. Both are measured anew in
-// drains, when next to nothing else is under way; the least of some drains counts, as not every one empties a
-// queue that others hold. Pure.
+// The time of an answer without queues of others: the shortest recent response time, and the additional time
+// per byte that the same readout owes, because its uplink sends one answer after another. Both are measured
+// in drains, when almost nothing else is in flight. The minimum over several drains is used, because not
+// every drain empties a queue that others hold. Pure.
 class ShortestTimes {
  public:
-  // A response took `time_ns` in the network while its readout owed `owed` bytes, itself included.
+  // A response took `time_ns` in the network while its readout owed `owed` bytes, its own included.
   void note(DurationNs time_ns, std::uint64_t owed);
-  // The same, in a drain that requests pairs, of a readout that is not farther than others: what a longer
-  // line takes is not the pace of an uplink.
+  // The same in a drain that requests pairs, from a readout that is not farther than others: a longer line's
+  // time is not the pace of an uplink.
   void note_of_pair(DurationNs time_ns, std::uint64_t owed);
   void end_drain();
-  // What was measured is another network's.
+  // Forgets all measurements, because the network has changed.
   void forget();
 
-  [[nodiscard]] DurationNs ns() const { return ns_; }  // 0: not known
+  [[nodiscard]] DurationNs ns() const { return ns_; }  // 0: unknown
   [[nodiscard]] std::uint64_t owed() const { return owed_; }
-  // As many pairs were seen since the last drain as it takes: one may be of a readout that pauses.
+  // Returns whether enough pairs were seen since the last drain: a single one may be from a readout that
+  // pauses.
   [[nodiscard]] bool saw_pairs() const { return late_pairs_ >= kPairs; }
-  // So much longer than the shortest one takes what is owed beyond it.
+  // Returns the additional time of bytes owed beyond those of the shortest response.
   [[nodiscard]] double longer_ns(std::uint64_t owed) const {
     return owed > owed_ ? slope_ * static_cast<double>(owed - owed_) : 0;
   }

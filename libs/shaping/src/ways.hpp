@@ -7,62 +7,62 @@
 
 namespace weir::shaping {
 
-// Whether a shortest response time of so long is a long line's. A slow port takes as long for what is sent
-// through it: then the line holds little at the port's rate (bytes per ns).
+// Returns whether this shortest response time is that of a long line. A slow port can take as long for the
+// bytes sent through it; in that case the line holds little at the port's rate (bytes per ns).
 [[nodiscard]] bool is_far(DurationNs time_ns, double rate);
 
-// The ways to the readouts and back, and which of the bytes that they owe are in no queue of the collector's
-// port: what is on a line that is longer than the nearest readout's, and what a silent readout holds. Pure;
-// one thread. An update for one readout costs the same however many there are; measure() and look() go
-// through all of them.
+// The paths to the readouts and back. Determines which owed bytes are not in a queue of the DCM's port: those
+// on a line longer than the nearest readout's, and those of a silent readout. Pure; not thread-safe. An
+// update for one readout has constant cost; measure() and look() visit all of them.
 class Ways {
  public:
   explicit Ways(std::uint32_t readouts) : ways_(readouts) {}
 
-  // The readout owes this many bytes from now on.
+  // Sets the bytes that the readout owes.
   void owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
-  // So many bytes came of it; owes() follows.
+  // This many bytes of it arrived; owes() follows.
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
-  // The longest time without a byte of it, while it owed some, since this was asked last; of late: one that
-  // is over for long has nothing to do with what is lost now.
+  // Returns the longest recent time without a byte from it while it owed some, since the last call. An old
+  // gap is unrelated to a loss now.
   [[nodiscard]] DurationNs take_gap(std::uint32_t readout, TimeNs now_ns);
-  // A response took so long, the hosts included, and so long in the network alone.
+  // A response took this long, with the hosts' time and in the network alone.
   void responded(std::uint32_t readout, DurationNs time_ns, DurationNs network_ns);
-  // Its connection is gone, and it may come back from elsewhere.
+  // Its connection is lost, and it may return from elsewhere.
   void lost(std::uint32_t readout);
 
-  // What each line holds beyond the nearest readout's, whose shortest response time is base_ns.
+  // Measures the contents of each line beyond the nearest readout's. `base_ns`: shortest response time of
+  // that one.
   void measure(DurationNs base_ns, double rate, TimeNs now_ns);
-  // A readout that owes bytes and has sent none for long is silent.
+  // Finds silent readouts: they owe bytes and have sent none for long.
   void look(TimeNs now_ns);
 
-  // Bytes that are owed and in no queue of the port; of those that silent readouts hold, `silent_max` at
-  // most: when they wake up, all of them come at once.
+  // Returns the owed bytes that are not in a queue of the port; for silent readouts at most `silent_max`,
+  // because all of theirs arrive at once when they resume.
   [[nodiscard]] std::uint64_t elsewhere(std::uint64_t silent_max) const;
-  // Of what this readout owes, as much may be on its line.
+  // Returns how many of this readout's owed bytes may be on its line.
   [[nodiscard]] std::uint64_t on_line(std::uint32_t readout) const { return ways_[readout].on_line; }
   [[nodiscard]] std::uint32_t readouts() const { return static_cast<std::uint32_t>(ways_.size()); }
 
  private:
   struct Way {
     DurationNs base_ns = 0;   // shortest response time, in the network
-    DurationNs usual_ns = 0;  // response time of late, hosts included
-    std::uint64_t bytes = 0;  // that came since since_ns, for its rate
+    DurationNs usual_ns = 0;  // recent response time, hosts included
+    std::uint64_t bytes = 0;  // received since since_ns, for its rate
     TimeNs since_ns = 0;
     double rate = 0;            // bytes per ns
-    std::uint64_t on_line = 0;  // bytes that its line holds beyond the nearest one's
+    std::uint64_t on_line = 0;  // bytes on its line beyond the nearest one's
     std::uint64_t owed = 0;
-    std::uint64_t counted = 0;  // of these, in elsewhere_
-    TimeNs heard_ns = 0;        // last byte; or when it was asked after it had owed nothing
-    DurationNs gap_ns = 0;      // longest silence since take_gap(), of late
+    std::uint64_t counted = 0;  // the part included in elsewhere_
+    TimeNs heard_ns = 0;        // time of the last byte, or of the request after it had owed none
+    DurationNs gap_ns = 0;      // longest recent silence since take_gap()
     TimeNs gap_until_ns = 0;
     bool silent = false;
   };
   void recount(Way& way);
 
   std::vector<Way> ways_;        // by readout
-  std::uint64_t elsewhere_ = 0;  // sum of what is counted
-  std::uint64_t on_lines_ = 0;   // sum of what the lines hold
+  std::uint64_t elsewhere_ = 0;  // sum of `counted`
+  std::uint64_t on_lines_ = 0;   // sum of `on_line`
 };
 
 }  // namespace weir::shaping

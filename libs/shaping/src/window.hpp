@@ -6,8 +6,8 @@
 
 namespace weir::shaping {
 
-// What is taken and not given back, by readout. A readout's rest is given back with its last answer, so that
-// wrong guesses leave nothing behind.
+// Credit that is taken and not returned, by readout. A readout's remainder is returned with its last answer,
+// so that wrong estimates leave nothing behind.
 class Accounts {
  public:
   explicit Accounts(std::uint32_t readouts) : flows_(readouts) {}
@@ -56,7 +56,7 @@ class Accounts {
   std::uint32_t active_ = 0;
 };
 
-// A window in bytes, given back as they arrive.
+// A window in bytes, returned as they arrive.
 class ByteWindow : public Shaper {
  public:
   ByteWindow(std::uint64_t window, std::uint64_t range_bytes, std::uint32_t readouts)
@@ -72,7 +72,7 @@ class ByteWindow : public Shaper {
   std::uint64_t window() const override { return window_; }
 
  protected:
-  // What one readout may hold of the window: one slow source cannot hold it all.
+  // Returns how much of the window one readout may hold, so that a slow source cannot hold all of it.
   [[nodiscard]] virtual std::uint64_t share_of_one() const;
   [[nodiscard]] std::uint64_t charge_of(const Demand& demand) const;
   [[nodiscard]] std::uint64_t range_bytes() const { return range_bytes_; }

@@ -4,17 +4,17 @@
 
 #include <span>
 
-// The choice as it is defined, by looking at all candidates of one slice: what ReadoutChoice is held against.
+// The choice by its definition, from all candidates of one slice: the reference for ReadoutChoice.
 namespace weir::shaping {
 
 struct Candidate {
   std::uint32_t readout = 0;  // index
   std::uint64_t owed = 0;
   std::uint64_t left = 0;
-  bool open = true;  // it may be asked now
+  bool open = true;  // may be asked now
 };
 
-// The index into `candidates` of the one to ask; nothing when none is open.
+// Returns the index of the candidate to ask; nothing if none is open.
 inline std::optional<std::size_t> choose(ReadoutOrder order, std::span<const Candidate> candidates,
                                          std::uint32_t first, std::uint32_t readouts) {
   std::optional<std::size_t> best;

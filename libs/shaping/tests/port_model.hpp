@@ -15,26 +15,26 @@
 
 namespace weir::shaping {
 
-// A switch port and what is behind it, as a model in simulated time: collectors ask readouts for pieces,
-// which meet in the port's queue. What does not fit there is lost and comes once more after TCP's timeout.
+// A model of a switch port and its hosts in simulated time: DCMs request pieces from readouts, which meet in
+// the port's queue. A piece that does not fit is lost and retransmitted after TCP's timeout.
 class PortModel {
  public:
   struct Settings {
     double bytes_per_s = 125e6;
     double buffer_bytes = 100e3;
-    DurationNs way_ns = 60 * kMicrosecond;     // there and back, without any queue
-    DurationNs jitter_ns = 40 * kMicrosecond;  // mean of what the hosts add, exponential
+    DurationNs way_ns = 60 * kMicrosecond;     // round trip without queues
+    DurationNs jitter_ns = 40 * kMicrosecond;  // mean additional time of the hosts, exponential
     DurationNs timeout_ns = 200 * kMillisecond;
     DurationNs probe_ns = 5 * kMillisecond;
     std::uint64_t seed = 1;
   };
 
-  // One DCM: slices of `readouts` fragments, in order, as many as there is credit for.
+  // One DCM: slices of `readouts` fragments, in order, as many as its credit allows.
   struct Collector {
     std::unique_ptr<Shaper> shaper;
     std::uint32_t readouts = 8;
     std::uint64_t fragment_bytes = 64U << 10U;
-    double slices_per_s = 0;  // offered; 0: always one more
+    double slices_per_s = 0;  // offered; 0: unlimited
     TimeNs from_ns = 0;
     TimeNs until_ns = kNever;
 
@@ -43,7 +43,7 @@ class PortModel {
     std::uint64_t lost = 0;  // pieces
 
     struct Slice {
-      std::vector<std::uint64_t> left;  // not yet asked for, by readout
+      std::vector<std::uint64_t> left;  // not yet requested, by readout
       std::uint64_t outstanding = 0;    // bytes not received
       TimeNs first_ns = -1;
     };
@@ -66,7 +66,7 @@ class PortModel {
   }
   Settings& settings() { return settings_; }
   [[nodiscard]] TimeNs now_ns() const { return now_ns_; }
-  // A bulk flow that holds so much of the queue at all times, and gives way to loss only.
+  // A bulk flow that always holds this much of the queue, and yields only to losses.
   double foreign_bytes = 0;
 
   void run_until(TimeNs end_ns) {
@@ -103,10 +103,10 @@ class PortModel {
 
   static constexpr std::uint64_t kSegment = 1448;
 
-  // Ethernet's share of a piece of the stream.
+  // Length on the wire of a piece of the stream.
   static double wire_bytes(std::uint64_t bytes) { return static_cast<double>(bytes) * 1538 / 1448; }
 
-  // A node's loop turns now and then, whatever arrives.
+  // A node's loop passes now and then, without any arrival.
   void idle_pass(Collector& c) {
     pass(c);
     at(now_ns_ + 5 * kMillisecond, [this, &c] { idle_pass(c); });
@@ -136,7 +136,7 @@ class PortModel {
     c.slices.push_back(std::move(slice));
   }
 
-  // False: the shaper lets nothing more go.
+  // Returns false if the shaper grants no more.
   bool ask(Collector& c, std::size_t index) {
     Collector::Slice& slice = c.slices[index];
     std::vector<bool> closed(c.readouts);
@@ -173,19 +173,19 @@ class PortModel {
     const double queued_ns = std::max(0.0, static_cast<double>(port_free_ns_ - now_ns_));
     if ((queued_ns + foreign_ns) * rate + wire_bytes(piece) > settings_.buffer_bytes) {
       ++c.lost;
-      // TCP's probe of the tail finds it out, and its timeout mends it: that is the worst case.
+      // TCP's probe of the tail detects the loss, and its timeout repairs it: the worst case.
       at(now_ns_ + settings_.probe_ns,
          [this, &c, r, piece] { c.shaper->retransmitted(r, (piece + kSegment - 1) / kSegment, now_ns_); });
       at(now_ns_ + settings_.timeout_ns,
          [this, &c, slice, r, piece, asked] { send(c, slice, r, piece, asked); });
       return;
     }
-    // A foreign flow takes its part of the rate as it holds its part of the queue.
+    // A foreign flow's share of the rate equals its share of the queue.
     const double held = queued_ns * rate + wire_bytes(piece);
     const double share = foreign_bytes > 0 ? held / (held + foreign_bytes) : 1;
     port_free_ns_ =
         std::max(port_free_ns_, now_ns_) + static_cast<DurationNs>(wire_bytes(piece) / rate / share);
-    // Segment by segment: what has come leaves the window before the piece is whole.
+    // Segment by segment: received bytes leave the window before the piece is complete.
     for (std::uint64_t here = 0; here < piece; here += kSegment) {
       const std::uint64_t part = std::min(kSegment, piece - here);
       const double later_ns = wire_bytes(piece - here - part) / rate / share;

@@ -18,7 +18,7 @@ struct Chunk {
   std::vector<std::byte> bytes;
 };
 
-// What a process appended and the kernel has not taken.
+// Bytes that the process has appended and the kernel has not accepted.
 class Outgoing {
  public:
   [[nodiscard]] Bytes reserve(std::size_t size);
@@ -26,7 +26,7 @@ class Outgoing {
   void append_reference(ConstBytes bytes, std::shared_ptr<const void> owner);
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::vector<std::byte> take(std::size_t size);
-  // Owners are released one by one, and may append to other streams.
+  // Owners are released one by one, because they may append to other streams.
   void clear();
 
  private:
@@ -41,7 +41,7 @@ class Outgoing {
   std::size_t size_ = 0;
 };
 
-// One end of a connection: what the process sees of it, and the kernel's part.
+// One end of a connection: the process' view, and the kernel's part.
 struct End : std::enable_shared_from_this<End> {
   enum class State : std::uint8_t { connecting, open, ended };
 
@@ -51,9 +51,9 @@ struct End : std::enable_shared_from_this<End> {
   void close();
   void take_events();
   void flush();
-  // The process is gone.
+  // The process has died.
   void die(Death death);
-  // The connection is broken from underneath: nothing arrives any more, and this end hears it then.
+  // The connection is broken underneath: no more bytes arrive, and this end notices at that time.
   void lose(TimeNs hears_ns);
 
   World& world;
@@ -65,10 +65,10 @@ struct End : std::enable_shared_from_this<End> {
   State state = State::connecting;
   Outgoing outgoing;
   ports::StreamCounters counters;
-  bool dirty = false;  // something was appended since it was last drained
+  bool dirty = false;  // has appended bytes since it was last drained
   bool paused = false;
 
-  // What this end sent: under way, and not read by the far process.
+  // Bytes sent by this end that the far process has not read.
   std::deque<Chunk> pipe;
   std::size_t window = 0;
   std::size_t unread = 0;
@@ -76,10 +76,10 @@ struct End : std::enable_shared_from_this<End> {
   bool pumping = false;
   bool lost = false;
 
-  // What this end's kernel has for the process.
+  // Bytes that this end's kernel holds for the process.
   std::vector<std::byte> received;
   std::size_t read = 0;
-  bool connected = false;  // the answer to connect() is here
+  bool connected = false;  // the result of connect() has arrived
   bool refused = false;
   bool ended_by_far = false;
   bool reset = false;
@@ -116,7 +116,7 @@ class SimStream final : public ports::Stream {
 
  private:
   std::shared_ptr<End> end_;
-  std::vector<std::byte> discarded_;  // what is reserved after the end
+  std::vector<std::byte> discarded_;  // space reserved after the end
 };
 
 }  // namespace weir::simnet

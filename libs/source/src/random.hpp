@@ -7,8 +7,8 @@
 
 namespace weir::source {
 
-// SplitMix64: 8 bytes of state and good enough for an emulated detector; a fresh one per (seed, slice,
-// module) costs nothing. Meets the standard's and Boost.Random's requirements on an engine.
+// SplitMix64: 8 bytes of state, good enough for an emulated detector, and cheap to create for each (seed,
+// slice, module). Meets the standard's and Boost.Random's requirements on an engine.
 class SmallEngine {
  public:
   using result_type = std::uint64_t;
@@ -22,14 +22,14 @@ class SmallEngine {
     return mix64(state);
   }
 
-  // In [0, 1).
+  // Returns a number in [0, 1).
   double uniform() { return static_cast<double>((*this)() >> 11U) * 0x1p-53; }
 
  private:
   std::uint64_t state_;
 };
 
-// Seeds that differ in any part give unrelated sequences.
+// Returns a seed; seeds that differ in any part give unrelated sequences.
 template <class... Parts>
 [[nodiscard]] constexpr std::uint64_t seed_of(std::uint64_t seed, Parts... parts) {
   ((seed = mix64(seed ^ mix64(static_cast<std::uint64_t>(parts)))), ...);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-// A source whose fragments say which slice they are of, and a sink that keeps what it is told.
+// A source of fragments that contain their slice's id, and a sink that records its calls.
 namespace weir::source::test {
 
 class CountingSource final : public Source {
@@ -28,7 +28,7 @@ class CountingSource final : public Source {
   }
 
   std::uint64_t asked = 0;
-  std::uint64_t absent_digit = 10;  // slices that end in it have nothing; 10: none
+  std::uint64_t absent_digit = 10;  // slices that end in this digit have no fragment; 10: none
   bool owned = false;
   std::shared_ptr<int> owner = std::make_shared<int>(0);
 
@@ -38,7 +38,7 @@ class CountingSource final : public Source {
   std::vector<std::byte> bytes_;
 };
 
-// One whose fragments come by deliver().
+// A source of fragments that arrive through deliver().
 class ArrivingSource final : public Source {
  public:
   explicit ArrivingSource(std::uint32_t id) : id_(id) {}
@@ -51,7 +51,7 @@ class ArrivingSource final : public Source {
   SourceId id_;
 };
 
-// A fragment of its own memory that says which slice it is of.
+// Makes a fragment with memory of its own that contains its slice's id.
 inline Fragment arriving(std::uint64_t slice, std::size_t size = 16) {
   Fragment fragment;
   const auto bytes = std::make_shared<std::vector<std::byte>>(size);

@@ -9,7 +9,7 @@
 
 namespace weir::storage {
 
-// The slice that a record's body names, also where the body is damaged; nothing when it is too short.
+// Returns the slice named in a record's body, which may be damaged; nothing if it is too short.
 [[nodiscard]] inline std::optional<SliceId> claimed_slice(ConstBytes body) {
   constexpr std::size_t kSliceIdAt = 24;  // in a slice record, FORMAT.md
   if (body.size() < kSliceIdAt + sizeof(std::uint64_t)) return std::nullopt;

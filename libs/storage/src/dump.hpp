@@ -8,7 +8,7 @@
 
 namespace weir::storage {
 
-// `weir file dump`: the exit status.
+// Carries out `weir file dump`. Returns the exit status.
 [[nodiscard]] int dump_slice(const std::vector<RunFileReader>& files, const FileCommand& command,
                              std::ostream& out, std::ostream& err);
 

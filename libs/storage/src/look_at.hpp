@@ -9,7 +9,8 @@
 
 namespace weir::storage {
 
-// What the file system says of `path`, with the checksums of these ranges. That nothing is there is no error.
+// Returns the file system's view of `path`, with the checksums of these ranges. A missing file is not an
+// error.
 [[nodiscard]] DiskOutcome look_at(SystemCalls& calls, const std::string& path,
                                   std::span<const ports::FileRange> ranges, ports::FileView& view);
 

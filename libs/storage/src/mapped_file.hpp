@@ -8,8 +8,8 @@
 
 namespace weir::storage {
 
-// A file's bytes, read-only, as long as the object lives. The file may grow meanwhile (unseen); it must not
-// shrink.
+// A file's bytes, read-only, valid as long as the object. The file may grow meanwhile (unnoticed), but must
+// not shrink.
 class MappedFile {
  public:
   [[nodiscard]] static Expected<MappedFile, Failure> open(const std::string& path);

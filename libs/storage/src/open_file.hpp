@@ -14,24 +14,24 @@ namespace weir::storage {
 
 struct DiskOutcome {
   ports::DiskError error = ports::DiskError::none;
-  std::string detail;  // on error: a sentence that names the path
+  std::string detail;  // on error: a sentence with the path
 };
 
-// An error of a system call on a path.
+// Describes a failed system call on a path.
 [[nodiscard]] DiskOutcome failure(int error, const char* doing, const std::string& path);
 
-// Renames a file and replaces none: 0, or the error (EEXIST: `to` exists). On a file system without an
-// exclusive rename and without hard links, a crash can leave an empty file `to` beside `from`.
+// Renames a file without replacing another. Returns 0 or the error (EEXIST: `to` exists). On a file system
+// without an exclusive rename and without hard links, a crash can leave an empty file `to` beside `from`.
 [[nodiscard]] int rename_to_new(SystemCalls& calls, const std::string& from, const std::string& to);
 
-// 0, or the error. A file's name is on disk when its directory is synced.
+// Returns 0 or the error. A file's name is on disk once its directory is synced.
 [[nodiscard]] int sync_directory_of(SystemCalls& calls, const std::string& path);
 
-// One file that grows at its end, by blocking system calls. After an error every operation fails alike, until
+// One append-only file, written with blocking system calls. After an error all operations fail until
 // truncate().
 class OpenFile {
  public:
-  // Where that fails, nothing of it is left behind.
+  // Leaves no file behind on failure.
   static DiskOutcome create(SystemCalls& calls, const std::string& path, std::unique_ptr<OpenFile>& out);
   ~OpenFile() { calls_.close(descriptor_); }
   OpenFile(const OpenFile&) = delete;
@@ -40,10 +40,10 @@ class OpenFile {
   DiskOutcome append(std::vector<ConstBytes>& pieces);
   DiskOutcome sync();
   DiskOutcome truncate(std::uint64_t size);
-  // Syncs, renames (never over a file that is there) and syncs the directory. May be asked again after an
-  // error, from where it stopped.
+  // Syncs, renames (never over an existing file) and syncs the directory. After an error it may be called
+  // again, and continues where it stopped.
   DiskOutcome publish(const std::string& final_path);
-  // As ports::Disk says. `size`: what is left of the file.
+  // Like ports::Disk::restore(). `size` receives the remaining length of the file.
   DiskOutcome restore(std::uint64_t& size);
 
  private:
@@ -52,7 +52,7 @@ class OpenFile {
 
   static std::size_t skip(std::vector<ConstBytes>& pieces, std::size_t first, std::size_t written);
   DiskOutcome keep(DiskOutcome outcome);
-  // It was not cut, removed or replaced from outside.
+  // Checks that the file was not cut, removed or replaced from outside.
   [[nodiscard]] DiskOutcome check() const;
   [[nodiscard]] DiskOutcome copy_back(std::uint64_t size);
   [[nodiscard]] int copy_to(int copy, std::uint64_t size) const;
@@ -61,8 +61,8 @@ class OpenFile {
   int descriptor_;
   std::string path_;
   std::uint64_t size_ = 0;
-  bool has_identity_ = false;  // the file system tells files apart by their inode
-  DiskOutcome outcome_;        // of the operation that failed, until truncate()
+  bool has_identity_ = false;  // the file system distinguishes files by their inode
+  DiskOutcome outcome_;        // of the failed operation, until truncate()
 };
 
 }  // namespace weir::storage

@@ -29,12 +29,12 @@ struct RunStore::File {
   TimeNs opened = 0;
   std::vector<IndexEntry> index;  // in file order
   std::deque<Waiting> waiting;
-  std::uint64_t unsynced_bytes = 0;      // since the last sync was asked for
-  std::optional<TimeNs> unsynced_since;  // the first of them
+  std::uint64_t unsynced_bytes = 0;      // since the last requested sync
+  std::optional<TimeNs> unsynced_since;  // of the first of them
   TimeNs retry_at = 0;
   SliceSum live;
-  std::vector<ports::FileRange> read_back;  // when it is published
-  std::vector<std::uint32_t> checksums;     // what that has to give
+  std::vector<ports::FileRange> read_back;  // to be read back once the file is published
+  std::vector<std::uint32_t> checksums;     // expected checksums of those ranges
   bool closing = false;
   bool blocked = false;
 };

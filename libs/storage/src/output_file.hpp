@@ -18,23 +18,23 @@ struct OutputCounters {
   std::uint64_t appends = 0;
   std::uint64_t syncs = 0;
   std::uint64_t retries = 0;
-  std::uint64_t restored = 0;  // files that were changed from outside, as far as they can be
+  std::uint64_t restored = 0;  // files that were changed from outside and restored
   std::uint64_t bytes_durable = 0;
 };
 
 // One growing run file: gathers records into segments, appends them, and keeps each segment until it is on
-// disk, so that after an error the file is cut to what is on disk and written again from there. (After a
-// failed sync it is not known which of the unsynced pages are on disk: all of them are written again.)
+// disk. After an error the file is cut to the durable length and written again from there. (After a failed
+// sync it is unknown which unsynced pages are on disk, so all of them are written again.)
 class OutputFile {
  public:
   struct Settings {
-    std::size_t chunk_bytes;          // a segment is appended when it has this size
-    std::size_t reference_bytes_min;  // bodies from here on are referred to, smaller ones copied
+    std::size_t chunk_bytes;          // size at which a segment is appended
+    std::size_t reference_bytes_min;  // bodies of this size and larger are referred to, smaller ones copied
   };
   struct Outcome {
     bool advanced = false;   // durable_end() has grown
-    bool failed = false;     // an operation failed, first of a row
-    bool recovered = false;  // everything is written again and on disk
+    bool failed = false;     // an operation failed, the first in a row
+    bool recovered = false;  // all data are written again and on disk
     bool published = false;
   };
 
@@ -42,38 +42,38 @@ class OutputFile {
              Settings settings, OutputCounters& counters);
 
   void open(FileHeader header);
-  // The offset of the record's head. `owner` keeps a large body alive; small ones are copied here.
+  // Returns the offset of the record's head. `owner` keeps a large body alive; small ones are copied here.
   std::uint64_t append(RecordType type, ConstBytes body, const std::shared_ptr<const void>& owner);
   std::uint64_t append(RecordType type, std::vector<std::byte> body);
-  // Hands over what is gathered when the disk has no append of this file to do.
+  // Passes on gathered records if the disk has no append of this file in progress.
   void flush();
-  // Asks for what was appended so far to be made durable; while another sync is under way, after that.
+  // Requests that all data appended so far are made durable; if a sync is in progress, after it.
   void request_sync();
-  // What is appended from here on is given to the disk only when all before it is on disk. Two such places:
-  // behind the head, without which records cannot be read; and before the tail, which speaks of the records
-  // (which copies are dead, where they are) and must not be there without them.
+  // Data appended from here on are passed to the disk only when all data before are durable. Two places need
+  // this: after the head, without which records cannot be read, and before the tail, which describes the
+  // records (which copies are dead, where they are) and must not exist without them.
   void end_head();
   void begin_tail();
-  // CRC32C of everything appended so far.
+  // Returns the CRC32C of all bytes appended so far.
   [[nodiscard]] std::uint32_t checksum();
-  // No more records: syncs and publishes.
+  // Ends the file: syncs and publishes.
   void finish();
-  // The answer to the oldest operation under way.
+  // Takes the event of the oldest operation in progress.
   Outcome on_event(const ports::DiskEvent& event);
-  // After a failure, once idle(): cuts the file and writes again what is not on disk. Where it was changed
-  // from outside the path names it again; see damaged().
+  // Retries after a failure, once idle(): cuts the file and writes again the data that are not on disk. A
+  // file that was changed from outside gets its name again; see damaged().
   void retry();
 
   [[nodiscard]] ports::FileId id() const { return id_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t durable_end() const { return durable_end_; }
   [[nodiscard]] std::uint64_t records() const { return records_; }
-  // Bytes that were on disk are gone: the file keeps the name of one that is not closed, and gets no
+  // Returns true if bytes that were on disk are gone: the file keeps the name of an unclosed one, and gets no
   // index.
   [[nodiscard]] bool damaged() const { return damaged_; }
   [[nodiscard]] const std::string& path() const { return damaged_ ? part_path_ : final_path_; }
   [[nodiscard]] std::uint32_t tag() const { return tag_; }
-  // CRC32C of the first head_end() bytes: file header and begin of run.
+  // Returns the CRC32C of the first head_end() bytes: file header and begin of run.
   [[nodiscard]] std::uint32_t head_checksum() const { return head_crc_; }
   [[nodiscard]] std::uint64_t head_end() const { return head_end_; }
   [[nodiscard]] bool failed() const { return failed_; }
@@ -86,7 +86,7 @@ class OutputFile {
   struct Operation {
     Kind kind;
     std::uint64_t token;
-    std::uint64_t end;  // sync and publish: what they cover
+    std::uint64_t end;  // sync and publish: the length that they cover
   };
   struct Segment {
     std::vector<ConstBytes> pieces;

@@ -7,7 +7,7 @@
 
 namespace weir::storage {
 
-// `weir file recover` for one file: the exit status.
+// Carries out `weir file recover` for one file. Returns the exit status.
 [[nodiscard]] int recover_file(const std::string& path, const FileCommand& command, std::ostream& out,
                                std::ostream& err);
 

@@ -6,7 +6,7 @@
 
 namespace weir::storage::test {
 
-// The operating system's calls; a test overrides the one that it is about.
+// The operating system's calls; a test overrides the one that it examines.
 class ForwardedCalls : public SystemCalls {
  public:
   int create(const std::string& path) override { return real_.create(path); }

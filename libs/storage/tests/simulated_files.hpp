@@ -13,24 +13,24 @@
 
 namespace weir::storage::test {
 
-// The system calls on files of one folder, which lets one call fail, or ends the world at it. What was
-// written is in real files, for readers; what of that would be on the disk is kept beside. The model is
-// harsher than file systems are: of what was not synced any part may be there after a loss of power, in
-// pieces of a sector and in any order, and any part of the names that were not; a failed sync loses some of
-// what it was for silently, and the next one says nothing of it.
+// System calls on the files of one folder, which let one call fail or end the process at it. Written data are
+// in real files, for readers; the part that would be on disk is kept separately. The model is harsher than
+// real file systems: after a loss of power any part of unsynced data may exist, in sectors and in any order,
+// and any part of unsynced names; a failed sync silently loses some of its data, and the next one does not
+// report it.
 class SimulatedFiles final : public SystemCalls {
  public:
   enum class Fault : std::uint8_t {
     none,
-    no_space,         // the call fails, without an effect
-    io,               // likewise; a sync may have done a part
-    short_write,      // a write does a part; other calls are as ever
-    short_then_full,  // likewise, and the call after it finds no space
-    stop,             // the world ends before the call
+    no_space,         // the call fails without an effect
+    io,               // the same; a sync may be done in part
+    short_write,      // a write is done in part; other calls are normal
+    short_then_full,  // the same, and the next call finds no space
+    stop,             // the process ends before the call
     stop_within,      // ... after a part of it, if it is a write
   };
   enum class Loss : std::uint8_t { nothing, all_unsynced, any_part };
-  // How the file system gives a file another name without replacing one.
+  // How the file system renames a file without replacing another one.
   enum class Publishing : std::uint8_t { by_rename, by_neither };
 
   explicit SimulatedFiles(std::string folder, Publishing publishing = Publishing::by_rename);
@@ -41,10 +41,10 @@ class SimulatedFiles final : public SystemCalls {
   using Plan = std::map<std::uint64_t, Fault>;  // by the number of the call, counted from now on and from 0
   void plan(Plan faults, std::uint64_t seed);
   [[nodiscard]] std::uint64_t calls() const { return calls_; }  // since the last plan
-  // From the end of the world on every call fails, and has no effect.
+  // True after the process' end: every further call fails without an effect.
   [[nodiscard]] bool stopped() const { return stopped_; }
-  // The process is gone (its descriptors are closed), and perhaps the power: the folder is what is left. The
-  // next process' calls are as ever.
+  // The process has ended (its descriptors are closed), possibly with the power: only the folder remains. The
+  // next process' calls are normal.
   void crash(Loss loss);
 
   int create(const std::string& path) override;
@@ -60,7 +60,7 @@ class SimulatedFiles final : public SystemCalls {
   int link(const std::string& from, const std::string& to) override;
   int unlink(const std::string& path) override;
   int close(int descriptor) override;
-  // These change nothing, so that an end at one of them is an end at the next call that does.
+  // These calls change nothing, so ending at one of them is the same as ending at the next call that does.
   int stat_path(const std::string& path, struct stat& out) override {
     return fails_at_the_end() ? -1 : real_.stat_path(path, out);
   }
@@ -74,7 +74,7 @@ class SimulatedFiles final : public SystemCalls {
 
  private:
   using Bytes = std::vector<char>;
-  struct Change {  // of a file's contents; a truncation when there are no bytes
+  struct Change {  // of a file's contents; a truncation if it has no bytes
     std::size_t at;
     Bytes bytes;
   };
@@ -89,7 +89,7 @@ class SimulatedFiles final : public SystemCalls {
   };
   using Names = std::map<std::string, std::shared_ptr<File>>;
 
-  // What becomes of this call: its fault, if it is the planned one.
+  // Returns the fault of this call, if it is the planned one.
   [[nodiscard]] Fault begin();
   [[nodiscard]] bool fails(Fault fault);  // sets errno
   [[nodiscard]] bool fails_at_the_end() { return stopped_ && fails(Fault::stop); }
@@ -109,7 +109,7 @@ class SimulatedFiles final : public SystemCalls {
   std::uint64_t calls_ = 0;
   Plan plan_;
   bool full_ = false;
-  std::atomic<bool> stopped_ = false;  // the disk thread stops, the test looks
+  std::atomic<bool> stopped_ = false;  // written by the disk thread, read by the test
   std::mt19937_64 random_{1};
 };
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-// What the tests of the store share: records with predictable contents, and a store on a disk in memory.
+// Common parts of the store's tests: records with predictable contents, and a store on a disk in memory.
 namespace weir::storage::test {
 
 using Buffer = std::vector<std::byte>;
@@ -127,7 +127,7 @@ struct Fixture {
     auto record = std::make_shared<const Buffer>(make_record(plan));
     return store.store(*record, record, origin, now);
   }
-  // One pass of a loop at `after` later: timers, then whatever the disk has to do.
+  // One pass of a loop, `after` later: timers, then all pending operations of the disk.
   void pass(DurationNs after = 0) {
     now += after;
     store.tick(now);

@@ -12,11 +12,11 @@
 
 namespace weir::storage::test {
 
-// What was given to writers, and what they said of it.
+// The records given to writers, and the writers' reports on them.
 struct Book {
   std::map<std::pair<std::uint64_t, std::uint16_t>, RecordPlan> given;  // by slice and store epoch
-  std::map<std::uint64_t, StoreEpoch> acknowledged;                     // the highest
-  std::map<std::uint64_t, StoreEpoch> dead;                             // as they were told
+  std::map<std::uint64_t, StoreEpoch> acknowledged;                     // the highest epoch
+  std::map<std::uint64_t, StoreEpoch> dead;                             // as told to the writer
 
   void note(const Recorder& seen) {
     for (const StoredSlice& stored : seen.stored) {
@@ -26,8 +26,8 @@ struct Book {
   }
 };
 
-// A writer from its start to its end, or to the world's. After each step the disk has done all that it was
-// asked for, so that the system calls are the same ones each time.
+// A writer from its start to its end, or to the simulated process' end. After each step the disk has done all
+// requested operations, so that the system calls are always the same.
 class WriterLife {
  public:
   WriterLife(SimulatedFiles& files, RunStoreConfig config, const EarlierLife& earlier, Book& book)
@@ -39,7 +39,7 @@ class WriterLife {
     }
     store_->start(now_, 1'700'000'000 * kSecond, text("begin"));
     drain();
-    // It waits for room, if need be.
+    // Waits for room if necessary.
     for (int i = 0; i < 10 && !over() && seen_.ready == 0; ++i) pass(kSecond);
   }
 
@@ -58,7 +58,7 @@ class WriterLife {
     store_->flush(now_);
     drain();
   }
-  // False: the disk does not let it.
+  // Returns false if the disk prevents it.
   bool close() {
     store_->close(now_, text("end"));
     drain();
@@ -130,7 +130,7 @@ class WriterLife {
   Counted counted_{*this};
   std::optional<RunStore> store_;
   std::counting_semaphore<> woken_{0};
-  FileDisk disk_;  // last: its thread uses the semaphore
+  FileDisk disk_;  // declared last: its thread uses the semaphore
 };
 
 }  // namespace weir::storage::test

@@ -9,7 +9,7 @@
 
 namespace weir::tap_client::test {
 
-// A whole record with two fragments of these bytes.
+// Makes a whole record with two fragments of these bytes.
 inline std::vector<std::byte> make_record(std::uint64_t slice, std::uint32_t run, std::size_t bytes) {
   const std::vector<std::byte> payload(bytes, std::byte{static_cast<unsigned char>(slice)});
   std::vector<storage::FragmentRecord> fragments(2);

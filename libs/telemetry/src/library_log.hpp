@@ -2,14 +2,12 @@
 
 namespace weir::telemetry {
 
-// What libraries would print by themselves becomes lines of spdlog's default logger, `library name=…
-// text="…"`, a few in ten seconds and in the next one how many were left out, so that a
-// peer whose bytes a library complains about does not fill the disk. Protocol Buffers is the one that prints;
-// a fatal line of it is always written.
+// Turns libraries' own output into lines of spdlog's default logger, `library name=… text="…"`: a few per ten
+// seconds, the next of which has the number left out, so that a peer cannot fill the disk with bytes that
+// make a library complain. Protocol Buffers prints such lines; its fatal ones are always written.
 void take_over_library_logs();
 
-// While one is there its thread is inside the log: what a library says meanwhile is counted among the left
-// out.
+// While an object exists, its thread is inside the log: a library's messages in that time are only counted.
 class InsideLog {
  public:
   InsideLog();

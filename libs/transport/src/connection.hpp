@@ -12,8 +12,8 @@
 
 namespace weir::transport {
 
-// One TCP connection under the reactor. Kept alive by its Stream and by the operations that are under way.
-// After detach_from_core() it is an ended one that takes calls and does nothing.
+// One TCP connection under the reactor. Its Stream and pending operations keep it alive. After
+// detach_from_core() it is closed, and calls have no effect.
 class Connection final : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Loop::Core& core, boost::asio::ip::tcp::socket socket);
@@ -24,7 +24,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Outbox& outbox_for_append();
   [[nodiscard]] std::size_t unsent_bytes() const { return outbox_.size() + (tls_ ? tls_->owed_bytes() : 0); }
   void pause_receiving(bool paused);
-  // Closes, after a last attempt to send; the handler hears no more.
+  // Closes after a last attempt to send; the handler is not called any more.
   void close();
   void flush();
   [[nodiscard]] ports::StreamCounters counters() const;
@@ -32,7 +32,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void note_arrivals();
   [[nodiscard]] UtcNs arrived_utc_ns() const { return arrived_utc_ns_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
-  // The reactor goes: nothing of this connection may touch it any more.
+  // The reactor is being destroyed: ends all use of it by this connection.
   void detach_from_core();
 
  private:
@@ -57,13 +57,13 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Outbox outbox_;
   ports::StreamCounters counters_;
   std::string peer_;
-  std::unique_ptr<TlsSession> tls_;  // empty: plain
+  std::unique_ptr<TlsSession> tls_;  // empty: plain TCP
   bool connecting_ = false;          // this side connected
   bool notes_arrivals_ = false;
-  UtcNs arrived_utc_ns_ = 0;  // the kernel's note of the last bytes
+  UtcNs arrived_utc_ns_ = 0;  // the kernel's timestamp of the last bytes
   bool open_ = false;
   bool ended_ = false;
-  bool reading_ = false;  // a readiness wait is under way
+  bool reading_ = false;  // a wait for readability is pending
   bool writing_ = false;
   bool paused_ = false;
   bool dirty_ = false;  // in the core's list of streams to flush

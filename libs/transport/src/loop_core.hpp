@@ -30,19 +30,19 @@ class Loop::Core {
   void forget(Connection* connection, const ports::StreamCounters& last);
 
   SocketPolicy policy;
-  std::unique_ptr<TlsContext> tls;  // empty: plain
+  std::unique_ptr<TlsContext> tls;  // empty: plain TCP
   boost::asio::io_context io{1};    // one thread runs it; posts from others stay locked
-  // Without work the reactor would return at once instead of waiting.
+  // Without this the reactor would return at once instead of waiting.
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{io.get_executor()};
   boost::asio::steady_timer alarm{io};
-  TimeNs alarm_ns = 0;  // when it goes off; 0: it is not set
+  TimeNs alarm_ns = 0;  // time of the alarm; 0: not set
   std::unique_ptr<boost::asio::signal_set> signals;
   std::function<void(int)> signal_handler;
   std::vector<std::shared_ptr<Connection>> dirty;
   std::unordered_set<Connection*> live;
   ports::StreamCounters closed_totals;
   LoopCounters counters;
-  std::uint64_t looks = 0;  // at the reactor
+  std::uint64_t looks = 0;  // polls of the reactor
   std::size_t received_in_pass = 0;
   std::atomic<bool> stopped{false};
   std::atomic<bool> wake_pending{false};

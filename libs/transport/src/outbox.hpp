@@ -9,15 +9,15 @@
 
 namespace weir::transport {
 
-// Bytes that wait to be sent, as few pieces as possible: small ones are copied into chunks, large ones
+// Bytes waiting to be sent, in as few pieces as possible: small ones are copied into chunks, large ones
 // referred to.
 class Outbox {
  public:
-  // Up to here a copy is cheaper than another entry in the system call's list.
+  // Up to this size a copy is cheaper than another entry in the system call's list.
   static constexpr std::size_t kCopyMax = 512;
   static constexpr std::size_t kChunkBytes = 64 * 1024;
 
-  // Room for `size` bytes in the order of the stream; to be filled before the next call.
+  // Returns room for `size` bytes in the order of the stream. Requires: filled before the next call.
   [[nodiscard]] Bytes reserve(std::size_t size);
   void append(ConstBytes bytes);
   void append_reference(ConstBytes bytes, std::shared_ptr<const void> owner);

@@ -16,8 +16,8 @@ struct ssl_st;
 
 namespace weir::transport {
 
-// TLS 1.3 over one connected, non-blocking socket, which it does not own. read() and write() answer as readv
-// and sendmsg do: bytes, 0 when the other side ended in order, -1 with errno (EAGAIN: later).
+// TLS 1.3 over one connected, non-blocking socket, which it does not own. read() and write() return like
+// readv and sendmsg: bytes, 0 if the peer ended in order, -1 with errno (EAGAIN: later).
 class TlsSession {
  public:
   enum class Step : std::uint8_t { done, wants_read, wants_write, failed };
@@ -27,16 +27,16 @@ class TlsSession {
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 
-  // Until it says done: nothing else may be called before.
+  // To be called until it returns done, before any other function.
   [[nodiscard]] Step handshake();
   [[nodiscard]] ssize_t read(std::span<const iovec> list);
-  // Takes what it can send, and up to kOwedMax more; without a list it sends what it owes.
+  // Accepts as many bytes as it can send, and up to kOwedMax more; without a list it sends pending bytes.
   [[nodiscard]] ssize_t write(std::span<const iovec> list);
-  // Encrypted, and not in the socket yet.
+  // Returns encrypted bytes that are not in the socket yet.
   [[nodiscard]] std::size_t owed_bytes() const { return records_.size() - sent_; }
-  // Bytes may be here that the socket will not tell of.
+  // Returns whether bytes may be pending that the socket does not report.
   [[nodiscard]] bool may_have_more() const { return may_have_more_; }
-  // Tells the other side that this is the end, as far as the socket takes it.
+  // Sends the end of the stream, if the socket takes it.
   void say_end();
 
  private:
@@ -46,24 +46,24 @@ class TlsSession {
 
   ssl_st* session_;
   int socket_;
-  std::vector<std::byte> staging_;  // small pieces, joined to a record
-  // Records that leave together: a system call for each costs more than its encryption.
+  std::vector<std::byte> staging_;  // small pieces, joined into a record
+  // Records that are sent together: a system call for each costs more than its encryption.
   std::vector<char> records_;
-  std::size_t sent_ = 0;  // of them
+  std::size_t sent_ = 0;  // bytes of them already sent
   bool may_have_more_ = false;
   bool broken_ = false;
 };
 
-// What all connections of a loop have in common: the keys. Cryptography is OpenSSL's.
+// The common part of a loop's connections: the keys. Cryptography is OpenSSL's.
 class TlsContext {
  public:
-  // At least one key. Throws std::runtime_error when OpenSSL lacks what is needed.
+  // Requires: at least one key. Throws std::runtime_error if OpenSSL lacks a needed feature.
   explicit TlsContext(std::vector<TlsKey> keys);
   ~TlsContext();
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
-  // Empty: no memory.
+  // Returns null if memory is exhausted.
   [[nodiscard]] std::unique_ptr<TlsSession> open(int socket, bool connecting);
   [[nodiscard]] const std::vector<TlsKey>& keys() const { return keys_; }
 

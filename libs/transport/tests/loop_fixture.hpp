@@ -14,14 +14,14 @@
 #include <thread>
 #include <vector>
 
-// Parties that talk over real loopback connections, and bounded waits for what they are to hear.
+// Parties that talk over real loopback connections, and bounded waits for their events.
 namespace weir::transport {
 
-constexpr DurationNs kPatience = 30 * kSecond;  // then the test has failed
+constexpr DurationNs kPatience = 30 * kSecond;  // limit after which the test has failed
 constexpr DurationNs kWait = 50 * kMillisecond;
 inline const ports::Endpoint kAnyPort{"127.0.0.1", 0};
 
-// Runs the loops until `done` says so; false when patience is over.
+// Runs the loops until `done` returns true; returns false at the time limit.
 template <class Done>
 bool run_until(std::initializer_list<Loop*> loops, const Done& done) {
   const TimeNs end = (*loops.begin())->now_ns() + kPatience;
@@ -32,7 +32,7 @@ bool run_until(std::initializer_list<Loop*> loops, const Done& done) {
   return true;
 }
 
-// Notes what it hears; what it does about it is the test's.
+// Records its events; the test decides the reaction.
 struct Party : ports::StreamHandler {
   void on_connected() override {
     connected = true;
@@ -62,7 +62,7 @@ struct Party : ports::StreamHandler {
   void say(std::string_view words) { stream->append(std::as_bytes(std::span(words))); }
 
   std::unique_ptr<ports::Stream> stream;
-  Bytes target;  // filled first; what comes after it is text
+  Bytes target;  // filled first; further bytes are text
   std::vector<std::byte> spill = std::vector<std::byte>(64 * 1024);
   std::function<void()> at_connected, at_received, at_drained, at_closed;
   std::string text;
@@ -120,7 +120,7 @@ inline std::vector<std::byte> noise(std::size_t size) {
   return bytes;
 }
 
-// A port that nobody listens on, for the time being.
+// Returns a port without a listener, for the time being.
 inline std::uint16_t free_port(Loop& loop) {
   Server nobody;
   return nobody.open(loop).port;

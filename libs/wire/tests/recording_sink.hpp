@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-// What the parser's test and its fuzz target share: a sink that notes what it is told and watches the memory
-// around its targets, and a peer that fills the parser's space. Broken promises end the process.
+// Common parts of the parser's test and its fuzz target: a sink that records its calls and checks the memory
+// around its targets, and a peer that fills the parser's space. A broken promise ends the process.
 namespace weir::wire {
 
 struct SeenFrame {
@@ -69,7 +69,7 @@ class RecordingSink : public FrameSink {
     ++abandoned;
   }
 
-  // The part of a target that is still to be filled lies inside it.
+  // Checks that the rest of a target to be filled is inside it.
   void check_space(Bytes space, bool first) const {
     const std::byte* begin = target_.data();
     const bool in_target = open_ && kind_ == Placement::Kind::place && !std::less<>{}(space.data(), begin) &&
@@ -81,9 +81,8 @@ class RecordingSink : public FrameSink {
 
   std::vector<SeenFrame> frames;
   std::size_t abandoned = 0;
-  std::size_t fail_at = 0;  // the on_frame that answers with an error, from 1
-  // The parser whose ended() is called from inside on_header or on_frame of the frame with this number,
-  // from 1.
+  std::size_t fail_at = 0;  // number of the on_frame call that returns an error, from 1
+  // The parser that is ended() from inside on_header or on_frame of the frame with this number, from 1.
   FrameParser* ending = nullptr;
   std::size_t end_in_header = 0;
   std::size_t end_in_frame = 0;
@@ -109,7 +108,7 @@ class RecordingSink : public FrameSink {
   bool open_ = false;
 };
 
-// Overwrites both ends of a stretch, as a receive that was promised all of it may.
+// Overwrites both ends of a range, as a receive into it might.
 inline void scribble(Bytes space) {
   constexpr std::size_t kEnd = 256;
   const std::size_t n = std::min(kEnd, space.size());
@@ -117,7 +116,7 @@ inline void scribble(Bytes space) {
   std::memset(space.data() + space.size() - n, 0x5a, n);
 }
 
-// One receive: at most `most` bytes of `stream` into the parser's space. Gives how many it took.
+// Receives once: copies at most `most` bytes of `stream` into the parser's space. Returns their number.
 inline std::size_t receive_some(FrameParser& parser, RecordingSink& sink, ConstBytes stream, std::size_t most,
                                 Expected<void, WireError>& result) {
   const auto space = parser.receive_space();
@@ -135,7 +134,7 @@ inline std::size_t receive_some(FrameParser& parser, RecordingSink& sink, ConstB
   return taken;
 }
 
-// The whole stream, `next_cut()` bytes at most in one receive, until its end or the parser's refusal.
+// Sends the whole stream, at most `next_cut()` bytes per receive, until its end or the parser's error.
 template <class NextCut>
 Expected<void, WireError> feed(FrameParser& parser, RecordingSink& sink, ConstBytes stream,
                                NextCut&& next_cut) {

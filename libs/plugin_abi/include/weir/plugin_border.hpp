@@ -1,5 +1,5 @@
-// The border between a C++ plugin and its C ABI: nothing may be thrown through it. Part of weir/filter.hpp
-// and weir/source.hpp.
+// The boundary between a C++ plugin and its C ABI: no exception may pass it. Part of weir/filter.hpp and
+// weir/source.hpp.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline void put_error(char* error, std::uint32_t size, const char* text) noexcep
   if (error != nullptr && size > 0) std::snprintf(error, size, "%s", text);
 }
 
-// Runs `body`; what it throws becomes the text in `error` and `failed` as the result.
+// Runs `body`. An exception becomes the text in `error`, and `failed` the result.
 template <class Body, class Result>
 Result at_border(char* error, std::uint32_t size, Result failed, Body body) noexcept {
   try {
@@ -22,7 +22,7 @@ Result at_border(char* error, std::uint32_t size, Result failed, Body body) noex
   } catch (const std::exception& e) {
     put_error(error, size, e.what());
   } catch (...) {
-    put_error(error, size, "an exception that is no std::exception");
+    put_error(error, size, "an exception other than std::exception");
   }
   return failed;
 }

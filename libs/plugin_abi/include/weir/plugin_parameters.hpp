@@ -55,16 +55,16 @@ template <class T>
 
 }  // namespace plugin_detail
 
-// The farm file's parameters as an ABI hands them over: a table of {name, value} with its count and stride. A
-// value that does not fit throws std::invalid_argument with a sentence; a parameter that the constructor
-// never asked for is refused when it returns.
+// The farm file's parameters in the ABI's form: a table of {name, value} with its count and stride. An
+// invalid value throws std::invalid_argument. A parameter that the constructor has not read is refused when
+// it returns.
 template <class Parameters>
 class PluginParameters {
  public:
-  // `what` is this kind of plugin, for sentences: "filter".
+  // `what` is the kind of plugin, for error texts: "filter".
   PluginParameters(const Parameters* parameters, const char* what) : parameters_(parameters), what_(what) {}
 
-  // The parameter, or `fallback` when it is not given; its type is the fallback's.
+  // Returns the parameter, or `fallback` if it is not given; its type is that of `fallback`.
   template <class T>
   [[nodiscard]] T parameter(const char* name, T fallback) {
     const std::optional<std::string_view> value = look_up(name);
@@ -73,7 +73,7 @@ class PluginParameters {
   [[nodiscard]] std::string parameter(const char* name, const char* fallback) {
     return parameter(name, std::string(fallback));
   }
-  // Also refused outside [lowest, highest].
+  // The same, but refuses values outside [lowest, highest].
   template <class T>
   [[nodiscard]] T parameter(const char* name, T fallback, T lowest, T highest) {
     const T value = parameter(name, fallback);
@@ -90,7 +90,7 @@ class PluginParameters {
     if (!value) throw std::invalid_argument("parameter '" + std::string(name) + "' is missing");
     return parse<T>(name, *value);
   }
-  // One of the words; the first is the default. Gives its index.
+  // Returns the index of the given word in `words`; the first one is the default.
   [[nodiscard]] std::size_t choice(const char* name, const std::vector<std::string>& words) {
     const std::optional<std::string_view> value = look_up(name);
     if (!value) return 0;
@@ -101,13 +101,14 @@ class PluginParameters {
     }
     plugin_detail::refuse(name, *value, "is not one of: " + list);
   }
-  // A list of numbers and ranges such as `0,2,8-11`, sorted, each once; empty when not given.
+  // Reads a list of numbers and ranges such as `0,2,8-11`. Returns it sorted, without duplicates; empty if
+  // not given.
   [[nodiscard]] std::vector<std::uint32_t> sources(const char* name) {
     const std::optional<std::string_view> value = look_up(name);
     return value ? parse_sources(name, *value) : std::vector<std::uint32_t>{};
   }
 
-  // Throws when a parameter was given that nothing has asked for.
+  // Throws if a parameter was given that has not been read.
   void refuse_unknown() const {
     for (std::uint32_t i = 0; i < parameters_->count; ++i) {
       const std::string_view given = at(i).name;

@@ -1,8 +1,8 @@
-// Sources in C++20 over the C ABI of weir_source.h. Derive from weir::SyncSource and make each fragment when
-// it is asked for, or from weir::AsyncSource and deliver() fragments when they come; name the class in
-// WEIR_SOURCE_PLUGIN. What a constructor or begin_run throws stops the readout with that sentence; what
-// make() throws is a missing fragment; what poll() throws is logged. Nothing is thrown into the host. Header
-// only: a plugin links nothing of Weir's.
+// Sources in C++20 over the C ABI of weir_source.h. Derive from weir::SyncSource and make each fragment on
+// request, or from weir::AsyncSource and deliver() fragments when they arrive; name the class in
+// WEIR_SOURCE_PLUGIN. An exception of a constructor or of begin_run stops the readout with its text; one of
+// make() makes the fragment missing; one of poll() is logged. No exception reaches the host. Header only: a
+// plugin links no library of Weir.
 #pragma once
 
 #include <weir/plugin_border.hpp>
@@ -22,7 +22,7 @@
 namespace weir {
 inline namespace source_v1 {
 
-// What a source's constructor reads: the parameters, which readout it serves, the host's services.
+// The arguments of a source's constructor: the parameters, its readout, the host's services.
 class SourceSetup : public PluginParameters<weir_source_parameters> {
  public:
   SourceSetup(const weir_source_parameters* parameters, const weir_source_readout* readout,
@@ -41,15 +41,15 @@ class SourceSetup : public PluginParameters<weir_source_parameters> {
   const weir_source_host* host_;
 };
 
-// Bytes on their way to the host, with what keeps them alive.
+// Bytes passed to the host, with their owner.
 struct SourceBytes {
   std::span<const std::byte> bytes;
-  void (*release)(void* owner) = nullptr;  // null: they live as long as the source
+  void (*release)(void* owner) = nullptr;  // null: valid as long as the source
   void* owner = nullptr;
 
   SourceBytes() = default;
   explicit SourceBytes(std::span<const std::byte> of_the_source) : bytes(of_the_source) {}
-  // Takes the vector along; no copy.
+  // Takes over the vector without a copy.
   explicit SourceBytes(std::vector<std::byte>&& vector) {
     auto held = std::make_unique<std::vector<std::byte>>(std::move(vector));
     bytes = *held;
@@ -72,7 +72,7 @@ class SourceCounter {
   std::uint32_t handle_ = WEIR_SOURCE_NO_COUNTER;
 };
 
-// What both kinds of source have. All functions are called from the readout's thread.
+// The common part of both kinds of source. All functions are called on the readout's thread.
 class Source {
  public:
   explicit Source(SourceSetup& setup) : host_(setup.host()), readout_(&setup.readout()) {}
@@ -86,13 +86,13 @@ class Source {
  protected:
   void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
   [[nodiscard]] SourceCounter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
-  // Pieces that reached a source, or WEIR_SOURCE_ALL, and those of them that were thrown away. A host that is
-  // older than this header does not count them.
+  // Reports pieces that reached a source, or WEIR_SOURCE_ALL, and how many of them were dropped. A host older
+  // than this header does not count them.
   void losses(std::uint32_t source, std::uint64_t reached, std::uint64_t lost, const char* reason) const {
     if (host_has(offsetof(weir_source_host, losses) + sizeof host_->losses))
       host_->losses(host_, source, reached, lost, reason);
   }
-  // A fault of the run in one sentence; with a host that is older, an error in the log.
+  // Reports a fault of the run in one sentence; an older host logs it as an error.
   void fault(const std::string& text) const {
     if (host_has(offsetof(weir_source_host, fault) + sizeof host_->fault)) {
       host_->fault(host_, text.c_str());
@@ -117,21 +117,21 @@ class Source {
 class SyncSource : public Source {
  public:
   using Source::Source;
-  // Must not wait. Nothing to give: throw, and the fragment is missing.
+  // Must not wait. If no data exist: throw, and the fragment is missing.
   virtual SourceBytes make(std::uint32_t source, const weir_source_trigger& trigger) = 0;
 };
 
-// Delivers fragments when they come.
+// Delivers fragments when they arrive.
 class AsyncSource : public Source {
  public:
   using Source::Source;
-  // A bounded piece of work: see weir_source_plugin::poll.
+  // Does a bounded piece of work: see weir_source_plugin::poll.
   virtual void poll(std::int64_t now_ns) = 0;
   [[nodiscard]] virtual int fd() const { return -1; }
   virtual void announced(const weir_source_trigger& /*trigger*/) {}
 
  protected:
-  // WEIR_DELIVER_...; whatever it is, the bytes are gone from here.
+  // Returns WEIR_DELIVER_...; in any case the bytes are passed on.
   std::int32_t deliver(std::uint32_t source, std::uint64_t slice, SourceBytes bytes,
                        std::uint8_t status = WEIR_SOURCE_OK) const {
     weir_source_fragment fragment{};
@@ -145,7 +145,7 @@ class AsyncSource : public Source {
     fragment.owner = bytes.owner;
     return host()->deliver(host(), &fragment);
   }
-  // The fragment will not come.
+  // Reports that the fragment will not arrive.
   std::int32_t missing(std::uint32_t source, std::uint64_t slice, std::uint8_t reason) const {
     weir_source_fragment fragment{};
     fragment.struct_size = sizeof fragment;
@@ -159,7 +159,7 @@ class AsyncSource : public Source {
                  std::uint8_t reason = WEIR_SOURCE_NOT_PRODUCED) const {
     host()->watermark(host(), source, slice, reason);
   }
-  // From any thread.
+  // Thread-safe.
   void wake() const { host()->wake(host()); }
 };
 
@@ -179,7 +179,7 @@ struct Border {
   };
   static Instance* self(void* instance) { return static_cast<Instance*>(instance); }
 
-  // Runs `body`; what it throws is logged.
+  // Runs `body`; an exception is logged.
   template <class Body>
   static void logged(void* instance, Body body) noexcept {
     char error[256] = "";
@@ -264,8 +264,8 @@ struct Border {
 }  // namespace source_v1
 }  // namespace weir
 
-// Makes a shared library a plugin; once per library, at namespace scope. Class is a weir::SyncSource or a
-// weir::AsyncSource with a constructor from (weir::SourceSetup&).
+// Makes a shared library a plugin; to be used once per library, at namespace scope. Class is a
+// weir::SyncSource or a weir::AsyncSource with a constructor from (weir::SourceSetup&).
 #define WEIR_SOURCE_PLUGIN(Class, name, version, description)                           \
   extern "C" WEIR_SOURCE_EXPORT const weir_source_plugin* weir_source_plugin_v1(void) { \
     static constexpr weir_source_plugin plugin =                                        \

@@ -1,32 +1,35 @@
 /*
  * Weir source ABI, version 1.
  *
- * A source plugin is a shared library with one exported symbol, `weir_source_plugin_v1`. It is the
- * front-end's side of a readout: it hands over the fragments of the sources that this readout serves. This
- * header is plain C11 and needs nothing else; weir/source.hpp wraps it for C++20.
+ * A source plugin is a shared library with one exported symbol, `weir_source_plugin_v1`. It connects a
+ * front-end to a readout: it provides the fragments of the readout's sources. This header is plain C11 and
+ * has no dependencies; weir/source.hpp wraps it for C++20.
  *
- * Life of an instance, one per readout:
+ * Life cycle of an instance, one per readout:
  *   create - (begin_run - (poll, announced, make)* - end_run)* - destroy
  *
- * Two ways to hand fragments over, and a plugin has one of them for all its sources:
- *   make != NULL   The host asks for each fragment when its slice is announced, and gets it at once:
- * emulators, a card whose memory is mapped. make == NULL   Fragments come on their own time. The plugin calls
- * host->deliver for each, from inside poll, announced or begin_run, and host->watermark when a source is done
- * with a slice. The host matches them with the slices that are announced, in whichever order the two come.
+ * A plugin provides fragments in one of two ways, the same for all its sources:
  *
- * Threads: all calls come from the readout's one thread, and never overlap. Nothing may wait in them: the
- * same thread serves the readout's clients. A plugin may have threads of its own; these may call host->wake,
- * and no other host function.
+ *   make != NULL   The host requests each fragment when its slice is announced, and gets it at once:
+ *                  emulators, a card with mapped memory.
  *
- * Growth: every struct begins with its size as the side that filled it knew it. Version 1 only ever appends
- * fields; whoever reads a field that is not in the first release compares struct_size first. An entry of a
- * table carries no size: the struct that holds the table says how far apart its entries are.
+ *   make == NULL   Fragments arrive on their own. The plugin calls host->deliver for each, from inside
+ *                  poll, announced or begin_run, and host->watermark when a source is done with a slice.
+ *                  The host matches them with announced slices; either may come first.
  *
- * Ownership: what the host hands in is the host's, and valid until the call returns unless said otherwise.
- * Bytes that a plugin delivers stay where they are, and belong to the host until it calls their release.
- * Nothing may be thrown through these functions.
+ * Threads: all calls come from the readout's only thread, and never overlap. They must not block, because
+ * the same thread serves the readout's clients. A plugin may have threads of its own; these may call
+ * host->wake, and no other host function.
+ *
+ * Growth: every struct begins with its size as known to the side that filled it. Version 1 only appends
+ * fields. Code that reads a field which is not in the first release compares struct_size first. An entry of
+ * a table has no size: the struct with the table has the distance between entries.
+ *
+ * Ownership: memory passed by the host belongs to the host, and is valid until the call returns unless
+ * stated otherwise. Bytes that a plugin delivers must not move, and belong to the host until it calls their
+ * release. No exception may pass through these functions.
  */
-/* This file is C, whoever includes it. NOLINTBEGIN(modernize-*) */
+/* This file is C, even if C++ includes it. NOLINTBEGIN(modernize-*) */
 #ifndef WEIR_WEIR_SOURCE_H
 #define WEIR_WEIR_SOURCE_H
 
@@ -48,19 +51,19 @@ extern "C" {
 
 /* ---- Fragments ---- */
 
-/* Numbers as in weir_filter.h; those that a source has no use for are left out. */
+/* Numbers as in weir_filter.h; those that sources do not need are left out. */
 enum {
   WEIR_SOURCE_OK = 0,
-  WEIR_SOURCE_MISSING = 1,   /* there is none, and none will come: see missing_reason */
-  WEIR_SOURCE_TRUNCATED = 2, /* the front-end cut it; what is there is good */
-  WEIR_SOURCE_CORRUPT = 3,   /* the front-end marked it as damaged */
-  WEIR_SOURCE_SUPPRESSED = 4 /* the front-end held data back on purpose */
+  WEIR_SOURCE_MISSING = 1,   /* it does not exist: see missing_reason */
+  WEIR_SOURCE_TRUNCATED = 2, /* shortened by the front-end; the remaining bytes are good */
+  WEIR_SOURCE_CORRUPT = 3,   /* marked as damaged by the front-end */
+  WEIR_SOURCE_SUPPRESSED = 4 /* held back by the front-end on purpose */
 };
 
 enum {
-  WEIR_SOURCE_NOT_PRODUCED = 4, /* there was nothing for this slice */
-  WEIR_SOURCE_DROPPED = 5,      /* it was there, and there was no room for it */
-  WEIR_SOURCE_GAP = 11          /* it was sent, and a part was lost on the way */
+  WEIR_SOURCE_NOT_PRODUCED = 4, /* the source had no data for this slice */
+  WEIR_SOURCE_DROPPED = 5,      /* it existed, but there was no room for it */
+  WEIR_SOURCE_GAP = 11          /* it was sent, but a part was lost in transit */
 };
 
 enum {
@@ -80,8 +83,8 @@ typedef struct weir_source_fragment {
   const void* data;       /* may be NULL when length is 0 */
   uint32_t length;        /* bytes */
   uint32_t reserved;
-  /* Called once, with `owner`, when the host needs the bytes no more: in the readout's thread, before
-   * destroy, and possibly before the function that handed them over returns. NULL: the bytes live until
+  /* Called once, with `owner`, when the host no longer needs the bytes: on the readout's thread, before
+   * destroy, and possibly before the function that delivered them returns. NULL: the bytes are valid until
    * destroy. */
   void (*release)(void* owner);
   void* owner;
@@ -96,7 +99,7 @@ typedef struct weir_source_trigger {
   uint32_t reserved;
 } weir_source_trigger;
 
-/* ---- What the host offers ---- */
+/* ---- Services of the host ---- */
 
 enum {
   WEIR_SOURCE_LOG_DEBUG = 0,
@@ -105,22 +108,22 @@ enum {
   WEIR_SOURCE_LOG_ERROR = 3
 };
 
-/* A counter that could not be had; using it does nothing. */
+/* A counter that could not be made; using it has no effect. */
 #define WEIR_SOURCE_NO_COUNTER UINT32_MAX
-/* All sources of the readout, or none that is known. */
+/* All sources of the readout, or an unknown one. */
 #define WEIR_SOURCE_ALL UINT32_MAX
 
-/* What became of a delivered fragment. Whatever it is, the bytes are the host's, and are released. The
- * readout counts each; nothing needs to be done about it. */
+/* Result of a delivery. In every case the bytes belong to the host, and are released. The readout counts
+ * each result; the plugin need not react. */
 enum {
   WEIR_DELIVER_TAKEN = 0,
   WEIR_DELIVER_LATE = 1,      /* its slice is settled, given up, or below the source's watermark */
-  WEIR_DELIVER_DUPLICATE = 2, /* there was one already */
+  WEIR_DELIVER_DUPLICATE = 2, /* a repetition */
   WEIR_DELIVER_TOO_LARGE = 3,
   WEIR_DELIVER_FULL = 4,           /* the readout has no room */
-  WEIR_DELIVER_UNKNOWN_SOURCE = 5, /* not one of this instance's */
+  WEIR_DELIVER_UNKNOWN_SOURCE = 5, /* not a source of this instance */
   WEIR_DELIVER_NOT_NOW = 6,        /* no run, another thread, or a plugin with make */
-  WEIR_DELIVER_BAD = 7             /* a status or a reason that there is not, no data for a length above 0 */
+  WEIR_DELIVER_BAD = 7             /* an unknown status or reason, or no data for a length above 0 */
 };
 
 /* Services, valid from create to the end of destroy. The first argument is always the struct itself. */
@@ -128,40 +131,39 @@ typedef struct weir_source_host weir_source_host;
 struct weir_source_host {
   uint32_t struct_size;
   uint32_t abi_version; /* WEIR_SOURCE_ABI_VERSION of the host */
-  void* context;        /* the host's */
+  void* context;        /* for the host only */
 
-  /* One line of text, without a line feed. Past a number of lines per run they are counted, not written. */
+  /* One line of text, without a line feed. Beyond a limit per run, lines are only counted. */
   void (*log)(const weir_source_host* host, int32_t level, const char* text);
 
-  /* A counter is named once and then used by its number; it stands in the readout's report as `source.NAME`.
-   */
+  /* Names a counter, which is then used by its number. The readout's report has it as `source.NAME`. */
   uint32_t (*counter)(const weir_source_host* host, const char* name);
   void (*count)(const weir_source_host* host, uint32_t counter, uint64_t amount);
 
-  /* Hands a fragment over: WEIR_DELIVER_... */
+  /* Delivers a fragment; returns WEIR_DELIVER_... */
   int32_t (*deliver)(const weir_source_host* host, const weir_source_fragment* fragment);
-  /* Nothing of this source will be delivered any more up to and including this slice. What was not is missing
-   * for `missing_reason` (WEIR_SOURCE_NOT_PRODUCED or WEIR_SOURCE_GAP): as far as the mark before, that one's
+  /* The source will deliver no more fragments up to and including this slice. Absent ones are missing for
+   * `missing_reason` (WEIR_SOURCE_NOT_PRODUCED or WEIR_SOURCE_GAP); up to the previous mark, that mark's
    * reason stays. */
   void (*watermark)(const weir_source_host* host, uint32_t source, uint64_t slice, uint8_t missing_reason);
 
-  /* Any thread: poll is called soon, from the readout's thread. */
+  /* Makes the readout's thread call poll soon. Thread-safe. */
   void (*wake)(const weir_source_host* host);
 
-  /* Not in the first release: compare struct_size. Both in a run, from the readout's thread. */
+  /* Not in the first release: compare struct_size. Both are for the readout's thread, during a run. */
 
-  /* Adds to the pieces (packets, buffers) that have reached `source`, and to those of them that the plugin
-   * threw away for `reason`, a word. WEIR_SOURCE_ALL: pieces without a known source. A
-   * source that loses more than the farm's source.loss_share_max is named in the run's summary, and the run
-   * ends with status 3. Repeated pieces are not losses. */
+  /* Adds to the pieces (packets, buffers) that have reached `source`, and to those that the plugin dropped
+   * for `reason`, a word. WEIR_SOURCE_ALL: pieces without a known source. A source that loses more than the
+   * farm's source.loss_share_max is named in the run's summary, and the run ends with status 3. Repeated
+   * pieces are not losses. */
   void (*losses)(const weir_source_host* host, uint32_t source, uint64_t reached, uint64_t lost,
                  const char* reason);
-  /* Something went wrong with a front-end that the people of the run have to know: one sentence, logged and
-   * named in the run's summary, and the run ends with status 3. */
+  /* Reports a fault of a front-end that operators have to know, in one sentence: it is logged and listed in
+   * the run's summary, and the run ends with status 3. */
   void (*fault)(const weir_source_host* host, const char* text);
 };
 
-/* ---- What a plugin is ---- */
+/* ---- The plugin ---- */
 
 /* One `name: value` from the farm file, as text. */
 typedef struct weir_source_parameter {
@@ -177,24 +179,24 @@ typedef struct weir_source_parameters {
   const weir_source_parameter* table; /* each name once */
 } weir_source_parameters;
 
-/* Which readout this is. */
+/* The readout of this instance. */
 typedef struct weir_source_readout {
   uint32_t struct_size;
   uint32_t index;          /* counts the farm's readouts from 0, masked ones too */
-  const char* name;        /* valid until destroy has returned, as is the next */
-  const uint32_t* sources; /* that it serves, masked ones left out; sorted */
+  const char* name;        /* valid until destroy has returned, like `sources` */
+  const uint32_t* sources; /* its sources without masked ones, sorted */
   uint32_t source_count;
-  uint32_t fragment_bytes_max; /* no collector takes a larger fragment */
+  uint32_t fragment_bytes_max; /* DCMs accept no larger fragment */
 } weir_source_readout;
 
 typedef struct weir_source_run {
   uint32_t struct_size;
   uint32_t run;
-  uint64_t first_slice; /* nothing below will be announced to this readout */
+  uint64_t first_slice; /* no lower slice will be announced to this readout */
 } weir_source_run;
 
-/* `error` is a buffer of error_size >= 256 bytes for a sentence that ends with a zero byte; it is read when
- * the function returns something else than success. Functions marked (optional) may be NULL. */
+/* `error` is a buffer of error_size >= 256 bytes for a sentence with a terminating zero; it is read if
+ * the function does not succeed. Functions marked (optional) may be NULL. */
 typedef struct weir_source_plugin {
   uint32_t struct_size;
   uint32_t abi_version;    /* WEIR_SOURCE_ABI_VERSION */
@@ -202,35 +204,36 @@ typedef struct weir_source_plugin {
   const char* version;     /* of the plugin */
   const char* description; /* one line */
 
-  /* A new instance, or NULL with an error. An unknown or unusable parameter is an error. `parameters` is
-   * valid during the call, `readout` and `host` until destroy has returned. */
+  /* Returns a new instance, or NULL with an error. An unknown or unusable parameter is an error. `parameters`
+   * is valid during the call, `readout` and `host` until destroy has returned. */
   void* (*create)(const weir_source_parameters* parameters, const weir_source_readout* readout,
                   const weir_source_host* host, char* error, uint32_t error_size);
-  /* (optional) 0, or another value with an error: the readout then ends. */
+  /* (optional) Returns 0, or another value with an error, which ends the readout. */
   int32_t (*begin_run)(void* instance, const weir_source_run* run, char* error, uint32_t error_size);
   /* (optional) */
   void (*end_run)(void* instance);
-  /* All bytes that were delivered have been released before. */
+  /* Called after all delivered bytes have been released. */
   void (*destroy)(void* instance);
 
   /* Fills in the fragment of `source` for a slice that was just announced; source, slice and struct_size are
-   * set, the rest is zero. 0, or another value with an error: the fragment is then missing (not_produced),
-   * counted. NULL: the fragments are delivered. */
+   * set, the rest is zero. Returns 0, or another value with an error: the fragment is then missing
+   * (not_produced), which is counted. NULL: fragments are delivered instead. */
   int32_t (*make)(void* instance, uint32_t source, const weir_source_trigger* trigger,
                   weir_source_fragment* fragment, char* error, uint32_t error_size);
 
-  /* (optional when there is make) In a run: when `fd` is readable, after wake, and some 100 times a second
-   * besides. A bounded piece of work: with more to do, it is called again when the readout's clients had
-   * their turn, if `fd` is readable still or wake was called. `now_ns` is a monotonic clock. */
+  /* (optional if make is set) Called during a run when `fd` is readable, after wake, and additionally about
+   * 100 times a second. Does a bounded piece of work: if more is left, it is called again after the
+   * readout's clients, provided that `fd` is still readable or wake was called. `now_ns` is a monotonic
+   * clock. */
   void (*poll)(void* instance, int64_t now_ns);
-  /* (optional) A file descriptor to wait on for reading, or -1; the plugin's, the same from create to
-   * destroy. */
+  /* (optional) Returns a file descriptor to wait on for reading, or -1. It belongs to the plugin, and stays
+   * the same from create to destroy. */
   int32_t (*fd)(void* instance);
   /* (optional) These slices were announced to the readout: for front-ends that are read out on demand. */
   void (*announced)(void* instance, const weir_source_trigger* triggers, uint32_t count, uint32_t stride);
 } weir_source_plugin;
 
-/* The exported symbol. The struct must stay valid for as long as the library is loaded. */
+/* The exported symbol. The struct must stay valid as long as the library is loaded. */
 typedef const weir_source_plugin* (*weir_source_entry_point)(void);
 WEIR_SOURCE_EXPORT const weir_source_plugin* weir_source_plugin_v1(void);
 

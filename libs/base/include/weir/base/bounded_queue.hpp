@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// First in, first out, never more than `capacity` entries. A full queue refuses: the caller decides what to
-// do with what it could not push. One thread.
+// A first-in, first-out queue of at most `capacity` entries. A full queue refuses further entries, and the
+// caller decides what to do with them. Not thread-safe.
 template <class T>
 class BoundedQueue {
  public:
@@ -17,7 +17,7 @@ class BoundedQueue {
     WEIR_ASSERT(capacity > 0);
   }
 
-  // False on a full queue; `value` is as it was then.
+  // Returns false if the queue is full; `value` is then unchanged.
   [[nodiscard]] bool try_push(T&& value) {
     if (full()) return false;
     ring_[(head_ + size_) & (ring_.size() - 1)] = std::move(value);

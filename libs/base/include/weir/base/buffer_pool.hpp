@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// A block of a BufferPool. `offset` is from the pool's first byte, so that a process that maps the same
+// A block of a BufferPool. `offset` counts from the pool's first byte, so that a process that maps the same
 // region finds the block at another address.
 struct BufferBlock {
   std::uint64_t offset = 0;
@@ -18,22 +18,22 @@ struct BufferBlock {
 };
 
 // Hands out blocks of a given memory by the buddy scheme (Knuth, TAOCP vol. 1, 2.5): sizes are powers of two
-// from block_min up; allocation and release take at most log2(size / block_min) steps and no system call. One
-// thread.
+// from block_min up; allocation and release take at most log2(size / block_min) steps and no system call. Not
+// thread-safe.
 class BufferPool {
  public:
   static constexpr std::size_t kBlockMin = 4096;
 
-  // Uses the largest multiple of kBlockMin inside `memory`, which holds at least one and must outlive the
-  // pool.
+  // Uses the largest multiple of kBlockMin inside `memory`. Requires: `memory` holds at least one, and
+  // outlives the pool.
   explicit BufferPool(Bytes memory);
 
   // Returns the size of the block that allocate(size) charges; 0 for 0.
   [[nodiscard]] static std::size_t block_bytes(std::size_t size);
 
-  // A block of at least `size` bytes, or nothing when no free block is large enough.
+  // Returns a block of at least `size` bytes, or nothing if no free block is large enough.
   [[nodiscard]] std::optional<BufferBlock> allocate(std::size_t size);
-  // `block` must come from allocate() and be released once; anything else is a bug, and ends the process.
+  // Releases a block. Requires: `block` came from allocate() and was not released before (asserted).
   void release(BufferBlock block);
 
   [[nodiscard]] std::byte* address(BufferBlock block) const { return memory_.data() + block.offset; }
@@ -43,7 +43,7 @@ class BufferPool {
  private:
   static constexpr std::size_t kOrders = 40;
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  static constexpr std::uint8_t kInside = UINT8_MAX;  // the order of a unit that begins no block
+  static constexpr std::uint8_t kInside = UINT8_MAX;  // the order of a unit that does not begin a block
   // One entry per kBlockMin of memory.
   struct Unit {
     std::uint32_t next = kNone;

@@ -11,7 +11,7 @@ namespace weir {
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-// Little-endian fields at a byte offset. The caller has checked that `offset + sizeof(T)` is inside.
+// Little-endian fields at a byte offset. Requires: `offset + sizeof(T)` is inside.
 template <class T>
 [[nodiscard]] inline T load_le(const std::byte* at) {
   static_assert(std::is_unsigned_v<T>);

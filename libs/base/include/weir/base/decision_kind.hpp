@@ -7,14 +7,14 @@
 
 namespace weir {
 
-// Why a slice is kept. The numbers stand in files: never reuse one.
+// Why a slice is kept. The numbers are part of the file format: never reuse one.
 enum class DecisionKind : std::uint8_t {
   filter = 0,      // the filter accepted it
   prescale = 1,    // the filter would have rejected it; one in `prescale` is kept
   no_filter = 2,   // no filter is configured, or it failed
   incomplete = 3,  // incomplete slices bypass the filter by configuration
-  poison = 4,      // it killed or stalled its filter too often
-  undecided = 5,   // a sample, taken before its filter decided: in files that a tap wrote
+  poison = 4,      // the slice killed or stalled its filter too often
+  undecided = 5,   // a sample taken before the filter's decision; only in files written by a tap
 };
 
 [[nodiscard]] constexpr std::string_view name(DecisionKind kind) {

@@ -4,12 +4,11 @@
 
 namespace weir {
 
-// A value, or the reason why there is none. Becomes std::expected when the compilers of our platforms have
-// it.
+// A value, or an error. To be replaced with std::expected once the compilers of our platforms have it.
 template <class T, class E>
 using Expected = tl::expected<T, E>;
 
-// A class of its own and not an alias: clang 14 does not deduce an alias' argument.
+// A class instead of an alias, because clang 14 does not deduce an alias' argument.
 template <class E>
 struct Unexpected : tl::unexpected<E> {
   using tl::unexpected<E>::unexpected;

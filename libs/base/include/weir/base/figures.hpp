@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-// Figures for people.
+// Numbers formatted for people.
 namespace weir {
 
 constexpr double kPercent = 100;

@@ -5,30 +5,30 @@
 
 namespace weir {
 
-// What became of one source's part of a slice. The numbers stand in frames and files: never reuse one.
+// State of one source's part of a slice. The numbers are part of frames and files: never reuse one.
 enum class FragmentStatus : std::uint8_t {
   ok = 0,             // whole, checksum good
-  missing = 1,        // asked for and not had; a MissingReason says why
-  truncated = 2,      // the source cut it; what is there is good
-  corrupt = 3,        // the checksum did not match twice; the bytes are kept as they came
-  suppressed = 4,     // the source held it back on purpose (zero suppression, burst cut-off)
-  not_requested = 5,  // nobody asked for it
+  missing = 1,        // requested but not received; a MissingReason says why
+  truncated = 2,      // shortened by the source; the remaining bytes are good
+  corrupt = 3,        // the checksum was wrong twice; the bytes are kept as received
+  suppressed = 4,     // held back by the source on purpose (zero suppression, burst cut-off)
+  not_requested = 5,  // not requested by any DCM
 };
 
 enum class MissingReason : std::uint8_t {
   none = 0,
   deadline = 1,         // not complete when the slice's deadline passed
-  source_down = 2,      // its readout was gone for longer than the grace time
+  source_down = 2,      // its readout was down for longer than the grace time
   restarted = 3,        // its readout started after the slice was triggered
   not_produced = 4,     // the source's watermark passed the slice without data for it
-  dropped = 5,          // the source made it and had to drop it
+  dropped = 5,          // made by the source, then dropped
   masked = 6,           // the source is masked
-  no_buffer = 7,        // the collector had no memory for it
-  overflow = 8,         // newer slices pushed the slice out
+  no_buffer = 7,        // the DCM had no memory for it
+  overflow = 8,         // newer slices evicted the slice
   too_large = 9,        // larger than the configured limit
   unknown_source = 10,  // no readout serves it
-  gap = 11,             // its front-end sent it, and a part was lost on the way to the readout
-  removed = 12          // its readout was taken out of the run on purpose: no flaw of the slice
+  gap = 11,             // sent by the front-end, but partly lost on the way to the readout
+  removed = 12          // its readout was removed from the run on purpose: not a flaw of the slice
 };
 constexpr std::uint8_t kMissingReasons = 13;
 

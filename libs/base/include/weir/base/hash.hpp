@@ -15,7 +15,7 @@ namespace weir {
   return x ^ (x >> 31);
 }
 
-// What the ledger keeps of a set of slices: how many, and the sum of their ids' hashes (mod 2^64). Two
+// The ledger's summary of a set of slices: their number, and the sum of their ids' hashes (mod 2^64). Two
 // processes that counted the same slices agree in both; a count alone can agree by accident or by
 // construction.
 struct SliceSum {

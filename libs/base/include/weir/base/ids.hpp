@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// A number that names something. Two kinds of id never mix; arithmetic is spelled out through `value`.
+// A number that names something. Ids of two kinds cannot be mixed; arithmetic has to use `value` explicitly.
 template <class Tag, class Rep>
 struct StrongId {
   using rep = Rep;
@@ -20,13 +20,14 @@ struct StrongId {
 };
 
 using SliceId = StrongId<struct SliceIdTag, std::uint64_t>;  // one event or time slice, unique within a run
-// A slice's place in the order of announcement, from 0: what needs an order uses it, for ids may be sparse or
-// descend.
+// A slice's place in the order of announcement, from 0. Needed where order matters, because ids may be sparse
+// or descending.
 using SliceOrder = StrongId<struct SliceOrderTag, std::uint64_t>;
 using SourceId = StrongId<struct SourceIdTag, std::uint32_t>;    // one detector link
 using RunNumber = StrongId<struct RunNumberTag, std::uint32_t>;  //
 using Attempt = StrongId<struct AttemptTag, std::uint16_t>;  // counts the assignments of one slice, from 0
-using StoreEpoch = StrongId<struct StoreEpochTag, std::uint16_t>;    // counts the confirmations of one slice
+using StoreEpoch =
+    StrongId<struct StoreEpochTag, std::uint16_t>;  // counts the confirmations of one slice, from 0
 using TriggerType = StrongId<struct TriggerTypeTag, std::uint32_t>;  // what fired; 0 is the default type
 using Incarnation = StrongId<struct IncarnationTag, std::uint64_t>;  // one start of one process
 using NodeIndex = StrongId<struct NodeIndexTag, std::uint16_t>;      // a node's place in the farm, per role

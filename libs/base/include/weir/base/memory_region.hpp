@@ -8,7 +8,7 @@
 namespace weir {
 
 // Memory behind a memfd: another process can map the same bytes from the descriptor. The kernel provides
-// pages when they are first touched. Throws std::runtime_error when the system does not have enough.
+// pages when they are first touched. Throws std::runtime_error if the system does not have enough memory.
 class MemoryRegion {
  public:
   MemoryRegion(const std::string& name, std::size_t size_bytes);
@@ -16,8 +16,8 @@ class MemoryRegion {
   MemoryRegion(const MemoryRegion&) = delete;
   MemoryRegion& operator=(const MemoryRegion&) = delete;
 
-  // Makes this mapping the only one that can write: later mappings are read-only, write() fails, and the size
-  // is fixed. Cannot be undone. Throws std::runtime_error when the kernel refuses (Linux before 5.1).
+  // Makes this mapping the only writable one: later mappings are read-only, write() fails, and the size is
+  // fixed. Cannot be undone. Throws std::runtime_error if the kernel refuses (Linux before 5.1).
   void seal();
 
   [[nodiscard]] Bytes bytes() const { return bytes_; }

@@ -7,19 +7,19 @@
 
 namespace weir {
 
-// What a process is in a farm, or what connects to one. The numbers are those of messages (`Role` in
-// proto/weir/v1/control.proto) and of the journal: never reuse one.
+// Role of a process in a farm, or of a client that connects to one. The numbers are those of messages (`Role`
+// in proto/weir/v1/control.proto) and of the journal: never reuse one.
 enum class Role : std::uint8_t {
   unknown = 0,
   readout = 1,
   dcm = 2,
   supervisor = 3,
   writer = 4,
-  control = 5,  // starts and stops runs, watches
-  trigger = 6   // offers triggers from outside
+  control = 5,  // starts, stops and watches runs
+  trigger = 6   // offers external triggers
 };
 
-// "readout", "dcm", …; "unknown" for a number that is none of these, as another version may send.
+// Returns "readout", "dcm", …; "unknown" for any other number, which another version may send.
 [[nodiscard]] constexpr std::string_view name(Role role) {
   constexpr std::string_view kNames[] = {"unknown", "readout", "dcm",    "supervisor",
                                          "writer",  "control", "trigger"};

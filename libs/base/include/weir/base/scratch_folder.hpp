@@ -7,14 +7,14 @@
 
 namespace weir {
 
-// Returns TMPDIR, or /tmp if that is missing.
+// Returns TMPDIR, or /tmp if it is not set.
 [[nodiscard]] inline std::filesystem::path temporary_folder() {
   std::error_code error;
   std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   return error ? std::filesystem::path("/tmp") : folder;
 }
 
-// An empty folder, removed with the object, and all that is in it. Throws std::system_error.
+// A new empty folder, removed with its contents when the object is destroyed. Throws std::system_error.
 class ScratchFolder {
  public:
   explicit ScratchFolder(const std::filesystem::path& parent = temporary_folder()) {

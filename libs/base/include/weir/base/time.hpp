@@ -4,7 +4,7 @@
 
 namespace weir {
 
-using TimeNs = std::int64_t;      // a monotonic clock's reading, in ns; only differences mean something
+using TimeNs = std::int64_t;      // reading of a monotonic clock, in ns; only differences have a meaning
 using UtcNs = std::int64_t;       // ns since 1970-01-01T00:00Z
 using DurationNs = std::int64_t;  //
 

@@ -13,19 +13,19 @@ struct Transition {
   State to;
 };
 
-// Which state may follow which: the list of all transitions that there are. State: an enum that counts from
-// 0, of at most 32 states. A list that has a transition twice, or a state beyond the 32, does not compile
-// where it is constexpr. Pure.
+// The transitions allowed between states, from a list of all of them. State: an enum that counts from 0, with
+// at most 32 states. A constexpr list with a repeated transition, or with a state beyond 32, does not
+// compile. Pure.
 template <class State, std::size_t kCount>
 class Transitions {
  public:
-  // std::logic_error: the list is wrong.
+  // Throws std::logic_error if the list is wrong.
   constexpr explicit Transitions(const Transition<State> (&all)[kCount]) {
     for (std::size_t i = 0; i < kCount; ++i) {
       std::uint32_t& followers = followers_.at(static_cast<std::size_t>(all[i].from));
       const auto to = static_cast<std::size_t>(all[i].to);
       if (to >= kStatesMax || (followers >> to & 1U) != 0)
-        throw std::invalid_argument("a transition that stands there twice, or a state beyond the last");
+        throw std::invalid_argument("a repeated transition, or a state beyond the last");
       followers |= 1U << to;
       all_[i] = all[i];
     }
@@ -41,7 +41,7 @@ class Transitions {
   static constexpr std::size_t kStatesMax = 32;
 
   std::array<Transition<State>, kCount> all_{};
-  std::array<std::uint32_t, kStatesMax> followers_{};  // by state: a bit for each one that may follow
+  std::array<std::uint32_t, kStatesMax> followers_{};  // by state: one bit for each allowed successor
 };
 
 }  // namespace weir

@@ -22,40 +22,41 @@ struct ClientSettings {
   std::string host;
   std::uint16_t port = 0;
   std::optional<security::CurveKeys> keys;
-  int queue_max = 1000;                     // messages that wait to be sent; beyond: dropped, counted
-  std::size_t queue_bytes_max = 64U << 20;  // published bytes that wait; likewise
+  int queue_max = 1000;                     // messages waiting to be sent; more are dropped and counted
+  std::size_t queue_bytes_max = 64U << 20;  // published bytes waiting; more are dropped and counted
   std::size_t message_bytes_max = 16U << 20;
 };
 
 struct ClientCounters {
   std::uint64_t sent = 0;
-  std::uint64_t dropped_messages = 0;  // the bus was away, or slow
+  std::uint64_t dropped_messages = 0;  // the bus was unreachable or slow
   std::uint64_t dropped_published = 0;
-  std::uint64_t dropped_received = 0;  // the owner takes nothing
+  std::uint64_t dropped_received = 0;  // the owner did not call take()
   std::uint64_t malformed = 0;
 };
 
-// One process' end of the bus: a thread of its own talks to the hub, connects again by itself, and never
-// makes its owner wait. Any thread may call.
+// One process' end of the bus. Its own thread talks to the hub and reconnects by itself; calls never block.
+// Thread-safe.
 class Client {
  public:
-  // `wake` is called on the bus' thread when something has arrived.
+  // `wake` is called on the bus' thread when a message has arrived.
   Client(ClientSettings settings, std::function<void()> wake);
   ~Client();
 
   void send(const v1::BusMessage& message);
-  // Where published messages go: a port of the hub's host, known from its Welcome.
+  // Sets the destination of published messages: a port of the hub's host, known from its Welcome.
   void publish_to(std::uint16_t port);
   enum class Haste : std::uint8_t {
     now,
-    soon,  // within kSoon, with others: each departure costs some dozens of system calls on its way
+    soon,  // within kSoon, together with others: each send costs some dozens of system calls along the way
   };
   static constexpr DurationNs kSoon = 100 * kMillisecond;
-  // False: dropped, counted. Before publish_to() everything is. The order is kept.
+  // Returns false if the message was dropped, which is counted; before publish_to() all are. Messages keep
+  // their order.
   bool publish(std::string_view tag, ConstBytes payload, Haste haste = Haste::now);
-  // What has arrived, in order.
+  // Returns the messages that have arrived, in order.
   [[nodiscard]] std::vector<v1::BusMessage> take();
-  // The same, after at most so long.
+  // Like take(), but waits for at most `limit`.
   [[nodiscard]] std::vector<v1::BusMessage> wait(DurationNs limit);
   [[nodiscard]] ClientCounters counters() const;
 

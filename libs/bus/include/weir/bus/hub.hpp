@@ -20,22 +20,22 @@ namespace weir::bus {
 
 struct HubSettings {
   std::string host = "127.0.0.1";  // address to listen on; "0.0.0.0" for all
-  std::uint16_t port = 0;  // of commands; 0: any. Publishing and subscribing are at ports of their own
-  std::uint16_t publish_port = 0;  // these two: any other one, where that is taken; 0: any
+  std::uint16_t port = 0;  // port of commands; 0: any. Publishing and subscribing have ports of their own
+  std::uint16_t publish_port = 0;  // the next two: another one if it is taken; 0: any
   std::uint16_t subscribe_port = 0;
-  // Called for each of the three ports: hands out a socket that listens there, in another network, say. The
-  // hub serves it, too, and closes it. May be none.
+  // Called for each of the three ports; returns a socket that listens at this port elsewhere, for example in
+  // another network. The hub serves it as well and closes it. May be empty.
   std::function<int(std::uint16_t port)> beside = {};
-  std::optional<security::CurveKeys> keys;  // run control's; empty: every client may do everything
+  std::optional<security::CurveKeys> keys;  // run control's; empty: every client may do anything
   std::vector<security::AllowedClient> clients;
-  std::size_t message_bytes_max = 16U << 20;  // a longer one ends its connection
-  int queue_max = 10'000;                     // messages to one client; beyond, they are dropped, counted
-  int published_queue_max = 1000;             // published messages to one subscriber, and from one publisher
+  std::size_t message_bytes_max = 16U << 20;  // a longer message ends its connection
+  int queue_max = 10'000;                     // messages to one client; more are dropped and counted
+  int published_queue_max = 1000;             // published messages to one subscriber, or from one publisher
 };
 
 struct HubCounters {
   std::uint64_t received = 0;
-  std::uint64_t malformed = 0;          // no BusMessage
+  std::uint64_t malformed = 0;          // not a BusMessage
   std::uint64_t not_allowed = 0;        // published without a node's key
   std::uint64_t dropped = 0;            // to clients that are gone or do not read
   std::uint64_t published = 0;          // forwarded
@@ -43,28 +43,28 @@ struct HubCounters {
   std::uint64_t refused_handshake = 0;  // without CURVE, with another server's key, or garbage
 };
 
-// Where a message came from, and where an answer goes.
+// The sender of a message, and the destination of its answer.
 struct Sender {
   std::string id;
-  std::string address;                                    // of its host, as seen here; may be empty
-  security::BusRole role = security::BusRole::operator_;  // without keys: every client is one
+  std::string address;                                    // of the sender's host, as seen here; may be empty
+  security::BusRole role = security::BusRole::operator_;  // without keys every client has this role
 };
 
-// Called inside poll().
+// Receives calls from inside poll().
 class HubHandler {
  public:
   virtual ~HubHandler() = default;
   virtual void on_message(const Sender& from, const v1::BusMessage& message) = 0;
-  // What passes by under the tags of observe().
+  // Receives published messages with the tags of observe().
   virtual void on_published(std::string_view tag, ConstBytes payload) = 0;
 };
 
-// The bus' middle, in run control's process: commands with answers, and the dispatcher of what is published.
-// A publisher does not know its listeners, and a listener names tags (ANTARES' ControlHost). Used from one
-// thread.
+// The hub of the bus, in run control's process: commands with answers, and the dispatcher of published
+// messages. A publisher does not know its subscribers; a subscriber names tags (like ANTARES' ControlHost).
+// Used from one thread.
 class Hub {
  public:
-  // Throws std::runtime_error with a sentence that names the endpoint.
+  // Throws std::runtime_error that names the endpoint.
   explicit Hub(HubSettings settings);
   ~Hub();
 
@@ -73,11 +73,11 @@ class Hub {
   [[nodiscard]] const HubSettings& settings() const;
   [[nodiscard]] std::uint16_t subscribe_port() const;
 
-  // Waits so long for something, and takes all that is there (a thousand messages at most).
+  // Waits at most this long for messages, and handles those that have arrived (up to a thousand).
   void poll(DurationNs wait, HubHandler& handler);
   void send(const std::string& client, const v1::BusMessage& message);
   void publish(std::string_view tag, ConstBytes payload);
-  // Tags that begin so are given to the handler.
+  // Passes published messages with this tag prefix to the handler.
   void observe(std::string_view tag);
   [[nodiscard]] HubCounters counters() const;
 

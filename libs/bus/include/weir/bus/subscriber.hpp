@@ -20,17 +20,17 @@ struct SubscriberSettings {
   std::string host;
   std::uint16_t port = 0;  // the hub's subscribe port
   std::optional<security::CurveKeys> keys;
-  int queue_max = 1000;  // messages that wait for take(); beyond, this subscriber loses its own
+  int queue_max = 1000;  // messages waiting for take(); beyond, this subscriber loses its own
   std::size_t message_bytes_max = 256U << 20;
 };
 
-// Listens to what is published under tags that begin with one of the given prefixes. Used from one thread.
+// Receives messages published under tags that begin with one of the given prefixes. Used from one thread.
 class Subscriber {
  public:
   explicit Subscriber(SubscriberSettings settings);
   ~Subscriber();
   void subscribe(const std::string& tag);
-  // Empty: nothing within that time.
+  // Returns nothing if no message arrives within `wait`.
   [[nodiscard]] std::optional<Published> take(DurationNs wait);
 
  private:

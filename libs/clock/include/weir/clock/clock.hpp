@@ -2,12 +2,12 @@
 
 #include <weir/base/time.hpp>
 
-// The system's clocks, for adapters. Machines are given the time instead. Any thread.
+// The system's clocks, for adapters. Pure machines receive the time as an argument. Thread-safe.
 namespace weir {
 
-// CLOCK_MONOTONIC, in ns: the same for all processes of a host, until it is started again.
+// Returns CLOCK_MONOTONIC in ns: the same for all processes of a host, until it reboots.
 [[nodiscard]] TimeNs monotonic_now_ns();
-// CLOCK_REALTIME, in ns since 1970; may jump.
+// Returns CLOCK_REALTIME in ns since 1970; may jump.
 [[nodiscard]] UtcNs utc_now_ns();
 
 [[nodiscard]] inline double monotonic_now_s() {

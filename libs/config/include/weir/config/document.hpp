@@ -4,7 +4,8 @@
 
 namespace weir::config {
 
-// The reference of all keys, with type, default, range and meaning, in Markdown: docs/configuration.md.
+// Returns the reference of all keys, with type, default, range and meaning, in Markdown:
+// docs/configuration.md.
 [[nodiscard]] std::string document();
 
 }  // namespace weir::config

@@ -11,7 +11,7 @@
 
 namespace weir::config {
 
-// What stands before a key of the lab file on a command line: `--set lab.port_rate=1gbit`.
+// Prefix of the lab file's keys on a command line: `--set lab.port_rate=1gbit`.
 inline constexpr std::string_view kLabPrefix = "lab.";
 
 struct LabFile {
@@ -19,15 +19,15 @@ struct LabFile {
   Locations locations;
 };
 
-// Reads a lab file; limits and problems as those of a farm file. What keys mean together is checked where the
-// lab is planned.
+// Reads a lab file, with the limits and problems of a farm file. The keys are checked against each other when
+// the lab is planned.
 [[nodiscard]] Expected<LabFile, Problems> load_lab(const std::filesystem::path& path);
 [[nodiscard]] Expected<LabFile, Problems> read_lab(std::string_view text, const std::string& name);
 
-// Sets one key, as "lab.port_rate=1gbit". On a problem nothing is changed.
+// Sets one key, as in "lab.port_rate=1gbit". On a problem the lab stays unchanged.
 [[nodiscard]] Problems apply_lab_override(LabFile& file, std::string_view assignment);
 
-// The lab with every key written out, defaults too.
+// Returns the lab with every key written out, defaults too.
 [[nodiscard]] std::string to_yaml(const v1::Lab& lab);
 
 }  // namespace weir::config

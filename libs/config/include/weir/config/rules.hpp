@@ -11,9 +11,8 @@
 
 namespace weir::config {
 
-// The farm file's `control.rules`, for run control. On failure every problem: words that are none of
-// `when`, processes that the farm does not have, actions that a condition has nothing for. validate() calls
-// it.
+// Returns the farm file's `control.rules` for run control. Errors: every problem, such as unknown words for
+// `when`, unknown processes, or actions that a condition does not support. Called by validate().
 [[nodiscard]] Expected<std::vector<control::Rule>, Problems> read_rules(const v1::Farm& farm,
                                                                         const FarmPlan& plan,
                                                                         const Locations& locations = {});

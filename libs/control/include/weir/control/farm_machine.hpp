@@ -14,12 +14,12 @@
 
 namespace weir::control {
 
-// What a farm does without a member.
+// How much a farm depends on a member.
 enum class Duty : std::uint8_t {
-  essential,  // there is no run without it: one that is on is stopped when it stays away
-  dynamic,  // it is waited for at each transition while it is there; the run goes on without it, and takes it
-            // back
-  transient,  // it is never waited for
+  essential,  // no run without it: the run is stopped if it stays away
+  dynamic,    // each transition waits for it while it is connected; the run continues without it, and takes
+              // it back
+  transient,  // never waited for
 };
 [[nodiscard]] std::string_view name(Duty duty);
 
@@ -30,35 +30,35 @@ struct MemberPlan {
 };
 
 struct Deadlines {
-  DurationNs order_ns = 10 * kSecond;      // from an order to its answer; then the member is inactive
-  DurationNs configure_ns = 20 * kSecond;  // the same of `configure`
+  DurationNs order_ns = 10 * kSecond;      // from an order to its answer; after that the member is inactive
+  DurationNs configure_ns = 20 * kSecond;  // the same for `configure`
   DurationNs init_ns = 20 * kSecond;       // for members of the plan to appear at `init`
   DurationNs start_ns = 30 * kSecond;      // from `start` to the run's begin
-  DurationNs stop_ns = 60 * kSecond;       // from `stop` to `ready`, then members that are not are reset
-  DurationNs silence_ns = 5 * kSecond;     // a member that says nothing for so long is not there
-  DurationNs return_ns = 30 * kSecond;     // for an essential member to be back in a run
+  DurationNs stop_ns = 60 * kSecond;       // from `stop` to `ready`; after that, late members are reset
+  DurationNs silence_ns = 5 * kSecond;     // a member that is silent for longer is disconnected
+  DurationNs return_ns = 30 * kSecond;     // for an essential member to return to a run
 };
 
-// What a member says of itself.
+// A member's report of its own state.
 struct MemberState {
   State state = State::idle;
-  RunNumber run;            // that is on, or the last one
+  RunNumber run;            // the current run, or the last one
   std::uint64_t epoch = 0;  // of its configuration
   bool begun = false;       // supervisor: the run has begun
-  bool ended = false;       // its part of `run` is over
+  bool ended = false;       // its part of `run` has ended
   bool draining = false;    // supervisor: no more triggers in this run
-  std::string reason;       // of an error; or what holds it up
+  std::string reason;       // of an error, or of a hold-up
   [[nodiscard]] bool in_run() const { return state == State::running || state == State::paused; }
 };
 
-// To one member. `id` comes back with its answer.
+// An order to one member. Its answer carries the same `id`.
 struct Order {
   std::size_t member = 0;
   std::uint64_t id = 0;
   Command command = Command::init;
   RunNumber run;                    // start
   std::uint64_t epoch = 0;          // configure
-  std::vector<std::string> absent;  // start, to the supervisor: the nodes that it does not wait for
+  std::vector<std::string> absent;  // start, to the supervisor: the nodes for which it does not wait
   std::string reason;               // stop
   DurationNs limit_ns =
       0;  // configure: for the answer; start: until the run has begun; stop: until the account is due
@@ -70,10 +70,10 @@ struct Event {
   std::string text;  // a sentence
 };
 
-// Begins LostRun::why of a run that an operator reset.
+// First words of LostRun::why for a run that an operator reset.
 inline constexpr std::string_view kResetReason = "it was reset";
 
-// A run that is given up: its supervisor has not ended it, and is not waited for any more.
+// A run that is given up: its supervisor has not ended it, and is no longer waited for.
 struct LostRun {
   RunNumber run;
   bool begun = false;
@@ -88,90 +88,93 @@ struct Actions {
   void clear() { *this = {}; }
 };
 
-// One process as the farm sees it.
+// Run control's view of one process.
 struct Member {
   MemberPlan plan;
   bool live = false;
-  bool inactive = false;  // refused what it was told, or did not do it in time; not waited for until it joins
-                          // anew, answers after all, or an operator wants something else
+  bool inactive = false;  // refused an order, or missed its deadline; not waited for until it rejoins,
+                          // answers after all, or a new command is given
   bool excluded = false;  // removed by an operator
   Incarnation incarnation;
   MemberState told;
   TimeNs heard_ns = 0;
-  TimeNs gone_ns = 0;        // since when it is not live, or inactive
-  std::uint32_t losses = 0;  // times that it was lost in the run that is on,
+  TimeNs gone_ns = 0;        // start of its absence or inactivity
+  std::uint32_t losses = 0;  // how often it was lost in the current run,
   TimeNs lost_ns = 0;        // and when last
   std::optional<Order> order;
   TimeNs order_until_ns = 0;
-  bool again = false;  // takes part again in a run that it was sent away from
+  bool again = false;  // returns to a run from which it was removed
 };
 
-// What has to outlive run control's process.
+// State that has to survive run control's process.
 struct Remembered {
   State goal = State::idle;
   RunNumber run;
   std::uint64_t epoch = 0;
-  bool run_open = false;  // the run was started, and its supervisor has not said that it is over
+  bool run_open = false;  // the run was started, and its supervisor has not reported its end
   std::vector<std::string> excluded;
   bool operator==(const Remembered&) const = default;
 };
 
-// Run control's decisions: where the farm is to be, where each member is, and what each is ordered next. Each
-// member is led to the goal step by step, so one that comes late, or comes back, takes the way of all others.
-// Pure: time comes in, orders go out. Members are named by their place in the plan; calls with others are
-// bugs (asserted).
+// Run control's decisions: the state of the farm and of each member, and the next order for each. Each member
+// is led to the goal step by step, so that a late or returning one takes the same steps as the others. Pure:
+// time comes in, orders go out. Members are named by their place in the plan; any other index is a bug
+// (asserted).
 class FarmMachine {
  public:
-  // `one_run`: processes end with the run, which is not a loss.
+  // `one_run`: processes end with the run, which does not count as a loss.
   FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadlines, bool one_run = false);
 
-  // An operator's command. The error is a sentence: it has no place now, or a transition is under way.
-  // `start` needs a `run` above all before it; `stop`, a reason. `off` stops the run that is on first.
+  // Carries out an operator's command. Errors: not possible in this state, or a transition is in progress.
+  // `start` needs a `run` above all earlier ones; `stop` needs a reason. `off` stops a current run first.
   [[nodiscard]] Expected<void, std::string> command(Command command, RunNumber run, const std::string& reason,
                                                     TimeNs now, Actions& out);
-  // Takes a member out of the farm, or in again. In a run the supervisor has to be told too.
+  // Removes a member from the farm, or adds it again. During a run the caller has to inform the supervisor
+  // too.
   [[nodiscard]] Expected<void, std::string> exclude(std::size_t member, bool on, TimeNs now, Actions& out);
-  // Whether exclude() takes it; the error is the same. What other members do changes nothing.
+  // Checks whether exclude() is possible, with the same error. The other members' state does not matter.
   [[nodiscard]] Expected<void, std::string> can_exclude(std::size_t member, bool on) const;
-  // Takes a member out of `error`: it is reset, and led to where the farm is. One that is not in error, and
-  // the supervisor, whose errors are the farm's, are refused.
+  // Leads a member out of `error`: it is reset, and then led to the farm's state. Refused for a member that
+  // is not in error, and for the supervisor, because its errors are the farm's.
   [[nodiscard]] Expected<void, std::string> readmit(std::size_t member, TimeNs now, Actions& out);
 
-  // The process says that it is there: a new one, or one that run control lost sight of.
+  // A process has reported: a new one, or one that run control had lost.
   void joined(std::size_t member, Incarnation incarnation, const MemberState& state, TimeNs now,
               Actions& out);
   void heard(std::size_t member, const MemberState& state, TimeNs now, Actions& out);
-  // `wrong_settings`: it refuses the settings of the farm. `configure` is then refused as a whole.
+  // `wrong_settings`: the member refuses the farm's settings. `configure` is then refused as a whole.
   void answered(std::size_t member, std::uint64_t order, bool good, const std::string& error,
                 const MemberState& state, TimeNs now, Actions& out, bool wrong_settings = false);
-  // `awaited`: its run is over, and it was to end with it.
+  // `awaited`: its run is over, and it was expected to end.
   void left(std::size_t member, TimeNs now, Actions& out, bool awaited = false);
-  // The run's account has arrived; of one run, before its supervisor ends.
+  // The account of a farm's only run has arrived, before its supervisor ends.
   void accounted() { accounted_ = true; }
   void tick(TimeNs now, Actions& out);
 
-  // Where the farm is; during a transition, where it comes from.
+  // Returns the state of the farm; during a transition, the previous one.
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] std::optional<Command> under_way() const { return under_way_; }
-  [[nodiscard]] std::vector<std::string> waits_for() const;  // names of those that the transition waits for
+  [[nodiscard]] std::vector<std::string> waits_for() const;  // names of members that the transition waits for
   [[nodiscard]] const std::string& reason() const { return reason_; }  // of `error`
-  // Why the last `configure` was refused; empty: it was not, or another transition has begun since.
+  // Returns why the last `configure` was refused; empty if it was not, or if another transition has begun
+  // since.
   [[nodiscard]] const std::string& why_refused() const { return refusal_; }
   [[nodiscard]] RunNumber run() const { return run_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
-  [[nodiscard]] bool going_off() const { return off_; }  // no process of the farm is to come back
+  [[nodiscard]] bool going_off() const { return off_; }  // no process of the farm will return
   [[nodiscard]] bool all_gone() const;                   // after `off`
-  // No process is expected any more: `off`, or the one run is over.
+  // True if no more processes are expected: after `off`, or when the only run is over.
   [[nodiscard]] bool is_over() const {
     return off_ || (one_run_ && (accounted_ || (run_.value != 0 && !run_open_)));
   }
-  // A farm of one run whose processes end now, one after another.
+  // True while the processes of a farm of one run end one after another.
   [[nodiscard]] bool is_ending() const { return is_over() || (one_run_ && supervisor().told.draining); }
 
   [[nodiscard]] Remembered remembered() const;
-  // Before anything else: goes on from what an earlier process knew. Members say where they are.
+  // Resumes from the state of an earlier process; members report their own state. Requires: no other call was
+  // made before.
   void recall(const Remembered& remembered, TimeNs now);
 
  private:
@@ -180,7 +183,7 @@ class FarmMachine {
   [[nodiscard]] std::optional<Command> next_step(const Member& member) const;
   [[nodiscard]] std::optional<Command> step_in_run(const MemberState& told) const;
   [[nodiscard]] bool run_has_supervisor() const;
-  // `pause` or `continue` is under way: the supervisor alone does it.
+  // True while `pause` or `continue` is in progress, which only the supervisor carries out.
   [[nodiscard]] bool is_pausing() const {
     return under_way_ == Command::pause || under_way_ == Command::go_on;
   }
@@ -223,8 +226,8 @@ class FarmMachine {
   bool off_ = false;
   bool one_run_;
   bool accounted_ = false;
-  bool off_next_ = false;   // when the run that is being stopped is over
-  bool resetting_ = false;  // stragglers of a stop were told to reset
+  bool off_next_ = false;   // once the run that is being stopped is over
+  bool resetting_ = false;  // late members of a stop have been ordered to reset
 };
 
 }  // namespace weir::control

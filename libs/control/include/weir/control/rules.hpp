@@ -27,28 +27,28 @@ enum class Act : std::uint8_t { warn, stop, pause, go_on, start_next, restart, r
 struct Rule {
   std::string name;
   Condition when = Condition::reason;
-  std::string reason;           // that a process says, of Condition::reason: "WRITER_DISK_FULL"
+  std::string reason;           // for Condition::reason, as reported by a process: "WRITER_DISK_FULL"
   std::vector<std::string> of;  // names of processes, or kinds; empty: any
   double value = 0;             // run_seconds, no_triggers_s: s; livetime_below, rate_below: 0 to 1
   DurationNs for_ns = 0;
   Act act = Act::warn;
-  DurationNs again_ns = 60 * kSecond;  // no second time before
+  DurationNs again_ns = 60 * kSecond;  // minimum time between two firings
   std::uint32_t times_max = 0;         // 0: no limit
 };
 
-// The farm as rules see it.
+// The rules' view of the farm.
 struct RulesView {
   State state = State::idle;
-  bool under_way = false;  // a transition
+  bool under_way = false;  // a transition in progress
   RunNumber run;
-  DurationNs run_ns = 0;  // since it was started
-  // Of the supervisor's last report in this run; nothing: none yet.
+  DurationNs run_ns = 0;  // since the run was started
+  // From the supervisor's last report in this run; none before the first.
   struct Livetime {
     TimeNs at_ns = 0;     // on the supervisor's clock
     DurationNs lost = 0;  // since the run began
   };
   std::optional<Livetime> livetime;
-  // Of the run's triggers: see TriggerFlow. Nothing: not known, or none are expected any more.
+  // The run's triggers: see TriggerFlow. None: unknown, or no more triggers are expected.
   struct Flow {
     DurationNs silent_ns = 0;
     std::optional<double> rate;
@@ -67,21 +67,21 @@ struct RulesView {
 };
 
 struct Firing {
-  std::size_t rule = 0;                // its place among the rules
-  std::vector<std::size_t> processes;  // that the condition is about; the run's conditions are about none
-  std::string why;                     // "rule disk: writer-0 says WRITER_DISK_FULL", without a full stop
+  std::size_t rule = 0;  // its index in the rules
+  std::vector<std::size_t>
+      processes;    // processes that the condition concerns; none for conditions of the run
+  std::string why;  // "rule disk: writer-0 says WRITER_DISK_FULL", without a full stop
 };
 
-// What run control does without an operator: of each rule since when its condition holds, and when it fired
+// Run control's actions without an operator. Stores since when each rule's condition holds, and when it fired
 // last. Conditions of the run (run_seconds, livetime_below, rate_below, no_triggers_s, reasons) hold only
-// while one is on and no transition is under way, those of processes only where the farm is not idle; rules
-// do not look at removed processes. After a break, and with each new run, a condition begins to hold anew.
-// Pure.
+// during a run without a transition in progress, those of processes only if the farm is not idle; removed
+// processes are ignored. After an interruption, and with each new run, a condition starts anew. Pure.
 class Rules {
  public:
   explicit Rules(std::vector<Rule> rules);
 
-  // In the rules' order. Times ascend.
+  // Returns the rules that fire, in order. Requires: times ascend.
   [[nodiscard]] std::vector<Firing> look(const RulesView& view, TimeNs now);
   [[nodiscard]] const std::vector<Rule>& rules() const { return rules_; }
 
@@ -104,7 +104,7 @@ class Rules {
   std::vector<Rule> rules_;
   std::vector<Track> tracks_;
   RunNumber measured_run_;
-  std::optional<RulesView::Livetime> measured_;  // what the next report is compared with
+  std::optional<RulesView::Livetime> measured_;  // for comparison with the next report
   std::optional<double> live_share_;             // between the last two reports
 };
 

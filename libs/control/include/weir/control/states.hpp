@@ -5,16 +5,16 @@
 #include <span>
 #include <string_view>
 
-// The states of a process and of a farm, as one table. After the run control of ANTARES (antares-2002,
+// The states of a process and of a farm, as one table, after the run control of ANTARES (antares-2002,
 // section 5.3, Fig. 5.3), with `error` added.
 namespace weir::control {
 
 enum class State : std::uint8_t {
-  idle,     // the process is there
-  standby,  // its farm file is read and agreed on
+  idle,     // the process is running
+  standby,  // its farm file is read and agreed
   ready,    // it has its parameters and waits for a run
   running,
-  paused,  // a run is on, without triggers
+  paused,  // a run without triggers
   error,   // it needs an operator's `reset`
 };
 constexpr std::size_t kStates = 6;
@@ -28,24 +28,24 @@ struct Transition {
   State to;
 };
 
-// Every transition that there is. `off` ends the process, wherever no run is on.
+// Returns all transitions. `off` ends the process in every state outside a run.
 [[nodiscard]] std::span<const Transition> transitions();
-// Empty: the command has no place in that state.
+// Returns nothing if the command is not possible in that state.
 [[nodiscard]] std::optional<State> after(State from, Command command);
 
-// "idle", …; "init", …, "continue" for go_on.
+// Returns "idle", …; "init", …, "continue" for go_on.
 [[nodiscard]] std::string_view name(State state);
 [[nodiscard]] std::string_view name(Command command);
 [[nodiscard]] std::optional<State> state_of(std::string_view name);
 [[nodiscard]] std::optional<Command> command_of(std::string_view name);
 
-// What else is asked of run control, and of processes: it leads to no other state.
+// Other requests to run control and processes, which do not change the state.
 enum class Request : std::uint8_t { status, watch, tap, add, remove, set, log_level, kill, restart, unset };
 constexpr std::size_t kRequests = 10;
 [[nodiscard]] std::string_view name(Request request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<Request> request_of(std::string_view name);
 
-// The commands that a state takes, for people: "pause, stop, reset".
+// Returns the commands that are possible in a state, for people: "pause, stop, reset".
 [[nodiscard]] std::string_view commands_in(State state);
 
 }  // namespace weir::control

@@ -9,16 +9,17 @@
 
 namespace weir::control {
 
-// Shares and times above or below which the flow of triggers is worth a word. A rule of the farm file with
-// the same condition replaces the value.
+// Limits beyond which the flow of triggers is reported. A rule of the farm file with the same condition
+// replaces the value.
 struct FlowLimits {
-  std::optional<DurationNs> no_triggers_ns;  // none: kSilentMin, and kSilentGaps times the mean interval
-  double rate_below = 0.3;                   // of the mean rate
+  std::optional<DurationNs>
+      no_triggers_ns;       // nothing: the larger of kSilentMin and kSilentGaps times the mean interval
+  double rate_below = 0.3;  // of the mean rate
   double livetime_below = 0.5;
 };
 
-// How triggers arrive in a run, of the supervisor's reports: their rate now and over the last minutes, how
-// long none has come, which share of the time was live. Pure; times ascend.
+// How triggers arrive in a run, from the supervisor's reports: their rate now and over the last minutes, the
+// time since the last one, and the share of live time. Pure; times ascend.
 class TriggerFlow {
  public:
   struct Counts {
@@ -27,20 +28,20 @@ class TriggerFlow {
     DurationNs lost_ns = 0;     // livetime
     TimeNs at_ns = 0;           // of the report, on the supervisor's clock
   };
-  // Another run, or fewer triggers than before, begins anew. A report that was taken before changes nothing.
+  // Adds counts. Another run, or fewer triggers than before, starts anew. A repeated report changes nothing.
   void take(const Counts& counts, TimeNs now);
-  // Time without reports or in a pause says nothing: the next report begins anew.
+  // Forgets all samples. Called after a time without reports, or in a pause: the next report starts anew.
   void clear() { *this = {}; }
 
-  // From the last trigger, or the first report without one, to the last report. Nothing is known of the time
-  // since then.
+  // Returns the time from the last trigger, or from the first report without one, to the last report. The
+  // time since then is unknown.
   [[nodiscard]] DurationNs silent_ns() const { return taken_at_ - triggered_at_; }
   [[nodiscard]] bool is_known() const { return !looks_.empty(); }
   [[nodiscard]] bool had_triggers() const { return had_triggers_; }
-  // Triggers a second in the last kRecent, and in the kMean before. None: not known for long enough.
+  // Return triggers per second in the last kRecent, and in the kMean before. Nothing: not enough history.
   [[nodiscard]] std::optional<double> rate() const;
   [[nodiscard]] std::optional<double> mean_rate() const;
-  // Of the last kRecent. None: no two reports yet.
+  // Returns the live share of the last kRecent. Nothing: fewer than two reports.
   [[nodiscard]] std::optional<double> live_share() const;
 
   // True if a figure is beyond its limit.
@@ -50,10 +51,11 @@ class TriggerFlow {
 
   static constexpr DurationNs kRecent = 10 * kSecond;
   static constexpr DurationNs kMean = 300 * kSecond;
-  static constexpr DurationNs kMeanMin = 20 * kSecond;  // of history for a mean
+  static constexpr DurationNs kMeanMin = 20 * kSecond;  // minimum history for a mean
   static constexpr DurationNs kSilentMin = 3 * kSecond;
   static constexpr double kSilentGaps = 20;
-  static constexpr DurationNs kDeadMin = 2 * kSecond;  // of reports for a live share that is judged
+  static constexpr DurationNs kDeadMin =
+      2 * kSecond;  // minimum time between reports for judging the live share
 
  private:
   struct Look {
@@ -61,7 +63,7 @@ class TriggerFlow {
     std::uint64_t offered = 0;
     DurationNs lost = 0;
   };
-  // The oldest look that is at most so old, of those before `last`.
+  // Returns the oldest sample of at most this age, of those before `last`.
   [[nodiscard]] const Look* look_before(DurationNs age) const;
 
   RunNumber run_;

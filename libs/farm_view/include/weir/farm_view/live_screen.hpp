@@ -6,16 +6,16 @@
 
 namespace weir::farm_view {
 
-// Where the live view goes: redrawn in place on a terminal, plain lines at growing intervals elsewhere.
+// Output of the live view: redrawn in place on a terminal, otherwise plain lines at growing intervals.
 class LiveScreen {
  public:
-  // `quiet`: nothing is shown but what say() is given.
+  // `quiet`: shows only the lines of say().
   LiveScreen(std::FILE* out, bool quiet);
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
 
   void show(const LiveFrame& frame);
-  // A line that stays.
+  // Prints a line that stays.
   void say(const std::string& line);
 
  private:
@@ -25,9 +25,9 @@ class LiveScreen {
   bool quiet_;
   bool terminal_;
   std::size_t drawn_ = 0;           // lines that the next frame replaces
-  std::vector<std::string> lines_;  // they
-  double next_plain_s_;             // of the run, not on a terminal
-  double plain_every_s_;            // from then to the one after it
+  std::vector<std::string> lines_;  // the drawn lines
+  double next_plain_s_;             // time in the run of the next plain line
+  double plain_every_s_;            // interval to the one after it
 };
 
 }  // namespace weir::farm_view

@@ -12,7 +12,7 @@
 
 namespace weir::farm_view {
 
-// One process as the live view shows it.
+// One process in the live view.
 struct LiveRow {
   std::string name;
   std::string role;
@@ -33,16 +33,16 @@ struct LiveFrame {
   std::uint64_t rejected = 0;
   std::uint64_t discarded = 0;
   std::uint64_t missing = 0;    // fragments
-  std::uint64_t dcms_lost = 0;  // with any, `missing` is a lower bound
-  std::string lab;              // a line on its ports; empty: there is none
+  std::uint64_t dcms_lost = 0;  // if above 0, `missing` is a lower bound
+  std::string lab;              // a line about the lab's ports; may be empty
   std::vector<LiveRow> rows;
 };
 
 // Rates from one status to the next. Pure.
 class LiveRates {
  public:
-  // What a status says that is shown at `now_ns` (any clock); a node's row has rates from its second report
-  // on.
+  // Returns the frame for a status shown at `now_ns` (any clock). A node's row has rates from its second
+  // report on.
   [[nodiscard]] LiveFrame take(const v1::FarmStatus& status, TimeNs now_ns);
 
  private:
@@ -51,12 +51,12 @@ class LiveRates {
   std::map<std::string, reports::NodeRates> rates_;
 };
 
-// A line on the run, a heading, a line per process; with more than `rows_max` processes those of a role share
-// one. No line is longer than `columns`.
+// Returns a line about the run, a heading, and a line per process, or per role if there are more than
+// `rows_max` processes. No line is longer than `columns`.
 [[nodiscard]] std::vector<std::string> format_live(const LiveFrame& frame, std::size_t columns,
                                                    std::size_t rows_max);
 
-// ", at least 9,076 fragments missing"; empty when none is.
+// Returns ", at least 9,076 fragments missing"; empty if none are missing.
 [[nodiscard]] std::string missing_text(std::uint64_t missing, std::uint64_t dcms_lost);
 
 }  // namespace weir::farm_view

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-// What `weir top` shows, from the page's state or from metrics. Pure.
+// The screen of `weir top`, from the page's state or from metrics. Pure.
 namespace weir::farm_view {
 
 struct TopRow {
@@ -26,7 +26,7 @@ struct TopRow {
   std::optional<double> cpu_percent;
   std::uint64_t in_flight = 0;
   std::uint64_t lost = 0;
-  std::uint64_t pid = 0;  // 0: not known
+  std::uint64_t pid = 0;  // 0: unknown
 };
 
 struct TopFrame {
@@ -39,15 +39,15 @@ enum class TopSort : std::uint8_t { plan, name, state, slices, data, p99, lost, 
 [[nodiscard]] std::optional<TopSort> top_sort(std::string_view text);
 constexpr std::string_view kTopSorts = "plan, name, state, slices, data, p99, lost, cpu";
 
-// Of a page rates are there; of metrics they are made from one look to the next.
+// Rows of `weir top`. The page's state contains rates; for metrics they are computed between two readings.
 class TopRates {
  public:
-  // GET /api/state of the page. Error: what is wrong with it.
+  // Reads GET /api/state of the page. Errors: the text is not a farm's state.
   [[nodiscard]] static Expected<TopFrame, std::string> of_state(const std::string& json);
-  // GET /metrics of one process, in Prometheus' text format, read at `now_ns`. Error: they are not a
-  // node's.
+  // Reads GET /metrics of one process, in Prometheus' text format, fetched at `now_ns`. Errors: the text is
+  // not from a node.
   [[nodiscard]] Expected<TopRow, std::string> of_metrics(const std::string& text, TimeNs now_ns);
-  // Of all processes' rows.
+  // Builds the frame from the rows of all processes.
   [[nodiscard]] static TopFrame frame_of(std::vector<TopRow> rows);
 
  private:
@@ -58,8 +58,8 @@ class TopRates {
   std::map<std::string, Seen> seen_;
 };
 
-// The title, reasons, a heading, a row per process, as many lines as `lines_max` at most; no line is longer
-// than `columns` bytes. The largest first, or names in order; `plan`: as they come.
+// Returns the title, reasons, a heading and a row per process, in at most `lines_max` lines of at most
+// `columns` bytes. Sorted by the largest value or by name; `plan`: in the given order.
 [[nodiscard]] std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::size_t columns,
                                                   std::size_t lines_max);
 

@@ -12,10 +12,10 @@ namespace weir::http {
 
 enum class ClientError : std::uint8_t {
   bad_url,        // not http://HOST[:PORT][/PATH]
-  no_such_host,   // the name is not known
-  not_connected,  // refused, or no way there
-  timeout,        // not answered in time
-  malformed,      // what came is no HTTP, or ended early
+  no_such_host,   // the name cannot be resolved
+  not_connected,  // refused or unreachable
+  timeout,        // no answer in time
+  malformed,      // not HTTP, or ended early
   too_large       // more than `bytes_max`
 };
 [[nodiscard]] std::string_view name(ClientError error);
@@ -26,15 +26,15 @@ struct ClientResponse {
 };
 
 struct ClientLimits {
-  DurationNs timeout_ns = 5 * kSecond;  // from the call to the last byte; a host's name may take longer
+  DurationNs timeout_ns = 5 * kSecond;  // from the call to the last byte; resolving a name may take longer
   std::size_t bytes_max = 64U << 20;
 };
 
-// One request over one connection, in HTTP/1.0, so that the answer comes in one piece; waits for it. `url`:
-// http://HOST[:PORT][/PATH[?QUERY]], also without http://; [::1] for addresses of IPv6.
+// Sends one request over one connection, in HTTP/1.0 so that the response comes in one piece, and waits for
+// it. `url`: http://HOST[:PORT][/PATH[?QUERY]], also without http://; [::1] for IPv6 addresses.
 [[nodiscard]] Expected<ClientResponse, ClientError> get(const std::string& url,
                                                         const ClientLimits& limits = {});
-// The same with a body of JSON; `token`, when not empty, as `Authorization: Bearer`.
+// Like get(), with a JSON body. `token`, if not empty, is sent as `Authorization: Bearer`.
 [[nodiscard]] Expected<ClientResponse, ClientError> post(const std::string& url, const std::string& body,
                                                          const std::string& token = {},
                                                          const ClientLimits& limits = {});

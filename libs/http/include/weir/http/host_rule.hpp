@@ -8,15 +8,15 @@
 
 namespace weir::http {
 
-// Whether a request that a browser sends is one of this server's own pages. A browser sends what any page
-// asks of it, to whatever address a name leads: a page of another site that commands says so in Origin, and
-// one whose name was led here (DNS rebinding) in Host. What is no browser, and sends neither, is not judged.
+// Decides whether a browser's request comes from one of this server's own pages. A browser sends requests of
+// any page to any address. Origin reveals a page of another site; Host reveals a name that was redirected
+// here (DNS rebinding). Clients that send neither are not browsers and are accepted.
 class HostRule {
  public:
   enum class Verdict : std::uint8_t { good, foreign_host, foreign_origin };
 
-  // `names` (hosts without ports, whatever the case) are good besides loopback names and the address that the
-  // request came to; pages of theirs may ask with any port, as behind a proxy.
+  // `names` (hosts without ports, in any case) are accepted besides loopback names and the address that the
+  // request reached. Their pages may use any port, as behind a proxy.
   explicit HostRule(std::vector<std::string> names);
   [[nodiscard]] Verdict judge(const Request& request) const;
 
@@ -26,7 +26,7 @@ class HostRule {
   std::vector<std::string> names_;
 };
 
-// "Farm.Example.org.:8080" -> "farm.example.org", "[::1]:80" -> "::1"; empty: there is none.
+// Returns "Farm.Example.org.:8080" -> "farm.example.org", "[::1]:80" -> "::1"; empty: no host.
 [[nodiscard]] std::string host_of(const std::string& authority);
 
 }  // namespace weir::http

@@ -6,15 +6,15 @@
 
 namespace weir::http {
 
-// What a client asked. All of it comes from outside: only its lengths are within the server's limits.
+// A client's request. All of it comes from outside: only its lengths are within the server's limits.
 struct Request {
   std::string method;                          // "GET", "POST"
   std::string path;                            // "/api/state", decoded, without the query
-  std::map<std::string, std::string> query;    // decoded; of a name that comes twice, the last value
+  std::map<std::string, std::string> query;    // decoded; the last value of a repeated name
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
-  std::string peer;   // address of the other end, without the port
-  std::string local;  // the one that it came to
+  std::string peer;   // address of the client, without the port
+  std::string local;  // the address that the request reached
 };
 
 struct Response {
@@ -24,9 +24,9 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;  // besides those that the server sets
 };
 
-// "a=1&b=%20x+y" -> {a: "1", b: " x y"}; what is no hexadecimal stays as it is.
+// Parses "a=1&b=%20x+y" -> {a: "1", b: " x y"}; malformed escapes stay unchanged.
 [[nodiscard]] std::map<std::string, std::string> parse_query(const std::string& text);
-// The part of a target before '?', decoded.
+// Returns the part of a target before '?', decoded.
 [[nodiscard]] std::string decode_path(const std::string& target);
 
 }  // namespace weir::http

@@ -7,9 +7,9 @@
 namespace weir::ingest {
 
 enum class IngestError : std::uint8_t {
-  not_found,  // no such file or folder, or nothing in it that can be replayed
-  io,         // the system refused
-  malformed,  // not the format that it should be, or a field that contradicts another one
+  not_found,  // no such file or folder, or no data in it that can be replayed
+  io,         // a system call failed
+  malformed,  // not in the expected format, or with fields that contradict each other
   too_large,  // beyond a limit
 };
 
@@ -18,7 +18,7 @@ enum class IngestError : std::uint8_t {
   return kNames[static_cast<std::size_t>(error)];
 }
 
-// An error with a sentence for people that names the file, the field and what is wrong with it.
+// An error with a sentence for people, which names the file, the field and the fault.
 struct Failure {
   IngestError error = IngestError::io;
   std::string detail;

@@ -11,7 +11,8 @@
 namespace weir::ingest {
 
 // Returns the files of the recording at `path`, a folder's index first, each with its checksum
-// (RecordedFile). Reads a folder's data, and of run files the tables and slice heads. Blocks; for start-up.
+// (RecordedFile). Reads a folder's data; of run files it reads the tables and slice heads. Blocks: for
+// start-up only.
 [[nodiscard]] Expected<std::vector<RecordedFile>, Failure> fingerprint(const std::string& path,
                                                                        const ReplayLimits& limits = {});
 

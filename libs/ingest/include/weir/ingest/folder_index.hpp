@@ -13,7 +13,8 @@
 
 namespace weir::ingest {
 
-// A folder's index.json, checked: every fragment lies inside the length that the index gives for its file.
+// A folder's index.json after its check: every fragment is inside the length that the index gives for its
+// file.
 struct FolderIndex {
   struct Fragment {
     SourceId source;
@@ -30,7 +31,8 @@ struct FolderIndex {
   std::vector<Slice> slices;  // ascending in id, each once
 };
 
-// `path` is for messages: "index.json: slices[0].fragments[3].hits: ...". Reads the text only.
+// Parses an index. `path` is used in messages: "index.json: slices[0].fragments[3].hits: ...". Reads the text
+// only.
 [[nodiscard]] Expected<FolderIndex, Failure> parse_folder_index(const std::string& text,
                                                                 std::string_view path,
                                                                 const ReplayLimits& limits = {});

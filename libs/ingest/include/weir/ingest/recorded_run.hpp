@@ -14,12 +14,12 @@
 
 namespace weir::ingest {
 
-// What was recorded of one source. `bytes` live as long as the run.
+// The recorded data of one source. `bytes` are valid as long as the run.
 struct RecordedFragment {
   SourceId source;
   FragmentStatus status = FragmentStatus::ok;  // ok, truncated, suppressed or missing
   MissingReason reason = MissingReason::none;  // when missing
-  bool checksummed = false;                    // crc32c is known to be that of the bytes
+  bool checksummed = false;                    // crc32c is known to belong to the bytes
   std::uint32_t crc32c = 0;
   ConstBytes bytes;
 };
@@ -30,26 +30,26 @@ struct RecordedSlice {
   UtcNs time = 0;                           // its start
   DurationNs duration = 0;                  // 0 for an event, and in a replay folder
   TriggerType trigger_type;                 //
-  ConstBytes trigger_payload;               // lives as long as the run
+  ConstBytes trigger_payload;               // valid as long as the run
   std::vector<RecordedFragment> fragments;  // ascending in source, each once
 };
 
-// One file of a recording, as it was read.
+// One file of a recording.
 struct RecordedFile {
   std::string name;  // without its folder
   std::uint64_t bytes = 0;
   UtcNs modified = 0;
-  // Of all bytes; of a run file of the ids, places and checksums of all slices and fragments: their bytes are
-  // verified against them when they are used.
+  // Checksum of all bytes. For a run file: of the ids, places and checksums of all slices and fragments,
+  // against which their bytes are verified on use.
   std::uint32_t crc32c = 0;
 };
 
-// Data to be replayed, wherever it came from.
+// Data to be replayed, from any kind of recording.
 struct RecordedRun {
   std::vector<RecordedSlice> slices;  // at least one; ascending in id
   std::vector<SourceId> sources;      // that occur in any slice, ascending
-  std::shared_ptr<const void> owner;  // of all bytes
-  std::vector<RecordedFile> files;    // a folder's index first, the others in order of name
+  std::shared_ptr<const void> owner;  // keeps all bytes alive
+  std::vector<RecordedFile> files;    // a folder's index first, the others sorted by name
 };
 
 struct ReplayLimits {
@@ -60,27 +60,27 @@ struct ReplayLimits {
   std::size_t fragments_max = 20'000'000;  // of all slices together
 };
 
-// Everything that can be replayed at `path`: a folder with an index.json (README.md, "Folder format"), a run
-// file of Weir, or a folder of those (*.weir), of which each slice's copy that counts is taken. Blocks; for
-// start-up.
+// Loads the data to replay at `path`: a folder with an index.json (README.md, "Folder format"), a run file of
+// Weir, or a folder of those (*.weir), from which the live copy of each slice is taken. Blocks: for start-up
+// only.
 [[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_recorded_run(
     const std::string& path, const ReplayLimits& limits = {});
 
-// What a farm's layout depends on.
+// Properties of a recording on which a farm's layout depends.
 struct RecordedContents {
   std::vector<SourceId> sources;         // ascending
   std::uint64_t slices = 0;              //
   std::uint64_t slice_bytes_max = 0;     // of the largest slice
   std::uint64_t fragment_bytes_max = 0;  // of the largest fragment
 };
-// The same places as load_recorded_run(), without reading the data: a folder's index, run files' tables.
+// Like load_recorded_run(), but without reading the data: only a folder's index, or run files' tables.
 [[nodiscard]] Expected<RecordedContents, Failure> look_into(const std::string& path,
                                                             const ReplayLimits& limits = {});
 
-// The folder with an index.json.
+// Loads a folder with an index.json.
 [[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(
     const std::string& path, const ReplayLimits& limits = {});
-// Run files of one run. A fragment whose bytes were not kept, or are marked corrupt, is missing.
+// Loads run files of one run. A fragment that was stored without its bytes, or is marked corrupt, is missing.
 [[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_run_files(
     const std::vector<std::string>& paths, const ReplayLimits& limits = {});
 

@@ -8,9 +8,9 @@
 
 namespace weir::ingest {
 
-// Gives what one source recorded, by reference: slice k of the run is recorded slice k mod n when looped;
-// otherwise slice k is the k-th, and there is nothing behind the last one. A slice that the source is not in
-// is missing, not_produced. CRC32C: as recorded, or computed when a fragment is first given out.
+// Returns one source's recorded fragments, by reference. If looped, slice k of the run is recorded slice k
+// mod n; otherwise it is the k-th, and slices after the last one are empty. A slice without this source is
+// missing (not_produced). The CRC32C is the recorded one, or is computed when a fragment is first used.
 class ReplaySource final : public source::Source {
  public:
   ReplaySource(SourceId id, std::shared_ptr<const RecordedRun> run, bool loop, bool checksums);

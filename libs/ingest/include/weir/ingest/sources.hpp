@@ -27,12 +27,12 @@ struct ReplaySettings {
   ReplayLimits limits;
 };
 
-// What the sources of a farm are. Only the settings of its kind are looked at.
+// Settings of a farm's sources. Only those of its kind are used.
 struct SourceSettings {
   SourceKind kind = SourceKind::dummy;
   bool checksums = true;
   source::DummySettings dummy;
-  // Sources of kind dummy that have other sizes than `dummy` says.
+  // Sources of kind dummy with other sizes than those in `dummy`.
   struct OtherSizes {
     std::vector<SourceId> sources;
     source::DummySettings dummy;
@@ -42,12 +42,12 @@ struct SourceSettings {
   ReplaySettings replay;
 };
 
-// The sources that a farm of this kind has, ascending; empty for dummy, which can have any. Reads the
-// recorded data of kind replay. Throws std::runtime_error with a sentence when settings or data are unusable.
+// Returns the sources of a farm of this kind, ascending; empty for dummy, which can have any. For kind replay
+// the recorded data are read. Throws std::runtime_error if settings or data are unusable.
 [[nodiscard]] std::vector<SourceId> known_sources(const SourceSettings& settings);
 
-// The named sources of a farm, sharing what they have in common. Throws std::runtime_error, also for a source
-// that is not one of known_sources(). `read` receives the files of a recording, if there is one.
+// Makes the named sources of a farm, with shared common data. Throws std::runtime_error, also for a source
+// that is not one of known_sources(). `read` receives the files of a recording, if any.
 [[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(
     const SourceSettings& settings, std::span<const SourceId> sources,
     std::vector<RecordedFile>* read = nullptr);

@@ -8,7 +8,7 @@
 
 namespace weir::lab {
 
-// Programs of iproute2; each reads lines of its own language with `-batch -`.
+// Programs of iproute2; each reads lines in its own language with `-batch -`.
 enum class Tool : std::uint8_t { ip, bridge, tc };
 
 struct Batch {
@@ -17,11 +17,11 @@ struct Batch {
   std::string lines;
 };
 
-// What makes the network, in this order. The spaces are there, empty, and `paths` names the file of each
-// (/proc/…/fd/N, /run/netns/…). Pure.
+// Returns the commands that build the network, in order. Requires: the namespaces exist and are empty;
+// `paths` names the file of each (/proc/…/fd/N, /run/netns/…). Pure.
 [[nodiscard]] std::vector<Batch> set_up_batches(const LabPlan& plan, const std::vector<std::string>& paths);
 
-// What `tc` is told, in the space of the port, when it changes. Pure.
+// Returns the line for `tc` that changes a port, to be run in the port's namespace. Pure.
 [[nodiscard]] std::string change_line(const LabPlan& plan, const PortChange& change);
 
 }  // namespace weir::lab

@@ -11,23 +11,23 @@
 
 namespace weir::lab {
 
-// What the kernel has counted at a port so far.
+// The kernel's counts at a port.
 struct PortCount {
   std::uint64_t bytes = 0;  // sent: frames without preamble, checksum and gap
   std::uint64_t packets = 0;
-  std::uint64_t drops = 0;  // frames that did not fit the buffer
+  std::uint64_t drops = 0;  // frames that did not fit into the buffer
   std::uint64_t backlog_bytes = 0;
 
-  // On the wire.
+  // Returns the bytes on the wire.
   [[nodiscard]] std::uint64_t wire_bytes() const { return bytes + kOverheadBytes * packets; }
 };
 
-// Frames that this machine's CPUs could not take in so far, of whatever network: those of a lab that is more
-// than the machine can carry are among them, and no port counts them.
+// Returns how many frames this machine's CPUs have dropped so far, in any network. Frames of a lab that
+// overloads the machine are among them, and no port counts those.
 [[nodiscard]] std::uint64_t machine_drops();
 
-// Reads the counters of a lab's ports, over a netlink socket in each namespace that has some. One reading of
-// 50 ports takes below a millisecond.
+// Reads the counters of a lab's ports, over a netlink socket per namespace with ports. Reading 50 ports takes
+// less than a millisecond.
 class Counters {
  public:
   Counters();
@@ -36,9 +36,9 @@ class Counters {
   Counters& operator=(Counters&& other) noexcept;
 
   [[nodiscard]] static Expected<Counters, std::string> open(const LabPlan& plan, const Network& network);
-  // By port, as in LabPlan::ports. A port that cannot be read keeps its last count.
+  // Returns the counts by port, as in LabPlan::ports. A port that cannot be read keeps its last count.
   [[nodiscard]] const std::vector<PortCount>& read();
-  // Frames to each host that were lost on purpose, as of the last read().
+  // Returns the frames to each host that were dropped on purpose, as of the last read().
   [[nodiscard]] const std::vector<std::uint64_t>& lost() const { return lost_; }
 
  private:

@@ -12,34 +12,34 @@
 
 namespace weir::lab {
 
-// Where control groups that limit CPU time can be made.
+// The place for control groups that limit CPU time.
 struct CpuGroups {
   bool unified = false;  // version 2
-  std::string folder;    // a group is a folder in it
+  std::string folder;    // parent folder of the groups
 };
-// From /proc/self/mountinfo and /proc/self/cgroup; nothing: this system has none. Pure.
+// Finds it in /proc/self/mountinfo and /proc/self/cgroup. Returns nothing if the system has none. Pure.
 [[nodiscard]] std::optional<CpuGroups> cpu_groups(std::string_view mounts, std::string_view own);
 
-// In each period a group may compute for so long, on all cores together. Pure.
+// CPU time that a group may use in each period, on all cores together. Pure.
 struct CpuQuota {
   DurationNs period_ns = 0;
   DurationNs quota_ns = 0;
 };
 [[nodiscard]] CpuQuota quota_of_share(double cpu_share);
 
-// A control group for each host with a share of a core. They are removed by a process of their own that waits
-// for this object's end, or this process', so that nothing stays in the system's table of groups.
+// A control group for each host with a share of a core. A helper process removes them when this object or
+// this process ends, so that none stays in the system.
 class CpuShares {
  public:
-  // The error is why this system does not allow it.
+  // The error is the reason for which the system does not allow it.
   [[nodiscard]] static Expected<CpuShares, std::string> open(const LabPlan& plan);
-  ~CpuShares();  // the hosts' processes have ended
+  ~CpuShares();  // Requires: the hosts' processes have ended
   CpuShares(CpuShares&& other) noexcept;
   CpuShares& operator=(CpuShares&& other) noexcept;
 
-  // Soon after its start. Of a host without a share nothing is done.
+  // To be called soon after the process' start. Does nothing for a host without a share.
   void add_process(const std::string& host, pid_t pid) const;
-  // How long the group was held back so far, on all cores together.
+  // Returns how long the group has been held back so far, on all cores together.
   [[nodiscard]] double held_s(const std::string& host) const;
 
  private:

@@ -12,20 +12,20 @@
 
 namespace weir::lab {
 
-// One direction of a long line: frames wait in a buffer for their turn, take their time at the line's rate,
-// and arrive a delay after that. Order is kept. Pure.
+// One direction of a long line: frames wait in a buffer, are sent at the line's rate, and arrive after a
+// delay. Order is kept. Pure.
 class DelayLine {
  public:
-  // Frames on their way; what comes beyond is dropped like what does not fit the buffer.
+  // Limit for frames in flight; further ones are dropped like those that do not fit into the buffer.
   static constexpr std::size_t kBytesMax = std::size_t{1} << 28;
 
   explicit DelayLine(const Line& line) : line_(line) {}
 
-  // False: it was dropped. `now_ns` never goes back.
+  // Returns false if the frame was dropped. Requires: `now_ns` never decreases.
   bool offer(TimeNs now_ns, ConstBytes frame);
-  // When the next frame arrives, if one is on its way.
+  // Returns the arrival time of the next frame, if one is in flight.
   [[nodiscard]] std::optional<TimeNs> due_ns() const;
-  // The frame that has arrived by now, until pop(); null when there is none.
+  // Returns the frame that has arrived by now, until pop(); null if none has.
   [[nodiscard]] const std::vector<std::byte>* arrived(TimeNs now_ns) const;
   void pop();
 
@@ -33,7 +33,7 @@ class DelayLine {
 
  private:
   struct Frame {
-    TimeNs sent_ns = 0;  // its last bit has left the buffer
+    TimeNs sent_ns = 0;  // when its last bit leaves the buffer
     TimeNs due_ns = 0;
     std::vector<std::byte> bytes;
   };
@@ -42,9 +42,9 @@ class DelayLine {
   Line line_;
   std::deque<Frame> frames_;
   std::size_t bytes_ = 0;
-  std::size_t unsent_ = 0;  // frames at the end of the queue that wait in the buffer still
+  std::size_t unsent_ = 0;  // frames at the end of the queue that are still in the buffer
   std::uint64_t waiting_bytes_ = 0;
-  TimeNs free_ns_ = 0;  // the line has sent what it was given
+  TimeNs free_ns_ = 0;  // when the line is free again
   std::uint64_t drops_ = 0;
   std::vector<std::vector<std::byte>> spare_;
 };

@@ -16,13 +16,13 @@
 
 namespace weir::lab {
 
-// What was done to a host on purpose: docs/summary.md says what each means.
+// Disturbances of a host on purpose; docs/summary.md explains each.
 struct DisturbedHost {
   std::string name;
   std::uint64_t pauses = 0;
   double paused_s = 0;
   double cpu_share = 0;
-  std::string cpu_share_by;  // "cgroup", "pauses"; empty: it has all there is
+  std::string cpu_share_by;  // "cgroup", "pauses"; empty: unlimited
   double held_s = 0;
   double loss = 0;
   std::uint64_t frames_lost = 0;
@@ -33,29 +33,29 @@ struct AppliedChange {
   double at_s = 0;
   std::uint64_t rate_bits_per_s = 0;
   std::uint64_t buffer_bytes = 0;
-  std::string failure;  // why it was not made; empty: it was
+  std::string failure;  // why it failed; empty: it did not
 };
 
-// What makes a run in a lab hard on purpose, beside its network: spinners, pauses, slow hosts, changes of
-// ports. It ends with this object and with this process, and leaves nothing stopped, nothing running.
+// Disturbances of a run in a lab, apart from its network: spinners, pauses, slow hosts, changes of ports.
+// They end with this object and with this process, and leave no process stopped or running.
 class Disturbance {
  public:
-  // Starts the spinners. The calling thread must live as long as this object.
+  // Starts the spinners. Requires: the calling thread lives as long as this object.
   [[nodiscard]] static Expected<Disturbance, std::string> open(const LabPlan& plan);
 
-  // What a person is told; empty: there is none.
+  // Returns a description for people; empty: no disturbances.
   [[nodiscard]] std::string introduction() const;
-  // Soon after the process of a node has started.
+  // To be called soon after a node's process has started.
   void started(const std::string& node, pid_t pid);
-  // The run began so long ago: pauses and changes follow its time.
+  // The run began this long ago: pauses and changes follow its time.
   void begun(DurationNs ago_ns);
-  // Often: makes the changes that are due, and says which.
+  // To be called often: makes the changes that are due, and returns them.
   [[nodiscard]] std::vector<PortChange> pass(const LabPlan& plan, const Network& network);
-  // The run drains: no node is paused any more.
+  // The run drains: no more pauses.
   void ends();
-  // Ends the spinners; the CPU time that they took.
+  // Ends the spinners, and returns the CPU time that they used.
   [[nodiscard]] double stop_load() { return load_.stop(); }
-  // Hosts to which something was done; `lost`: frames, by host.
+  // Returns the hosts that were disturbed; `lost`: frames, by host.
   [[nodiscard]] std::vector<DisturbedHost> hosts(const LabPlan& plan,
                                                  const std::vector<std::uint64_t>& lost) const;
   [[nodiscard]] const std::vector<AppliedChange>& changes() const { return applied_; }
@@ -66,8 +66,8 @@ class Disturbance {
   Load load_;
   std::uint32_t spinners_ = 0;
   Pauses pauses_;
-  std::optional<CpuShares> shares_;           // nothing: pauses stand for them
-  std::string no_groups_;                     // why
+  std::optional<CpuShares> shares_;           // nothing: replaced with pauses
+  std::string no_groups_;                     // the reason
   std::map<std::string, std::string> hosts_;  // by node
   std::optional<TimeNs> began_ns_;
   bool over_ = false;

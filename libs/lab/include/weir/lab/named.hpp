@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-// Labs that stay when the process ends: `weir lab up`. Each namespace has a name, `weir.LAB.HOST`, under
-// /run/netns, as `ip netns` has it.
+// Labs that outlive the process: `weir lab up`. Each namespace has a name, `weir.LAB.HOST`, under /run/netns,
+// like those of `ip netns`.
 namespace weir::lab {
 
-// "/run/netns/weir.LAB.h0", by space.
+// Returns "/run/netns/weir.LAB.h0", …, by space.
 [[nodiscard]] std::vector<std::string> named_paths(const LabPlan& plan);
-// Those of a lab's names that are there, whatever made them.
+// Returns the existing names of a lab, whatever made them.
 [[nodiscard]] std::vector<std::string> names_present(const std::string& lab);
 
-// Gives a lab that was made its names. On failure none is left.
+// Names the namespaces of a lab. On failure no name is left.
 [[nodiscard]] Expected<void, NetworkError> give_names(const LabPlan& plan, const Network& network);
-// Removes the devices of a named lab's line, so that its relay ends.
+// Removes the devices of a named lab's long line, which ends its relay.
 void remove_line(const LabPlan& plan);
-// Takes all names of the lab away. What has no process left ends then.
+// Removes all names of the lab. Namespaces without processes end.
 [[nodiscard]] Expected<void, NetworkError> remove_names(const std::string& lab);
 
 }  // namespace weir::lab

@@ -11,14 +11,15 @@
 
 namespace weir::lab {
 
-// Why there is no network. `usage`: the user's to mend (rights, a program that is not installed).
+// Why a network could not be made. `usage`: the user can fix it (rights, a missing program).
 struct NetworkError {
   std::string what;
   bool usage = false;
 };
 
-// A lab that is there: its network namespaces, held open. Without names, they end with this object and the
-// processes inside, however this process ends; nothing is ever in the namespace that this process began in.
+// A running lab: its network namespaces, held open. Without names they end with this object, together with
+// the processes inside, however this process ends. The namespace in which this process began is never
+// changed.
 class Network {
  public:
   Network();
@@ -26,21 +27,22 @@ class Network {
   Network(Network&& other) noexcept;
   Network& operator=(Network&& other) noexcept;
 
-  // Makes it, without names.
+  // Makes the network, without names.
   [[nodiscard]] static Expected<Network, NetworkError> make(const LabPlan& plan);
-  // One that was made and named (named.hpp).
+  // Opens a named network (named.hpp).
   [[nodiscard]] static Expected<Network, NetworkError> open(const LabPlan& plan,
                                                             const std::vector<std::string>& paths);
 
-  // A descriptor of the namespace, for setns(); valid as long as this object.
+  // Returns a descriptor of the namespace for setns(), valid as long as this object.
   [[nodiscard]] int space(Space space) const;
-  // The same of the namespace that the thread was in that made or opened it.
+  // Returns the same for the namespace of the thread that made or opened the network.
   [[nodiscard]] int outside() const;
-  // False: frames of a connection may overtake each other, as this kernel does not let one CPU receive them.
+  // False if frames of a connection may overtake each other, because this kernel does not allow one CPU to
+  // receive them all.
   [[nodiscard]] bool in_order() const;
-  // Gives a port another rate and buffer; what waits there stays. Takes some ms.
+  // Sets a port's rate and buffer, and keeps its queue. Takes some ms.
   [[nodiscard]] Expected<void, std::string> change(const LabPlan& plan, const PortChange& change) const;
-  // The calling thread goes into the namespace and stays there.
+  // Moves the calling thread into the namespace for good.
   [[nodiscard]] Expected<void, std::string> enter(Space space) const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace weir::lab {
 
-// A port over a run: docs/summary.md says what each means.
+// A port over a run; docs/summary.md explains each number.
 struct PortReport {
   std::string name;
   std::uint64_t rate_bits_per_s = 0;
@@ -19,31 +19,32 @@ struct PortReport {
   std::uint64_t packets = 0;
   std::uint64_t drops = 0;
   std::uint64_t drops_after_1s = 0;
-  double last_drop_s = 0;  // after the port's begin; 0: it dropped nothing
-  double use = 0;          // share of the rate, over the seconds that were given
+  double last_drop_s = 0;  // after the port's begin; 0: no drops
+  double use = 0;          // share of the rate, over the given time
   double busiest_use = 0;  // in the busiest second or so
 };
 
-// The history of the ports of a lab, from readings of their counters. Pure.
+// The history of a lab's ports, from readings of their counters. Pure.
 class PortRecord {
  public:
   explicit PortRecord(std::vector<Port> ports);
 
-  // At ever later times, about every kSampleInterval.
+  // Takes a reading. Requires: times ascend, about every kSampleInterval.
   void take(TimeNs now_ns, const std::vector<PortCount>& counts);
-  // From now on the port has another rate.
+  // The port has another rate from now on.
   void change_rate(std::size_t port, std::uint64_t rate_bits_per_s);
-  // `run_s`: the time over which `use` is, at `mean_rates` where those are given: a rate for each port.
+  // Returns the reports. `run_s` is the time over which `use` is computed; `mean_rates`, if given, has a rate
+  // for each port.
   [[nodiscard]] std::vector<PortReport> report(double run_s,
                                                const std::vector<double>& mean_rates = {}) const;
-  // The share of its rate that each port carried between the last two readings.
+  // Returns the share of its rate that each port carried between the last two readings.
   [[nodiscard]] const std::vector<double>& use_now() const { return use_now_; }
 
  private:
   struct History {
     PortCount first;
     PortCount last;
-    std::optional<TimeNs> begin_ns;  // when it first carried more than a few words of greeting
+    std::optional<TimeNs> begin_ns;  // when it first carried more than connection set-up
     std::uint64_t drops_at_1s = 0;   // of the last reading not later than 1 s after that
     TimeNs last_drop_ns = 0;
     TimeNs second_from_ns = 0;
@@ -52,7 +53,7 @@ class PortRecord {
   };
 
   std::vector<Port> ports_;
-  std::vector<std::uint64_t> rates_;  // at present
+  std::vector<std::uint64_t> rates_;  // current rates
   std::vector<History> histories_;
   std::vector<double> use_now_;
   std::optional<TimeNs> last_ns_;

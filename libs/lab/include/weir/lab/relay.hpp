@@ -11,12 +11,12 @@
 
 namespace weir::lab {
 
-// The long line of a lab of topology wan, in user space: takes frames from one TAP device, keeps them for
-// their time (DelayLine), and gives them to the other, both ways, in a thread of its own. A frame takes two
-// system calls, so that a core carries some hundred thousand frames a second.
+// The long line of topology wan, in user space. In its own thread it moves frames from one TAP device to the
+// other after their time (DelayLine), in both directions. A frame takes two system calls, so that a core
+// carries some hundred thousand frames a second.
 class Relay {
  public:
-  // `plan.line` is there; `network` is one that was made from it.
+  // Requires: `plan` has a line, and `network` was made from it.
   [[nodiscard]] static Expected<Relay, std::string> open(const LabPlan& plan, const Network& network);
   ~Relay();  // ends the thread
   Relay(Relay&& other) noexcept;
@@ -25,7 +25,7 @@ class Relay {
   void start();
   // Runs in the calling thread until a device is removed.
   void run();
-  // From any thread: towards the second switch, and back.
+  // Returns the counts towards the second switch, and back. Thread-safe.
   [[nodiscard]] std::array<PortCount, 2> counts() const;
 
  private:

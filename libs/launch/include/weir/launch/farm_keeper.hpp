@@ -11,39 +11,42 @@
 
 namespace weir::launch {
 
-// From the first signal to SIGKILL: a minute, or as long as the farm file lets a run drain, if that is more.
+// Returns the time from the first signal to SIGKILL: a minute, or the farm file's time limit for draining if
+// that is longer.
 [[nodiscard]] DurationNs drain_patience(const v1::Farm& farm);
-// From the end of run control that has ended the farm to SIGTERM for whoever still runs, and to SIGKILL.
+// Times from the end of a run control that has ended the farm to SIGTERM for the remaining processes, and to
+// SIGKILL.
 constexpr DurationNs kOffGrace = 2 * kSecond;
 constexpr DurationNs kOffPatience = 10 * kSecond;
 
-// What `weir up` does about its processes: who is started again, who is told to end and when, who is killed.
-// Processes are named by their place in the order of add(); calls with others are bugs (asserted). Pure.
+// Decides for `weir up` which processes are restarted, which are terminated and when, and which are killed.
+// Processes are named by their place in the order of add(); any other index is a bug (asserted). Pure.
 class FarmKeeper {
  public:
   enum class Kind : std::uint8_t { control, supervisor, other };
   enum class Verdict : std::uint8_t {
-    over,          // it was told to end
-    starts_again,  // turn() says when
+    over,          // it ended on request
+    starts_again,  // turn() returns when
     given_up,      // it has died too often
   };
   struct Deeds {
-    std::vector<std::size_t> start;      // these, now: started(), or ended() if that fails
-    std::vector<std::size_t> terminate;  // SIGTERM to these
-    bool kill = false;                   // SIGKILL to all that run
+    std::vector<std::size_t>
+        start;  // to be started now: answer with started(), or with ended() if that fails
+    std::vector<std::size_t> terminate;  // processes to send SIGTERM
+    bool kill = false;                   // SIGKILL to all running processes
   };
 
   explicit FarmKeeper(DurationNs patience) : patience_(patience) {}
 
-  // A process that runs. Run control is the first, and there is no other of its kind.
+  // Adds a running process. Run control is the first, and the only one of its kind.
   void add(Kind kind);
   void started(std::size_t process);
-  // With status 0, or otherwise. What run control has said before is to be known by then.
+  // The process has ended; `well`: with status 0. Requires: run control's earlier output has been handled.
   [[nodiscard]] Verdict ended(std::size_t process, bool well, TimeNs now_ns);
-  // Run control ends the farm: it tells the processes to end, and ends itself when it knows of none any
-  // more. May be said again.
+  // Run control ends the farm: it orders the processes to end, and ends itself once none is left. May be
+  // called again.
   void off() { off_ = true; }
-  // Whoever started the farm wants its end; told a second time, at once.
+  // A signal requests the farm's end; a second one requests it at once.
   void signalled(TimeNs now_ns);
   [[nodiscard]] Deeds turn(TimeNs now_ns);
   [[nodiscard]] bool everyone_over() const;
@@ -54,7 +57,7 @@ class FarmKeeper {
     Restarts restarts;
     bool running = true;
     std::optional<TimeNs> start_at;
-    bool told = false;  // to end
+    bool told = false;  // SIGTERM was sent
     bool over = false;
   };
   void end_by_signal(Deeds& deeds);
@@ -67,7 +70,7 @@ class FarmKeeper {
   std::vector<Process> processes_;
   bool off_ = false;
   int signals_ = 0;
-  std::optional<TimeNs> off_since_;  // run control has ended
+  std::optional<TimeNs> off_since_;  // when run control ended
   std::optional<TimeNs> kill_at_;
 };
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-// Which farms of this user run control leads on this machine. Each run control leaves a note, in a folder
-// of this user alone.
+// This user's farms that run control leads on this machine. Each run control leaves a note in a folder of
+// this user.
 namespace weir::launch {
 
 struct FarmHere {
@@ -12,10 +12,10 @@ struct FarmHere {
   std::string control;  // host:port
 };
 
-// Of this user, whose run control lives.
+// Returns this user's farms with a running run control.
 [[nodiscard]] std::vector<FarmHere> farms_here();
 
-// A note of this process, for as long as the object lives. Where none can be left there is none: it is a
+// A note of this process, which exists as long as the object. Errors are ignored, because the note is only a
 // convenience.
 class FarmNote {
  public:

@@ -16,15 +16,15 @@
 
 namespace weir::launch {
 
-// The run control of one run, as a child: started, asked, and when it dies started again where it was. What
-// it remembers is in a file that is gone with this object.
+// The run control of one run, as a child process: started, connected to, and restarted with its previous
+// state when it dies. The state is in a file that is removed with this object.
 class RunControlChild {
  public:
   enum class State : std::uint8_t {
     absent,    // not started
-    starting,  // where it listens is not known
+    starting,  // its address is not known yet
     there,
-    waits,  // for the time when it is started again
+    waits,  // for its restart
     ended
   };
 
@@ -32,7 +32,7 @@ class RunControlChild {
     ControlChildSettings child;
     std::string memory;       // file
     std::string keys_folder;  // control.keys
-    std::string host = {};    // it is asked at this host; empty: where it listens
+    std::string host = {};    // host for connections to it; empty: its listening address
   };
   // `wake` is called on another thread.
   RunControlChild(Settings settings, std::function<void()> wake);
@@ -40,24 +40,24 @@ class RunControlChild {
   RunControlChild(const RunControlChild&) = delete;
   RunControlChild& operator=(const RunControlChild&) = delete;
 
-  // The error is a sentence.
+  // Returns an error, or an empty string.
   [[nodiscard]] std::string start();
-  // Its end, once.
+  // Returns its end, once.
   [[nodiscard]] std::optional<ProcessEnd> poll();
-  // Will start it again; false: it has died too often.
+  // Schedules a restart. Returns false if it has died too often.
   [[nodiscard]] bool start_again(TimeNs now);
-  // True: it was started again.
+  // Returns true if it was restarted now.
   [[nodiscard]] Expected<bool, std::string> start_due(TimeNs now);
-  // Where it listens, once, as soon as it has said so. The error is a sentence: its key cannot be read.
+  // Returns its address, once, as soon as it has printed it. Errors: its key cannot be read.
   [[nodiscard]] Expected<std::optional<ControlPlace>, std::string> found();
 
-  // host:port of where it is asked, once it is found().
+  // Returns the host:port for connections, once found() has returned it.
   [[nodiscard]] const std::string& asked_at() const { return asked_at_; }
   void ask(const v1::Request& request);
-  // What it has said: replies, and the run's end.
+  // Returns its messages: replies, and the run's end.
   [[nodiscard]] std::vector<v1::BusMessage> heard();
   void send_signal(int signal) const { child_.send_signal(signal); }
-  // Nothing is asked any more.
+  // Closes the connection: no more requests.
   void let_go() { client_.reset(); }
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool running() const { return child_.running(); }

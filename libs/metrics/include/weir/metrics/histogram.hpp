@@ -10,7 +10,7 @@
 
 namespace weir::metrics {
 
-// What an encoded histogram consists of: only the buckets that hold something, by ascending index.
+// An encoded histogram: only the buckets that are not empty, by ascending index.
 struct EncodedHistogram {
   struct Bucket {
     std::uint32_t index = 0;
@@ -24,8 +24,9 @@ struct EncodedHistogram {
 };
 
 // The distribution of 64-bit values in log-linear buckets (the layout of HdrHistogram: each power of two is
-// cut into 32 equal parts). Values below 64 are exact, all others within 1/32 of their size. The unit is the
-// user's. A record costs a few ns and never allocates; a histogram is 15 kB, whatever it holds. One thread.
+// divided into 32 equal parts). Values below 64 are exact, all others within 1/32 of their size. The unit is
+// the user's. Recording a value costs a few ns and never allocates; a histogram always has 15 kB. Not
+// thread-safe.
 class Histogram {
  public:
   static constexpr unsigned kSubBucketBits = 5;
@@ -43,8 +44,8 @@ class Histogram {
     if (value > max_) max_ = value;
   }
 
-  // The smallest recorded size that at least `percent` (0 to 100) of the values do not exceed, rounded up to
-  // its bucket's end and never above max(). 0 when empty.
+  // Returns the smallest value that at least `percent` (0 to 100) of the values do not exceed, rounded up to
+  // its bucket's end, and at most max(). 0 if empty.
   [[nodiscard]] std::uint64_t percentile(double percent) const;
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -54,13 +55,13 @@ class Histogram {
   [[nodiscard]] double mean() const;
 
   void merge(const Histogram& other);
-  // What was recorded since this histogram was as `earlier`. Extremes are those of buckets: min() at their
-  // lower, max() at their upper edge, never beyond this one's own.
+  // Returns the values recorded since this histogram was equal to `earlier`. Its extremes are bucket edges:
+  // min() the lower one, max() the upper one, within this histogram's own.
   [[nodiscard]] Histogram since(const Histogram& earlier) const;
   void reset();
 
   [[nodiscard]] EncodedHistogram encode() const;
-  // Takes what came from outside: everything that it says is checked.
+  // Decodes a histogram from outside; every field is checked.
   [[nodiscard]] static Expected<Histogram, MetricsError> decode(const EncodedHistogram& encoded);
 
   bool operator==(const Histogram&) const = default;
@@ -70,7 +71,7 @@ class Histogram {
     const auto shift = static_cast<unsigned>(std::bit_width(value)) - (kSubBucketBits + 1);
     return shift * kSubBuckets + static_cast<std::uint32_t>(value >> shift);
   }
-  // The smallest and the largest value that share the bucket.
+  // Returns the smallest or the largest value of the bucket.
   [[nodiscard]] static constexpr std::uint64_t bucket_first(std::uint32_t bucket) {
     if (bucket < 2 * kSubBuckets) return bucket;
     const unsigned shift = bucket / kSubBuckets - 1;

@@ -5,23 +5,23 @@
 #include <string>
 #include <string_view>
 
-// The one table of what nodes count: what each number is called in a report, of which node, in which unit,
-// and under which name it is exported. Reports are written and read by keys of this table (key.hpp),
-// `/metrics` has its names, and docs/metrics.md is rendered from it.
+// The table of all numbers that nodes report: the key in the report, the node, the unit, and the exported
+// name. Reports are written and read by keys of this table (key.hpp), `/metrics` uses its names, and
+// docs/metrics.md is rendered from it.
 namespace weir::metrics {
 
 struct Entry {
-  enum class From : std::uint8_t { counter, gauge, sum, histogram };  // which part of the report
-  enum class Kind : std::uint8_t { counter, gauge, histogram };       // as what it is exported
+  enum class From : std::uint8_t { counter, gauge, sum, histogram };  // the part of the report
+  enum class Kind : std::uint8_t { counter, gauge, histogram };       // the exported type
 
   From from = From::counter;
-  std::string_view key;  // in the report; one that ends in '.' stands for all that begin so: a family
+  std::string_view key;  // in the report; a key that ends in '.' stands for all with this prefix: a family
   Kind kind = Kind::counter;
-  std::string_view name;   // exported: base units, counters end in _total
-  std::string_view label;  // of a family: what the rest of its keys is, "reason"
+  std::string_view name;   // exported name: base units, counters end in _total
+  std::string_view label;  // of a family: the meaning of the rest of its keys, "reason"
   double scale = 1;        // exported value = reported value * scale
-  std::string_view of;     // whose: "all", or of "supervisor", "readout", "DCM", "writer" some, then when
-  bool rare = false;       // not in every run of such a node
+  std::string_view of;  // nodes: "all", or some of "supervisor", "readout", "DCM", "writer", then a condition
+  bool rare = false;    // absent in some runs of such a node
   std::string_view help;
 
   [[nodiscard]] constexpr bool is_family() const { return key.back() == '.'; }
@@ -40,7 +40,7 @@ constexpr Entry counts(std::string_view key, std::string_view name, std::string_
                        std::string_view of, std::string_view help, double scale = 1) {
   return {From::counter, key, Kind::counter, name, label, scale, of, true, help};
 }
-// One that not every run has.
+// Makes an entry that some runs do not have.
 constexpr Entry rare(std::string_view key, std::string_view name, std::string_view of, std::string_view help,
                      double scale = 1) {
   return {From::counter, key, Kind::counter, name, {}, scale, of, true, help};
@@ -67,24 +67,24 @@ inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kDcm = "DCM";
-inline constexpr std::string_view kTapDcm = "DCM, when somebody tapped it";
+inline constexpr std::string_view kTapDcm = "DCM, once it was tapped";
 inline constexpr std::string_view kPushDcm = "DCM, in push running";
 inline constexpr std::string_view kWriter = "writer";
 
 inline constexpr Entry kTable[] = {
     // The bus
-    counts(
-        "bus.dropped.", "weir_bus_dropped_total", "what", kAll,
-        "Messages to and from run control that were dropped: sent, published (also what was said before run "
-        "control was found), received."),
+    counts("bus.dropped.", "weir_bus_dropped_total", "what", kAll,
+           "Messages to and from run control that were dropped: sent, published (also before run "
+           "control was found), received."),
     // The run
-    count("offered", "weir_triggers_offered_total", kSupervisor, "Triggers that were offered, taken or not."),
+    count("offered", "weir_triggers_offered_total", kSupervisor,
+          "Triggers that were offered, accepted or not."),
     counts("vetoed.", "weir_triggers_vetoed_total", "reason", kSupervisor,
            "Triggers that did not become slices, by reason."),
     count("triggered", "weir_slices_triggered_total", kSupervisor, "Slices that were triggered."),
     count("stored", "weir_slices_stored_total", kSupervisor, "Slices settled as stored: on disk."),
     count("stored_incomplete", "weir_slices_stored_incomplete_total", kSupervisor,
-          "Those of them with missing fragments."),
+          "Stored slices with missing fragments."),
     count("rejected", "weir_slices_rejected_total", kSupervisor, "Slices settled as rejected by the filter."),
     counts("discarded.", "weir_slices_discarded_total", "reason", kSupervisor,
            "Slices discarded, by reason."),
@@ -104,13 +104,13 @@ inline constexpr Entry kTable[] = {
            "Livetime that was lost, by cause; the share of the time where some triggers were accepted.",
            kMilli),
     rare("lost_livetime_ms", "weir_lost_livetime_seconds_total", "supervisor, once any was lost",
-         "Livetime that was lost, by whatever it was.", kMilli),
+         "Livetime that was lost, for any cause.", kMilli),
     rare("paused_ms", "weir_paused_seconds_total", "supervisor, once paused",
          "Time in which the run was paused.", kMilli),
     count("farm.fragments.requested", "weir_farm_fragments_requested_total", kSupervisor,
-          "Fragments asked for by all DCMs of the run, lost ones included as they last reported."),
+          "Fragments requested by all DCMs of the run; for lost DCMs, as last reported."),
     count("farm.fragments.received", "weir_farm_fragments_received_total", kSupervisor,
-          "Of them, those that came."),
+          "Requested fragments that arrived."),
     counts("farm.fragments.missing.", "weir_farm_fragments_missing_total", "reason", kSupervisor,
            "Fragments that the run's DCMs marked missing, by reason, likewise."),
     counts("farm.fragments.overtaken.", "weir_farm_fragments_overtaken_total", "reason", kSupervisor,
@@ -118,7 +118,7 @@ inline constexpr Entry kTable[] = {
     counts("farm.fragments.dropped.", "weir_farm_fragments_dropped_total", "reason", kSupervisor,
            "Fragments that the run's readouts dropped, by reason, likewise."),
     count("farm.dcms_lost", "weir_farm_dcms_lost_total", kSupervisor,
-          "DCMs that were lost before their final report. What they counted after their last one is in no "
+          "DCMs that were lost before their final report. Their later counts are in no "
           "total: with "
           "any, the farm's totals are lower bounds."),
     count("supervisor.assignments", "weir_supervisor_assignments_total", kSupervisor,
@@ -134,19 +134,19 @@ inline constexpr Entry kTable[] = {
     count("supervisor.reconfirmed", "weir_supervisor_reconfirmed_total", kSupervisor,
           "Accepted slices that were confirmed once more, to another writer."),
     count("supervisor.handed_back", "weir_supervisor_handed_back_total", kSupervisor,
-          "Attempts that a DCM gave back because it does not reach a readout that others reach."),
+          "Attempts that a DCM returned because it cannot reach a readout that others reach."),
     count("supervisor.decisions_refused", "weir_supervisor_decisions_refused_total", kSupervisor,
-          "Decisions on attempts that were not open any more."),
+          "Decisions on attempts that were no longer open."),
     count("supervisor.decisions_repeated", "weir_supervisor_decisions_repeated_total", kSupervisor,
           "Decisions that were confirmed already."),
     count("supervisor.records_refused", "weir_supervisor_records_refused_total", kSupervisor,
           "Records that writers refused; their slices were built again or discarded."),
     count("supervisor.copies_taken", "weir_supervisor_copies_taken_total", kSupervisor,
-          "Copies of given-up attempts that were on disk after all, and count."),
+          "Copies of given-up attempts that were on disk after all, and are valid."),
     count("supervisor.acks_dead", "weir_supervisor_acks_dead_total", kSupervisor,
-          "Acknowledgements of copies that do not count."),
+          "Acknowledgements of dead copies."),
     count("supervisor.acks_unknown", "weir_supervisor_acks_unknown_total", kSupervisor,
-          "Acknowledgements of slices that nobody remembers."),
+          "Acknowledgements of forgotten slices."),
     level("slices_pending", "weir_slices_pending", kSupervisor, "Slices that wait for a DCM."),
     // Slices and memory of all roles
     level("slices_in_flight", "weir_slices_in_flight", kAll,
@@ -161,7 +161,7 @@ inline constexpr Entry kTable[] = {
     level("buffer_level", "weir_buffer_level", kReadout, "How full the fullest of its buffers is, 0 to 1."),
     // Readouts
     count("fragments.produced", "weir_fragments_produced_total", kReadout,
-          "Fragments that the sources had something for."),
+          "Fragments that the sources produced."),
     count("fragments.cleared", "weir_fragments_cleared_total", kReadout,
           "Fragments dropped at their slice's clear."),
     {From::counter,
@@ -181,18 +181,18 @@ inline constexpr Entry kTable[] = {
     counts("readout.missing.", "weir_readout_missing_total", "reason", kReadout,
            "Requests answered without a fragment, by reason."),
     count("readout.announced", "weir_readout_announced_total", kReadout, "Slices that were announced."),
-    count("readout.made", "weir_readout_made_total", kReadout, "Slices whose fragments were made."),
+    count("readout.made", "weir_readout_made_total", kReadout, "Slices with all fragments made."),
     count("readout.never_made", "weir_readout_never_made_total", kReadout,
           "Slices cleared before their turn came."),
     count("readout.parked", "weir_readout_parked_total", kReadout, "Requests that waited for a slice."),
     count("readout.clears_unknown", "weir_readout_clears_unknown_total", kReadout,
           "Clears of slices that are not here."),
     count("readout.held_back", "weir_readout_held_back_total", kReadout,
-          "Times that a connection was not read, because too much for it was unsent."),
+          "Times that a connection was not read, because too many bytes to it were unsent."),
     count("readout.not_arrived", "weir_readout_not_arrived_total", kFrontEnd,
           "Fragments given up after source.wait_ms."),
     count("readout.passed_absent", "weir_readout_passed_absent_total", kFrontEnd,
-          "Fragments of which their source said that nothing will come."),
+          "Fragments that their source reported as absent."),
     counts("source.", "weir_source_total", "counter", kFrontEnd,
            "The source plugin's own counters, by name."),
     counts("injected.", "weir_injected_total", "fault", kFaulty,
@@ -208,27 +208,27 @@ inline constexpr Entry kTable[] = {
     count("push.slices_behind", "weir_push_slices_behind_total", kPushReadout,
           "Slices begun a slot late or later."),
     count("push.slices_requeued", "weir_push_slices_requeued_total", kPushReadout,
-          "Slices whose rest was put back, each time."),
+          "Times that the rest of a slice was put back."),
     count("push.slices_stalled", "weir_push_slices_stalled_total", kPushReadout,
-          "Slices put back because their connection took nothing."),
+          "Slices put back because their connection stalled."),
     count("push.slices_no_destination", "weir_push_slices_no_destination_total", kPushReadout,
-          "Slices that no DCM is the destination of."),
+          "Slices without a destination DCM."),
     count("push.clocks_off", "weir_push_clocks_off_total", kPushReadout,
           "Times that the clock was found too far off the supervisor's."),
     counts("push.not_pushed.", "weir_push_not_pushed_total", "reason", kPushReadout,
-           "Fragments that were not pushed, by reason; they are asked for."),
+           "Fragments that were not pushed, by reason; DCMs request them."),
     level("push.waiting_bytes", "weir_push_waiting_bytes", kPushReadout, "Bytes that wait to be pushed."),
     level("push.clock_ahead_us", "weir_push_clock_ahead_seconds", kPushReadout,
           "This clock, less the supervisor's.", kMicro),
     // DCMs
     count("dcm.assigned", "weir_dcm_assigned_total", kDcm, "Slices taken on."),
     count("dcm.accepted", "weir_dcm_accepted_total", kDcm, "Slices that the filter accepted."),
-    slices("rejected", "weir_dcm_slices_rejected_total", kDcm, "Slices whose reject was confirmed."),
+    slices("rejected", "weir_dcm_slices_rejected_total", kDcm, "Rejected slices, confirmed."),
     slices("stored", "weir_dcm_slices_stored_total", kDcm, "Slices that a writer acknowledged."),
     slices("discarded", "weir_dcm_slices_discarded_total", kDcm, "Slices given up, confirmed."),
     slices("forwarded", "weir_dcm_slices_forwarded_total", kDcm,
            "Slices forwarded to another group, confirmed."),
-    count("dcm.filter_errors", "weir_dcm_filter_errors_total", kDcm, "Slices whose filter failed."),
+    count("dcm.filter_errors", "weir_dcm_filter_errors_total", kDcm, "Slices for which the filter failed."),
     count("dcm.filter_stalled", "weir_dcm_filter_stalled_total", kDcm,
           "Filter steps that took longer than filter.step_deadline_ms."),
     count("dcm.worker_restarts", "weir_dcm_worker_restarts_total", kDcm,
@@ -236,7 +236,7 @@ inline constexpr Entry kTable[] = {
     counts("dcm.worker_ends.", "weir_dcm_worker_ends_total", "reason", kDcm,
            "Filter workers that ended, by reason."),
     count("dcm.worker_unkillable", "weir_dcm_worker_unkillable_total", kDcm,
-          "Filter workers that were alive 5 s after they were ended; their slices' memory stays in use."),
+          "Filter workers that were alive 5 s after their kill; their slices' memory stays in use."),
     count("dcm.poisoned", "weir_dcm_poisoned_total", kDcm,
           "Slices that ended their filter worker as often as a slice may, and were accepted unfiltered."),
     count("dcm.retried", "weir_dcm_retried_total", kDcm,
@@ -244,22 +244,22 @@ inline constexpr Entry kTable[] = {
     count("dcm.steps", "weir_dcm_steps_total", kDcm, "Filter steps."),
     count("dcm.output_events", "weir_dcm_output_events_total", kDcm, "Events that the filter put out."),
     count("dcm.handed_back", "weir_dcm_handed_back_total", kDcm,
-          "Slices given back because this DCM does not reach a readout that others reach."),
+          "Slices returned because this DCM cannot reach a readout that others reach."),
     count("fragments.cancelled", "weir_fragments_cancelled_total", kDcm,
-          "Fragments that were asked for and not waited for, of slices that were given back."),
-    count("dcm.refused", "weir_dcm_refused_total", kDcm, "Decisions that came too late."),
+          "Requested fragments of returned slices, no longer awaited."),
+    count("dcm.refused", "weir_dcm_refused_total", kDcm, "Decisions that arrived too late."),
     counts("dcm.records_refused.", "weir_dcm_records_refused_total", "reason", kDcm,
            "Records that a writer did not take, by reason; those offered again included."),
     rare("dcm.unheard", "weir_dcm_unheard_total", "DCM, at a run's end",
-         "Slices sent to a writer whose last words were not heard."),
+         "Slices sent to a writer that was lost before its final report."),
     count("fragments.requested", "weir_fragments_requested_total", kDcm,
-          "Fragments asked for, or expected in push running."),
+          "Fragments requested, or expected in push running."),
     count("fragments.received", "weir_fragments_received_total", kDcm,
           "Fragments received, damaged and shortened ones too."),
     count("fragments.bytes", "weir_fragments_received_bytes_total", kDcm,
           "Payload of the fragments received."),
     count("fragments.bytes_arrived", "weir_fragments_arrived_bytes_total", kDcm,
-          "Payload as it arrives, of fragments under way too, and of those not wanted any more."),
+          "Payload as it arrives, of incomplete and of discarded fragments too."),
     count("fragments.truncated", "weir_fragments_truncated_total", kDcm,
           "Of the received: shortened by the source."),
     count("fragments.suppressed", "weir_fragments_suppressed_total", kDcm,
@@ -267,37 +267,37 @@ inline constexpr Entry kTable[] = {
     count("fragments.corrupt", "weir_fragments_corrupt_total", kDcm,
           "Of the received: the checksum did not match, twice."),
     count("fragments.asked_again", "weir_fragments_asked_again_total", kDcm,
-          "Fragments asked for once more, after a checksum that did not match."),
+          "Fragments requested again after a wrong checksum."),
     counts("fragments.missing.", "weir_fragments_missing_total", "reason", kDcm,
            "Fragments marked missing, by reason."),
     counts("fragments.overtaken.", "weir_fragments_overtaken_total", "reason", kDcm,
            "Of the missing: their attempt was given up or overtaken, and no stored slice lacks them."),
     count("fragments.late", "weir_fragments_late_total", kDcm,
-          "Arrived when the attempt was not open any more, or had given them up."),
+          "Arrived after their attempt was closed, or had given them up."),
     count("fragments.duplicate", "weir_fragments_duplicate_total", kDcm, "Arrived a second time."),
     count("fragments.unknown", "weir_fragments_unknown_total", kDcm,
-          "Never asked for, or not this readout's to send."),
+          "Never requested, or from the wrong readout."),
     count("push.opened_early", "weir_push_opened_early_total", kPushDcm,
           "Slices opened by a fragment, before their assignment."),
     count("push.never_assigned", "weir_push_never_assigned_total", kPushDcm,
-          "Those of them that no assignment followed."),
-    count("push.pushed_out", "weir_push_pushed_out_total", kPushDcm, "Slices pushed out by newer ones."),
+          "Slices opened by a fragment that were never assigned."),
+    count("push.pushed_out", "weir_push_pushed_out_total", kPushDcm, "Slices evicted by newer ones."),
     count("push.asked_for", "weir_push_asked_for_total", kPushDcm,
-          "Slices of which something had to be asked for."),
+          "Slices with fragments that had to be requested."),
     count("push.no_memory", "weir_push_no_memory_total", kPushDcm,
-          "Pushed fragments thrown away for want of memory, to be asked for."),
-    rare("tap.samples", "weir_tap_samples_total", kTapDcm, "Samples of slices given out."),
+          "Pushed fragments dropped for lack of memory, to be requested."),
+    rare("tap.samples", "weir_tap_samples_total", kTapDcm, "Samples of slices published."),
     rare("tap.bytes", "weir_tap_bytes_total", kTapDcm, "Their bytes."),
     counts("tap.dropped.", "weir_tap_dropped_total", "reason", kTapDcm,
-           "Samples not given out, by reason: rate, too_large, bus."),
+           "Samples not published, by reason: rate, too_large, bus."),
     rare("tap.refused", "weir_tap_refused_total", kTapDcm, "Wishes beyond tap.taps_max."),
     counts("filter.", "weir_filter_total", "counter", kDcm, "The filter's own counters, by name."),
     rare("shaper.overdrawn", "weir_shaper_overdrawn_total", kDcm,
-         "Requests beyond a full window, because nothing had come for 0.5 s of what it was full of."),
+         "Requests beyond a full window, because none of its bytes had arrived for 0.5 s."),
     rare("slices.expired_empty", "weir_slices_expired_empty_total", kDcm,
          "Slices that passed dcm.deadline_ms without a byte while all readouts were connected."),
     level("shaper.window", "weir_shaper_window", kDcm,
-          "What may be outstanding: bytes, or fragments with the shaper fragment-credits."),
+          "The window: bytes, or fragments with the shaper fragment-credits."),
     level("shaper.outstanding", "weir_shaper_outstanding", kDcm, "What is outstanding."),
     level("shaper.base_us", "weir_shaper_base_seconds", kDcm,
           "The shortest response time that the shaper adaptive has seen; 0 with others.", kMicro),
@@ -331,12 +331,12 @@ inline constexpr Entry kTable[] = {
      1,
      kWriter,
      false,
-     "Slices of this run on disk that count."},
+     "Live slices of this run on disk."},
     count("writer.appends", "weir_writer_appends_total", kWriter, "Writes to files."),
     count("writer.syncs", "weir_writer_syncs_total", kWriter, "Syncs to disk."),
     count("writer.retries", "weir_writer_retries_total", kWriter,
           "Failed writes and syncs that were tried again."),
-    count("writer.blocked", "weir_writer_blocked_total", kWriter, "Times that the disk took nothing."),
+    count("writer.blocked", "weir_writer_blocked_total", kWriter, "Times that the disk accepted no data."),
     count("writer.files_closed", "weir_writer_files_closed_total", kWriter, "Run files closed."),
     count("writer.on_close_started", "weir_writer_on_close_started_total", kWriter,
           "Commands of writer.on_close that were started."),
@@ -345,20 +345,18 @@ inline constexpr Entry kTable[] = {
     count("writer.on_close_ended_by_limit", "weir_writer_on_close_ended_by_limit_total", kWriter,
           "Commands of writer.on_close that took longer than writer.on_close_s, and were ended."),
     count("writer.on_close_dropped", "weir_writer_on_close_dropped_total", kWriter,
-          "Closed files whose command was never started: too many waited for theirs."),
+          "Closed files without their command: too many were waiting."),
     count("writer.files_compared", "weir_writer_files_compared_total", kWriter,
-          "Run files that were compared with what the file system says, at the end."),
+          "Run files that were compared with the file system at the end."),
     count("writer.dead_copies", "weir_writer_dead_copies_total", kWriter,
-          "Copies on disk that do not count; the manifest lists them."),
-    rare("writer.files_left", "weir_writer_files_left_total", "writer, where others took files away",
-         "Run files that a person or a job moved away, as they may; of those that were compared."),
-    rare("writer.files_restored", "weir_writer_files_restored_total",
-         "writer, where others touched its files",
-         "Run files that were changed from outside, and made whole again."),
+          "Dead copies on disk; the manifest lists them."),
+    rare("writer.files_left", "weir_writer_files_left_total", "writer, if files were moved away",
+         "Run files that a person or a job moved away (allowed), of those that were compared."),
+    rare("writer.files_restored", "weir_writer_files_restored_total", "writer, if its files were changed",
+         "Run files that were changed from outside, and restored."),
     rare("writer.slices_lost", "weir_writer_slices_lost_total", "writer, where others touched its files",
-         "Slices that were on disk and counted, and are gone."),
-    counts("writer.result.", "weir_writer_results_total", "result", kWriter,
-           "Records that came, by what became of them."),
+         "Slices that were on disk, and are gone."),
+    counts("writer.result.", "weir_writer_results_total", "result", kWriter, "Records received, by result."),
     count("writer.grants", "weir_writer_grants_total", kWriter, "Grants given to DCMs."),
     count("writer.grant_violations", "weir_writer_grant_violations_total", kWriter,
           "DCMs that sent more than was granted."),
@@ -368,16 +366,16 @@ inline constexpr Entry kTable[] = {
     count("net.receive_calls", "weir_net_receive_calls_total", kAll, "System calls that receive."),
     count("net.send_calls", "weir_net_send_calls_total", kAll, "System calls that send."),
     count("net.wait_calls", "weir_net_wait_calls_total", kAll, "System calls that wait."),
-    count("net.retransmits", "weir_net_retransmits_total", kAll, "Segments that TCP sent again."),
+    count("net.retransmits", "weir_net_retransmits_total", kAll, "Segments that TCP retransmitted."),
     count("peers.accepted", "weir_peers_accepted_total", kAll, "Connections taken."),
     count("peers.refused_full", "weir_peers_refused_full_total", kAll, "Connections refused: too many."),
     count("peers.refused_hello", "weir_peers_refused_hello_total", kAll,
           "Connections refused by their hello: another farm, run, version or role."),
     count("peers.refused_auth", "weir_peers_refused_auth_total", kAll,
-          "Connections refused: they did not prove who they are."),
-    count("peers.silent", "weir_peers_silent_total", kAll, "Connections closed for saying no hello in time."),
+          "Connections refused: no valid proof of identity."),
+    count("peers.silent", "weir_peers_silent_total", kAll, "Connections closed: no hello in time."),
     counts("peers.protocol_errors.", "weir_peers_protocol_errors_total", "error", kAll,
-           "Connections closed for what they sent, by error."),
+           "Connections closed for malformed input, by error."),
     {From::gauge,
      "process.cpu_s",
      Kind::counter,
@@ -395,7 +393,7 @@ inline constexpr Entry kTable[] = {
 
 using table::kTable;
 
-// The exact key, else the family that it is of; null: none.
+// Returns the entry with the exact key, else the family that contains it, else null.
 [[nodiscard]] constexpr const Entry* find(Entry::From from, std::string_view key) {
   const Entry* family = nullptr;
   for (const Entry& entry : kTable) {
@@ -405,10 +403,10 @@ using table::kTable;
   }
   return family;
 }
-// A name for what no entry stands for: "a.b-c" -> "weir_a_b_c".
+// Returns a name for a key without an entry: "a.b-c" -> "weir_a_b_c".
 [[nodiscard]] std::string plain_name(std::string_view key, Entry::Kind kind);
 
-// docs/metrics.md.
+// Returns the text of docs/metrics.md.
 [[nodiscard]] std::string document();
 
 }  // namespace weir::metrics

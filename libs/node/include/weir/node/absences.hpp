@@ -5,11 +5,11 @@
 
 #include <vector>
 
-// Absences between the message and the table.
+// Absences: conversion between the message and the table.
 namespace weir::node {
 
 void put_absences(const std::vector<assignment::AbsenceRange>& ranges, v1::Absences& out);
-// What it says; no more is known of it.
+// Returns the ranges in the message, without further checks.
 [[nodiscard]] std::vector<assignment::AbsenceRange> ranges_of(const v1::Absences& message);
 
 }  // namespace weir::node

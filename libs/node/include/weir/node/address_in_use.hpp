@@ -5,8 +5,7 @@
 
 namespace weir::node {
 
-// The exit status of a process that could not listen because another one has its address: the
-// same start may succeed later.
+// Exit status of a process that could not listen because its address is in use: a later start may succeed.
 constexpr int kAddressInUse = 76;
 
 class AddressInUse : public std::runtime_error {
@@ -14,7 +13,7 @@ class AddressInUse : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws AddressInUse if the sentence of a Network that cannot listen says so, otherwise std::runtime_error.
+// Throws AddressInUse if a Network's error says so, otherwise std::runtime_error.
 [[noreturn]] void throw_listen_failure(const std::string& why);
 
 }  // namespace weir::node

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <string>
 
-// Lists about many slices are columns, and one that would be all zero is left out
+// Lists about many slices are columns; an all-zero column is left out
 // (docs/decisions/0004-control-lists-are-columns.md). Pure.
 namespace weir::node {
 
-// Of a column that was filled: emptied when nothing but zeros is in it.
+// Clears a filled column if it contains only zeros.
 template <class Column>
 void leave_out_zeros(Column& column) {
   if (std::none_of(column.begin(), column.end(), [](const auto& entry) { return entry != 0; }))
@@ -22,13 +22,13 @@ template <class Column>
   return row < column.size() ? column[row] : Entry{};
 }
 
-// Whether a received column can be one of so many rows.
+// Returns whether a received column can have this many rows.
 template <class Column>
 [[nodiscard]] bool fits(const Column& column, int rows) {
   return column.empty() || column.size() == rows;
 }
 
-// Numbers that are small by their nature (a verdict, an outcome) are a byte each.
+// Small numbers (a verdict, an outcome) take one byte each.
 inline void add(std::string& column, int entry) { column.push_back(static_cast<char>(entry)); }
 inline void leave_out_zeros(std::string& column) {
   if (column.find_first_not_of('\0') == std::string::npos) column.clear();

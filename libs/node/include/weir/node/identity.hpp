@@ -12,8 +12,9 @@
 #include <string_view>
 #include <vector>
 
-// What a run is made of, by checksum (v1::RunIdentity). A process computes its parts when it is configured,
-// and again of what it has loaded; the order that begins a run carries the parts of the whole run.
+// The parts of a run with their checksums (v1::RunIdentity). A process computes its parts when it is
+// configured, and again from the files that it has loaded; the order that begins a run carries the parts of
+// the whole run.
 namespace weir::node {
 
 inline constexpr std::string_view kFarmPart = "farm";
@@ -36,7 +37,7 @@ inline constexpr std::string_view kRecordingPart = "recording";
                                                 std::uint32_t crc32c);
 [[nodiscard]] v1::RunIdentity::Part source_part(const Setup& setup, const std::string& path,
                                                 std::uint32_t crc32c);
-// Returns the part for this node's recording: `files` are those that were read.
+// Returns the part for this node's recording, with the `files` that were read.
 [[nodiscard]] v1::RunIdentity::Part recording_part(const Setup& setup,
                                                    const std::vector<ingest::RecordedFile>& files);
 
@@ -46,29 +47,29 @@ inline constexpr std::string_view kRecordingPart = "recording";
 // The same for every node of the farm, on this host.
 [[nodiscard]] v1::RunIdentity loadable_parts(const v1::Farm& farm, const config::FarmPlan& plan);
 
-// A part that two processes have with different checksums.
+// A part for which two processes have different checksums.
 struct PartConflict {
-  v1::RunIdentity::Part part;  // the one that was to be added
-  int known = 0;               // index of the other one
+  v1::RunIdentity::Part part;  // the part to be added
+  int known = 0;               // index of the known one
 };
 // Adds the parts of `more` that `all` does not have yet. Returns the first one that differs; `all` keeps its
 // own.
 [[nodiscard]] std::optional<PartConflict> merge(const v1::RunIdentity& more, v1::RunIdentity& all);
 // "filter plugin 'x' at /p/x.so"
 [[nodiscard]] std::string text_of(const v1::RunIdentity::Part& part);
-// Throws std::runtime_error with a sentence that names both checksums if `part` is another than the run has.
+// Throws std::runtime_error that names both checksums if the run has another version of `part`.
 void require(const v1::RunIdentity& run, const v1::RunIdentity::Part& part);
-// Gives parts without a list of files the list that `from` has of the same part with the same checksum.
+// Copies the list of files from `from` to parts in `to` that lack it and have the same checksum.
 void take_files(const v1::RunIdentity& from, v1::RunIdentity& to);
 // Returns the identity without the lists of a recording's files.
 [[nodiscard]] v1::RunIdentity without_files(const v1::RunIdentity& identity);
 
-// Tells when a node's plugins on disk have changed, without reading them.
+// Detects changes of a node's plugins on disk, without reading them.
 class PluginWatch {
  public:
   // Remembers the state of the plugin files that this node would load.
   void note(const Setup& setup);
-  // True if one of them is another file now, or has another size or time.
+  // Returns whether one of them is another file now, or has another size or time.
   [[nodiscard]] bool has_changed(const Setup& setup) const;
 
  private:

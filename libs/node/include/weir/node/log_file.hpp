@@ -15,14 +15,14 @@ constexpr std::uint32_t kLogFilesKept = 20;
 // beyond `kept`. A log that cannot be renamed stays, and is continued.
 void close_log(const std::string& path, std::uint32_t kept);
 
-// Begins this process' log file anew when it has grown too long. Does nothing unless standard error goes to
-// that file. One thread; other threads may write meanwhile.
+// Starts a new log file when this process' file has grown too long. Does nothing unless standard error goes
+// to that file. Not thread-safe, but other threads may write to the log meanwhile.
 class LogFile {
  public:
   LogFile(std::string path, std::uint64_t bytes_max, std::uint32_t kept)
       : path_(std::move(path)), bytes_max_(bytes_max), kept_(kept) {}
 
-  // Cheap: looks once in kEvery.
+  // Cheap: checks once per kEvery.
   void look(TimeNs now);
   static constexpr DurationNs kEvery = kSecond;
 

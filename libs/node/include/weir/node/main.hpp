@@ -13,7 +13,7 @@ namespace weir::node {
 using MakeNode = std::function<std::unique_ptr<Node>(const Setup& setup, transport::Loop& loop)>;
 
 // Makes an instance of the plugin of `self` with its parameters, and destroys it; a source plugin may open
-// sockets meanwhile. Returns the problems. None: the role has no plugin.
+// sockets meanwhile. Returns the problems. Empty: the role has no plugin.
 using TryPlugins =
     std::function<config::Problems(const v1::Farm& farm, const config::FarmPlan& plan,
                                    const config::NodePlan& self, const config::Locations& locations)>;
@@ -25,8 +25,8 @@ using TryPlugins =
 int run_node_main(int argc, char** argv, Role role, const char* description, const MakeNode& make,
                   const TryPlugins& try_plugins = {});
 
-// The exit status of a process that a signal has ended; 0: no signal has. A supervisor then ends its run in
-// order; another process ends at once, and its launcher sees by the status that the farm did not ask for it.
+// Returns the exit status of a process ended by a signal; 0: no signal. A supervisor then ends its run in
+// order. Other processes end at once, and the status shows the launcher that the farm did not request it.
 [[nodiscard]] int status_of_signal(Role role, int signal);
 
 }  // namespace weir::node

@@ -6,23 +6,23 @@
 
 namespace weir::node {
 
-// Serves what a node reports to Prometheus, and hands it on to the sink behind it. Its HTTP server has a
-// thread of its own: the loop pays one copy of each report.
+// Serves a node's reports to Prometheus, and passes them to the next sink. Its HTTP server has its own
+// thread, so that a report costs the loop one copy.
 class MetricsExport : public ReportSink {
  public:
-  // Where it serves, with the port that it got.
+  // Returns the address at which it serves, with the actual port.
   [[nodiscard]] virtual const ports::Endpoint& endpoint() const = 0;
-  // The run that reports are of from now on; at first that of the setup.
+  // Sets the run of the following reports; initially that of the setup.
   virtual void set_run(RunNumber run) = 0;
 };
 
-// Where this node serves its metrics by metrics.listen: the plan's first node at that port, each further one
-// at the next. Host empty: nowhere. Throws std::runtime_error when there is no such port.
+// Returns this node's address for metrics.listen: the plan's first node uses that port, each further one the
+// next. Empty host: no metrics. Throws std::runtime_error if the port is out of range.
 [[nodiscard]] ports::Endpoint metrics_endpoint(const v1::Farm& farm, const config::FarmPlan& plan,
                                                const std::string& name);
 
-// Null when the farm wants no metrics, or when the port cannot be had: that is logged, and the run goes on
-// without.
+// Returns null if the farm has no metrics, or if the port cannot be used: that is logged, and the run
+// continues without.
 [[nodiscard]] std::unique_ptr<MetricsExport> make_metrics_export(const Setup& setup,
                                                                  ReportSink* behind = nullptr);
 

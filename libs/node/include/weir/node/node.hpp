@@ -16,7 +16,7 @@ class TapWish;
 
 namespace weir::node {
 
-// Receives a node's reports beside the supervisor: exporters, the bus. Called on the loop's thread, at the
+// Receives a node's reports besides the supervisor: exporters, the bus. Called on the loop's thread, at the
 // status interval and with the final report.
 class ReportSink {
  public:
@@ -24,46 +24,50 @@ class ReportSink {
   virtual void take(const v1::Report& report) = 0;
 };
 
-// Where samples of slices go that a wish asked for. False: it was not taken. Called on the loop's thread.
+// Receives requested samples of slices. Returns false if a sample was not accepted. Called on the loop's
+// thread.
 class SampleSink {
  public:
   virtual ~SampleSink() = default;
   virtual bool publish(std::string_view tag, ConstBytes sample) = 0;
 };
 
-// The process that started a supervisor's node: it has to learn where the node listens and how its run ended.
+// The owner of a supervisor's node: receives the node's address and the result of its run.
 class RunWatcher {
  public:
   virtual ~RunWatcher() = default;
-  virtual void on_listening(const std::string& endpoint) = 0;  // host:port that nodes reach it at
+  virtual void on_listening(const std::string& endpoint) = 0;  // host:port for other nodes
   virtual void on_summary(const v1::RunSummary& summary) = 0;
 };
 
-// One process's node, driven by a loop: pass() after each batch of I/O and at least every kIdleWait.
+// One process' node, driven by a loop: pass() after each batch of I/O and at least every kIdleWait.
 class Node {
  public:
   virtual ~Node() = default;
   virtual void pass(TimeNs now_ns) = 0;
-  // When the next pass is due although nothing arrives; the largest TimeNs: at no set time.
+  // Returns when the next pass is due without input; the largest TimeNs: at no set time.
   [[nodiscard]] virtual TimeNs wake_at_ns() const { return std::numeric_limits<TimeNs>::max(); }
-  // The node has done its work and may end; its streams are flushed first.
+  // Returns whether the node is done and may end; its streams are flushed first.
   [[nodiscard]] virtual bool finished() const = 0;
   // SIGINT or SIGTERM.
   virtual void on_signal(std::string_view signal_name) = 0;
-  // What run control wants of the run that is on; the supervisor's node knows the kinds, others ignore it.
+  // Carries out run control's command for the current run. The supervisor's node knows the commands; others
+  // ignore it.
   virtual void on_command(const v1::Command& command) { (void)command; }
-  // A client wants samples of the run that is on, or renews its wish; a DCM's node acts on it.
+  // A client requests samples of the current run, or renews its request; handled by a DCM's node.
   virtual void on_tap(const v1::TapWish& wish) { (void)wish; }
-  // Supervisor: the run has begun, drains, and is paused.
+  // Supervisor: whether the run has begun, drains, or is paused.
   [[nodiscard]] virtual bool begun() const { return true; }
   [[nodiscard]] virtual bool draining() const { return false; }
   [[nodiscard]] virtual bool paused() const { return false; }
-  // Before it is destroyed: ends what works for it on other threads. False: something there does not end and
-  // still uses the node, which must then stay as it is, with its setup, until the process ends, soon.
+  // Ends the node's work on other threads, before it is destroyed. Returns false if some work does not end
+  // and still uses the node: then the node and its setup must stay until the process ends, which should be
+  // soon.
   [[nodiscard]] virtual bool let_go() { return true; }
-  // Empty when all is well, else why the process ends with status 1.
+  // Returns why the process has to end with status 1, or an empty string.
   [[nodiscard]] virtual std::string failure() const { return {}; }
-  // For tests: recounts what the node has, and names the first rule that does not hold; empty when all do.
+  // For tests: checks the node's invariants, and returns the first one that does not hold, or an empty
+  // string.
   [[nodiscard]] virtual std::string broken_invariant() { return {}; }
 };
 

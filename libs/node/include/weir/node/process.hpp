@@ -7,24 +7,24 @@
 
 namespace weir::node {
 
-// The exit status of a process that a signal has ended is this plus the signal, as shells say it.
+// The exit status of a process that was ended by a signal is this plus the signal, as in shells.
 constexpr int kSignalBase = 128;
 
-// Prepares a process, first of all in main(): a file that grows beyond `ulimit -f` is an error instead of a
-// signal, and /dev/null takes the numbers of closed standard descriptors, opened so that reads and writes
-// fail. No other file can then get printed text.
+// Prepares a process; to be called first in main(). Writing beyond `ulimit -f` becomes an error instead of a
+// signal. Closed standard descriptors are opened to /dev/null so that reads and writes fail, and no other
+// file can receive printed text.
 void prepare_process();
 
-// The bytes that this process may write to one file (`ulimit -f`).
+// Returns how many bytes this process may write to one file (`ulimit -f`).
 [[nodiscard]] std::uint64_t file_bytes_limit();
 
-// Ends this process with SIGTERM when its parent ends; at once, with the status of that signal, when `parent`
-// is not its parent any more. The parent itself had best pass its number on: getppid() may already name the
+// Ends this process with SIGTERM when its parent ends; at once, with the status of that signal, if `parent`
+// is no longer its parent. The parent should pass its own number, because getppid() may already name a
 // process that has adopted this one.
 void die_with_parent(pid_t parent);
 
-// Raises the limit of open files as far as the system allows. Empty, or a sentence that says why
-// that is not enough for a process of a farm of this size.
+// Raises the limit of open files as far as the system allows. Returns why that is not enough for a process of
+// a farm of this size, or an empty string.
 [[nodiscard]] std::string allow_descriptors(std::size_t farm_processes);
 
 }  // namespace weir::node

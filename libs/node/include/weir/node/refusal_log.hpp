@@ -8,9 +8,8 @@
 
 namespace weir::node {
 
-// Logs which peers were refused: a few lines in ten seconds, and in the next line how many were left out, so
-// that a stranger that connects a thousand times a second does not fill the disk. The counters of peers have
-// all of them.
+// Logs refused peers: a few lines per ten seconds, the next of which has the number left out, so that a
+// client that connects a thousand times a second does not fill the disk. The counters of peers include all.
 class RefusalLog {
  public:
   void note(const sessions::Peer& peer, std::string_view why, TimeNs now_ns);

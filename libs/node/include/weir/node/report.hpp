@@ -13,18 +13,18 @@
 
 namespace weir::node {
 
-// Under this name stands in a report's notes what others have done to a process's files.
+// Key of a report's notes for changes of a process' files from outside.
 constexpr std::string_view kDisturbedNote = "disturbed";
 
-// Returns a report with name, role, incarnation and the parts of the run that setup.ran has; counters and the
-// rest are the node's.
+// Returns a report with name, role, incarnation and the run's parts in setup.ran; the node adds counters and
+// the rest.
 [[nodiscard]] v1::Report begin_report(const Setup& setup, TimeNs now_ns, bool final);
-// Counters `net.*` (bytes, calls, retransmissions) and `peers.*` (refused, silent, protocol errors),
+// Adds the counters `net.*` (bytes, calls, retransmissions), `peers.*` (refused, silent, protocol errors) and
 // `process.*`.
 void add_network(v1::Report& report, const ports::StreamCounters& streams,
                  const sessions::PeerCounters& peers);
 void add_process(v1::Report& report);
-// Adds sentences to kFaultNote, one a line.
+// Adds sentences to kFaultNote, one per line.
 void add_faults(v1::Report& report, std::span<const std::string> faults);
 
 }  // namespace weir::node

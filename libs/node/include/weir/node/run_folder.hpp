@@ -7,8 +7,8 @@
 namespace weir::node {
 
 // Resolves run.out, which then stays the same for the whole run. `before`: the folder in which a node of this
-// name began the run, or empty. Throws std::runtime_error, a sentence, if the name is not allowed, or if
-// `before` is missing and the node writes.
+// name began the run, or empty. Throws std::runtime_error if the name is not allowed, or if `before` is
+// missing and the node writes.
 void resolve_out(Setup& setup, const std::string& before);
 
 }  // namespace weir::node

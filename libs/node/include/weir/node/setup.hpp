@@ -16,87 +16,85 @@
 #include <string>
 #include <vector>
 
-// What all node executables share: command line, farm file, identity, the connection to the supervisor.
+// The common part of all node executables: command line, farm file, identity, the connection to the
+// supervisor.
 namespace weir::node {
 
 struct CommandLine {
   std::string farm_file;
-  std::string name;               // the node's, as the plan names it
+  std::string name;               // the node's, as in the plan
   std::vector<std::string> sets;  // key=value
   std::string supervisor;         // host:port; empty: supervisor.listen of the farm file
-  std::string listen;             // host:port; empty: as the plan says
+  std::string listen;             // host:port; empty: as in the plan
   std::string log_level;          // empty: the farm file's
   std::string control;            // host:port of run control; empty: control.listen of the farm file
   bool alone = false;             // one run without run control, whatever the farm file says
-  bool one_run = false;           // under run control, and the process ends with its run
+  bool one_run = false;           // under run control; the process ends with its run
 };
 
-// Everything a node is built from. Plain data; outlives the node.
+// The settings from which a node is built. Plain data; outlives the node.
 struct Setup {
-  v1::Farm farm;  // as this node has it (config::NodeFarm)
-  // The whole farm, with all nodes and profiles: what the run's records contain. Never null after
-  // make_setup().
+  v1::Farm farm;  // with this node's settings (config::NodeFarm)
+  // The whole farm with all nodes and profiles, for the run's records. Never null after make_setup().
   std::shared_ptr<const v1::Farm> whole_farm;
   config::FarmPlan plan;
   config::NodePlan self;
-  ports::Endpoint supervisor;  // where the supervisor listens
-  ports::Endpoint listen;      // where this node does, port 0: any
+  ports::Endpoint supervisor;  // the supervisor's address
+  ports::Endpoint listen;      // this node's address, port 0: any
   sessions::PeerInfo identity;
   sessions::PeerLimits limits;
   RunNumber run;
-  std::uint64_t claim = 0;  // whose run of this number it is (run_claim.hpp); 0: not told
-  // What the run is made of (identity.hpp), as the order that begins it says; empty without run control. A
-  // node that would load anything else throws when it is made.
+  std::uint64_t claim = 0;  // id of the run's claim (run_claim.hpp); 0: unknown
+  // The run's parts (identity.hpp), from the order that begins it; empty without run control. A node that
+  // would load other parts throws when it is made.
   v1::RunIdentity run_identity;
-  v1::RunIdentity ran;  // the node's own parts but for those that it loads itself
-  // For the supervisor's node: names of nodes of the plan that it does not wait for at the start. The run
-  // begins without them, and they take part from when they come; a readout from the next slice on, the ones
-  // before are without it (`removed`). Run control fills it with those that it knows not to be there.
+  v1::RunIdentity ran;  // the node's own parts except those that it loads itself
+  // For the supervisor's node: names of planned nodes for which it does not wait at the start. The run begins
+  // without them, and they take part once they connect: a readout from the next slice on; earlier slices lack
+  // it (`removed`). Filled by run control with the absent nodes.
   std::vector<std::string> absent;
-  ReportSink* reports = nullptr;  // may be none
-  RunWatcher* watcher = nullptr;  // likewise
-  SampleSink* samples = nullptr;  // likewise: then there are no taps
+  ReportSink* reports = nullptr;  // may be null
+  RunWatcher* watcher = nullptr;  // may be null
+  SampleSink* samples = nullptr;  // may be null: no taps
   bool one_run = false;           // the process ends with this run
-  // For the supervisor's node: time until the run has to have begun; 0: run control sets no limit.
+  // For the supervisor's node: time until the run has to begin; 0: no limit by run control.
   DurationNs start_limit_ns = 0;
 };
 
-// Throws std::runtime_error with all problems, one per line, when the farm file is not good or has no such
-// node.
+// Throws std::runtime_error with all problems, one per line, if the farm file is invalid or has no such node.
 [[nodiscard]] Setup make_setup(const CommandLine& line, Role role);
-// The same from the farm that run control has sent, whatever the farm file says by now. Of the command line's
-// keys those count that say where things are on this host (is_local_key()), but for those in
-// `set_by_operators`.
+// The same from the farm that run control has sent, independent of the current farm file. Of the command
+// line's keys, those for this host (is_local_key()) apply, except the ones in `set_by_operators`.
 [[nodiscard]] Setup make_setup(const CommandLine& line, const v1::Farm& farm,
                                const std::vector<std::string>& set_by_operators, Role role);
-// True for a key that may differ from host to host without changing what a run is: addresses and folders,
-// logging.
+// Returns true for a key that may differ between hosts without changing the run: addresses, folders, logging.
 [[nodiscard]] bool is_local_key(std::string_view key);
-// "dcm.credits" of "dcm.credits=8".
+// Returns "dcm.credits" for "dcm.credits=8".
 [[nodiscard]] std::string key_of(std::string_view assignment);
-// The same from a farm at hand (tests, several nodes in one process).
+// The same from a given farm (tests, several nodes in one process).
 [[nodiscard]] Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
                                const ports::Endpoint& supervisor);
 
-// What the farm's connections prove themselves with; empty without security.key_file. Throws
-// std::runtime_error, a sentence, when the file is not good.
+// Returns the authenticator of the farm's connections, or null without security.key_file. Throws
+// std::runtime_error if the file is not valid.
 [[nodiscard]] std::shared_ptr<const ports::Authenticator> make_authenticator(const v1::Farm& farm);
-// Where this node listens outside loopback without a key; empty: it does not.
+// Returns the address outside loopback on which this node listens without a key, or an empty string.
 [[nodiscard]] std::string exposed_at(const Setup& setup);
 
-// Counts the loop's streams from now on: a node's own, in a process that had others before. The loop outlives
-// it.
+// Counts the loop's streams from now on, for a node in a process that had other nodes before. Requires: the
+// loop outlives it.
 [[nodiscard]] std::function<ports::StreamCounters()> totals_from_now(const transport::Loop& loop);
-// With the keys for TLS where the farm wants it; throws as make_authenticator().
+// Returns the policy, with the keys for TLS if the farm uses it. Throws like make_authenticator().
 [[nodiscard]] transport::SocketPolicy socket_policy(const v1::Farm& farm);
-// Another one each time.
+// Returns a new incarnation each time.
 [[nodiscard]] Incarnation make_incarnation();
-// The same for two processes when a pid means the same to both: this boot of the machine, and the namespace.
-// Empty: not known.
+// Returns an id of this boot and process namespace: for two processes with the same id, a pid means the same.
+// Empty: unknown.
 [[nodiscard]] std::string pid_space();
-// Of control.keys, for a process of the farm; none without. Throws a sentence when they cannot be read.
+// Returns the keys of control.keys for a process of the farm, or nothing. Throws std::runtime_error if they
+// cannot be read.
 [[nodiscard]] std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm);
-// "host:port"; throws when it is not that.
+// Parses "host:port"; throws if the text has another form.
 [[nodiscard]] ports::Endpoint parse_endpoint(const std::string& text);
 
 }  // namespace weir::node

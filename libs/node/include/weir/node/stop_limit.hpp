@@ -5,11 +5,11 @@
 
 namespace weir::node {
 
-// Time from `stop` until a run is over, at most: control.stop_s, or, if that is more, run.drain_timeout_s and
-// the time to collect final reports and to reconcile them.
+// Returns the longest time from `stop` until a run is over: control.stop_s or, if that is more,
+// run.drain_timeout_s plus the time to collect and reconcile final reports.
 [[nodiscard]] DurationNs stop_limit(const v1::Farm& farm);
 
-// The parts of a stop that has `limit` left, each from now: slices in flight may be settled until
+// The phases of a stop that has `limit` left, each measured from now: slices in flight may be settled until
 // `drain_ns`, final reports are awaited until `reports_ns`, and the rest is for the account to reach run
 // control.
 struct StopParts {
@@ -18,12 +18,12 @@ struct StopParts {
 };
 [[nodiscard]] StopParts stop_parts(DurationNs limit);
 
-// Time that a supervisor may wait for its nodes when the run has to begin within `limit`: less than that, so
-// that run control receives the supervisor's reason and does not give up first.
+// Returns how long a supervisor may wait for its nodes if the run has to begin within `limit`. It is shorter,
+// so that run control receives the supervisor's reason before it gives up.
 [[nodiscard]] DurationNs gather_patience(DurationNs limit);
 
-// Longest time in which a writer tries to close its files at the end of a run: its final report follows in
-// the time for reports.
+// Returns the longest time in which a writer tries to close its files at the end of a run: its final report
+// follows in the time for reports.
 [[nodiscard]] DurationNs close_patience(const v1::Farm& farm);
 
 }  // namespace weir::node

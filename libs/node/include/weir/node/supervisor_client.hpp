@@ -11,23 +11,23 @@
 
 namespace weir::node {
 
-// What a node hears from the supervisor.
+// Receives the supervisor's messages to a node.
 class SupervisorEvents {
  public:
   virtual ~SupervisorEvents() = default;
   virtual void on_supervisor_ready() {}
   virtual void on_supervisor_gone() {}
   virtual void on_begin_run(const v1::BeginRun& begin) = 0;
-  // What the node's role is sent besides: assign, confirm, announce, clear, directory.
+  // Receives the messages of the node's role: assign, confirm, announce, clear, directory.
   [[nodiscard]] virtual Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) = 0;
-  // The run is over: come to rest; make_report(true) is asked for when run_ended() says so.
+  // The run is over: finish the work. make_report(true) is called once run_ended() returns true.
   virtual void on_end_run() = 0;
   [[nodiscard]] virtual bool run_ended() const = 0;
   [[nodiscard]] virtual v1::Report make_report(bool final) = 0;
 };
 
 // A node's side of its connection to the supervisor: hello, periodic reports, the end of the run. Reconnects
-// for as long as the node lives.
+// as long as the node exists.
 class SupervisorClient final : public sessions::PeerHandler {
  public:
   SupervisorClient(const sessions::PeerInfo& self, const sessions::PeerLimits& limits,
@@ -38,9 +38,9 @@ class SupervisorClient final : public sessions::PeerHandler {
   [[nodiscard]] bool ready() const { return link_.ready(); }
   void send(const v1::Control& message) { link_.peer().send(message); }
   [[nodiscard]] sessions::Peer& peer() { return link_.peer(); }
-  // The final report is out and the supervisor said that the process may end.
+  // Returns whether the final report is sent and the supervisor has released the process.
   [[nodiscard]] bool finished() const { return finished_; }
-  // Since when there is no connection; 0 while there is one.
+  // Returns when the connection was lost; 0 while it exists.
   [[nodiscard]] TimeNs lost_since_ns() const { return link_.ready() ? 0 : link_.down_since_ns(); }
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
@@ -57,8 +57,7 @@ class SupervisorClient final : public sessions::PeerHandler {
   SupervisorEvents& events_;
   ReportSink* reports_;
   const sessions::PeerInfo& self_;
-  sessions::PeerInfo
-      shown_;  // in the hello: `self` as it is at the first tick, and the passes received since
+  sessions::PeerInfo shown_;  // in the hello: `self` as of the first tick, and the passes received since
   sessions::Connector link_;
   DurationNs report_ns_;
   TimeNs next_report_ns_ = 0;

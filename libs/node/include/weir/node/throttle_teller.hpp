@@ -8,11 +8,11 @@
 
 namespace weir::node {
 
-// What a node tells the supervisor of how full it is: when it stops or goes on, and when the level has moved
-// by a twentieth. One for each connection.
+// Decides when a node reports its fill level to the supervisor: when it stops or resumes, and when the level
+// has changed by a twentieth. One per connection.
 class ThrottleTeller {
  public:
-  // What is to be said now, if anything.
+  // Returns the message to send now, if any.
   [[nodiscard]] std::optional<v1::Control> look(bool on, assignment::Reason reason, double level) {
     const bool moved = std::abs(level - level_) >= kStep || (level <= 0 && level_ > 0);
     if (on == on_ && !moved && (!on || reason == reason_)) return std::nullopt;
@@ -25,7 +25,7 @@ class ThrottleTeller {
     message.mutable_throttle()->set_level(level);
     return message;
   }
-  // The next connection knows nothing.
+  // A new connection starts without a reported state.
   void forget() { *this = {}; }
 
  private:

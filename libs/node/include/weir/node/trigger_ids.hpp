@@ -5,8 +5,8 @@
 
 namespace weir::node {
 
-// True if slice ids ascend in announcements (gaps allowed): the supervisor numbers the slices itself, or, in
-// push running, takes no other order. Files and trigger clients name their ids as they like.
+// Returns true if slice ids ascend in announcements (gaps allowed): the supervisor numbers the slices itself
+// or, in push running, requires this order. Files and trigger clients may name ids in any order.
 [[nodiscard]] inline bool ids_ascend(const v1::Farm& farm) {
   const auto mode = farm.trigger().mode();
   return is_push(farm) ||

@@ -19,35 +19,35 @@
 namespace weir::packets {
 
 struct ReassemblyLimits {
-  std::uint32_t fragment_bytes_max = 16U << 20U;  // a packet of a larger one is ignored
-  std::uint64_t bytes_max = 64ULL << 20U;         // of fragments begun, of all sources
-  std::size_t slices_max = 64;  // fragments begun per source; the oldest is given up for a further one
-  // A fragment of which nothing more came for so long, and a packet that is missing for so long when its
-  // source is done with a slice, are given up.
+  std::uint32_t fragment_bytes_max = 16U << 20U;  // packets of larger fragments are ignored
+  std::uint64_t bytes_max = 64ULL << 20U;         // of incomplete fragments, of all sources
+  std::size_t slices_max = 64;  // incomplete fragments per source; beyond, the oldest is given up
+  // A fragment without a further part for this time is given up, and so is a packet still missing this long
+  // after its source was done with a slice.
   DurationNs gap_ns = 20 * kMillisecond;
 };
 
 // Since the start.
 struct ReassemblyCounters {
-  std::uint64_t packets = 0;  // taken in, whatever became of them
-  std::uint64_t bytes = 0;    // payload of fragments that are whole
+  std::uint64_t packets = 0;  // received, with any result
+  std::uint64_t bytes = 0;    // payload of complete fragments
   std::uint64_t fragments = 0;
-  std::uint64_t fragments_lost = 0;                      // begun and given up
+  std::uint64_t fragments_lost = 0;                      // incomplete ones that were given up
   std::uint64_t marks = 0;                               // packets that are marks
   std::array<std::uint64_t, kPacketErrors> malformed{};  // by PacketError
   std::uint64_t other_run = 0;                           // of another run
   std::uint64_t unknown_source = 0;                      //
   std::uint64_t too_large = 0;                           // of a fragment above fragment_bytes_max
   std::uint64_t inconsistent = 0;                        // overlaps, or another length than before
-  std::uint64_t late = 0;                                // of a slice that its source has passed
-  std::uint64_t stale = 0;                               // come before, given up, or of an earlier life
+  std::uint64_t late = 0;                                // of a slice that its source has completed
+  std::uint64_t stale = 0;                               // repeated, given up, or of an earlier life
   std::uint64_t reordered = 0;                           //
-  std::uint64_t restarts = 0;                            // lives of front-ends that began after another
-  std::uint64_t unconfirmed = 0;                         // perhaps of a new life
-  std::uint64_t second_sender = 0;                       // of a second front-end with the source's id
+  std::uint64_t restarts = 0;                            // front-ends that started again
+  std::uint64_t unconfirmed = 0;                         // possibly of a new life
+  std::uint64_t second_sender = 0;                       // of a second front-end with the same source id
 };
 
-// Why a packet that reached its source was thrown away, though nothing like it came before.
+// Why a packet that reached its source was dropped, although it was not a repetition.
 enum class PacketLoss : std::uint8_t { stale, late, inconsistent, too_large, unconfirmed, second_sender };
 constexpr std::size_t kPacketLosses = 6;
 [[nodiscard]] constexpr std::string_view name(PacketLoss loss) {
@@ -55,47 +55,48 @@ constexpr std::size_t kPacketLosses = 6;
                                          "too_large", "unconfirmed", "second_sender"};
   return kNames[static_cast<std::size_t>(loss)];
 }
-// Of one source, since the start.
+// Losses of one source, since the start.
 struct SourceLosses {
   std::uint64_t reached = 0;  // packets of this run that name it
   std::array<std::uint64_t, kPacketLosses> lost{};
 };
 
-// One fragment's memory: handed out whole.
+// The memory of one fragment, handed out as a whole.
 struct FragmentMemory {
   std::unique_ptr<std::byte[]> bytes;
   std::uint32_t size = 0;
 };
 
-// What reassembly finds out. Called from inside take() and tick().
+// Receives the results of reassembly. Called from inside take() and tick().
 class ReassemblySink {
  public:
   virtual ~ReassemblySink() = default;
   virtual void whole(SourceId source, SliceId slice, FragmentMemory memory, bool truncated) = 0;
-  // A part of it came, and the rest never did.
+  // A part of the fragment arrived, but the rest never did.
   virtual void lost(SourceId source, SliceId slice) = 0;
-  // The source is done with this slice and all before. `gap`: packets were lost meanwhile, so that what is
-  // not there may have been sent.
+  // The source is done with this slice and all earlier ones. `gap`: packets were lost in between, so a
+  // missing fragment may have been sent.
   virtual void passed(SourceId source, SliceId slice, bool gap) = 0;
-  // Its front-end began again: it sent from `before`, and sends from `after`.
+  // The source's front-end has restarted: it sent from `before`, and now sends from `after`.
   virtual void restarted(SourceId source, const Origin& before, const Origin& after) = 0;
-  // A second front-end sends this source's id: the packets from `kept` are read, those from `other` dropped.
+  // A second front-end sends this source's id: packets from `kept` are read, those from `other` dropped.
   virtual void second_sender(SourceId source, const Origin& kept, const Origin& other) = 0;
 };
 
-// Packets of some sources in, in whatever order they come; fragments out, each at once when it is whole. What
-// is lost is told once its time is over. Bounded whatever comes in. One thread; no clock.
+// Builds fragments from packets of some sources, in any order. A fragment is passed on as soon as it is
+// complete; losses are reported once their time is over. Memory is bounded for any input. Not thread-safe;
+// uses no clock.
 class Reassembler {
  public:
-  // `sources` ascending.
+  // Requires: `sources` ascend.
   Reassembler(RunNumber run, std::span<const SourceId> sources, const ReassemblyLimits& limits);
 
   void take(ConstBytes datagram, const Origin& from, TimeNs now, ReassemblySink& sink);
-  // Gives up what is due. To be called some times per gap_ns.
+  // Gives up overdue fragments and packets. To be called several times per gap_ns.
   void tick(TimeNs now, ReassemblySink& sink);
 
   [[nodiscard]] const ReassemblyCounters& counters() const { return counters_; }
-  [[nodiscard]] std::uint64_t packets_lost() const;  // never came, by their sequence
+  [[nodiscard]] std::uint64_t packets_lost() const;  // missing in the sequence and given up
   [[nodiscard]] std::uint64_t bytes_begun() const { return bytes_begun_; }
   // Calls visit(source, losses) for each source that packets have reached.
   template <class Visit>
@@ -108,9 +109,10 @@ class Reassembler {
  private:
   struct Begun {
     FragmentMemory memory;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;  // what is there: from, to; ascending, apart
+    std::vector<std::pair<std::uint32_t, std::uint32_t>>
+        parts;  // received ranges: from, to; ascending, not touching
     bool truncated = false;
-    TimeNs last = 0;  // packet
+    TimeNs last = 0;  // time of the last packet
   };
   struct Mark {
     SliceId slice;
@@ -123,13 +125,13 @@ class Reassembler {
     SourceLosses losses;
     std::uint32_t stale_run = 0;  // repeated packets since the last other one
     std::map<SliceId, Begun> begun;
-    std::deque<Mark> marks;  // that wait for missing packets
+    std::deque<Mark> marks;  // waiting for missing packets
     std::optional<SliceId> passed;
   };
-  static constexpr std::size_t kPartsMax = 1024;  // of one fragment; a packet that would make more is ignored
+  static constexpr std::size_t kPartsMax = 1024;  // of one fragment; a packet that would need more is ignored
   static constexpr std::size_t kMarksMax = 1024;  // of one source; beyond, the newest is moved up
 
-  // Repeated packets in a row that pass for echoes of the network; further ones count as lost.
+  // Consecutive repeated packets that are taken for echoes of the network; further ones count as lost.
   static constexpr std::uint32_t kStaleRunMax = 64;
 
   [[nodiscard]] Source* find(SourceId id);

@@ -14,38 +14,38 @@
 
 namespace weir::packets {
 
-// Where a datagram came from.
+// The sender's address of a datagram.
 struct Origin {
   std::array<std::uint8_t, 16> address{};  // an IPv4 address in the first four
   std::uint16_t port = 0;
   bool ipv6 = false;
   bool operator==(const Origin&) const = default;
 };
-// "10.0.0.7:5000", "[fe80:0:0:0:0:0:0:1]:5000".
+// Returns "10.0.0.7:5000", "[fe80:0:0:0:0:0:0:1]:5000".
 [[nodiscard]] std::string to_text(const Origin& origin);
 
-// Tells the packets of one source's front-end from those of its earlier lives, and from those of a second
-// front-end with the same id.
+// Separates the packets of one source's front-end from those of its earlier lives (a life lasts from one
+// start of the front-end to the next), and from those of a second front-end with the same id.
 //
-// A life is known by its session number: one that was not seen before begins a new life at once. Packets
-// without a session number are judged by address and counter. A packet that the life that is read cannot have
-// sent (its number came from another address before, or is far from the others, or came before and is of a
-// later slice than any) makes its sender a candidate. kConfirm packets of a candidate in ascending order
-// begin a new life if none of the old one came meanwhile, and the candidate's counter began below
+// A life is known by its session number; an unknown one begins a new life at once. Packets without a
+// session number are judged by address and counter. A packet that the current life cannot have sent (its
+// number came from another address before, or is far from the others, or is a repetition with a later slice
+// than any) makes its sender a candidate. kConfirm packets of a candidate in ascending order begin a new
+// life if no packet of the old one came meanwhile, and if the candidate's counter began below
 // Sequence::kStartMax or the old life has been silent for kSilence. If packets of the old life came
-// meanwhile, or if an earlier life goes on counting while the new one sends, two front-ends have one id: one
-// stays, and packets of the other are excluded until the first has been silent for kSilence.
+// meanwhile, or if an earlier life continues its count while the new one sends, two front-ends have one id:
+// one is kept, and packets of the other are excluded until the first has been silent for kSilence.
 //
-// A delayed packet of an earlier life so begins nothing. One thread; no clock.
+// A delayed packet of an earlier life therefore begins no new one. Not thread-safe; uses no clock.
 class SenderTracker {
  public:
   enum class Standing : std::uint8_t {
-    taken,        // of the front-end that is read: `arrival` says how it fits
-    restarted,    // likewise, and the first of its new life
+    taken,        // of the current front-end: `arrival` says how it fits
+    restarted,    // the same, and the first of its new life
     unconfirmed,  // of a candidate
     former,       // delayed, of an earlier life
     second,       // of a second front-end with this id
-    new_second    // likewise, and the first of it that is known to be
+    new_second    // the same, and the first one recognised as such
   };
   struct Verdict {
     Standing standing = Standing::taken;
@@ -53,13 +53,13 @@ class SenderTracker {
   };
   static constexpr int kConfirm = 8;
   static constexpr DurationNs kSilence = kSecond;
-  static constexpr std::int64_t kNear = 1024;  // a number within this of the next may come from any address
+  static constexpr std::int64_t kNear = 1024;  // a number this close to the next may come from any address
   static constexpr std::size_t kOriginsMax =
-      8;  // of a life, of earlier lives, excluded; the oldest make room
+      8;  // of a life, of earlier lives, excluded; the oldest are dropped
 
   [[nodiscard]] Verdict take(const Packet& packet, const Origin& from, TimeNs now);
 
-  // Where the last packet came from that was taken, and the one before the last restart.
+  // Return the address of the last accepted packet, and the one before the last restart.
   [[nodiscard]] const Origin& current() const { return last_from_; }
   [[nodiscard]] const Origin& previous() const { return previous_; }
   [[nodiscard]] std::uint32_t session() const { return session_; }
@@ -86,7 +86,7 @@ class SenderTracker {
     std::uint32_t last = 0;
     int run = 0;  // packets in ascending order
     TimeNs seen = 0;
-    std::uint64_t taken_before = 0;  // packets of the life that is read
+    std::uint64_t taken_before = 0;  // packets of the current life
   };
 
   [[nodiscard]] Verdict take_of_session(const Packet& packet, const Sender& sender, TimeNs now);
@@ -104,7 +104,7 @@ class SenderTracker {
   Sequence sequence_;
   bool begun_ = false;
   std::uint32_t session_ = 0;
-  std::vector<Member> members_;   // addresses that this life has sent from
+  std::vector<Member> members_;   // addresses from which this life has sent
   std::vector<Former> formers_;   // of earlier lives
   std::vector<Sender> excluded_;  // second front-ends
   std::optional<Candidate> candidate_;

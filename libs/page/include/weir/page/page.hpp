@@ -12,15 +12,15 @@ namespace weir::page {
 
 struct PageSettings {
   ports::Endpoint listen{"127.0.0.1", 0};
-  std::string token;  // the operator's; empty: the page takes no commands
-  // Hosts that it is asked by besides loopback names, `listen` and the address a connection came to
-  // (http::HostRule): a proxy's name, say.
+  std::string token;  // the operator's; empty: the page accepts no commands
+  // Host names under which it may be addressed besides loopback names, `listen` and the address that a
+  // connection reached (http::HostRule): a proxy's name, for example.
   std::vector<std::string> names;
-  std::size_t log_lines_max = 5000;       // kept; the oldest leave first, counted
+  std::size_t log_lines_max = 5000;       // kept; the oldest are dropped first, counted
   std::size_t log_line_bytes_max = 2000;  // a longer one is cut
-  std::size_t history_max = 600;          // states that plots go back
-  std::size_t runs_max = 200;             // of the history that is shown, the latest
-  // Wrong tokens of one address; beyond: 429 for wrong ones for the rest of the minute.
+  std::size_t history_max = 600;          // number of states in the plots
+  std::size_t runs_max = 200;             // number of past runs shown
+  // Wrong tokens of one address per minute; beyond, wrong ones get 429 for the rest of the minute.
   unsigned refused_per_minute_max = 10;
   http::Limits limits;
 };
@@ -31,30 +31,29 @@ struct PageCounters {
   std::uint64_t commands_malformed = 0;
   std::uint64_t commands_unauthorised = 0;  // no token, or a wrong one
   std::uint64_t commands_rate_limited = 0;
-  std::uint64_t requests_foreign = 0;   // by another host's name, or of another site's page
+  std::uint64_t requests_foreign = 0;   // under another host's name, or from another site's page
   std::uint64_t log_lines_dropped = 0;  // the oldest, to make room
 };
 
-// Takes a command that came with the operator's token. Called on the page's thread; it must not wait for what
-// the command does: it says whether it is taken, and the next states show what becomes of it.
+// Accepts a command that came with the operator's token. Called on the page's thread; must not wait for the
+// command's effect. Returns whether the command is accepted; the effect appears in later states.
 using CommandHandler = std::function<CommandAnswer(const Command&)>;
 
-// The farm's web page and the interface behind it, served in a thread of its own: the page at /, and, as
-// JSON, GET /api/state, GET /api/history, GET /api/events (server-sent: `state`, `log`), GET /api/logs, GET
-// /api/runs, POST /api/command. libs/page/README.md describes them. GET /metrics has what the page itself
-// counts.
+// The farm's web page and its interface, served in its own thread: the page at /, and, as JSON, GET
+// /api/state, GET /api/history, GET /api/events (server-sent: `state`, `log`), GET /api/logs, GET /api/runs,
+// POST /api/command. libs/page/README.md describes them. GET /metrics has the page's own counters.
 class Page {
  public:
-  // Listens; throws std::runtime_error when it cannot.
+  // Listens; throws std::runtime_error if it cannot.
   Page(const PageSettings& settings, CommandHandler commands);
   ~Page();
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
 
   [[nodiscard]] const ports::Endpoint& endpoint() const;
-  // Any thread. The state each second: rates are taken from one to the next.
+  // Takes the state of each second; rates are computed from one to the next. Thread-safe.
   void update(const Farm& farm);
-  // Any thread.
+  // Thread-safe.
   void log(const LogLine& line);
   [[nodiscard]] PageCounters counters() const;
 

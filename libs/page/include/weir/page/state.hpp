@@ -17,19 +17,20 @@ class Report;
 class RunSummary;
 }  // namespace weir::v1
 
-// What the page shows. Plain data, which run control fills anew each second.
+// The contents of the page. Plain data, which run control fills anew each second.
 namespace weir::page {
 
 struct Member {
-  std::string name;        // of the process, as the plan names it
+  std::string name;        // of the process, as in the plan
   std::string role;        // "supervisor", "readout", "dcm", "writer"; others are listed, not drawn
-  std::string host;        // where it runs; may be empty
+  std::string host;        // its host; may be empty
   std::string importance;  // "essential", "dynamic", "transient"; may be empty
   std::string state;   // "idle", "standby", "ready", "running", "paused", "error", "dead", "inactive", …
-  std::string reason;  // why it is in that state; empty: nothing to say
-  double heartbeat_age_s = -1;               // since it was last heard; negative: never
-  std::shared_ptr<const v1::Report> report;  // its last; null: none yet. Not changed once it is handed over
-  std::uint32_t pid = 0;                     // on its host; 0: not known
+  std::string reason;  // why it is in that state; may be empty
+  double heartbeat_age_s = -1;  // since its last heartbeat; negative: never
+  std::shared_ptr<const v1::Report>
+      report;             // the last report; null: none yet. Not changed after it is handed over
+  std::uint32_t pid = 0;  // on its host; 0: unknown
 };
 
 struct LedgerLine {
@@ -40,7 +41,7 @@ struct LedgerLine {
   std::string note;  // "same ids"
 };
 
-// One run that is over.
+// One past run.
 struct RunEntry {
   std::uint32_t number = 0;
   UtcNs begin_utc_ns = 0;
@@ -50,37 +51,37 @@ struct RunEntry {
   std::uint64_t rejected = 0;
   std::uint64_t discarded = 0;
   bool balanced = true;
-  bool faults = false;  // survived ones
+  bool faults = false;  // it had faults and survived them
   std::string reason;   // why it ended
-  std::string outcome;  // FarmView.Run.outcome; empty: of an old line
+  std::string outcome;  // FarmView.Run.outcome; empty: from an old log
   std::string failure;  // why it was not a good run
   std::uint64_t discarded_at_stop = 0;
 };
-// The equations of a run's account.
+// Returns the equations of a run's account.
 [[nodiscard]] std::vector<LedgerLine> ledger_lines(const v1::RunSummary& summary);
 
-// A key that differs from the farm file because someone set it.
+// A key that was set to another value than the farm file's.
 struct Override {
   std::string key;
   std::string value;
   std::string origin;     // "command line", "set", "configure", "start"
-  bool in_force = false;  // the processes have it
-  bool unset = false;     // until the next `configure`
+  bool in_force = false;  // in use by the processes
+  bool unset = false;     // removed with the next `configure`
 };
 
 struct Farm {
   std::string name;
   control::State state = control::State::idle;
-  std::vector<control::Finding> health;       // the worst first, as control::health_of() gives them
+  std::vector<control::Finding> health;       // the worst first, from control::health_of()
   std::optional<control::Command> under_way;  // a transition
-  bool over = false;                          // the farm has ended, or is about to, and was to end
-  std::uint32_t run = 0;                      // the one that is on, else the last one; 0: none yet
+  bool over = false;                          // the farm has ended, or is about to, on purpose
+  std::uint32_t run = 0;                      // the current one, else the last one; 0: none yet
   UtcNs now_utc_ns = 0;                       // the moment of this state
-  UtcNs run_begin_utc_ns = 0;                 // 0: none is on
-  std::vector<control::Command> commands;     // what can be asked for now
+  UtcNs run_begin_utc_ns = 0;                 // 0: no run
+  std::vector<control::Command> commands;     // possible commands
   std::vector<Override> overrides;            //
   std::vector<Member> members;                // in the plan's order
-  std::vector<LedgerLine> ledger;             // of the last run that ended; empty: none
+  std::vector<LedgerLine> ledger;             // of the last run that ended; may be empty
   std::vector<RunEntry> runs;                 // the latest last
 };
 
@@ -99,11 +100,11 @@ struct Command {
   control::Command kind = control::Command::init;  // never `off`
   std::map<std::string, std::string>
       parameters;    // start: run, slices, duration_s; configure: set (key=value lines)
-  std::string peer;  // address that asked
+  std::string peer;  // of the client
 };
 
 struct CommandAnswer {
-  bool taken = true;  // false: refused, and `message` says why and what to do
+  bool taken = true;  // false: refused, with reason and remedy in `message`
   std::string message;
 };
 

@@ -8,10 +8,11 @@
 
 namespace weir::page {
 
-// The page's farm, of run control's view. `last`: the account of the last run; null: there was none.
+// Builds the page's farm from run control's view. `last`: the account of the last run; may be null.
 [[nodiscard]] Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last);
 
-// What the page's /api/state says, without a page: rates are from one view to the next. One thread.
+// Builds the /api/state document without a page; rates are computed from one view to the next. Not
+// thread-safe.
 class ViewState {
  public:
   ViewState();

@@ -7,18 +7,18 @@
 #include <exception>
 #include <string>
 
-// Calls into plugins: none of them takes the process down by an exception.
+// Calls into plugins. No exception of a plugin ends the process.
 namespace weir::plugin_loader {
 
-// Room for a plugin's own words about an error, the closing zero included.
+// Room for a plugin's error text, the terminating zero included.
 constexpr std::uint32_t kErrorTextSize = 512;
 
-// What a plugin says of itself and of errors, and writes into the log, is cleaned (clean_text, base) and cut
-// where it comes in: a name, a version or a counter's name, and any longer text.
+// All text of a plugin (its description, errors, log lines) is cleaned on receipt (clean_text, base) and cut:
+// names, versions and names of counters to this length, and longer text.
 constexpr std::size_t kPluginNameMax = 100;
 constexpr std::size_t kPluginTextMax = 2000;
 
-// Runs a function of the plugin; false, with the reason in `error`, when it throws.
+// Calls a function of the plugin. Returns false, with the reason in `error`, if it throws.
 template <class Call>
 bool guarded(char* error, Call call) {
   try {
@@ -32,7 +32,8 @@ bool guarded(char* error, Call call) {
   return false;
 }
 
-// Plugins are asked to end their text with a zero byte; the buffer's last byte is ours, and stays one.
+// Plugins should terminate their text with a zero byte. The buffer's last byte is not given to them and stays
+// zero.
 inline std::string text_of(char* error) {
   error[kErrorTextSize - 1] = 0;
   return error[0] == 0 ? "it gave no reason" : clean_text(error, kPluginTextMax);

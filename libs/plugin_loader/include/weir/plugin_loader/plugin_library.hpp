@@ -14,37 +14,37 @@ namespace weir::plugin_loader {
 
 enum class LoadErrorCode : std::uint8_t {
   not_found,          // no file of this name
-  not_loadable,       // no shared library, or one that the dynamic linker refuses
-  no_entry_point,     // a shared library, but no plugin of this kind
+  not_loadable,       // not a shared library, or refused by the dynamic linker
+  no_entry_point,     // a shared library, but not a plugin of this kind
   wrong_abi,          // a plugin of another ABI version
-  wrong_struct_size,  // says the right ABI, but its struct is not that ABI's
+  wrong_struct_size,  // claims the right ABI, but has another struct size
   incomplete,         // a required function or text is null
 };
 
-// Why a plugin cannot be used: a sentence that names it, where, and what to do.
+// Why a plugin cannot be used: a sentence with its name, the place, and the remedy.
 struct LoadError {
   LoadErrorCode code{};
   std::string text;
 };
 
-// What tells one kind of plugin from another; the texts go into sentences.
+// Properties of a kind of plugin; the texts are used in messages.
 struct PluginKind {
   std::string noun;          // "filter": "filter plugin", "filter ABI"
-  std::uint32_t abi = 0;     // version that this Weir speaks
+  std::uint32_t abi = 0;     // version that this Weir supports
   std::string symbol_stem;   // "weir_filter_plugin_v": the version follows
-  std::string build_advice;  // what to do about another ABI
-  std::string cpp_macro;     // what exports the symbol in C++
+  std::string build_advice;  // advice for a plugin of another ABI
+  std::string cpp_macro;     // macro that exports the symbol in C++
 };
 
-// A loaded library. Unloaded when the last owner goes; whatever holds code of it must be gone by then.
-// Immutable, any thread.
+// A loaded library. Unloaded with its last owner; objects that use its code must be gone by then. Immutable
+// and thread-safe.
 class PluginLibrary {
  public:
-  // `name_or_path` is a path when it has a slash or ends in .so; otherwise NAME.so is looked for in the
-  // folders of `search_path`, in order.
+  // `name_or_path` is a path if it has a slash or ends in .so; otherwise NAME.so is searched in the folders
+  // of `search_path`, in order.
   [[nodiscard]] static Expected<std::shared_ptr<const PluginLibrary>, LoadError> load(
       const PluginKind& kind, const std::string& name_or_path, const std::vector<std::string>& search_path);
-  // Names that load() would find, sorted. Says nothing of whether they are plugins.
+  // Returns the names that load() would find, sorted. They are not checked to be plugins.
   [[nodiscard]] static std::vector<std::string> list(const std::vector<std::string>& search_path);
 
   ~PluginLibrary();
@@ -64,14 +64,14 @@ class PluginLibrary {
   std::uint32_t file_crc32c_ = 0;
 };
 
-// What a plugin says of itself at the start of its struct.
+// The fields at the start of a plugin's struct.
 struct StructClaim {
   std::uint32_t struct_size = 0;
   std::uint32_t abi_version = 0;
 };
 
-// What is wrong with the struct of a plugin: its ABI, its size (below `size_min`, the first release's), or
-// something required that is null (false in the list). `plugin` is null when the entry point gave nothing.
+// Checks the struct of a plugin: its ABI, its size (at least `size_min`, the first release's), and required
+// fields, of which none may be null (false in the list). `plugin` is null if the entry point returned null.
 [[nodiscard]] std::optional<LoadError> check_struct(const PluginKind& kind, const std::string& path,
                                                     const StructClaim* plugin, std::uint32_t size_min,
                                                     std::span<const std::pair<const char*, bool>> required);

@@ -15,7 +15,7 @@ using Nonce = std::array<std::byte, kNonceBytes>;
 
 enum class ConnectionSide : std::uint8_t { connecting, listening };
 
-// What both sides of one connection said first, byte by byte. Each holds a nonce of its side, so that no two
+// The hellos of both sides of a connection, byte by byte. Each contains a nonce of its side, so that no two
 // connections have the same.
 struct Hellos {
   ConstBytes connecting;
@@ -23,19 +23,19 @@ struct Hellos {
 };
 
 struct Proof {
-  std::string key;  // which of the farm's keys; a name, and no secret
+  std::string key;  // which of the farm's keys; a name, not a secret
   std::array<std::byte, kProofBytes> mac{};
 };
 
 enum class ProofVerdict : std::uint8_t { good, unknown_key, wrong };
 
-// Shows that this process belongs to the farm, and judges whether another one does, by challenge and
-// response. A proof is good for one pair of hellos and for the side that says it: neither recorded nor sent
-// back nor taken over from another connection is it worth anything. Without state; calls from any thread.
+// Proves that this process belongs to the farm, and verifies a peer's proof, by challenge and response. A
+// proof is valid for one pair of hellos and one side: replaying it, sending it back or using it on another
+// connection has no effect. Stateless and thread-safe.
 class Authenticator {
  public:
   virtual ~Authenticator() = default;
-  // It cannot be foreseen, and does not come twice.
+  // Returns a nonce that is unpredictable and never repeated.
   [[nodiscard]] virtual Nonce make_nonce() const = 0;
   [[nodiscard]] virtual Proof prove(ConnectionSide sayer, const Hellos& hellos) const = 0;
   [[nodiscard]] virtual ProofVerdict check(ConnectionSide sayer, const Hellos& hellos,

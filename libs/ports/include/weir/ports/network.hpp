@@ -21,28 +21,28 @@ struct Endpoint {
 enum class CloseReason : std::uint8_t {
   peer_closed,     // orderly end
   reset,           // the connection broke
-  refused,         // nothing listens there, or the host is not reachable
-  protocol_error,  // this side gave up on what it received
+  refused,         // no listener there, or the host is unreachable
+  protocol_error,  // this side rejected received bytes
   local,           // this side closed it
-  not_trusted,     // no TLS connection came about: the other side has no TLS, or not the key
+  not_trusted,     // TLS failed: the peer has no TLS, or not the key
 };
 
 // Where the next received bytes go, in order. The second span may be empty.
 using ReceiveSpace = std::array<Bytes, 2>;
 
-// What a node sees of one connection. All calls come from the loop's thread, never from inside a call of
-// Stream.
+// Receives the events of one connection. Called on the loop's thread, never from inside a call of Stream.
 class StreamHandler {
  public:
   virtual ~StreamHandler() = default;
   virtual void on_connected() {}
-  // Asked before each receive; at least one byte of room.
+  // Returns where to put received bytes; called before each receive. Requires: at least one byte of room.
   [[nodiscard]] virtual ReceiveSpace receive_space() = 0;
-  // `bytes` were put there. False: the peer broke the protocol and the stream is to be closed.
+  // `bytes` were received into that space. Returns false if the peer broke the protocol and the stream has to
+  // be closed.
   [[nodiscard]] virtual bool on_received(std::size_t bytes) = 0;
-  // Everything appended so far has been handed to the network.
+  // All appended bytes have been passed to the network.
   virtual void on_drained() {}
-  // Last call for this stream. After Stream::close() it is not called.
+  // The last call for this stream. Not called after Stream::close().
   virtual void on_closed(CloseReason reason) = 0;
 };
 
@@ -51,10 +51,10 @@ struct StreamCounters {
   std::uint64_t bytes_sent = 0;
   std::uint64_t receive_calls = 0;
   std::uint64_t send_calls = 0;
-  std::uint64_t wait_calls = 0;  // for readiness: one to arm a stream, one for each look at all of them
+  std::uint64_t wait_calls = 0;  // for readiness: one to arm a stream, and one per poll of all streams
   std::uint64_t retransmits = 0;
 
-  // What came since an earlier reading.
+  // Returns the difference to an earlier reading.
   StreamCounters operator-(const StreamCounters& earlier) const {
     return {bytes_received - earlier.bytes_received, bytes_sent - earlier.bytes_sent,
             receive_calls - earlier.receive_calls,   send_calls - earlier.send_calls,
@@ -62,27 +62,28 @@ struct StreamCounters {
   }
 };
 
-// One byte stream to a peer. Appended bytes leave at the end of the loop's pass, as many in one call as the
-// transport can take; order is kept. What was appended before the connection stands is sent when it does.
-// The queue of unsent bytes has no limit of its own: the caller looks at unsent_bytes() and holds back.
+// One byte stream to a peer. Appended bytes are sent at the end of the loop's pass, as many per call as the
+// transport can take, in order. Bytes appended before the connection is established are sent afterwards. The
+// queue of unsent bytes has no limit of its own: the caller checks unsent_bytes() and holds back.
 class Stream {
  public:
   virtual ~Stream() = default;  // closes
-  // Room for `size` bytes to be written before the next call of this stream; they are sent as if appended.
+  // Returns room for `size` bytes, to be written before the next call of this stream; they are sent as if
+  // appended.
   [[nodiscard]] virtual Bytes reserve(std::size_t size) = 0;
-  // Copies.
+  // Copies the bytes.
   virtual void append(ConstBytes bytes) = 0;
-  // Refers: `owner` keeps the bytes alive until they have left; empty: they outlive the stream.
+  // Refers to the bytes: `owner` keeps them alive until they are sent; empty: they outlive the stream.
   virtual void append_reference(ConstBytes bytes, std::shared_ptr<const void> owner) = 0;
   [[nodiscard]] virtual std::size_t unsent_bytes() const = 0;
-  // Stops asking for receive space until false again: back-pressure through TCP itself.
+  // Pauses receiving, or resumes it: back-pressure through TCP itself.
   virtual void pause_receiving(bool paused) = 0;
   virtual void close() = 0;
-  // From now on the kernel notes when bytes arrive.
+  // Makes the kernel record when bytes arrive, from now on.
   virtual void note_arrivals() {}
-  // When the last one of the bytes that were received last came to this host; 0: not known.
+  // Returns when the last of the bytes received last reached this host; 0: unknown.
   [[nodiscard]] virtual UtcNs arrived_utc_ns() const { return 0; }
-  // Segments that this host has sent once more, since the connection began. A system call.
+  // Returns the segments that this host has retransmitted since the connection began. A system call.
   [[nodiscard]] virtual std::uint64_t retransmitted() const { return 0; }
   [[nodiscard]] virtual StreamCounters counters() const = 0;
   [[nodiscard]] virtual std::string peer() const = 0;  // "host:port", for messages to people
@@ -91,16 +92,16 @@ class Stream {
 class Acceptor {
  public:
   virtual ~Acceptor() = default;
-  // A peer connected. The handler of the new stream, or empty to refuse; it is kept by the acceptor's side
-  // and must outlive the stream.
+  // A peer connected. Returns the handler of the new stream, or null to refuse it. Requires: the handler
+  // outlives the stream.
   virtual StreamHandler* on_accept(std::unique_ptr<Stream> stream) = 0;
 };
 
-// Something that listens; destroying it stops that.
+// A listening socket; destroying it stops listening.
 class Listener {
  public:
   virtual ~Listener() = default;
-  [[nodiscard]] virtual Endpoint endpoint() const = 0;  // with the real port
+  [[nodiscard]] virtual Endpoint endpoint() const = 0;  // with the actual port
 };
 
 class Network {

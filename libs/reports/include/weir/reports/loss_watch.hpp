@@ -13,31 +13,31 @@
 
 namespace weir::reports {
 
-// Which sources of a readout or DCM lose more than a share of what reaches them there, whatever the reason.
-// One thread.
+// Finds sources of a readout or DCM that lose more than a given share of the data that reach them there, for
+// any reason. Not thread-safe.
 class LossWatch {
  public:
   enum class Stage : std::uint8_t { packets, fragments };
   static constexpr SourceId kNoSource = SourceId(UINT32_MAX);  // pieces without a known source
-  static constexpr std::uint64_t kLostMin = 10;                // fewer are no share of anything
+  static constexpr std::uint64_t kLostMin = 10;                // fewer are ignored, whatever their share
   static constexpr std::size_t kReasonsMax = 16;  // of one source and stage; further ones count as `other`
   static constexpr std::size_t kNamedMax = 8;     // sources in a list of sentences
 
-  // `share_max` of 1: no source loses too much.
+  // `share_max` of 1: no loss is too high.
   explicit LossWatch(double share_max) : share_max_(share_max) {}
   void begin_run();
 
-  // Adds pieces that reached a source, and pieces of it that were thrown away for this reason.
+  // Adds pieces that reached a source, and pieces that were dropped for this reason.
   void add(SourceId source, Stage stage, std::uint64_t reached, std::uint64_t lost, std::string_view reason);
-  // Sets the number of pieces that reached it.
+  // Sets the number of pieces that reached the source.
   void set_reached(SourceId source, Stage stage, std::uint64_t reached);
-  // Sets the number of pieces thrown away for this reason.
+  // Sets the number of pieces dropped for this reason.
   void set_lost(SourceId source, Stage stage, std::string_view reason, std::uint64_t lost);
 
-  // A sentence for each source that has begun to lose too much since the last call; at most kNamedMax, then
-  // how many more.
+  // Returns a sentence for each source that has begun to lose too much since the last call; at most
+  // kNamedMax, then the number of others.
   [[nodiscard]] std::vector<std::string> take_news();
-  // Likewise for all that lose too much, the ones that lost most first.
+  // The same for all sources that lose too much, those with the highest loss first.
   [[nodiscard]] std::vector<std::string> faults() const;
 
  private:

@@ -11,7 +11,7 @@ class Report;
 
 namespace weir::reports {
 
-// What a node's report counts, by its role.
+// The main counts of a node's report, by its role.
 struct NodeTotals {
   std::uint64_t slices = 0;  // triggered, made, assigned, stored
   std::uint64_t bytes = 0;   // of fragments sent or built, or stored
@@ -22,15 +22,15 @@ struct NodeTotals {
 };
 [[nodiscard]] NodeTotals node_totals(const v1::Report& report);
 
-// Rates of one node, from one of its reports to the next. What the page, the live view of `weir run` and
-// `weir top` show is this. Pure.
+// Rates of one node between two of its reports, as used by the page, the live view of `weir run` and `weir
+// top`. Pure.
 class NodeRates {
  public:
-  // The node's last report, which may be the one of the time before, looked at at `seen_ns` (any clock). One
-  // that is not renewed for three of its intervals, and for a second, has no rates any more; nor has a final
+  // Takes the node's last report, possibly the same as before, at `seen_ns` (any clock). A report that is not
+  // renewed for three of its intervals and at least a second has no rates any more, and neither has a final
   // one.
   void take(const v1::Report& report, TimeNs seen_ns);
-  // There is none, or it counts no more.
+  // Forgets the report: the node is gone, or its report is no longer valid.
   void clear();
 
   [[nodiscard]] bool measured() const { return measured_; }
@@ -38,8 +38,8 @@ class NodeRates {
   [[nodiscard]] double bytes_per_s() const { return per_s(static_cast<double>(bytes_)); }
   [[nodiscard]] double stored_per_s() const { return per_s(static_cast<double>(stored_)); }
   [[nodiscard]] double rejected_per_s() const { return per_s(static_cast<double>(rejected_)); }
-  [[nodiscard]] double cores() const { return per_s(cpu_s_); }  // that it kept busy
-  // Of the slices built between the last two reports, us.
+  [[nodiscard]] double cores() const { return per_s(cpu_s_); }  // number of busy cores
+  // Returns the build times of slices between the last two reports, in us.
   [[nodiscard]] const metrics::Histogram& built_us() const { return built_us_; }
 
  private:
@@ -50,7 +50,7 @@ class NodeRates {
   bool measured_ = false;
   std::uint64_t incarnation_ = 0;
   TimeNs now_ns_ = 0;   // of the report, by the node's clock
-  TimeNs seen_ns_ = 0;  // when it came, by the looker's
+  TimeNs seen_ns_ = 0;  // when it was received, by the caller's clock
   DurationNs passed_ns_ = 0;
   NodeTotals totals_;
   metrics::Histogram built_us_total_;

@@ -11,20 +11,19 @@
 #include <string>
 #include <string_view>
 
-// The numbers of a report, written and read by the keys of metrics' table. A key that the table does not
-// have, or that is of another kind, does not compile. What a report does not have reads as 0, empty or
-// nothing.
+// The numbers of a report, written and read by the keys of metrics' table. A key that is missing in the
+// table, or of another kind, does not compile. Missing numbers read as 0, empty or nothing.
 namespace weir::reports {
 
 using CounterMap = google::protobuf::Map<std::string, std::uint64_t>;
 
-// Where a node writes. The report outlives it.
+// Writes a node's numbers. Requires: the report outlives it.
 class Counters {
  public:
   explicit Counters(v1::Report& report) : map_(*report.mutable_counters()) {}
 
   std::uint64_t& operator[](metrics::CounterKey key) { return map_[std::string(key.text())]; }
-  // One of a family: ("vetoed.", "paused").
+  // Returns one counter of a family: ("vetoed.", "paused").
   std::uint64_t& of(metrics::FamilyKey family, std::string_view reason);
 
  private:
@@ -42,14 +41,14 @@ class Gauges {
 };
 
 void add_sum(v1::Report& report, metrics::SumKey key, const SliceSum& sum);
-// Nothing of an empty one.
+// Does nothing for an empty histogram.
 void add_histogram(v1::Report& report, metrics::HistogramKey key, const metrics::Histogram& histogram);
 void add_histogram(v1::Report& report, const metrics::Entry& entry, const metrics::Histogram& histogram);
 
 [[nodiscard]] std::uint64_t counter_of(const CounterMap& counters, metrics::CounterKey key);
-// Over all of a family.
+// Returns the sum over a family.
 [[nodiscard]] std::uint64_t total_of(const CounterMap& counters, metrics::FamilyKey family);
-// Those above 0, by what their keys end in.
+// Returns the counters of a family that are above 0, by the rest of their keys.
 [[nodiscard]] std::map<std::string, std::uint64_t> by_reason(const CounterMap& counters,
                                                              metrics::FamilyKey family);
 
@@ -61,10 +60,10 @@ void add_histogram(v1::Report& report, const metrics::Entry& entry, const metric
                                                              metrics::FamilyKey family);
 [[nodiscard]] std::optional<double> gauge_of(const v1::Report& report, metrics::GaugeKey key);
 [[nodiscard]] SliceSum sum_of(const v1::Report& report, metrics::SumKey key);
-// Empty also when it is malformed.
+// Returns an empty histogram if it is malformed.
 [[nodiscard]] metrics::Histogram histogram_of(const v1::Report& report, metrics::HistogramKey key);
 
-// Of a run's account: the supervisor's.
+// Returns a number of a run's account, from the supervisor's report.
 [[nodiscard]] std::uint64_t counter_of(const v1::RunSummary& account, metrics::CounterKey key);
 [[nodiscard]] std::uint64_t total_of(const v1::RunSummary& account, metrics::FamilyKey family);
 [[nodiscard]] std::map<std::string, std::uint64_t> by_reason(const v1::RunSummary& account,

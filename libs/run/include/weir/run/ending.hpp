@@ -6,8 +6,8 @@
 
 namespace weir::run {
 
-// From a run's end to that of its last process: a process that does not end by itself is told to, then
-// killed. Pure.
+// From the end of a run to the end of its last process: a process that does not end by itself is terminated,
+// then killed. Pure.
 class Ending {
  public:
   static constexpr DurationNs kOwnPatience = 10 * kSecond;  // for processes to end by themselves
@@ -15,12 +15,12 @@ class Ending {
 
   enum class Push : std::uint8_t { none, terminate, kill };
 
-  // The run is over and accounted for: its processes know.
+  // The run is over and has its account: its processes end by themselves.
   void settle(TimeNs now);
-  // They are to end now.
+  // The processes have to end now.
   void terminate(TimeNs now);
   void kill();
-  // What is to be done to those that are still there; each once, kill again and again.
+  // Returns the signal for the remaining processes: terminate once, kill repeatedly.
   [[nodiscard]] Push due(TimeNs now);
 
  private:

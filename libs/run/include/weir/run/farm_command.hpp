@@ -14,33 +14,33 @@ namespace weir::run {
 
 struct FarmOptions {
   std::string farm_file;
-  std::vector<std::string> sets;  // key=value; those with lab. in front are the lab's
+  std::vector<std::string> sets;  // key=value; keys with the prefix lab. are the lab's
 };
 
 struct RunOptions {
   FarmOptions farm;
-  std::optional<std::uint64_t> slices;  // these four instead of the farm file's
+  std::optional<std::uint64_t> slices;  // these four override the farm file
   std::optional<double> duration_s;
   std::string out;
   std::string log_level;
-  std::string summary_file;  // besides the end-of-run record; empty: none
-  std::string page;          // host:port of the farm's page; empty: none
+  std::string summary_file;  // in addition to the end-of-run record; may be empty
+  std::string page;          // host:port of the farm's page; empty: no page
   bool quiet = false;        // no live view, no summary: problems only
   std::string lab_file;      // the farm runs in a virtual network; empty: on this machine as it is
 };
 
-// `weir run`: the whole farm on this machine. Returns the exit status (exit_status.hpp). `told`, if given, is
-// the summary of a run that began. With a lab the calling thread stays in the lab's network.
+// Runs the whole farm on this machine (`weir run`). Returns the exit status (exit_status.hpp). `told`, if
+// given, receives the summary of a run that began. With a lab the calling thread stays in the lab's network.
 [[nodiscard]] int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err,
                            run_record::Summary* told = nullptr);
 
-// `weir check`: problems and warnings, then the plan. Rates and buffers of the network are those of the lab
-// file, if one is given. Returns 0, or 2 when the farm cannot run.
+// Prints problems and warnings, then the plan (`weir check`). Rates and buffers of the network are those of
+// the lab file, if one is given. Returns 0, or 2 if the farm cannot run.
 [[nodiscard]] int check_farm(const FarmOptions& options, const std::string& lab_file, std::FILE* out,
                              std::FILE* err);
 
-// `weir check --explain NODE`: every key that the node goes by, its value, and where it was given. Returns 0,
-// or 2 when the farm cannot run or has no such node.
+// Prints every key of a node, its value, and where it was given (`weir check --explain NODE`). Returns 0, or
+// 2 if the farm cannot run or has no such node.
 [[nodiscard]] int explain_node(const FarmOptions& options, const std::string& name, std::FILE* out,
                                std::FILE* err);
 

@@ -23,42 +23,44 @@
 namespace weir::run {
 
 struct FarmRunSettings {
-  std::string program_folder;                            // of weir-supervisor and the others
-  std::string farm_file;                                 // which every process reads
-  std::string log_folder;                                // exists; one file per node
+  std::string program_folder;                            // of weir-supervisor and the other programs
+  std::string farm_file;                                 // read by every process
+  std::string log_folder;                                // exists; one log file per node
   std::string log_level;                                 // empty: the farm file's
-  std::string page = {};                                 // host:port of the farm's page; empty: none
+  std::string page = {};                                 // host:port of the farm's page; empty: no page
   std::map<std::string, launch::NodePlace> places = {};  // by node; others run like this process
-  // Where this process and the nodes reach run control, if not by loopback: an address in this process'
-  // network, which is not the one that run control is in.
+  // Address at which this process and the nodes reach run control, if not through loopback: in this process'
+  // network, which is not run control's.
   std::string control_host = {};
   int control_network = -1;  // ChildSettings::network of run control
 };
 
 struct FarmRunResult {
   std::optional<v1::RunSummary> account;  // the supervisor's
-  v1::FarmStatus last_status;             // what is known without an account
-  std::string failure;                    // why the run could not be done, or not to its end; empty: it was
-  std::vector<std::string> faults;        // of processes, survived or at the end
+  v1::FarmStatus last_status;             // for a run without an account
+  std::string failure;              // why the run failed or could not be finished; empty: it was finished
+  std::vector<std::string> faults;  // of processes, survived or at the end
   std::vector<run_record::ProcessRecord> processes;  // one per process start
-  run_record::SteadyPart steady;                     // what the statuses told
+  run_record::SteadyPart steady;                     // from the statuses
 };
 
-// What a person watching is told.
+// Callbacks for displaying the run.
 struct FarmRunView {
   std::function<void(const farm_view::LiveFrame&)> show;
   std::function<void(const std::string&)> say;
-  std::function<void(TimeNs now_ns)> pass = {};              // often, 20 ms apart at most; may be empty
-  std::function<void(DurationNs ago_ns)> begun = {};         // once, when the run has begun; may be empty
-  std::function<void(const v1::RunIdentity&)> made_of = {};  // once, then too: what runs; likewise
-  std::function<void()> ends = {};  // when it drains or is given up, if not sooner; likewise
-  std::function<void(const std::string& node, pid_t pid)> started = {};  // a process, again too; likewise
+  std::function<void(TimeNs now_ns)> pass = {};       // often, 20 ms apart at most; may be empty
+  std::function<void(DurationNs ago_ns)> begun = {};  // once, when the run has begun; may be empty
+  std::function<void(const v1::RunIdentity&)> made_of =
+      {};                           // once, at the same time: the run's parts; may be empty
+  std::function<void()> ends = {};  // when it drains or is given up, whichever is first; may be empty
+  std::function<void(const std::string& node, pid_t pid)> started =
+      {};  // for each process start, restarts included; may be empty
 };
 
-// All processes of a farm on this machine, from the first start to the last end. Run control goes first; it
-// is asked, as by an operator, to lead the others into the run, tells how it goes, and has its account at the
-// end. This class decides what a process' end means for the run, asks for the run's end when it cannot go
-// on, and passes on Ctrl-C (a second one kills). When run() returns, or throws, no process is left.
+// All processes of a farm on this machine, from the first start to the last end. Run control is started
+// first; it receives commands like an operator's to lead the others into the run, reports the run's progress,
+// and has the account at the end. This class judges the end of each process, ends a run that cannot continue,
+// and passes on Ctrl-C (a second one kills). When run() returns or throws, no process is left.
 class FarmRun {
  public:
   FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSettings settings, FarmRunView view);
@@ -67,12 +69,12 @@ class FarmRun {
 
  private:
   enum class Stage : std::uint8_t {
-    control,  // run control is started; its port is not known
+    control,  // run control is started; its port is not known yet
     leading,  // all are started; the run has not begun
     running,
-    over,     // the supervisor collects the final reports: nodes end one after another
-    settled,  // its account is here: the processes end by themselves
-    ending    // they are made to end
+    over,     // the supervisor collects final reports: nodes end one after another
+    settled,  // the account has arrived: the processes end by themselves
+    ending    // the processes are terminated
   };
   [[nodiscard]] bool is_on() const { return stage_ == Stage::running || stage_ == Stage::over; }
 
@@ -115,11 +117,11 @@ class FarmRun {
   int signals_ = 0;
   TimeNs now_ns_ = 0;
   TimeNs since_ns_ = 0;             // when the stage, or the run's lead, was reached
-  TimeNs supervisor_ended_ns_ = 0;  // ... well, and without its account so far; 0: not
-  TimeNs lead_failed_ns_ = 0;       // the run did not come about; 0: not
-  std::string stop_asked_;          // by a signal, of a run that may have begun,
-  TimeNs stop_asked_ns_ = 0;        // and when; 0: not
-  TimeNs role_empty_ns_ = 0;        // since when a role has no process; 0: each has
+  TimeNs supervisor_ended_ns_ = 0;  // when it ended well without its account so far; 0: it has not
+  TimeNs lead_failed_ns_ = 0;       // when the run failed to begin; 0: it has not
+  std::string stop_asked_;          // signal that stopped a run which may have begun,
+  TimeNs stop_asked_ns_ = 0;        // and when; 0: none
+  TimeNs role_empty_ns_ = 0;        // since when a role has no process; 0: all have some
 };
 
 }  // namespace weir::run

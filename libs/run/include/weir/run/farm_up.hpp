@@ -10,12 +10,12 @@ namespace weir::run {
 struct UpOptions {
   FarmOptions farm;
   std::string listen;  // host:port of run control; empty: control.listen, else a free port of loopback
-  std::string page;    // host:port of its page; likewise control.page
+  std::string page;    // host:port of its page; empty: control.page
   std::string log_level;
 };
 
-// `weir up`: run control and every process of the farm on this machine, until `weir ctl off` or a signal. A
-// process that dies is started again. Returns the exit status.
+// Runs run control and every process of the farm on this machine until `weir ctl off` or a signal (`weir
+// up`). A process that dies is restarted. Returns the exit status.
 [[nodiscard]] int farm_up(const UpOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::run

@@ -20,50 +20,50 @@
 
 namespace weir::run {
 
-// Why a farm does not run in a lab, as it is printed.
+// Why a farm cannot run in a lab, as printed.
 struct LabError {
   std::string text;
-  bool usage = false;  // the lab file, the command line or the user's rights
+  bool usage = false;  // the lab file, the command line or the user's rights are at fault
 };
 
-// A lab file with what the command line sets (`lab.KEY=VALUE`). The error is all problems.
+// Loads a lab file with the command line's overrides (`lab.KEY=VALUE`). The error has all problems.
 [[nodiscard]] Expected<config::LabFile, std::string> load_lab(const std::string& path,
                                                               const std::vector<std::string>& sets);
 
-// The lab of one `weir run`: made before the farm, gone with this object or this process.
+// The lab of one `weir run`: made before the farm, removed with this object or this process.
 class LabRun {
  public:
-  // The calling thread is in the lab's control network afterwards, and stays there. `congestion_control`:
-  // the farm's.
+  // Makes the lab. Afterwards the calling thread is in the lab's control network for good.
+  // `congestion_control`: the farm's.
   [[nodiscard]] static Expected<LabRun, LabError> make(const config::LabFile& file, const lab::LabPlan& plan,
                                                        const std::string& congestion_control);
 
-  // The lab file with every key, for the run's records.
+  // Returns the lab file with every key, for the run's records.
   [[nodiscard]] const std::string& yaml() const { return yaml_; }
-  // What a person is told at the start.
+  // Returns the description printed at the start.
   [[nodiscard]] std::string introduction() const;
   [[nodiscard]] const lab::LabPlan& plan() const { return plan_; }
-  // A descriptor of the network that this thread was in before, for setns(); valid as long as this object.
+  // Returns a descriptor of this thread's previous network for setns(), valid as long as this object.
   [[nodiscard]] int outside() const { return network_.outside(); }
-  // Where the farm's nodes run.
+  // Returns where the farm's nodes run.
   [[nodiscard]] std::map<std::string, launch::NodePlace> places() const;
-  // Often: reads the ports' counters when it is time.
+  // To be called often: reads the ports' counters when it is time.
   void pass(TimeNs now_ns);
-  // The process of a node has started, again too.
+  // A node's process has started or restarted.
   void started(const std::string& node, pid_t pid) { disturbance_.started(node, pid); }
-  // The run began so long ago: foreign traffic, pauses and changes follow its times.
+  // The run began this long ago: foreign traffic, pauses and changes follow its time.
   void begun(DurationNs ago_ns);
-  // The run drains or is given up: every process may work on.
+  // The run drains or is given up: processes are no longer paused.
   void ends() { disturbance_.ends(); }
-  // The busiest port, and drops so far.
+  // Returns the busiest port, and the drops so far.
   [[nodiscard]] std::string live_line() const;
-  // The ports' last readings, and what the lab was.
+  // Adds the ports' last readings and a description of the lab to the summary.
   void account(run_record::Summary& summary);
 
  private:
   LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::Network network, lab::Counters counters);
   [[nodiscard]] const std::vector<lab::PortCount>& read();
-  // Of the plan's ports, over the run.
+  // Returns the mean rates of the plan's ports over the run.
   [[nodiscard]] std::vector<double> mean_rates(double seconds) const;
 
   std::string yaml_;

@@ -8,24 +8,24 @@
 
 #include <optional>
 
-// Whether window, buffers and rates of a farm hold together, before it runs. Pure.
+// Checks before a run whether a farm's window, buffers and rates fit together. Pure.
 namespace weir::run {
 
 struct ExpectedTraffic {
   run_record::SliceLoad slice;
-  double slices_per_s = 0;  // 0: as many as go
+  double slices_per_s = 0;  // 0: as many as possible
 };
 
-// What may be under way to the slowest port of a DCM, all DCMs behind it together (Jereczek 2017, eq. 4.3:
-// bandwidth-delay product <= window <= bandwidth-delay product + buffer), for network.round_trip_us. `most`
-// is 0 where the buffer is not known. Nothing when the port's rate is not known.
+// Returns the bounds for the bytes in flight to the slowest port of a DCM, for all DCMs behind it together
+// (Jereczek 2017, eq. 4.3: bandwidth-delay product <= window <= bandwidth-delay product + buffer), with
+// network.round_trip_us. `most` is 0 if the buffer is unknown. Returns nothing if the port's rate is unknown.
 [[nodiscard]] std::optional<shaping::SafeWindow> safe_window_of(const v1::Farm& farm,
                                                                 const run_record::FarmNetwork& network);
-// A window for each DCM that leaves room for what windows do not count (frames' headers, what is sent again);
-// in whole kB.
+// Returns a window for each DCM with room for data that windows do not count (frames' headers,
+// retransmissions), in whole kB.
 [[nodiscard]] std::uint64_t proposed_window_bytes(const shaping::SafeWindow& safe, std::uint32_t members);
 
-// Warnings, each with a value that would hold. What is not known is not judged.
+// Returns warnings, each with a suitable value. Unknown quantities are not checked.
 [[nodiscard]] config::Problems check_network(const v1::Farm& farm, const config::Locations& locations,
                                              const run_record::FarmNetwork& network,
                                              const ExpectedTraffic& traffic);

@@ -16,41 +16,39 @@ class Request;
 
 namespace weir::run {
 
-// Leads a farm from nothing into one run, as an operator would: asks run control for init, configure and
-// start, each when the one before is done, for the run's end when that is wanted, and to be told of every
-// change. Pure: replies and time come in, requests go out, one at a time.
+// Leads a farm from its start into one run, like an operator: sends run control init, configure and start,
+// each once the previous one is done, stop when the run has to end, and requests for updates. Pure: replies
+// and time come in, requests go out, one at a time.
 class RunLeader {
  public:
   explicit RunLeader(RunNumber run) : run_(run) {}
 
-  // What is to be asked now; empty: nothing is due.
+  // Returns the request to send now, or nothing.
   [[nodiscard]] std::optional<v1::Request> next(TimeNs now);
   void take(const v1::Reply& reply, TimeNs now);
-  // The run is to end, for this reason. Asked for as soon as the farm is seen in its run, and again for as
-  // long as it is.
+  // The run has to end, for this reason. Requested once the farm is in its run, and repeated while it is.
   void stop(const std::string& reason);
-  // Run control owes an answer for so long that it has to be started again.
+  // Returns whether run control has owed an answer so long that it has to be restarted.
   [[nodiscard]] bool is_silent(TimeNs now) const {
     return asked_ != Ask::none && now - asked_ns_ >= kPatience;
   }
-  // Run control was started again: what it was asked is not answered any more.
+  // Run control was restarted: earlier requests will not be answered.
   void control_again();
-  // The run was asked for: it may have begun.
+  // Returns whether the run was requested: it may have begun.
   [[nodiscard]] bool started() const {
     return step_ == Step::led || (step_ == Step::start && (commanded_ || asked_ == Ask::command));
   }
-  // The farm was seen in its run.
+  // Returns whether the farm has been in its run.
   [[nodiscard]] bool led() const { return step_ == Step::led; }
-  // Why the farm is not in its run any more, a sentence: it was reset, or is in error. Empty: it is in its
-  // run.
+  // Returns why the farm is no longer in its run: it was reset, or is in error. Empty: it is in its run.
   [[nodiscard]] const std::string& lost() const { return lost_; }
-  // The farm is to be looked at now.
+  // Requests an update at once.
   void look_again() { next_watch_ns_ = 0; }
-  // When what is known of the farm was asked for, once it is led.
+  // Returns when the latest state of a farm in its run was requested.
   [[nodiscard]] TimeNs looked_ns() const { return looked_ns_; }
-  // An operator took this process out of the farm.
+  // Returns whether an operator removed this process from the farm.
   [[nodiscard]] bool taken_out(const std::string& process) const { return taken_out_.contains(process); }
-  // Why the farm does not come into its run, a sentence; empty: it does, or is on its way.
+  // Returns why the farm cannot get into its run; empty while it can.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
@@ -63,17 +61,17 @@ class RunLeader {
 
   RunNumber run_;
   Step step_ = Step::init;
-  bool commanded_ = false;  // the step's command is taken: its end is waited for
-  Ask asked_ = Ask::none;   // what no reply has come to yet
+  bool commanded_ = false;  // the step's command is accepted; waiting for its effect
+  Ask asked_ = Ask::none;   // the request without a reply so far
   std::uint64_t last_id_ = 0;
-  std::uint64_t watch_id_ = 0;  // of the last `watch`; what is told of changes has it, too
+  std::uint64_t watch_id_ = 0;  // of the last `watch`; updates carry it too
   TimeNs asked_ns_ = 0;
   TimeNs next_watch_ns_ = 0;
   TimeNs next_stop_ns_ = 0;
   TimeNs looked_ns_ = 0;
   std::set<std::string> taken_out_;
   std::optional<std::string> stop_reason_;
-  bool can_stop_ = false;  // the farm was seen in its run, with nothing under way
+  bool can_stop_ = false;  // the farm was in its run, without a transition in progress
   std::string failure_;
   std::string lost_;
 };

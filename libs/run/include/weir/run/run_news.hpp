@@ -10,29 +10,29 @@
 
 namespace weir::run {
 
-// What run control has told of the run: the supervisor's statuses, and its account. Pure.
+// Run control's reports about the run: the supervisor's statuses, and its account. Pure.
 class RunNews {
  public:
   enum class Phase : std::uint8_t {
     gathering,  // the run has not begun
-    running,    // paused, too
+    running,    // or paused
     draining,
     over  // every slice is settled: the supervisor tells the others to end, or has done so
   };
 
-  // True: there is a status that was not told before.
+  // Returns true if the view has a new status.
   bool take(const v1::FarmView& view);
-  // One without an account says nothing here: its process ends, and says why.
+  // A message without an account is ignored: the supervisor's process ends and has the reason.
   void take(const v1::RunOver& over);
 
   [[nodiscard]] Phase phase() const { return phase_; }
-  // The last one.
+  // Returns the last status.
   [[nodiscard]] const v1::FarmStatus& status() const { return status_; }
-  // When the supervisor made it, on the clock that the processes of this machine share; 0: none has come.
+  // Returns when the supervisor made it, on the clock shared by this machine's processes; 0: none yet.
   [[nodiscard]] TimeNs told_ns() const { return told_ns_; }
-  // How long the run has been on at this time.
+  // Returns how long the run has lasted at this time.
   [[nodiscard]] DurationNs run_ns(TimeNs now) const;
-  // What the run is made of, as run control has told last.
+  // Returns the run's parts, as last reported.
   [[nodiscard]] const v1::RunIdentity& identity() const { return identity_; }
   [[nodiscard]] const std::optional<v1::RunSummary>& account() const { return account_; }
   [[nodiscard]] const run_record::SteadyPart& steady() const { return steady_; }

@@ -8,16 +8,16 @@
 #include <cstdint>
 #include <vector>
 
-// A farm's network, as far as the formulas of libs/shaping/theory.hpp go: rates and buffers at the hosts.
-// What is between switches is not looked at. Pure.
+// A farm's network, in the terms of libs/shaping/theory.hpp: rates and buffers at the hosts. Links between
+// switches are not considered. Pure.
 namespace weir::run_record {
 
 struct FarmHost {
-  double port_bits_per_s = 0;  // its nodes receive through; 0: not limited
-  double link_bits_per_s = 0;  // they send through; 0: not limited
-  double buffer_bytes = 0;     // of the port, frames as Linux counts them; 0: not known
+  double port_bits_per_s = 0;  // through which its nodes receive; 0: unlimited
+  double link_bits_per_s = 0;  // through which its nodes send; 0: unlimited
+  double buffer_bytes = 0;     // of the port, frames as Linux counts them; 0: unknown
   std::uint32_t dcms = 0;
-  double data_share = 0;  // of each slice, by the number of sources: what its readouts hold
+  double data_share = 0;  // of each slice, by the number of sources: share of its readouts
 };
 
 struct FarmNetwork {
@@ -26,29 +26,30 @@ struct FarmNetwork {
   bool timestamps = true;
   std::uint32_t readouts = 0;  // that are read
 
-  // What all DCMs together can receive at most, on the wire: min(links of the readouts, ports of the DCMs),
-  // where every slice needs its part from every readout, and what a DCM reads on its own host passes neither.
-  // 0: not limited, or not known.
+  // Returns the highest rate at which all DCMs together can receive, on the wire: min(links of the readouts,
+  // ports of the DCMs), if every slice needs its part from every readout. Data that a DCM reads on its own
+  // host pass neither. 0: unlimited or unknown.
   [[nodiscard]] double bits_per_s() const;
-  // The slowest port that a DCM receives through; null: none is limited.
+  // Returns the slowest port of a DCM; null: none is limited.
   [[nodiscard]] const FarmHost* port() const;
   [[nodiscard]] shaping::EthernetLink link(double bits_per_s) const { return {bits_per_s, mtu, timestamps}; }
 };
 
-// By network.port_rate and network.port_buffer: a host for each readout, and for the DCMs of each port. TCP
-// time stamps are on, as is Linux' default.
+// Builds it from network.port_rate and network.port_buffer: a host for each readout, and one for the DCMs of
+// each port. TCP timestamps are on, as is Linux' default.
 [[nodiscard]] FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan);
-// Ports that change have their mean rate between two times of the run; of an empty time, that of its begin.
+// Ports that change have their mean rate between two times of the run; for an empty interval, the rate at its
+// beginning.
 [[nodiscard]] FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double from_s = 0,
                                      double to_s = 0);
 
-// Means over a run, or what is expected of it.
+// Means over a run, or expected values.
 struct SliceLoad {
   double bytes = 0;  // payload of a slice
   double fragments = 0;
 };
 
-// docs/summary.md says what each is; 0: not known.
+// docs/summary.md explains each number; 0: unknown.
 struct Theory {
   double goodput_bytes_per_s = 0;
   double thesis_goodput_bytes_per_s = 0;

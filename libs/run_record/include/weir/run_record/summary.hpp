@@ -29,14 +29,14 @@ struct Percentiles {
   std::uint64_t max = 0;
 };
 
-// The lab that a farm ran in.
+// The lab in which a farm ran.
 struct LabSummary {
   std::string name;
   std::string topology;
   std::uint64_t hosts = 0;
   std::uint64_t machine_drops = 0;
   std::uint64_t cpu_load = 0;  // spinners beside the farm
-  double cpu_load_s = 0;       // CPU time that they took
+  double cpu_load_s = 0;       // CPU time that they used
 };
 
 // The run without its start.
@@ -73,7 +73,7 @@ struct ProcessRecord {
   launch::ProcessEnd end;
 };
 
-// A part of the run (v1::RunIdentity) as one process has loaded it.
+// A part of the run (v1::RunIdentity) as loaded by one process.
 struct RanPart {
   std::string process;
   std::string kind;  // "farm", "filter plugin", "source plugin", "recording"
@@ -81,7 +81,7 @@ struct RanPart {
   std::uint32_t crc32c = 0;
 };
 
-// The end of a run in numbers: docs/summary.md says what each means.
+// The end of a run in numbers: docs/summary.md explains each.
 struct Summary {
   struct Equation {
     std::string name;
@@ -108,7 +108,7 @@ struct Summary {
   std::string farm;
   std::uint32_t run = 0;
   std::string reason;   // why the run ended
-  std::string failure;  // why it was not a good one; empty: it was
+  std::string failure;  // why it was not a good run; may be empty
   int exit_status = 0;
   std::int64_t begin_utc_ns = 0;
   double duration_s = 0;  // first trigger to last settled slice
@@ -119,15 +119,15 @@ struct Summary {
   std::uint64_t stored_incomplete = 0;  // among the stored
   std::uint64_t rejected = 0;
   Counts vetoed;        // by reason
-  Counts throttled_ms;  // how long a node held the triggers up, by its reason
+  Counts throttled_ms;  // how long a node throttled the triggers, by its reason
   Counts discarded;     // by reason
 
-  Counts fragments;          // by what became of them; every name of fragment_outcomes() is there
-  Counts fragments_missing;  // in attempts that counted: what the files say, where all slices are stored
+  Counts fragments;                       // by outcome; every name of fragment_outcomes() is present
+  Counts fragments_missing;               // in valid attempts: as in the files, if all slices are stored
   std::uint64_t fragments_overtaken = 0;  // missing in attempts that were given up or overtaken
   Counts fragments_dropped;
-  // DCMs that were lost before their final report: with any, what is requested, received and missing is a
-  // lower bound.
+  // DCMs that were lost before their final report: if above 0, requested, received and missing are lower
+  // bounds.
   std::uint64_t dcms_lost = 0;
 
   double slices_per_s = 0;
@@ -144,12 +144,12 @@ struct Summary {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_stored = 0;
 
-  std::string source_plugin;  // name and version; empty where sources are built in
+  std::string source_plugin;  // name and version; empty for built-in sources
   Counts source;              // the plugin's counters
-  Counts injected;            // fragments with a fault on purpose, by fault
+  Counts injected;            // fragments with an injected fault, by fault
   std::string filter_plugin;  // name and version
   Counts filter;              // the plugin's counters
-  Counts filter_workers;      // restarts, ends by reason, slices tried again and poisoned; empty: all zero
+  Counts filter_workers;      // restarts, ends by reason, slices retried and poisoned; empty: all zero
   std::optional<TruthComparison> truth;  // of source kind `hits`
 
   bool ledger_balanced = false;
@@ -163,34 +163,34 @@ struct Summary {
 
   Theory theory;
   std::optional<SteadySummary> after_1s;  // nothing: the run was too short
-  std::optional<LabSummary> lab;          // where there is one
-  std::vector<lab::PortReport> ports;     // its limited ones
+  std::optional<LabSummary> lab;          // if there is one
+  std::vector<lab::PortReport> ports;     // the lab's limited ports
   std::vector<lab::ForeignReport> foreign;
   std::vector<lab::DisturbedHost> disturbed;
   std::vector<lab::AppliedChange> changes;
 };
 
-// The keys of Summary::fragments.
+// Returns the keys of Summary::fragments.
 [[nodiscard]] const std::vector<std::string>& fragment_outcomes();
 [[nodiscard]] Percentiles percentiles_of(const metrics::Histogram& histogram);
 [[nodiscard]] std::uint64_t total_of(const Counts& counts);
-// Of all ports of the lab together.
+// Returns the drops of all ports of the lab together.
 [[nodiscard]] std::uint64_t port_drops(const Summary& summary);
 [[nodiscard]] std::uint64_t port_drops_after_1s(const Summary& summary);
 
-// What the supervisor's account says: everything but farm, failure, exit_status, truth, processes, theory,
-// after_1s, lab and ports. Of a process that died its last report counts, of a file that two reports name the
+// Takes the supervisor's account: everything except farm, failure, exit_status, truth, processes, theory,
+// after_1s, lab and ports. For a process that died its last report counts, for a file in two reports the
 // later one.
 [[nodiscard]] Summary summarize(const v1::RunSummary& account);
-// Adds what the network could have done with the slices that there were.
+// Adds the network's theoretical performance for the slices of this run.
 void add_theory(const FarmNetwork& network, Summary& summary);
-// After add_theory().
+// Requires: add_theory() was called.
 void add_steady_part(const SteadyPart& steady, Summary& summary);
 [[nodiscard]] double share_of_theory(const Summary& summary);
 
-// JSON, two spaces an indent, with a newline at the end.
+// Returns JSON with an indent of two spaces and a newline at the end.
 [[nodiscard]] std::string to_json(const Summary& summary);
-// A screen for people.
+// Returns a page of text for people.
 [[nodiscard]] std::string to_text(const Summary& summary);
 
 }  // namespace weir::run_record

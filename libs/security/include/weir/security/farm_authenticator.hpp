@@ -11,7 +11,7 @@ namespace weir::security {
 // Proves with the first key, accepts any.
 class FarmAuthenticator final : public ports::Authenticator {
  public:
-  // At least one key.
+  // Requires: at least one key.
   explicit FarmAuthenticator(FarmKeys keys);
 
   [[nodiscard]] ports::Nonce make_nonce() const override;
@@ -23,7 +23,7 @@ class FarmAuthenticator final : public ports::Authenticator {
   FarmKeys keys_;
 };
 
-// A secret for another purpose, which does not reveal the farm key: HMAC-SHA256 over the purpose.
+// Returns a secret for another purpose that does not reveal the farm key: HMAC-SHA256 over the purpose.
 [[nodiscard]] std::array<std::byte, kFarmKeyBytes> derived_secret(const FarmKey& key,
                                                                   std::string_view purpose);
 

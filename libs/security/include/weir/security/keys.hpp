@@ -9,38 +9,37 @@
 #include <string_view>
 #include <vector>
 
-// The keys of a farm as plain data, and the files they lie in. docs/security.md says which process holds
-// which.
+// The keys of a farm as plain data, and their files. docs/security.md lists which process holds which key.
 //
-// Files are text: blank lines and lines that begin with '#' say nothing; the first other line names format
-// and version. A file with a secret is refused when anybody but its owner may read it. Every error is a
-// sentence that names the file, the line where there is one, and what to do.
+// Files are text: blank lines and lines that begin with '#' are ignored; the first other line has format
+// and version. A file with a secret is refused if another user than its owner can read it. Every error is a
+// sentence with the file, the line if there is one, and advice.
 namespace weir::security {
 
 constexpr std::size_t kFarmKeyBytes = 32;
 constexpr std::size_t kFarmKeysMax = 8;     // of one file: the one in use, and those of a rotation
 constexpr std::size_t kKeyNameMax = 64;     // letters, digits, '.', '_' and '-'
-constexpr std::size_t kCurveKeyChars = 40;  // Z85 text of 32 bytes, as ZeroMQ takes it
+constexpr std::size_t kCurveKeyChars = 40;  // Z85 text of 32 bytes, in ZeroMQ's form
 constexpr std::size_t kClientsMax = 1024;
 constexpr std::size_t kKeyFileBytesMax = 256 * 1024;
 
-// One secret that every process of a farm has.
+// A secret that every process of a farm has.
 struct FarmKey {
   std::string name;
   std::array<std::byte, kFarmKeyBytes> secret{};
 };
 
-// The first is the one to prove oneself with; any of them is accepted. Never empty when read from a file.
+// The first key is used for proofs; any of them is accepted. Never empty when read from a file.
 struct FarmKeys {
   std::vector<FarmKey> keys;
   [[nodiscard]] const FarmKey* find(std::string_view name) const;
 };
 
-// What the bus asks of a client that connects, and what it lets the client do.
+// The role of a client on the bus, which determines its rights.
 enum class BusRole : std::uint8_t { control, node, observer, operator_ };
 [[nodiscard]] std::string_view name(BusRole role);  // "control", "node", "observer", "operator"
 
-// CURVE keys of one end of the bus, Z85 text. At run control's own end public_key is server_public.
+// CURVE keys of one end of the bus, Z85 text. At run control's own end public_key equals server_public.
 struct CurveKeys {
   BusRole role = BusRole::node;
   std::string server_public;
@@ -48,14 +47,14 @@ struct CurveKeys {
   std::string secret_key;
 };
 
-// Whom run control lets in, and as what: the role is the key's, never what its holder claims.
+// A client that run control accepts, and its role: the role belongs to the key, whatever its holder claims.
 struct AllowedClient {
   std::string name;
   BusRole role = BusRole::observer;
   std::string public_key;  // Z85 text
 };
 
-// Text of the files, without touching a disk. `file` stands in the errors.
+// Convert keys to and from the files' text, without disk access. `file` is named in errors.
 [[nodiscard]] std::string to_text(const FarmKeys& keys);
 [[nodiscard]] std::string to_text(const CurveKeys& keys);
 [[nodiscard]] std::string to_text(const std::vector<AllowedClient>& clients);
@@ -67,23 +66,23 @@ struct AllowedClient {
 
 [[nodiscard]] Expected<FarmKeys, std::string> read_farm_keys(const std::string& file);
 [[nodiscard]] Expected<CurveKeys, std::string> read_curve_keys(const std::string& file);
-// No secrets: anybody may read it; its owner alone may write it.
+// Contains no secrets: any user may read the file, but only its owner may write it.
 [[nodiscard]] Expected<std::vector<AllowedClient>, std::string> read_clients(const std::string& file);
 
-// A new file, never over an old one; mode 0600 where `secret`. The error is a sentence; empty: written.
+// Writes a new file, never over an existing one; mode 0600 if `secret`. Returns an error, or an empty string.
 [[nodiscard]] std::string write_new_file(const std::string& file, const std::string& text, bool secret);
-// Puts the text in the place of what the file holds, all or nothing; mode 0600 where `secret`.
+// Replaces the file's contents with the text, completely or not at all; mode 0600 if `secret`.
 [[nodiscard]] std::string replace_file(const std::string& file, const std::string& text, bool secret);
 
-// New keys from the system's random numbers. Throws std::runtime_error when there are none to be had.
+// Makes new keys from the system's random numbers. Throws std::runtime_error if none are available.
 [[nodiscard]] FarmKey make_farm_key(const std::string& name);
 [[nodiscard]] CurveKeys make_curve_keys(BusRole role, const std::string& server_public);  // empty: its own
 
-// What tells a key from others without giving it away: 16 hex digits.
+// Returns 16 hex digits that identify a key without revealing it.
 [[nodiscard]] std::string fingerprint(const FarmKey& key);
 [[nodiscard]] bool good_key_name(std::string_view name);
 
-// The names of the files in a folder that `weir keys new` has made.
+// Names of the files in a folder made by `weir keys new`.
 inline constexpr std::string_view kFarmKeyFile = "farm.key";
 inline constexpr std::string_view kClientsFile = "bus-clients";
 [[nodiscard]] std::string curve_file(BusRole role);  // "operator.curve"

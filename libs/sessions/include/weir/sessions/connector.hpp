@@ -6,30 +6,30 @@
 
 namespace weir::sessions {
 
-// The side that connects, and again after a loss.
+// The connecting side; reconnects after a loss.
 class Connector {
  public:
   Connector(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
             ports::Endpoint to, DurationNs retry_ns);
 
-  // Once per pass: connects when due, frees a peer that is gone.
+  // To be called once per pass: connects when due, frees a lost peer.
   void tick(ports::Network& network, TimeNs now_ns);
   void redirect(ports::Endpoint to);
-  // The peer that is expected there.
+  // Sets the peer that is expected at this address.
   void expect(Role role, NodeIndex index) {
     expected_role_ = role;
     expected_index_ = index;
   }
-  // No more attempts.
+  // Stops connecting.
   void stop() { stopped_ = true; }
   [[nodiscard]] bool ready() const { return peer_ && peer_->ready(); }
   [[nodiscard]] Peer& peer() { return *peer_; }
   [[nodiscard]] const ports::Endpoint& to() const { return to_; }
-  // Since the loss, or since the first attempt; failed attempts do not count anew. Meaningful while not
-  // ready.
+  // Returns when the connection was lost, or first attempted; failed attempts do not change it. Only valid
+  // while not ready.
   [[nodiscard]] TimeNs down_since_ns() const { return down_since_ns_; }
 
-  std::uint64_t tag = 0;  // given to each peer
+  std::uint64_t tag = 0;  // passed to each peer
 
  private:
   const PeerInfo& self_;
@@ -43,7 +43,7 @@ class Connector {
   TimeNs down_since_ns_ = 0;
   Role expected_role_ = Role::unknown;
   NodeIndex expected_index_;
-  bool moved_ = false;  // gone because of redirect(): no wait before the next attempt
+  bool moved_ = false;  // lost because of redirect(): the next attempt follows at once
   bool stopped_ = false;
 };
 

@@ -8,17 +8,17 @@
 
 namespace weir::sessions {
 
-// The side that listens. Owns the peers it accepted.
+// The listening side. Owns the accepted peers.
 class Listener final : public ports::Acceptor {
  public:
   Listener(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
            const TimeNs& now_ns);
 
-  // The error is a sentence that names the endpoint.
+  // Listens. The error is a sentence that names the endpoint.
   [[nodiscard]] Expected<ports::Endpoint, std::string> open(ports::Network& network,
                                                             const ports::Endpoint& at);
   void close() { socket_.reset(); }
-  // Once per pass: drops those that say no hello in time, frees peers that are gone.
+  // To be called once per pass: drops peers without a hello in time, frees lost peers.
   void tick();
   [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const { return peers_; }
 

@@ -22,59 +22,59 @@ class Proof;
 
 namespace weir::sessions {
 
-// What a process says of itself in its hello.
+// The contents of a process' hello.
 struct PeerInfo {
   Role role = Role::unknown;
   std::string name;
   NodeIndex index;
-  RunNumber run;  // 0: whatever runs
+  RunNumber run;  // 0: any run
   Incarnation incarnation;
   std::string farm;
   ports::Endpoint listen;         // readout, writer
   std::vector<SourceId> sources;  // readout: of this process; not part of the hello
   std::uint32_t credits = 0;      // DCM
-  bool wants_timing = false;      // DCM: of a readout
-  std::uint64_t last_pass = 0;  // to a supervisor: the highest pass whose messages this process has received
+  bool wants_timing = false;      // DCM: requests timing from a readout
+  std::uint64_t last_pass = 0;    // to a supervisor: the last pass whose messages this process has received
 };
 
-// What a connection may do, and what it has to show.
+// Limits of a connection, and its authentication.
 struct PeerLimits {
   std::uint32_t frame_bytes_max = 64U << 20;  // of fragment and data frames
   DurationNs hello_timeout_ns = 5 * kSecond;
   // Per listener. Beyond it the connection that has waited longest without being ready is closed for a new
   // one; if all are ready, the new one is refused. Counted.
   std::size_t connections_max = 256;
-  // Empty: every peer with a good hello is accepted. Else each side has to prove to the other that it has a
-  // key of the farm.
+  // Empty: every peer with a good hello is accepted. Otherwise each side has to prove that it has a key of
+  // the farm.
   std::shared_ptr<const ports::Authenticator> authenticator = nullptr;
 };
 
-// Why connections were given up; a node reports them.
+// Why connections were closed, for a node's report.
 struct PeerCounters {
   std::uint64_t accepted = 0;
   std::uint64_t refused_full = 0;                             // connections_max reached
   std::uint64_t refused_hello = 0;                            // another version, farm, run or role
-  std::uint64_t refused_auth = 0;                             // no proof, or not a good one
+  std::uint64_t refused_auth = 0;                             // no proof, or a wrong one
   std::uint64_t silent = 0;                                   // no hello, or no proof, in time
   std::map<std::string_view, std::uint64_t> protocol_errors;  // by wire::name(WireError)
 };
 
 class Peer;
 
-// What a node does with a peer's frames. Called on the loop's thread.
+// Handles a peer's frames for a node. Called on the loop's thread.
 class PeerHandler {
  public:
   virtual ~PeerHandler() = default;
-  // Before the connection is taken: an empty string, or a sentence why this peer is not wanted.
+  // Called before the connection is accepted. Returns an empty string, or the reason for refusing this peer.
   [[nodiscard]] virtual std::string check_hello(const PeerInfo& info) {
     (void)info;
     return {};
   }
   virtual void on_ready(Peer& peer) = 0;
-  // The connection is over; `peer` is deleted after this pass. `why` is a sentence for people. Also for peers
-  // that never were ready.
+  // The connection has ended; `peer` is deleted after this pass. `why` is a sentence for people. Also called
+  // for peers that never were ready.
   virtual void on_gone(Peer& peer, std::string_view why) = 0;
-  // Frames other than hello, refuse and control.
+  // Handles frames other than hello, refuse and control.
   [[nodiscard]] virtual wire::Placement on_header(Peer& peer, const wire::FrameHeader& header) {
     (void)peer, (void)header;
     return {};
@@ -86,22 +86,22 @@ class PeerHandler {
   }
   [[nodiscard]] virtual Expected<void, wire::WireError> on_control(Peer& peer,
                                                                    const v1::Control& message) = 0;
-  // As wire::FrameSink::on_part().
+  // Like wire::FrameSink::on_part().
   virtual void on_part(Peer& peer, const wire::FrameHeader& header, ConstBytes part) {
     (void)peer, (void)header, (void)part;
   }
   virtual void on_abandoned(Peer& peer, const wire::FrameHeader& header) { (void)peer, (void)header; }
 };
 
-// A control message as it goes out: for several peers it is made once.
+// A serialised control message, which can be sent to several peers.
 struct ControlFrames {
   std::vector<std::byte> bytes;
-  bool too_long = false;  // beyond wire::kControlMessageMax: there are no bytes
+  bool too_long = false;  // longer than wire::kControlMessageMax: no bytes
 };
 [[nodiscard]] ControlFrames frames_of(const v1::Control& message);
 
-// One connection to another process of the farm: hello both ways, proofs both ways in a farm with a key, then
-// frames. The side that connects says its hello and its proof first. A peer of another version, farm, run or
+// One connection to another process of the farm: hellos in both directions, proofs in a farm with a key, then
+// frames. The connecting side sends its hello and its proof first. A peer of another version, farm, run or
 // key is refused with a sentence that both sides log.
 class Peer final : public ports::StreamHandler, private wire::FrameSink {
  public:
@@ -112,8 +112,8 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   void connect(ports::Network& network, const ports::Endpoint& to);
   void adopt(std::unique_ptr<ports::Stream> accepted);
 
-  // Of any length up to wire::kControlMessageMax: what is longer than a frame goes in several. Beyond that
-  // the connection ends in the next tick().
+  // Sends a message of any length up to wire::kControlMessageMax; one that is longer than a frame is divided.
+  // For a longer message the connection ends in the next tick().
   void send(const v1::Control& message);
   void send(const ControlFrames& frames);
   [[nodiscard]] ports::Stream& stream() { return *stream_; }
@@ -121,24 +121,24 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   [[nodiscard]] const PeerInfo& info() const { return info_; }
   [[nodiscard]] bool ready() const { return state_ == State::ready; }
   [[nodiscard]] bool gone() const { return state_ == State::gone; }
-  [[nodiscard]] bool was_ready() const { return was_ready_; }  // now or before it went
+  [[nodiscard]] bool was_ready() const { return was_ready_; }  // now, or before it ended
   [[nodiscard]] bool was_refused() const { return refused_; }  // by either side
   [[nodiscard]] std::size_t unsent_bytes() const { return stream_ ? stream_->unsent_bytes() : 0; }
-  // As wire::FrameParser::payload_here().
+  // Like wire::FrameParser::payload_here().
   [[nodiscard]] std::size_t payload_here() const { return parser_.payload_here(); }
-  // Gives up on the peer; on_gone follows at once.
+  // Closes the connection; on_gone follows at once.
   void drop(std::string_view why);
-  // Refuses anyone else: an address may have become another process'.
+  // Refuses any other process: the address may belong to another one now.
   void expect(Role role, NodeIndex index) {
     expected_role_ = role;
     expected_index_ = index;
   }
-  // To a peer that is ready: something is to come of it. Its Peer answers by itself.
+  // Requests a sign of life; the far Peer answers by itself. Requires: ready.
   void ask_if_alive() { say_alive(false); }
-  // Drops a peer that has not said a good hello in time.
+  // Drops a peer without a good hello in time.
   void tick(TimeNs now_ns);
 
-  std::uint64_t tag = 0;  // the node's own mark
+  std::uint64_t tag = 0;  // for the node's own use
 
  private:
   enum class State : std::uint8_t { waiting, proving, ready, gone };
@@ -178,19 +178,19 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   std::unique_ptr<ports::Stream> stream_;
   PeerInfo info_;
   State state_ = State::waiting;
-  Role expected_role_ = Role::unknown;  // unknown: anyone
+  Role expected_role_ = Role::unknown;  // unknown: any role
   NodeIndex expected_index_;
   bool was_ready_ = false;
   bool connecting_ = false;  // this side connected
   bool refused_ = false;
-  bool unsendable_ = false;  // a message was longer than any may be
+  bool unsendable_ = false;  // a message exceeded the maximum length
   std::string refused_by_peer_;
   struct Received;
-  const std::unique_ptr<Received> received_;  // the control message at hand
-  // Of a control message that comes in several frames: what is here, and how long it will be.
+  const std::unique_ptr<Received> received_;  // the current control message
+  // A control message in several frames: the bytes so far, and its total length.
   std::vector<std::byte> gathered_;
   std::size_t gathered_total_ = 0;
-  // Payloads of the hellos, until the proofs over them are checked.
+  // Payloads of the hellos, kept until the proofs over them are verified.
   std::vector<std::byte> own_hello_;
   std::vector<std::byte> peer_hello_;
 };

@@ -14,21 +14,21 @@
 #include <unordered_map>
 #include <vector>
 
-// When a readout sends what, in push running.
+// A readout's schedule of sending in push running.
 namespace weir::shaping {
 
-// What becomes of a slice that is not sent when its slot ends (ANTARES, thesis section 3.3.3).
+// Policy for a slice that is not sent by the end of its slot (ANTARES, thesis section 3.3.3).
 enum class Overrun : std::uint8_t {
-  fall_behind,  // goes on; the next one waits
-  requeue,      // the rest goes behind the next slice for the same collector
-  truncate,     // cannot happen: a fragment above overrun_bytes is cut; beyond, as fall_behind
-  drop,         // likewise: not sent at all
+  fall_behind,  // is sent to its end; the next one waits
+  requeue,      // the rest is put behind the next slice for the same DCM
+  truncate,     // cannot happen: fragments are cut at overrun_bytes; otherwise like fall_behind
+  drop,         // the same with longer fragments not sent at all
 };
 
-// What was decided of one fragment. It holds for a later request of it, too.
+// The decision on one fragment. It applies to later requests of it too.
 enum class PushVerdict : std::uint8_t { whole, truncated, dropped, suppressed };
 
-// Why a fragment, or the rest of one, was not pushed: it stays in the readout, to be asked for.
+// Why a fragment, or its rest, was not pushed: it stays in the readout until it is requested.
 enum class NotPushed : std::uint8_t { not_connected, asked_for, cleared, full };
 constexpr std::size_t kNotPushedReasons = 4;
 [[nodiscard]] constexpr std::string_view name(NotPushed reason) {
@@ -37,44 +37,45 @@ constexpr std::size_t kNotPushedReasons = 4;
 }
 
 struct BarrelSettings {
-  bool barrel = true;             // false: `direct`, everything at once
+  bool barrel = true;             // false: `direct`, all at once
   std::uint32_t sources = 0;      // of the readout
   std::uint32_t collectors = 0;   // places of DCMs
   DurationNs slot_ns = 0;         // `barrel`
-  std::uint32_t delay_slots = 0;  // `barrel`: this readout's; with the cut-off its slices more
+  std::uint32_t delay_slots = 0;  // `barrel`: this readout's delay, longer with the cut-off
   Overrun overrun = Overrun::fall_behind;
   std::uint32_t overrun_bytes = 0;  // truncate, drop; 0: no limit
   std::uint32_t cut_off_bytes = 0;  // BurstCutOff; 0: none
   std::uint32_t cut_off_slices = 4;
-  std::uint64_t ahead_bytes = 262'144;       // a connection with as much unsent is given nothing more
+  std::uint64_t ahead_bytes = 262'144;       // a connection with this much unsent gets no more
   std::uint32_t piece_bytes = 65'536;        // of a fragment at a time
   std::size_t slices_max = 65'536;           // known at a time; beyond, a slice is not pushed
-  DurationNs stall_ns = 100 * kMillisecond;  // a connection that takes nothing for so long is passed over
+  DurationNs stall_ns = 100 * kMillisecond;  // a connection that stalls for longer is skipped
 };
 
-// Slots that readout `index` waits: i div k, so that at most k readouts send to one collector at a time.
+// Returns how many slots readout `index` waits: i div k, so that at most k readouts send to one DCM at a
+// time.
 [[nodiscard]] constexpr std::uint32_t barrel_delay(std::uint32_t index, std::uint32_t group) {
   return index / group;
 }
 
 struct PushLink {
   bool up = false;
-  std::uint64_t unsent_bytes = 0;  // that its connection has not yet handed to the network
+  std::uint64_t unsent_bytes = 0;  // not yet passed to the network by its connection
 };
 
-// To be sent now.
+// Bytes to be sent now.
 struct PushPiece {
   SliceId slice;
   std::uint32_t collector = 0;
-  std::uint32_t source = 0;  // place among the readout's
+  std::uint32_t source = 0;  // index among the readout's sources
   std::uint32_t offset = 0;
-  std::uint32_t length = 0;  // 0: a fragment without bytes, or the word that there is none
+  std::uint32_t length = 0;  // 0: an empty fragment, or the notice of a missing one
 };
 
-// Fragments and their payload bytes. At any time, and for both:
+// Fragments and their payload bytes. At any time, for both:
 //   offered = sent + suppressed + dropped + all reasons of not_pushed + waiting
-// where a fragment of which a part was sent counts where its last byte went, and bytes that were cut off by
-// truncation count as dropped.
+// where a partly sent fragment counts where its last byte went, and bytes cut off by truncation count as
+// dropped.
 struct BarrelCounters {
   struct Amount {
     std::uint64_t fragments = 0;
@@ -88,28 +89,28 @@ struct BarrelCounters {
   std::array<Amount, kNotPushedReasons> not_pushed{};
   std::uint64_t truncated = 0;  // fragments, among those sent or yet to be
   std::uint64_t behind = 0;     // slices that were begun a slot late or later
-  std::uint64_t requeued = 0;   // slices whose rest was put back, each time
-  std::uint64_t stalled = 0;    // slices put back because their connection took nothing
+  std::uint64_t requeued = 0;   // times that the rest of a slice was put back
+  std::uint64_t stalled = 0;    // slices put back because their connection stalled
 };
 
-// A readout's sending side. It is told of slices as they are there, of its connections and of time, and says
-// which bytes go to which DCM; one slice is sent at a time under `barrel`. Pure; one thread.
+// A readout's sending side. Receives the available slices, the state of its connections and the time, and
+// decides which bytes go to which DCM; under `barrel` one slice is sent at a time. Pure; not thread-safe.
 class Barrel {
  public:
   explicit Barrel(const BarrelSettings& settings);
 
-  // A slice is there, with the sizes of its fragments by source. In order of slices, for the cut-off.
-  // `ready_ns`: the end of the slice on this machine's clock, from which the slots are counted.
+  // A slice is available, with the sizes of its fragments by source. Requires: in order of slices, for the
+  // cut-off. `ready_ns`: the end of the slice on this machine's clock, from which slots are counted.
   void add(SliceId slice, std::uint32_t collector, TimeNs ready_ns, std::span<const std::uint32_t> sizes);
-  // The next piece that may go; the caller counts it as unsent. `links` by collector. Call until there is
-  // none.
+  // Returns the next piece to send; the caller counts it as unsent. `links` by DCM. To be called until it
+  // returns nothing.
   [[nodiscard]] std::optional<PushPiece> next(TimeNs now_ns, std::span<const PushLink> links);
-  // When next() is to be called although no connection has moved.
+  // Returns when to call next() if no connection has progressed.
   [[nodiscard]] TimeNs wake_at_ns() const { return wake_ns_; }
 
-  // The collector asks for it itself: the rest of it is not pushed.
+  // The DCM has requested it: the rest of it is not pushed.
   void asked_for(SliceId slice, std::uint32_t source);
-  // Settled: it is not needed any more.
+  // The slice is settled and no longer needed.
   void forget(SliceId slice);
   void forget_all();
 
@@ -124,11 +125,11 @@ class Barrel {
     std::uint32_t collector = 0;
     State state = State::waiting;
     TimeNs due_ns = 0;
-    std::uint32_t source = 0;  // that is sent next, from `offset` on
+    std::uint32_t source = 0;  // sent next, from `offset` on
     std::uint32_t offset = 0;
-    std::vector<std::uint32_t> sizes;  // as they are sent
+    std::vector<std::uint32_t> sizes;  // bytes to send
     std::vector<PushVerdict> verdicts;
-    std::vector<bool> gone;  // by source: not to be sent any more
+    std::vector<bool> gone;  // by source: no more bytes to send
   };
 
   void decide(Parcel& parcel);
@@ -160,11 +161,11 @@ class Barrel {
   std::deque<SliceId> rests_;            // oldest first
   std::optional<SliceId> current_;
   bool current_is_rest_ = false;
-  std::uint32_t slot_collector_ = 0;  // whose slot it is, until slot_end_ns_
+  std::uint32_t slot_collector_ = 0;  // the DCM of the slot that lasts until slot_end_ns_
   TimeNs slot_end_ns_ = 0;
-  TimeNs moved_ns_ = 0;  // the current connection took something, or was given it
+  TimeNs moved_ns_ = 0;  // when the current connection last progressed, or got data
   std::uint64_t unsent_ = 0;
-  bool gave_ = false;  // since the connection was last looked at
+  bool gave_ = false;  // data since the connection was last checked
   TimeNs wake_ns_ = kNever;
   BarrelCounters counters_;
 };

@@ -7,44 +7,43 @@
 
 namespace weir::shaping {
 
-// Which of the readouts that the oldest slice still wants something of is asked next.
+// How the next readout is chosen among those from which the oldest slice still needs data.
 enum class ReadoutOrder : std::uint8_t {
-  in_order,  // the first one of the farm
-  rotated,   // the first one from this DCM's own place on: DCMs do not all begin with the same readout
-  // The one that owes this DCM least; among equals the one that most is left to be asked of, so that all of a
-  // slice's readouts come to their end together; then as rotated (barrel shifting).
+  in_order,  // the first one in the farm
+  rotated,   // the first one from this DCM's own place on: DCMs start with different readouts
+  // The one that owes this DCM the fewest bytes; among equals the one with the most bytes left to request, so
+  // that all readouts of a slice finish together; then as rotated (barrel shifting).
   least_loaded,
 };
 
-// What a readout may be asked for.
+// The data that may be requested from a readout.
 struct Claim {
-  std::uint64_t slice = 0;  // place in line of the oldest slice that wants something of it
-  std::uint64_t owed = 0;   // bytes that it was asked for and has not sent
-  std::uint64_t left = 0;   // bytes of that slice that it was not yet asked for
+  std::uint64_t slice = 0;  // place in line of the oldest slice that needs data of it
+  std::uint64_t owed = 0;   // bytes requested and not received
+  std::uint64_t left = 0;   // bytes of that slice not yet requested
 };
 
-// The readouts that may be asked now, the next one first: the oldest slice goes ahead, then the order counts.
-// A heap with an index: what changes of one readout costs the logarithm of their number, whatever the others
-// do. Pure.
+// The readouts that may be asked now, sorted: first by the oldest slice, then by the order. A heap with an
+// index: a change at one readout costs the logarithm of their number. Pure.
 class ReadoutChoice {
  public:
   // `first`: this DCM's own place among `readouts` readouts.
   ReadoutChoice(ReadoutOrder order, std::uint32_t first, std::uint32_t readouts);
 
-  // This readout may be asked; replaces what was said of it before.
+  // Allows requests to this readout; replaces its earlier claim.
   void set(std::uint32_t readout, const Claim& claim);
-  // It may not be asked.
+  // Forbids requests to this readout.
   void remove(std::uint32_t readout);
   [[nodiscard]] bool holds(std::uint32_t readout) const { return place_[readout] != kOut; }
   [[nodiscard]] std::optional<std::uint32_t> best() const;
-  // Places in the heap that were looked at, ever: what the choice has cost.
+  // Returns how many places in the heap have been visited so far: the cost of the choice.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
   struct Key {
     std::uint64_t slice = 0;
     std::uint64_t owed = 0;
-    std::uint64_t taken = 0;  // all ones minus what is left
+    std::uint64_t taken = 0;  // all ones minus the bytes left
     std::uint32_t turn = 0;
     auto operator<=>(const Key&) const = default;
   };

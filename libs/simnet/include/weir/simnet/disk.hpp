@@ -16,21 +16,21 @@
 
 namespace weir::simnet {
 
-// What a machine's disk holds: it outlives the processes that write. Files by their path.
+// The contents of a machine's disk, by path. They outlive the processes that write.
 class DiskImage {
  public:
   struct File {
-    std::vector<std::byte> bytes;  // as a process sees them
-    std::size_t synced = 0;        // of them, what a loss of power leaves for certain
+    std::vector<std::byte> bytes;  // as seen by processes
+    std::size_t synced = 0;        // bytes that certainly survive a loss of power
     std::uint64_t inode = 0;
-    std::int64_t modified_ns = 0;  // counts the changes by others
+    std::int64_t modified_ns = 0;  // counts changes by others
   };
 
   std::uint64_t capacity = UINT64_MAX;  // bytes of all files together
 
-  // The power was gone: of what was not synced there is an arbitrary part, block by block, some of it zeros.
+  // Loses power: of unsynced bytes an arbitrary part remains, block by block, some of it zeros.
   void lose_power(Random& random);
-  // Everything is on disk, as after a reader synced it.
+  // Puts everything on disk, as if a reader had synced it.
   void settle();
   [[nodiscard]] std::map<std::string, File>& files() { return files_; }
   [[nodiscard]] const std::map<std::string, File>& files() const { return files_; }
@@ -44,15 +44,15 @@ class DiskImage {
 };
 
 struct DiskSettings {
-  DurationNs operation_min = 20 * kMicrosecond;  // what one operation takes
+  DurationNs operation_min = 20 * kMicrosecond;  // duration of one operation
   DurationNs operation_max = 5 * kMillisecond;
 };
 
-// ports::Disk over an image, with delays: one operation at a time, as by one thread. Destroyed with its
-// process; what was under way then is done in part, by the seed.
+// ports::Disk over an image, with delays: one operation at a time, like a single thread. Destroyed with its
+// process; an operation in progress is then done in part, depending on the seed.
 class SimDisk final : public ports::Disk {
  public:
-  // `wake`: there are events. All references outlive the disk.
+  // `wake` is called when there are events. Requires: all references outlive the disk.
   SimDisk(DiskImage& image, Timeline& timeline, Random random, const DiskSettings& settings,
           std::function<void()> wake);
   ~SimDisk() override;
@@ -70,13 +70,13 @@ class SimDisk final : public ports::Disk {
             std::uint64_t token) override;
   void read(ports::FileId file, const std::string& path, std::uint64_t token) override;
 
-  // On the process's pass.
+  // To be called in the process' pass.
   void deliver(ports::DiskHandler& handler);
 
   // Faults.
-  void slow(DurationNs each_ns, TimeNs until_ns);  // every operation takes so long
+  void slow(DurationNs each_ns, TimeNs until_ns);  // duration of every operation
   void fail_next(ports::DiskError error) { fail_next_ = error; }
-  // The file is removed, or cut to `size`, behind the process's back.
+  // Removes the file, or cuts it to `size`, without the process' knowledge.
   void remove(const std::string& path);
   void cut(const std::string& path, std::size_t size);
 
@@ -96,7 +96,7 @@ class SimDisk final : public ports::Disk {
     std::string path;
     ports::DiskError error = ports::DiskError::none;
     std::uint64_t size = 0;                   // as the process left it
-    std::optional<DiskImage::File> nameless;  // its path does not name it any more
+    std::optional<DiskImage::File> nameless;  // no longer named by its path
   };
 
   void ask(Operation operation);
@@ -115,7 +115,7 @@ class SimDisk final : public ports::Disk {
   Random random_;
   DiskSettings settings_;
   std::function<void()> wake_;
-  std::deque<Operation> queue_;  // the first is under way
+  std::deque<Operation> queue_;  // the first is in progress
   std::vector<ports::DiskEvent> done_;
   std::map<ports::FileId, Open> open_;
   std::optional<ports::DiskError> fail_next_;

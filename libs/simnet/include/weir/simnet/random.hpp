@@ -18,13 +18,14 @@ class Random {
     state_ += 0x9e3779b97f4a7c15ULL;
     return drawn;
   }
-  // 0 to n - 1; n > 0.
+  // Returns 0 to n - 1. Requires: n > 0.
   std::uint64_t below(std::uint64_t n) { return next() % n; }
-  // Both ends included.
+  // Returns a number between both ends, included.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
   }
-  // As between(), but every power of two between the ends is as likely as any other; neither is negative.
+  // Like between(), but every power of two between the ends is equally likely. Requires: neither end is
+  // negative.
   std::int64_t skewed(std::int64_t low, std::int64_t high) {
     const auto width = [](std::int64_t value) {
       return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value)));
@@ -35,7 +36,7 @@ class Random {
     return std::clamp(drawn, low, high);
   }
   bool chance(std::uint32_t permille) { return below(1000) < permille; }
-  // A generator of its own, that depends on this one's present state and on `tag`.
+  // Returns a new generator that depends on this one's state and on `tag`.
   Random fork(std::uint64_t tag) { return Random(next() ^ mix64(tag)); }
 
  private:

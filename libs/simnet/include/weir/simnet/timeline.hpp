@@ -9,15 +9,14 @@
 
 namespace weir::simnet {
 
-// Simulated time: what happens when. Events of the same time happen in the order in which they were asked
-// for.
+// Simulated time with its events. Events of the same time run in the order in which they were added.
 class Timeline {
  public:
   [[nodiscard]] TimeNs now_ns() const { return now_ns_; }
-  // Not before now.
+  // Runs at the given time, or now if that is past.
   void at(TimeNs when_ns, std::function<void()> what);
   void after(DurationNs delay_ns, std::function<void()> what) { at(now_ns_ + delay_ns, std::move(what)); }
-  // The next event, if it happens by then. False: there was none, and it is `until_ns`.
+  // Runs the next event if it is due by then. Returns false if none was, and the time is `until_ns`.
   bool step(TimeNs until_ns);
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
@@ -37,7 +36,7 @@ class Timeline {
   std::vector<Event> heap_;
 };
 
-// What happened, as one number, and as text on request: two runs with the same hash were the same.
+// The history as one hash, and as text on request: two runs with the same hash are equal.
 class Trace {
  public:
   using Sink =

@@ -19,29 +19,29 @@ class Host;
 struct End;
 struct Listening;
 
-// How the network and the processes behave when nothing is wrong with them.
+// Behaviour of the network and the processes without faults.
 struct WorldSettings {
   DurationNs delay_min = 20 * kMicrosecond;  // of one chunk of bytes, one way
   DurationNs delay_max = 300 * kMicrosecond;
   std::uint32_t tail_permille = 10;  // of the chunks take up to this
   DurationNs tail_max = 20 * kMillisecond;
-  std::size_t window_min = 2048;  // bytes of one direction that are sent and not read: drawn per connection
+  std::size_t window_min = 2048;  // bytes of one direction sent and not read: drawn per connection
   std::size_t window_max = 256 * 1024;
   std::size_t chunk_max = 64 * 1024;       // bytes that travel together
   std::uint32_t cut_permille = 100;        // of the sends and receives are cut short
-  DurationNs pass_min = 5 * kMicrosecond;  // what one pass of a process takes
+  DurationNs pass_min = 5 * kMicrosecond;  // duration of one pass of a process
   DurationNs pass_max = 200 * kMicrosecond;
-  DurationNs idle_wait = 5 * kMillisecond;  // between passes when nothing happens
+  DurationNs idle_wait = 5 * kMillisecond;  // between passes without events
 };
 
-// What becomes of a process's connections when it ends.
+// The effect of a process' end on its connections.
 enum class Death : std::uint8_t {
-  process,  // the kernel lives: what it had taken arrives, or a part of it; the far end hears soon
-  machine   // nothing that is under way arrives, and the far end hears late
+  process,  // the kernel lives: bytes that it has accepted arrive, or some of them; the peer notices soon
+  machine   // bytes in flight are lost, and the peer notices late
 };
 
-// Some processes, the network between them, and time. Everything follows from the seed and from what the
-// owner asks for. One thread. Destroyed after all that listens or is connected.
+// Some processes, the network between them, and time. Everything follows from the seed and the owner's calls.
+// Not thread-safe. Requires: destroyed after all listeners and connections.
 class World {
  public:
   World(std::uint64_t seed, const WorldSettings& settings);
@@ -49,25 +49,25 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Stays for as long as the world; the process on it may die and be booted again.
+  // Adds a host that lasts as long as the world; its process may die and be booted again.
   Host& add_host(const std::string& name);
   [[nodiscard]] Timeline& timeline() { return timeline_; }
   [[nodiscard]] Trace& trace() { return trace_; }
   [[nodiscard]] TimeNs now_ns() const { return timeline_.now_ns(); }
-  // The host whose pass it is; empty between passes.
+  // Returns the host with the running pass; null between passes.
   [[nodiscard]] const char* running() const { return running_; }
   void note(const char* who, const char* what, std::uint64_t a = 0, std::uint64_t b = 0) {
     trace_.note(timeline_.now_ns(), who, what, a, b);
   }
 
-  // Faults. Connections between the two break: both ends hear it, each in its own time.
+  // Breaks the connections between the two hosts: each end notices at its own time.
   void break_connections(Host& left, Host& right);
-  // What `from` sends to `to` stops for so long, and comes then; the connection stays.
+  // Delays all bytes from `from` to `to` until this time; the connections stay.
   void silence(Host& from, Host& to, TimeNs until_ns);
-  // Nothing passes between the two, either way, for so long: what is sent comes then, and so do connections
-  // that are begun meanwhile, unless the one that began them has given up.
+  // Delays everything between the two hosts until this time: bytes and new connections arrive then, unless
+  // the connecting side has given up.
   void partition(Host& left, Host& right, TimeNs until_ns);
-  // Nothing can connect to it for this long.
+  // Refuses new connections to the host until this time.
   void refuse(Host& host, TimeNs until_ns);
 
  private:
@@ -97,27 +97,27 @@ class World {
   const char* running_ = "";
 };
 
-// The machine of one process: its sockets, its clocks, and when it gets a pass.
+// The machine of one process: its sockets, its clocks, and its passes.
 class Host final : public ports::Network, public ports::Clock {
  public:
   Host(World& world, std::string name, Random random);
   ~Host() override;
 
-  // A process begins here. `pass` is called after each batch of I/O and at least every idle_wait; `wake_at`
-  // says when at the latest, by this host's clock.
+  // Starts a process. `pass` is called after each batch of I/O and at least every idle_wait; `wake_at`
+  // returns the latest time for the next one, by this host's clock.
   void boot(std::function<void(TimeNs now_ns)> pass, std::function<TimeNs()> wake_at);
-  // The process is gone: no handler is called any more. Whatever refers to its memory is dropped inside
-  // this call: the owner destroys the process after it.
+  // The process is gone: no handler is called any more. References to its memory are dropped within this
+  // call; the owner destroys the process afterwards.
   void crash(Death death);
-  // What a process has sent that is killed while it does: of some of its connections. Inside its pass, before
-  // crash().
+  // Sends part of the data of a process that is killed while it sends: of some of its connections. Requires:
+  // inside its pass, before crash().
   void flush_some();
-  // The process ended in good order, after unsent_bytes() was 0.
+  // The process has ended in order. Requires: unsent_bytes() is 0.
   void shut_down();
   [[nodiscard]] bool up() const { return up_; }
-  // No pass before then. The kernel goes on receiving.
+  // Delays the next pass until then. The kernel continues to receive.
   void stall(TimeNs until_ns);
-  // A pass soon.
+  // Makes a pass due soon.
   void wake();
   void jump_utc(DurationNs by_ns) { utc_offset_ns_ += by_ns; }
   [[nodiscard]] const std::string& name() const { return name_; }

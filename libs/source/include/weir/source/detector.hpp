@@ -12,7 +12,7 @@
 
 namespace weir::source {
 
-// A string detector in water and what it sees. The members are named as the farm file's keys.
+// A string detector in water, and its hits. The members have the names of the farm file's keys.
 struct HitsSettings {
   SourceId first_source{1};
   std::uint32_t strings = 1;
@@ -37,8 +37,8 @@ struct HitsSettings {
 };
 
 constexpr double kSpeedOfLight = 0.299792458;  // in vacuum, m/ns (SI)
-// Of light in deep sea water at the wavelengths a photomultiplier sees, for its group velocity: the average
-// that the KM3NeT reconstruction (Jpp, JConstants.hh) uses.
+// Group refractive index of deep sea water at a photomultiplier's wavelengths: the average used by the KM3NeT
+// reconstruction (Jpp, JConstants.hh).
 constexpr double kGroupIndex = 1.3800851282;
 constexpr double kWaterSpeedOfLight = kSpeedOfLight / kGroupIndex;  // m/ns
 // Phase index at the same wavelengths, for the Cherenkov angle cos(theta) = 1 / n (aanet, KM3NeT): 42.2
@@ -60,7 +60,7 @@ struct Vector3 {
 }
 [[nodiscard]] inline double length(const Vector3& v) { return std::sqrt(dot(v, v)); }
 
-// Where in the detector; all count from 0, floors from the sea bed up.
+// A module's place in the detector; all numbers count from 0, floors from the sea bed up.
 struct ModulePlace {
   std::uint32_t string = 0;
   std::uint32_t floor = 0;
@@ -73,7 +73,7 @@ struct ModulePlace {
 // origin is the middle of the instrumented volume, z points up.
 class Detector {
  public:
-  // Needs settings that check() accepts.
+  // Requires: check() accepts the settings.
   explicit Detector(const HitsSettings& settings)
       : settings_(settings),
         first_(settings.first_source.value),
@@ -96,13 +96,13 @@ class Detector {
     }
   }
 
-  // Why these settings make no detector, as a sentence that names the key; empty when they do.
+  // Returns why these settings are not valid, with the key, or an empty string.
   [[nodiscard]] static std::string check(const HitsSettings& settings);
 
   [[nodiscard]] const HitsSettings& settings() const { return settings_; }
   [[nodiscard]] std::uint32_t modules() const { return static_cast<std::uint32_t>(positions_.size()); }
   [[nodiscard]] bool contains(SourceId source) const { return source.value - first_ < positions_.size(); }
-  // The source must be contained, here and below.
+  // Requires: the source is contained (here and below).
   [[nodiscard]] const Vector3& position(SourceId source) const { return positions_[source.value - first_]; }
   [[nodiscard]] ModulePlace place(SourceId source) const {
     const std::uint32_t floor = floor_index(source);
@@ -112,11 +112,11 @@ class Detector {
     return SourceId(first_ + (place.string * floors_ + place.floor) * modules_ + place.module);
   }
   [[nodiscard]] SourceId first_source() const { return SourceId(first_); }
-  // Numbers all floors of the detector from 0; the modules of one floor share it.
+  // Returns the number of a module's floor, counted from 0 over the whole detector.
   [[nodiscard]] std::uint32_t floor_index(SourceId source) const {
     return (source.value - first_) / modules_;
   }
-  // Of the sphere around the origin that encloses all modules.
+  // Returns the radius of the sphere around the origin that encloses all modules.
   [[nodiscard]] double radius_m() const { return radius_m_; }
 
  private:

@@ -23,7 +23,7 @@ enum class SizeDistribution : std::uint8_t { fixed, uniform, exponential, log_no
   return kNames[static_cast<std::size_t>(distribution)];
 }
 
-// Sizes of dummy fragments. The members are named as the farm file's keys.
+// Sizes of dummy fragments. The members have the names of the farm file's keys.
 struct DummySettings {
   SizeDistribution distribution = SizeDistribution::fixed;
   std::uint32_t size_bytes = 1024;           // the size when fixed, the mean when exponential or log_normal
@@ -33,20 +33,19 @@ struct DummySettings {
   std::uint64_t seed = 1;
 };
 
-// The number that a fragment's size and place in the pattern are drawn from.
+// Returns the number that determines a fragment's size and place in the pattern.
 [[nodiscard]] constexpr std::uint64_t dummy_hash(std::uint64_t seed, SourceId source, SliceId slice) {
   return mix64(slice.value ^ mix64(seed ^ (std::uint64_t{source.value} << 32U)));
 }
 
-// The size of every dummy fragment, a pure function of (settings, source, slice), so that who
-// receives them knows what to expect.
-// The distributions with a tail are cut into kQuantiles equally likely sizes, so that a draw costs one table
-// look-up; for an exponential the largest is 9 times the mean.
+// The size of every dummy fragment, as a pure function of (settings, source, slice), so that receivers know
+// what to expect. Distributions with a tail are divided into kQuantiles equally likely sizes, so that a draw
+// costs one table look-up; for an exponential the largest is 9 times the mean.
 class DummySizes {
  public:
   static constexpr std::size_t kQuantiles = 4096;
 
-  // Needs size_bytes_min <= size_bytes_max.
+  // Requires: size_bytes_min <= size_bytes_max.
   explicit DummySizes(const DummySettings& settings) : settings_(settings) {
     if (settings.distribution == SizeDistribution::exponential ||
         settings.distribution == SizeDistribution::log_normal) {
@@ -73,7 +72,7 @@ class DummySizes {
     return quantiles_[dummy_hash(settings_.seed, source, slice) >> (64 - kQuantileBits)];
   }
 
-  // No fragment is larger.
+  // Returns the size of the largest fragment.
   [[nodiscard]] std::uint32_t size_max() const {
     if (!quantiles_.empty()) return quantiles_.back();
     return settings_.distribution == SizeDistribution::fixed ? clamped(settings_.size_bytes)
@@ -110,15 +109,15 @@ class DummySizes {
   std::vector<std::uint32_t> quantiles_;
 };
 
-// The bytes of every dummy fragment of a run. One pattern of kPeriod bytes, repeated without end, is
-// generated from the run; the fragment of (source, slice) begins at the byte of it that is hashed from the
-// two. So a fragment is a reference into the pattern, and any byte of it can be checked anywhere. A fragment
+// The bytes of every dummy fragment of a run. The run determines a pattern of kPeriod bytes, which is
+// repeated without end; the fragment of (source, slice) begins at a byte of it that is hashed from the two. A
+// fragment is therefore a reference into the pattern, and any byte of it can be checked anywhere. A fragment
 // of another source or slice in its place goes unnoticed once in kPeriod times.
 class DummyContent {
  public:
   static constexpr std::size_t kPeriod = std::size_t{256} * 1024;
 
-  // Keeps kPeriod + size_max bytes; fragment() can be asked for up to size_max bytes.
+  // Keeps kPeriod + size_max bytes, enough for fragments of up to size_max bytes.
   explicit DummyContent(RunNumber run, std::size_t size_max = 0)
       : run_(run), size_max_(size_max), pattern_(kPeriod + size_max) {
     for (std::size_t at = 0; at < kPeriod; at += sizeof(std::uint64_t)) {
@@ -131,12 +130,12 @@ class DummyContent {
 
   [[nodiscard]] RunNumber run() const { return run_; }
 
-  // Lives as long as this object. `size` is at most size_max.
+  // Returns bytes that are valid as long as this object. Requires: `size` is at most size_max.
   [[nodiscard]] ConstBytes fragment(SourceId source, SliceId slice, std::size_t size) const {
     return ConstBytes(pattern_).subspan(start(source, slice), std::min(size, size_max_));
   }
 
-  // The fragment of any length; the error is the offset of its first wrong byte.
+  // Checks a fragment of any length. The error is the offset of its first wrong byte.
   [[nodiscard]] Expected<void, std::size_t> verify(SourceId source, SliceId slice, ConstBytes bytes) const {
     std::size_t from = start(source, slice);
     for (std::size_t at = 0; at < bytes.size();) {
@@ -162,10 +161,10 @@ class DummyContent {
   std::vector<std::byte> pattern_;
 };
 
-// For the far end: checks fragments of whatever run, and keeps the pattern of the last one. One thread.
+// Checks fragments of any run at the receiver, and keeps the pattern of the last one. Not thread-safe.
 class DummyVerifier {
  public:
-  // The error is the offset of the first wrong byte. The length is not judged here: DummySizes tells it.
+  // The error is the offset of the first wrong byte. The length is not checked here: see DummySizes.
   [[nodiscard]] Expected<void, std::size_t> verify(RunNumber run, SourceId source, SliceId slice,
                                                    ConstBytes bytes) {
     if (!content_ || content_->run() != run) content_.emplace(run);

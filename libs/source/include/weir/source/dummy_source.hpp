@@ -7,16 +7,17 @@
 
 namespace weir::source {
 
-// What the dummy sources of one process share: sizes, and the pattern of the run. One thread.
+// The common part of a process' dummy sources: sizes, and the pattern of the run. Not thread-safe.
 class DummyGroup {
  public:
-  // Throws std::runtime_error that names the key when size_bytes_min is above size_bytes_max or sigma is
+  // Throws std::runtime_error that names the key if size_bytes_min is above size_bytes_max or sigma is
   // negative.
   DummyGroup(const DummySettings& settings, bool checksums);
 
-  // The pattern of the run before stays, for fragments of it that are still on their way out.
+  // The previous run's pattern is kept, for fragments of it that are still being sent.
   void begin_run(RunNumber run);
-  // The fragment lives until the second begin_run() from now. Without a run before it: a bug.
+  // Returns a fragment that is valid until the second begin_run() from now. Requires: begin_run() was called
+  // (asserted).
   [[nodiscard]] Fragment produce(SourceId source, SliceId slice) const;
 
  private:
@@ -26,7 +27,7 @@ class DummyGroup {
   std::unique_ptr<const DummyContent> content_before_;
 };
 
-// A fragment is a reference into the group's pattern: making one costs a hash, and the CRC32C if that is on.
+// A fragment is a reference into the group's pattern: making one costs a hash, plus the CRC32C if that is on.
 class DummySource final : public Source {
  public:
   DummySource(SourceId id, std::shared_ptr<DummyGroup> group) : id_(id), group_(std::move(group)) {}

@@ -13,14 +13,14 @@
 
 namespace weir::source {
 
-// Slices of which fragments came before the slice was announced. Known by id, and in the order in which they
-// came first. The fragments themselves lie in a row of the owner's. One thread.
+// Slices of which fragments arrived before the announcement, by id and in order of their first arrival. The
+// fragments themselves are in a row of the owner's. Not thread-safe.
 class EarlySlices {
  public:
   struct Slice {
     std::uint32_t row = 0;
     std::uint32_t kept = 0;   // fragments
-    std::uint64_t bytes = 0;  // of them
+    std::uint64_t bytes = 0;  // bytes in them
   };
 
   [[nodiscard]] bool empty() const { return slices_.empty(); }
@@ -29,7 +29,7 @@ class EarlySlices {
     const auto at = slices_.find(slice);
     return at == slices_.end() ? nullptr : &at->second.slice;
   }
-  // `slice` must not be there.
+  // Requires: `slice` is not contained.
   Slice& add(SliceId slice, std::uint32_t row) {
     order_.push_back(slice);
     return slices_.emplace(slice, Node{{row, 0, 0}, std::prev(order_.end())}).first->second.slice;
@@ -38,14 +38,14 @@ class EarlySlices {
     const auto at = slices_.find(slice);
     return at == slices_.end() ? std::nullopt : std::optional(take(at));
   }
-  // The one that is here longest. There must be one.
+  // Removes and returns the oldest one. Requires: not empty.
   std::pair<SliceId, Slice> take_oldest() {
     const SliceId slice = order_.front();
     return {slice, take(slices_.find(slice))};
   }
   [[nodiscard]] SliceId oldest() const { return order_.front(); }
-  // Takes those above `after` (without: from the lowest) and up to `last` for which want(slice) is true, and
-  // calls use(slice, taken).
+  // Removes the slices above `after` (without it: from the lowest) up to `last` for which want(slice) is
+  // true, and calls use(slice, taken).
   template <class Want, class Use>
   void take_range(std::optional<SliceId> after, SliceId last, Want&& want, Use&& use) {
     auto at = after ? slices_.upper_bound(*after) : slices_.begin();
@@ -73,7 +73,7 @@ class EarlySlices {
   std::list<SliceId> order_;
 };
 
-// Up to which slice a source is done, and why slices of which nothing came have nothing. One thread.
+// The slice up to which a source is done, and why its empty slices have no fragment. Not thread-safe.
 class PassedSlices {
  public:
   static constexpr std::size_t kRangesMax = 256;  // beyond, the oldest range's reason is forgotten
@@ -81,7 +81,7 @@ class PassedSlices {
   [[nodiscard]] std::optional<SliceId> upto() const {
     return ranges_.empty() ? std::nullopt : std::optional(ranges_.back().first);
   }
-  // `upto` must be above what it was.
+  // Requires: `upto` is above its previous value.
   void add(SliceId upto, MissingReason reason) {
     if (!ranges_.empty() && ranges_.back().second == reason) {
       ranges_.back().first = upto;
@@ -90,7 +90,7 @@ class PassedSlices {
     ranges_.emplace_back(upto, reason);
     if (ranges_.size() > kRangesMax) ranges_.pop_front();
   }
-  // none: it may still come.
+  // Returns none if the fragment may still arrive.
   [[nodiscard]] MissingReason reason_of(SliceId slice) const {
     if (ranges_.empty() || slice > ranges_.back().first) return MissingReason::none;
     for (auto range = ranges_.rbegin(); range != ranges_.rend(); ++range) {

@@ -23,25 +23,27 @@ namespace weir::source {
 
 struct BufferLimits {
   std::uint64_t bytes_max =
-      256ULL << 20U;                   // of fragments held; a fragment that does not fit any more is dropped
+      256ULL << 20U;                   // of fragments held; further fragments that do not fit are dropped
   std::size_t slices_max = 8192;       // with fragments held; full: later slices wait to be made
-  std::size_t announced_max = 65'536;  // triggers that wait to be made; full: announce() takes no more
-  std::size_t parked_max = 65'536;     // requests that wait; beyond, they are answered missing, overflow
-  // Ids remembered of slices cleared before they were announced, and of the latest cleared where ids need not
-  // ascend.
+  std::size_t announced_max = 65'536;  // triggers waiting to be made; full: announce() accepts no more
+  std::size_t parked_max = 65'536;     // waiting requests; further ones are answered missing, overflow
+  // Ids remembered of slices cleared before they were announced and, if ids need not ascend, of the latest
+  // cleared ones.
   std::size_t notes_max = 65'536;
   double throttle_high = 0.75;  // throttled from this share of a limit on ...
   double throttle_low = 0.5;    // ... until below this one
   // True: ids ascend in announcements (gaps allowed), so each announcement is also the watermark. False: any
-  // order; then only advance_watermark() tells that a slice will not come any more.
+  // order; then only advance_watermark() shows that a slice will not be announced any more.
   bool ids_ascend = true;
-  // Of sources whose fragments arrive: what comes before its slice is announced. Beyond, the slices that are
-  // here longest are dropped, early_full.
+  // Limit of fragments that arrive before their slice's announcement. Beyond, the slices kept longest are
+  // dropped, early_full.
   std::uint64_t early_bytes_max = 64ULL << 20U;
   std::size_t early_slices_max = 8192;
-  // A fragment that has not arrived so long after its slice was announced is missing, deadline. 0: no end.
+  // A fragment that has not arrived this long after its slice's announcement is missing, deadline. 0: no
+  // limit.
   DurationNs wait_ns = 500 * kMillisecond;
-  // Reserved for a fragment that has not arrived, until its source has delivered one; then by its sizes.
+  // Bytes reserved for a fragment that has not arrived, until its source has delivered one; then by its
+  // sizes.
   std::uint32_t expected_bytes = 0;
 };
 
@@ -51,16 +53,16 @@ enum class Throttle : std::uint8_t { none, bytes, slices, announced };
   return kNames[static_cast<std::size_t>(throttle)];
 }
 
-// Why a fragment that was produced is gone without having been cleared.
+// Why a produced fragment is gone without having been cleared.
 enum class DropReason : std::uint8_t {
   buffer_full,
   too_large,
   run_ended,
-  // Of fragments that arrive:
+  // For fragments that arrive by themselves:
   late,           // its slice is settled, given up or passed
-  duplicate,      // there was one already
-  early_full,     // came before its slice was announced, and had to make room
-  not_triggered,  // its slice was passed over by announcements
+  duplicate,      // a repetition
+  early_full,     // arrived before its slice's announcement, and was evicted
+  not_triggered,  // announcements skipped its slice
 };
 constexpr std::size_t kDropReasons = 7;
 [[nodiscard]] constexpr std::string_view name(DropReason reason) {
@@ -69,10 +71,10 @@ constexpr std::size_t kDropReasons = 7;
   return kNames[static_cast<std::size_t>(reason)];
 }
 
-// Since begin_run(). At any time: produced == cleared + sum of dropped + held, and likewise
-// announced == made + never_made + waiting.
+// Counts since begin_run(). At any time: produced == cleared + sum of dropped + held, and likewise announced
+// == made + never_made + waiting.
 struct BufferCounters {
-  std::uint64_t produced = 0;  // fragments that sources had something for
+  std::uint64_t produced = 0;  // fragments that sources produced
   std::uint64_t cleared = 0;
   std::array<std::uint64_t, kDropReasons> dropped{};
   std::uint64_t held = 0;
@@ -80,7 +82,7 @@ struct BufferCounters {
   std::uint64_t bytes_held = 0;
   std::uint64_t bytes_reserved = 0;  // for fragments of held slices that have not arrived
 
-  std::uint64_t announced = 0;  // slices taken by announce(), repeats not counted
+  std::uint64_t announced = 0;  // slices accepted by announce(), without repeats
   std::uint64_t made = 0;
   std::uint64_t never_made = 0;  // cleared before their turn came
   std::uint64_t waiting = 0;
@@ -89,7 +91,7 @@ struct BufferCounters {
   std::uint64_t slices_held = 0;
   std::uint64_t slices_cleared = 0;
   std::uint64_t clears_early = 0;     // before the announcement
-  std::uint64_t clears_unknown = 0;   // of nothing that is here or may come: repeats, other process' slices
+  std::uint64_t clears_unknown = 0;   // of slices neither known nor expected: repeats, other process' slices
   std::uint64_t notes_forgotten = 0;  // beyond notes_max
 
   std::uint64_t served = 0;                              // answers with a fragment
@@ -98,98 +100,99 @@ struct BufferCounters {
   std::uint64_t parked = 0;
   std::uint64_t forgotten = 0;  // parked requests dropped by forget()
 
-  std::uint64_t slices_early = 0;   // with fragments that came before the announcement; these count as held
+  std::uint64_t slices_early = 0;   // with fragments before the announcement; these count as held
   std::uint64_t bytes_early = 0;    // of them; not in bytes_held
   std::uint64_t not_arrived = 0;    // fragments given up after wait_ns
-  std::uint64_t passed_absent = 0;  // fragments given up because their source said that nothing will come
+  std::uint64_t passed_absent = 0;  // fragments given up because their source reported them as absent
   bool operator==(const BufferCounters&) const = default;
 };
 
-// Of one source since begin_run(): fragments that reached the buffer, and those of them that it threw away
-// though a slice wanted them. Repeated fragments are not counted.
+// Counts of one source since begin_run(): fragments that reached the buffer, and those of them that it
+// dropped although a slice needed them. Repeated fragments are not counted.
 struct SourceDrops {
   std::uint64_t reached = 0;
   std::array<std::uint64_t, kDropReasons> dropped{};
 };
 
-// What became of a fragment that arrived.
+// The result of a delivery.
 enum class Delivery : std::uint8_t { taken, late, duplicate, too_large, full, unknown_source };
 
-// Where answers go. Called from inside the buffer's functions: it must not call the buffer. The fragment's
-// bytes hold while its owner does (or, without one, its source); the Fragment itself only during the call.
+// Receives answers. Called from inside the buffer's functions; must not call the buffer. The fragment's bytes
+// are valid as long as its owner (or, without one, its source); the Fragment itself only during the call.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
   virtual void answer(const RequestedFragment& request, const Fragment& fragment) = 0;
 };
 
-// The readout's machine: what its sources made, kept from the announcement to the clear. Bounded in bytes,
-// slices and waiting requests; every request gets exactly one answer, unless its connection closes or it is
-// cancelled. A slice is known by its id alone: attempts share its fragments. One thread; no clock.
+// The readout's machine: fragments of its sources, kept from the announcement to the clear. Bounded in bytes,
+// slices and waiting requests. Every request gets exactly one answer, unless its connection closes or it is
+// cancelled. A slice is known by its id alone: attempts share its fragments. Not thread-safe; uses no clock.
 //
-// Fragments that sources deliver are kept from their arrival on. One that comes before its slice is announced
-// waits in a bounded store. A request for one that has not come yet waits until it does, until its source
-// says that it will not, or for wait_ns; so long the buffer reserves the bytes that it expects, so that late
-// fragments find room.
+// Fragments that sources deliver are kept from their arrival on. One that arrives before its slice's
+// announcement waits in a bounded store. A request for a fragment that has not arrived waits until it does,
+// until its source reports it as absent, or for wait_ns; meanwhile the buffer reserves the expected bytes,
+// so that late fragments find room.
 class FragmentBuffer {
  public:
-  // Owns the sources. Throws std::runtime_error when two have the same id or a limit is zero.
+  // Owns the sources. Throws std::runtime_error if two have the same id or a limit is zero.
   FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, const BufferLimits& limits);
 
-  // Begins with nothing held and all counters at zero.
+  // Begins empty, with all counters at zero.
   void begin_run(RunNumber run);
-  // Answers what waits with not_produced, drops what is held (run_ended). Counters stay until begin_run().
+  // Answers waiting requests with not_produced, and drops held fragments (run_ended). Counters stay until
+  // begin_run().
   void end_run(AnswerSink& sink);
 
-  // Takes slices to be made, in this order, and returns how many of them: fewer than given when announced_max
-  // is reached. The caller keeps the rest, and gives it again.
+  // Accepts slices to be made, in this order, and returns their number, which is lower than given when
+  // announced_max is reached. The caller keeps the rest and tries again.
   [[nodiscard]] std::size_t announce(std::span<const Trigger> triggers, AnswerSink& sink);
-  // No slice up to and including this one will be announced any more. Called before the first
-  // announcement it tells of slices from before this process' start: they are missing as restarted.
+  // No slice up to and including this one will be announced any more. Before the first announcement it refers
+  // to slices from before this process' start: they are missing as restarted.
   void advance_watermark(SliceId watermark, AnswerSink& sink);
 
   // This slice was announced before this process took part: it is missing, restarted, until it is cleared.
   // Requires: not announced to this process.
   void miss(SliceId slice, AnswerSink& sink);
 
-  // Makes the fragments of up to `max_slices` announced slices as far as there is room, and answers the
-  // requests that wait for them. Returns how many were made: less than max_slices means that there is nothing
-  // to do, or no room.
+  // Makes the fragments of up to `max_slices` announced slices if there is room, and answers the requests
+  // that wait for them. Returns how many slices were made; fewer than max_slices: nothing left to do, or no
+  // room.
   std::size_t make_some(std::size_t max_slices, AnswerSink& sink);
 
-  // A fragment of a source that is not at_once; with status missing: it will not come, for its reason.
+  // Delivers a fragment of a source that is not at_once. Status missing: it will not arrive, for its reason.
   Delivery deliver(SourceId source, SliceId slice, Fragment fragment, AnswerSink& sink);
-  // Nothing of this source will be delivered any more up to and including this slice; what did not come is
-  // missing for `reason`. Goes back never: a lower slice than before is passed over.
+  // The source will deliver no more fragments up to and including this slice; absent ones are missing for
+  // `reason`. A slice lower than before is ignored.
   void source_passed(SourceId source, SliceId slice, MissingReason reason, AnswerSink& sink);
-  // Gives up what did not arrive in time. Waiting begins with the time of the last tick: there must be one
-  // before the first announcement.
+  // Gives up fragments that have not arrived in time. Waiting is measured from the last tick. Requires:
+  // called before the first announcement.
   void tick(TimeNs now, AnswerSink& sink);
 
-  // Answered at once, or parked until the slice is made, cleared, or passed by the watermark.
+  // Answers at once, or parks the request until the slice is made, cleared, or passed by the watermark.
   void request(const RequestedFragment& request, AnswerSink& sink);
-  // The connection is gone: drops what it has parked.
+  // The connection is lost: drops its parked requests.
   void forget(std::uint32_t connection);
-  // What this connection has parked for (slice, attempt) is answered missing, deadline.
+  // Answers this connection's parked requests for (slice, attempt) with missing, deadline.
   void cancel(std::uint32_t connection, SliceId slice, Attempt attempt, AnswerSink& sink);
 
-  // The fate of these is settled, their fragments are no longer needed. A slice cleared before it was
+  // These slices are settled, and their fragments are no longer needed. A slice cleared before it was
   // announced or made is not made; requests that wait for it are answered not_produced.
   void clear(std::span<const SliceId> slices, AnswerSink& sink);
 
-  // The slices that were announced and not cleared, appended, in no order. Costs a pass over all there is
-  // room for.
+  // Appends the slices that were announced and not cleared, in no order. Visits the whole table.
   void list_open(std::vector<SliceId>& out) const;
-  // Announced and not cleared.
+  // Returns whether the slice was announced and not cleared.
   [[nodiscard]] bool is_open(SliceId slice) const { return index_.find(slice) != SliceIndex::kNone; }
 
-  // The limit that is nearly reached: the supervisor should hold back. With hysteresis, see BufferLimits.
+  // Returns the limit that is nearly reached, in which case the supervisor should hold back. With hysteresis,
+  // see BufferLimits.
   [[nodiscard]] Throttle throttle() const { return throttle_; }
-  // How full it is, as a share of the limit that is nearest, and which one that is.
+  // Returns the fill level, as a share of the limit that is nearest, and that limit.
   [[nodiscard]] double level() const { return level_; }
   [[nodiscard]] Throttle fullest() const { return fullest_; }
   [[nodiscard]] const BufferCounters& counters() const { return counters_; }
-  // Calls visit(source, drops) for each source of which something was thrown away.
+  // Calls visit(source, drops) for each source with dropped fragments.
   template <class Visit>
   void for_each_drops(Visit&& visit) const {
     for (std::size_t column = 0; column < drops_.size(); ++column) {
@@ -204,7 +207,7 @@ class FragmentBuffer {
   struct Entry {
     Trigger trigger;
     State state = State::waiting;
-    bool owners = false;        // some fragment has an owner to release
+    bool owners = false;        // some fragments have an owner to release
     std::uint32_t row = 0;      // of its fragments, when held
     std::uint32_t kept = 0;     // fragments that count as held
     std::uint32_t pending = 0;  // fragments that have not arrived, when held
@@ -212,12 +215,12 @@ class FragmentBuffer {
     std::uint64_t reserved = 0;  // for the pending ones
     ParkedRequests::List parked;
   };
-  // The size that a source's fragments are expected to have, from those that came and those that did not.
+  // The expected size of a source's fragments, from those that arrived and those that did not.
   struct ExpectedSize {
     std::uint64_t bytes = 0;
     bool known = false;  // a fragment came
   };
-  // An entry that waits for fragments to arrive; another slice's by now, when the ids differ.
+  // An entry with fragments to arrive; it belongs to another slice by now if the ids differ.
   struct Awaited {
     TimeNs until = 0;
     std::uint32_t entry = 0;
@@ -231,7 +234,7 @@ class FragmentBuffer {
   [[nodiscard]] bool is_missed(SliceId slice) const {
     return !missed_.empty() && missed_.contains(slice.value);
   }
-  // Nothing of a slice that is not here will come any more.
+  // Returns whether no fragment of an absent slice can arrive any more.
   [[nodiscard]] bool is_over(SliceId slice) const { return reason_of_absent(slice) != MissingReason::none; }
   [[nodiscard]] MissingReason reason_of_absent(SliceId slice) const;
   [[nodiscard]] bool has_room() const;
@@ -269,7 +272,7 @@ class FragmentBuffer {
   void update_throttle();
 
   BufferLimits limits_;
-  std::vector<std::unique_ptr<Source>> sources_;  // ascending in id, as are the next two
+  std::vector<std::unique_ptr<Source>> sources_;  // ascending by id, as are the next two
   std::vector<SourceId> ids_;
   std::vector<Source::Timing> timing_;
   bool any_arrives_ = false;            // some are not at_once
@@ -281,20 +284,20 @@ class FragmentBuffer {
   std::vector<std::uint32_t> free_entries_;
   std::vector<Row> rows_;
   std::vector<std::uint32_t> free_rows_;
-  BoundedQueue<std::uint32_t> queue_;  // entries to be made, settled ones among them
+  BoundedQueue<std::uint32_t> queue_;  // entries to be made, settled ones included
 
   ParkedRequests parked_;
   boost::unordered_flat_map<std::uint64_t, ParkedRequests::List> early_;  // by slices not announced yet
-  SliceId early_lowest_;  // no slice in early_ is below; spares looking at all of them at each announcement
+  SliceId early_lowest_;  // a lower bound of the slices in early_, which saves a scan at each announcement
   SliceNotes notes_;
-  boost::unordered_flat_set<std::uint64_t> missed_;  // of miss(), not cleared yet
-  // The latest that were cleared, where ids need not ascend: a DCM may still ask for one of an attempt that
-  // is over, and its front-end may still send it.
+  boost::unordered_flat_set<std::uint64_t> missed_;  // by miss(), not cleared yet
+  // The latest cleared slices, if ids need not ascend: a DCM may still request one for an old attempt, and a
+  // front-end may still send it.
   SliceNotes settled_;
   EarlySlices early_slices_;
   SliceNotes pushed_out_;             // slices that lost fragments from early_slices_
   std::vector<PassedSlices> passed_;  // by column
-  std::deque<Awaited> awaited_;       // in the order of their time
+  std::deque<Awaited> awaited_;       // in order of time
   TimeNs now_ = 0;
   std::optional<SliceId> watermark_;
   std::optional<SliceId> first_;  // announced to this process in this run

@@ -33,15 +33,15 @@ constexpr std::size_t kWaveformBytes = 2 * kWaveformSamples;  // per channel sam
   return kHitBytes + 1 + channels_sampled * kWaveformBytes;
 }
 
-// Writes kHitBytes at `to`; the hit's waveform is not looked at.
+// Writes kHitBytes at `to`, without the hit's waveform.
 inline void encode_hit(const Hit& hit, std::byte* to) {
   to[0] = static_cast<std::byte>(hit.channel & ~kWaveformBit);
   store_le<std::uint32_t>(to + 1, hit.time_ns);
   to[5] = static_cast<std::byte>(hit.tot_ns);
 }
 
-// Writes the hit with its waveform, which must have 256 or 512 bytes: 263 or 519 bytes at `to`. Returns how
-// many.
+// Writes the hit with its waveform, which must have 256 or 512 bytes: 263 or 519 bytes at `to`. Returns their
+// number.
 inline std::size_t encode_waveform_hit(const Hit& hit, std::byte* to) {
   encode_hit(hit, to);
   to[0] |= static_cast<std::byte>(kWaveformBit);
@@ -51,8 +51,9 @@ inline std::size_t encode_waveform_hit(const Hit& hit, std::byte* to) {
   return waveform_hit_bytes(channels);
 }
 
-// Walks over a fragment's hits. Never reads outside of `bytes`, whatever they are: at the first hit that is
-// cut off or has an impossible number of channels it ends, with malformed() true and offset() at that hit.
+// Iterates over a fragment's hits. Never reads outside `bytes`, whatever they contain: it stops at the first
+// hit that is cut off or has an impossible number of channels, with malformed() true and offset() at that
+// hit.
 class HitReader {
  public:
   explicit HitReader(ConstBytes bytes) : bytes_(bytes) {}

@@ -13,15 +13,15 @@
 
 namespace weir::source {
 
-// What can be wrong with a fragment on purpose.
+// Faults of fragments that can be injected on purpose.
 enum class InjectedFault : std::uint8_t {
-  drop,       // lost on its way, and known to be: missing, gap
-  silence,    // its source says nothing for a time: missing, deadline
-  delay,      // comes later
-  reorder,    // comes behind the next one of its source
-  duplicate,  // comes twice
-  truncate,   // its second half is cut off, and it says so
-  corrupt     // one bit is another than its checksum says
+  drop,       // lost in transit, and known to be: missing, gap
+  silence,    // its source is silent for a time: missing, deadline
+  delay,      // arrives later
+  reorder,    // arrives behind the next one of its source
+  duplicate,  // arrives twice
+  truncate,   // its second half is cut off, and it is marked
+  corrupt     // one bit differs from its checksum
 };
 constexpr std::size_t kInjectedFaults = 7;
 [[nodiscard]] constexpr std::string_view name(InjectedFault fault) {
@@ -30,7 +30,7 @@ constexpr std::size_t kInjectedFaults = 7;
   return kNames[static_cast<std::size_t>(fault)];
 }
 
-// How often, as shares of a source's fragments from 0 to 1. The members are named as the farm file's keys.
+// Rates, as shares of a source's fragments from 0 to 1. The members have the names of the farm file's keys.
 struct FaultRates {
   double drop = 0;
   double delay = 0;
@@ -39,37 +39,37 @@ struct FaultRates {
   double truncate = 0;
   double corrupt = 0;
   DurationNs delay_ns = 50 * kMillisecond;
-  // From the run's begin on the source is silent for the last part of each such time; 0: never.
+  // From the run's begin on, the source is silent for the last part of each period of this length; 0: never.
   DurationNs silent_every_ns = 0;
   DurationNs silent_for_ns = 0;
 };
 
-// Makes emulated sources as bad as real ones. A source that it wraps returns its fragments as it did before,
-// but those that come late: these the injector delivers into the readout's buffer when they are due. The
-// buffer reserves their bytes so long, and when it gives one up the injector lets go of its memory. What
-// happens to a fragment is a function of seed, source, slice and, for silences, of the time since the run
-// began. One thread; no clock.
+// Makes emulated sources as faulty as real ones. A wrapped source returns its fragments as before, except
+// late ones: the injector delivers these into the readout's buffer when they are due. Until then the buffer
+// reserves their bytes, and if it gives one up, the injector releases its memory. The fault of a fragment is
+// a function of seed, source, slice and, for silences, of the time since the run's begin. Not thread-safe;
+// uses no clock.
 class FaultInjector {
  public:
   explicit FaultInjector(std::uint64_t seed) : seed_(seed) {}
   FaultInjector(const FaultInjector&) = delete;
   FaultInjector& operator=(const FaultInjector&) = delete;
 
-  // The source as the buffer has it from then on; outlives neither this nor the buffer.
+  // Returns the source for the buffer. Requires: it is destroyed before this object and the buffer.
   [[nodiscard]] std::unique_ptr<Source> wrap(std::unique_ptr<Source> source, const FaultRates& rates);
 
   [[nodiscard]] bool has_sources() const { return has_sources_; }
   void begin_run(TimeNs now);
-  // What has not come by then never comes.
+  // Drops fragments that have not been delivered.
   void end_run();
-  // Sets the time of the slices that are made next. Before FragmentBuffer::make_some().
+  // Sets the time of the slices that are made next. Requires: called before FragmentBuffer::make_some().
   void tick(TimeNs now) { now_ = now; }
-  // Delivers what is due. Often, and behind each FragmentBuffer::make_some().
+  // Delivers due fragments. To be called often, and after each FragmentBuffer::make_some().
   void pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink);
 
-  // Since begin_run(): fragments that each fault was done to. A fragment can have several.
+  // Returns the number of fragments with each fault since begin_run(). A fragment can have several.
   [[nodiscard]] const std::array<std::uint64_t, kInjectedFaults>& counts() const { return counts_; }
-  // Fragments that came at once, because so many waited already.
+  // Returns the number of fragments that were not delayed, because the limit was reached.
   [[nodiscard]] std::uint64_t not_delayed() const { return not_delayed_; }
 
   static constexpr std::size_t kDelayedMax = 65'536;
@@ -84,7 +84,7 @@ class FaultInjector {
     bool twice = false;
   };
   [[nodiscard]] Fragment make(Wrapped& source, const Trigger& trigger);
-  // Returns the fragment, or a pending one when it comes later.
+  // Returns the fragment, or a pending one if it arrives later.
   [[nodiscard]] Fragment schedule(Wrapped& source, SliceId slice, Fragment fragment);
   void keep(const Late& late);
   static void deliver(const Late& late, FragmentBuffer& buffer, AnswerSink& sink);
@@ -96,7 +96,7 @@ class FaultInjector {
   TimeNs begun_ = 0;
   TimeNs now_ = 0;
   std::deque<Late> late_;          // delayed, ascending in `due`
-  std::vector<Late> repeats_;      // second copies of what came at once
+  std::vector<Late> repeats_;      // second copies of fragments that arrived at once
   std::vector<Wrapped*> holding_;  // sources with a fragment that waits for their next one
   std::array<std::uint64_t, kInjectedFaults> counts_{};
   std::uint64_t not_delayed_ = 0;

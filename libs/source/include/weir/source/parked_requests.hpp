@@ -8,21 +8,22 @@
 
 namespace weir::source {
 
-// One fragment that a DCM asks for. All but slice and source is the adapter's, handed back with the answer.
+// A request of a DCM for one fragment. All fields except slice and source are the adapter's, and are returned
+// with the answer.
 struct RequestedFragment {
-  std::uint32_t connection = 0;  // the adapter's number for the connection that asked
+  std::uint32_t connection = 0;  // the adapter's number for the requesting connection
   SliceId slice;
   Attempt attempt;
   SourceId source;
-  std::uint32_t offset = 0;  // of the byte range asked for
+  std::uint32_t offset = 0;  // of the requested byte range
   std::uint32_t length = 0;
   std::uint32_t slot = 0;  // the DCM's own number for the slice
-  bool alone = false;      // nothing else of the slice was asked for with it
+  bool alone = false;      // requested without other fragments of the slice
   bool operator==(const RequestedFragment&) const = default;
 };
 
-// Requests that wait, in lists that the owner keeps per slice; all lists share one bounded pool, so parking
-// does not allocate. A list is first in, first out. One thread.
+// Waiting requests, in lists that the owner keeps per slice. All lists share one bounded pool, so that
+// parking does not allocate. A list is first in, first out. Not thread-safe.
 class ParkedRequests {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -36,10 +37,10 @@ class ParkedRequests {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // False: the pool is full, nothing happened.
+  // Returns false, without effect, if the pool is full.
   [[nodiscard]] bool park(List& list, const RequestedFragment& request);
 
-  // Empties the list and calls visit(request) for each. `visit` must not park.
+  // Empties the list and calls visit(request) for each request. Requires: `visit` does not park.
   template <class Visit>
   void take(List& list, Visit&& visit) {
     for (std::uint32_t at = list.head; at != kNone;) {
@@ -51,7 +52,7 @@ class ParkedRequests {
     list = {};
   }
 
-  // Drops those for which drop(request) is true, and returns how many.
+  // Drops the requests for which drop(request) is true, and returns their number.
   template <class Drop>
   std::size_t drop_if(List& list, Drop&& drop) {
     std::size_t dropped = 0;
@@ -85,7 +86,7 @@ class ParkedRequests {
 
   std::size_t capacity_;
   std::size_t size_ = 0;
-  std::vector<Node> nodes_;  // grows to the most that ever waited at once
+  std::vector<Node> nodes_;  // grows to the highest number that waited at once
   std::uint32_t free_ = kNone;
 };
 

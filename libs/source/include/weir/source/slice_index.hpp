@@ -14,17 +14,17 @@
 
 namespace weir::source {
 
-// Slice id -> small number. Ids that ascend densely, which is the rule, each find their own place in a table
-// by their low bits; one whose place is taken goes to a hash map. So any ids work, and the usual ones
-// cost one memory access. One thread.
+// Maps slice ids to small numbers. Densely ascending ids, the common case, have their own places in a table
+// by their low bits; an id that finds its place taken goes to a hash map. Any ids work, and the common ones
+// cost one memory access. Not thread-safe.
 class SliceIndex {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  // `expected` ids at a time; more work, slower.
+  // Requires: about `expected` ids at a time; more of them work, but slower.
   explicit SliceIndex(std::size_t expected) : table_(std::bit_ceil(2 * expected + 1)) {}
 
-  // kNone when it is not there.
+  // Returns kNone if it is not contained.
   [[nodiscard]] std::uint32_t find(SliceId slice) const {
     const Place& place = table_[slot(slice)];
     if (place.value != kNone && place.slice == slice) return place.value;
@@ -32,7 +32,7 @@ class SliceIndex {
     const auto at = overflow_.find(slice.value);
     return at == overflow_.end() ? kNone : at->second;
   }
-  // `slice` must not be there; `value` is not kNone.
+  // Requires: `slice` is not contained, and `value` is not kNone.
   void insert(SliceId slice, std::uint32_t value) {
     Place& place = table_[slot(slice)];
     if (place.value == kNone) {
@@ -62,8 +62,8 @@ class SliceIndex {
   boost::unordered_flat_map<std::uint64_t, std::uint32_t> overflow_;
 };
 
-// Slices that will not be made although they may still be asked for or announced, each with the answer to
-// give. At most `capacity`; beyond, the one noted first is forgotten. One thread.
+// Slices that will not be made but may still be requested or announced, each with the answer to give. At most
+// `capacity`; beyond, the oldest note is forgotten. Not thread-safe.
 class SliceNotes {
  public:
   explicit SliceNotes(std::size_t capacity) : capacity_(capacity) {}
@@ -73,8 +73,8 @@ class SliceNotes {
     const auto at = notes_.find(slice.value);
     return at == notes_.end() ? std::nullopt : std::optional(at->second);
   }
-  // Returns how many notes were forgotten for it (0 or 1). A slice that is noted already keeps its first
-  // reason.
+  // Returns how many notes were forgotten to make room (0 or 1). A slice that is noted already keeps its
+  // first reason.
   std::size_t add(SliceId slice, MissingReason reason) {
     if (!notes_.emplace(slice.value, reason).second) return 0;
     order_.push_back(slice);

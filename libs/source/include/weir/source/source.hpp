@@ -10,7 +10,7 @@
 
 namespace weir::source {
 
-// What the supervisor announces to every readout: there is a slice, and this is its time.
+// The supervisor's announcement of a slice to every readout.
 struct Trigger {
   SliceId slice;
   UtcNs time = 0;           // start of a time slice, or the moment of a trigger
@@ -18,20 +18,19 @@ struct Trigger {
   TriggerType type;
 };
 
-// What one source holds for one slice. `owner` keeps `bytes` alive; an empty owner means that the source
-// itself does, for as long as it lives. `crc32c` covers `bytes`; it is computed here, once, and stored
-// unchanged.
+// One source's data for one slice. `owner` keeps `bytes` alive; if it is empty, they are valid as long as the
+// source. `crc32c` covers `bytes`; it is computed here, once, and stored unchanged.
 struct Fragment {
   FragmentStatus status = FragmentStatus::ok;  // ok, truncated, suppressed or missing
   MissingReason reason = MissingReason::none;  // when missing
-  std::uint32_t crc32c = 0;                    // 0 when the farm runs without checksums
+  std::uint32_t crc32c = 0;                    // 0 if the farm runs without checksums
   ConstBytes bytes;
   std::shared_ptr<const void> owner;
 };
 
-// One detector link, real or emulated. One thread. An emulated source is a function of its configuration, the
-// run and the trigger: asked twice it gives the same bytes; the readout asks once and buffers the answer
-// until cleared.
+// One detector link, real or emulated. Not thread-safe. An emulated source is a function of its
+// configuration, the run and the trigger: a second call returns the same bytes. The readout calls it once,
+// and buffers the result until it is cleared.
 class Source {
  public:
   virtual ~Source() = default;
@@ -39,24 +38,24 @@ class Source {
   virtual void begin_run(RunNumber run) = 0;
   // Makes or fetches the fragment of this trigger. Must not block.
   [[nodiscard]] virtual Fragment produce(const Trigger& trigger) = 0;
-  // How its fragments reach the buffer.
+  // How the source's fragments reach the buffer.
   enum class Timing : std::uint8_t {
-    at_once,  // produce() returns each
-    later,    // FragmentBuffer::deliver() alone; produce() is never called
-    either    // produce() returns it, or a pending_fragment() that deliver() will follow
+    at_once,  // produce() returns every fragment
+    later,    // only FragmentBuffer::deliver(); produce() is never called
+    either    // produce() returns it, or a pending_fragment() that deliver() completes
   };
   [[nodiscard]] virtual Timing timing() const { return Timing::at_once; }
-  // Unless at_once: the buffer no longer waits for this slice's fragment, which was not delivered, and no
-  // longer reserves memory for it. Must not call the buffer.
+  // Unless at_once: the buffer no longer waits for this slice's fragment, and no longer reserves memory for
+  // it. Must not call the buffer.
   virtual void given_up(SliceId /*slice*/) {}
 };
 
-// A fragment that has not arrived yet: missing for no reason.
+// Returns whether the fragment has not arrived yet: missing without a reason.
 [[nodiscard]] inline bool is_pending(const Fragment& fragment) {
   return fragment.status == FragmentStatus::missing && fragment.reason == MissingReason::none;
 }
-// `expected`: bytes that the buffer reserves until it arrives. They are kept in the place of the checksum,
-// which a fragment that has not arrived does not have.
+// Makes a pending fragment. `expected`: bytes that the buffer reserves until it arrives, stored in the place
+// of the checksum, which a pending fragment does not have.
 [[nodiscard]] inline Fragment pending_fragment(std::uint32_t expected) {
   Fragment fragment;
   fragment.status = FragmentStatus::missing;

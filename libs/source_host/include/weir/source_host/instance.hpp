@@ -22,14 +22,14 @@
 
 namespace weir::source_host {
 
-// Takes the fragments that a plugin delivers, and its news of front-ends. Called from inside
-// poll(), announced(), begin_run(), make() and end_run().
+// Receives a plugin's fragments and its reports on front-ends. Called from inside poll(), announced(),
+// begin_run(), make() and end_run().
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
   virtual source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) = 0;
   virtual void on_watermark(SourceId source, SliceId slice, MissingReason reason) = 0;
-  // Pieces that reached a source (none: it cannot be told which), and those that the plugin threw away.
+  // Pieces that reached a source (none: an unknown one), and how many of them the plugin dropped.
   virtual void on_losses(std::optional<SourceId> /*source*/, std::uint64_t /*reached*/,
                          std::uint64_t /*lost*/, std::string_view /*reason*/) {}
   // One line of text.
@@ -43,18 +43,19 @@ struct InstanceConfig {
   std::uint32_t readout_index = 0;
   std::uint32_t fragment_bytes_max = UINT32_MAX;
   bool checksums = true;
-  std::function<void()> wake;                                          // called from any thread
+  std::function<void()> wake;                                          // called on any thread
   std::function<void(std::int32_t level, std::string_view text)> log;  // WEIR_SOURCE_LOG_..., any thread
-  std::uint32_t log_lines_max = 1000;                                  // per run; then counted
+  std::uint32_t log_lines_max = 1000;                                  // per run; further ones are counted
 };
 
-// One instance of a plugin: the front-end of one readout. One thread, but for what InstanceConfig says. Kept
-// alive by the fragments that are on their way out: destroyed, and the library unloaded, with the last one.
+// One instance of a plugin: the front-end of one readout. Not thread-safe, except as stated in
+// InstanceConfig. Fragments being sent keep it alive: it is destroyed, and the library unloaded, with the
+// last one.
 class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
  public:
   static constexpr std::size_t kCountersMax = 256;
 
-  // `arrivals` until detach().
+  // Requires: `arrivals` is valid until detach().
   [[nodiscard]] static Expected<std::shared_ptr<SourceInstance>, SourceError> create(
       std::shared_ptr<const SourcePlugin> plugin, InstanceConfig config, Arrivals& arrivals);
   ~SourceInstance();
@@ -62,9 +63,9 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   SourceInstance& operator=(const SourceInstance&) = delete;
 
   [[nodiscard]] const SourcePlugin& plugin() const { return *plugin_; }
-  // Fragments are asked for, instead of delivered.
+  // Returns true if the plugin makes fragments on request instead of delivering them.
   [[nodiscard]] bool makes() const { return plugin_->functions().make != nullptr; }
-  // To be waited on for reading; -1: none.
+  // Returns a descriptor to wait on for reading; -1: none.
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool in_run() const { return in_run_; }
 
@@ -72,13 +73,13 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   void end_run();
   void poll(TimeNs now_ns);
   void announced(std::span<const source::Trigger> triggers);
-  // For a plugin that makes(). What it cannot make is missing, not_produced.
+  // Makes a fragment; one that the plugin cannot make is missing, not_produced. Requires: makes().
   [[nodiscard]] source::Fragment make(SourceId source, const source::Trigger& trigger);
-  // The readout goes: nothing is delivered or woken any more. Ends the run where there is one.
+  // The readout ends: no more deliveries or wake-ups. Ends a current run.
   void detach();
 
-  // By the plugin's names, and: log_dropped (lines beyond log_lines_max), refused (delivered wrongly),
-  // make_failed.
+  // Returns the plugin's counters by name, and: log_dropped (lines beyond log_lines_max), refused (wrong
+  // deliveries), make_failed.
   [[nodiscard]] std::map<std::string, std::uint64_t> counters() const;
 
  private:
@@ -89,7 +90,7 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   [[nodiscard]] std::int32_t deliver(const weir_source_fragment& fragment);
   [[nodiscard]] source::Fragment fragment_of(const weir_source_fragment& raw);
   [[nodiscard]] bool serves(std::uint32_t source) const;
-  [[nodiscard]] bool may_tell() const;  // from this thread, now
+  [[nodiscard]] bool may_tell() const;  // on this thread, at this time
 
   std::shared_ptr<const SourcePlugin> plugin_;
   InstanceConfig config_;
@@ -102,7 +103,7 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   bool in_run_ = false;
   std::thread::id thread_;
   std::vector<std::pair<std::string, std::uint64_t>> counters_;
-  std::atomic<std::uint64_t> refused_{0};  // also by threads that have no business here
+  std::atomic<std::uint64_t> refused_{0};  // also counted on threads that may not deliver
   std::uint64_t make_failed_ = 0;
   std::uint64_t log_dropped_ = 0;
   std::uint32_t log_lines_ = 0;
@@ -110,7 +111,8 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   std::mutex wake_mutex_;  // guards config_.wake, which other threads call
 };
 
-// One source::Source for each of the instance's: fragments made by the plugin, or arriving.
+// Makes one source::Source for each of the instance's sources: with fragments made by the plugin, or
+// arriving.
 [[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(
     const std::shared_ptr<SourceInstance>& instance, std::span<const SourceId> sources);
 

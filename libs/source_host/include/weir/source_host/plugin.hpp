@@ -11,12 +11,12 @@
 
 namespace weir::source_host {
 
-// A loaded plugin library, checked against ABI 1. Unloaded when the last owner goes; instances hold code of
-// it, and are owners. Immutable, any thread.
+// A loaded plugin library, checked against ABI 1. Unloaded with its last owner; instances use its code, and
+// are owners. Immutable and thread-safe.
 class SourcePlugin {
  public:
-  // `name_or_path` is a path when it has a slash or ends in .so; otherwise NAME.so is looked for in the
-  // folders of `search_path`, in order.
+  // `name_or_path` is a path if it has a slash or ends in .so; otherwise NAME.so is searched in the folders
+  // of `search_path`, in order.
   [[nodiscard]] static Expected<std::shared_ptr<const SourcePlugin>, SourceError> load(
       const std::string& name_or_path, const std::vector<std::string>& search_path);
 

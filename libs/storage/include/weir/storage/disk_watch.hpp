@@ -6,19 +6,19 @@
 
 namespace weir::storage {
 
-// How long a disk that has something to do has done nothing: a disk that stalls gives no error, and people
-// ask what holds the run up. Pure.
+// Measures how long a disk with pending data has made no progress: a stalled disk returns no error, but
+// operators need the cause of the hold-up. Pure.
 class DiskWatch {
  public:
-  static constexpr DurationNs kStallAfter = kSecond;  // shorter pauses are a disk's everyday life
+  static constexpr DurationNs kStallAfter = kSecond;  // shorter pauses are normal
 
-  // `waiting`: bytes are not on disk yet. `done`: bytes that are, so far.
+  // `waiting`: some bytes are not on disk yet. `done`: bytes on disk so far.
   void look(bool waiting, std::uint64_t done, TimeNs now) {
     if (!waiting || done != done_) since_ = now;
     done_ = done;
     now_ = now;
   }
-  // 0: it does not stall.
+  // Returns 0 if the disk does not stall.
   [[nodiscard]] DurationNs stalled() const { return now_ - since_ >= kStallAfter ? now_ - since_ : 0; }
 
  private:

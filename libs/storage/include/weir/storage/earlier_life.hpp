@@ -13,9 +13,9 @@
 
 namespace weir::storage {
 
-// What a writer that is started again in the same run finds of its earlier lives.
+// The state that a restarted writer finds on disk from earlier processes of the same run.
 struct EarlierLife {
-  struct Copy {  // of a slice; live, as far as this writer's files know
+  struct Copy {  // of a slice; live, according to this writer's files
     SliceId slice;
     Attempt attempt;
     StoreEpoch epoch;
@@ -28,17 +28,18 @@ struct EarlierLife {
     std::uint32_t crc32c = 0;  // 0: the file was not closed
     bool closed = false;
     std::uint32_t sequence = 0;
-    std::string note;  // what had to be skipped, for people; usually nothing, or a torn last record
+    std::string note;  // skipped parts, for people; usually empty, or a torn last record
   };
   std::uint32_t next_sequence = 0;
   std::vector<Copy> copies;
-  std::uint64_t dead = 0;   // copies besides, which these files say do not count
+  std::uint64_t dead = 0;   // further copies that these files mark as dead
   std::vector<File> files;  // those without a file header first, then by sequence
 };
 
-// Reads this writer's files of this run in `directory`. A file that has not got its final name is synced,
-// read back from the disk, and every record is checked whole, whatever its index says: what is returned may
-// be acknowledged. A file that cannot be read is an error: to go on without it would store its slices twice.
+// Reads this writer's files of this run in `directory`. A file without its final name is synced and read back
+// from the disk, and every record is verified completely, whatever the index contains, so that the returned
+// copies may be acknowledged. An unreadable file is an error, because its slices would otherwise be stored
+// twice.
 [[nodiscard]] Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, RunNumber run,
                                                                std::string_view writer,
                                                                SystemCalls& calls = operating_system());

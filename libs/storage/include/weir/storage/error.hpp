@@ -7,14 +7,14 @@
 namespace weir::storage {
 
 enum class StorageError : std::uint8_t {
-  truncated,     // the bytes end before what they announce
-  bad_magic,     // not what was expected at this place
-  bad_version,   // a version or layout that this program does not know
+  truncated,     // the bytes end before the announced length
+  bad_magic,     // other bytes than expected at this place
+  bad_version,   // an unknown version or layout
   bad_length,    // a length or offset that leads outside, or contradicts another one
   bad_checksum,  // a CRC32C does not match
   malformed,     // fields that contradict each other
-  not_found,     // there is no such file, record or slice
-  io,            // the system refused
+  not_found,     // no such file, record or slice
+  io,            // a system call failed
 };
 
 [[nodiscard]] constexpr std::string_view name(StorageError error) {
@@ -23,7 +23,7 @@ enum class StorageError : std::uint8_t {
   return kNames[static_cast<std::size_t>(error)];
 }
 
-// An error with a sentence for people that names the file and what is wrong with it.
+// An error with a sentence for people, which names the file and the fault.
 struct Failure {
   StorageError error = StorageError::io;
   std::string detail;

@@ -11,16 +11,15 @@
 
 namespace weir::storage {
 
-// ports::Disk on the file system, with one thread that does the system calls. Its queue has no limit of its
-// own: the caller bounds the bytes that are under way. Files that were not published when the
-// disk is destroyed stay as they are.
+// ports::Disk on the file system, with one thread for the system calls. Its queue has no limit of its own:
+// the caller bounds the bytes in progress. Files that are not published when the disk is destroyed stay as
+// they are.
 class FileDisk final : public ports::Disk {
  public:
-  // `wake` is called from the disk's thread when there are events after there were none; it has to make the
-  // loop's thread call deliver(), and must not block. `calls` are made by that
-  // thread alone.
+  // `wake` is called on the disk's thread when the first event is pending; it has to make the loop's thread
+  // call deliver(), and must not block. `calls` is used by that thread only.
   explicit FileDisk(std::function<void()> wake, SystemCalls& calls = operating_system());
-  // Carries out what was asked for, then ends the thread.
+  // Carries out all requested operations, then ends the thread.
   ~FileDisk() override;
   FileDisk(const FileDisk&) = delete;
   FileDisk& operator=(const FileDisk&) = delete;
@@ -37,8 +36,8 @@ class FileDisk final : public ports::Disk {
             std::uint64_t token) override;
   void read(ports::FileId file, const std::string& path, std::uint64_t token) override;
 
-  // In the loop's thread: hands over the events that there are. Owners of appended bytes are released here,
-  // too.
+  // Passes on the pending events and releases owners of appended bytes. Requires: called on the loop's
+  // thread.
   void deliver(ports::DiskHandler& handler);
 
  private:

@@ -33,7 +33,7 @@ constexpr std::string_view kPartSuffix = ".part";  // behind kFileSuffix while t
   return (length + kAlignment - 1) & ~static_cast<std::uint64_t>(kAlignment - 1);
 }
 
-// The numbers stand in files: never reuse one. A reader skips types that it does not know.
+// The numbers are part of the file format: never reuse one. A reader skips unknown types.
 enum class RecordType : std::uint16_t {
   slice = 1,
   begin_of_run = 2,
@@ -64,12 +64,13 @@ struct RecordHead {
   RecordType type = RecordType::slice;
   std::uint16_t flags = 0;
 
-  // Head, body and padding.
+  // Returns the length of head, body and padding.
   [[nodiscard]] std::uint64_t length() const { return kRecordHeadLength + padded(body_length); }
 };
-// `at` has room for kRecordHeadLength bytes.
+// Requires: `at` has room for kRecordHeadLength bytes.
 void encode_record_head(const RecordHead& head, std::byte* at);
-// The head at `offset` of a file whose header has this tag. The body lies inside the file, or: truncated.
+// Parses the record head at `offset`. `tag`: that of the file's header. Errors: truncated, if the body ends
+// outside the file.
 [[nodiscard]] Expected<RecordHead, StorageError> parse_record_head(ConstBytes file, std::uint64_t offset,
                                                                    std::uint32_t tag);
 
@@ -83,18 +84,18 @@ struct IndexEntry {
   Attempt attempt;
   StoreEpoch epoch;
   std::uint16_t slice_flags = 0;  // those of the slice record
-  bool dead = false;              // another copy counts, or none
+  bool dead = false;              // another copy is the live one, or none is
   bool operator==(const IndexEntry&) const = default;
 
   [[nodiscard]] std::uint64_t end() const { return offset + kRecordHeadLength + padded(length); }
 };
-// The body of an index record. Sorts `entries` by slice and epoch.
+// Returns the body of an index record. Sorts `entries` by slice and epoch.
 [[nodiscard]] std::vector<std::byte> encode_index(std::vector<IndexEntry>& entries);
-// Entries of a file of `file_length` bytes: each offset and length lies inside.
+// Parses the index of a file of `file_length` bytes; each offset and length is inside it.
 [[nodiscard]] Expected<std::vector<IndexEntry>, StorageError> parse_index(ConstBytes body,
                                                                           std::uint64_t file_length);
 
-// A stored copy that does not count any more, in whichever file of the run it is.
+// A stored copy that is no longer valid, in any file of the run.
 struct DeadCopy {
   SliceId slice;
   Attempt attempt;
@@ -105,7 +106,7 @@ struct DeadCopy {
 [[nodiscard]] std::vector<std::byte> encode_dead_list(std::span<const DeadCopy> copies);
 [[nodiscard]] Expected<std::vector<DeadCopy>, StorageError> parse_dead_list(ConstBytes body);
 
-// Bytes that the format does not look into: the begin-of-run and end-of-run records.
+// Encode bytes that the format does not interpret: the begin-of-run and end-of-run records.
 [[nodiscard]] std::vector<std::byte> encode_opaque(ConstBytes content);
 [[nodiscard]] Expected<ConstBytes, StorageError> parse_opaque(ConstBytes body);
 
@@ -114,24 +115,24 @@ struct Footer {
   std::uint64_t index_offset = 0;
   std::uint64_t index_length = 0;  // of the body
   std::uint64_t index_count = 0;
-  std::uint64_t tail_offset = 0;  // behind the last slice record
-  SliceSum live;                  // the entries of the index that are not dead
+  std::uint64_t tail_offset = 0;  // after the last slice record
+  SliceSum live;                  // the index entries that are not dead
   std::uint64_t records = 0;      // of every type, the footer included
 };
 [[nodiscard]] std::vector<std::byte> encode_footer(const Footer& footer);
-// The footer at the end of a whole file; not_found when the file does not end with one.
+// Parses the footer at the end of a file; not_found if the file does not end with one.
 [[nodiscard]] Expected<Footer, StorageError> parse_footer(ConstBytes file, std::uint32_t tag);
 
-// "run-000001-writer-0-0000.weir"
+// Returns "run-000001-writer-0-0000.weir".
 [[nodiscard]] std::string run_file_name(RunNumber run, std::string_view writer, std::uint32_t sequence);
 struct RunFileName {
   RunNumber run;
   std::string writer;
   std::uint32_t sequence = 0;
 };
-// What such a name says, with or without kPartSuffix; nothing for any other name.
+// Parses such a name, with or without kPartSuffix; returns nothing for any other name.
 [[nodiscard]] std::optional<RunFileName> parse_run_file_name(std::string_view file_name);
-// The sequence number in such a name; nothing for another run's or writer's file.
+// Returns the sequence number in such a name; nothing for another run's or writer's file.
 [[nodiscard]] std::optional<std::uint32_t> run_file_sequence(std::string_view file_name, RunNumber run,
                                                              std::string_view writer);
 

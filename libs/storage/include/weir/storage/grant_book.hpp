@@ -12,7 +12,7 @@
 
 namespace weir::storage {
 
-// One connection of a DCM; a number that is used once in a writer's life.
+// One connection of a DCM; a number that a writer process uses once.
 using PeerId = StrongId<struct PeerIdTag, std::uint32_t>;
 
 struct Grant {
@@ -24,58 +24,59 @@ struct GrantCounters {
   std::uint64_t asks = 0;
   std::uint64_t grants = 0;
   std::uint64_t bytes_granted = 0;
-  std::uint64_t oversize = 0;     // grants beyond the bound, each alone
-  std::uint64_t violations = 0;   // more received than granted, a total that went down, too many asks
+  std::uint64_t oversize = 0;     // grants beyond the bound, each on its own
+  std::uint64_t violations = 0;   // more bytes than granted, a total that fell, too many requests
   std::uint64_t charged_max = 0;  // bytes, highest so far
 };
 
-// How many bytes each peer may send to a writer whose buffer has a bound. Totals are cumulative, so that a
-// repeated message does no harm. One ask is one record, and is granted whole, so that two peers with half a
-// grant each never wait for each other.
+// Decides how many bytes each peer may send to a writer with a bounded buffer. Totals are cumulative, so that
+// a
+// repeated message does no harm. One request is for one record, and is granted as a whole, so that two peers
+// with half a grant each never wait for each other.
 //
-// The peer with the fewest bytes charged is next. It gets its ask when that fits into what is free, and is at
-// most kShareOfFree times what is free together with what it has (dynamic thresholds: Choudhury and Hahne,
-// 1998): one peer alone can use most of the buffer, and peers that hold grants without sending leave room for
-// the others. While the next peer's ask does not fit, no other is served: small records do not starve a
-// large one. A record larger than the bound is granted when nothing else is charged.
+// The peer with the fewest bytes charged is next. Its request is granted if it fits into the free space, and
+// is at most kShareOfFree times the free space plus its own grants (dynamic thresholds: Choudhury and Hahne,
+// 1998): a single peer can use most of the buffer, and peers that hold grants without sending leave room for
+// the others. While the next peer's request does not fit, no other is served, so that small records do not
+// starve a large one. A record larger than the bound is granted if no other bytes are charged.
 //
-// A peer gives back at once what it was granted and has nothing to send for (the slice went to another
-// writer): an unused grant would keep room from the others.
+// A peer returns at once a grant that it will not use (the slice went to another writer), because it would
+// keep room from the others.
 //
-// Charged: granted and not released. Invariant: charged <= bound, or charged is one oversize ask. One thread;
-// at most peers_max peers with asks_max asks each.
+// Charged: granted and not released. Invariant: charged <= bound, or charged is one oversize request. Not
+// thread-safe; at most peers_max peers with asks_max requests each.
 class GrantBook {
  public:
   static constexpr std::uint64_t kShareOfFree = 4;
 
   GrantBook(std::uint64_t bound_bytes, std::size_t peers_max, std::size_t asks_max);
 
-  // False: peers_max are there.
+  // Returns false if peers_max are connected.
   [[nodiscard]] bool connect(PeerId peer);
-  // What it was granted and did not send is free at once; what it sent stays charged until it is released.
+  // Frees the peer's unsent grants at once; sent bytes stay charged until they are released.
   void disconnect(PeerId peer);
-  // The peer wants to have sent `wanted_total` bytes; the step from its last ask is one ask. False: the total
-  // went down, the peer is confused.
+  // The peer wants to have sent `wanted_total` bytes; the difference to its last request is one request.
+  // Returns false if the total has fallen: the peer is faulty.
   [[nodiscard]] bool ask(PeerId peer, std::uint64_t wanted_total);
-  // Bytes of a record arrived. False: more than granted.
+  // Bytes of a record have arrived. Returns false if they are more than granted.
   [[nodiscard]] bool received(PeerId peer, std::uint64_t bytes);
-  // Of what it was granted the peer will not send `returned_total` bytes, cumulative. False: it does not hold
-  // that many, or the total went down.
+  // The peer will not use `returned_total` bytes of its grants, cumulative. Returns false if it does not hold
+  // that many, or if the total has fallen.
   [[nodiscard]] bool give_back(PeerId peer, std::uint64_t returned_total);
-  // The record is on disk, or refused; also for a peer that is gone.
+  // The record is on disk, or refused. Also called for a disconnected peer.
   void release(PeerId peer, std::uint64_t bytes);
 
-  // Appends what can be granted now: at most one line for each peer, ascending. A grant costs the logarithm
-  // of the peers that ask.
+  // Appends the grants that are possible now: at most one per peer, ascending. A grant costs the logarithm of
+  // the number of requesting peers.
   void grant(std::vector<Grant>& out);
 
   [[nodiscard]] std::uint64_t bound_bytes() const { return bound_bytes_; }
-  // What the invariant is about; for tests, which hold it against what peers did.
+  // The bytes in the invariant; for tests, which compare them with the peers' actions.
   [[nodiscard]] std::uint64_t charged_bytes() const { return charged_bytes_; }
   [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }
   [[nodiscard]] std::size_t peers() const { return peers_.size(); }
   [[nodiscard]] const GrantCounters& counters() const { return counters_; }
-  // Peers that were looked at: what granting has cost.
+  // Returns how many peers have been visited: the cost of granting.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
@@ -86,13 +87,13 @@ class GrantBook {
     std::uint64_t received_total = 0;
     std::uint64_t released_total = 0;
     std::uint64_t returned_total = 0;  // counts as received and released
-    std::uint64_t turn = 0;            // when it was last served: breaks ties
-    bool told = true;                  // of granted_total; else in untold_
+    std::uint64_t turn = 0;            // when it was last served, as a tie-breaker
+    bool told = true;                  // granted_total was reported; otherwise the peer is in untold_
 
     [[nodiscard]] std::uint64_t charged() const { return granted_total - released_total; }
   };
 
-  // Whose turn it is: the lowest one's.
+  // The order of turns: the lowest is served next.
   struct Turn {
     std::uint64_t charged = 0;
     std::uint64_t turn = 0;
@@ -107,11 +108,11 @@ class GrantBook {
   std::size_t peers_max_;
   std::size_t asks_max_;
   std::map<PeerId, Peer> peers_;
-  std::set<Turn> askers_;       // the peers with asks
-  std::vector<PeerId> untold_;  // while grant() runs
+  std::set<Turn> askers_;       // peers with requests
+  std::vector<PeerId> untold_;  // used while grant() runs
   std::uint64_t charged_bytes_ = 0;
   std::uint64_t waiting_bytes_ = 0;
-  std::uint64_t orphaned_bytes_ = 0;  // charged for peers that are gone
+  std::uint64_t orphaned_bytes_ = 0;  // charged for disconnected peers
   std::uint64_t turns_ = 0;
   std::uint64_t steps_ = 0;
   GrantCounters counters_;

@@ -17,19 +17,19 @@
 
 namespace weir::storage {
 
-// ports::Disk in memory, for tests: nothing happens until a step is asked for, and each can be made to fail.
+// ports::Disk in memory, for tests: operations are carried out step by step, and each can be made to fail.
 class MemoryDisk final : public ports::Disk {
  public:
   struct File {
     std::vector<std::byte> bytes;
-    std::size_t synced = 0;  // what a crash leaves, at least
+    std::size_t synced = 0;  // certainly left by a crash
     std::uint64_t inode = 0;
-    std::int64_t modified_ns = 0;  // counts the changes by others
+    std::int64_t modified_ns = 0;  // counts changes by others
   };
 
-  // All files together; an append that does not fit writes what does, as a real disk.
+  // Limit of all files together; an append that does not fit writes a part, like a real disk.
   std::uint64_t capacity = UINT64_MAX;
-  // The operation with this number (from 0, in the order they are carried out) fails so.
+  // The operation with this number (from 0, in order of execution) fails in this way.
   std::optional<std::uint64_t> fail_at;
   ports::DiskError fail_with = ports::DiskError::io;
 
@@ -60,7 +60,7 @@ class MemoryDisk final : public ports::Disk {
     queue_.push_back({Kind::read, file, token, path, {}, {}, 0});
   }
 
-  // What others do to a file behind its writer's back.
+  // Changes of a file by others, without the writer's knowledge.
   void remove(const std::string& path) {
     for (auto& [id, open] : open_) {
       if (open.path == path && !open.nameless) open.nameless = std::move(files_.at(path));
@@ -76,7 +76,7 @@ class MemoryDisk final : public ports::Disk {
     ++files_.at(path).modified_ns;
   }
 
-  // Carries out the oldest operation and delivers its event. False: there was none.
+  // Carries out the oldest operation and delivers its event. Returns false if none is pending.
   bool step(ports::DiskHandler& handler) {
     if (queue_.empty()) return false;
     Operation operation = std::move(queue_.front());
@@ -97,7 +97,7 @@ class MemoryDisk final : public ports::Disk {
   [[nodiscard]] const std::map<std::string, File>& files() const { return files_; }
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
   [[nodiscard]] std::uint64_t appends() const { return appends_; }
-  [[nodiscard]] std::uint64_t looks_failed() const { return looks_failed_; }  // reads, too
+  [[nodiscard]] std::uint64_t looks_failed() const { return looks_failed_; }  // reads included
   [[nodiscard]] std::uint64_t syncs() const { return syncs_; }
   [[nodiscard]] std::size_t pending() const { return queue_.size(); }
   [[nodiscard]] std::uint64_t bytes_used() const {
@@ -121,8 +121,8 @@ class MemoryDisk final : public ports::Disk {
   struct Open {
     std::string path;
     ports::DiskError error = ports::DiskError::none;
-    std::uint64_t size = 0;        // as it was left here
-    std::optional<File> nameless;  // the path does not name it any more
+    std::uint64_t size = 0;        // as this process left it
+    std::optional<File> nameless;  // no longer named by its path
   };
 
   ports::DiskError carry_out(const Operation& operation, ports::DiskEvent& event) {

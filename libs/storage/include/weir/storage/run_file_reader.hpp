@@ -18,21 +18,21 @@ namespace weir::storage {
 
 class MappedFile;
 
-// Bytes of a file that belong to no sound record.
+// Bytes of a file outside any sound record.
 struct Gap {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   StorageError error = StorageError::bad_magic;  // of the record head that was expected at `offset`
 };
 
-// Goes from record to record. Where there is none it looks for the next one behind: a head is recognised
-// anywhere, by its magic, the file's tag, its own offset and its checksum.
+// Iterates over records. At a damaged place it searches for the next record: a head is recognised anywhere,
+// by its magic, the file's tag, its own offset and its checksum.
 class RecordCursor {
  public:
   RecordCursor(ConstBytes file, std::uint64_t offset, std::uint32_t tag)
       : file_(file), offset_(offset), tag_(tag) {}
 
-  // The next record; nothing at the end of the file. A gap before it is appended to `gaps`.
+  // Returns the next record; nothing at the end of the file. A gap before it is appended to `gaps`.
   [[nodiscard]] std::optional<RecordHead> next(std::vector<Gap>& gaps);
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
@@ -43,20 +43,20 @@ class RecordCursor {
 };
 
 enum class Reading : std::uint8_t {
-  index,    // of a closed file: what its index says is believed
-  records,  // never by the index: only records that are sound in every byte are taken
+  index,    // trusts the index of a closed file
+  records,  // ignores the index: only records with every byte sound are used
 };
 
-// Reads one run file. A closed one is opened by its footer and index. One without a footer (a .part) is gone
-// through, and only slices that are sound in every byte are taken: what a crash tore must not count. One
-// with a damaged index is gone through, too, but slices are taken whose fragments may be damaged. note() says
-// so. Slices are addressed by their place in the file.
+// Reads one run file. A closed one is opened by its footer and index. One without a footer (a .part) is
+// scanned, and only slices with every byte sound are used: a record torn by a crash must not count. One with
+// a damaged index is scanned too, but slices with damaged fragments are used; note() reports it. Slices are
+// addressed by their place in the file.
 class RunFileReader {
  public:
-  // Maps the file: it must not get shorter meanwhile (a writer that goes on appending does no harm).
+  // Maps the file. Requires: it does not get shorter meanwhile (a writer that appends does no harm).
   [[nodiscard]] static Expected<RunFileReader, Failure> open(const std::string& path,
                                                              Reading reading = Reading::index);
-  // `file` outlives the reader; `path` is for messages.
+  // Requires: `file` outlives the reader. `path` is used in messages.
   [[nodiscard]] static Expected<RunFileReader, Failure> from_bytes(ConstBytes file, std::string path,
                                                                    Reading reading = Reading::index);
   ~RunFileReader();
@@ -66,35 +66,35 @@ class RunFileReader {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const FileHeader& header() const { return header_; }
   [[nodiscard]] ConstBytes bytes() const { return bytes_; }
-  // Footer and index are there and sound.
+  // Returns whether footer and index are sound.
   [[nodiscard]] bool closed() const { return footer_.has_value() && note_.empty(); }
-  // It does not end with a footer: as a writer leaves it that did not come to close it.
+  // Returns whether the file has no footer, because its writer has not closed it.
   [[nodiscard]] bool unfinished() const { return unfinished_; }
   [[nodiscard]] const std::optional<Footer>& footer() const { return footer_; }
-  // Why the file had to be read through; empty for a closed file.
+  // Returns why the file had to be scanned; empty for a closed file.
   [[nodiscard]] const std::string& note() const { return note_; }
-  // What reading through had to skip. Empty for a closed file: verify() looks into those.
+  // Returns the gaps found by the scan. Empty for a closed file: verify() examines those.
   [[nodiscard]] std::span<const Gap> gaps() const { return gaps_; }
 
-  // Every copy of a slice in file order, dead ones included.
+  // Returns every copy of a slice in file order, dead ones included.
   [[nodiscard]] std::span<const IndexEntry> entries() const { return entries_; }
-  // Positions in entries(), by slice and store epoch.
+  // Returns positions in entries(), by slice and store epoch.
   [[nodiscard]] std::span<const std::uint32_t> by_id() const { return by_id_; }
-  // The copy that counts.
+  // Returns the live copy.
   [[nodiscard]] const IndexEntry* find(SliceId slice) const;
-  // not_found: there is no such record at the entry's place.
+  // Errors: not_found, if the entry's place has no such record.
   [[nodiscard]] Expected<SliceRecordView, StorageError> slice(const IndexEntry& entry,
                                                               Check check = Check::meta) const;
 
-  // Content of the begin-of-run and end-of-run records; nothing when the file has none.
+  // Return the contents of the begin-of-run and end-of-run records; nothing if the file has none.
   [[nodiscard]] std::optional<ConstBytes> begin_of_run() const { return begin_of_run_; }
   [[nodiscard]] std::optional<ConstBytes> end_of_run() const { return end_of_run_; }
-  // What this file says of copies here and in earlier files. Those here are marked already.
+  // Returns this file's list of dead copies, here and in earlier files. Those here are marked already.
   [[nodiscard]] std::span<const DeadCopy> dead_copies() const { return dead_copies_; }
-  // Marks the entries that are listed, as the run's manifest or another file does.
+  // Marks the listed entries as dead; the list is from the run's manifest or another file.
   void mark_dead(std::span<const DeadCopy> copies);
   void mark_dead(std::size_t entry) { entries_[entry].dead = true; }
-  // Of the live entries.
+  // Returns the sum over the live entries.
   [[nodiscard]] SliceSum live() const;
 
  private:
@@ -121,9 +121,9 @@ class RunFileReader {
   std::vector<DeadCopy> dead_copies_;
 };
 
-// For the files of one run: each file's dead lists hold for all, and of the copies of a slice in several
-// files only the one with the highest store epoch counts. Where one writer has a copy twice, the first
-// counts.
+// Resolves copies across the files of one run: each file's dead lists apply to all, and of the copies of a
+// slice in several files only the one with the highest store epoch is live. If one writer has a copy twice,
+// the first is live.
 void resolve_copies(std::span<RunFileReader> files);
 
 }  // namespace weir::storage

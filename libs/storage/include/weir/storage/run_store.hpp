@@ -27,33 +27,32 @@ struct OutputCounters;
 
 struct RunStoreConfig {
   std::string directory;
-  std::string writer;  // this writer's name in the farm: part of the file names
+  std::string writer;  // this writer's name in the farm, part of the file names
   std::string farm;
   RunNumber run;
-  std::uint32_t first_sequence = 0;  // of the first file; read_earlier_life() finds it after a restart
+  std::uint32_t first_sequence = 0;  // of the first file; after a restart from read_earlier_life()
 
   std::uint64_t file_bytes_max = 4ULL << 30;    // a file with one record may be larger
-  std::uint64_t file_bytes_limit = UINT64_MAX;  // no file can be longer: the next one is begun before that
+  std::uint64_t file_bytes_limit = UINT64_MAX;  // no file can be longer: the next one is begun before this
   std::uint64_t file_records_max = 4'000'000;   // bounds the index in memory (48 bytes a record)
   DurationNs file_duration_max = 600 * kSecond;
 
-  std::uint64_t sync_bytes = 64ULL << 20;  // group commit: whichever of the two comes first
+  std::uint64_t sync_bytes = 64ULL << 20;  // group commit: whichever is reached first
   DurationNs sync_interval = 100 * kMillisecond;
-  DurationNs retry_interval = kSecond;  // between attempts to go on after an error of the disk
+  DurationNs retry_interval = kSecond;  // between retries after a disk error
 
-  std::uint64_t queue_bytes_max = 256ULL
-                                  << 20;  // records that are not on disk; one larger record goes when alone
-  std::size_t chunk_bytes = 1U << 20;     // gathered before an append
-  std::size_t reference_bytes_min = 64U << 10;  // records from here on are not copied
+  std::uint64_t queue_bytes_max = 256ULL << 20;  // records not yet on disk; a larger record is accepted alone
+  std::size_t chunk_bytes = 1U << 20;            // gathered before an append
+  std::size_t reference_bytes_min = 64U << 10;   // records of this size and larger are not copied
 
-  std::size_t unsettled_max = 4'000'000;  // slices that the dedupe remembers
-  std::size_t settled_max = 250'000;      // settled slices that it recognises besides, when they come again
+  std::size_t unsettled_max = 4'000'000;  // slices that the deduplication remembers
+  std::size_t settled_max = 250'000;      // settled slices that are recognised as well if they are sent again
   std::size_t dead_copies_max = 1'000'000;
   bool check_fragments = true;  // compare each fragment's checksum before storing it
-  bool files_leave = false;     // closed files are moved away by others (writer.on_close)
+  bool files_leave = false;     // closed files may be moved away by others (writer.on_close)
 };
 
-// A file of an earlier life of this writer.
+// A file of an earlier process of this writer.
 struct EarlierFile {
   std::string path;
   std::uint32_t sequence = 0;
@@ -63,9 +62,9 @@ struct EarlierFile {
 
 enum class StoreResult : std::uint8_t {
   accepted,        // acknowledged when on disk
-  duplicate,       // stored before: acknowledged again, when that copy is on disk
+  duplicate,       // stored before: acknowledged again once that copy is on disk
   malformed,       // refused from here on: not a slice record
-  bad_checksum,    // damaged on the way
+  bad_checksum,    // damaged in transit
   wrong_run,       //
   stale_epoch,     // a copy with a higher store epoch was confirmed
   epoch_conflict,  // the same store epoch for another attempt: an error of the sender
@@ -73,14 +72,14 @@ enum class StoreResult : std::uint8_t {
   unsettled_full,  // more slices unsettled than configured
   dead_list_full,  // more dead copies than configured
   not_open,        // not ready yet, closing, or failed
-  no_memory,       // said by the receiver: there is no memory for it
+  no_memory,       // set by the receiver: no memory for it
 };
 constexpr std::size_t kStoreResults = 12;
 [[nodiscard]] std::string_view name(StoreResult result);
-// Of that name; `malformed` when there is none.
+// Returns the result of that name; `malformed` if there is none.
 [[nodiscard]] StoreResult store_result(std::string_view name);
 [[nodiscard]] constexpr bool is_refusal(StoreResult result) { return result > StoreResult::duplicate; }
-// Nothing is wrong with the record: it may be taken when it is offered again.
+// Returns true if the record itself is good: it may be accepted when it is offered again.
 [[nodiscard]] constexpr bool is_passing(StoreResult result) {
   return result == StoreResult::queue_full || result == StoreResult::unsettled_full ||
          result == StoreResult::not_open;
@@ -92,7 +91,7 @@ struct StoredSlice {
   Attempt attempt;
   StoreEpoch epoch;
   std::uint32_t origin = 0;  // as given to store()
-  std::uint64_t bytes = 0;   // the record's length: what can be granted again
+  std::uint64_t bytes = 0;   // the record's length, which can be granted again
 };
 
 struct ClosedFile {
@@ -101,60 +100,60 @@ struct ClosedFile {
   std::uint64_t bytes = 0;
   SliceSum live;  // without the copies that were known to be dead
   std::uint32_t crc32c = 0;
-  bool sound = true;  // false: a part is gone, and on_lost() has said what
+  bool sound = true;  // false: a part is gone, as reported to on_lost()
 };
 
-// Copies that were on disk and are not any more: their file was cut, removed or replaced from outside.
+// Copies that were on disk and are gone: their file was cut, removed or replaced from outside.
 struct LostCopies {
   std::string path;
   std::string why;
   std::uint64_t count = 0;
-  std::vector<SliceId> slices;  // in order; the first of them, as far as they are still known
+  std::vector<SliceId> slices;  // in order; the first of those that are still known
 };
 
 // Called from flush(), tick(), close() and on_disk_event(); must not call the store.
 class StoreHandler {
  public:
   virtual ~StoreHandler() = default;
-  // The first file is there, with its begin-of-run record on disk: records are accepted from now on.
+  // The first file exists, with its begin-of-run record on disk: records are accepted from now on.
   virtual void on_ready() = 0;
   virtual void on_stored(std::span<const StoredSlice> slices) = 0;
   virtual void on_file_closed(const ClosedFile& file) = 0;
   virtual void on_lost(const LostCopies& lost) = 0;
-  // The disk refuses. Nothing of the file concerned is acknowledged until on_resumed(). Before on_ready():
-  // the disk is full, and the first file is tried again until there is room.
+  // The disk refuses. No record of the file is acknowledged until on_resumed(). Before on_ready(): the disk
+  // is full, and the first file is retried until there is room.
   virtual void on_blocked(ports::DiskError error, const std::string& detail) = 0;
   virtual void on_resumed() = 0;
-  // The first file could not be created, or not written, for another reason than a full disk: there is no
-  // run.
+  // The first file could not be created or written, for another reason than a full disk: the run cannot
+  // begin.
   virtual void on_failed(ports::DiskError error, const std::string& detail) = 0;
-  // After close(): every file is published, and what the file system says of each was compared.
+  // After close(): every file is published and was compared with the file system.
   virtual void on_finished() = 0;
 };
 
 struct StoreCounters {
   std::uint64_t records = 0;       // accepted
-  std::uint64_t bytes_in = 0;      // of them
+  std::uint64_t bytes_in = 0;      // in accepted records
   std::uint64_t bytes_stored = 0;  // on disk, with frames and indexes
   std::uint64_t appends = 0;
   std::uint64_t syncs = 0;
   std::uint64_t retries = 0;
-  std::uint64_t blocked = 0;  // times
+  std::uint64_t blocked = 0;  // number of times
   std::uint64_t files_closed = 0;
   std::uint64_t dead_copies = 0;
   std::uint64_t files_restored = 0;  // that were changed from outside
-  std::uint64_t files_compared = 0;  // with what the file system says, at the end of the run
-  std::uint64_t files_left = 0;      // of them, moved away by a person or a job that may
-  std::uint64_t slices_lost = 0;     // live copies that were on disk
+  std::uint64_t files_compared = 0;  // with the file system, at the end of the run
+  std::uint64_t files_left = 0;   // of the compared ones: moved away by a person or a job, which is allowed
+  std::uint64_t slices_lost = 0;  // live copies that were on disk
   std::array<std::uint64_t, kStoreResults> results{};  // by StoreResult
 };
 
-// A writer's run: checks records, stores each (slice, store epoch) once, gathers them into files, and says
-// what is on disk. What it closes it reads back: the length, file header and begin of run, index and footer,
-// and the heads of kHeadsRead records; at the end it looks at every file once more. Of one that is not as it
-// was left every record is read, and what is not there does not count. Pure: the disk is a port, time a
-// parameter. One thread; the disk's events for its files come to on_disk_event(). File ids are counted from
-// the `first_file_id`.
+// A writer's run: checks records, stores each (slice, store epoch) once, gathers records into files, and
+// reports which are on disk. Each closed file is read back: the length, file header and begin of run, index
+// and footer, and the heads of kHeadsRead records. At the end every file is checked once more. If a file has
+// changed, every record of it is read, and lost ones no longer count. Pure: the disk is a port, the time an
+// argument. Not thread-safe; the disk's events for its files go to on_disk_event(). File ids are counted from
+// `first_file_id`.
 class RunStore final : public ports::DiskHandler {
  public:
   static constexpr std::size_t kHeadsRead = 64;  // spread over the file
@@ -163,39 +162,39 @@ class RunStore final : public ports::DiskHandler {
   RunStore(RunStoreConfig config, ports::Disk& disk, StoreHandler& handler, ports::FileId first_file_id = {});
   ~RunStore() override;
 
-  // Creates the first file; on_ready() or on_failed() follows, when there is room, unless close() comes
-  // first. `begin_of_run` stands in every file.
+  // Creates the first file; on_ready() or on_failed() follows, when there is room, unless close() is called
+  // first. `begin_of_run` is written to every file.
   void start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run);
-  // `record` is one slice record as received. `owner` keeps a large one alive (small ones are copied before
-  // the call returns) and may be empty for bytes that outlive the store. `origin` comes back with the
-  // acknowledgement.
+  // Stores a slice record as received. `owner` keeps a large one alive (small ones are copied before the call
+  // returns) and may be empty for bytes that outlive the store. The acknowledgement contains `origin`.
   [[nodiscard]] StoreResult store(ConstBytes record, const std::shared_ptr<const void>& owner,
                                   std::uint32_t origin, TimeNs now);
-  // At the end of a pass of the loop: hands gathered records to the disk, acknowledges duplicates.
+  // Passes gathered records to the disk and acknowledges duplicates. To be called at the end of a pass of the
+  // loop.
   void flush(TimeNs now);
-  // Group commit, roll-over, retry, once in each pass of the loop: what is due is done then.
+  // Carries out due work: group commit, roll-over, retries. To be called once per pass of the loop.
   void tick(TimeNs now);
   // Ends the run: closes the file with the dead list and this record. on_finished() follows, unless the disk
-  // keeps refusing: then there remains a .part that holds all that was acknowledged.
+  // keeps refusing: then a .part with all acknowledged records remains.
   void close(TimeNs now, const std::vector<std::byte>& end_of_run);
 
-  // These slices are over. A DCM that lost its connection may send one again all the same: the last
-  // settled_max of them are recognised, and acknowledged again.
+  // These slices are settled. A DCM that lost its connection may send one again: the last settled_max of them
+  // are recognised, and acknowledged again.
   void settle(std::span<const SliceId> slices);
-  // Copies of `slice` with this store epoch or a lower one do not count, here and when they come later.
-  // False: there is no room to note it (dead_copies_max, unsettled_max).
+  // Marks copies of `slice` with this store epoch or a lower one as dead, present and future ones. Returns
+  // false if the lists are full (dead_copies_max, unsettled_max).
   [[nodiscard]] bool mark_dead(SliceId slice, Attempt attempt, StoreEpoch epoch);
-  // The slice is over, and a copy of it is marked: what is kept of it is forgotten, unless another copy is
-  // here, whose fate is told by itself.
+  // Forgets a settled slice with a dead copy, unless another copy is stored here: the fate of that one is
+  // reported separately.
   void forget_dead(SliceId slice);
-  // Every slice of the run is settled: what has come and is not on disk was never acknowledged, so it is
-  // no copy that counts. False: as with mark_dead().
+  // Every slice of the run is settled: records that are not on disk were never acknowledged, and are marked
+  // dead. Returns false like mark_dead().
   [[nodiscard]] bool mark_unsynced_dead();
-  // A copy that an earlier life of this writer has on disk; before start(). It counts as stored. Beyond
-  // unsettled_max copies it is not recognised when it comes again.
+  // Registers a copy left on disk by a previous process; it counts as stored. Beyond unsettled_max, copies
+  // are not recognised when they are sent again. Requires: called before start().
   void remember(SliceId slice, Attempt attempt, StoreEpoch epoch, std::uint32_t sequence);
 
-  // A file that it has them in; before start().
+  // Registers the file of such copies. Requires: called before start().
   void remember(EarlierFile file);
 
   void on_disk_event(const ports::DiskEvent& event) override;
@@ -204,17 +203,17 @@ class RunStore final : public ports::DiskHandler {
   [[nodiscard]] bool blocked() const { return blocked_files_ > 0; }
   [[nodiscard]] bool finished() const { return state_ == State::finished; }
   [[nodiscard]] std::size_t unsettled() const { return known_.size() - settled_; }
-  // A copy of it came, in this life or in an earlier one, and is not forgotten.
+  // Returns whether a copy was received, by this process or an earlier one, and is not forgotten.
   [[nodiscard]] bool has_copy(SliceId slice) const {
     const auto found = known_.find(slice);
     return found != known_.end() && found->second.copy;
   }
-  // Unsettled copies that are on disk, to be acknowledged to a supervisor that may not have heard of them.
+  // Returns the unsettled copies on disk, to be acknowledged to a supervisor that may have missed them.
   [[nodiscard]] std::vector<StoredSlice> unsettled_on_disk() const;
-  // Whether a copy is here, on disk or on its way there, whose fate is not known: neither settled nor dead.
-  // Costs a pass over what is remembered.
+  // Returns whether a copy of unknown fate (neither settled nor dead) is on disk or on its way there. Visits
+  // all remembered copies.
   [[nodiscard]] bool has_unsettled_copies() const;
-  // Live copies on disk, those of earlier lives included.
+  // Returns the live copies on disk, those of earlier processes included.
   [[nodiscard]] SliceSum stored() const { return stored_; }
   [[nodiscard]] std::span<const DeadCopy> dead_copies() const { return dead_; }
   [[nodiscard]] StoreCounters counters() const;
@@ -222,25 +221,25 @@ class RunStore final : public ports::DiskHandler {
  private:
   enum class State : std::uint8_t { idle, starting, open, closing, finished, failed };
   struct File;
-  // The copy of a slice that counts, or only the epoch below which none does.
+  // The live copy of a slice, or only the epoch below which none is live.
   struct Known {
     Attempt attempt;
     StoreEpoch epoch;
     std::uint32_t sequence = 0;
-    std::uint32_t index = 0;  // in that file's index, while it is open
+    std::uint32_t index = 0;  // in that file's index, while the file is open
     bool copy = false;
     bool earlier_life = false;
     bool settled = false;
   };
   using KnownSlices = boost::unordered_flat_map<SliceId, Known, std::hash<SliceId>>;
 
-  // A file that was closed, in this life or in an earlier one.
+  // A file closed by this process or an earlier one.
   struct Closed {
     std::string path;
     std::uint32_t sequence = 0;
     std::uint64_t bytes = 0;
     SliceSum live;
-    bool in_part = false;  // without an index: as an earlier life, or a hand from outside, has left it
+    bool in_part = false;  // without an index: left so by an earlier process, or damaged from outside
     ports::FileView seen;  // when it was read back
   };
 
@@ -283,23 +282,23 @@ class RunStore final : public ports::DiskHandler {
   UtcNs started_utc_ = 0;
   std::vector<std::byte> begin_of_run_;
   std::uint32_t next_sequence_ = 0;
-  std::vector<std::unique_ptr<File>> files_;  // closing ones, and the current one at the end
+  std::vector<std::unique_ptr<File>> files_;  // files being closed, and the current one at the end
   KnownSlices known_;
-  std::size_t settled_ = 0;               // of them
+  std::size_t settled_ = 0;               // settled ones among them
   std::deque<SliceId> settled_in_order_;  // forgotten from the front
   std::vector<DeadCopy> dead_;
   std::size_t dead_written_ = 0;
   std::vector<StoredSlice> acknowledgements_;
   std::uint64_t bytes_queued_ = 0;
   std::size_t blocked_files_ = 0;
-  ports::FileId check_id_;              // of what is asked about closed files
+  ports::FileId check_id_;              // for operations on closed files
   std::vector<Closed> closed_;          // in the order of closing
-  std::deque<std::uint32_t> to_check_;  // their places; the first is under way
+  std::deque<std::uint32_t> to_check_;  // their indices; the first is in progress
   bool checking_ = false;
   bool last_look_ = false;  // the run is over
   std::size_t check_errors_ = 0;
   std::optional<TimeNs> check_retry_at_;
-  std::string finding_;  // about the file that is looked at
+  std::string finding_;  // about the file being checked
   SliceSum stored_;
   StoreCounters counters_;
   std::unique_ptr<OutputCounters> output_counters_;

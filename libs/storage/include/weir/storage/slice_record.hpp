@@ -15,29 +15,29 @@
 #include <string_view>
 #include <vector>
 
-// A slice as a DCM sends it and as it stands in a run file, byte by byte the same. FORMAT.md, "Slice record".
+// A slice as sent by a DCM and as stored in a run file, with identical bytes. FORMAT.md, "Slice record".
 namespace weir::storage {
 
 using weir::DecisionKind;
 
 namespace slice_flag {
-constexpr std::uint16_t incomplete = 1U << 0;  // a requested fragment is not there as it should be
+constexpr std::uint16_t incomplete = 1U << 0;  // a requested fragment is missing or damaged
 constexpr std::uint16_t unfiltered = 1U << 1;  // no filter has decided on it
-constexpr std::uint16_t poison = 1U << 2;      // ... since it kills filters
+constexpr std::uint16_t poison = 1U << 2;      // ... because it kills filters
 }  // namespace slice_flag
 
-// One source's line in the table. Its stored bytes stand behind the tables, in the order of the lines.
+// One source's row in the table. Its stored bytes follow the tables, in the order of the rows.
 struct FragmentRecord {
   SourceId source;
   FragmentStatus status = FragmentStatus::ok;
   MissingReason reason = MissingReason::none;
   bool kept = false;         // the bytes are in the record; false: stored_length is 0
-  bool checksummed = false;  // the checksums mean something (they can be switched off)
+  bool checksummed = false;  // the checksums are valid (they can be switched off)
   std::uint32_t stored_length = 0;
-  std::uint32_t total_length = 0;   // what the source held; 0 when not known
-  std::uint32_t source_crc32c = 0;  // of the whole fragment, as the source computed it
+  std::uint32_t total_length = 0;   // length at the source; 0 if unknown
+  std::uint32_t source_crc32c = 0;  // of the whole fragment, computed by the source
   std::uint32_t stored_crc32c =
-      0;  // of the stored bytes, as the DCM found it; equal to source_crc32c if all is well
+      0;  // of the stored bytes, computed by the DCM; equal to source_crc32c if there was no error
   bool operator==(const FragmentRecord&) const = default;
 };
 
@@ -57,13 +57,13 @@ struct SliceHead {
   TriggerType trigger_type;
   NodeIndex collector;  // the DCM that built it
   std::uint64_t stream_mask = 0;
-  std::uint16_t flags = 0;  // slice_flag; bits not named there are kept and ignored
+  std::uint16_t flags = 0;  // slice_flag; unknown bits are kept and ignored
   DecisionKind decision = DecisionKind::filter;
   std::uint32_t prescale = 1;  // one in `prescale` of these is kept
   bool operator==(const SliceHead&) const = default;
 };
 
-// What to encode. Refers to the caller's memory.
+// The input of the encoder. Refers to the caller's memory.
 struct SliceRecord {
   SliceHead head;
   ConstBytes trigger_payload;
@@ -72,14 +72,14 @@ struct SliceRecord {
   std::span<const FragmentRecord> fragments;
 };
 
-// Bytes of the meta part (a multiple of 8), and of the whole record with the fragments' stored bytes. Trigger
-// payload, filter result and events together are below 4 GiB less 64 MiB, fragments and events below a
-// million: more is a bug of the caller.
+// Returns the length of the meta part (a multiple of 8), and of the whole record with the fragments' stored
+// bytes. Requires: trigger payload, filter result and events together are below 4 GiB less 64 MiB, and
+// fragments and events below a million (asserted).
 [[nodiscard]] std::uint32_t slice_meta_length(const SliceRecord& record);
 [[nodiscard]] std::uint64_t slice_record_length(const SliceRecord& record);
 
-// Appends the meta part to `out`. The whole record is this and the stored bytes of each kept fragment behind
-// it, in the order of the table and without padding: so they can be sent from where they are.
+// Appends the meta part to `out`. The whole record is this followed by the stored bytes of each kept
+// fragment, in the order of the table and without padding, so that they can be sent from their own memory.
 void encode_slice_meta(const SliceRecord& record, std::vector<std::byte>& out);
 
 struct FragmentView {
@@ -117,11 +117,12 @@ enum class Check : std::uint8_t {
   fragments,  // and the checksum of each stored fragment
 };
 
-// `bytes` is one whole record and nothing else. Never reads outside, whatever they are.
+// Parses one whole record. Never reads outside `bytes`, whatever they contain.
 [[nodiscard]] Expected<SliceRecordView, StorageError> parse_slice_record(ConstBytes bytes,
                                                                          Check check = Check::meta);
 
-// False when the stored bytes are not those that the table tells of. True where there is nothing to compare.
+// Returns false if the stored bytes differ from the table's checksum, true if they agree or no checksum
+// exists.
 [[nodiscard]] bool fragment_is_sound(const FragmentView& fragment);
 
 }  // namespace weir::storage

@@ -17,25 +17,25 @@ struct Problem {
   std::uint64_t offset = 0;  // in the file
   std::optional<SliceId> slice;
   std::optional<SourceId> source;
-  std::string text;  // a sentence that names slice, source and place
+  std::string text;  // a sentence with slice, source and place
 };
 
 struct VerifyReport {
   std::string path;
   bool closed = false;
-  // A .part that its writer did not come to close. That is no problem of it, nor is a torn end: from
-  // `torn_at` on `torn_bytes` are no whole record.
+  // A .part that its writer has not closed, which is not a problem. Neither is a torn end: the `torn_bytes`
+  // from `torn_at` on are not a whole record.
   bool unfinished = false;
   std::uint64_t torn_at = 0;
   std::uint64_t torn_bytes = 0;
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
-  std::uint64_t slices = 0;  // copies that are sound, dead ones included
+  std::uint64_t slices = 0;  // sound copies, dead ones included
   std::uint64_t dead = 0;
   std::uint64_t incomplete = 0;
   std::uint64_t fragments = 0;                 // with bytes in the file
-  std::uint64_t fragments_checked = 0;         // of them, by their checksum
-  std::uint64_t fragments_marked_corrupt = 0;  // came so from their source: no fault of the file
+  std::uint64_t fragments_checked = 0;         // fragments checked by their checksum
+  std::uint64_t fragments_marked_corrupt = 0;  // corrupt when they left the source: not a fault of the file
   std::uint64_t events = 0;
   SliceSum live;
   std::vector<Problem> problems;  // the first kProblemsMax
@@ -49,7 +49,8 @@ struct VerifyReport {
 // directions, the footer's sums.
 [[nodiscard]] VerifyReport verify(const RunFileReader& file);
 
-// Across the files of a run, after resolve_copies(): each slice has at most one copy that counts.
+// Checks across the files of a run that each slice has at most one live copy. Requires: resolve_copies() was
+// called.
 [[nodiscard]] std::vector<Problem> verify_copies(std::span<const RunFileReader> files);
 
 }  // namespace weir::storage

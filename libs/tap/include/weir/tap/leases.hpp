@@ -8,12 +8,12 @@
 
 namespace weir::tap {
 
-// Which client has a tap, and until when. Pure.
+// The clients with a tap, and the ends of their leases. Pure.
 class Leases {
  public:
   explicit Leases(std::size_t most) : most_(most) {}
 
-  // Until `lease` from now. False: there are as many as there may be.
+  // Renews the lease until `lease` from now. Returns false if the limit of taps is reached.
   [[nodiscard]] bool renew(const std::string& tag, DurationNs lease, TimeNs now);
   void end(const std::string& tag) { until_.erase(tag); }
   [[nodiscard]] std::size_t count() const { return until_.size(); }

@@ -13,7 +13,7 @@
 namespace weir::tap {
 
 struct SamplerSettings {
-  std::uint64_t bytes_per_s = 0;  // of all samples, on average; what was not used in a second is forgotten
+  std::uint64_t bytes_per_s = 0;  // mean rate of all samples; a second's unused rate is forgotten
   std::uint64_t sample_bytes_max = 0;
   std::size_t taps_max = 0;
 };
@@ -36,31 +36,31 @@ struct SamplerCounts {
   std::uint64_t bytes = 0;  // of them
   std::uint64_t dropped_rate = 0;
   std::uint64_t dropped_too_large = 0;
-  std::uint64_t dropped_bus = 0;  // the bus was away, or its queue full
-  std::uint64_t refused = 0;      // wishes beyond taps_max
+  std::uint64_t dropped_bus = 0;  // the bus was unreachable, or its queue full
+  std::uint64_t refused = 0;      // requests beyond taps_max
 };
 
-// Which slices of a DCM are sampled, for which tap. Pure. The order for each slice: due(), then for each tap
-// of these may_make(), may_send(), and sent().
+// Selects the slices of a DCM that are sampled for each tap. Pure. The order of calls for each slice: due(),
+// then for each of its taps may_make(), may_send(), and sent().
 class Sampler {
  public:
-  // `seed`: numberings of two samplers differ when their seeds do.
+  // `seed`: samplers with different seeds have different numberings.
   Sampler(SamplerSettings settings, std::uint64_t seed) : settings_(settings), seed_(seed) {}
 
-  // A tap lasts until `lease` after its wish was last said. False: refused, counted.
+  // A tap lasts until `lease` after its last request. Returns false if it is refused, which is counted.
   bool renew(Wish wish, DurationNs lease, TimeNs now);
   void end(const std::string& tag);
   void expire(TimeNs now);
   [[nodiscard]] bool is_empty() const { return taps_.empty(); }
 
-  // A slice comes by, raw or accepted into these streams: counts it, and appends the taps that it is to be
-  // sampled for. They stay where they are until the next renew(), end() or expire().
+  // Counts a slice, raw or accepted into these streams, and appends the taps for which it is sampled. The
+  // pointers are valid until the next renew(), end() or expire().
   void due_raw(std::vector<Tap*>& out);
   void due_accepted(std::uint64_t streams, std::vector<Tap*>& out);
-  // Whether there is rate left. A sample may take more than there is; later ones wait until that is paid.
+  // Returns whether any rate is left. A sample may exceed it; later ones wait until that is paid.
   [[nodiscard]] bool may_make(Tap& tap, TimeNs now);
   [[nodiscard]] bool may_send(Tap& tap, std::uint64_t bytes);
-  // `taken`: the bus has it.
+  // `taken`: the bus accepted it.
   void sent(Tap& tap, std::uint64_t bytes, bool taken);
 
   [[nodiscard]] const SamplerCounts& counts() const { return counts_; }
@@ -74,7 +74,7 @@ class Sampler {
   std::uint64_t numberings_ = 0;
   std::vector<std::unique_ptr<Tap>> taps_;
   std::int64_t credit_ = 0;  // bytes, times a second in ns
-  TimeNs credit_ns_ = 0;     // as of then
+  TimeNs credit_ns_ = 0;     // time of the last update
   bool credited_ = false;
   SamplerCounts counts_;
 };

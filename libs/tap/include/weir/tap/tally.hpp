@@ -8,26 +8,27 @@
 
 namespace weir::tap {
 
-// What a client got, and what it did not. Pure.
+// A client's received and lost samples. Pure.
 class Tally {
  public:
-  // A sample that arrived under this tag.
+  // Counts a sample that arrived under this tag.
   void add(const std::string& tag, const SampleHead& head);
   void add_malformed() { ++malformed_; }
 
   [[nodiscard]] std::uint64_t received() const { return received_; }
-  // On the way, because this client was slow: known when a later one of the same tag has come.
+  // Returns the samples lost in transit because this client was slow; known once a later one of the same tag
+  // has arrived.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
-  // By the DCMs: beyond the rate or the size that the farm file allows.
+  // Returns the samples dropped by the DCMs, beyond the farm file's limits of rate or size.
   [[nodiscard]] std::uint64_t dropped() const;
-  // Slices that the samples stand for.
+  // Returns the slices that the samples represent.
   [[nodiscard]] std::uint64_t seen() const;
   [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
 
  private:
   struct Place {
     SampleHead last;
-    std::uint64_t dropped_before = 0;  // in numberings that are over
+    std::uint64_t dropped_before = 0;  // in earlier numberings
     std::uint64_t seen_before = 0;
   };
   std::map<std::string, Place> places_;

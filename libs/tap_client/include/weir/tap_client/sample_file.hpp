@@ -16,19 +16,20 @@ namespace weir::tap_client {
 
 enum class Added : std::uint8_t { written, known, other_run };
 
-// A run file (libs/storage/FORMAT.md) of samples: PATH.part until close(). Never over a file that is there.
-// Throws std::runtime_error, a sentence, when the disk refuses.
+// A run file (libs/storage/FORMAT.md) of samples: PATH.part until close(). Never replaces an existing file.
+// Throws std::runtime_error if the disk refuses.
 class SampleFile {
  public:
-  // `note` stands in its begin-of-run record. The file is made with the first slice, whose run is its own.
+  // `note` is written to its begin-of-run record. The file is created with the first slice, and has that
+  // slice's run.
   SampleFile(std::string path, std::string farm, std::string note);
-  ~SampleFile();  // without close() the .part stays, and `weir file` reads it
+  ~SampleFile();  // without close() the .part remains; `weir file` can read it
   SampleFile(const SampleFile&) = delete;
   SampleFile& operator=(const SampleFile&) = delete;
 
-  // known: a copy of that slice is in the file. Of another run: it is not written.
+  // known: a copy of that slice is in the file. A slice of another run is not written.
   Added add(const storage::SliceRecordView& slice);
-  // Index, footer, and its name, on disk. Without a slice there is no file.
+  // Writes index and footer, and gives the file its name, durably. Without a slice no file is made.
   void close();
   [[nodiscard]] std::size_t slices() const { return index_.size(); }
 
@@ -38,7 +39,7 @@ class SampleFile {
   };
   void begin(RunNumber run);
   void write(ConstBytes bytes);
-  // Returns where its head is.
+  // Returns the offset of its head.
   std::uint64_t write_record(storage::RecordType type, ConstBytes body);
   [[noreturn]] void fail(const std::string& what) const;
 

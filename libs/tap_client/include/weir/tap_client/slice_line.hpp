@@ -8,7 +8,7 @@
 namespace weir::tap_client {
 
 struct SliceFacts {
-  std::uint64_t fragments = 0;  // whose bytes are in the sample
+  std::uint64_t fragments = 0;  // with bytes in the sample
   std::uint64_t missing = 0;
 };
 [[nodiscard]] SliceFacts facts_of(const storage::SliceRecordView& record);

@@ -17,9 +17,9 @@ struct TapSettings {
   bus::ClientSettings control;         // run control; an observer's key is enough
   std::vector<std::string> streams;    // raw, accepted, default, debug
   std::uint32_t every = 1;             // one in `every` slices of each stream, at each DCM
-  std::vector<std::uint32_t> sources;  // whose bytes are wanted; empty: all
-  DurationNs answer_ns = 5 * kSecond;  // run control's time for an answer
-  int queue_max = 1000;                // samples that wait here; beyond, they are lost, counted
+  std::vector<std::uint32_t> sources;  // wanted fragments; empty: all
+  DurationNs answer_ns = 5 * kSecond;  // time limit for run control's answer
+  int queue_max = 1000;                // samples waiting here; more are lost, and counted
 };
 
 struct SampledSlice {
@@ -30,23 +30,24 @@ struct SampledSlice {
   std::shared_ptr<const std::string> bytes;
 };
 
-// Samples of whatever runs are on while it lives. Used from one thread, which has to call take() more often
-// than a third of the farm's tap.lease_s, or the tap ends until it does.
+// Receives samples of all runs as long as it exists. Used from one thread, which has to call take() more
+// often than a third of the farm's tap.lease_s; otherwise the tap ends until the next call.
 class TapClient {
  public:
-  // Throws std::runtime_error, a sentence, when run control does not answer or refuses.
+  // Throws std::runtime_error if run control does not answer or refuses.
   explicit TapClient(TapSettings settings);
   // Ends the tap.
   ~TapClient();
   TapClient(const TapClient&) = delete;
   TapClient& operator=(const TapClient&) = delete;
 
-  // Empty: nothing came within that time, or a signal did. Throws when run control refuses from now on.
+  // Returns nothing if no sample arrives within that time, or on a signal. Throws if run control refuses from
+  // now on.
   [[nodiscard]] std::optional<SampledSlice> take(DurationNs wait);
   [[nodiscard]] const tap::Tally& tally() const;
-  // That heard of it when it was last said; 0: no run is on.
+  // Returns the DCMs that received the last request; 0: no run.
   [[nodiscard]] std::uint32_t dcms() const;
-  // How long run control has not answered.
+  // Returns how long run control has not answered.
   [[nodiscard]] DurationNs unanswered_ns() const;
 
  private:

@@ -8,14 +8,15 @@
 
 namespace weir::telemetry {
 
-// Some lines in an interval, and then how many were left out, so that what happens a thousand times a second
-// fills no disk. Time comes in; one thread at a time.
+// Allows some lines per interval and counts the others, so that an event which occurs a thousand times a
+// second does not fill the disk. The time is an argument. Not thread-safe.
 class LineLimit {
  public:
   static constexpr std::uint64_t kLinesMax = 5;
   static constexpr DurationNs kInterval = 10 * kSecond;
 
-  // Whether the line is to be written; if so, how many were left out since the last one that was.
+  // Returns nothing if the line should not be written, else the number of lines left out since the last
+  // written one.
   [[nodiscard]] std::optional<std::uint64_t> ask(TimeNs now_ns) {
     if (now_ns >= interval_ends_ns_) {
       interval_ends_ns_ = now_ns + kInterval;

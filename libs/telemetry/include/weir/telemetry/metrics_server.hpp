@@ -7,18 +7,18 @@
 
 namespace weir::telemetry {
 
-// Serves a node's latest report at GET /metrics, in a thread of its own: the node pays one copy of each
-// report, whether anybody asks or not.
+// Serves a node's latest report at GET /metrics, in its own thread: the node pays for one copy of each
+// report, with or without requests.
 class MetricsServer {
  public:
-  // Throws std::runtime_error when it cannot listen.
+  // Throws std::runtime_error if it cannot listen.
   MetricsServer(const ports::Endpoint& listen, const std::string& farm);
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
 
   [[nodiscard]] const ports::Endpoint& endpoint() const;
-  // Any thread. The run that reports are of from now on.
+  // Takes a report of this run. Thread-safe.
   void take(const v1::Report& report, std::uint32_t run);
 
  private:

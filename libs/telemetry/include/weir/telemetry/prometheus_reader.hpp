@@ -14,9 +14,9 @@ struct Scraped {
   DurationNs age_ns = 0;  // of the numbers
 };
 
-// What prometheus_text() made of a report, as a report again: numbers that metrics' table has. Of a latency's
-// value is left the bound below which it was counted (three to each power of ten). Error, a sentence: it is
-// no node's, or there is no report yet.
+// Converts the output of prometheus_text() back to a report, with the numbers of metrics' table. Latencies
+// are reduced to the bounds below which they were counted (three per power of ten). Errors: the text is not
+// from a node, or has no report yet.
 [[nodiscard]] Expected<Scraped, std::string> read_prometheus(std::string_view text);
 
 }  // namespace weir::telemetry

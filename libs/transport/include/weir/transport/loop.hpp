@@ -16,7 +16,7 @@
 
 namespace weir::transport {
 
-// A secret that both ends of a TLS connection have (a TLS 1.3 pre-shared key), and its name on the wire.
+// A secret that both ends of a TLS connection share (a TLS 1.3 pre-shared key), and its name on the wire.
 struct TlsKey {
   std::string name;
   std::array<std::byte, 32> secret{};
@@ -28,34 +28,34 @@ struct SocketPolicy {
   bool no_delay = true;            //
   int send_buffer_bytes = 0;       // 0: the kernel tunes it
   int receive_buffer_bytes = 0;    // likewise
-  // Empty: plain TCP. Else every connection is TLS 1.3: this side uses the first key to connect, and accepts
-  // any of them.
+  // Empty: plain TCP. Otherwise every connection is TLS 1.3: this side connects with the first key, and
+  // accepts any of them.
   std::vector<TlsKey> tls_keys = {};
 };
 
 struct LoopCounters {
   std::uint64_t passes = 0;
-  std::uint64_t accept_failures = 0;  // out of descriptors, mostly; retried
+  std::uint64_t accept_failures = 0;  // usually out of descriptors; retried
   std::uint64_t option_failures = 0;  // a socket option that the kernel refused
 };
 
-// TCP and time for one node: one thread, one reactor. After each batch of I/O the pass function is called,
-// and what it and the handlers appended leaves in as few system calls as the kernel allows. Only wake() and
-// stop() may be called from other threads. Listeners and watches are destroyed before the loop; streams need
-// not be: those that outlive it are closed.
+// TCP and time for one node: one thread, one reactor. After each batch of I/O the pass function is called;
+// data that it and the handlers appended are sent in as few system calls as the kernel allows. Only wake()
+// and stop() may be called from other threads. Requires: listeners and watches are destroyed before the loop.
+// Streams that outlive it are closed.
 class Loop final : public ports::Network, public ports::Clock, public ports::Readiness {
  public:
-  // Throws std::runtime_error when there are keys for TLS and OpenSSL lacks what it takes.
+  // Throws std::runtime_error if there are keys for TLS and OpenSSL lacks a feature that they need.
   explicit Loop(SocketPolicy policy);
   ~Loop() override;
 
   // Runs until stop(): calls `pass` after I/O, on wake() and at least every `idle_wait_ns`.
   void run(const std::function<void(TimeNs now_ns)>& pass, DurationNs idle_wait_ns);
-  // One turn of the same.
+  // Runs one such turn.
   void run_once(const std::function<void(TimeNs now_ns)>& pass, DurationNs wait_ns);
   void stop();
   void wake();
-  // One more pass at this time, whatever happens before; a later call takes its place.
+  // Requests one more pass at this time; a later call replaces it.
   void wake_at(TimeNs at_ns);
   void on_signals(std::initializer_list<int> signals, std::function<void(int)> handler);
 
@@ -68,7 +68,7 @@ class Loop final : public ports::Network, public ports::Clock, public ports::Rea
   [[nodiscard]] TimeNs now_ns() const override;
   [[nodiscard]] UtcNs utc_ns() const override;
 
-  // All streams of the loop together, those already closed included.
+  // Returns the totals over all streams of the loop, closed ones included.
   [[nodiscard]] ports::StreamCounters stream_totals() const;
   [[nodiscard]] std::size_t unsent_bytes() const;  // of the open streams
   [[nodiscard]] LoopCounters counters() const;

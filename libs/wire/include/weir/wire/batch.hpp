@@ -11,21 +11,21 @@
 #include <span>
 #include <vector>
 
-// Payloads of the frames that name many slices at once: request, cancel, stored (FORMAT.md, "Batches").
+// Payloads of frames with entries for many slices: request, cancel, stored (FORMAT.md, "Batches").
 namespace weir::wire {
 
 constexpr std::size_t kBatchHeadBytes = 8;
 constexpr std::size_t kRequestEntryBytes = 24;
 constexpr std::size_t kSliceEntryBytes = 16;
 
-// Stands for "all sources that you serve" in a request entry.
+// Means all sources of the readout in a request entry.
 constexpr std::uint16_t kAllSources = 0xffff;
 // Entries per frame; a sender begins another frame beyond it.
 constexpr std::size_t kBatchEntriesMax = 4096;
 constexpr std::size_t kSourceSetsMax = 1024;
 constexpr std::size_t kSetSourcesMax = 64 * 1024;             // ids in one set
 constexpr std::size_t kFrameSourcesMax = 2 * kSetSourcesMax;  // ids in all sets of one frame
-// The longest payload of a request, and of a cancel or stored frame, that follows from these.
+// The resulting longest payloads of a request, and of a cancel or stored frame.
 constexpr std::size_t kRequestPayloadMax =
     kBatchHeadBytes + 4 * (kSourceSetsMax + kFrameSourcesMax) + kRequestEntryBytes * kBatchEntriesMax;
 constexpr std::size_t kSliceEntriesPayloadMax = kBatchHeadBytes + kSliceEntryBytes * kBatchEntriesMax;
@@ -36,28 +36,28 @@ struct RequestEntry {
   std::uint16_t source_set = kAllSources;  // index into the frame's source sets
   std::uint32_t offset = 0;                // first byte wanted of each fragment
   std::uint32_t length = 0;                // in bytes, at most; 0: to the end
-  std::uint32_t slot = 0;                  // where the DCM has the slice; blocks that answer say it again
+  std::uint32_t slot = 0;                  // the slice's place in the DCM; returned in answering blocks
   bool operator==(const RequestEntry&) const = default;
 };
 
-// Gathers the entries of one pass and gives whole frames.
+// Gathers the entries of one pass and returns whole frames.
 class RequestWriter {
  public:
-  // The set's index in the frame that the next add() goes to. Equal consecutive sets share one entry.
-  // At most kSetSourcesMax ids. Not on a full frame: take it first.
+  // Returns the set's index in the frame of the next add(). Equal consecutive sets share one entry. Requires:
+  // at most kSetSourcesMax ids, and a frame that is not full (else take it first).
   [[nodiscard]] std::uint16_t add_set(std::span<const SourceId> sources);
-  // At most kBatchEntriesMax to a frame.
+  // Requires: at most kBatchEntriesMax per frame.
   void add(const RequestEntry& entry) {
     WEIR_ASSERT(entries_.size() < kBatchEntriesMax);
     entries_.push_back(entry);
   }
-  // No room for one more entry with a set of its own.
+  // Returns true if another entry with a set of its own would not fit.
   [[nodiscard]] bool full() const {
     return entries_.size() >= kBatchEntriesMax || set_sizes_.size() >= kSourceSetsMax ||
            set_sources_.size() > kFrameSourcesMax - kSetSourcesMax;
   }
   [[nodiscard]] bool empty() const { return entries_.empty(); }
-  // Header and payload, appended to `out`; the writer is empty then.
+  // Appends header and payload to `out` and empties the writer.
   void take_frame(std::vector<std::byte>& out);
 
  private:
@@ -66,7 +66,7 @@ class RequestWriter {
   std::vector<std::uint32_t> set_sizes_;
 };
 
-// A received request, checked whole before the first entry is looked at. Refers to the payload.
+// A received request, checked as a whole before its first entry is used. Refers to the payload.
 class RequestView {
  public:
   [[nodiscard]] static Expected<RequestView, WireError> parse(ConstBytes payload);
@@ -85,7 +85,7 @@ class RequestView {
   std::size_t entry_count_ = 0;
 };
 
-// (slice, attempt, store epoch), the entry of cancel (epoch 0) and stored frames.
+// (slice, attempt, store epoch): the entry of cancel (epoch 0) and stored frames.
 struct SliceEntry {
   SliceId slice;
   Attempt attempt;
@@ -97,7 +97,7 @@ struct SliceEntry {
 void append_slice_entries(FrameType type, std::span<const SliceEntry> entries, std::vector<std::byte>& out);
 [[nodiscard]] Expected<std::vector<SliceEntry>, WireError> parse_slice_entries(ConstBytes payload);
 
-// Appends a frame whose payload is at hand.
+// Appends a frame with a complete payload.
 void append_frame(FrameType type, ConstBytes payload, std::vector<std::byte>& out);
 
 }  // namespace weir::wire

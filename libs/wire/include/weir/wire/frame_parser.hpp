@@ -11,59 +11,60 @@
 
 namespace weir::wire {
 
-// Where a frame's payload is to go, said when its header has been read.
+// The destination of a frame's payload, decided when its header has been read.
 struct Placement {
   enum class Kind : std::uint8_t {
-    whole,    // hand it over in one piece, in the parser's own memory (control frames)
+    whole,    // pass it on in one piece, in the parser's own memory (control frames)
     place,    // receive it into `target`, which has room for header.length bytes
-    discard,  // read past it
-    refuse,   // the frame has no place here: give up on the peer
+    discard,  // skip it
+    refuse,   // the frame is not allowed here: close the connection
   };
   Kind kind = Kind::refuse;
   std::byte* target = nullptr;
 };
 
-// What a parser tells about the frames it finds, in order.
+// Receives the frames found by a parser, in order.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
   [[nodiscard]] virtual Placement on_header(const FrameHeader& header) = 0;
-  // The payload is complete: in the parser's memory (whole; valid for this call), at the target (place), or
-  // gone (discard: empty). An error gives up on the peer.
+  // The payload is complete: in the parser's memory (whole; valid during this call), at the target (place),
+  // or skipped (discard: empty). An error closes the connection.
   [[nodiscard]] virtual Expected<void, WireError> on_frame(const FrameHeader& header, ConstBytes payload) = 0;
-  // Of a placed payload of more than FrameParser::kLargeFrame bytes: `part` came in, in order, and is still
-  // in the cache. Must not end the parser.
+  // For a placed payload of more than FrameParser::kLargeFrame bytes: `part` was received, in order, and is
+  // still in the cache. Must not end the parser.
   virtual void on_part(const FrameHeader& header, ConstBytes part) { (void)header, (void)part; }
-  // A peer that went in the middle of a placed payload; `target` is free again.
+  // The connection ended in the middle of a placed payload; `target` is free again.
   virtual void on_abandoned(const FrameHeader& header) { (void)header; }
 };
 
-// Cuts a byte stream into frames. The bulk of a large payload is received straight into its target;
-// everything else goes through a spill buffer, many small frames in one receive. No I/O here: receive_space()
-// says where the next bytes go, received() takes note of them and calls the sink.
+// Divides a byte stream into frames. The bulk of a large payload is received directly into its target; all
+// other bytes go through a spill buffer, many small frames per receive. Does no I/O: receive_space() returns
+// where the next bytes go, received() processes them and calls the sink.
 class FrameParser {
  public:
-  // A small spill keeps the copied share of large payloads small, a large one gathers many small frames:
-  // the parser picks between the two by the payloads it sees.
+  // A small spill buffer limits the copied share of large payloads, a large one gathers many small frames.
+  // The parser chooses by the payloads that it receives.
   static constexpr std::size_t kSpillSmallFrames = 256 * 1024;
   static constexpr std::size_t kSpillLargeFrames = 16 * 1024;
   static constexpr std::uint32_t kLargeFrame = 16 * 1024;
-  // The spill begins small and doubles when a receive fills it: a silent connection costs little memory.
+  // The spill buffer starts small and doubles when a receive fills it: a silent connection uses little
+  // memory.
   static constexpr std::size_t kSpillInitial = 4 * 1024;
 
   explicit FrameParser(std::uint32_t payload_max);
-  // For the frames from the next one on: what a stranger may send is shorter than what a known peer may.
+  // Applies from the next frame on: an unknown peer may send less than a known one.
   void set_payload_max(std::uint32_t payload_max) { payload_max_ = payload_max; }
 
   // Never empty; valid until the next call of the parser.
   [[nodiscard]] std::array<Bytes, 2> receive_space();
-  // Takes note of the first `bytes` of what receive_space() gave, and tells the sink of the frames in them.
-  // After an error the parser is dead: every further call gives it again.
+  // Processes the first `bytes` of the receive_space(), and calls the sink for the frames in them. After an
+  // error the parser is dead: every further call returns the same error.
   [[nodiscard]] Expected<void, WireError> received(std::size_t bytes, FrameSink& sink);
-  // The connection ended: a placed payload that was under way is given back. The parser is dead.
-  // A sink may call it from inside its own calls; from on_header, its answer does not count then.
+  // The connection ended: a partly received placed payload is given up, and the parser is dead. A sink may
+  // call this from inside its own calls; in on_header, its result is then ignored.
   void ended(FrameSink& sink);
-  // Of the frame that is being received, the payload bytes that are here.
+  // Returns how many payload bytes of the current frame have been received.
   [[nodiscard]] std::size_t payload_here() const { return in_payload_ ? payload_have_ : 0; }
 
  private:
@@ -81,7 +82,7 @@ class FrameParser {
   std::size_t spill_end_ = 0;
   std::size_t spill_offered_ = 0;
   bool spill_filled_ = false;
-  std::vector<std::byte> whole_;  // a control payload that does not lie in one piece in the spill
+  std::vector<std::byte> whole_;  // a control payload that is not in one piece in the spill buffer
   std::byte* target_ = nullptr;
   FrameHeader header_;
   std::size_t payload_have_ = 0;
