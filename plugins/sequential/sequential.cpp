@@ -1,10 +1,11 @@
-// Emulates a trigger menu: a sequence of steps, each of which requests some sources drawn at random, copies
-// their data, works for a set time and may reject; slices that survive are built whole. README.md has the
-// parameters.
+// Emulates a trigger menu: a sequence of steps, each of which requests some sources, of a group of the farm
+// or drawn at random, copies their data, works for a set time and may reject; slices that survive are built
+// whole. README.md has the parameters.
 #include <weir/filter.hpp>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <time.h>
@@ -41,24 +42,65 @@ std::uint64_t spend(const Cost& cost, std::uint64_t value) {
   return value;
 }
 
-// The sources that the step under way has requested.
+// The sources that the step under way has requested, and those that the next one is going to request, where
+// they are drawn ahead.
 struct Progress {
   std::vector<std::uint32_t> drawn;
+  std::vector<std::uint32_t> next;
 };
+
+// Splits "a,b,c".
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size() && !text.empty();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    words.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return words;
+}
+
+// One number for each step; the last one is that of all further steps.
+std::vector<double> numbers_of(weir::FilterSetup& setup, const char* name, double max) {
+  std::vector<double> numbers;
+  for (const std::string& word : words_of(setup.parameter(name, std::string("0")))) {
+    char* end = nullptr;
+    const double number = std::strtod(word.c_str(), &end);
+    if (word.empty() || *end != 0 || !(number >= 0 && number <= max))
+      throw std::invalid_argument("parameter '" + std::string(name) + "': '" + word +
+                                  "' is not a number from 0 to " + std::to_string(max) +
+                                  ": give one for all steps, or a list as 0.9,0.5");
+    numbers.push_back(number);
+  }
+  if (numbers.empty()) numbers.push_back(0);
+  return numbers;
+}
+
+template <class T>
+const T& of_step(const std::vector<T>& values, std::uint32_t step) {
+  return values[std::min<std::size_t>(step, values.size() - 1)];
+}
 
 class Sequential : public weir::Filter {
  public:
   explicit Sequential(weir::FilterSetup& setup)
       : Filter(setup),
-        steps_(setup.parameter("steps", std::uint32_t{4}, std::uint32_t{1}, std::uint32_t{64})),
-        per_step_(setup.parameter("sources_per_step", std::uint32_t{4}, std::uint32_t{1}, UINT32_MAX)),
+        groups_(groups_of(setup)),
+        steps_(setup.parameter("steps", groups_.empty() ? 4 : static_cast<std::uint32_t>(groups_.size()),
+                               std::uint32_t{1}, std::uint32_t{64})),
+        per_step_(setup.parameter("sources_per_step", groups_.empty() ? 4 : UINT32_MAX, std::uint32_t{1},
+                                  UINT32_MAX)),
         of_step_(setup.choice("draw", {"remaining", "group"}) == 1),
-        step_cost_(cost(setup, "microseconds", "asleep_microseconds")),
-        reject_(setup.parameter("reject", 0.0, 0.0, 1.0)),
+        ahead_(setup.choice("prefetch", {"none", "next"}) == 1),
+        step_costs_(costs(setup, "microseconds", "asleep_microseconds")),
+        rejects_(numbers_of(setup, "reject", 1)),
         build_(setup.choice("build", {"all", "none"}) == 0),
-        final_cost_(cost(setup, "final_microseconds", "final_asleep_microseconds")),
+        final_cost_(costs(setup, "final_microseconds", "final_asleep_microseconds").front()),
         keep_(setup.choice("keep", {"all", "none"}) == 0),
         forward_(setup.parameter("forward", std::string())) {
+    if (!groups_.empty() && steps_ > groups_.size())
+      throw std::invalid_argument("parameter 'steps': there are " + std::to_string(steps_) +
+                                  " steps and 'groups' has " + std::to_string(groups_.size()) + " groups");
     for (std::uint32_t step = 1; step <= steps_; ++step) {
       const std::string name = "step_" + std::to_string(step);
       entered_.push_back(counter((name + "_slices").c_str()));
@@ -67,18 +109,20 @@ class Sequential : public weir::Filter {
     }
   }
 
-  // The first step's sources are drawn for each slice, so nothing is requested before.
+  // Where the first step's sources are drawn for each slice nothing is requested before.
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() const override {
-    return std::vector<std::uint32_t>{};
+    return first_is_fixed() ? groups_.front() : std::vector<std::uint32_t>{};
   }
 
   weir::Decision process(const weir::Slice& slice) override {
-    const std::uint32_t done = slice.step();  // steps whose data are here
+    // Steps that have their data.
+    const std::uint32_t done = slice.step() + (first_is_fixed() ? 1 : 0);
     if (done == 0) return request_step(slice, 0);
     if (done > steps_) return finish(slice);
+    if (slice.remembered<Progress>() == nullptr) begin_with_group(slice);
     gather(slice, done - 1);
-    sink_ = spend(step_cost_, slice.id() ^ sink_);
-    if (uniform() < reject_) {
+    sink_ = spend(of_step(step_costs_, done - 1), slice.id() ^ sink_);
+    if (uniform() < of_step(rejects_, done - 1)) {
       rejected_[done - 1].add();
       return reject();
     }
@@ -88,33 +132,75 @@ class Sequential : public weir::Filter {
   }
 
  private:
-  static Cost cost(weir::FilterSetup& setup, const char* cpu, const char* asleep) {
-    const auto nanoseconds = [&setup](const char* name) {
-      return static_cast<std::int64_t>(setup.parameter(name, 0.0, 0.0, 1e9) * kNsPerUs);
+  static std::vector<Cost> costs(weir::FilterSetup& setup, const char* cpu, const char* asleep) {
+    constexpr double kMicrosecondsMax = 1e9;
+    const auto nanoseconds = [](double microseconds) {
+      return static_cast<std::int64_t>(microseconds * kNsPerUs);
     };
-    const std::int64_t cpu_ns = nanoseconds(cpu);
-    return {cpu_ns, nanoseconds(asleep)};
+    const std::vector<double> at_work = numbers_of(setup, cpu, kMicrosecondsMax);
+    const std::vector<double> sleeping = numbers_of(setup, asleep, kMicrosecondsMax);
+    std::vector<Cost> costs;
+    for (std::uint32_t step = 0; step < std::max(at_work.size(), sleeping.size()); ++step)
+      costs.push_back({nanoseconds(of_step(at_work, step)), nanoseconds(of_step(sleeping, step))});
+    return costs;
+  }
+
+  std::vector<std::vector<std::uint32_t>> groups_of(weir::FilterSetup& setup) const {
+    std::vector<std::vector<std::uint32_t>> groups;
+    for (const std::string& name : words_of(setup.parameter("groups", std::string())))
+      groups.push_back(group(name).sources());
+    return groups;
+  }
+
+  // The first step takes its whole group, which the DCM then requests at once.
+  [[nodiscard]] bool first_is_fixed() const {
+    return !groups_.empty() && per_step_ >= groups_.front().size();
+  }
+
+  void begin_with_group(const weir::Slice& slice) {
+    Progress& progress = slice.remember<Progress>();
+    progress.drawn = groups_.front();
+    entered_.front().add();
+    if (ahead_ && steps_ > 1) {
+      // The farm file may prefetch the next step's group; its sources are drawn now all the same.
+      progress.next = draw(slice, 1, progress.drawn);
+    }
   }
 
   weir::Decision request_step(const weir::Slice& slice, std::uint32_t step) {
-    Progress& progress = slice.remember<Progress>();
-    candidates_.clear();
-    std::uint32_t place = 0;
-    for (const weir::Fragment fragment : slice) {
-      const bool belongs = !of_step_ || place % steps_ == step;
-      if (belongs && !fragment.requested()) candidates_.push_back(fragment.source());
-      ++place;
-    }
-    if (candidates_.empty())
+    const Progress* const before = slice.remembered<Progress>();
+    std::vector<std::uint32_t> drawn = before == nullptr ? std::vector<std::uint32_t>{} : before->next;
+    if (drawn.empty()) drawn = draw(slice, step, {});
+    if (drawn.empty())
       throw std::runtime_error(
           "step " + std::to_string(step + 1) +
           " has no source left to request: use fewer steps or sources_per_step, or more sources");
+    Progress& progress = slice.remember<Progress>();
+    progress.drawn = std::move(drawn);
+    if (ahead_ && step + 1 < steps_) progress.next = draw(slice, step + 1, progress.drawn);
+    prefetch(progress.next);
+    entered_[step].add();
+    return need(progress.drawn);
+  }
+
+  // Draws the sources of a step among those that were not requested and are not in `taken`.
+  std::vector<std::uint32_t> draw(const weir::Slice& slice, std::uint32_t step,
+                                  const std::vector<std::uint32_t>& taken) {
+    candidates_.clear();
+    std::uint32_t place = 0;
+    for (const weir::Fragment fragment : slice) {
+      const bool belongs =
+          groups_.empty() ? !of_step_ || place % steps_ == step
+                          : std::binary_search(groups_[step].begin(), groups_[step].end(), fragment.source());
+      const bool is_new =
+          !fragment.requested() && std::find(taken.begin(), taken.end(), fragment.source()) == taken.end();
+      if (belongs && is_new) candidates_.push_back(fragment.source());
+      ++place;
+    }
     const std::size_t count = std::min<std::size_t>(per_step_, candidates_.size());
     for (std::size_t i = 0; i < count; ++i)
       std::swap(candidates_[i], candidates_[i + random() % (candidates_.size() - i)]);
-    progress.drawn.assign(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count));
-    entered_[step].add();
-    return need(progress.drawn);
+    return {candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count)};
   }
 
   // Copies the step's data into one buffer, as an algorithm that needs them in one place does.
@@ -147,11 +233,13 @@ class Sequential : public weir::Filter {
                        [](const weir::Fragment fragment) { return fragment.requested(); });
   }
 
+  std::vector<std::vector<std::uint32_t>> groups_;  // by step; empty: sources are drawn among all
   std::uint32_t steps_;
   std::uint32_t per_step_;
   bool of_step_;
-  Cost step_cost_;
-  double reject_;
+  bool ahead_;  // hints at the next step's sources
+  std::vector<Cost> step_costs_;
+  std::vector<double> rejects_;
   bool build_;
   Cost final_cost_;
   bool keep_;

@@ -159,6 +159,8 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
       config.parameters.emplace_back(parameter.name(), parameter.value());
     for (const auto& group : setup.forward_groups())
       config.forward_groups.emplace_back(group.name(), group.number());
+    for (const auto& group : setup.groups())
+      config.groups.push_back({group.name(), {group.sources().begin(), group.sources().end()}});
     auto plugin = filter_host::FilterPlugin::load(setup.plugin(), shared_->around.plugin_path);
     if (!plugin) return refuse(plugin.error().text);
     auto instance = filter_host::FilterInstance::create(*plugin, config, metrics_);

@@ -5,6 +5,7 @@
 #include <weir/config/expected_sizes.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 
@@ -40,6 +41,7 @@ Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler,
       flows_(settings.readouts),
       expected_(assembler.sources().size()),
       wants_(settings.readouts),
+      ahead_wants_(settings.readouts),
       choice_(settings.order, settings.first_readout, settings.readouts),
       down_(settings.readouts),
       lost_(settings.readouts) {
@@ -95,7 +97,9 @@ std::size_t Collector::bytes_expected(const BuiltSlice& slice, const Selection& 
   if (slice.step == 0 && selection.all) return 0;  // as all slices: Assembler::slice_bytes_expected()
   std::size_t bytes = 0;
   for (const SourceIndex source : selection.sources) {
-    if (slice.progress[source].state == assembly::FragmentProgress::State::idle)
+    const auto state = slice.progress[source].state;
+    if (state == assembly::FragmentProgress::State::idle ||
+        state == assembly::FragmentProgress::State::cancelled)
       bytes += assembly::SliceMemory::placed_bytes(expected_[source].bytes());
   }
   return bytes;
@@ -191,11 +195,22 @@ void Collector::lose_given_up(BuiltSlice& slice, TimeNs now_ns) {
 void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
   Gathering& gathering = slice.gathering;
   const Selection& selection = *gathering.next;
-  const std::uint32_t fresh =
-      selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources);
-  if (fresh == 0) return gathering.next.reset();
+  const bool has_early = !slice.early.empty();
   if (gathering.has_begun()) want_nothing(slice);
+  (void)(selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources));
+  std::vector<Gathering::Range> under_way;
+  if (has_early) {
+    assembler_.cancel_unsent(slice);
+    if (gathering.has_begun()) under_way = parts_under_way(slice);
+  }
+  if (slice.state() != SliceState::collecting) return gathering.next.reset();
   gathering.begin(settings_.readouts, std::move(gathering.next), slice.id().value);
+  if (has_early) assembler_.requested(slice, now_ns);
+  for (const Gathering::Range& range : under_way) {
+    const std::uint32_t readout = assembler_.sources()[range.source].readout;
+    gathering.add_range(readout, range);
+    want_of(slice, readout);
+  }
   bool lost = false;
   const bool absent = find_absent(slice.assignment.order);
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
@@ -214,7 +229,7 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
 }
 
 void Collector::want_of(BuiltSlice& slice, std::uint32_t readout) {
-  wants_.add(slice, readout);
+  wants_of(slice).add(slice, readout);
   touch(readout);
 }
 
@@ -222,7 +237,7 @@ void Collector::want_nothing(BuiltSlice& slice) {
   for (std::uint32_t readout = 0; readout < slice.gathering.parts.size(); ++readout) {
     ++steps_;
     if (!slice.gathering.parts[readout].wanted) continue;
-    wants_.remove(slice, readout);
+    wants_of(slice).remove(slice, readout);
     touch(readout);
   }
 }
@@ -307,6 +322,7 @@ void Collector::readout_down(std::uint32_t readout) {
   Flow& flow = flows_[readout];
   if (std::exchange(flow.up, false)) down_.push_back(readout);
   wants_.look_again(readout);
+  ahead_wants_.remove_all_of(readout);
   touch(readout);
   flow.questions.clear();
   forget_timing(readout);
@@ -317,6 +333,7 @@ void Collector::readout_down(std::uint32_t readout) {
   slices_.for_each_open([&](BuiltSlice& slice) {
     ++steps_;
     if (!slice.gathering.has_begun()) return;
+    if (slice.ahead > 0) assembler_.cancel_ahead_of(slice, std::array{readout});
     slice.gathering.parts[readout].owed_fragments = 0;
     slice.gathering.parts[readout].owed_bytes = 0;
   });
@@ -433,6 +450,7 @@ void Collector::give_up_readouts(TimeNs now_ns) {
     if (!lost_.is_to_be_given_up(readout) || !serves(readout)) continue;
     lost_.give_up(readout);
     wants_.remove_all_of(readout);
+    ahead_wants_.remove_all_of(readout);
     touch(readout);  // its connection may be up, and silent
     given_up.push_back(readout);
   }

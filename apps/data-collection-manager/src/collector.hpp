@@ -47,6 +47,21 @@ class Collector {
   void assignment_came(assembly::BuiltSlice& slice, TimeNs now_ns);
   // What has not come of such a slice is asked for after all, of these readouts, and at once.
   void ask_for_rest(assembly::BuiltSlice& slice, std::span<const std::uint32_t> readouts);
+  // Sources that the farm file names for the step after each step, in the order of steps.
+  void prefetch_after_steps(std::vector<std::vector<SourceId>> sources);
+  // A step of the slice is complete: requests the sources that the next one is expected to need, as far as
+  // window and memory have room to spare.
+  void fetch_ahead(assembly::BuiltSlice& slice, TimeNs now_ns) {
+    if (slice.gathering.hint != nullptr || slice.step < after_steps_.size()) begin_ahead(slice, now_ns);
+  }
+  // Sends the requests that fetch_ahead() has begun in this pass.
+  void issue_ahead(TimeNs now_ns) {
+    if (std::exchange(ahead_begun_, false)) issue(now_ns);
+  }
+  // The slice is decided: cancels its fragments that are ahead, at the readouts, too.
+  void end_ahead(assembly::BuiltSlice& slice) {
+    if (!slice.early.empty()) cancel_ahead(slice);
+  }
   // A slice is about to be released.
   void forget(assembly::BuiltSlice& slice);
 
@@ -91,7 +106,8 @@ class Collector {
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
   // Turns of all loops over readouts, slices and lost sources, and of the choice's: what collecting has cost.
   [[nodiscard]] std::uint64_t steps() const {
-    return steps_ + wants_.steps() + choice_.steps() + absences_.steps() + assembler_.steps();
+    return steps_ + wants_.steps() + ahead_wants_.steps() + choice_.steps() + absences_.steps() +
+           assembler_.steps();
   }
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
   // Requests that went although the shaper's window was full, because nothing came of what it was full of.
@@ -159,6 +175,18 @@ class Collector {
   // no room before the oldest is built: one that is older than all of them goes ahead.
   void start_oldest(TimeNs now_ns);
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
+  void begin_ahead(assembly::BuiltSlice& slice, TimeNs now_ns);
+  void cancel_ahead(assembly::BuiltSlice& slice);
+  [[nodiscard]] bool has_room_ahead(assembly::BuiltSlice& slice, const assembly::Selection& selection);
+  [[nodiscard]] std::vector<assembly::Gathering::Range> parts_under_way(
+      const assembly::BuiltSlice& slice) const;
+  [[nodiscard]] Wants& wants_of(const assembly::BuiltSlice& slice) {
+    return slice.gathering.ahead ? ahead_wants_ : wants_;
+  }
+  [[nodiscard]] assembly::BuiltSlice* oldest_want(std::uint32_t readout) const {
+    assembly::BuiltSlice* const oldest = wants_.oldest(readout);
+    return oldest != nullptr ? oldest : ahead_wants_.oldest(readout);
+  }
   void lose_given_up(assembly::BuiltSlice& slice, TimeNs now_ns);
   void issue(TimeNs now_ns);
   // Its deadline runs although nothing could be requested: of those before `order`, which a readout that is
@@ -221,6 +249,10 @@ class Collector {
   std::vector<std::uint32_t> absent_readouts_;   // the same, as a list
   std::vector<shaping::ExpectedSize> expected_;  // of each source's fragment
   Wants wants_;
+  Wants ahead_wants_;  // served when nothing of wants_ can be
+  std::vector<std::shared_ptr<const assembly::Selection>> after_steps_;
+  std::vector<assembly::SourceIndex> ahead_sources_;  // of the slice at hand
+  bool ahead_begun_ = false;
   shaping::ReadoutChoice choice_;          // of those that are up, not full, and wanted
   std::vector<std::uint32_t> progressed_;  // readouts
   std::vector<std::uint32_t> touched_;     // refreshed before the next choice

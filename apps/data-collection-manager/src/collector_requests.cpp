@@ -20,6 +20,20 @@ constexpr std::uint64_t kWholePieces = 2;
 // waits for the window, would stay full for ever.
 constexpr DurationNs kStandstill = 500 * kMillisecond;
 
+// Puts requests ahead behind all requests that steps wait for, in the order of a readout's turns.
+constexpr std::uint64_t kAheadOrder = std::uint64_t{1} << 63;
+
+bool is_awaited(FragmentProgress::State state) {
+  using enum FragmentProgress::State;
+  return state == requested || state == receiving || state == ahead || state == receiving_ahead;
+}
+
+// For later steps, and for fragments that are requested again.
+bool is_to_be_requested(const FragmentProgress& progress, bool ahead) {
+  const auto state = ahead ? FragmentProgress::State::ahead : FragmentProgress::State::requested;
+  return progress.state == state && progress.have == 0 && !progress.sent_ahead;
+}
+
 std::uint64_t whole_up_to(std::uint64_t piece) { return kWholePieces * piece; }
 
 std::uint32_t payload_of(std::uint64_t frame_bytes) {
@@ -38,7 +52,7 @@ std::uint64_t answer_bytes(std::uint32_t fragments, std::uint64_t bytes) {
 }  // namespace
 
 void Collector::touch_first(std::uint32_t readout) {
-  if (wants_.oldest(readout) == nullptr && !choice_.holds(readout)) return;
+  if (oldest_want(readout) == nullptr && !choice_.holds(readout)) return;
   flows_[readout].touched = true;
   touched_.push_back(readout);
 }
@@ -46,9 +60,10 @@ void Collector::touch_first(std::uint32_t readout) {
 void Collector::refresh(std::uint32_t readout) {
   ++steps_;
   const Flow& flow = flows_[readout];
-  const BuiltSlice* oldest = wants_.oldest(readout);
+  const BuiltSlice* oldest = oldest_want(readout);
   if (oldest == nullptr || !flow.up || flow.full) return choice_.remove(readout);
-  choice_.set(readout, {oldest->gathering.order, flow.owed, bytes_left(oldest->gathering, readout)});
+  const std::uint64_t last = oldest->gathering.ahead ? kAheadOrder : 0;
+  choice_.set(readout, {oldest->gathering.order | last, flow.owed, bytes_left(oldest->gathering, readout)});
 }
 
 void Collector::issue(TimeNs now_ns) {
@@ -66,11 +81,11 @@ void Collector::issue(TimeNs now_ns) {
   while (const auto chosen = choice_.best()) {
     ++steps_;
     const std::uint32_t readout = *chosen;
-    BuiltSlice& slice = *wants_.oldest(readout);
-    const bool collects = slice.state() == SliceState::collecting;
+    BuiltSlice& slice = *oldest_want(readout);
+    const bool collects = slice.state() == SliceState::collecting || slice.gathering.ahead;
     const auto piece = collects ? next_piece(slice, readout) : std::nullopt;
     if (!piece) {
-      wants_.remove(slice, readout);
+      wants_of(slice).remove(slice, readout);
       refresh(readout);
       continue;
     }
@@ -81,7 +96,8 @@ void Collector::issue(TimeNs now_ns) {
       credit = shaping::Credit::granted;
       ++overdrawn_;
     }
-    if (credit == shaping::Credit::full) return start_deadlines(slice.gathering.order, now_ns);
+    if (credit == shaping::Credit::full)
+      return start_deadlines(slice.gathering.ahead ? UINT64_MAX : slice.gathering.order, now_ns);
     if (credit == shaping::Credit::readout_full) {
       flows_[readout].full = true;
       full_.push_back(readout);
@@ -118,7 +134,7 @@ std::optional<Collector::Piece> Collector::next_piece(BuiltSlice& slice, std::ui
   Gathering& gathering = slice.gathering;
   const auto first = [&] { return gathering.parts[readout].first_range; };
   const auto is_done = [&](const Gathering::Range& range) {
-    return slice.progress[range.source].state == FragmentProgress::State::done;
+    return !is_awaited(slice.progress[range.source].state);
   };
   while (first() != Gathering::kNone && is_done(gathering.ranges[first()]))
     gathering.drop_first_range(readout);
@@ -163,9 +179,9 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     const assembly::SourceIndex index = *assembler_.index_of(sources[at]);
     const FragmentProgress& progress = slice.progress[index];
     const bool begun = part.offset > 0 && at == part.next;
-    if (begun && progress.state == FragmentProgress::State::done) continue;
+    if (begun && !is_awaited(progress.state)) continue;
     if (begun) return rest_of(sources[at], index, part, most);
-    if (part.again && (progress.state != FragmentProgress::State::requested || progress.have > 0)) continue;
+    if (part.again && !is_to_be_requested(progress, gathering.ahead)) continue;
     const bool known = expected_[index].known();
     const std::uint64_t size = known ? wire::fragment_wire_bytes(expected_[index].bytes()) : most;
     const auto together =
@@ -217,7 +233,12 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
   Gathering& gathering = slice.gathering;
   Flow& flow = flows_[readout];
   Gathering::Part& part = gathering.parts[readout];
-  assembler_.requested(slice, now_ns);
+  if (gathering.ahead) {
+    for (const SourceId source : asked_sources_)
+      slice.progress[*assembler_.index_of(source)].sent_ahead = true;
+  } else {
+    assembler_.requested(slice, now_ns);
+  }
   add_entry(readout, asked_sources_, piece.all,
             {slice.id(), slice.attempt(), wire::kAllSources, piece.offset, piece.length,
              static_cast<std::uint32_t>(slice.slot)});
@@ -235,7 +256,7 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
   part.owed_bytes += piece.bytes;
   const bool more =
       part.first_range != Gathering::kNone || part.next < gathering.selection->by_readout[readout].size();
-  if (!more) wants_.remove(slice, readout);
+  if (!more) wants_of(slice).remove(slice, readout);
 }
 
 // A fragment that is asked for in ranges before it is known how long it is will be asked for up to here. What

@@ -68,6 +68,7 @@ void DcmNode::pass(TimeNs now_ns) {
   if (course_.has_begun()) builder_.collector.pass(now_ns);
   if (reach_.is_cut_off()) hand_back_stranded();
   filter_completed();
+  builder_.collector.issue_ahead(now_ns);
   filter_.submit();
   readouts_.send_requests();
   departures_.outlet().tick(environment_.network, now_ns);
@@ -95,6 +96,8 @@ void DcmNode::to_filter(BuiltSlice& slice) {
   times_.complete(slice);
   if (slice.step == 0) samples_.complete(slice, now_ns_);
   filter_.take(slice);
+  // Not of one that is decided without the filter.
+  if (slice.state() == SliceState::queued) builder_.collector.fetch_ahead(slice, now_ns_);
 }
 
 void DcmNode::hand_back_stranded() {
@@ -154,12 +157,14 @@ void DcmNode::on_begin_run(const v1::BeginRun& begin) {
     failure_ = begun.error();
     return;
   }
-  const auto& configured = setup_.farm.filter().first_sources();
+  const std::vector<SourceId> configured = first_sources(setup_);
   if (!configured.empty()) {
-    intake_.ask_first_for(std::vector<SourceId>(configured.begin(), configured.end()));
+    intake_.ask_first_for(configured);
   } else if (const auto wish = filter_.first_sources()) {
     intake_.ask_first_for(*wish);
   }
+  if (intake_.first_step_is_part()) filter_.count_steps();
+  builder_.collector.prefetch_after_steps(sources_after_steps(setup_));
   course_.begin();
   reach_.run_begun(now_ns_);
   readouts_.start_trace(setup_.farm.dcm().trace_slices(), now_ns_ + kTraceFrom);

@@ -25,6 +25,13 @@ void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragmen
   counters["fragments.duplicate"] = fragments.duplicate;
   counters["fragments.unknown"] = fragments.unknown;
   counters["fragments.bytes"] = fragments.bytes;
+  if (fragments.prefetched > 0) {
+    counters["prefetch.fragments"] = fragments.prefetched;
+    counters["prefetch.used"] = fragments.prefetch_used;
+    counters["prefetch.unused"] = fragments.prefetch_unused;
+    counters["prefetch.bytes"] = fragments.prefetch_bytes;
+    counters["prefetch.wasted_bytes"] = fragments.prefetch_wasted_bytes;
+  }
   for (std::size_t i = 1; i < fragments.missing.size(); ++i) {
     if (fragments.missing[i] == 0) continue;
     counters.of("fragments.missing.", name(static_cast<MissingReason>(i))) = fragments.missing[i];
@@ -87,6 +94,7 @@ v1::Report DcmNode::make_report(bool final) {
   if (pushing_) pushing_->add_to(report);
   add_losses(report);
   reports::Gauges gauges(report);
+  gauges["cpu.transport_s"] = static_cast<double>(node::thread_cpu_ns()) / kSecond;
   gauges["slices_in_flight"] = static_cast<double>(intake_.in_flight());
   gauges["buffer_bytes_used"] = static_cast<double>(builder_.pool.bytes_used());
   const shaping::Shaper& shaper = builder_.collector.shaper();

@@ -16,6 +16,7 @@ using assembly::SliceState;
 
 void Decisions::decide(BuiltSlice& slice, const Decision& decision, TimeNs now_ns) {
   destroy_filter_state(slice);
+  builder_.collector.end_ahead(slice);
   slice.decision = decision;
   if (decision.accepted && !fits_a_record(slice)) slice.decision = Decision::fail("too_large");
   WEIR_ASSERT(slice.decision.failure.empty() || !slice.decision.accepted);

@@ -1,6 +1,8 @@
 #include "filter_desk.hpp"
 
+#include "settings.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/config/source_groups.hpp>
 #include <weir/filter_host/processing_units.hpp>
 #include <weir/filter_host/worker_units.hpp>
 #include <weir/node/dcm_groups.hpp>
@@ -27,6 +29,8 @@ filter_host::FilterConfig filter_config(const node::Setup& setup) {
   const v1::FilterSettings& filter = setup.farm.filter();
   filter_host::FilterConfig config;
   config.forward_groups = node::forward_groups(setup.farm, setup.self);
+  if (const auto groups = config::source_groups(setup.farm, setup.plan))
+    config.groups = filter_host::filter_groups(*groups);
   config.parameters.assign(filter.parameters().begin(), filter.parameters().end());
   config.log = [](int level, std::string_view line) {
     constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
@@ -97,6 +101,7 @@ void FilterDesk::run_in_workers(const FilterSurroundings& around) {
   options.jobs_max = setup_.farm.dcm().slices_max();
   options.rows_max = static_cast<std::uint32_t>(builder_.assembler.sources().size());
   options.memory_bytes = filter.workers().memory_bytes();
+  options.measure_cpu = !dcm::first_sources(setup_).empty() || !setup_.farm.trigger().types().empty();
   options.slice_memory = builder_.memory.bytes();
   auto units = filter_host::WorkerUnits::create(filter.plugin(), search_path(filter, around),
                                                 filter_config(setup_), options, *workers_);
@@ -134,6 +139,11 @@ std::optional<std::vector<SourceId>> FilterDesk::first_sources() {
   return std::vector<SourceId>(wish->begin(), wish->end());
 }
 
+void FilterDesk::count_steps() {
+  steps_board_.enable();
+  units_->measure_cpu();
+}
+
 void FilterDesk::take(BuiltSlice& slice) {
   WEIR_ASSERT(slice.state() == SliceState::queued && !slice.awaits_assignment);
   if (slice.assignment.unfiltered)
@@ -143,6 +153,7 @@ void FilterDesk::take(BuiltSlice& slice) {
   if (isolated_ && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
     return decisions_.decide(slice, Decision::fail("too_large"), now_ns_);
   make_view(slice);
+  steps_board_.arrived(slice, now_ns_);
   if (slice.assignment.suspect && !isolated_) builder_.slices.change(slice, SliceState::suspect);
 }
 
@@ -217,6 +228,7 @@ void FilterDesk::take_results() {
 
 void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
   using filter_host::Verdict;
+  steps_board_.finished(slice, result, now_ns_);
   switch (result.verdict) {
     case Verdict::reject:
       give_back(result);
@@ -282,6 +294,10 @@ void FilterDesk::report_kills() {
 
 void FilterDesk::need_more(BuiltSlice& slice, filter_host::FilterResult& result) {
   builder_.assembler.next_step(slice);
+  if (!result.prefetch_sources.empty()) {
+    const std::vector<SourceId> hint(result.prefetch_sources.begin(), result.prefetch_sources.end());
+    slice.gathering.hint = builder_.collector.select(hint);
+  }
   if (result.need_all) {
     builder_.collector.collect(slice, builder_.collector.everything());
   } else {
@@ -354,9 +370,11 @@ void FilterDesk::add_to(v1::Report& report) const {
   counters["dcm.filter_errors"] = errors_;
   counters["dcm.filter_stalled"] = stalls_;
   counters["dcm.steps"] = steps_;
+  reports::Gauges gauges(report);
+  gauges["cpu.filter_s"] = static_cast<double>(units_->cpu_ns()) / kSecond;
+  steps_board_.add_to(report);
   for (const auto& [name, value] : units_->metrics().counters) counters.of("filter.", name) = value;
   if (const auto oldest = units_->oldest_start_ns()) {
-    reports::Gauges gauges(report);
     gauges["filter.oldest_s"] = static_cast<double>(clock_.now_ns() - *oldest) / kSecond;
   }
   *report.mutable_ran()->add_parts() = plugin_part_;

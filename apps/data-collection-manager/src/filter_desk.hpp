@@ -4,6 +4,7 @@
 #include "decisions.hpp"
 #include "isolation.hpp"
 #include "slice_way.hpp"
+#include "step_board.hpp"
 #include <weir/filter_host/filter_units.hpp>
 #include <weir/filter_host/plugin.hpp>
 #include <weir/filter_host/worker_process.hpp>
@@ -46,6 +47,9 @@ class FilterDesk {
   // Nothing is with the units.
   void end_run() { units_->end_run(); }
   [[nodiscard]] std::optional<std::vector<SourceId>> first_sources();
+
+  // The first step does not get all sources: steps are counted, with their CPU time.
+  void count_steps();
 
   // A slice that is `queued`: decided unseen, or made ready for the units.
   void take(assembly::BuiltSlice& slice);
@@ -106,6 +110,7 @@ class FilterDesk {
   std::vector<filter_host::SliceKills> kills_;
   v1::Control killed_;  // the message, of this pass
   Isolation isolation_;
+  StepBoard steps_board_;
   std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // the supervisor knows
   std::optional<std::pair<SliceId, Attempt>> stalled_;       // the last one that was seen
   std::uint64_t errors_ = 0;

@@ -25,6 +25,8 @@ class Intake {
   void assign(std::vector<assembly::Assignment> assigned);
   // Sources that the first step asks for where a trigger's type has none of its own; not called: all.
   void ask_first_for(std::span<const SourceId> sources) { first_ = builder_.collector.select(sources); }
+  // True if some slices begin with fewer than all sources.
+  [[nodiscard]] bool first_step_is_part() const { return first_ != nullptr || !of_type_.empty(); }
   // Once a pass, while a run is on.
   void open_assigned(TimeNs now_ns);
 

@@ -1,8 +1,10 @@
 #include "settings.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/config/source_groups.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace weir::dcm {
 namespace {
@@ -72,6 +74,8 @@ assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
   const DurationNs lease_ns = farm.supervisor().lease_ms() * kMillisecond;
   settings.deadline_most_ns =
       std::min(kDeadlinesMax * settings.deadline_ns, settings.deadline_ns + lease_ns / 2);
+  for (const v1::FilterStepSettings& step : farm.filter().steps())
+    settings.step_deadlines_ns.push_back(step.deadline_ms() * kMillisecond);
   settings.order = dcm.order() == v1::DcmSettings::ORDER_ID ? assembly::ReleaseOrder::by_id
                                                             : assembly::ReleaseOrder::as_completed;
   settings.checksums = farm.run().checksums();
@@ -89,6 +93,27 @@ CollectorSettings collector_settings(const node::Setup& setup) {
   settings.order = readout_order(setup.farm.dcm());
   settings.first_readout = static_cast<std::uint32_t>(setup.self.index.value * readouts / dcms);
   return settings;
+}
+
+std::vector<SourceId> first_sources(const node::Setup& setup) {
+  const auto groups = config::source_groups(setup.farm, setup.plan);
+  WEIR_ASSERT(groups.has_value());  // validated when the farm was read
+  return config::first_sources(setup.farm, *groups);
+}
+
+std::vector<std::vector<SourceId>> sources_after_steps(const node::Setup& setup) {
+  std::vector<std::vector<SourceId>> after;
+  const auto groups = config::source_groups(setup.farm, setup.plan);
+  WEIR_ASSERT(groups.has_value());  // validated when the farm was read
+  for (const v1::FilterStepSettings& step : setup.farm.filter().steps()) {
+    std::set<SourceId> sources;
+    for (const std::string& name : step.prefetch()) {
+      const std::vector<SourceId> members = config::sources_of(*groups, name);
+      sources.insert(members.begin(), members.end());
+    }
+    after.emplace_back(sources.begin(), sources.end());
+  }
+  return after;
 }
 
 tap::SamplerSettings sampler_settings(const node::Setup& setup) {

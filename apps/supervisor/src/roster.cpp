@@ -36,6 +36,9 @@ assignment::DcmLedger dcm_ledger(const v1::Report& report) {
         reports::counter_of(report, "fragments.missing.", name(static_cast<MissingReason>(i)));
   }
   ledger.cancelled = reports::counter_of(report, "fragments.cancelled");
+  ledger.prefetched = reports::counter_of(report, "prefetch.fragments");
+  ledger.prefetch_used = reports::counter_of(report, "prefetch.used");
+  ledger.prefetch_unused = reports::counter_of(report, "prefetch.unused");
   ledger.late = reports::counter_of(report, "fragments.late");
   ledger.duplicate = reports::counter_of(report, "fragments.duplicate");
   ledger.unknown = reports::counter_of(report, "fragments.unknown");

@@ -1,15 +1,21 @@
 #include "commands.hpp"
 #include "filter_project.hpp"
+#include <weir/config/farm_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/config/source_groups.hpp>
 #include <weir/filter_try/command.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/node/recordings.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -70,6 +76,7 @@ int restart_with_asan() {
 struct TryWords {
   filter_try::TryCommand command;
   std::vector<std::string> sets;
+  std::string farm_file;
   std::uint64_t slice = 0;
   bool asan = false;
 };
@@ -85,11 +92,44 @@ bool add_parameter(const std::string& word, filter_try::TryCommand& command) {
   return true;
 }
 
+// Takes source groups and the first step from a farm file, and its filter's parameters where that filter is
+// tried and --set does not give them. Returns a sentence when that is not possible.
+std::string take_farm(const std::string& path, const std::string& plugin, filter_try::TrialOptions& trial) {
+  if (path.empty()) return {};
+  auto file = config::load_farm(path);
+  if (!file) return config::to_text(file.error());
+  const auto plan = config::expand(file->farm, file->locations, node::read_recording);
+  if (!plan) return config::to_text(plan.error());
+  const auto groups = config::source_groups(file->farm, *plan, file->locations);
+  if (!groups) return config::to_text(groups.error());
+  if (const auto problems = config::check_group_names(file->farm, file->locations); !problems.empty())
+    return config::to_text(problems);
+  trial.groups = filter_host::filter_groups(*groups);
+  const auto name_of = [](const std::string& path_or_name) {
+    return std::filesystem::path(path_or_name).stem();
+  };
+  const bool is_same = name_of(plugin) == name_of(file->farm.filter().plugin());
+  for (const auto& [name, value] : file->farm.filter().parameters()) {
+    if (!is_same) break;
+    const bool is_set =
+        std::ranges::any_of(trial.parameters, [&](const auto& one) { return one.first == name; });
+    if (!is_set) trial.parameters.emplace_back(name, value);
+  }
+  std::vector<std::uint32_t> first;
+  for (const SourceId source : config::first_sources(file->farm, *groups)) first.push_back(source.value);
+  if (!first.empty()) trial.first_sources = std::move(first);
+  return {};
+}
+
 int try_filter(TryWords& words, bool has_slice) {
   if (words.asan) return restart_with_asan();
   filter_try::TryCommand& command = words.command;
   for (const std::string& word : words.sets)
     if (!add_parameter(word, command)) return kUsage;
+  if (const std::string why = take_farm(words.farm_file, command.plugin, command.trial); !why.empty()) {
+    std::cerr << "weir filter try: --farm: " << why << "\n";
+    return kUsage;
+  }
   if (has_slice) command.trial.slice = SliceId(words.slice);
   command.search_path.push_back(node::plugin_folder());
   return filter_try::run_try_command(command, std::cout, std::cerr);
@@ -104,6 +144,10 @@ void add_try(CLI::App& filter, int& status) {
   command->add_option("RECORDING", settings.recording, "a run file, the folder of a run, or a replay folder")
       ->required();
   command->add_option("--set", words->sets, "a filter parameter")->type_name("NAME=VALUE")->take_all();
+  command
+      ->add_option("--farm", words->farm_file,
+                   "farm file: take its source groups, first step and filter parameters")
+      ->type_name("FILE");
   command->add_option("--jobs", settings.trial.jobs, "threads, an instance of the filter each (default 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 256));

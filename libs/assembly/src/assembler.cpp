@@ -21,6 +21,11 @@ std::uint32_t ask_for(FragmentProgress& progress) {
   return 1;
 }
 
+bool is_ahead(const FragmentProgress& progress) {
+  return progress.state == FragmentProgress::State::ahead ||
+         progress.state == FragmentProgress::State::receiving_ahead;
+}
+
 // What it would have taken to hold all of it.
 std::size_t bytes_wanted(const BuiltSlice& slice) { return slice.memory.placed() + slice.refused_bytes; }
 
@@ -81,8 +86,126 @@ Expected<void, OpenError> Assembler::open(BuiltSlice& slice, TimeNs now_ns) {
 
 std::uint32_t Assembler::want(BuiltSlice& slice, std::span<const SourceIndex> sources) {
   std::uint32_t fresh = 0;
-  for (const SourceIndex source : sources) fresh += ask_for(slice.progress[source]);
+  if (slice.early.empty()) {
+    for (const SourceIndex source : sources) fresh += ask_for(slice.progress[source]);
+  } else {
+    for (const SourceIndex source : sources) fresh += want_one(slice, source);
+  }
   return wanted(slice, fresh);
+}
+
+// Of a slice with fragments that are ahead, or were.
+std::uint32_t Assembler::want_one(BuiltSlice& slice, SourceIndex source) {
+  FragmentProgress& progress = slice.progress[source];
+  switch (progress.state) {
+    case State::ahead:
+    case State::receiving_ahead:
+      progress.state = progress.state == State::ahead ? State::requested : State::receiving;
+      slice.table[source].total = slice.early[source].total;
+      --slice.ahead;
+      ++slice.outstanding;
+      ++counters_.prefetch_used;
+      return 0;
+    case State::here_ahead:
+      show(slice, source);
+      return 0;
+    case State::receiving_cancelled:
+      progress.state = State::receiving;
+      progress.asked = 0;  // further ranges of it were cancelled
+      slice.table[source].total = slice.early[source].total;
+      return 1;
+    case State::cancelled:
+      progress = FragmentProgress{};
+      [[fallthrough]];
+    default:
+      return ask_for(progress);
+  }
+}
+
+// It has arrived ahead, and the step needs it.
+void Assembler::show(BuiltSlice& slice, SourceIndex source) {
+  weir_filter_fragment& entry = slice.table[source];
+  entry = slice.early[source];
+  slice.progress[source].state = State::done;
+  slice.payload_bytes += entry.length;
+  ++counters_.prefetch_used;
+  const bool is_flawed = entry.status == abi_status(FragmentStatus::truncated) ||
+                         entry.status == abi_status(FragmentStatus::corrupt) ||
+                         (entry.status == abi_status(FragmentStatus::missing) &&
+                          entry.missing_reason != static_cast<std::uint8_t>(MissingReason::removed));
+  if (is_flawed) ++slice.flawed;
+}
+
+std::uint32_t Assembler::want_ahead(BuiltSlice& slice, std::span<const SourceIndex> sources) {
+  WEIR_ASSERT(slice.state() == SliceState::queued);
+  std::uint32_t fresh = 0;
+  for (const SourceIndex source : sources) {
+    FragmentProgress& progress = slice.progress[source];
+    if (progress.state != State::idle) continue;
+    progress.state = State::ahead;
+    ++fresh;
+  }
+  if (fresh > 0 && slice.early.empty()) slice.early = blank_table_;
+  slice.ahead += fresh;
+  counters_.requested += fresh;
+  counters_.prefetched += fresh;
+  return fresh;
+}
+
+void Assembler::cancel_ahead(BuiltSlice& slice, SourceIndex source) {
+  FragmentProgress& progress = slice.progress[source];
+  WEIR_ASSERT(slice.ahead > 0);
+  if (progress.state == State::receiving_ahead) {
+    progress.state = State::receiving_cancelled;
+  } else {
+    progress = FragmentProgress{};
+    progress.state = State::cancelled;
+    slice.early[source] = blank_table_[source];
+  }
+  --slice.ahead;
+  ++counters_.cancelled;
+  ++counters_.prefetch_unused;
+}
+
+bool Assembler::cancel_unsent(BuiltSlice& slice) {
+  bool any = false;
+  for (SourceIndex i = 0; i < slice.progress.size() && slice.ahead > 0; ++i) {
+    if (slice.progress[i].state != State::ahead || slice.progress[i].sent_ahead) continue;
+    cancel_ahead(slice, i);
+    any = true;
+  }
+  return any;
+}
+
+void Assembler::cancel_ahead_of(BuiltSlice& slice, std::span<const std::uint32_t> readouts) {
+  for (const std::uint32_t readout : readouts) {
+    for (const SourceIndex source : sources_of(readout)) {
+      ++steps_;
+      if (is_ahead(slice.progress[source])) cancel_ahead(slice, source);
+    }
+  }
+}
+
+void Assembler::end_ahead(BuiltSlice& slice) {
+  if (slice.early.empty()) return;
+  for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
+    if (is_ahead(slice.progress[i])) cancel_ahead(slice, i);
+    if (slice.progress[i].state != State::here_ahead) continue;
+    slice.progress[i].state = State::cancelled;
+    counters_.prefetch_wasted_bytes += slice.early[i].length;
+    ++counters_.prefetch_unused;
+  }
+  WEIR_ASSERT(slice.ahead == 0);
+}
+
+// Hidden like its bytes would be, until a step names it.
+void Assembler::miss_ahead(BuiltSlice& slice, SourceIndex source, MissingReason reason) {
+  weir_filter_fragment& entry = slice.early[source];
+  entry.status = abi_status(FragmentStatus::missing);
+  entry.missing_reason = static_cast<std::uint8_t>(reason);
+  ++counters_.missing[static_cast<std::size_t>(reason)];
+  slice.progress[source].state = State::here_ahead;
+  --slice.ahead;
 }
 
 std::uint32_t Assembler::wanted(BuiltSlice& slice, std::uint32_t fresh) {
@@ -100,15 +223,25 @@ std::uint32_t Assembler::wanted(BuiltSlice& slice, std::uint32_t fresh) {
 
 std::uint32_t Assembler::want_all(BuiltSlice& slice) {
   std::uint32_t fresh = 0;
-  for (FragmentProgress& progress : slice.progress) fresh += ask_for(progress);
+  if (slice.early.empty()) {
+    for (FragmentProgress& progress : slice.progress) fresh += ask_for(progress);
+  } else {
+    for (SourceIndex i = 0; i < slice.progress.size(); ++i) fresh += want_one(slice, i);
+  }
   return wanted(slice, fresh);
 }
 
 void Assembler::requested(BuiltSlice& slice, TimeNs now_ns) {
   if (slice.first_request_ns == 0) slice.first_request_ns = now_ns;
   if (slice.deadline_ns != 0) return;
-  slice.deadline_ns = now_ns + settings_.deadline_ns;
-  slice.deadline_most_ns = now_ns + std::max(settings_.deadline_ns, settings_.deadline_most_ns);
+  const bool has_own =
+      slice.step < settings_.step_deadlines_ns.size() && settings_.step_deadlines_ns[slice.step] > 0;
+  if (has_own) {
+    slice.deadline_ns = slice.deadline_most_ns = now_ns + settings_.step_deadlines_ns[slice.step];
+  } else {
+    slice.deadline_ns = now_ns + settings_.deadline_ns;
+    slice.deadline_most_ns = now_ns + std::max(settings_.deadline_ns, settings_.deadline_most_ns);
+  }
   earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
 }
 
@@ -148,7 +281,8 @@ void Assembler::give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns) 
 }
 
 void Assembler::withdraw(BuiltSlice& slice) {
-  if (slice.outstanding > 0) expired_.push_back(&slice);
+  if (slice.outstanding > 0 || slice.ahead > 0) expired_.push_back(&slice);
+  end_ahead(slice);
   for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
     if (!is_outstanding(slice.progress[i])) continue;
     slice.progress[i].state = State::done;
@@ -167,6 +301,7 @@ void Assembler::readouts_lost(std::span<const std::uint32_t> readouts, MissingRe
 
 void Assembler::readouts_lost(BuiltSlice& slice, std::span<const std::uint32_t> readouts,
                               MissingReason reason, TimeNs now_ns) {
+  if (slice.ahead > 0) cancel_ahead_of(slice, readouts);
   if (slice.state() != SliceState::collecting) return;
   for (const std::uint32_t readout : readouts) {
     for (const SourceIndex source : sources_of(readout)) {
@@ -186,6 +321,10 @@ void Assembler::expire(TimeNs now_ns) {
       return;
     }
     expired_.push_back(&slice);
+    // The readouts are told to forget its requests, those ahead among them.
+    for (SourceIndex i = 0; i < slice.progress.size() && slice.ahead > 0; ++i) {
+      if (is_ahead(slice.progress[i])) cancel_ahead(slice, i);
+    }
     slice.expired_empty = slice.last_fragment_ns == 0;
     give_up(slice, MissingReason::deadline, now_ns);
   });
@@ -256,6 +395,8 @@ void Assembler::release(BuiltSlice& slice) {
     slice.outstanding = 0;
   }
   if (!slice.counts) count_overtaken(slice);
+  end_ahead(slice);
+  slice.early.clear();
   std::erase(expired_, &slice);
   for (RangeWanted& wanted : ranges_wanted_) {
     if (wanted.slice == &slice) wanted.slice = nullptr;

@@ -14,11 +14,14 @@ void Gathering::begin(std::uint32_t readouts, std::shared_ptr<const Selection> a
   }
   selection = std::move(asked);
   order = place;
+  ahead = false;
 }
 
 void Gathering::end() {
   selection.reset();
   next.reset();
+  hint.reset();
+  ahead = false;
 }
 
 void Gathering::clear_ranges() {

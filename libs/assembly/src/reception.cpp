@@ -70,12 +70,20 @@ Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readou
   const FragmentProgress& progress = slice->progress[*source];
   switch (progress.state) {
     case State::requested:
+    case State::ahead:
       return place(*slice, *source, header);
     case State::idle:
       ++counters_.unknown;
       return {};
     case State::receiving:
+    case State::receiving_ahead:
+    case State::here_ahead:
       ++counters_.duplicate;
+      return {};
+    case State::cancelled:
+    case State::receiving_cancelled:
+      ++counters_.late;
+      counters_.prefetch_wasted_bytes += header.length;
       return {};
     case State::done:
       break;
@@ -91,7 +99,8 @@ Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readou
 
 Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header) {
   FragmentProgress& progress = slice.progress[source];
-  weir_filter_fragment& entry = slice.table[source];
+  const bool ahead = progress.state == State::ahead;
+  weir_filter_fragment& entry = ahead ? slice.early[source] : slice.table[source];
   if (header.status != FragmentStatus::missing) {
     if (header.total > settings_.fragment_bytes_max) return refuse(slice, source, MissingReason::too_large);
     // Memory is there for the total that was named first, whatever is asked for again; and a peer that sends
@@ -114,12 +123,17 @@ Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::Fr
     }
     entry.total = header.total;
   }
-  progress.state = State::receiving;
+  progress.state = ahead ? State::receiving_ahead : State::receiving;
   ++slice.receiving;
   return {&slice, source, progress.target == nullptr ? nullptr : progress.target + header.offset};
 }
 
 Reception Assembler::refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason) {
+  if (slice.progress[source].state == State::ahead) {  // a step that needs it requests it again
+    cancel_ahead(slice, source);
+    ++counters_.late;
+    return {};
+  }
   mark_missing(slice, source, reason);
   SourceInfo& info = sources_[source];
   ++(reason == MissingReason::no_buffer ? info.no_buffer : info.too_large);
@@ -133,12 +147,23 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
   FragmentProgress& progress = slice.progress[reception.source];
   --slice.receiving;
   const bool released = slice.state() == SliceState::released;
-  if (released || progress.state == State::done) {  // given up meanwhile
+  const bool was_ahead = progress.state == State::receiving_cancelled;
+  if (released || was_ahead || progress.state == State::done) {  // given up meanwhile
     ++counters_.late;
+    if (was_ahead) {
+      counters_.prefetch_wasted_bytes += header.length;
+      progress = FragmentProgress{};
+      progress.state = State::cancelled;
+    }
     if (released && slice.receiving == 0) free_memory(slice);
     return false;
   }
-  progress.state = State::requested;
+  const bool ahead = progress.state == State::receiving_ahead;
+  progress.state = ahead ? State::ahead : State::requested;
+  if (ahead && header.status == FragmentStatus::missing) {
+    miss_ahead(slice, reception.source, wire::missing_reason(header));
+    return false;
+  }
   if (header.status == FragmentStatus::missing) {
     mark_missing(slice, reception.source, wire::missing_reason(header));
     fragment_done(slice, reception.source, now_ns);
@@ -160,7 +185,8 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
 void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::BlockRow& whole,
                                   TimeNs now_ns) {
   FragmentProgress& progress = slice.progress[source];
-  weir_filter_fragment& entry = slice.table[source];
+  const bool ahead = progress.state == State::ahead;
+  weir_filter_fragment& entry = ahead ? slice.early[source] : slice.table[source];
   FragmentStatus status = whole.status;
   const bool checked = settings_.checksums && status != FragmentStatus::corrupt;
   const auto checksum = [&] {
@@ -181,10 +207,16 @@ void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const w
   put(entry, whole, status, progress.target);
   ++counters_.received;
   counters_.bytes += whole.length;
-  slice.payload_bytes += whole.length;
   if (status == FragmentStatus::truncated) ++counters_.truncated;
   if (status == FragmentStatus::suppressed) ++counters_.suppressed;
   if (status == FragmentStatus::corrupt) ++counters_.corrupt;
+  if (ahead) {
+    progress.state = State::here_ahead;
+    --slice.ahead;
+    counters_.prefetch_bytes += whole.length;
+    return;
+  }
+  slice.payload_bytes += whole.length;
   if (status == FragmentStatus::truncated || status == FragmentStatus::corrupt) ++slice.flawed;
   fragment_done(slice, source, now_ns);
 }
@@ -323,6 +355,11 @@ void Assembler::abandon(const Reception& reception) {
   if (progress.state == State::receiving) {
     progress.state = State::requested;
     progress.start_again();
+  }
+  if (progress.state == State::receiving_ahead) cancel_ahead(slice, reception.source);
+  if (progress.state == State::receiving_cancelled) {
+    progress = FragmentProgress{};
+    progress.state = State::cancelled;
   }
   if (slice.state() == SliceState::released && slice.receiving == 0) free_memory(slice);
 }

@@ -40,6 +40,7 @@ void assert_ready_for(const BuiltSlice& slice, SliceState to) {
     case released:
       WEIR_ASSERT(!slice.OrderHook::is_linked());  // by close()
       WEIR_ASSERT(slice.outstanding == 0 && slice.result == nullptr && slice.filter_state.data == nullptr);
+      WEIR_ASSERT(slice.ahead == 0);
       WEIR_ASSERT(!slice.is_in_line() && !slice.memory.is_shared() && !slice.gathering.has_begun());
       return;
     case spare:

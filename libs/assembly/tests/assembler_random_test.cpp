@@ -110,7 +110,11 @@ class RandomFarm {
     CHECK(f_.assembler.is_empty());
     CHECK(f_.pool.bytes_used() == 0);
     CHECK(n.requested == wanted_);
-    CHECK(n.requested == n.received + f_.missing_all());
+    CHECK(n.requested == n.received + f_.missing_all() + n.cancelled);
+    CHECK(n.prefetched == n.prefetch_used + n.prefetch_unused);
+    CHECK(n.prefetch_used > 0);
+    CHECK(n.prefetch_unused > 0);
+    CHECK(n.prefetch_wasted_bytes > 0);
     const std::uint64_t settled_by_frame = n.received + f_.missing(MissingReason::not_produced) +
                                            f_.missing(MissingReason::too_large) +
                                            f_.missing(MissingReason::no_buffer);
@@ -140,16 +144,46 @@ class RandomFarm {
   }
 
   void want(BuiltSlice& slice) {
-    std::vector<SourceIndex> fresh;
+    using enum FragmentProgress::State;
+    std::vector<SourceIndex> needed;
+    std::vector<SourceIndex> unsent;
+    std::uint32_t fresh = 0;
     for (SourceIndex i = 0; i < kSources; ++i) {
-      if (slice.progress[i].state == FragmentProgress::State::idle && random_.below(3) != 0)
-        fresh.push_back(i);
+      const FragmentProgress& progress = slice.progress[i];
+      if (is_asked(progress) || random_.below(3) == 0) continue;
+      needed.push_back(i);
+      fresh += progress.state == idle || progress.state == cancelled || progress.state == receiving_cancelled;
+      if (progress.state == idle || progress.state == cancelled ||
+          (progress.state == ahead && !progress.sent_ahead))
+        unsent.push_back(i);
     }
-    const std::uint32_t asked = f_.assembler.want(slice, fresh);
-    CHECK(asked == fresh.size());
+    const std::uint32_t asked = f_.assembler.want(slice, needed);
+    CHECK(asked == fresh);
     wanted_ += asked;
+    f_.assembler.cancel_unsent(slice);
+    if (slice.state() != SliceState::collecting) return;
     if (!random_.one_in(10)) f_.assembler.requested(slice, now_);
-    for (const SourceIndex source : fresh) ask(slice, source, 0, settings_.range_bytes);
+    for (const SourceIndex source : unsent) ask(slice, source, 0, settings_.range_bytes);
+  }
+
+  static bool is_asked(const FragmentProgress& progress) {
+    using enum FragmentProgress::State;
+    return progress.state == requested || progress.state == receiving || progress.state == done;
+  }
+
+  // Of a slice that the filter is about to get: some sources are requested for its next step.
+  void prefetch(BuiltSlice& slice) {
+    std::vector<SourceIndex> sources;
+    for (SourceIndex i = 0; i < kSources; ++i) {
+      if (slice.progress[i].state == FragmentProgress::State::idle && random_.one_in(2)) sources.push_back(i);
+    }
+    CHECK(f_.assembler.want_ahead(slice, sources) == sources.size());
+    wanted_ += sources.size();
+    for (const SourceIndex source : sources) {
+      if (random_.one_in(4)) continue;  // not before the step has ended
+      slice.progress[source].sent_ahead = true;
+      ask(slice, source, 0, settings_.range_bytes);
+    }
   }
 
   void open() {
@@ -255,6 +289,7 @@ class RandomFarm {
     if (connection.receiving) abandon(connection);
     connection.answers.clear();
     for (auto& [id, slice] : open_) {
+      f_.assembler.cancel_ahead_of(*slice, std::array{readout});
       for (SourceIndex i = readout; i < kSources; i += kReadouts) {
         if (slice->progress[i].state != FragmentProgress::State::requested) continue;
         slice->progress[i].have = 0;
@@ -296,7 +331,9 @@ class RandomFarm {
       CHECK(slice->state() == SliceState::queued);
       CHECK(slice->outstanding == 0);
       check_table(*slice);
+      seen_[slice] = slice->table;
       filtering_.push_back(slice);
+      if (random_.one_in(2)) prefetch(*slice);
     }
   }
 
@@ -306,7 +343,7 @@ class RandomFarm {
     for (SourceIndex i = 0; i < kSources; ++i) {
       const weir_filter_fragment& entry = slice.table[i];
       const auto status = static_cast<FragmentStatus>(entry.status);
-      const bool asked = slice.progress[i].state != FragmentProgress::State::idle;
+      const bool asked = is_asked(slice.progress[i]);
       WEIR_ASSERT(asked == (status != FragmentStatus::not_requested));
       WEIR_ASSERT((status == FragmentStatus::missing) == (entry.missing_reason != 0));
       bytes += entry.length;
@@ -324,7 +361,10 @@ class RandomFarm {
     const std::size_t at = random_.below(filtering_.size());
     BuiltSlice* slice = filtering_[at];
     filtering_.erase(filtering_.begin() + static_cast<std::ptrdiff_t>(at));
-    check_table(*slice);  // untouched while the filter had it
+    check_table(*slice);
+    // Untouched while the filter had it, whatever arrived ahead.
+    CHECK(std::memcmp(seen_[slice].data(), slice->table.data(), kSources * sizeof(weir_filter_fragment)) ==
+          0);
     if (random_.one_in(3)) {
       f_.next_step(*slice);
       want(*slice);
@@ -360,6 +400,7 @@ class RandomFarm {
   std::map<std::uint64_t, std::uint16_t> attempts_;
   std::set<std::uint64_t> not_handed_out_;
   std::vector<BuiltSlice*> filtering_;
+  std::map<const BuiltSlice*, std::vector<weir_filter_fragment>> seen_;  // tables, as the filter got them
   std::uint64_t next_id_ = 0;
   std::uint64_t wanted_ = 0;
   std::uint64_t frames_ = 0;

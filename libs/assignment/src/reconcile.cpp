@@ -204,6 +204,10 @@ void fragment_equations(Book& book, std::span<const DcmLedger> dcms) {
         "fragments: dcm " + std::to_string(dcm.index.value) + ": received + missing + cancelled, requested";
     const auto ended = count_of(dcm.received + sum_all(dcm.missing) + dcm.cancelled);
     book.equal_unless(dcm.final ? "" : "its last report", name, ended, count_of(dcm.requested));
+    if (dcm.prefetched == 0) continue;
+    book.equal_unless(dcm.final ? "" : "its last report",
+                      "fragments: dcm " + std::to_string(dcm.index.value) + ": used + unused, prefetched",
+                      count_of(dcm.prefetch_used + dcm.prefetch_unused), count_of(dcm.prefetched));
   }
 }
 

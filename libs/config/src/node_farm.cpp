@@ -33,6 +33,8 @@ void lay(const v1::DcmGroupOwnSettings& from, const std::string& at, NodeFarm& t
   if (from.filter().has_plugin()) {
     to.farm.mutable_filter()->clear_parameters();
     to.farm.mutable_filter()->clear_first_sources();
+    to.farm.mutable_filter()->clear_first_groups();
+    to.farm.mutable_filter()->clear_steps();
   }
   lay(from.filter(), *to.farm.mutable_filter(), "filter", join(at, "filter"), to);
 }

@@ -11,6 +11,7 @@
 #include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/config/rules.hpp>
+#include <weir/config/source_groups.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <algorithm>
@@ -71,6 +72,7 @@ class Validator {
     check_writers(*plan, sizes);
     check_exposure(*plan);
     check_ports(*plan);
+    check_source_groups(*plan);
     if (const auto rules = read_rules(farm_, *plan, locations_); !rules)
       problems_.insert(problems_.end(), rules.error().begin(), rules.error().end());
     return std::move(problems_);
@@ -451,6 +453,21 @@ class Validator {
       if (known.count(SourceId(sources[i])) == 0) inconsistent(entry, "unknown source " + number);
       if (!seen.insert(sources[i]).second) warn(entry, "source " + number + " is listed twice");
     }
+  }
+
+  void check_source_groups(const FarmPlan& plan) {
+    const auto add = [this](const Problems& found) {
+      problems_.insert(problems_.end(), found.begin(), found.end());
+    };
+    if (const auto groups = source_groups(farm_, plan, locations_); !groups) add(groups.error());
+    for_kinds(Role::dcm, farm_.dcm().nodes_size(), [&] {
+      for (const Problem& problem : check_group_names(here())) error(problem.kind, problem.key, problem.what);
+    });
+    if (!is_push()) return;
+    if (farm_.filter().first_groups_size() > 0)
+      warn("filter.first_groups", "has no effect with run.mode 'push': slices come whole");
+    if (farm_.filter().steps_size() > 0)
+      warn("filter.steps", "has no effect with run.mode 'push': slices come whole");
   }
 
   // The processes read the farm as the run records it: one file, with its includes and all defaults.

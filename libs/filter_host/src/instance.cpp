@@ -44,6 +44,7 @@ void FilterResult::clear() {
   forward_group = 0;
   need_all = false;
   clear_and_trim(need_sources);
+  clear_and_trim(prefetch_sources);
   error.clear();
   wall_ns = 0;
   cpu_ns = 0;
@@ -176,6 +177,52 @@ struct FilterInstance::Services {
       instance.forwarded_ = true;
     });
   }
+  static std::int32_t prefetch_sources(const weir_filter_host* host, const std::uint32_t* sources,
+                                       std::uint32_t count) noexcept {
+    return add_sources(host, &FilterResult::prefetch_sources, sources, count);
+  }
+
+  static std::uint32_t group(const weir_filter_host* host, const char* name) noexcept {
+    FilterInstance& instance = self(host);
+    const std::vector<SourceGroup>& groups = instance.config_.groups;
+    if (name == nullptr) return WEIR_NO_GROUP;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i].name == name) return static_cast<std::uint32_t>(i);
+    }
+    try {
+      if (instance.unknown_group_.empty()) instance.unknown_group_ = clean_text(name, kPluginNameMax);
+    } catch (...) {
+      return WEIR_NO_GROUP;
+    }
+    return WEIR_NO_GROUP;
+  }
+  static const SourceGroup* find(const weir_filter_host* host, std::uint32_t group) {
+    const std::vector<SourceGroup>& groups = self(host).config_.groups;
+    return group < groups.size() ? &groups[group] : nullptr;
+  }
+  static std::uint32_t group_sources(const weir_filter_host* host, std::uint32_t group,
+                                     std::uint32_t* sources, std::uint32_t capacity) noexcept {
+    const SourceGroup* const found = find(host, group);
+    if (found == nullptr) return 0;
+    const std::size_t count = std::min<std::size_t>(found->sources.size(), sources == nullptr ? 0 : capacity);
+    std::copy_n(found->sources.begin(), count, sources);
+    return static_cast<std::uint32_t>(found->sources.size());
+  }
+  static std::int32_t add_group(const weir_filter_host* host, std::vector<std::uint32_t> FilterResult::*list,
+                                std::uint32_t group) noexcept {
+    const SourceGroup* const found = find(host, group);
+    if (found != nullptr)
+      return add_sources(host, list, found->sources.data(),
+                         static_cast<std::uint32_t>(found->sources.size()));
+    self(host).misuse_ = "it named a source group that the farm does not have";
+    return 1;
+  }
+  static std::int32_t need_group(const weir_filter_host* host, std::uint32_t group) noexcept {
+    return add_group(host, &FilterResult::need_sources, group);
+  }
+  static std::int32_t prefetch_group(const weir_filter_host* host, std::uint32_t group) noexcept {
+    return add_group(host, &FilterResult::prefetch_sources, group);
+  }
 };
 
 FilterInstance::FilterInstance(std::shared_ptr<const FilterPlugin> plugin, FilterConfig config,
@@ -196,6 +243,11 @@ FilterInstance::FilterInstance(std::shared_ptr<const FilterPlugin> plugin, Filte
   host_.keep_sources = &Services::keep_sources;
   host_.need_sources = &Services::need_sources;
   host_.forward = &Services::forward;
+  host_.group = &Services::group;
+  host_.group_sources = &Services::group_sources;
+  host_.need_group = &Services::need_group;
+  host_.prefetch_sources = &Services::prefetch_sources;
+  host_.prefetch_group = &Services::prefetch_group;
 }
 
 Expected<std::unique_ptr<FilterInstance>, FilterError> FilterInstance::create(
@@ -218,8 +270,18 @@ Expected<void, FilterError> FilterInstance::call_create() {
   guarded(error,
           [&] { instance_ = plugin_->functions().create(&parameters, &host_, error, kErrorTextSize); });
   if (instance_ != nullptr) return {};
-  return Unexpected<FilterError>(
-      {FilterErrorCode::create_failed, "filter '" + plugin_->name() + "': " + text_of(error)});
+  std::string text = "filter '" + plugin_->name() + "': " + text_of(error);
+  if (!unknown_group_.empty())
+    text += ". The farm has no source group '" + unknown_group_ + "' in source.groups; " + group_names();
+  return Unexpected<FilterError>({FilterErrorCode::create_failed, std::move(text)});
+}
+
+std::string FilterInstance::group_names() const {
+  if (config_.groups.empty()) return "it has none";
+  std::string names = "its groups are ";
+  for (const SourceGroup& group : config_.groups)
+    names += (&group == config_.groups.data() ? "" : ", ") + group.name;
+  return names;
 }
 
 FilterInstance::~FilterInstance() {
@@ -259,7 +321,7 @@ void FilterInstance::process(const weir_filter_slice& slice, FilterResult& resul
   result.clear();
   slice_ = &slice;
   result_ = &result;
-  limit_reached_ = {};
+  limit_reached_ = misuse_ = {};
   random_drawn_ = 0;
   forwarded_ = false;
   weir_filter_decision decision{};
@@ -276,6 +338,8 @@ void FilterInstance::process(const weir_filter_slice& slice, FilterResult& resul
   result_ = nullptr;
   if (status != 0) {
     fail(result, text_of(error));
+  } else if (!misuse_.empty()) {
+    fail(result, misuse_);
   } else if (!limit_reached_.empty()) {
     fail(result, "it reached the limit of its " + std::string(limit_reached_));
   } else {
@@ -317,6 +381,7 @@ void FilterInstance::take_accept(const weir_filter_decision& decision, FilterRes
   result.prescale = std::max(decision.prescale, std::uint32_t{1});
   result.prescale_counter = decision.prescale_counter;
   result.need_sources.clear();
+  result.prefetch_sources.clear();
   if (result.keep == Keep::listed) {
     sort_unique(result.keep_sources);
   } else {
@@ -337,21 +402,28 @@ void FilterInstance::take_forward(FilterResult& result) {
 void FilterInstance::take_need_more(const weir_filter_decision& decision, const weir_filter_slice& slice,
                                     FilterResult& result) {
   std::vector<std::uint32_t> needed = std::move(result.need_sources);
+  std::vector<std::uint32_t> ahead = std::move(result.prefetch_sources);
   result.clear();
   result.need_all = decision.need_all != 0;
+  const auto is_requested = [&slice](std::uint32_t source) {
+    const weir_filter_fragment* fragment = weir_filter_find(&slice, source);
+    return fragment == nullptr || fragment->status != WEIR_FRAGMENT_NOT_REQUESTED;
+  };
   bool news = false;
   if (result.need_all) {
     for (std::uint32_t i = 0; i < slice.fragment_count && !news; ++i) {
       news = weir_filter_fragment_at(&slice, i)->status == WEIR_FRAGMENT_NOT_REQUESTED;
     }
   } else {
-    std::erase_if(needed, [&slice](std::uint32_t source) {
-      const weir_filter_fragment* fragment = weir_filter_find(&slice, source);
-      return fragment == nullptr || fragment->status != WEIR_FRAGMENT_NOT_REQUESTED;
-    });
+    std::erase_if(needed, is_requested);
     sort_unique(needed);
     news = !needed.empty();
     result.need_sources = std::move(needed);
+    std::erase_if(ahead, [&](std::uint32_t source) {
+      return is_requested(source) || std::ranges::binary_search(result.need_sources, source);
+    });
+    sort_unique(ahead);
+    result.prefetch_sources = std::move(ahead);
   }
   // Without this a filter that always needs more would keep a slice for ever.
   if (!news) return fail(result, "it needs more, but of no source that was not asked for already");

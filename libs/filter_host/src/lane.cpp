@@ -56,6 +56,7 @@ bool ascends(const std::vector<std::uint32_t>& sources) {
 
 bool within_limits(const LaneResult& result, const LaneLayout& layout, const FilterLimits& limits) {
   if (result.keep_count > LaneLayout::kListMax || result.need_count > LaneLayout::kListMax) return false;
+  if (result.prefetch_count > LaneLayout::kListMax) return false;
   if (result.event_count > limits.events_max || result.event_bytes > limits.event_bytes_max) return false;
   if (result.filter_result_bytes > limits.filter_result_bytes_max) return false;
   if (result.error_bytes > LaneLayout::kErrorMax) return false;
@@ -88,11 +89,16 @@ bool need_makes_sense(const FilterResult& result, const weir_filter_slice& slice
   const auto wanted = [](const weir_filter_fragment* fragment) {
     return fragment != nullptr && fragment->status == WEIR_FRAGMENT_NOT_REQUESTED;
   };
+  const auto all_wanted = [&](const std::vector<std::uint32_t>& sources) {
+    return ascends(sources) && std::all_of(sources.begin(), sources.end(), [&](std::uint32_t source) {
+             return wanted(weir_filter_find(&slice, source));
+           });
+  };
   if (!result.need_all) {
-    return !result.need_sources.empty() && ascends(result.need_sources) &&
-           std::all_of(result.need_sources.begin(), result.need_sources.end(),
-                       [&](std::uint32_t source) { return wanted(weir_filter_find(&slice, source)); });
+    return !result.need_sources.empty() && all_wanted(result.need_sources) &&
+           all_wanted(result.prefetch_sources);
   }
+  if (!result.prefetch_sources.empty()) return false;
   for (std::uint32_t i = 0; i < slice.fragment_count; ++i) {
     if (wanted(weir_filter_fragment_at(&slice, i))) return true;
   }
@@ -102,7 +108,7 @@ bool need_makes_sense(const FilterResult& result, const weir_filter_slice& slice
 }  // namespace
 
 std::uint64_t LaneResult::bytes() const {
-  return std::uint64_t{sizeof(std::uint32_t)} * (std::uint64_t{keep_count} + need_count) +
+  return std::uint64_t{sizeof(std::uint32_t)} * (std::uint64_t{keep_count} + need_count + prefetch_count) +
          sizeof(OutputEvent) * std::uint64_t{event_count} + event_bytes + filter_result_bytes + error_bytes;
 }
 
@@ -115,7 +121,7 @@ LaneLayout::LaneLayout(std::uint32_t slots_, std::uint32_t rows_max_, const Filt
   spills = round_up(results + kResultBytes * slots, kPage);
   payloads = spills + kSpillBytes * slots;
   large = round_up(payloads + std::size_t{kHeadMax} * slots, kPage);
-  large_bytes = round_up(sizeof(std::uint32_t) * std::size_t{kListMax} +
+  large_bytes = round_up(2 * sizeof(std::uint32_t) * std::size_t{kListMax} +
                              sizeof(OutputEvent) * std::size_t{limits.events_max} + limits.event_bytes_max +
                              limits.filter_result_bytes_max + kErrorMax,
                          kPage);
@@ -189,6 +195,7 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   Reader reader(lane.place(n, in.place));
   reader.take(out.keep_sources, in.keep_count);
   reader.take(out.need_sources, in.need_count);
+  reader.take(out.prefetch_sources, in.prefetch_count);
   reader.take(out.events, in.event_count);
   reader.take(out.event_bytes, static_cast<std::size_t>(in.event_bytes));
   reader.take(out.filter_result, in.filter_result_bytes);
@@ -202,6 +209,7 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   out.need_all = in.need_all != 0;
   out.forward_group = in.forward_group;
   out.wall_ns = in.wall_ns;
+  out.cpu_ns = in.cpu_ns;
   taken.holds_state = in.holds_state != 0;
   if (out.verdict == Verdict::accept) return accept_makes_sense(out, in.keep, streams);
   if (out.verdict == Verdict::forward) return out.filter_result.size() <= WEIR_FORWARD_BYTES_MAX;
@@ -234,7 +242,8 @@ weir_filter_slice read_description(const LaneView& lane, std::uint64_t n, ConstB
 }
 
 std::uint64_t result_bytes(const FilterResult& result) {
-  return sizeof(std::uint32_t) * (result.keep_sources.size() + result.need_sources.size()) +
+  return sizeof(std::uint32_t) *
+             (result.keep_sources.size() + result.need_sources.size() + result.prefetch_sources.size()) +
          sizeof(OutputEvent) * result.events.size() + result.event_bytes.size() +
          result.filter_result.size() + std::min<std::size_t>(result.error.size(), LaneLayout::kErrorMax);
 }
@@ -254,15 +263,18 @@ void write_result(const LaneView& lane, std::uint64_t n, const FilterResult& res
   out.place = place;
   out.keep_count = static_cast<std::uint32_t>(result.keep_sources.size());
   out.need_count = static_cast<std::uint32_t>(result.need_sources.size());
+  out.prefetch_count = static_cast<std::uint32_t>(result.prefetch_sources.size());
   out.event_count = static_cast<std::uint32_t>(result.events.size());
   out.event_bytes = result.event_bytes.size();
   out.filter_result_bytes = static_cast<std::uint32_t>(result.filter_result.size());
   out.error_bytes =
       static_cast<std::uint32_t>(std::min<std::size_t>(result.error.size(), LaneLayout::kErrorMax));
   out.wall_ns = result.wall_ns;
+  out.cpu_ns = result.cpu_ns;
   Writer writer(lane.place(n, place));
   writer.put(result.keep_sources);
   writer.put(result.need_sources);
+  writer.put(result.prefetch_sources);
   writer.put(result.events);
   writer.put(result.event_bytes);
   writer.put(result.filter_result);

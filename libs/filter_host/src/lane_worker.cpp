@@ -59,9 +59,12 @@ LaneWorker::Step LaneWorker::finish() {
     }
     slice.state = state.raw();
     result_.token = token;
+    const DurationNs cpu_before = cpu_clock_ ? cpu_clock_() : 0;
     instance_.process(slice, result_);
+    const DurationNs cpu_ns = cpu_clock_ ? cpu_clock_() - cpu_before : 0;
     if (after_process_) after_process_();
     result_.wall_ns = now_() - started_ns_;
+    result_.cpu_ns = cpu_ns;
     holds_state_ = result_.verdict == Verdict::need_more && state.raw()->data != nullptr;
     if (holds_state_) states_[token] = std::move(state);
     has_result_ = true;

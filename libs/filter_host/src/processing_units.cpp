@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
+#include <pthread.h>
 #include <thread>
 #include <time.h>
 
@@ -65,7 +66,7 @@ struct ProcessingUnits::Shared {
     if (options.wake) options.wake();
   }
 
-  const ProcessingUnitsOptions options;
+  ProcessingUnitsOptions options;  // measure_cpu may be set between runs
   FilterMetrics metrics;
   std::vector<std::unique_ptr<Unit>> units;
   std::vector<std::thread> threads;
@@ -104,12 +105,14 @@ bool ProcessingUnits::Shared::publish(Unit& unit) {
 TimeNs ProcessingUnits::Shared::run_job(Unit& unit, const QueuedJob& queued, TimeNs start) {
   unit.token.store(queued.job.token, std::memory_order_relaxed);
   unit.start_ns.store(start, std::memory_order_release);
-  const DurationNs cpu_before = options.measure_cpu ? thread_cpu_ns() : 0;
+  const bool measures_cpu = options.measure_cpu && options.units > 0;
+  const DurationNs cpu_before = measures_cpu ? thread_cpu_ns() : 0;
   queued.result->token = queued.job.token;
   unit.instance->process(*queued.job.slice, *queued.result);
   const TimeNs end = monotonic_now_ns();
-  queued.result->wall_ns = end - start;
-  if (options.measure_cpu) queued.result->cpu_ns = thread_cpu_ns() - cpu_before;
+  // Inside drain() nothing is measured: a simulation repeats.
+  if (options.units > 0) queued.result->wall_ns = end - start;
+  if (measures_cpu) queued.result->cpu_ns = thread_cpu_ns() - cpu_before;
   constexpr DurationNs kMemory = 8;  // jobs that the running mean looks back on
   unit.mean_ns += (end - start - unit.mean_ns) / kMemory;
   unit.done.push_back(queued.result);
@@ -292,6 +295,25 @@ void ProcessingUnits::running(std::vector<OldestJob>& out) const {
   for (const auto& unit : shared_->units) {
     if (const auto job = Shared::job_of(*unit)) out.push_back(*job);
   }
+}
+
+// The lock orders this before the jobs of the next submit().
+void ProcessingUnits::measure_cpu() {
+  WEIR_ASSERT(in_flight() == 0);
+  const std::lock_guard lock(shared_->mutex);
+  shared_->options.measure_cpu = true;
+}
+
+DurationNs ProcessingUnits::cpu_ns() const {
+  DurationNs sum = 0;
+  for (std::thread& thread : shared_->threads) {
+    clockid_t clock{};
+    timespec time{};
+    if (::pthread_getcpuclockid(thread.native_handle(), &clock) != 0 || ::clock_gettime(clock, &time) != 0)
+      continue;
+    sum += time.tv_sec * kSecond + time.tv_nsec;
+  }
+  return sum;
 }
 
 FilterMetricsSnapshot ProcessingUnits::metrics() const { return shared_->metrics.snapshot(); }

@@ -24,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -33,6 +34,12 @@ namespace {
 
 constexpr DurationNs kNotifyEvery = 100 * kMicrosecond;
 constexpr int kExitFailure = 1;
+
+DurationNs cpu_now_ns(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
 constexpr int kFramesMax = 48;
 
 // The filter has forked, and this is the child: it must not publish anything.
@@ -112,6 +119,7 @@ class Worker {
   std::optional<LaneWorker> lane_worker_;
   bool unheard_ = false;  // results of which the DCM may not know
   TimeNs notified_ns_ = 0;
+  bool measures_cpu_ = false;
   int status_ = 0;
   bool ends_ = false;
 };
@@ -162,6 +170,9 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
   config_.streams = StreamTable({setup.streams().begin(), setup.streams().end()});
   for (const auto& group : setup.forward_groups())
     config_.forward_groups.emplace_back(group.name(), group.number());
+  measures_cpu_ = setup.measure_cpu();
+  for (const auto& group : setup.groups())
+    config_.groups.push_back({group.name(), {group.sources().begin(), group.sources().end()}});
   config_.limits.event_bytes_max = setup.event_bytes_max();
   config_.limits.events_max = setup.events_max();
   config_.limits.filter_result_bytes_max = setup.filter_result_bytes_max();
@@ -195,8 +206,10 @@ void Worker::begin_run(const v1::WorkerMessage::BeginRun& begin) {
   v1::WorkerMessage::Begun& begun = *message.mutable_begun();
   if (const auto wish = instance_->first_sources()) {
     begun.set_wishes(true);
+    measures_cpu_ = true;
     begun.mutable_sources()->Assign(wish->begin(), wish->end());
   }
+  if (measures_cpu_) lane_worker_->measure_cpu([] { return cpu_now_ns(CLOCK_THREAD_CPUTIME_ID); });
   control_.send(message);
 }
 
@@ -238,6 +251,7 @@ void Worker::sleep() {
   std::array<pollfd, 2> wait{{{kControlDescriptor, POLLIN, 0}, {kWorkDescriptor, POLLIN, 0}}};
   if (instance_ != nullptr) {
     LaneHeader& header = lane_.header();
+    header.cpu_ns.store(cpu_now_ns(CLOCK_PROCESS_CPUTIME_ID), std::memory_order_relaxed);
     header.worker_asleep.store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!lane_worker_->can_go_on()) (void)::poll(wait.data(), wait.size(), -1);

@@ -42,6 +42,11 @@ Expected<std::unique_ptr<WorkerUnits>, FilterError> WorkerUnits::create(
     group.set_name(name);
     group.set_number(number);
   }
+  for (const SourceGroup& group : config.groups) {
+    v1::WorkerMessage::SourceGroup& sent = *setup.add_groups();
+    sent.set_name(group.name);
+    sent.mutable_sources()->Assign(group.sources.begin(), group.sources.end());
+  }
   setup.set_event_bytes_max(config.limits.event_bytes_max);
   setup.set_events_max(config.limits.events_max);
   setup.set_filter_result_bytes_max(config.limits.filter_result_bytes_max);
@@ -50,6 +55,7 @@ Expected<std::unique_ptr<WorkerUnits>, FilterError> WorkerUnits::create(
   setup.set_rows_max(options.rows_max);
   setup.set_slice_memory_bytes(options.slice_memory.size());
   setup.set_memory_bytes(options.memory_bytes);
+  setup.set_measure_cpu(options.measure_cpu);
   units->pool_.pass(host.now_ns(), units->actions_);
   units->act();
   if (auto ready = units->wait_for("create its filter", kCreatePatience,
@@ -195,6 +201,7 @@ void WorkerUnits::take_ends() {
     take_lane(index);
     if (!seat.refusal.empty()) end->text = std::move(seat.refusal);
     if (!pool_.is_corrupt(index)) keep_counters(seat.process->lane());
+    departed_cpu_ns_ += seat.process->lane().header().cpu_ns.load(std::memory_order_relaxed);
     seat = Seat{};
     pool_.ended(index, std::move(*end), host_.now_ns(), actions_);
   }
@@ -386,6 +393,14 @@ void WorkerUnits::add_counters(const LaneView& lane, std::map<std::string, std::
     if (name.empty() || (sums.size() >= FilterMetrics::kCountersMax && !sums.contains(name))) continue;
     sums[name] += header.counter[i].value.load(std::memory_order_relaxed);
   }
+}
+
+DurationNs WorkerUnits::cpu_ns() const {
+  DurationNs sum = departed_cpu_ns_;
+  for (const Seat& seat : seats_) {
+    if (seat.process != nullptr) sum += seat.process->lane().header().cpu_ns.load(std::memory_order_relaxed);
+  }
+  return sum;
 }
 
 void WorkerUnits::keep_counters(const LaneView& lane) { add_counters(lane, departed_); }

@@ -58,8 +58,11 @@ bool SliceOutcome::same_decision(const SliceOutcome& other) const {
          output_digest == other.output_digest;
 }
 
-SliceRunner::SliceRunner(filter_host::FilterInstance& instance, const ingest::RecordedRun& run)
-    : instance_(instance), run_(run), first_sources_(instance.first_sources()) {}
+SliceRunner::SliceRunner(filter_host::FilterInstance& instance, const ingest::RecordedRun& run,
+                         std::optional<std::vector<std::uint32_t>> first_sources)
+    : instance_(instance),
+      run_(run),
+      first_sources_(first_sources ? std::move(first_sources) : instance.first_sources()) {}
 
 SliceOutcome SliceRunner::process(const ingest::RecordedSlice& slice) {
   show(slice);

@@ -44,14 +44,15 @@ class Work {
 };
 
 // One thread's share: outcomes go to their slices' places, which no other thread touches.
-void run_share(FilterInstance& instance, const ingest::RecordedRun& run, std::uint32_t repeat, Work& work,
-               std::size_t first, std::vector<SliceOutcome>& outcomes, std::vector<SliceId>& inconsistent) {
-  SliceRunner runner(instance, run);
+void run_share(FilterInstance& instance, const ingest::RecordedRun& run, const TrialOptions& options,
+               Work& work, std::size_t first, std::vector<SliceOutcome>& outcomes,
+               std::vector<SliceId>& inconsistent) {
+  SliceRunner runner(instance, run, options.first_sources);
   for (std::size_t slice = 0; work.take(slice);) {
     SliceOutcome& outcome = outcomes[slice - first];
     outcome = runner.process(run.slices[slice]);
     bool consistent = true;
-    for (std::uint32_t i = 1; i < repeat; ++i)
+    for (std::uint32_t i = 1; i < options.repeat; ++i)
       consistent = runner.process(run.slices[slice]).same_decision(outcome) && consistent;
     if (!consistent) inconsistent.push_back(outcome.slice);
   }
@@ -73,6 +74,7 @@ class Instances {
     filter_host::FilterConfig config;
     config.parameters = options.parameters;
     config.forwards_anywhere = true;
+    config.groups = options.groups;
     auto made = FilterInstance::create(plugin, std::move(config), metrics);
     if (!made) return Unexpected<std::string>(made.error().text);
     filter_host::RunInfo info;
@@ -126,7 +128,7 @@ Expected<TrialResult, std::string> run_trial(const std::shared_ptr<const filter_
   Work work(range->first, range->count);
   std::vector<std::vector<SliceId>> inconsistent(jobs);
   const auto share = [&](std::size_t job) {
-    run_share(instances[job], run, options.repeat, work, range->first, result.slices, inconsistent[job]);
+    run_share(instances[job], run, options, work, range->first, result.slices, inconsistent[job]);
   };
   {
     std::vector<std::jthread> threads;

@@ -37,6 +37,12 @@ void add_network(v1::Report& report, const ports::StreamCounters& streams,
   }
 }
 
+DurationNs thread_cpu_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
+
 void add_process(v1::Report& report) {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

@@ -1,4 +1,5 @@
 #include <weir/config/node_farm.hpp>
+#include <weir/config/source_groups.hpp>
 #include <weir/filter_host/instance.hpp>
 #include <weir/plugin_trial/plugin_trial.hpp>
 #include <weir/source_host/instance.hpp>
@@ -63,6 +64,9 @@ std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const confi
   if (description.find(described(**plugin)) == std::string::npos) description += described(**plugin);
   filter_host::FilterConfig config;
   config.parameters.assign(settings.parameters().begin(), settings.parameters().end());
+  const auto groups = config::source_groups(tried.farm, tried.plan, tried.locations);
+  if (!groups) return groups.error().front();
+  config.groups = filter_host::filter_groups(*groups);
   filter_host::FilterMetrics metrics;
   const auto made = filter_host::FilterInstance::create(*plugin, std::move(config), metrics);
   if (made) return std::nullopt;

@@ -1,3 +1,4 @@
+#include "summary_steps.hpp"
 #include <weir/base/time.hpp>
 #include <weir/reports/fragment_totals.hpp>
 #include <weir/reports/numbers.hpp>
@@ -213,6 +214,7 @@ Summary summarize(const v1::RunSummary& account) {
     summary.bytes_in += reports::counter_of(report, "fragments.bytes");
     summary.output_events += reports::counter_of(report, "dcm.output_events");
     add_filter(report, summary);
+    add_steps(report, summary);
     latency.merge(reports::histogram_of(report, "latency_us"));
     build_latency.merge(reports::histogram_of(report, "build_latency_us"));
     decision_latency.merge(reports::histogram_of(report, "decision_latency_us"));
@@ -224,6 +226,8 @@ Summary summarize(const v1::RunSummary& account) {
   summary.latency_us = percentiles_of(latency);
   summary.build_latency_us = percentiles_of(build_latency);
   summary.decision_latency_us = percentiles_of(decision_latency);
+  summary.decision_times = decision_times_of(decision_latency);
+  finish_steps(summary);
   summary.slices_per_s = per_second(summary.triggered, summary.duration_s);
   summary.fragments_per_s = per_second(summary.fragments["received"], summary.duration_s);
   summary.goodput_bytes_per_s = per_second(summary.bytes_in, summary.duration_s);

@@ -5,6 +5,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weir::run_record {
 namespace {
 
@@ -31,6 +33,52 @@ json::object fragments_of(const Summary& summary) {
   object.emplace("overtaken", summary.fragments_overtaken);
   object.emplace("dropped", object_of(summary.fragments_dropped));
   object.emplace("dcms_lost", summary.dcms_lost);
+  return object;
+}
+
+json::object decision_of(const Summary& summary) {
+  json::array above;
+  for (const DecisionTimes::Above& one : summary.decision_times.above)
+    above.push_back({{"us", one.us}, {"share", one.share}});
+  return {{"mean", summary.decision_times.mean_us},
+          {"sigma", summary.decision_times.sigma_us},
+          {"above", std::move(above)}};
+}
+
+json::array steps_of(const Summary& summary) {
+  json::array array;
+  for (const StepSummary& step : summary.steps) {
+    array.push_back({{"step", step.step},
+                     {"slices", step.slices},
+                     {"rejected", step.rejected},
+                     {"bytes", step.bytes},
+                     {"wait_us", step.wait_us},
+                     {"process_us", step.process_us},
+                     {"cpu_us", step.cpu_us}});
+  }
+  return array;
+}
+
+json::object object_of(const CpuSummary& cpu) {
+  constexpr double kMsPerS = 1000;
+  const auto slices = static_cast<double>(std::max<std::uint64_t>(1, cpu.slices));
+  const double seconds = cpu.seconds > 0 ? cpu.seconds : 1;
+  return {{"filter_s", cpu.filter_s},
+          {"transport_s", cpu.transport_s},
+          {"filter_ms_a_slice", kMsPerS * cpu.filter_s / slices},
+          {"transport_ms_a_slice", kMsPerS * cpu.transport_s / slices},
+          {"filter_share", cpu.filter_s / seconds},
+          {"transport_share", cpu.transport_s / seconds}};
+}
+
+json::object cpu_of(const Summary& summary) {
+  json::object object = object_of(summary.cpu);
+  json::array dcms;
+  for (const CpuSummary& dcm : summary.cpu_of_dcms) {
+    dcms.push_back(object_of(dcm));
+    dcms.back().as_object().emplace("name", dcm.dcm);
+  }
+  object.emplace("dcms", std::move(dcms));
   return object;
 }
 
@@ -226,6 +274,10 @@ std::string to_json(const Summary& summary) {
   object.emplace("groups", groups_of(summary));
   object.emplace("readout_bytes_peak", summary.readout_bytes_peak);
   object.emplace("readout_slices_peak", summary.readout_slices_peak);
+  object.emplace("decision_times_us", decision_of(summary));
+  object.emplace("steps", steps_of(summary));
+  object.emplace("prefetch", object_of(summary.prefetch));
+  object.emplace("cpu", cpu_of(summary));
   object.emplace("retransmits", summary.retransmits);
   object.emplace("after_1s", after_1s_of(summary));
   object.emplace("output_events", summary.output_events);

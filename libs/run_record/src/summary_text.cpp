@@ -178,6 +178,36 @@ void add_plugin(const std::string& heading, const std::string& plugin, const Cou
   }
 }
 
+// Times of a slice, on average.
+void add_steps(const Summary& summary, Page& page) {
+  if (summary.steps.empty()) return;
+  page.heading("Steps of the filter");
+  page.line("", "{:>12} {:>12} {:>10} {:>12} {:>12} {:>12}", "slices", "rejected", "bytes", "waiting",
+            "processing", "CPU");
+  const auto time = [](double us) { return microseconds_text(static_cast<std::uint64_t>(us + 0.5)); };
+  for (const StepSummary& step : summary.steps) {
+    page.line(fmt::format("step {}", step.step), "{:>12} {:>12} {:>10} {:>12} {:>12} {:>12}",
+              grouped(step.slices), grouped(step.rejected), bytes_text(static_cast<double>(step.bytes)),
+              time(step.wait_us), time(step.process_us), time(step.cpu_us));
+  }
+  if (summary.prefetch.empty()) return;
+  const auto count = [&](const char* key) { return summary.prefetch.at(key); };
+  page.line("prefetched", "{} fragments, {} of them in vain; {} arrived ahead, {} in vain",
+            grouped(count("fragments")), grouped(count("unused")),
+            bytes_text(static_cast<double>(count("bytes"))),
+            bytes_text(static_cast<double>(count("wasted_bytes"))));
+}
+
+void add_cpu(const Summary& summary, Page& page) {
+  const CpuSummary& cpu = summary.cpu;
+  if (cpu.slices == 0 || cpu.seconds <= 0) return;
+  constexpr double kMsPerS = 1000;
+  const auto slices = static_cast<double>(cpu.slices);
+  page.line("CPU", "DCMs, a slice: filter {:.3g} ms ({:.1f} % of a core), transport {:.3g} ms ({:.1f} %)",
+            kMsPerS * cpu.filter_s / slices, kPercent * cpu.filter_s / cpu.seconds,
+            kMsPerS * cpu.transport_s / slices, kPercent * cpu.transport_s / cpu.seconds);
+}
+
 void add_truth(const Summary& summary, Page& page) {
   if (!summary.truth || summary.truth->tracks == 0) return;
   page.heading("True tracks, by the modules that saw their light");
@@ -286,9 +316,11 @@ std::string to_text(const Summary& summary) {
   add_slices(summary, page);
   add_fragments(summary, page);
   add_rates(summary, page);
+  add_cpu(summary, page);
   add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
   add_plugin("Faults on purpose, of fragments", "", summary.injected, summary, page);
   add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);
+  add_steps(summary, page);
   add_plugin("Filter workers", "", summary.filter_workers, summary, page);
   add_truth(summary, page);
   add_lab(summary, page);

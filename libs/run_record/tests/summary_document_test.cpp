@@ -49,7 +49,7 @@ std::map<std::string, Names> first_columns() {
 // Adds the paths of all keys: "latency_us.p50", "files[].path". Objects keyed by reason or name are left out.
 void add_keys(const json::value& value, const std::string& path, Names& keys) {
   static const Names by_name = {"vetoed", "discarded", "fragments.missing", "fragments.dropped",
-                                "source", "filter",    "filter_workers"};
+                                "source", "filter",    "filter_workers",    "prefetch"};
   if (const json::array* array = value.if_array()) {
     for (const json::value& entry : *array) add_keys(entry, path + "[]", keys);
   } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {
@@ -71,6 +71,9 @@ Names reasons(std::size_t count, std::size_t first) {
 TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   Summary summary;
   summary.ledger.emplace_back();
+  summary.steps.emplace_back();
+  summary.cpu_of_dcms.emplace_back();
+  summary.decision_times.above.emplace_back();
   summary.files.emplace_back();
   summary.processes.emplace_back();
   summary.ran.emplace_back();

@@ -210,6 +210,25 @@ class Histogram {
   std::uint32_t handle_ = WEIR_NO_METRIC;
 };
 
+// A group of the farm's sources. Made by Filter::group().
+class SourceGroup {
+ public:
+  SourceGroup() = default;
+  SourceGroup(const weir_filter_host* host, std::uint32_t handle) : host_(host), handle_(handle) {}
+  [[nodiscard]] std::uint32_t handle() const { return handle_; }
+  // Ascending; masked sources are left out.
+  [[nodiscard]] std::vector<std::uint32_t> sources() const {
+    if (host_ == nullptr) return {};
+    std::vector<std::uint32_t> sources(host_->group_sources(host_, handle_, nullptr, 0));
+    host_->group_sources(host_, handle_, sources.data(), static_cast<std::uint32_t>(sources.size()));
+    return sources;
+  }
+
+ private:
+  const weir_filter_host* host_ = nullptr;
+  std::uint32_t handle_ = WEIR_NO_GROUP;
+};
+
 // The base of every filter. One instance per processing unit; its functions never run at the same time.
 class Filter {
  public:
@@ -234,6 +253,24 @@ class Filter {
     decision.sources = std::move(sources);
     return decision;
   }
+  // Inside process() only: needs all sources of these groups.
+  template <class... Groups>
+  [[nodiscard]] Decision need(const SourceGroup& first, const Groups&... others) const {
+    for (const std::uint32_t handle : {first.handle(), others.handle()...}) {
+      if (host_->need_group(host_, handle) != 0)
+        throw std::invalid_argument("it needs a source group that it did not get from group()");
+    }
+    return need(std::vector<std::uint32_t>{});
+  }
+  // Inside process() only, before need(): a hint that the step after the next one will probably need these
+  // sources. The host may request them while the next step runs.
+  void prefetch(const SourceGroup& group) const {
+    if (knows_groups(host_)) host_->prefetch_group(host_, group.handle());
+  }
+  void prefetch(std::span<const std::uint32_t> sources) const {
+    if (knows_groups(host_))
+      host_->prefetch_sources(host_, sources.data(), static_cast<std::uint32_t>(sources.size()));
+  }
   [[nodiscard]] static Decision need_all() {
     Decision decision = with_verdict(WEIR_FILTER_NEED_MORE);
     decision.need_all = true;
@@ -253,6 +290,14 @@ class Filter {
   void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
   [[nodiscard]] Counter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
   [[nodiscard]] Histogram histogram(const char* name) const { return {host_, host_->histogram(host_, name)}; }
+  // The farm's source group of this name; throws when the farm has none. In the constructor.
+  [[nodiscard]] SourceGroup group(const std::string& name) const {
+    if (!knows_groups(host_))
+      throw std::invalid_argument("this Weir has no source groups: update it, or name sources by number");
+    const std::uint32_t handle = host_->group(host_, name.c_str());
+    if (handle == WEIR_NO_GROUP) throw std::invalid_argument("it needs source group '" + name + "'");
+    return {host_, handle};
+  }
   // The stream's bit; throws when the farm has no stream of this name.
   [[nodiscard]] std::uint64_t stream(const std::string& name) const {
     const std::uint64_t bit = host_->stream(host_, name.c_str());
@@ -281,6 +326,10 @@ class Filter {
   [[nodiscard]] const weir_filter_host* host() const { return host_; }
 
  private:
+  // Whether the host is of a release that has source groups and prefetch hints.
+  static bool knows_groups(const weir_filter_host* host) {
+    return host->struct_size >= offsetof(weir_filter_host, prefetch_group) + sizeof(host->prefetch_group);
+  }
   static Decision with_verdict(std::uint8_t verdict) {
     Decision decision;
     decision.verdict = verdict;

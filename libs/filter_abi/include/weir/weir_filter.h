@@ -187,6 +187,8 @@ enum { WEIR_LOG_DEBUG = 0, WEIR_LOG_INFO = 1, WEIR_LOG_WARNING = 2, WEIR_LOG_ERR
 
 /* Bytes that a slice is forwarded with at most. */
 #define WEIR_FORWARD_BYTES_MAX 4096u
+/* A source group that the farm does not have; a request for it fails the slice (`filter_error`). */
+#define WEIR_NO_GROUP UINT32_MAX
 
 /* Services, valid from create to the end of destroy, for this instance only and never during another's call.
  * The first argument is always the struct itself. Functions marked (process) count only inside process. Those
@@ -229,6 +231,19 @@ struct weir_filter_host {
    * file, and up to WEIR_FORWARD_BYTES_MAX bytes for its filter; the last call counts. Returns another value
    * than 0, and the slice counts as `filter_error`, if this group may not forward there. */
   int32_t (*forward)(const weir_filter_host* host, const char* group, const void* bytes, uint64_t size);
+  /* Returns the number of the farm's source group of this name, or WEIR_NO_GROUP. Call it in create, once. */
+  uint32_t (*group)(const weir_filter_host* host, const char* name);
+  /* Fills in at most `capacity` of the group's sources, ascending, and returns how many it has. */
+  uint32_t (*group_sources)(const weir_filter_host* host, uint32_t group, uint32_t* sources,
+                            uint32_t capacity);
+  /* (process) As need_sources(), with all sources of the group. */
+  int32_t (*need_group)(const weir_filter_host* host, uint32_t group);
+  /* (process) For WEIR_FILTER_NEED_MORE, a hint: sources that the step after the next one will probably need.
+   * The host may request them while the next step runs. No step sees them before a request names them, so a
+   * hint changes times and traffic, never decisions. */
+  int32_t (*prefetch_sources)(const weir_filter_host* host, const uint32_t* sources, uint32_t count);
+  /* (process) As prefetch_sources(), with all sources of the group. */
+  int32_t (*prefetch_group)(const weir_filter_host* host, uint32_t group);
 };
 
 /* ---- What a plugin is ---- */
@@ -282,8 +297,8 @@ typedef struct weir_filter_plugin {
   void (*destroy)(void* instance);
 
   /* (optional) The sources that step 0 wants, asked after begin_run: fills in at most `capacity` of them and
-   * returns how many there are (the host asks again with more room), or WEIR_ALL_SOURCES for no wish. A wish
-   * goes before the farm file's list of first sources; step 0 may still find other fragments than it wished
+   * returns how many there are (the host asks again with more room), or WEIR_ALL_SOURCES for no wish. First
+   * sources and groups of the farm file go before a wish; step 0 may then find other fragments than it wished
    * for. */
   uint32_t (*first_sources)(void* instance, uint32_t* sources, uint32_t capacity);
 } weir_filter_plugin;

@@ -31,6 +31,8 @@ struct AssemblySettings {
   // A step that still receives bytes at its deadline is given more time, up to this after its first request:
   // a long line brings the first slices slowly, and large slices take their bytes over the rate.
   DurationNs deadline_most_ns = 0;
+  // Of the first steps, in their order, instead of deadline_ns; never put off. 0: deadline_ns.
+  std::vector<DurationNs> step_deadlines_ns = {};
   ReleaseOrder order = ReleaseOrder::as_completed;
   bool checksums = true;
 };
@@ -50,7 +52,13 @@ struct FragmentCounters {
   std::uint64_t duplicate = 0;  // is here already
   std::uint64_t unknown = 0;    // never asked for, or not this peer's to send
   std::uint64_t bytes = 0;      // payload of what was received
-  std::uint64_t cancelled = 0;  // of slices that were withdrawn
+  std::uint64_t cancelled = 0;  // of slices that were withdrawn, or ahead and not needed
+  // prefetched = prefetch_used + prefetch_unused once all slices have left.
+  std::uint64_t prefetched = 0;             // part of `requested`: ahead of the step that may need them
+  std::uint64_t prefetch_used = 0;          // of these, named by a step
+  std::uint64_t prefetch_unused = 0;        // cancelled, or arrived in vain
+  std::uint64_t prefetch_bytes = 0;         // part of `bytes`: arrived before a step named them
+  std::uint64_t prefetch_wasted_bytes = 0;  // of these, and of what came after its cancel: in vain
   std::array<std::uint64_t, kMissingReasons> missing{};
   // Part of `missing`: in attempts that did not count in the end, so that no stored slice lacks them.
   std::array<std::uint64_t, kMissingReasons> overtaken{};
@@ -110,6 +118,15 @@ class Assembler {
   // new.
   std::uint32_t want(BuiltSlice& slice, std::span<const SourceIndex> sources);
   std::uint32_t want_all(BuiltSlice& slice);
+  // Marks sources as requested ahead of a later step: of a slice that has been completed and not decided.
+  // Sources that were asked for are left alone. Returns how many are new.
+  std::uint32_t want_ahead(BuiltSlice& slice, std::span<const SourceIndex> sources);
+  // Cancels unsent requests ahead; false: none was unsent.
+  bool cancel_unsent(BuiltSlice& slice);
+  // Cancels fragments ahead of these readouts.
+  void cancel_ahead_of(BuiltSlice& slice, std::span<const std::uint32_t> readouts);
+  // No further step comes: cancels fragments ahead, and counts those that have arrived in vain.
+  void end_ahead(BuiltSlice& slice);
   // The step's requests go out now: its deadline runs from here.
   void requested(BuiltSlice& slice, TimeNs now_ns);
   // The step's fragments come without being asked for, until then.
@@ -198,6 +215,10 @@ class Assembler {
   void expect_next(BuiltSlice& slice, SourceIndex source);
   [[nodiscard]] BuiltSlice* find_next(SourceIndex source, SliceId id, Attempt attempt);
   std::uint32_t wanted(BuiltSlice& slice, std::uint32_t fresh);
+  std::uint32_t want_one(BuiltSlice& slice, SourceIndex source);
+  void show(BuiltSlice& slice, SourceIndex source);
+  void cancel_ahead(BuiltSlice& slice, SourceIndex source);
+  void miss_ahead(BuiltSlice& slice, SourceIndex source, MissingReason reason);
   // True: bytes still arrive, and the deadline is a later one now.
   bool extend_deadline(BuiltSlice& slice, TimeNs now_ns);
   void hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out);

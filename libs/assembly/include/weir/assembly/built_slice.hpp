@@ -51,9 +51,21 @@ struct Assignment {
 
 // How far one source's part has come. The part itself is the entry of the same index in BuiltSlice::table.
 struct FragmentProgress {
-  enum class State : std::uint8_t { idle, requested, receiving, done };
+  enum class State : std::uint8_t {
+    idle,
+    requested,
+    receiving,
+    done,
+    // Requested ahead of the step that may need it, and hidden from the filter until a step names it:
+    ahead,
+    receiving_ahead,
+    here_ahead,
+    cancelled,           // was ahead; a step that needs it requests it anew
+    receiving_cancelled  // likewise, and a connection is still writing it
+  };
   State state = State::idle;
   bool asked_again = false;  // after a checksum that did not match
+  bool sent_ahead = false;   // its request has left, while it was ahead
   std::byte* target = nullptr;
   std::uint32_t have = 0;    // bytes from the front
   std::uint32_t asked = 0;   // bytes from the front that are requested, or about to be
@@ -63,7 +75,7 @@ struct FragmentProgress {
 
   void start_again() {
     have = asked = summed = crc = 0;
-    overlapped = false;
+    overlapped = sent_ahead = false;
   }
 };
 
@@ -135,6 +147,13 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   TimeNs last_fragment_ns = 0;    // when bytes of it arrived last
   Gathering gathering;
 
+  std::uint32_t ahead = 0;  // fragments requested ahead and not here
+  // Table entries of fragments that are or were ahead, by source; empty: none has been. The filter may read
+  // `table` while these arrive.
+  std::vector<weir_filter_fragment> early;
+  // Where steps are counted:
+  TimeNs step_begun_ns = 0;       // of a step after the first: when it was requested
+  std::size_t step_bytes = 0;     // payload_bytes of the step before
   std::size_t refused_bytes = 0;  // placed_bytes() of fragments that found no memory
   TimeNs assigned_ns = 0;
   TimeNs first_request_ns = 0;

@@ -49,6 +49,18 @@ struct Gathering {
   // Something of it is, or was, to be asked for.
   [[nodiscard]] bool has_begun() const { return selection != nullptr; }
   void begin(std::uint32_t readouts, std::shared_ptr<const Selection> asked, std::uint64_t place);
+  // Returns the ranges that are still to be requested, as far as `wanted` is true of their sources: begin()
+  // drops them.
+  template <class Wanted>
+  [[nodiscard]] std::vector<Range> ranges_to_keep(Wanted wanted) const {
+    std::vector<Range> kept;
+    for (const Part& part : parts) {
+      for (std::uint32_t at = part.first_range; at != kNone; at = ranges[at].next) {
+        if (wanted(ranges[at].source)) kept.push_back(ranges[at]);
+      }
+    }
+    return kept;
+  }
   void end();
   void clear_ranges();
   void add_range(std::uint32_t readout, const Range& range);
@@ -59,6 +71,8 @@ struct Gathering {
   std::vector<Part> parts;                     // by readout
   std::shared_ptr<const Selection> selection;  // of this step
   std::shared_ptr<const Selection> next;       // of the step that is to begin, when there is memory
+  std::shared_ptr<const Selection> hint;       // what the filter expects to need after that
+  bool ahead = false;                          // `selection` is requested ahead
   std::size_t next_bytes = 0;                  // memory that this step is expected to take
   std::uint64_t order = 0;                     // the oldest first: the slice's id
   std::vector<Range> ranges;

@@ -78,6 +78,10 @@ struct DcmLedger {
   std::uint64_t received = 0;
   std::array<std::uint64_t, kMissingReasons> missing{};  // by MissingReason
   std::uint64_t cancelled = 0;
+  // Part of `requested`: ahead of the step that may need them.
+  std::uint64_t prefetched = 0;
+  std::uint64_t prefetch_used = 0;
+  std::uint64_t prefetch_unused = 0;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
   std::uint64_t unknown = 0;
@@ -173,6 +177,7 @@ struct LedgerResult {
 //   stored = sum of DCMs' acknowledged                ids as well. Where one died, or the drain timed out:
 //                                                     acknowledged <= live + dead copies on disk, and those
 //                                                     that a lost writer may have besides
+//   prefetched = used + unused                        each DCM that prefetched
 //   requested = received + missing + cancelled        each DCM. A last report of a dead one: at least that
 //   produced = cleared + dropped + held               each readout
 // In a farm with several groups of DCMs, for each of them, ids as well:

@@ -65,6 +65,10 @@ class FilterUnits {
   // Appends the job of each unit that is at work.
   virtual void running(std::vector<OldestJob>& out) const = 0;
   [[nodiscard]] virtual FilterMetricsSnapshot metrics() const = 0;
+  // From now on FilterResult::cpu_ns is filled, for two system calls a job. Needs in_flight() == 0.
+  virtual void measure_cpu() {}
+  // Returns the CPU time of the filter's threads or processes; 0 where jobs run on the caller's thread.
+  [[nodiscard]] virtual DurationNs cpu_ns() const { return 0; }
 
   // False when a filter is still in a step after `patience_ns`; the process had better end soon.
   [[nodiscard]] virtual bool stop(DurationNs patience_ns) = 0;

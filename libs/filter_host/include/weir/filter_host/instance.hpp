@@ -27,12 +27,30 @@ struct FilterLimits {
   std::uint32_t log_lines_max = 100;  // per instance and run
 };
 
+// A named set of the farm's sources.
+struct SourceGroup {
+  std::string name;
+  std::vector<std::uint32_t> sources;  // ascending, each once
+};
+
+// Converts the farm file's groups, as config::source_groups() returns them.
+template <class Groups>
+[[nodiscard]] std::vector<SourceGroup> filter_groups(const Groups& from) {
+  std::vector<SourceGroup> groups;
+  for (const auto& group : from) {
+    groups.push_back({group.name, {}});
+    for (const auto source : group.sources) groups.back().sources.push_back(source.value);
+  }
+  return groups;
+}
+
 struct FilterConfig {
   std::vector<std::pair<std::string, std::string>> parameters;  // each name once
   StreamTable streams;
   // The groups of DCMs that the filter may forward to, and their numbers.
   std::vector<std::pair<std::string, std::uint32_t>> forward_groups;
-  bool forwards_anywhere = false;  // to groups of any name, as number 0: without a farm
+  bool forwards_anywhere = false;   // to groups of any name, as number 0: without a farm
+  std::vector<SourceGroup> groups;  // a filter knows a group by its place here
   FilterLimits limits;
   // WEIR_LOG_... and a line; called on the unit's thread. May be empty.
   std::function<void(int level, std::string_view line)> log;
@@ -71,6 +89,7 @@ class FilterInstance {
                       FilterResult& result);
   void fail(FilterResult& result, std::string_view why);
   void write_log(int level, std::string_view text);
+  [[nodiscard]] std::string group_names() const;
 
   std::shared_ptr<const FilterPlugin> plugin_;
   FilterConfig config_;
@@ -83,8 +102,10 @@ class FilterInstance {
   // Set while process() runs.
   const weir_filter_slice* slice_ = nullptr;
   FilterResult* result_ = nullptr;
+  std::string unknown_group_;  // the first that create() asked for
   std::string_view limit_reached_;
   bool forwarded_ = false;
+  std::string_view misuse_;  // of a host service; empty: none
   std::uint64_t random_drawn_ = 0;
   std::uint64_t random_seed_ = 0;
 };

@@ -57,11 +57,13 @@ struct FilterResult {
   // need_more: sources of the slice that were not asked for; none when need_all
   bool need_all = false;
   std::vector<std::uint32_t> need_sources;  // sorted, each once
+  // A hint: sources of the slice that were not asked for and that a later step may need; none with need_all.
+  std::vector<std::uint32_t> prefetch_sources;  // sorted, each once, none of need_sources
   // error, poison:
   std::string error;
 
-  DurationNs wall_ns = 0;
-  DurationNs cpu_ns = 0;  // of the unit's thread; 0 unless asked for
+  DurationNs wall_ns = 0;  // 0 of a job that ran inside drain()
+  DurationNs cpu_ns = 0;   // of the unit's thread; 0 unless asked for
 
   // Ready for the next job; keeps memory, except what an unusually large result took.
   void clear();

@@ -47,6 +47,7 @@ struct LaneHeader {
   std::atomic<std::int64_t> begun_ns{0};  // steady clock
   std::atomic<std::uint64_t> done{0};
   std::atomic<std::uint32_t> worker_asleep{0};
+  std::atomic<std::int64_t> cpu_ns{0};  // of the process, when it last had nothing to do
   // Of the filter, up to the last finished step.
   alignas(kCacheLine) std::atomic<std::uint32_t> counters{0};
   std::array<LaneCounter, kCounters> counter;
@@ -75,7 +76,8 @@ struct LaneDescription {
 
 enum class LanePlace : std::uint32_t { slot = 0, spill = 1, large = 2 };
 
-// Bytes follow in `place`: kept sources, needed sources, events, their bytes, filter result, error.
+// Bytes follow in `place`: kept sources, needed sources, sources to prefetch, events, their bytes, filter
+// result, error.
 struct LaneResult {
   std::uint64_t token = 0;
   std::uint32_t verdict = 0;
@@ -93,7 +95,9 @@ struct LaneResult {
   std::uint64_t event_bytes = 0;
   std::uint32_t error_bytes = 0;
   std::uint32_t forward_group = 0;
+  std::uint32_t prefetch_count = 0;
   std::int64_t wall_ns = 0;
+  std::int64_t cpu_ns = 0;
 
   [[nodiscard]] std::uint64_t bytes() const;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 namespace weir::filter_host {
 
@@ -31,6 +32,8 @@ class LaneWorker {
   // submitted.
   bool begin();
   Step finish();
+  // From now on FilterResult::cpu_ns is filled from this clock of the thread's CPU time.
+  void measure_cpu(std::function<DurationNs()> cpu_clock) { cpu_clock_ = std::move(cpu_clock); }
   void drop_states() { states_.clear(); }
   // step() would not be idle or waiting.
   [[nodiscard]] bool can_go_on() const;
@@ -44,6 +47,7 @@ class LaneWorker {
   const FilterMetrics& metrics_;
   std::function<TimeNs()> now_;
   std::function<void()> after_process_;
+  std::function<DurationNs()> cpu_clock_;  // empty: not measured
   std::unordered_map<std::uint64_t, SliceState> states_;
   FilterResult result_;
   bool has_result_ = false;  // that waits for the large area

@@ -54,6 +54,8 @@ class ProcessingUnits final : public FilterUnits {
   void running(std::vector<OldestJob>& out) const override;
   // Any thread.
   [[nodiscard]] FilterMetricsSnapshot metrics() const override;
+  void measure_cpu() override;
+  [[nodiscard]] DurationNs cpu_ns() const override;
 
   // Drops the jobs that wait and lets the units end. False when one has not after `patience_ns`: its thread
   // is then left to itself, with all that it needs except the slice it works on, and the process had better

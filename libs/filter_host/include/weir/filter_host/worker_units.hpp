@@ -19,6 +19,7 @@ struct WorkerUnitsOptions {
   std::size_t jobs_max = 4096;     // submitted and not drained
   std::uint32_t rows_max = 0;      // fragments of a slice
   std::uint64_t memory_bytes = 0;  // of one worker; 0: no limit
+  bool measure_cpu = false;        // of each job; also where the filter wishes for its first sources
   ConstBytes slice_memory;         // sealed; what the slices' fragments lie in
 };
 
@@ -47,6 +48,7 @@ class WorkerUnits final : public FilterUnits {
   [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run) override;
   void end_run() override;
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() override { return first_sources_; }
+  [[nodiscard]] DurationNs cpu_ns() const override;
 
   [[nodiscard]] std::size_t submit(std::span<const Job> jobs) override;
   void flush() override;
@@ -125,6 +127,7 @@ class WorkerUnits final : public FilterUnits {
   std::size_t in_flight_ = 0;
   std::uint64_t unkillable_ = 0;
   std::string failure_;
+  DurationNs departed_cpu_ns_ = 0;                 // of workers that have ended
   std::map<std::string, std::uint64_t> departed_;  // counters of workers that have ended
 };
 

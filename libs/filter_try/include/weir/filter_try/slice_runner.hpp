@@ -15,7 +15,9 @@ namespace weir::filter_try {
 class SliceRunner {
  public:
   // Requires: begin_run() of `instance` has succeeded. `instance` and `run` outlive the runner.
-  SliceRunner(filter_host::FilterInstance& instance, const ingest::RecordedRun& run);
+  // `first_sources`: sources of the first step, ascending; nothing: the filter's own choice.
+  SliceRunner(filter_host::FilterInstance& instance, const ingest::RecordedRun& run,
+              std::optional<std::vector<std::uint32_t>> first_sources = std::nullopt);
 
   [[nodiscard]] SliceOutcome process(const ingest::RecordedSlice& slice);
 

@@ -4,6 +4,7 @@
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/filter_host/filter_metrics.hpp>
+#include <weir/filter_host/instance.hpp>
 #include <weir/filter_host/job.hpp>
 #include <weir/filter_host/plugin.hpp>
 #include <weir/ingest/recorded_run.hpp>
@@ -39,9 +40,11 @@ struct SliceOutcome {
 
 struct TrialOptions {
   std::vector<std::pair<std::string, std::string>> parameters;
-  std::uint32_t jobs = 1;        // threads, each with an instance; at least 1
-  std::uint32_t repeat = 1;      // times that each slice is processed; at least 1
-  std::optional<SliceId> slice;  // this slice only
+  std::vector<filter_host::SourceGroup> groups;             // of the farm
+  std::optional<std::vector<std::uint32_t>> first_sources;  // ascending; nothing: the filter's own choice
+  std::uint32_t jobs = 1;                                   // threads, each with an instance; at least 1
+  std::uint32_t repeat = 1;                                 // times that each slice is processed; at least 1
+  std::optional<SliceId> slice;                             // this slice only
 };
 
 // Resident memory of the process without mapped files, in bytes.

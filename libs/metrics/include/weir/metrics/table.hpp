@@ -49,6 +49,11 @@ constexpr Entry level(std::string_view key, std::string_view name, std::string_v
                       double scale = 1) {
   return {From::gauge, key, Kind::gauge, name, {}, scale, of, false, help};
 }
+// A sum of measured times: a gauge in the report, because the length of a report must not depend on it.
+constexpr Entry seconds(std::string_view key, std::string_view name, std::string_view of,
+                        std::string_view help) {
+  return {From::gauge, key, Kind::counter, name, {}, 1, of, false, help};
+}
 constexpr Entry slices(std::string_view key, std::string_view name, std::string_view of,
                        std::string_view help) {
   return {From::sum, key, Kind::counter, name, {}, 1, of, false, help};
@@ -67,6 +72,7 @@ inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kDcm = "DCM";
+inline constexpr std::string_view kStepsDcm = "DCM, with filters of several steps";
 inline constexpr std::string_view kTapDcm = "DCM, once it was tapped";
 inline constexpr std::string_view kPushDcm = "DCM, in push running";
 inline constexpr std::string_view kWriter = "writer";
@@ -246,7 +252,31 @@ inline constexpr Entry kTable[] = {
     count("dcm.handed_back", "weir_dcm_handed_back_total", kDcm,
           "Slices returned because this DCM cannot reach a readout that others reach."),
     count("fragments.cancelled", "weir_fragments_cancelled_total", kDcm,
-          "Requested fragments of returned slices, no longer awaited."),
+          "Requested fragments of returned slices, and prefetched ones, no longer awaited."),
+    rare("prefetch.fragments", "weir_prefetch_fragments_total", kStepsDcm,
+         "Fragments requested ahead of the step that may need them."),
+    rare("prefetch.used", "weir_prefetch_used_total", kStepsDcm, "Of these, fragments that a step needed."),
+    rare("prefetch.unused", "weir_prefetch_unused_total", kStepsDcm,
+         "Of these, fragments that no step needed: cancelled, or received in vain."),
+    rare("prefetch.bytes", "weir_prefetch_bytes_total", kStepsDcm,
+         "Payload that arrived before a step needed it."),
+    rare("prefetch.wasted_bytes", "weir_prefetch_wasted_bytes_total", kStepsDcm,
+         "Payload that was requested ahead and arrived in vain."),
+    counts("steps.slices.", "weir_step_slices_total", "step", kStepsDcm,
+           "Slices that reached a step of the filter."),
+    counts("steps.rejected.", "weir_step_rejected_total", "step", kStepsDcm, "Slices that a step rejected."),
+    counts("steps.bytes.", "weir_step_bytes_total", "step", kStepsDcm,
+           "Payload that slices gained for a step, prefetched fragments included."),
+    counts("steps.wait_us.", "weir_step_wait_seconds_total", "step", kStepsDcm,
+           "Time from a step's request, or the slice's assignment, until its fragments were here.", kMicro),
+    counts("steps.process_us.", "weir_step_process_seconds_total", "step", kStepsDcm,
+           "Time that a step took in the filter.", kMicro),
+    counts("steps.cpu_us.", "weir_step_cpu_seconds_total", "step", kStepsDcm,
+           "CPU time of a step in the filter.", kMicro),
+    seconds("cpu.filter_s", "weir_dcm_filter_cpu_seconds_total", kDcm,
+            "CPU time of the filter's threads or workers."),
+    seconds("cpu.transport_s", "weir_dcm_transport_cpu_seconds_total", kDcm,
+            "CPU time of the thread that requests, receives, assembles and ships slices."),
     count("dcm.refused", "weir_dcm_refused_total", kDcm, "Decisions that arrived too late."),
     counts("dcm.records_refused.", "weir_dcm_records_refused_total", "reason", kDcm,
            "Records that a writer did not take, by reason; those offered again included."),

@@ -23,6 +23,8 @@ constexpr std::string_view kDisturbedNote = "disturbed";
 // `process.*`.
 void add_network(v1::Report& report, const ports::StreamCounters& streams,
                  const sessions::PeerCounters& peers);
+// Returns the CPU time of the calling thread.
+[[nodiscard]] DurationNs thread_cpu_ns();
 void add_process(v1::Report& report);
 // Adds sentences to kFaultNote, one per line.
 void add_faults(v1::Report& report, std::span<const std::string> faults);

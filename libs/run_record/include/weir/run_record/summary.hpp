@@ -29,6 +29,37 @@ struct Percentiles {
   std::uint64_t max = 0;
 };
 
+// One step of the filter, over all DCMs.
+struct StepSummary {
+  std::uint32_t step = 0;
+  std::uint64_t slices = 0;  // that reached it
+  std::uint64_t rejected = 0;
+  std::uint64_t bytes = 0;  // that slices gained for it
+  double wait_us = 0;       // these three: of a slice, on average
+  double process_us = 0;
+  double cpu_us = 0;
+};
+
+// CPU time of one DCM, or of all.
+struct CpuSummary {
+  std::string dcm;  // empty: all
+  std::uint64_t slices = 0;
+  double filter_s = 0;
+  double transport_s = 0;
+  double seconds = 0;  // of the run
+};
+
+// The time from assignment to decision, as a distribution.
+struct DecisionTimes {
+  struct Above {
+    std::uint64_t us = 0;
+    double share = 0;  // of the slices that took longer
+  };
+  double mean_us = 0;
+  double sigma_us = 0;
+  std::vector<Above> above;  // ascending, from the shortest time to the longest
+};
+
 // The lab in which a farm ran.
 struct LabSummary {
   std::string name;
@@ -139,6 +170,11 @@ struct Summary {
   std::vector<GroupSummary> groups;       // in the order in which slices pass them; none: one group
   std::uint64_t readout_bytes_peak = 0;   // the most that one readout held
   std::uint64_t readout_slices_peak = 0;  // likewise
+  DecisionTimes decision_times;
+  std::vector<StepSummary> steps;  // empty: the filter got all sources at once
+  Counts prefetch;                 // fragments and bytes requested ahead; empty: none
+  CpuSummary cpu;
+  std::vector<CpuSummary> cpu_of_dcms;
   std::uint64_t retransmits = 0;
   std::uint64_t output_events = 0;
   std::uint64_t bytes_in = 0;

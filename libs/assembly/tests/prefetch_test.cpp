@@ -1,0 +1,119 @@
+// Fragments that are requested ahead of the step that may need them.
+#include "assembly_fixture.hpp"
+#include "weir_catch.hpp"
+
+namespace weir::assembly {
+namespace {
+
+constexpr SourceIndex kFirst = 0;
+constexpr SourceIndex kSecond = 1;
+constexpr SourceIndex kThird = 2;
+
+bool is_hidden(const BuiltSlice& slice, SourceIndex source) {
+  return slice.table[source].status == abi_status(FragmentStatus::not_requested);
+}
+
+// A slice at the filter with its first step, while its second source is requested ahead.
+struct AtFirstStep {
+  explicit AtFirstStep(AssemblySettings settings = {}) : f(settings), slice(f.open(4)) {
+    f.assembler.want(slice, std::array{kFirst});
+    f.assembler.requested(slice, 0);
+    f.deliver_ok(slice, kFirst, 100);
+    CHECK(f.completed() == std::vector{&slice});
+    CHECK(f.assembler.want_ahead(slice, std::array{kSecond}) == 1);
+    slice.progress[kSecond].sent_ahead = true;
+    f.slices.change(slice, SliceState::filtering);
+  }
+  void need(SourceIndex source) {
+    f.assembler.next_step(slice);
+    (void)f.assembler.want(slice, std::array{source});
+  }
+  Fixture f;
+  BuiltSlice& slice;
+};
+
+}  // namespace
+
+TEST_CASE("a prefetched fragment is hidden from the filter until a step needs it, and then here at once") {
+  AtFirstStep at;
+  CHECK(at.f.deliver_ok(at.slice, kSecond, 50));
+  CHECK(is_hidden(at.slice, kSecond));
+  CHECK(at.slice.payload_bytes == 100);
+  at.need(kSecond);
+  CHECK(at.f.completed() == std::vector{&at.slice});
+  CHECK(at.slice.table[kSecond].length == 50);
+  CHECK(at.slice.payload_bytes == 150);
+  CHECK(at.f.counters().prefetch_used == 1);
+  CHECK(at.f.counters().prefetch_bytes == 50);
+  CHECK(at.f.counters().requested == 2);
+}
+
+TEST_CASE("a step waits for a prefetched fragment that is under way, and does not request it again") {
+  AtFirstStep at;
+  at.need(kSecond);
+  CHECK(at.slice.state() == SliceState::collecting);
+  CHECK(at.f.counters().requested == 2);
+  CHECK(at.f.deliver_ok(at.slice, kSecond, 50));
+  CHECK(at.f.completed() == std::vector{&at.slice});
+  CHECK(at.slice.table[kSecond].length == 50);
+}
+
+TEST_CASE("a reject cancels fragments ahead, and counts those that had arrived as wasted") {
+  AtFirstStep at;
+  at.f.deliver_ok(at.slice, kSecond, 50);
+  at.f.assembler.end_ahead(at.slice);
+  at.f.slices.change(at.slice, SliceState::decided);
+  CHECK(at.f.counters().prefetch_wasted_bytes == 50);
+  CHECK(at.f.counters().prefetch_unused == 1);
+  at.f.assembler.release(at.slice);
+  CHECK(at.f.counters().requested == at.f.counters().received + at.f.counters().cancelled);
+}
+
+TEST_CASE("a prefetched fragment that arrives after the reject is late and wasted") {
+  AtFirstStep at;
+  at.f.assembler.end_ahead(at.slice);
+  at.f.slices.change(at.slice, SliceState::decided);
+  CHECK_FALSE(at.f.deliver_ok(at.slice, kSecond, 50));
+  CHECK(at.f.counters().late == 1);
+  CHECK(at.f.counters().cancelled == 1);
+  CHECK(at.f.counters().prefetch_wasted_bytes == 50);
+}
+
+TEST_CASE(
+    "a source that was prefetched at a readout that is lost is requested anew by the step that needs it") {
+  AtFirstStep at;
+  at.f.assembler.readouts_lost(std::array{0U}, MissingReason::source_down, 0);
+  CHECK(is_hidden(at.slice, kSecond));
+  CHECK(at.f.counters().missing[static_cast<std::size_t>(MissingReason::source_down)] == 0);
+  at.need(kSecond);
+  CHECK(at.slice.outstanding == 1);
+  CHECK(at.f.counters().requested == 3);
+  CHECK(at.f.counters().cancelled == 1);
+}
+
+TEST_CASE("a prefetched fragment that is missing makes the slice incomplete only for a step that needs it") {
+  AtFirstStep at;
+  at.f.deliver_missing(at.slice, kSecond, MissingReason::not_produced);
+  CHECK(at.slice.flawed == 0);
+  CHECK(is_hidden(at.slice, kSecond));
+  at.need(kSecond);
+  CHECK(at.slice.flawed == 1);
+  CHECK(at.slice.table[kSecond].status == abi_status(FragmentStatus::missing));
+}
+
+TEST_CASE("a step has its own deadline, which arriving bytes do not put off") {
+  AssemblySettings settings;
+  settings.deadline_ns = 1000;
+  settings.deadline_most_ns = 5000;
+  settings.step_deadlines_ns = {0, 300};
+  AtFirstStep at(settings);
+  at.need(kThird);
+  at.f.assembler.requested(at.slice, 2000);
+  CHECK(at.slice.deadline_ns == 2300);
+  Assembler::note_bytes(at.slice, 2299);
+  at.f.assembler.expire(2300);
+  CHECK(at.f.completed() == std::vector{&at.slice});
+  CHECK(at.slice.table[kThird].missing_reason == static_cast<std::uint8_t>(MissingReason::deadline));
+}
+
+}  // namespace weir::assembly

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <weir/run_record/summary.hpp>
+
+namespace weir::run_record {
+
+// Adds one DCM's counters of steps, prefetches and CPU time.
+void add_steps(const v1::Report& dcm, Summary& summary);
+// After all DCMs: means of steps.
+void finish_steps(Summary& summary);
+[[nodiscard]] DecisionTimes decision_times_of(const metrics::Histogram& histogram);
+
+}  // namespace weir::run_record
