@@ -1,0 +1,80 @@
+#include "weir_catch.hpp"
+#include <weir/burst/alert_book.hpp>
+
+using namespace weir;
+using namespace weir::burst;
+
+namespace {
+
+void settle(AlertBook& book, std::uint64_t slice, std::optional<NodeIndex> dcm) {
+  book.announced(static_cast<UtcNs>(slice) * kQuantum);
+  book.settled(SliceId(slice), static_cast<UtcNs>(slice) * kQuantum, dcm);
+}
+
+Alert ask(AlertBook& book, std::int64_t first, std::int64_t last) {
+  std::string error;
+  const auto alert = book.ask(first * kQuantum + 1, (last + 1) * kQuantum, "test", error);
+  REQUIRE(alert);
+  return *alert;
+}
+
+Account saved(const SliceSum& sum) {
+  Account account;
+  account.saved = sum;
+  return account;
+}
+
+}  // namespace
+
+TEST_CASE("an alert ends when its slices are settled and every DCM has saved its part") {
+  AlertBook book(2);
+  settle(book, 1, NodeIndex(0));
+  settle(book, 2, NodeIndex(1));
+  book.announced(3 * kQuantum);
+  const Alert alert = ask(book, 1, 3);
+  CHECK(alert.from == kQuantum);
+  CHECK(book.alerts().at(1).asked.count == 2);
+  SliceSum one;
+  one.add(SliceId(1));
+  SliceSum two;
+  two.add(SliceId(2));
+  book.told(NodeIndex(0), 1, saved(one));
+  book.told(NodeIndex(1), 1, saved(two));
+  CHECK(book.take_ended(10 * kQuantum, false, false).empty());  // slice 3 is in flight
+  book.settled(SliceId(3), 3 * kQuantum, NodeIndex(0));
+  CHECK(book.take_ended(10 * kQuantum, false, false).empty());  // and then not saved
+  one.add(SliceId(3));
+  book.told(NodeIndex(0), 1, saved(one));
+  CHECK(book.take_ended(10 * kQuantum, false, false).size() == 1);
+  CHECK(book.alerts().at(1).lost == 0);
+  CHECK_FALSE(book.is_open());
+}
+
+TEST_CASE("slices of a dead DCM are lost for later alerts, and its saved ones count") {
+  AlertBook book(2);
+  for (std::uint64_t i = 1; i <= 10; ++i) settle(book, i, NodeIndex(static_cast<std::uint16_t>(i % 2)));
+  ask(book, 1, 4);
+  SliceSum one;
+  one.add(SliceId(1));
+  book.told(NodeIndex(1), 1, saved(one));
+  book.dcm_left(NodeIndex(1));
+  ask(book, 5, 10);
+  Account even = saved({2, mix64(2) + mix64(4)});
+  book.told(NodeIndex(0), 1, even);
+  book.told(NodeIndex(0), 2, saved({3, mix64(6) + mix64(8) + mix64(10)}));
+  CHECK(book.take_ended(20 * kQuantum, false, false).size() == 2);
+  CHECK(book.alerts().at(1).lost == 1);  // slice 3
+  CHECK(book.alerts().at(2).lost == 3);  // slices 5, 7, 9
+  CHECK_FALSE(book.is_exact());
+}
+
+TEST_CASE("more alerts than can be saved at a time are no_room") {
+  AlertBook book(1);
+  for (std::size_t i = 0; i < kOpenAlertsMax; ++i) ask(book, 1, 2);
+  std::string error;
+  CHECK_FALSE(book.ask(0, kQuantum, "", error));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("no_room"));
+  CHECK(book.take_ended(10 * kQuantum, true, false).size() == kOpenAlertsMax);
+  error.clear();
+  CHECK(book.ask(0, kQuantum, "", error));
+}
