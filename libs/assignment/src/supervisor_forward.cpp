@@ -29,7 +29,7 @@ void SupervisorMachine::forward(SliceEntry& entry, const Decision& decision, Act
   entry.suspect = entry.held = entry.incomplete = false;
   if (!(planted(Planted::lose_forward) && entry.slice.value % 8 == 3))
     groups_[entry.group].waiting.add(entry.slice, entry.order);
-  if (planted(Planted::clear_forwarded) && entry.slice.value % 8 == 5)
+  if (planted(Planted::clear_forwarded) && entry.slice.value % 8 == 6)
     out.cleared.push_back({entry.slice, entry.order, entry.attempt, entry.epoch, kNoNode, Outcome::discarded,
                            DiscardReason::unspecified, false});
   out.forwarded.push_back({entry.slice, entry.attempt, entry.group,
