@@ -24,6 +24,7 @@ set(WEIR_SIDEWAYS
     "config>proto"    # the farm file's schema is a Protocol Buffers message
     "telemetry>proto" "telemetry>reports" "telemetry>http"  # exports nodes' reports, over HTTP
     "ingest>storage"  # a replay source reads Weir's own run files
+    "ingest>json"     # and folders with an index.json
     # Both kinds of plugin read their parameters, and are found and refused, alike.
     "filter_abi>plugin_abi" "source_abi>plugin_abi" "filter_host>plugin_loader" "source_host>plugin_loader"
     # What every executable does alike: start-up, reports, the connection to the supervisor.

@@ -1,13 +1,16 @@
 #include <weir/ingest/folder_index.hpp>
 #include <weir/source/hit.hpp>
 
-#include <yaml-cpp/yaml.h>
+#include <boost/json/monotonic_resource.hpp>
+#include <boost/json/parser.hpp>
+#include <boost/json/value.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace weir::ingest {
 namespace {
+
+namespace json = boost::json;
 
 constexpr std::size_t kFileNameMax = 255;
 
@@ -22,30 +25,40 @@ struct BadField {
   throw BadField{error, field + ": " + what};
 }
 
-YAML::Node child(const YAML::Node& parent, const std::string& field, const char* key) {
-  if (!parent.IsMap()) bad(field.empty() ? "the document" : field, "must be an object");
-  const YAML::Node node = parent[key];
-  if (!node) bad(field.empty() ? key : field + "." + key, "is not there");
-  return node;
+std::string path_of(const std::string& field, const char* key) {
+  return field.empty() ? key : field + "." + key;
 }
 
-std::uint64_t number(const YAML::Node& parent, const std::string& field, const char* key, std::uint64_t max) {
-  const YAML::Node node = child(parent, field, key);
-  const std::string path = field.empty() ? key : field + "." + key;
-  if (!node.IsScalar()) bad(path, "must be a whole number");
-  const std::string& text = node.Scalar();
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value > max) {
-    bad(path, "must be a whole number from 0 to " + std::to_string(max));
+const json::value& child(const json::value& parent, const std::string& field, const char* key) {
+  const json::object* object = parent.if_object();
+  if (object == nullptr) bad(field.empty() ? "the document" : field, "must be an object");
+  const json::value* value = object->if_contains(key);
+  if (value == nullptr) bad(path_of(field, key), "is not there");
+  return *value;
+}
+
+std::uint64_t number(const json::value& parent, const std::string& field, const char* key,
+                     std::uint64_t max) {
+  const json::value& value = child(parent, field, key);
+  std::uint64_t number = max;
+  bool whole = true;
+  if (const std::int64_t* small = value.if_int64()) {
+    whole = *small >= 0;
+    number = static_cast<std::uint64_t>(*small);
+  } else if (const std::uint64_t* large = value.if_uint64()) {
+    number = *large;
+  } else {
+    whole = false;
   }
-  return value;
+  if (!whole || number > max)
+    bad(path_of(field, key), "must be a whole number from 0 to " + std::to_string(max));
+  return number;
 }
 
-std::string file_name(const YAML::Node& slice, const std::string& field) {
-  const YAML::Node node = child(slice, field, "file");
-  if (!node.IsScalar()) bad(field + ".file", "must be a file name");
-  const std::string& text = node.Scalar();
+std::string file_name(const json::value& slice, const std::string& field) {
+  const json::string* value = child(slice, field, "file").if_string();
+  if (value == nullptr) bad(field + ".file", "must be a file name");
+  std::string text(value->data(), value->size());
   const bool plain = !text.empty() && text.size() <= kFileNameMax && text != "." && text != ".." &&
                      text.find('/') == std::string::npos && text.find('\0') == std::string::npos;
   if (!plain) bad(field + ".file", "must name a file in the same folder");
@@ -56,18 +69,20 @@ std::string at(const std::string& field, std::size_t index) {
   return field + "[" + std::to_string(index) + "]";
 }
 
-YAML::Node list(const YAML::Node& parent, const std::string& field, const char* key, std::size_t max) {
-  const YAML::Node node = child(parent, field, key);
-  const std::string path = field.empty() ? key : field + "." + key;
-  if (!node.IsSequence()) bad(path, "must be a list");
-  if (node.size() > max) {
-    bad(path, "has " + std::to_string(node.size()) + " entries, more than the limit allows",
+const json::array& list(const json::value& parent, const std::string& field, const char* key,
+                        std::size_t max) {
+  const json::array* entries = child(parent, field, key).if_array();
+  if (entries == nullptr) bad(path_of(field, key), "must be a list");
+  if (entries->size() > max) {
+    bad(path_of(field, key),
+        "has " + std::to_string(entries->size()) + " entries, more than the limit allows",
         IngestError::too_large);
   }
-  return node;
+  return *entries;
 }
 
-FolderIndex::Slice parse_slice(const YAML::Node& node, const std::string& field, std::size_t fragments_left) {
+FolderIndex::Slice parse_slice(const json::value& node, const std::string& field,
+                               std::size_t fragments_left) {
   constexpr std::uint64_t kSecondsMax = 4'000'000'000;
   FolderIndex::Slice slice;
   slice.slice = SliceId(number(node, field, "slice", UINT64_MAX));
@@ -75,10 +90,10 @@ FolderIndex::Slice parse_slice(const YAML::Node& node, const std::string& field,
                static_cast<UtcNs>(number(node, field, "utc_ns", kSecond - 1));
   slice.file = file_name(node, field);
   slice.bytes = number(node, field, "bytes", UINT64_MAX / 2);
-  const YAML::Node fragments = list(node, field, "fragments", fragments_left);
+  const json::array& fragments = list(node, field, "fragments", fragments_left);
   slice.fragments.reserve(fragments.size());
   std::size_t index = 0;
-  for (const YAML::Node& entry : fragments) {
+  for (const json::value& entry : fragments) {
     const std::string path = at(field + ".fragments", index++);
     FolderIndex::Fragment fragment;
     fragment.source = SourceId(static_cast<std::uint32_t>(number(entry, path, "source", UINT32_MAX)));
@@ -101,17 +116,17 @@ FolderIndex::Slice parse_slice(const YAML::Node& node, const std::string& field,
   return slice;
 }
 
-FolderIndex parse_document(const YAML::Node& document, const ReplayLimits& limits) {
+FolderIndex parse_document(const json::value& document, const ReplayLimits& limits) {
   const std::uint64_t hit_bytes = number(document, "", "hit_bytes", UINT32_MAX);
   if (hit_bytes != source::kHitBytes) {
     bad("hit_bytes", "is " + std::to_string(hit_bytes) + ", only hits of " +
                          std::to_string(source::kHitBytes) + " bytes are known");
   }
-  const YAML::Node slices = list(document, "", "slices", limits.slices_max);
+  const json::array& slices = list(document, "", "slices", limits.slices_max);
   if (slices.size() == 0) bad("slices", "is empty");
   FolderIndex index;
   std::size_t fragments = 0;
-  for (const YAML::Node& slice : slices) {
+  for (const json::value& slice : slices) {
     const std::string field = at("slices", index.slices.size());
     index.slices.push_back(parse_slice(slice, field, limits.fragments_max - fragments));
     fragments += index.slices.back().fragments.size();
@@ -122,6 +137,13 @@ FolderIndex parse_document(const YAML::Node& document, const ReplayLimits& limit
   if (twice != index.slices.end())
     bad("slices", "slice " + std::to_string(twice->slice.value) + " is there twice");
   return index;
+}
+
+std::string place_in(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t line = 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  const std::size_t column = 1 + offset - (before.rfind('\n') + 1);
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
 }  // namespace
@@ -135,13 +157,17 @@ Expected<FolderIndex, Failure> parse_folder_index(const std::string& text, std::
     return failed(IngestError::too_large, std::to_string(text.size()) + " bytes, the limit is " +
                                               std::to_string(limits.index_bytes_max));
   }
+  // Freed as a whole: an index has a node for each fragment.
+  json::monotonic_resource memory;
+  json::parser parser(&memory);
+  json::error_code error;
+  const std::size_t read = parser.write(text, error);
+  if (error) return failed(IngestError::malformed, place_in(text, read) + ": " + error.message());
   try {
-    return parse_document(YAML::Load(text), limits);
+    const json::value document = parser.release();
+    return parse_document(document, limits);
   } catch (const BadField& field) {
     return failed(field.error, field.what);
-  } catch (const YAML::Exception& error) {
-    return failed(IngestError::malformed, "line " + std::to_string(error.mark.line + 1) + ", column " +
-                                              std::to_string(error.mark.column + 1) + ": " + error.msg);
   }
 }
 

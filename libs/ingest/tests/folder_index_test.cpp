@@ -62,14 +62,18 @@ TEST_CASE("a field that is wrong is named with its place", "[index]") {
   CHECK(detail_of(R"({"hit_bytes": 6, "slices": 5})") == "slices: must be a list");
   CHECK(detail_of(R"({"hit_bytes": 6, "slices": [5]})") == "slices[0]: must be an object");
   CHECK(detail_of("[1, 2]") == "the document: must be an object");
-  CHECK(detail_of("").find("the document") == 0);
+  CHECK(detail_of("").find("line 1, column 1: ") == 0);
+  CHECK(detail_of(with("\"slice\": 3", "\"slice\": 18446744073709551616")).find("slices[1].slice") == 0);
+  CHECK(detail_of(with("\"slice\": 3", "\"slice\": \"3\"")).find("slices[1].slice") == 0);
 }
 
 TEST_CASE("text that is cut off or nested too deep is an error with its line", "[index]") {
   for (std::size_t size = 0; size < kGood.size(); ++size) {
     CHECK_FALSE(parse_folder_index(kGood.substr(0, size), "index.json"));
   }
-  CHECK(detail_of("{\"hit_bytes\": 6,\n \"slices\": [").find("line ") == 0);
+  CHECK(detail_of("{\"hit_bytes\": 6,\n \"slices\": [").find("line 2, column ") == 0);
+  CHECK(detail_of("{\"hit_bytes\": 6,\n \"slices\" 5}").find("line 2, column 11: ") == 0);
+  CHECK(detail_of(kGood + "x").find("line ") == 0);
   (void)detail_of(std::string(100'000, '['));
   (void)detail_of(std::string(100'000, '{'));
 }
