@@ -1,4 +1,5 @@
 #include "mapped_file.hpp"
+#include "open_file.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/storage/earlier_life.hpp>
 #include <weir/storage/format.hpp>
@@ -19,18 +20,32 @@ Failure io_failure(const std::string& path, const char* what, const std::string&
   return {StorageError::io, path + ": cannot " + what + ": " + why};
 }
 
+// A loss of power while a file was published through a hard link leaves both names: the old one goes. Returns
+// whether the two are one file.
+bool finish_publishing(SystemCalls& calls, const std::string& part, const std::string& published) {
+  if (!is_same_file(calls, part, published)) return false;
+  calls.unlink(part);
+  return true;
+}
+
 // Returns the files by sequence number. If a file was recovered as well, the original is chosen, because it
 // lacks nothing.
 Expected<std::map<std::uint32_t, std::string>, Failure> files_of(const std::string& directory, RunNumber run,
-                                                                 std::string_view writer) {
+                                                                 std::string_view writer,
+                                                                 SystemCalls& calls) {
   std::map<std::uint32_t, std::string> files;
   std::error_code error;
   std::filesystem::directory_iterator entry(directory, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const auto sequence = run_file_sequence(entry->path().filename().string(), run, writer);
     if (!sequence) continue;
-    const auto [at, added] = files.emplace(*sequence, entry->path().string());
-    if (!added && !at->second.ends_with(kPartSuffix)) at->second = entry->path().string();
+    const std::string path = entry->path().string();
+    const auto [at, added] = files.emplace(*sequence, path);
+    if (added) continue;
+    const bool part_known = at->second.ends_with(kPartSuffix);
+    const std::string& part = part_known ? at->second : path;
+    const std::string& published = part_known ? path : at->second;
+    at->second = finish_publishing(calls, part, published) ? published : part;
   }
   if (error) return Unexpected<Failure>(io_failure(directory, "read the output folder", error.message()));
   return files;
@@ -78,7 +93,7 @@ std::string note_of(const RunFileReader& file) {
 
 Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, RunNumber run,
                                                  std::string_view writer, SystemCalls& calls) {
-  const auto paths = files_of(directory, run, writer);
+  const auto paths = files_of(directory, run, writer, calls);
   if (!paths) return Unexpected<Failure>(paths.error());
   EarlierLife life;
   std::vector<RunFileReader> files;

@@ -64,7 +64,7 @@ void info_json(const RunFileReader& file, std::ostream& out) {
       file.closed(), json_string(file.note()), totals.live, totals.dead, totals.incomplete, totals.unfiltered,
       totals.stream_mask);
   if (totals.live > 0) {
-    out << fmt::format(R"("first_slice":{},"last_slice":{},"earliest":{},"latest":{},)", totals.first.value,
+    out << fmt::format(R"("first_slice":"{}","last_slice":"{}","earliest":{},"latest":{},)", totals.first.value,
                        totals.last.value, json_string(human_utc(totals.earliest)),
                        json_string(human_utc(totals.latest)));
   }
@@ -108,7 +108,7 @@ void info_text(const RunFileReader& file, std::ostream& out) {
 }
 
 void ls_json(const RunFileReader& file, const IndexEntry& entry, std::ostream& out) {
-  out << fmt::format(R"({{"file":{},"slice":{},"attempt":{},"epoch":{},"time":{},"bytes":{},"offset":{},)"
+  out << fmt::format(R"({{"file":{},"slice":"{}","attempt":{},"epoch":{},"time":{},"bytes":{},"offset":{},)"
                      R"("stream_mask":{},"flags":{},"dead":{}}})",
                      json_string(file.path()), entry.slice.value, entry.attempt.value, entry.epoch.value,
                      json_string(human_utc(entry.trigger_time)), entry.length, entry.offset,
@@ -153,7 +153,7 @@ void verify_json(const VerifyReport& report, std::ostream& out) {
   bool first = true;
   for (const Problem& problem : report.problems) {
     out << (first ? "" : ",") << fmt::format(R"({{"offset":{},)", problem.offset);
-    if (problem.slice) out << fmt::format(R"("slice":{},)", problem.slice->value);
+    if (problem.slice) out << fmt::format(R"("slice":"{}",)", problem.slice->value);
     if (problem.source) out << fmt::format(R"("source":{},)", problem.source->value);
     out << fmt::format(R"("text":{}}})", json_string(problem.text));
     first = false;

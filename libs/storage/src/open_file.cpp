@@ -57,12 +57,29 @@ DiskOutcome failure(int error, const char* doing, const std::string& path) {
   return {disk_error(error), path + ": cannot " + doing + ": " + why};
 }
 
+bool is_same_file(SystemCalls& calls, const std::string& one, const std::string& other) {
+  struct stat first = {};
+  struct stat second = {};
+  return calls.stat_path(one, first) == 0 && calls.stat_path(other, second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+int sync_directory_of(SystemCalls& calls, const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const int directory = calls.open_directory(parent.empty() ? "." : parent);
+  if (directory < 0) return errno;
+  const int error = calls.fsync(directory) == 0 ? 0 : errno;
+  calls.close(directory);
+  return error;
+}
+
 int rename_to_new(SystemCalls& calls, const std::string& from, const std::string& to) {
   if (calls.rename_noreplace(from, to) == 0) return 0;
   if (!is_unable(errno)) return errno;
   if (calls.link(from, to) == 0) {
-    // Both names refer to the file, so it is published even if the old one remains.
-    calls.unlink(from);
+    // The file is published, even if its old name stays: a loss of power must not keep the second change
+    // without the first.
+    if (sync_directory_of(calls, to) == 0) calls.unlink(from);
     return 0;
   }
   if (!is_unable(errno)) return errno;
@@ -73,15 +90,6 @@ int rename_to_new(SystemCalls& calls, const std::string& from, const std::string
   if (calls.rename(from, to) == 0) return 0;
   const int error = errno;
   calls.unlink(to);
-  return error;
-}
-
-int sync_directory_of(SystemCalls& calls, const std::string& path) {
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  const int directory = calls.open_directory(parent.empty() ? "." : parent);
-  if (directory < 0) return errno;
-  const int error = calls.fsync(directory) == 0 ? 0 : errno;
-  calls.close(directory);
   return error;
 }
 

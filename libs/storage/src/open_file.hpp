@@ -20,8 +20,12 @@ struct DiskOutcome {
 // Describes a failed system call on a path.
 [[nodiscard]] DiskOutcome failure(int error, const char* doing, const std::string& path);
 
+// Returns whether both paths are names of one file.
+[[nodiscard]] bool is_same_file(SystemCalls& calls, const std::string& one, const std::string& other);
+
 // Renames a file without replacing another. Returns 0 or the error (EEXIST: `to` exists). On a file system
-// without an exclusive rename and without hard links, a crash can leave an empty file `to` beside `from`.
+// without an exclusive rename, a crash can leave both names of the file (is_same_file()), or, without hard
+// links as well, an empty file `to` beside `from`.
 [[nodiscard]] int rename_to_new(SystemCalls& calls, const std::string& from, const std::string& to);
 
 // Returns 0 or the error. A file's name is on disk once its directory is synced.

@@ -76,6 +76,21 @@ std::string write(SystemCalls& calls, Recovery& recovery, const std::string& bes
   return complaint;
 }
 
+// The file is whole under the name `out`: a publishing was cut off before it took the old name away.
+Expected<RecoveryReport, Failure> finish_publishing(SystemCalls& calls, const std::string& from,
+                                                    const std::string& out, RecoveryReport report) {
+  if (std::string complaint = complaint_about(out); !complaint.empty()) return refused(std::move(complaint));
+  int error = calls.unlink(from) == 0 ? 0 : errno;
+  if (error == 0) error = sync_directory_of(calls, from);
+  if (error != 0) {
+    return refused(from + ": cannot remove the second name of the file: " +
+                   std::generic_category().message(error));
+  }
+  report.published = true;
+  report.bytes_out = report.bytes_in;
+  return report;
+}
+
 }  // namespace
 
 Expected<RecoveryReport, Failure> recover(const std::string& path, const std::string& wanted,
@@ -83,11 +98,13 @@ Expected<RecoveryReport, Failure> recover(const std::string& path, const std::st
   const auto [from, out] = resolved(path, wanted);
   auto original = MappedFile::open(from);
   if (!original) return Unexpected<Failure>(original.error());
-  if (is_taken(out)) {
+  const bool same = from != out && is_same_file(calls, from, out);
+  if (is_taken(out) && !same) {
     return refused(out + " exists and is not overwritten: name another file with --out");
   }
   auto recovery = plan_recovery(original->bytes(), path);
   if (!recovery) return Unexpected<Failure>(recovery.error());
+  if (same) return finish_publishing(calls, from, out, std::move(recovery->report));
   std::string complaint = write(calls, *recovery, out + std::string(kRecoveringSuffix), out);
   if (!complaint.empty()) return refused(std::move(complaint));
   return std::move(recovery->report);

@@ -16,14 +16,15 @@ void recover_json(const std::string& path, const std::string& made, const Recove
   out << fmt::format(
       R"({{"file":{},"out":{},"bytes_in":{},"bytes_kept":{},"bytes_replaced":{},"bytes_cut":{},"bytes_out":{},)"
       R"("records":{},"slices":{},"dead":{},"hash_sum":"{:016x}","header_rebuilt":{},"begin_of_run":{},)"
-      R"("end_of_run":{},"damaged":{},"cuts_total":{},"cuts":[)",
+      R"("end_of_run":{},"published":{},"damaged":{},"cuts_total":{},"cuts":[)",
       json_string(path), json_string(made), report.bytes_in, report.bytes_kept, report.bytes_replaced,
       report.bytes_cut, report.bytes_out, report.records, report.slices, report.dead, report.live.hash_sum,
-      report.header_rebuilt, report.begin_of_run, report.end_of_run, report.damaged, report.cuts_total);
+      report.header_rebuilt, report.begin_of_run, report.end_of_run, report.published, report.damaged,
+      report.cuts_total);
   bool first = true;
   for (const Cut& cut : report.cuts) {
     out << (first ? "" : ",") << fmt::format(R"({{"offset":{},"length":{},)", cut.offset, cut.length);
-    if (cut.slice) out << fmt::format(R"("slice":{},)", cut.slice->value);
+    if (cut.slice) out << fmt::format(R"("slice":"{}",)", cut.slice->value);
     if (cut.source) out << fmt::format(R"("source":{},)", cut.source->value);
     out << fmt::format(R"("why":{}}})", json_string(cut.why));
     first = false;
@@ -33,6 +34,10 @@ void recover_json(const std::string& path, const std::string& made, const Recove
 
 void recover_text(const std::string& path, const std::string& made, const RecoveryReport& report,
                   std::ostream& out) {
+  if (report.published) {
+    out << fmt::format("{}: is whole and published as {}: its second name is removed\n", path, made);
+    return;
+  }
   const auto line = [&out](std::string_view key, const std::string& value) {
     out << fmt::format("  {:<10} {}\n", key, value);
   };

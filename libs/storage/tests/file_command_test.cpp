@@ -121,7 +121,7 @@ TEST_CASE("verify names slice and source of a flipped bit") {
   CHECK(text.status == kFileCommandFaults);
   CHECK_THAT(text.out, ContainsSubstring("slice 3 source 2: checksum mismatch"));
   command.json = true;
-  CHECK_THAT(run(command).out, ContainsSubstring("\"slice\":3,\"source\":2"));
+  CHECK_THAT(run(command).out, ContainsSubstring("\"slice\":\"3\",\"source\":2"));
 }
 
 TEST_CASE("a file that is not closed is read and said to be so") {
@@ -155,7 +155,7 @@ TEST_CASE("verify tells a sound file that was not closed from a damaged one, and
   file.save();
   const Shown damaged = run(command);
   CHECK(damaged.status == kFileCommandFaults);
-  CHECK_THAT(damaged.out, ContainsSubstring("\"slice\":3,\"source\":2"));
+  CHECK_THAT(damaged.out, ContainsSubstring("\"slice\":\"3\",\"source\":2"));
 }
 
 TEST_CASE("recover makes a closed file beside the original, reports its cuts, and overwrites nothing") {

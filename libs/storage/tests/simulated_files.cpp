@@ -219,7 +219,13 @@ void SimulatedFiles::crash(Loss loss) {
   unsynced_names_.clear();
   for (const auto& [path, file] : names_) std::filesystem::remove(path);
   names_ = names_on_disk_;
+  std::map<std::shared_ptr<File>, std::string> written;
   for (const auto& [path, file] : names_) {
+    const auto [first, added] = written.emplace(file, path);
+    if (!added) {
+      std::filesystem::create_hard_link(first->second, path);
+      continue;
+    }
     if (loss == Loss::any_part) apply_some(*file, false);
     file->unsynced.clear();
     write_file(path, file->on_disk);

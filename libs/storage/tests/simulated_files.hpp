@@ -31,7 +31,7 @@ class SimulatedFiles final : public SystemCalls {
   };
   enum class Loss : std::uint8_t { nothing, all_unsynced, any_part };
   // How the file system renames a file without replacing another one.
-  enum class Publishing : std::uint8_t { by_rename, by_neither };
+  enum class Publishing : std::uint8_t { by_rename, by_link, by_neither };
 
   explicit SimulatedFiles(std::string folder, Publishing publishing = Publishing::by_rename);
   ~SimulatedFiles() override;

@@ -39,6 +39,7 @@ struct RecoveryReport {
   bool header_rebuilt = false;  // it was damaged: run, writer and sequence are taken from name and records
   bool begin_of_run = false;
   bool end_of_run = false;
+  bool published = false;     // nothing was written: the file was whole and had both names
   std::uint64_t damaged = 0;  // parts cut in front of a whole record: not just a torn end
   std::vector<Cut> cuts;      // the first kCutsMax
   std::uint64_t cuts_total = 0;
@@ -64,6 +65,8 @@ struct Recovery {
 // `<out>.recovering`, which gets its name when it is verified and on disk. (An empty file may exist if the
 // file system has no exclusive rename: it was left by an interrupted publishing.) Links to the folders are
 // resolved once. The original is only read. On failure `out` does not exist.
+// If `out` is another name of the same file, a publishing by a hard link was interrupted: the file is whole,
+// keeps the name `out` and loses the other one.
 [[nodiscard]] Expected<RecoveryReport, Failure> recover(const std::string& path, const std::string& out,
                                                         SystemCalls& calls = operating_system());
 
