@@ -17,8 +17,9 @@ namespace weir::system_test {
 // Hz.
 class KeptFarm {
  public:
-  explicit KeptFarm(const TemporaryFolder& folder, const std::vector<std::string>& assignments = {})
-      : folder_(folder) {
+  explicit KeptFarm(const TemporaryFolder& folder, const std::vector<std::string>& assignments = {},
+                    std::string farm_file = config_file("event-building.yaml"))
+      : folder_(folder), farm_file_(std::move(farm_file)) {
     std::vector<std::string> all{"run.out=" + (folder / "out"), "trigger.mode=rate", "trigger.rate_hz=500",
                                  "readout.count=2"};
     all.insert(all.end(), assignments.begin(), assignments.end());
@@ -28,8 +29,7 @@ class KeptFarm {
 
   // `weir up` once more, when the one before has ended.
   void start() {
-    std::vector<std::string> line{std::string(WEIR_BIN_DIR) + "/weir", "up",
-                                  config_file("event-building.yaml")};
+    std::vector<std::string> line{std::string(WEIR_BIN_DIR) + "/weir", "up", farm_file_};
     line.insert(line.end(), arguments_.begin(), arguments_.end());
     const std::string log = folder_ / "up-" + std::to_string(++starts_);
     process_ = std::make_unique<Process>(line, log + ".out", log + ".err");
@@ -70,6 +70,7 @@ class KeptFarm {
 
  private:
   const TemporaryFolder& folder_;
+  std::string farm_file_;
   std::vector<std::string> arguments_;
   std::unique_ptr<Process> process_;
   int starts_ = 0;

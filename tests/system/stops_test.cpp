@@ -237,6 +237,53 @@ TEST_CASE("off while a process dies ends in time with an account") {
   play_all(states, {true});
 }
 
+namespace {
+
+// Seconds from the signal to the end of `weir run`.
+double seconds_to_end(FarmRun& run, FarmEnd& end) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  run.process().send_signal(SIGINT);
+  end = run.finish(Seconds(3 * kBoundS));
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::vector<std::string> of_a_run(const std::vector<std::string>& more) {
+  std::vector<std::string> all{"control.stop_s=" + std::to_string(kStopS),
+                               "control.order_s=" + std::to_string(kOrderS),
+                               "run.drain_timeout_s=2",
+                               "trigger.mode=rate",
+                               "trigger.rate_hz=500",
+                               "readout.count=2"};
+  all.insert(all.end(), more.begin(), more.end());
+  return sets(all);
+}
+
+}  // namespace
+
+TEST_CASE("a run under overload ends in time after SIGINT with an account, and discards the rest by name") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("event-building.yaml"), of_a_run(slow_filter()));
+  REQUIRE(run.wait_for_data(200'000));  // 20 slices, 2 s: some 1,000 are triggered
+  FarmEnd end;
+  CHECK(seconds_to_end(run, end) < kBoundS);
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("discarded.drain_timeout") > 0);
+}
+
+TEST_CASE("a run with a frozen supervisor ends in time after SIGINT, and says that it has no account") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("event-building.yaml"), of_a_run({}));
+  REQUIRE(run.wait_for_data(1000));
+  REQUIRE(run.send_signal("supervisor", SIGSTOP));
+  FarmEnd end;
+  CHECK(seconds_to_end(run, end) < kBoundS);
+  INFO(describe(end));
+  CHECK(end.status == 1);
+  CHECK(end.err.find("weir run: ") != std::string::npos);
+  CHECK(run.processes() == 0);
+}
+
 TEST_CASE("a stop with a frozen supervisor leaves an entry that says so, and the farm runs again") {
   const State state{"supervisor frozen",
                     {},

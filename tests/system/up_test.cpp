@@ -104,6 +104,45 @@ TEST_CASE(
   CHECK(farm.process().wait(Seconds(60)) == 0);
 }
 
+TEST_CASE(
+    "run control that dies beside a broken farm file comes back, and leads its farm and run as before") {
+  const TemporaryFolder folder;
+  const std::string file = folder / "farm.yaml";
+  std::filesystem::copy_file(config_file("event-building.yaml"), file);
+  KeptFarm farm(folder, {"control.heartbeat_ms=200"}, file);
+  for (const char* command : {"init", "configure", "start"}) farm.must({command});
+  const std::string good = read_file(file);
+  const std::string bad =
+      GENERATE("farm: [broken\n", "farm: event-building\nreadout: {count: 9}\nfilter: 7\n");
+  std::ofstream(file) << bad;
+  const auto control = [&] {
+    for (const RunningProcess& process : processes_naming(folder.path().string())) {
+      if (process.arguments.front().ends_with("weir-run-control")) return process.pid;
+    }
+    return pid_t{0};
+  };
+  const pid_t before = control();
+  REQUIRE(before != 0);
+  REQUIRE(::kill(before, SIGKILL) == 0);
+  REQUIRE(wait_until([&] { return control() != 0 && control() != before; }, Seconds(60)));
+  const auto leads = [&] {
+    const CommandEnd end = farm.ctl({"--json", "status"});
+    return end.status == 0 && boost::json::parse(end.out).at("state").as_string() == "running";
+  };
+  CHECK(wait_until(leads, Seconds(60)));
+  CHECK_THAT(read_file(folder / "out/log/run-control.log"),
+             Catch::ContainsSubstring("the farm file cannot be used"));
+  farm.must({"stop"});
+  CHECK_THAT(farm.ctl({"configure"}).err, Catch::ContainsSubstring("farm.yaml"));
+  std::ofstream(file) << good;
+  for (const char* command : {"configure", "start", "stop", "off"}) farm.must({command});
+  CHECK(farm.process().wait(Seconds(60)) == 0);
+  for (const char* run : {"1", "2"}) {
+    const std::string record = read_file(folder / ("out/run-00000" + std::string(run) + "-end.json"));
+    CHECK(boost::json::parse(record).at("ledger_balanced").as_bool());
+  }
+}
+
 TEST_CASE("a farm's logs have one form, whoever writes into them") {
   const TemporaryFolder folder;
   KeptFarm farm(folder, {"log.format=json"});

@@ -126,8 +126,10 @@ std::string Commands::last_of_its_kind(const std::vector<std::size_t>& away) con
       others = others || (all[i].plan.role == role && all[i].live && !all[i].excluded && !goes);
     }
     if (others || all[member].excluded) continue;
-    return all[member].plan.name + " is the last " + std::string(name(role)) +
-           " that takes part: without it no slice gets through; remove it with `--last` if that is wanted";
+    const std::string& process = all[member].plan.name;
+    return "without " + process + " no slice gets through: no other " +
+           (role == Role::dcm ? "DCM" : std::string(name(role))) + " takes part; to remove " + process +
+           " all the same, add `--last`";
   }
   return {};
 }

@@ -14,6 +14,9 @@ namespace {
 
 using node::key_of;
 
+constexpr const char* kOtherProcesses =
+    "the farm would have other processes with that: change the farm file, and start run control anew";
+
 bool has_same_processes(const config::FarmPlan& one, const config::FarmPlan& other) {
   return std::equal(one.nodes.begin(), one.nodes.end(), other.nodes.begin(), other.nodes.end(),
                     [](const auto& a, const auto& b) { return a.name == b.name && a.masked == b.masked; });
@@ -47,12 +50,26 @@ std::string keys_of(const FarmSetup::Overrides& overrides) {
 
 }  // namespace
 
-FarmSetup::FarmSetup(std::string path, Sets command_line)
+FarmSetup::FarmSetup(std::string path, Sets command_line, const std::string& fallback)
     : path_(std::move(path)), command_line_(std::move(command_line)) {
   auto first = prepare({});
+  if (!fallback.empty()) use_if_needed(fallback, first);
   if (!first) throw std::runtime_error(first.error());
   configure(std::move(*first));
   file_ = configured_.farm;
+}
+
+void FarmSetup::use_if_needed(const std::string& fallback, Expected<Configuration, std::string>& first) {
+  auto begun = config::load_farm(fallback);
+  if (!begun) return;
+  auto plan = config::expand(begun->farm, begun->locations, node::read_recording);
+  if (!plan) return;
+  if (!first) {
+    file_problem_ = first.error();
+  } else if (!has_same_processes(first->plan, *plan)) {
+    file_problem_ = kOtherProcesses;
+  }
+  if (!file_problem_.empty()) first = Configuration{std::move(begun->farm), std::move(*plan), {}};
 }
 
 Expected<FarmSetup::Read, std::string> FarmSetup::read(const Overrides& overrides) const {
@@ -90,8 +107,7 @@ Expected<FarmSetup::Overrides, std::string> FarmSetup::with(const Sets& more, st
 std::string FarmSetup::take(Overrides wanted) {
   const auto now = read(wanted);
   if (!now) return now.error();
-  if (!has_same_processes(now->plan, configured_.plan))
-    return "the farm would have other processes with that: change the farm file, and start run control anew";
+  if (!has_same_processes(now->plan, configured_.plan)) return kOtherProcesses;
   wanted_ = std::move(wanted);
   return {};
 }
@@ -119,8 +135,7 @@ Expected<FarmSetup::Configuration, std::string> FarmSetup::prepare(const Sets& m
   auto now = read(*overrides);
   if (!now) return Unexpected<std::string>(now.error());
   if (!configured_.plan.nodes.empty() && !has_same_processes(now->plan, configured_.plan))
-    return Unexpected<std::string>(
-        "the farm would have other processes with that: change the farm file, and start run control anew");
+    return Unexpected<std::string>(kOtherProcesses);
   return Configuration{std::move(now->farm), std::move(now->plan), std::move(*overrides)};
 }
 
@@ -145,7 +160,11 @@ std::string FarmSetup::check_run_sets(const Sets& wanted) const {
 bool FarmSetup::recall(const Remembered& before, std::string& problem) {
   run_sets_ = before.run_sets;
   const config::FarmPlan plan = configured_.plan;
-  if (problem = take(before.wanted); !problem.empty()) wanted_.clear();
+  if (!file_problem_.empty()) {
+    wanted_ = before.wanted;  // checked when they were set, and again by the next `configure`
+  } else if (problem = take(before.wanted); !problem.empty()) {
+    wanted_.clear();
+  }
   if (auto now = read(before.configured); now && digest_of(now->farm) == before.digest) {
     configured_ = {std::move(now->farm), std::move(now->plan), before.configured};
     digest_ = before.digest;

@@ -46,8 +46,12 @@ class FarmSetup {
     std::string farm_yaml;  // the configured farm; empty: not known
   };
 
-  // Throws std::runtime_error with every problem, one a line.
-  FarmSetup(std::string path, Sets command_line);
+  // `fallback`: a farm file to begin with if the one at `path` cannot be used or has other processes, as after
+  // an edit while the farm is on; empty: none. Throws std::runtime_error with every problem, one a line.
+  FarmSetup(std::string path, Sets command_line, const std::string& fallback = {});
+
+  // Returns why the fallback is in use; empty: it is not.
+  [[nodiscard]] const std::string& file_problem() const { return file_problem_; }
 
   // Sets these keys for the next `configure`.
   [[nodiscard]] std::string set(const Sets& wanted, std::string_view origin = kBySet);
@@ -90,9 +94,11 @@ class FarmSetup {
   [[nodiscard]] Expected<Read, std::string> read(const Overrides& overrides) const;
   [[nodiscard]] Expected<Overrides, std::string> with(const Sets& more, std::string_view origin) const;
   [[nodiscard]] std::string take(Overrides wanted);
+  void use_if_needed(const std::string& fallback, Expected<Configuration, std::string>& first);
 
   std::string path_;
   Sets command_line_;
+  std::string file_problem_;
   v1::Farm file_;
   Configuration configured_;
   std::string digest_;

@@ -79,6 +79,8 @@ int main(int argc, char** argv) {
                "the farm's processes end with their run, and whoever started them keeps its records");
   app.add_flag("--begin-with-file", settings.begins_with_file,
                "forget keys that operators set in an earlier session, unless its run is still on");
+  app.add_option("--fallback", settings.fallback,
+                 "farm file to begin with if the other one cannot be used or has other processes");
   app.add_option("--memory", settings.memory,
                  "file for what outlives this process, instead of run-control.state in control.out");
   app.add_option("--network", settings.network,

@@ -167,7 +167,7 @@ class RunControl::Core final : private bus::HubHandler {
 
 RunControl::Core::Core(RunControlSettings settings)
     : begins_with_file_(settings.begins_with_file),
-      setup_(settings.farm_file, settings.sets),
+      setup_(settings.farm_file, settings.sets, settings.fallback),
       log_file_(setup_.file().run().out() + "/log/run-control.log", setup_.file().log().file_bytes_max(),
                 setup_.file().log().files_kept()),
       book_(out_of(settings, setup_.file()),
@@ -180,7 +180,7 @@ RunControl::Core::Core(RunControlSettings settings)
         hub_.publish("log.run-control", bytes_of(line.SerializeAsString()));
       }),
       machine_(members_of(setup_.plan(), setup_.file().control(), settings.one_run),
-               deadlines_of(setup_.file(), setup_.plan(), settings.one_run), settings.one_run),
+               deadlines_of(setup_.file(), setup_.plan()), settings.one_run),
       members_(machine_.members().size()),
       orders_(machine_, members_, setup_, book_,
               [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
@@ -200,6 +200,9 @@ RunControl::Core::Core(RunControlSettings settings)
   hub_.observe("log.");
   open_page(settings);
   if (memory_.before() != nullptr) recall(*memory_.before());
+  if (!setup_.file_problem().empty())
+    log_.error("the farm file cannot be used, run control continues with the farm as it was started: " +
+               setup_.file_problem());
 }
 
 void RunControl::Core::open_page(const RunControlSettings& settings) {

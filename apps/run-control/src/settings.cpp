@@ -16,8 +16,6 @@
 namespace weir::run_control {
 namespace {
 
-constexpr DurationNs kNever = 365LL * 24 * 3600 * kSecond;
-
 DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
 
 }  // namespace
@@ -42,7 +40,7 @@ std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const 
   return members;
 }
 
-control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& plan, bool one_run) {
+control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& plan) {
   constexpr DurationNs kStartOfEach = 100 * kMillisecond;
   const v1::ControlSettings& settings = farm.control();
   control::Deadlines deadlines;
@@ -52,8 +50,6 @@ control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& pl
   deadlines.start_ns =
       seconds(settings.start_s()) + static_cast<DurationNs>(plan.nodes.size()) * kStartOfEach;
   deadlines.stop_ns = node::stop_limit(farm);
-  // There is no other run for these processes: a drain lasts while there is progress.
-  if (one_run) deadlines.stop_ns = kNever;
   deadlines.return_ns = seconds(settings.return_s());
   deadlines.silence_ns = settings.silence_ms() * kMillisecond;
   return deadlines;

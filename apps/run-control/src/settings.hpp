@@ -16,8 +16,7 @@ namespace weir::run_control {
 [[nodiscard]] std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan,
                                                           const v1::ControlSettings& settings, bool one_run);
 // Each process of the plan adds 100 ms to control.start_s: hundreds of them take longer to connect.
-[[nodiscard]] control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& plan,
-                                              bool one_run);
+[[nodiscard]] control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& plan);
 // Throws std::runtime_error with a sentence: keys are wanted and not there.
 [[nodiscard]] bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen);
 

@@ -147,7 +147,9 @@ TEST_CASE("a signal is for a process of this host that is still that one, and of
 TEST_CASE("the last process of its kind is not removed without being asked for in so many words") {
   Desk desk;
   v1::Request remove = request("remove", {"dcm-0"});
-  CHECK_THAT(desk.ask(remove), ContainsSubstring("dcm-0 is the last dcm that takes part"));
+  CHECK_THAT(desk.ask(remove),
+             ContainsSubstring("without dcm-0 no slice gets through: no other DCM takes part; to remove "
+                               "dcm-0 all the same, add `--last`"));
   remove.set_last(true);
   CHECK(desk.ask(remove).empty());
 }

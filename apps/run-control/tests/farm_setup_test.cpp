@@ -196,6 +196,37 @@ TEST_CASE("a successor has the farm of the processes although the file was edite
   CHECK_FALSE(damaged.recall(kept, problem));
 }
 
+TEST_CASE("beside a broken farm file, or one of other processes, the farm is that of the fallback") {
+  const File file("farm: f\ndcm: {credits: 2}\n");
+  FarmSetup before(file.path, {});
+  REQUIRE(before.set({"dcm.credits=5"}).empty());
+  REQUIRE(configure(before).empty());
+  REQUIRE(before.set({"dcm.credits=6"}).empty());
+  FarmSetup::Remembered kept = before.remembered();
+  kept.farm_yaml = config::to_yaml(before.configured());
+  const File begun("farm: f\ndcm: {credits: 2}\n");
+  const bool broken = GENERATE(true, false);
+  file.write(broken ? "farm: f\ndcm: {credits: \n" : "farm: f\ndcm: {count: 7}\n");
+
+  FarmSetup after(file.path, {}, begun.path);
+  CHECK_THAT(after.file_problem(), ContainsSubstring(broken ? "farm.yaml:" : "other processes"));
+  CHECK(after.configured().dcm().credits() == 2);
+  std::string problem;
+  CHECK(after.recall(kept, problem));
+  CHECK(problem.empty());
+  CHECK(after.configured().dcm().credits() == 5);
+  CHECK(after.digest() == before.digest());
+  CHECK(shown(after) == Lines{"dcm.credits=6 by set, later", "dcm.credits=5 by set, unset"});
+  CHECK_FALSE(configure(after).empty());
+  CHECK(after.configured().dcm().credits() == 5);
+  file.write("farm: f\ndcm: {credits: 3}\n");
+  CHECK(configure(after).empty());
+  CHECK(after.configured().dcm().credits() == 6);
+
+  CHECK(FarmSetup(file.path, {}, begun.path).file_problem().empty());
+  CHECK(FarmSetup(file.path, {}, begun.path).configured().dcm().credits() == 3);
+}
+
 TEST_CASE("keys that an earlier process knew and that fit no more are left out") {
   const File file("farm: f\n");
   FarmSetup setup(file.path, {});

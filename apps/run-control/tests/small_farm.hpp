@@ -25,7 +25,7 @@ struct SmallFarm {
         setup(file, {}),
         book(folder.path(), keeper),
         machine(members_of(setup.plan(), setup.file().control(), keeper == RunBook::Keeper::starter),
-                deadlines_of(setup.file(), setup.plan(), keeper == RunBook::Keeper::starter)),
+                deadlines_of(setup.file(), setup.plan())),
         members(machine.members().size()) {}
 
   [[nodiscard]] std::size_t member(const std::string& name) const { return machine.find(name).value(); }

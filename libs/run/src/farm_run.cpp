@@ -1,5 +1,6 @@
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/node/stop_limit.hpp>
 #include <weir/run/farm_run.hpp>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ constexpr DurationNs kAccountPatience = 2 * kSecond;  // for the account of a su
 constexpr DurationNs kToldPatience = 200 * kMillisecond;  // for the reason of an orderly end
 constexpr DurationNs kBeginPatience = 3 * kSecond;  // for news of a run that was requested and may have begun
 constexpr DurationNs kStoryPatience = kSecond;      // for the end of the process at fault
+constexpr DurationNs kBoundSlack = 5 * kSecond;     // for the messages after run control's own limit
 constexpr DurationNs kRoleEmptyMax =
     kSecond;  // nodes that end shortly after each other at the run's end are not lost
 
@@ -53,6 +55,12 @@ launch::ControlChildSettings control_settings(const FarmRunSettings& settings) {
   return control;
 }
 
+// Run control's time for a stop, and twice for the resets of the processes that hold it up.
+DurationNs stop_bound(const v1::Farm& farm) {
+  const auto order = static_cast<DurationNs>(farm.control().order_s() * static_cast<double>(kSecond));
+  return node::stop_limit(farm) + 2 * order + kBoundSlack;
+}
+
 std::string memory_file(const v1::Farm& farm) {
   return fmt::format("{}/run-{:06}-control.state", farm.run().out(), farm.run().number());
 }
@@ -67,7 +75,8 @@ FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSett
       nodes_(plan, nodes_settings(settings, farm), view_.started),
       control_({control_settings(settings), memory_file(farm), farm.control().keys(), settings.control_host},
                [this] { loop_.wake(); }),
-      leader_(RunNumber(farm.run().number())) {}
+      leader_(RunNumber(farm.run().number())),
+      stop_bound_(stop_bound(farm)) {}
 
 FarmRunResult FarmRun::run() {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
@@ -301,6 +310,9 @@ void FarmRun::watch_silence() {
     return give_up("run control sent no address");
   if (stop_asked_ns_ != 0 && !is_on() && now_ns_ - stop_asked_ns_ >= kBeginPatience)
     return give_up("stopped before the run began: " + stop_asked_);
+  if (stop_until_ns_ != 0 && now_ns_ >= stop_until_ns_)
+    return give_up(
+        fmt::format("the run did not end within {} s of the order to stop", stop_bound_ / kSecond));
   if (!leader_.led()) return;  // run control has its own time limits
   const DurationNs silence = now_ns_ - std::max(since_ns_, news_.told_ns());
   if (silence >= kSilenceMax) give_up(fmt::format("no report of the supervisor for {} s", silence / kSecond));
@@ -339,6 +351,7 @@ void FarmRun::on_signal(int signal) {
 
 void FarmRun::ask_to_stop(const std::string& reason) {
   say_it_ends();
+  if (stop_until_ns_ == 0) stop_until_ns_ = now_ns_ + stop_bound_;
   leader_.stop(reason);
 }
 

@@ -40,7 +40,8 @@ class FarmUp {
         farm_(farm),
         log_(std::move(log)),
         out_(out),
-        keeper_(launch::drain_patience(farm.farm)) {}
+        keeper_(launch::drain_patience(farm.farm)),
+        node_farm_(std::filesystem::path(log_).parent_path() / "weir-up.farm.yaml") {}
 
   // Returns the reason of a failure, or an empty string if all processes ended well.
   std::string run();
@@ -128,7 +129,7 @@ std::string FarmUp::start_run_control() {
   }
   control_ = place->at;
   // A restarted run control has to listen where its processes look for it.
-  wanted.more.clear();
+  wanted.more = {"--fallback", node_farm_};
   wanted.listen = place->at;
   wanted.page = place->page;
   control.settings.arguments = launch::control_child(wanted).arguments;
@@ -149,7 +150,6 @@ std::string FarmUp::start_nodes() {
                                                         {Role::writer, "weir-writer"},
                                                         {Role::readout, "weir-readout"},
                                                         {Role::dcm, "weir-dcm"}};
-  node_farm_ = std::filesystem::path(log_).parent_path() / "weir-up.farm.yaml";
   if (!run_record::write_file(
           node_farm_, "# The farm that `weir up` starts its processes with.\n" + config::to_yaml(farm_.farm)))
     return "cannot write '" + node_farm_ + "': " + std::strerror(errno);

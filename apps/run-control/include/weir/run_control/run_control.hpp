@@ -33,6 +33,8 @@ struct RunControlSettings {
   bool begins_with_file = false;
   // File for what outlives this process; empty: run-control.state in control.out, or with `one_run` nothing.
   std::string memory = {};
+  // Farm file to begin with if `farm_file` cannot be used or has other processes; empty: none.
+  std::string fallback = {};
 };
 
 // Run control of one farm: the bus' hub, the farm's machine, what it remembers, the records of its runs. One
