@@ -4,9 +4,12 @@
 #include "memory_farm.hpp"
 #include "weir_catch.hpp"
 
+#include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -64,7 +67,7 @@ class Client {
 };
 
 struct Run {
-  Run() : farm(kFarm) {
+  explicit Run(const std::string& settings = kFarm) : farm(settings) {
     spdlog::set_level(spdlog::level::off);
     for (const char* name : {"supervisor", "readout-0", "readout-1", "dcm-0", "dcm-1", "writer-0"})
       farm.start(name);
@@ -233,4 +236,51 @@ TEST_CASE("without its journal a run does not begin again under nodes that have 
   run.farm.turn(kBackAgain);
   REQUIRE(run.farm.node("supervisor").finished());
   CHECK(run.farm.node("supervisor").failure().find("its journal is gone") != std::string::npos);
+}
+
+namespace {
+
+// Collects the log lines of the nodes.
+class Logs {
+ public:
+  Logs() : before_(spdlog::default_logger()) {
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(text_)));
+  }
+  ~Logs() { spdlog::set_default_logger(before_); }
+  Logs(const Logs&) = delete;
+  Logs& operator=(const Logs&) = delete;
+  // How many lines have this text.
+  [[nodiscard]] std::size_t count(const std::string& wanted) const {
+    std::size_t found = 0;
+    std::istringstream text(text_.str());
+    for (std::string line; std::getline(text, line);) found += line.find(wanted) != line.npos ? 1 : 0;
+    return found;
+  }
+
+ private:
+  std::ostringstream text_;
+  std::shared_ptr<spdlog::logger> before_;
+};
+
+}  // namespace
+
+TEST_CASE("a full memory of ids is logged when it begins, once, and is a fault of the run's account") {
+  std::string settings = kFarm;
+  settings.replace(settings.find("status_interval_ms"), 0, "id_intervals_max: 2, ");
+  Run run(settings);
+  const Logs logs;
+  CHECK(run.offer(10) == "taken");
+  CHECK(run.offer(20) == "taken");
+  CHECK(logs.count("id memory full") == 0);
+  CHECK(run.offer(30) == "id_memory_full");
+  CHECK(logs.count("id memory full intervals=2") == 1);
+  CHECK(run.offer(21) == "taken");
+  CHECK(run.offer(40) == "id_memory_full");
+  CHECK(logs.count("id memory full") == 1);
+  const v1::RunSummary summary = run.end();
+  CHECK(summary.balanced());
+  CHECK(summary.faults());
+  REQUIRE(summary.faults_text_size() == 1);
+  CHECK_THAT(summary.faults_text(0), Catch::ContainsSubstring("2 trigger(s) vetoed: id_memory_full"));
 }

@@ -7,6 +7,7 @@
 #include <weir/reports/numbers.hpp>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <array>
 #include <sstream>
@@ -54,6 +55,16 @@ RunAccount::RunAccount(const node::Setup& setup, const Environment& environment,
 
 void RunAccount::look(bool triggering, TimeNs now_ns) {
   throttle_times_.look(triggering ? machine_.throttled_by() : std::vector<assignment::HoldUp>(), now_ns);
+  if (!id_memory_full_) look_at_id_memory();
+}
+
+void RunAccount::look_at_id_memory() {
+  constexpr auto kFull = static_cast<std::size_t>(assignment::VetoReason::id_memory_full);
+  id_memory_full_ = machine_.ledger().vetoed[kFull] > 0;
+  if (!id_memory_full_) return;
+  spdlog::error(
+      "id memory full intervals={} key=supervisor.id_intervals_max: an id that needs one more is vetoed",
+      setup_.farm.supervisor().id_intervals_max());
 }
 
 v1::FarmStatus RunAccount::status(const RunCourse& course, bool journal_waits, TimeNs now_ns) {

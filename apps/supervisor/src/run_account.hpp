@@ -21,7 +21,8 @@ class RunAccount {
              assignment::SupervisorMachine& machine, const Roster& roster,
              assignment::ThrottleTimes& throttle_times);
 
-  // Once a pass while slices are on their way: which node holds triggers up.
+  // Once a pass while slices are on their way: notes which node holds triggers up, and logs the first id that
+  // the memory of ids has no room for.
   void look(bool triggering, TimeNs now_ns);
   // `journal_waits`: triggers wait for room for it.
   [[nodiscard]] v1::FarmStatus status(const RunCourse& course, bool journal_waits, TimeNs now_ns);
@@ -35,6 +36,7 @@ class RunAccount {
   [[nodiscard]] std::string absences_text() const;
   [[nodiscard]] std::string throttle_state(bool journal_waits) const;
   [[nodiscard]] std::vector<std::string> disturbances() const;
+  void look_at_id_memory();
 
   const node::Setup& setup_;
   const Environment& environment_;
@@ -42,6 +44,7 @@ class RunAccount {
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;
   assignment::ThrottleTimes& throttle_times_;
+  bool id_memory_full_ = false;  // logged
 };
 
 }  // namespace weir::supervisor

@@ -1,5 +1,6 @@
 #include "settings.hpp"
 
+#include <weir/config/id_order.hpp>
 #include <weir/node/reach.hpp>
 #include <weir/node/stop_limit.hpp>
 
@@ -90,9 +91,9 @@ std::unique_ptr<assignment::AssignmentPolicy> policy_of(
 
 DurationNs gather_patience(const node::Setup& setup) {
   if (setup.start_limit_ns > 0) return node::gather_patience(setup.start_limit_ns);
-  constexpr DurationNs kLeast = 30 * kSecond;
   constexpr DurationNs kEach = 100 * kMillisecond;
-  return kLeast + static_cast<DurationNs>(setup.plan.nodes.size()) * kEach;
+  const auto least = static_cast<DurationNs>(setup.farm.supervisor().gather_s() * 1e9);
+  return least + static_cast<DurationNs>(setup.plan.nodes.size()) * kEach;
 }
 
 assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
@@ -121,6 +122,7 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   settings.reach.grace_ns = setup.farm.dcm().grace_ms() * kMillisecond;
   settings.push = setup.farm.run().mode() == v1::RunSettings::MODE_PUSH;
   settings.groups = groups_of(setup);
+  settings.ids_ascend = !config::ascending_ids_reason(setup.farm).empty();
   return settings;
 }
 

@@ -50,7 +50,8 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
   VetoReason reason = veto(trigger, now, out);
   const SliceId slice = trigger.slice.value_or(ids_.next());
   if (reason == VetoReason::none) reason = ids_.veto(slice);
-  if (reason == VetoReason::none && settings_.push && slice < ids_.next()) reason = VetoReason::not_ascending;
+  const bool ascend = settings_.push || settings_.ids_ascend;
+  if (reason == VetoReason::none && ascend && slice < ids_.next()) reason = VetoReason::not_ascending;
   if (reason != VetoReason::none) {
     ++ledger_.vetoed[index_of(reason)];
     return {false, {}, reason};

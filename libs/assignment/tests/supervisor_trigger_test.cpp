@@ -204,9 +204,11 @@ TEST_CASE("an id that needs more intervals than there may be is vetoed, a fault,
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("where slices are pushed by their id, one below those that were given is vetoed") {
+TEST_CASE("where slices are pushed or released by their id, one below those that were given is vetoed") {
   SupervisorSettings settings = small_farm();
-  settings.push = true;
+  const bool push = GENERATE(true, false);
+  settings.push = push;
+  settings.ids_ascend = !push;
   Farm farm(settings, network());
   farm.join_dcm(0, 10);
   CHECK(farm.offer(SliceId(40)).taken);

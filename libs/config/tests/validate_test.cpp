@@ -66,7 +66,12 @@ TEST_CASE("a trigger file may descend, but where slices are pushed or sources ar
              Catch::ContainsSubstring("slice 65536 follows slice 131072, and run.mode 'push' needs"));
   CHECK_THAT(with("source: {kind: udp}\n"),
              Catch::ContainsSubstring("slice 65536 follows slice 131072, and source.kind 'udp' needs"));
+  CHECK_THAT(with("dcm: {order: id}\n"),
+             Catch::ContainsSubstring("slice 65536 follows slice 131072, and dcm.order 'id' needs ascending "
+                                      "numbers: each slice would be kept until all lower numbers have been "
+                                      "filtered; set dcm.order to 'completed'"));
   (void)folder.write("triggers", "65536 2\n131072 1\n");
+  CHECK(with("dcm: {order: id}\n").empty());
   CHECK(with("run: {mode: push}\nreadout: {shaper: direct}\n").empty());
   CHECK(with("source: {kind: udp}\n").empty());
 }
@@ -204,6 +209,40 @@ TEST_CASE("limits that waste something are warnings") {
                "dcm: {buffer_bytes: 1MiB, fragment_bytes_max: 64KiB}\n"),
       Catch::ContainsSubstring("farm.yaml:3: dcm.buffer_bytes: 1MiB holds about 28 slices in blocks of "
                                "32KiB, and dcm.credits allows for 64"));
+}
+
+TEST_CASE("of two times the one that has to be below the other is refused at or above it") {
+  CHECK(
+      errors("control:\n  heartbeat_ms: 5000\n") ==
+      "farm.yaml:2: control.heartbeat_ms: 5000 is not below control.silence_ms, 5000: run control would take "
+      "live processes for dead between two heartbeats; set at most a third of it");
+  CHECK(errors("control: {heartbeat_ms: 500, silence_ms: 499}\n") != "");
+  CHECK(errors("control: {heartbeat_ms: 498, silence_ms: 499}\n") == "");
+  CHECK(errors("dcm:\n  deadline_ms: 2\nnetwork: {round_trip_us: 2000}\n") ==
+        "farm.yaml:2: dcm.deadline_ms: 2 is not above network.round_trip_us, 2000: every slice would be "
+        "incomplete");
+  CHECK(errors("dcm: {deadline_ms: 3}\nnetwork: {round_trip_us: 2000}\n") == "");
+  CHECK_THAT(
+      errors("network: {hello_timeout_ms: 1, round_trip_us: 1000}\n"),
+      Catch::ContainsSubstring("network.hello_timeout_ms: 1 is not above network.round_trip_us, 1000"));
+}
+
+TEST_CASE("a writer syncs within the time in which it has to acknowledge") {
+  const std::string slow = "supervisor: {lease_ms: 2000}\nwriter:\n  sync_interval_ms: 2000\n";
+  CHECK(errors(slow + "  count: 2\n") ==
+        "farm.yaml:3: writer.sync_interval_ms: 2000 is not below supervisor.lease_ms, 2000: each slice would "
+        "go "
+        "to another writer before it is acknowledged");
+  CHECK(errors(slow + "  nodes: [{name: a, sync_interval_ms: 100}, {name: b, sync_interval_ms: 1999}]\n") ==
+        "");
+  CHECK_THAT(errors(slow + "  nodes: [{name: a, sync_interval_ms: 100}, {name: b}]\n"),
+             Catch::ContainsSubstring("writer.sync_interval_ms: 2000 is not below supervisor.lease_ms"));
+  CHECK(errors(slow) == "");  // no other writer
+  CHECK(warnings("writer:\n  sync_interval_ms: 1000\nrun: {drain_timeout_s: 1}\n") ==
+        "farm.yaml:2: writer.sync_interval_ms: 1000 is not below run.drain_timeout_s, 1 s: the last slices "
+        "of a "
+        "run are discarded before they are synced");
+  CHECK(warnings("writer: {sync_interval_ms: 1000}\nrun: {drain_timeout_s: 0}\n") == "");
 }
 
 TEST_CASE("an empty text where something is needed is an error") {

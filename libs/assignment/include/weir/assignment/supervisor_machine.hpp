@@ -56,6 +56,7 @@ struct SupervisorSettings {
   // Push running: a slice's first attempt goes to its destination, and a slice whose destination has no
   // credit free is vetoed, for its data would come all the same.
   bool push = false;
+  bool ids_ascend = false;  // an id below one that was given is vetoed (`not_ascending`), as with `push`
   ReachSettings reach;
   // Groups of DCMs, in the order of their DCMs' indexes; empty: one of all. Not with push.
   std::vector<GroupSettings> groups;

@@ -78,7 +78,7 @@ enum class VetoReason : std::uint8_t {
   stalled = 9,          // fell due so long ago, without a pass, that it was not even tried
   paused = 10,          // the run is paused
   id_memory_full = 11,  // the id needs another interval in the memory of ids given, and none is left
-  not_ascending = 12    // below an id that was given, where slices are pushed by their id
+  not_ascending = 12    // below an id that was given, in a farm of ascending ids
 };
 constexpr std::size_t kVetoReasons = 13;
 
