@@ -79,6 +79,47 @@ TEST_CASE("a step of a group draws among the sources of its group") {
   for (const SliceOutcome& slice : result.slices) CHECK(slice.requested_bytes == slice.recorded_bytes);
 }
 
+TEST_CASE("steps over source groups request their groups, and each step rejects its own share") {
+  const auto run = recording(1000, kSources);
+  TrialOptions options;
+  options.groups = {{"calorimeter", {10, 20}}, {"muon", {30, 40, 50}}};
+  options.parameters = {{"groups", "calorimeter,muon"}, {"reject", "0.9,0"}, {"prefetch", "next"}};
+  const auto result = run_trial(plugin("sequential", WEIR_OWN_PLUGIN_DIR), run, options);
+  REQUIRE(result.has_value());
+  const auto& counters = result->metrics.counters;
+  CHECK(counters.at("step_1_slices") == 1000);
+  CHECK(counters.at("step_1_rejected") > 850);
+  CHECK(counters.at("step_2_slices") == 1000 - counters.at("step_1_rejected"));
+  CHECK(counters.at("step_2_rejected") == 0);
+  for (const SliceOutcome& slice : result->slices) {
+    // Source i has slice * (i + 1) bytes; a reject moves those of the first two.
+    if (slice.verdict == Verdict::reject) CHECK(slice.requested_bytes == slice.slice.value * 3);
+    if (slice.verdict == Verdict::accept) CHECK(slice.requested_bytes == slice.recorded_bytes);
+  }
+}
+
+TEST_CASE("the farm's first sources go before the filter's own choice") {
+  const auto run = recording(3, kSources);
+  TrialOptions options;
+  options.groups = {{"calorimeter", {10, 20}}};
+  options.parameters = {{"groups", "calorimeter"}, {"build", "none"}};
+  options.first_sources = {10, 20, 80};
+  const auto result = run_trial(plugin("sequential", WEIR_OWN_PLUGIN_DIR), run, options);
+  REQUIRE(result.has_value());
+  CHECK(result->slices[2].requested_bytes == 2 * (1 + 2 + 8));
+}
+
+TEST_CASE("an unknown source group keeps a filter from starting, and the farm's groups are listed") {
+  const auto run = recording(3, kSources);
+  TrialOptions options;
+  options.groups = {{"calorimeter", {10}}, {"muon", {20}}};
+  options.parameters = {{"groups", "muons"}};
+  const auto result = run_trial(plugin("sequential", WEIR_OWN_PLUGIN_DIR), run, options);
+  REQUIRE_FALSE(result.has_value());
+  CHECK_THAT(result.error(), ContainsSubstring("no source group 'muons'"));
+  CHECK_THAT(result.error(), ContainsSubstring("its groups are calorimeter, muon"));
+}
+
 TEST_CASE("a menu that needs more sources than a slice has is an error that says so") {
   const auto run = recording(3, 2);
   const TrialResult result = sequence(run, {{"steps", "3"}, {"sources_per_step", "1"}});

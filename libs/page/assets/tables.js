@@ -97,6 +97,11 @@ export function showLedger(state) {
   $('counts').append(...Object.entries(state.groups ?? {}).sort(([, a], [, b]) => b.arrived - a.arrived).map(([name, group]) =>
     el('tr', {}, el('th', { scope: 'row' }, 'Into group ' + name), el('td', { className: 'number' }, grouped(group.arrived)),
       el('td', { className: 'why' }, listed(Object.fromEntries(Object.entries(group).filter(([key, count]) => key !== 'arrived' && count > 0)))))));
+  const mean = (step, key) => Math.round(step[key] / Math.max(1, step.slices)) + ' us';
+  $('counts').append(...(state.steps ?? []).map((step) =>
+    el('tr', {}, el('th', { scope: 'row' }, 'Step ' + step.step), el('td', { className: 'number' }, grouped(step.slices)),
+      el('td', { className: 'why' }, grouped(step.rejected) + ' rejected, ' + grouped(step.bytes) + ' bytes, waiting ' + mean(step, 'wait_us') +
+        ', processing ' + mean(step, 'process_us') + ', CPU ' + mean(step, 'cpu_us')))));
   if (!$('counts').children.length) $('counts').append(el('tr', {}, el('td', {}, 'No report of a supervisor yet.')));
   const lines = state.ledger.map((line) => {
     const mark = el('span', { className: 'badge small' });

@@ -7,7 +7,11 @@
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <set>
+#include <string>
+#include <system_error>
 
 namespace weir::page {
 namespace {
@@ -60,6 +64,38 @@ json::object groups_json(const v1::Report* report) {
   add("rejected", "groups.rejected.");
   add("discarded", "groups.discarded.");
   add("reassigned", "groups.reassigned.");
+  return out;
+}
+
+// [{"slices": 20, "rejected": 18, …}, …] by step, over the DCMs that have reported; empty where the filter
+// gets all sources at once. Times are sums, in us.
+json::array steps_json(const Farm& farm) {
+  std::map<std::uint64_t, std::map<std::string, std::uint64_t>> steps;
+  const auto add = [&](const v1::Report& report, const char* key, metrics::FamilyKey family) {
+    for (const auto& [label, count] : reports::by_reason(report, family)) {
+      std::uint64_t step = 0;
+      const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), step);
+      if (error == std::errc{} && end == label.data() + label.size()) steps[step][key] += count;
+    }
+  };
+  for (const Member& member : farm.members) {
+    if (member.report == nullptr || member.report->role() != v1::ROLE_DCM) continue;
+    add(*member.report, "slices", "steps.slices.");
+    add(*member.report, "rejected", "steps.rejected.");
+    add(*member.report, "bytes", "steps.bytes.");
+    add(*member.report, "wait_us", "steps.wait_us.");
+    add(*member.report, "process_us", "steps.process_us.");
+    add(*member.report, "cpu_us", "steps.cpu_us.");
+  }
+  json::array out;
+  for (const auto& [step, counts] : steps) {
+    json::object one{{"step", step}};
+    for (const char* key : {"slices", "rejected", "bytes", "wait_us", "process_us", "cpu_us"}) {
+      const auto found = counts.find(key);
+      one[key] = found == counts.end() ? 0 : found->second;
+    }
+    out.push_back(std::move(one));
+  }
   return out;
 }
 
@@ -253,6 +289,7 @@ std::string Model::state_json(bool can_command) const {
   out["vetoed"] = reasons(supervisor, "vetoed.");
   out["throttled_ms"] = reasons(supervisor, "throttled_ms.");
   out["groups"] = groups_json(supervisor);
+  out["steps"] = steps_json(farm_);
   json::array members;
   for (const Member& member : farm_.members) {
     members.push_back(member_json(member, rates_.at(member.name)));

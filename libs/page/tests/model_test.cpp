@@ -84,6 +84,31 @@ TEST_CASE("the state has the counts of each group of DCMs, and none for a farm w
   CHECK(split.at("building").at("arrived") == 5);
 }
 
+TEST_CASE("the state has the sums of the DCMs for each step of the filter, in the order of steps") {
+  v1::Report first = dcm_report(1, 100, 5000);
+  v1::Report second = first;
+  second.set_name("dcm-1");
+  Farm farm;
+  Model model({});
+  const auto steps = [&] {
+    farm.members = {{"dcm-0", "dcm", "", "", "running", "", 0.1, std::make_shared<v1::Report>(first)},
+                    {"dcm-1", "dcm", "", "", "running", "", 0.1, std::make_shared<v1::Report>(second)}};
+    model.update(farm);
+    return state_of(model).at("steps").as_array();
+  };
+  CHECK(steps().empty());
+  (*first.mutable_counters())["steps.slices.0"] = 20;
+  (*second.mutable_counters())["steps.slices.0"] = 10;
+  (*second.mutable_counters())["steps.rejected.0"] = 9;
+  (*first.mutable_counters())["steps.slices.10"] = 1;
+  const json::array two = steps();
+  REQUIRE(two.size() == 2);
+  CHECK(two[0].at("slices") == 30);
+  CHECK(two[0].at("rejected") == 9);
+  CHECK(two[1].at("step") == 10);
+  CHECK(two[1].at("bytes") == 0);
+}
+
 TEST_CASE("a member's rates are taken from one report to the next") {
   Model model({});
   model.update(farm_of(dcm_report(1, 100, 5000)));
