@@ -291,7 +291,25 @@ def changing_farm_figures(name, lines):
     return [figure]
 
 
+def rcnp_figures(name, lines):
+    if lines[0]["x_label"]:
+        figure = Figure(name, lines[0]["title"], "", lines[0]["x_label"], "CPU time of a slice, ms")
+        xs = [line["x"] for line in lines]
+        for key, label in (("filter_cpu_ms", "filter"), ("transport_cpu_ms", "transport")):
+            figure.curves.append((label, xs, [line[key] for line in lines], {"marker": "."}))
+        figure.curves.append(("both", xs, [line["filter_cpu_ms"] + line["transport_cpu_ms"] for line in lines], {"marker": "."}))
+        figure.y_limits = (0, None)
+        return [figure]
+    figure = Figure(name, lines[0]["title"], "", "decision latency t, ms", "P(T > t)")
+    figure.log_x = figure.log_y = True
+    for line in lines:
+        above = [(us, share) for us, share in line["decision_above_us"] if us > 0 and share > 0]
+        figure.curves.append((line["label"], [us / 1000 for us, _ in above], [share for _, share in above], {"steps": True}))
+    return [figure]
+
+
 KINDS = {
+    "rcnp": rcnp_figures,
     "incast": network_figures,
     "all-to-all": network_figures,
     "field": field_figures,

@@ -5,6 +5,7 @@
 #include <weir/bench/filter.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
+#include <weir/bench/rcnp.hpp>
 #include <weir/node/paths.hpp>
 
 #include <CLI/CLI.hpp>
@@ -187,6 +188,30 @@ void add_changing_farm(CLI::App& bench, int& status) {
   });
 }
 
+constexpr const char* kRcnpFooter =
+    "\nFarms of a figure of the RCNP emulation (sequential selection), one after the other on this machine. "
+    "One JSON "
+    "line\n"
+    "per farm, and a table with the paper's values beside ours. docs/benchmarks.md lists the figures.";
+
+void add_rcnp(CLI::App& bench, int& status) {
+  auto options = std::make_shared<bench::RcnpOptions>();
+  CLI::App* command =
+      bench.add_subcommand("rcnp", "Measure a figure of the RCNP emulation: steps, latencies, CPU time");
+  command->footer(kRcnpFooter);
+  std::vector<std::string> names;
+  for (const bench::RcnpFigure& figure : bench::rcnp_figures()) names.push_back(figure.id);
+  command->add_option("--figure", options->figure, "figure")->required()->check(CLI::IsMember(names));
+  command->add_option("--seconds", options->seconds, "length of each run")->check(CLI::Range(1.0, 3600.0));
+  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
+  command->add_option("--name", options->name, "first word of their names (default rcnp-FIGURE)")
+      ->type_name("NAME");
+  command->callback([options, &status] {
+    options->command = typed_command();
+    status = bench::run_rcnp(*options, stdout, stderr);
+  });
+}
+
 constexpr const char* kFieldFooter =
     "\nEach case is a farm in a virtual network of its own (docs/lab.md): mixed sizes, long lines, a slow or "
     "a "
@@ -270,6 +295,7 @@ void add_bench(CLI::App& app, int& status) {
   add_assignment(*command, status);
   add_filter_bench(*command, status);
   add_changing_farm(*command, status);
+  add_rcnp(*command, status);
   add_field(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Many readouts to one DCM through one port, in a virtual network");

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+// `weir bench rcnp`: figures of the RCNP emulation of ATLAS' sequential option
+// (rcnp-atlas-sequential-option-emulation, sections V and VI), with whole farms on this machine.
+namespace weir::bench {
+
+// P(T > us) of a time T.
+struct TimeAbove {
+  double us = 0;
+  double share = 0;
+};
+
+// One farm of a figure.
+struct RcnpPoint {
+  std::string label;
+  double x = 0;  // sources, or steps
+  std::uint32_t readouts = 11;
+  std::uint32_t dcms = 11;
+  std::uint32_t sources_per_readout = 1;
+  std::uint32_t steps = 0;  // 0: all sources at once
+  std::uint32_t sources_per_step = 4;
+  double microseconds = 100;  // CPU time of a step
+  bool half_load = false;     // at half of the rate that the same farm reaches; else as fast as it goes
+};
+
+struct RcnpFigure {
+  std::string id;     // "5", "steps", "table1"
+  std::string title;  // as in the paper
+  std::string x;      // meaning of RcnpPoint::x; empty: points are named by their labels
+  std::vector<RcnpPoint> points;
+  std::string paper;    // the paper's values, a sentence
+  std::string differs;  // the reason why ours differ, a sentence
+};
+[[nodiscard]] const std::vector<RcnpFigure>& rcnp_figures();
+
+struct RcnpResult {
+  RcnpPoint point;
+  double rate_hz = 0;
+  double mean_ms = 0;  // of T_dec: assignment to decision
+  double sigma_ms = 0;
+  double p99_ms = 0;
+  double max_ms = 0;
+  double filter_ms = 0;     // CPU time of a slice: in the filter
+  double transport_ms = 0;  // requesting, receiving, assembling
+  double algorithm_ms = 0;  // set: steps x RcnpPoint::microseconds
+  std::vector<TimeAbove> above;
+
+  [[nodiscard]] double cpu_ms() const { return filter_ms + transport_ms; }  // the paper's T_dst
+};
+
+// A straight line through points, by least squares. Needs two points with different x.
+struct Line {
+  double slope = 0;
+  double intercept = 0;
+  double r_squared = 0;  // 1: all points lie on it
+};
+[[nodiscard]] Line line_through(const std::vector<double>& x, const std::vector<double>& y);
+
+// Draws times from a distribution, the same ones for the same seed.
+class TimeDraw {
+ public:
+  TimeDraw(std::vector<TimeAbove> above, std::uint64_t seed);
+  [[nodiscard]] double next_us();
+
+ private:
+  std::vector<TimeAbove> above_;
+  std::uint64_t state_;
+};
+
+// The distribution of the sum of `draws` independent times (figure 9).
+[[nodiscard]] std::vector<TimeAbove> sum_of_draws(const std::vector<TimeAbove>& one, std::uint32_t draws,
+                                                  std::uint64_t seed);
+[[nodiscard]] double mean_us_of(const std::vector<TimeAbove>& above);
+[[nodiscard]] double percentile_us_of(const std::vector<TimeAbove>& above, double percent);
+
+// A source's buffer with events at `rate_hz` and drawn lifetimes; N decisions are packed before they
+// reach the source (figure 7b).
+struct Occupancy {
+  std::uint32_t packed = 1;
+  double mean_slices = 0;
+  double max_slices = 0;
+};
+[[nodiscard]] Occupancy occupancy_of(const std::vector<TimeAbove>& lifetimes, double rate_hz,
+                                     std::uint32_t packed, std::uint64_t seed);
+
+struct RcnpOptions {
+  std::string figure = "steps";
+  double seconds = 5;  // of each run
+  std::string out;     // folder for the table and the lines; empty: nothing is written
+  std::string name;    // their first word; empty: rcnp-FIGURE
+  std::string command;
+};
+
+[[nodiscard]] std::string rcnp_lines(const RcnpFigure& figure, const std::vector<RcnpResult>& results);
+[[nodiscard]] std::string rcnp_table(const RcnpFigure& figure, const std::vector<RcnpResult>& results,
+                                     const RcnpOptions& options, const std::string& machine);
+
+// 0: every farm of the figure ran, and its ledger balanced.
+[[nodiscard]] int run_rcnp(const RcnpOptions& options, std::FILE* out, std::FILE* err);
+
+}  // namespace weir::bench

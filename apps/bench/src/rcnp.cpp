@@ -1,0 +1,131 @@
+// Farms of the RCNP emulation's figures, one after the other.
+#include "output.hpp"
+#include "units.hpp"
+#include <weir/base/scratch_folder.hpp>
+#include <weir/bench/rcnp.hpp>
+#include <weir/run/farm_command.hpp>
+#include <weir/run_record/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+namespace weir::bench {
+namespace {
+
+constexpr std::uint32_t kFragmentBytes = 1000;
+constexpr double kMsPerS = 1000;
+
+std::string filter_text(const RcnpPoint& point) {
+  if (point.steps == 0) return "{plugin: prescale, parameters: {n: 1000000000}}";  // rejects
+  return fmt::format(
+      "{{plugin: sequential, parameters: {{steps: {}, sources_per_step: {}, microseconds: {}, build: none, "
+      "keep: "
+      "none, draw: {}}}}}",
+      point.steps, point.sources_per_step, point.microseconds,
+      point.sources_per_readout > 1 ? "group" : "remaining");
+}
+
+std::string farm_text(const RcnpPoint& point, double rate_hz) {
+  const std::string trigger =
+      rate_hz > 0 ? fmt::format("{{mode: poisson, rate_hz: {:.3f}}}", rate_hz) : std::string("{mode: max}");
+  return fmt::format(
+      "farm: bench-rcnp\n"
+      "trigger: {}\n"
+      "source: {{kind: dummy, size_bytes: {}}}\n"
+      "readout: {{count: {}, sources_per_readout: {}}}\n"
+      "dcm: {{count: {}, credits: 4}}\n"
+      "filter: {}\n"
+      "writer: {{count: 0}}\n",
+      trigger, kFragmentBytes, point.readouts, point.sources_per_readout, point.dcms, filter_text(point));
+}
+
+Expected<run_record::Summary, std::string> run_once(const RcnpPoint& point, double rate_hz, double seconds) {
+  const ScratchFolder folder;
+  const std::string path = (folder.path() / "farm.yaml").string();
+  std::ofstream(path) << farm_text(point, rate_hz);
+  run::RunOptions options;
+  options.farm.farm_file = path;
+  options.duration_s = seconds;
+  options.out = (folder.path() / "out").string();
+  options.log_level = "error";
+  options.quiet = true;
+  char* said = nullptr;
+  std::size_t bytes = 0;
+  std::FILE* err = ::open_memstream(&said, &bytes);
+  if (err == nullptr) return Unexpected<std::string>("no memory");
+  run_record::Summary summary;
+  const int status = run::run_farm(options, err, err, &summary);
+  std::fclose(err);
+  const std::string text(said, bytes);
+  std::free(said);
+  if (summary.reason.starts_with("SIG")) return Unexpected<std::string>(summary.reason);
+  if (!summary.ledger_balanced || summary.decision_latency_us.count == 0)
+    return Unexpected<std::string>(fmt::format("the farm ended with status {}: {}", status, text));
+  return summary;
+}
+
+RcnpResult result_of(const RcnpPoint& point, const run_record::Summary& summary) {
+  RcnpResult result;
+  result.point = point;
+  result.rate_hz = summary.slices_per_s;
+  result.mean_ms = summary.decision_times.mean_us / kUsPerMs;
+  result.sigma_ms = summary.decision_times.sigma_us / kUsPerMs;
+  result.p99_ms = static_cast<double>(summary.decision_latency_us.p99) / kUsPerMs;
+  result.max_ms = static_cast<double>(summary.decision_latency_us.max) / kUsPerMs;
+  const auto slices = static_cast<double>(std::max<std::uint64_t>(1, summary.cpu.slices));
+  result.filter_ms = kMsPerS * summary.cpu.filter_s / slices;
+  result.transport_ms = kMsPerS * summary.cpu.transport_s / slices;
+  result.algorithm_ms = point.steps * point.microseconds / kUsPerMs;
+  for (const auto& one : summary.decision_times.above)
+    result.above.push_back({static_cast<double>(one.us), one.share});
+  return result;
+}
+
+Expected<RcnpResult, std::string> measure(const RcnpPoint& point, double seconds) {
+  double rate_hz = 0;
+  if (point.half_load) {
+    const auto most = run_once(point, 0, seconds);
+    if (!most) return Unexpected<std::string>(most.error());
+    rate_hz = most->slices_per_s / 2;
+  }
+  const auto summary = run_once(point, rate_hz, seconds);
+  if (!summary) return Unexpected<std::string>(summary.error());
+  return result_of(point, *summary);
+}
+
+}  // namespace
+
+int run_rcnp(const RcnpOptions& options, std::FILE* out, std::FILE* err) {
+  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
+  const auto& figures = rcnp_figures();
+  const auto figure = std::ranges::find(figures, options.figure, &RcnpFigure::id);
+  if (figure == figures.end()) {
+    fmt::print(err, "weir bench rcnp: unknown figure '{}'\n", options.figure);
+    return 2;
+  }
+  std::vector<RcnpResult> results;
+  for (const RcnpPoint& point : figure->points) {
+    auto result = measure(point, options.seconds);
+    if (!result) {
+      fmt::print(err, "weir bench rcnp: {}: {}\n", point.label, result.error());
+      return 1;
+    }
+    fmt::print(err, "{:<24} {:>8.1f} slices/s, T_dec mean {:.3f} ms, CPU {:.3f} ms a slice\n", point.label,
+               result->rate_hz, result->mean_ms, result->cpu_ms());
+    results.push_back(std::move(*result));
+  }
+  const std::string lines = rcnp_lines(*figure, results);
+  fmt::print(out, "{}", lines);
+  const std::string table = rcnp_table(*figure, results, options, machine());
+  if (options.out.empty()) {
+    fmt::print(err, "\n{}", table);
+    return 0;
+  }
+  const std::string name = options.name.empty() ? "rcnp-" + figure->id : options.name;
+  return write_output(options.out, name, lines, table, err);
+}
+
+}  // namespace weir::bench

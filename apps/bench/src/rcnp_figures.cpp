@@ -1,0 +1,302 @@
+// Points and arithmetic of the figures. Pure.
+#include "units.hpp"
+#include <weir/base/hash.hpp>
+#include <weir/bench/rcnp.hpp>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <queue>
+
+namespace weir::bench {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double kUsPerS = 1e6;
+constexpr std::uint32_t kDraws = 200'000;
+constexpr double kSourceRateHz = 100'000;      // of figure 7b
+constexpr double kSourceBytesPerSlice = 1000;  // 100 MB/s at that rate
+
+RcnpPoint gathering(std::uint32_t sources) {
+  RcnpPoint point;
+  point.label = fmt::format("{} source{}", sources, sources == 1 ? "" : "s");
+  point.x = sources;
+  point.readouts = sources;
+  point.dcms = 1;
+  return point;
+}
+
+RcnpPoint stepping(std::uint32_t steps, std::uint32_t dcms) {
+  RcnpPoint point;
+  point.label = fmt::format("{} step{}", steps, steps == 1 ? "" : "s");
+  point.x = steps;
+  point.dcms = dcms;
+  point.sources_per_readout = std::max(2U, steps);
+  point.steps = steps;
+  return point;
+}
+
+RcnpPoint at_half_load(RcnpPoint point, const std::string& label) {
+  point.label = label;
+  point.half_load = true;
+  return point;
+}
+
+RcnpPoint three_sources(std::uint32_t nodes) {
+  RcnpPoint point;
+  point.label = fmt::format("{} + {} nodes", nodes, nodes);
+  point.readouts = nodes;
+  point.dcms = nodes;
+  point.steps = 1;
+  point.sources_per_step = 3;
+  point.half_load = true;
+  return point;
+}
+
+std::vector<RcnpFigure> make_figures() {
+  const std::string machine = "All processes share this machine's cores, where the paper has a host for each";
+  return {
+      {"5",
+       "CPU time to request and gather blocks of 1 kB (T_dst)",
+       "sources",
+       {gathering(1), gathering(2), gathering(4), gathering(6), gathering(8), gathering(11), gathering(16)},
+       "T_dst grows linearly with the number of sources; the curves have no numbers in the text",
+       "One request frame and one block of fragments serve many slices, so the cost of a source falls with "
+       "the rate"},
+      {"steps",
+       "CPU time of a sequence of steps: 4 of 11 sources of 1 kB, a copy and 100 us each (VI.A)",
+       "steps",
+       {stepping(1, 1), stepping(2, 1), stepping(4, 1), stepping(6, 1), stepping(8, 1), stepping(12, 1),
+        stepping(16, 1)},
+       "linear, 800 us per step, of which 100 us are the algorithm",
+       "A step's transport costs system calls of a loop that serves all slices of the DCM at a time"},
+      {"table1",
+       "Components of T_dst for 16 steps",
+       "",
+       {stepping(16, 1)},
+       "DEC: 15 ms, algorithm 11 %, copy 26 %, sent requests 17 %, responses 13 %, other 33 %; zero copy: 9 "
+       "ms, 18 %, 33 %, "
+       "7 %, 3 %, 38 %",
+       "Weir measures threads: the filter's CPU time holds algorithm and copy, transport holds the other "
+       "rows"},
+      {"7",
+       "Decision latency of 16 steps at half load, and the buffers that it asks of sources at 100 kHz",
+       "",
+       {at_half_load(stepping(16, 11), "16 steps, half load")},
+       "mean 52 ms at 15 ms of CPU, several 100 ms at most; at most about 6 MB of buffer",
+       machine + "; the least latency is 16 round trips and 1.6 ms of algorithm"},
+      {"8",
+       "Decision latency of a small and a large testbed: 3 sources of 1 kB, a copy and 100 us",
+       "",
+       {three_sources(3), three_sources(11)},
+       "mean 2.4 ms on 3 + 3 nodes and 3.8 ms on 11 + 11 at half load",
+       machine + ", so 22 processes take turns on them and the larger testbed waits longer"},
+      {"9",
+       "Ten steps, estimated as the sum of ten draws of the one-step distribution",
+       "",
+       {at_half_load(stepping(1, 11), "1 step"), at_half_load(stepping(10, 11), "10 steps")},
+       "the estimate agrees rather well for this simple sequence, and diverges for more complex ones",
+       "Half load is another rate for one step than for ten, so queues differ"}};
+}
+
+std::string above_text(const RcnpResult& result) {
+  return fmt::format("| {} | {:.1f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} |\n",
+                     result.point.label, result.rate_hz, result.mean_ms, result.sigma_ms, result.p99_ms,
+                     result.max_ms, result.filter_ms, result.transport_ms);
+}
+
+Line line_of(const std::vector<RcnpResult>& results) {
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const RcnpResult& result : results) {
+    x.push_back(result.point.x);
+    y.push_back(result.cpu_ms());
+  }
+  return line_through(x, y);
+}
+
+// Sentences below the table.
+std::string findings(const RcnpFigure& figure, const std::vector<RcnpResult>& results) {
+  if (!figure.x.empty()) {
+    const Line line = line_of(results);
+    return fmt::format("CPU time of a slice: {:.3f} ms + {:.1f} us for each of the {}, R^2 = {:.4f}.\n",
+                       line.intercept, line.slope * kUsPerMs, figure.x, line.r_squared);
+  }
+  if (figure.id == "table1") {
+    const RcnpResult& one = results.front();
+    const auto share = [&](double ms) { return 100 * ms / one.cpu_ms(); };
+    return fmt::format(
+        "T_dst {:.2f} ms: algorithm {:.0f} %, copy and the rest of the filter {:.0f} %, transport {:.0f} "
+        "%.\n",
+        one.cpu_ms(), share(one.algorithm_ms), share(one.filter_ms - one.algorithm_ms),
+        share(one.transport_ms));
+  }
+  std::string text;
+  if (figure.id == "7") {
+    for (const std::uint32_t packed : {1U, 10U, 100U}) {
+      const Occupancy buffer = occupancy_of(results.front().above, kSourceRateHz, packed, 1);
+      text += fmt::format(
+          "At 100 kHz, decisions packed {} at a time: {:.0f} slices held on average, {:.0f} at most, {:.2f} "
+          "MB.\n",
+          packed, buffer.mean_slices, buffer.max_slices, buffer.max_slices * kSourceBytesPerSlice / kUsPerS);
+    }
+  }
+  if (figure.id == "9") {
+    const std::vector<TimeAbove> sum = sum_of_draws(results.front().above, 10, 1);
+    text += fmt::format(
+        "Sum of ten draws: mean {:.3f} ms, p99 {:.3f} ms; measured: mean {:.3f} ms, p99 {:.3f} ms.\n",
+        mean_us_of(sum) / kUsPerMs, percentile_us_of(sum, 99) / kUsPerMs, results.back().mean_ms,
+        results.back().p99_ms);
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::vector<RcnpFigure>& rcnp_figures() {
+  static const std::vector<RcnpFigure> figures = make_figures();
+  return figures;
+}
+
+Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  double sum_x = 0;
+  double sum_y = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    sum_x += x[i];
+    sum_y += y[i];
+  }
+  double xx = 0;
+  double xy = 0;
+  double yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - sum_x / n) * (x[i] - sum_x / n);
+    xy += (x[i] - sum_x / n) * (y[i] - sum_y / n);
+    yy += (y[i] - sum_y / n) * (y[i] - sum_y / n);
+  }
+  Line line;
+  line.slope = xy / xx;
+  line.intercept = (sum_y - line.slope * sum_x) / n;
+  line.r_squared = yy > 0 ? xy * xy / (xx * yy) : 1;
+  return line;
+}
+
+TimeDraw::TimeDraw(std::vector<TimeAbove> above, std::uint64_t seed)
+    : above_(std::move(above)), state_(mix64(seed)) {}
+
+// The inverse of P(T > t), at the ends of its bins.
+double TimeDraw::next_us() {
+  state_ = mix64(state_);
+  const double share = static_cast<double>(state_ >> 11) * 0x1.0p-53;
+  const auto found = std::ranges::upper_bound(above_, share, std::greater<>(), &TimeAbove::share);
+  return found == above_.end() ? above_.back().us : found->us;
+}
+
+std::vector<TimeAbove> sum_of_draws(const std::vector<TimeAbove>& one, std::uint32_t draws,
+                                    std::uint64_t seed) {
+  TimeDraw draw(one, seed);
+  std::vector<double> sums(kDraws);
+  for (double& sum : sums) {
+    for (std::uint32_t i = 0; i < draws; ++i) sum += draw.next_us();
+  }
+  std::sort(sums.begin(), sums.end());
+  std::vector<TimeAbove> above;
+  constexpr std::size_t kBins = 1000;
+  for (std::size_t bin = 1; bin <= kBins; ++bin) {
+    const std::size_t below = bin * sums.size() / kBins;
+    above.push_back({sums[below - 1], 1 - static_cast<double>(below) / static_cast<double>(sums.size())});
+  }
+  return above;
+}
+
+double mean_us_of(const std::vector<TimeAbove>& above) {
+  double mean = 0;
+  double before = 1;
+  for (const TimeAbove& one : above) {
+    mean += (before - one.share) * one.us;
+    before = one.share;
+  }
+  return mean;
+}
+
+double percentile_us_of(const std::vector<TimeAbove>& above, double percent) {
+  const auto found =
+      std::ranges::find_if(above, [&](const TimeAbove& one) { return one.share <= 1 - percent / 100; });
+  return found == above.end() ? above.back().us : found->us;
+}
+
+Occupancy occupancy_of(const std::vector<TimeAbove>& lifetimes, double rate_hz, std::uint32_t packed,
+                       std::uint64_t seed) {
+  TimeDraw draw(lifetimes, seed);
+  std::priority_queue<double, std::vector<double>, std::greater<>> ends;
+  const double apart_us = kUsPerS / rate_hz;
+  Occupancy occupancy;
+  occupancy.packed = packed;
+  std::uint64_t held = 0;
+  std::uint64_t expired = 0;  // not yet told to the source
+  double sum = 0;
+  // Half of the events fill the buffer, the other half is counted.
+  for (std::uint32_t event = 0; event < 2 * kDraws; ++event) {
+    const double now_us = apart_us * event;
+    for (; !ends.empty() && ends.top() <= now_us; ends.pop()) ++expired;
+    const std::uint64_t removed = expired - expired % packed;
+    held -= removed;
+    expired -= removed;
+    ++held;
+    ends.push(now_us + draw.next_us());
+    if (event < kDraws) continue;
+    sum += static_cast<double>(held);
+    occupancy.max_slices = std::max(occupancy.max_slices, static_cast<double>(held));
+  }
+  occupancy.mean_slices = sum / kDraws;
+  return occupancy;
+}
+
+std::string rcnp_lines(const RcnpFigure& figure, const std::vector<RcnpResult>& results) {
+  std::string lines;
+  for (const RcnpResult& result : results) {
+    json::array above;
+    for (const TimeAbove& one : result.above) above.push_back(json::array{one.us, one.share});
+    lines += json::serialize(json::object{{"bench", "rcnp"},
+                                          {"figure", figure.id},
+                                          {"title", figure.title},
+                                          {"x_label", figure.x},
+                                          {"label", result.point.label},
+                                          {"x", result.point.x},
+                                          {"readouts", result.point.readouts},
+                                          {"dcms", result.point.dcms},
+                                          {"steps", result.point.steps},
+                                          {"rate_hz", result.rate_hz},
+                                          {"decision_mean_ms", result.mean_ms},
+                                          {"decision_sigma_ms", result.sigma_ms},
+                                          {"decision_p99_ms", result.p99_ms},
+                                          {"decision_max_ms", result.max_ms},
+                                          {"filter_cpu_ms", result.filter_ms},
+                                          {"transport_cpu_ms", result.transport_ms},
+                                          {"algorithm_ms", result.algorithm_ms},
+                                          {"decision_above_us", std::move(above)}}) +
+             "\n";
+  }
+  return lines;
+}
+
+std::string rcnp_table(const RcnpFigure& figure, const std::vector<RcnpResult>& results,
+                       const RcnpOptions& options, const std::string& machine) {
+  std::string text = fmt::format("# RCNP emulation, {}{}\n\n```sh\n{}\n```\n{}. On {}.\n\n",
+                                 figure.id == "5" || figure.id.size() == 1 ? "figure " : "", figure.id,
+                                 options.command, figure.title, machine);
+  text +=
+      "| farm | slices/s | T_dec mean, ms | sigma, ms | p99, ms | max, ms | filter CPU, ms | transport CPU, "
+      "ms |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const RcnpResult& result : results) text += above_text(result);
+  text += "\n" + findings(figure, results);
+  text += fmt::format("\nThe paper: {}.\n\nDifference: {}.\n", figure.paper, figure.differs);
+  return text;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,55 @@
+#include "weir_catch.hpp"
+#include <weir/bench/rcnp.hpp>
+
+using namespace weir::bench;
+using Catch::Matchers::WithinAbs;
+
+TEST_CASE("a line through points on a line has R^2 of 1, and less with one point beside it") {
+  const Line line = line_through({1, 2, 4, 8}, {3, 5, 9, 17});
+  CHECK_THAT(line.slope, WithinAbs(2, 1e-9));
+  CHECK_THAT(line.intercept, WithinAbs(1, 1e-9));
+  CHECK_THAT(line.r_squared, WithinAbs(1, 1e-9));
+  CHECK(line_through({1, 2, 4, 8}, {3, 5, 9, 12}).r_squared < 0.99);
+}
+
+TEST_CASE("draws follow the distribution, and a sum of ten has ten times its mean") {
+  // A half of the times is 100 us, the other 300 us.
+  const std::vector<TimeAbove> times{{100, 0.5}, {300, 0}};
+  CHECK_THAT(mean_us_of(times), WithinAbs(200, 1e-9));
+  CHECK(percentile_us_of(times, 50) == 100);
+  CHECK(percentile_us_of(times, 99) == 300);
+  const std::vector<TimeAbove> sum = sum_of_draws(times, 10, 1);
+  CHECK_THAT(mean_us_of(sum), WithinAbs(2000, 20));
+  CHECK(percentile_us_of(sum, 99) <= 3000);
+  CHECK(percentile_us_of(sum, 99) > 2200);
+}
+
+TEST_CASE("a source holds rate times lifetime, and with packed decisions half a packet more") {
+  const std::vector<TimeAbove> always{{1000, 0}};  // 1 ms
+  const Occupancy alone = occupancy_of(always, 100'000, 1, 1);
+  CHECK_THAT(alone.mean_slices, WithinAbs(100, 2));
+  const Occupancy packed = occupancy_of(always, 100'000, 10, 1);
+  CHECK_THAT(packed.mean_slices, WithinAbs(alone.mean_slices + 4.5, 1));
+  CHECK(packed.max_slices > alone.max_slices);
+}
+
+TEST_CASE("every figure names its points, the paper's values and the reason of the difference") {
+  for (const RcnpFigure& figure : rcnp_figures()) {
+    CAPTURE(figure.id);
+    CHECK_FALSE(figure.points.empty());
+    CHECK_FALSE(figure.paper.empty());
+    CHECK_FALSE(figure.differs.empty());
+    std::vector<RcnpResult> results;
+    for (const RcnpPoint& point : figure.points) {
+      RcnpResult result;
+      result.point = point;
+      result.filter_ms = 0.2 * point.x;
+      result.above = {{100, 0.5}, {300, 0}};
+      results.push_back(result);
+    }
+    const std::string table = rcnp_table(figure, results, {}, "a machine");
+    CHECK_THAT(table, Catch::ContainsSubstring("The paper: " + figure.paper));
+    CHECK_THAT(table, Catch::ContainsSubstring(figure.points.back().label));
+    if (!figure.x.empty()) CHECK_THAT(table, Catch::ContainsSubstring("R^2 = 1.0000"));
+  }
+}
