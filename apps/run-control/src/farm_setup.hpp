@@ -46,8 +46,9 @@ class FarmSetup {
     std::string farm_yaml;  // the configured farm; empty: not known
   };
 
-  // `fallback`: a farm file to begin with if the one at `path` cannot be used or has other processes, as after
-  // an edit while the farm is on; empty: none. Throws std::runtime_error with every problem, one a line.
+  // `fallback`: a farm file to begin with if the one at `path` cannot be used or has other processes, as
+  // after an edit while the farm is on; empty: none. Throws std::runtime_error with every problem, one a
+  // line.
   FarmSetup(std::string path, Sets command_line, const std::string& fallback = {});
 
   // Returns why the fallback is in use; empty: it is not.

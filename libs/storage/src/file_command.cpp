@@ -64,8 +64,8 @@ void info_json(const RunFileReader& file, std::ostream& out) {
       file.closed(), json_string(file.note()), totals.live, totals.dead, totals.incomplete, totals.unfiltered,
       totals.stream_mask);
   if (totals.live > 0) {
-    out << fmt::format(R"("first_slice":"{}","last_slice":"{}","earliest":{},"latest":{},)", totals.first.value,
-                       totals.last.value, json_string(human_utc(totals.earliest)),
+    out << fmt::format(R"("first_slice":"{}","last_slice":"{}","earliest":{},"latest":{},)",
+                       totals.first.value, totals.last.value, json_string(human_utc(totals.earliest)),
                        json_string(human_utc(totals.latest)));
   }
   const SliceSum live = file.live();

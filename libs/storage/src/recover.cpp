@@ -83,8 +83,8 @@ Expected<RecoveryReport, Failure> finish_publishing(SystemCalls& calls, const st
   int error = calls.unlink(from) == 0 ? 0 : errno;
   if (error == 0) error = sync_directory_of(calls, from);
   if (error != 0) {
-    return refused(from + ": cannot remove the second name of the file: " +
-                   std::generic_category().message(error));
+    return refused(from +
+                   ": cannot remove the second name of the file: " + std::generic_category().message(error));
   }
   report.published = true;
   report.bytes_out = report.bytes_in;
