@@ -112,4 +112,34 @@ void WorkerPool::lend_others(Actions& out) {
   }
 }
 
+// The spare that stood in for a fresh slice leaves when the others are as many as configured: the first
+// worker with neither slices nor state gives its place to a fresh spare.
+void WorkerPool::retire_extra(Actions& out) {
+  if (fresh_waits()) return;
+  const auto active = std::count_if(seats_.begin(), seats_.end(),
+                                    [](const Worker& worker) { return worker.state == State::active; });
+  if (static_cast<std::uint64_t>(active) <= settings_.workers) return;
+  for (Seat seat = 0; seat < seats(); ++seat) {
+    Worker& worker = seats_[seat];
+    if (worker.state != State::active || !worker.lent.empty() || !worker.own.empty() || holds_state(seat))
+      continue;
+    if (worker.fresh) {
+      enter(worker, State::ready, now_ns_);
+      return;
+    }
+    if (draining_ == seat) draining_.reset();
+    worker.retired = true;
+    worker.hard = true;
+    out.kill.push_back({seat, true});
+    enter(worker, State::ending, now_ns_);
+    return;
+  }
+}
+
+bool WorkerPool::holds_state(Seat seat) const {
+  return std::any_of(homes_.begin(), homes_.end(), [&](const auto& home) {
+    return home.second.seat == seat && home.second.life == seats_[seat].life;
+  });
+}
+
 }  // namespace weir::worker_pool

@@ -168,6 +168,11 @@ void WorkerPool::ended(Seat seat, ProcessEnd end, TimeNs now_ns, Actions& out) {
   Worker& worker = seats_[seat];
   WEIR_ASSERT(worker.state != State::empty && worker.owed == 0);
   now_ns_ = now_ns;
+  if (worker.retired) {
+    empty_seat(worker, now_ns);
+    worker.succeeds_retired = true;
+    return;
+  }
   // One that ends before it had a slice is as good as not started.
   const bool starting = worker.state == State::starting || worker.lent_total == 0;
   if (starting) end.kind = EndKind::start;
@@ -177,8 +182,12 @@ void WorkerPool::ended(Seat seat, ProcessEnd end, TimeNs now_ns, Actions& out) {
   }
   note_end(end, now_ns, starting);
   settle_lent(worker, end, out);
-  const std::uint64_t life = worker.life;
   if (draining_ == seat) draining_.reset();
+  empty_seat(worker, now_ns);
+}
+
+void WorkerPool::empty_seat(Worker& worker, TimeNs now_ns) {
+  const std::uint64_t life = worker.life;
   worker = Worker{};
   worker.life = life;
   enter(worker, State::empty, now_ns);
@@ -285,6 +294,7 @@ void WorkerPool::pass(TimeNs now_ns, Actions& out) {
   for (Seat seat = 0; seat < seats(); ++seat) watch(seat, step, now_ns, out);
   if (start_failures_ >= kStartFailuresMax) out.failed = true;
   promote(now_ns);
+  retire_extra(out);
   lend_marked(out);
   lend_own(out);
   lend_others(out);
@@ -296,7 +306,8 @@ void WorkerPool::watch(Seat seat, DurationNs step_ns, TimeNs now_ns, Actions& ou
     case State::empty:
       if (now_ns < start_after_ns_) return;
       ++worker.life;
-      if (starts_++ >= seats()) ++restarts_;
+      if (!worker.succeeds_retired && starts_++ >= seats()) ++restarts_;
+      worker.succeeds_retired = false;
       enter(worker, State::starting, now_ns);
       out.start.push_back({seat});
       return;

@@ -2,6 +2,7 @@
 #include <weir/worker_pool/worker_pool.hpp>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,36 @@ TEST_CASE(
   CHECK(bench.out.poison.front().text == "signal 11\nframe");
   CHECK(bench.pool.in_pool() == 0);
   CHECK(bench.pool.ends(EndKind::signal) == 2);
+}
+
+TEST_CASE("worker pool: when no slice waits for a fresh worker, as many take slices as are configured") {
+  Bench bench(2);
+  const auto takers = [&] {
+    std::set<Seat> seats;
+    for (const auto& lend : bench.lends) seats.insert(lend.seat);
+    return seats.size();
+  };
+  bench.submit(7);
+  bench.submit(8);
+  bench.pass();
+  for (const Seat seat : {0U, 1U}) bench.work(seat, 1, 0);
+  for (const Seat seat : {0U, 1U}) bench.dies(seat);
+  bench.pass();  // both slices wait for a fresh worker; the spare gets one of them
+  CHECK(bench.lent_to(2).size() == 1);
+  bench.restart();  // the other one gets a restarted worker, beside which a third may take slices
+  bench.work(2, 1, 1);
+  for (const Seat seat : {0U, 1U}) {
+    if (bench.lent_to(seat).size() == 2) bench.work(seat, 1, 1);
+  }
+  CHECK(bench.results.size() == 2);
+  bench.pass();
+  for (const auto& kill : std::vector(bench.kills)) bench.dies(kill.seat);
+  bench.restart();
+  bench.lends.clear();
+  for (Token token = 100; token < 110; ++token) bench.submit(token);
+  bench.pass();
+  CHECK(takers() == 2);
+  CHECK(bench.pool.restarts() == 2);
 }
 
 TEST_CASE("worker pool: kills of earlier attempts count") {

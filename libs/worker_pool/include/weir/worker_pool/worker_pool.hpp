@@ -152,10 +152,12 @@ class WorkerPool {
   };
   struct Worker {
     State state = State::empty;
-    bool fresh = true;       // no slice was lent to it
-    bool exclusive = false;  // has a slice that must be alone
-    bool hard = false;       // SIGKILL was sent
-    bool reported = false;   // as unkillable
+    bool fresh = true;              // no slice was lent to it
+    bool exclusive = false;         // has a slice that must be alone
+    bool hard = false;              // SIGKILL was sent
+    bool reported = false;          // as unkillable
+    bool retired = false;           // ended because more workers took slices than the settings allow
+    bool succeeds_retired = false;  // the next start in this seat is not a restart
     std::optional<EndKind> ended_for;
     std::uint64_t life = 0;
     std::deque<Lent> lent;
@@ -185,6 +187,9 @@ class WorkerPool {
   void end(Seat seat, EndKind why, Actions& out);
   void watch(Seat seat, DurationNs step_ns, TimeNs now_ns, Actions& out);
   void promote(TimeNs now_ns);
+  void retire_extra(Actions& out);
+  void empty_seat(Worker& worker, TimeNs now_ns);
+  [[nodiscard]] bool holds_state(Seat seat) const;
   void lend_marked(Actions& out);
   void lend_own(Actions& out);
   void lend_others(Actions& out);
