@@ -47,7 +47,7 @@ def _count(value, noun):
 
 
 def words_of(line):
-    """The settings of a point of a network, in words, by what they are of; none where it has none."""
+    """Returns the settings of a network point as text, by quantity; empty if it has none."""
     window = ""
     if line["window_fragments"]:
         window = _count(line["window_fragments"], "fragment")
@@ -72,7 +72,7 @@ def _word_of(key):
 
 
 def allowed_bytes(line):
-    """What may be under way to a DCM by its own will; 0: no limit, or it finds one itself."""
+    """Returns the limit of data under way to a DCM; 0: no limit, or a self-tuning one."""
     return line["window_bytes"] or line["window_fragments"] * line["fragment_bytes"]
 
 
@@ -84,7 +84,7 @@ def value_of(line, key):
 
 
 def axis_of(lines):
-    """The first of AXES that was varied for one shaper, so that there is something to connect; or None."""
+    """Returns the first of AXES that varies for one shaper, so that points can be connected, or None."""
     for axis in AXES:
         key = axis[0]
         if key == "window_fragments" and any(line["window_bytes"] for line in lines):
@@ -107,7 +107,7 @@ def labels_of(lines, axis):
 
 
 def about_of(lines):
-    """What all points have in common, in words."""
+    """Returns the common settings of all points as text."""
     words = [words_of(line) for line in lines]
     text = "Incast to one DCM" if lines[0]["bench"] == "incast" else "All to all"
     for key in words[0]:
@@ -119,7 +119,7 @@ def about_of(lines):
 # ---- networks
 
 def _curves(lines, axis):
-    """[(label, [(x, line)])], each in order of x; what has no place on the axis is a level from end to end."""
+    """[(label, [(x, line)])], each in order of x; a line without a place on the axis is a level from end to end."""
     key, _, unit = axis
     curves = {}
     places = [value_of(line, key) / unit for line in lines if value_of(line, key) > 0]
@@ -319,7 +319,7 @@ KINDS = {
 
 
 def figures_of(name, lines):
-    """What there is to draw of a file's lines. Raises ValueError: no bench of Weir's made them."""
+    """Returns the plots of a file's lines. Raises ValueError: no bench of Weir's made them."""
     kind = lines[0].get("bench") if lines and all(isinstance(line, dict) for line in lines) else None
     if kind not in KINDS:
         raise ValueError("no line of a bench that is drawn: there are " + ", ".join(KINDS))
