@@ -177,6 +177,10 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
   v1::JournalPass& pass = *pass_entry_.mutable_pass();
   pass.Clear();  // its columns keep their memory
   pass.set_serial(serial_);
+  for (const assignment::KillCount& one : actions.killed) {
+    pass.add_killed(one.slice.value);
+    pass.add_killed_kills(one.kills);
+  }
   put_reopened(actions.reopened, pass);
   put_forwarded(actions, pass);
   for (const assignment::Announcement& one : actions.announce) {

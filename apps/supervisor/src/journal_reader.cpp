@@ -207,6 +207,7 @@ class Reader {
   void take_pass(const v1::JournalPass& pass) {
     run_.serial = std::max(run_.serial, pass.serial());
     take_triggers(pass);
+    take_kills(pass);
     take_reopened(pass);
     take_forwarded(pass);
     for (int i = 0; i < pass.assigned_size(); ++i) {
@@ -259,6 +260,14 @@ class Reader {
       if (found == open_.end()) continue;
       const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());
       found->second.slice.payload.assign(bytes, bytes + payload.bytes().size());
+    }
+  }
+
+  void take_kills(const v1::JournalPass& pass) {
+    for (int i = 0; i < pass.killed_size(); ++i) {
+      const auto found = open_.find(SliceId(pass.killed(i)));
+      if (found != open_.end())
+        found->second.slice.kills = static_cast<std::uint8_t>(at_or_zero(pass.killed_kills(), i));
     }
   }
 

@@ -82,7 +82,7 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v
     case v1::Control::kFilterKills: {
       const auto kills = filter_kills_of(message.filter_kills());
       if (!kills) return Unexpected<wire::WireError>(kills.error());
-      machine_.filter_killed(dcm.index, *kills);
+      machine_.filter_killed(dcm.index, *kills, actions_);
       return {};
     }
     case v1::Control::kReach:

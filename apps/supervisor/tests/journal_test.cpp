@@ -91,7 +91,10 @@ class WrittenRun {
   void step() {
     now_.mono += static_cast<TimeNs>(below(20));
     now_.utc = now_.mono;
-    switch (below(8)) {
+    switch (below(9)) {
+      case 8:
+        kill();
+        break;
       case 0:
         dcm(static_cast<std::uint16_t>(below(kDcms)), below(2) == 0);
         break;
@@ -168,6 +171,13 @@ class WrittenRun {
       decision.bytes = bytes;
     }
     machine.decisions(dcm, {&decision, 1}, now_.mono, actions_);
+  }
+  // A filter worker of the DCM died in a slice that the DCM has, or had.
+  void kill() {
+    if (with_dcm_.empty()) return;
+    const auto [dcm, assignment] = with_dcm_[below(with_dcm_.size())];
+    const FilterKill kill{assignment.slice, assignment.attempt, 1 + static_cast<std::uint32_t>(below(2))};
+    machine.filter_killed(dcm, {&kill, 1}, actions_);
   }
   void acknowledge() {
     if (confirmed_.empty()) return;
@@ -383,6 +393,7 @@ TEST_CASE("what the journal says of a run is what its supervisor knew, whatever 
   std::int64_t orphans = 0;
   std::uint64_t stored = 0;
   std::uint64_t forwarded = 0;
+  std::int64_t killed = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     CAPTURE(seed);
     WrittenRun run(seed);
@@ -396,11 +407,15 @@ TEST_CASE("what the journal says of a run is what its supervisor knew, whatever 
     given_up += read->state.given_up.size();
     orphans += std::count_if(read->state.given_up.begin(), read->state.given_up.end(),
                              [](const GivenUpCopy& copy) { return copy.orphan; });
+    killed += std::count_if(read->state.open.begin(), read->state.open.end(), [](const OpenSlice& slice) {
+      return slice.kills > 0 && slice.attempt.value == 0;
+    });
     stored += read->state.ledger.stored.count;
     for (const GroupLedger& group : read->state.ledger.groups) forwarded += group.forwarded.count;
   }
   CHECK(given_up > kSeeds);
   CHECK(orphans > 0);
+  CHECK(killed > 0);
   CHECK(stored > 8 * kSeeds);
   CHECK(forwarded > 4 * kSeeds);
 }

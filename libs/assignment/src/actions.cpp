@@ -23,6 +23,7 @@ void Actions::clear() {
   touched.clear();
   announce.clear();
   reopened.clear();
+  killed.clear();
   forwarded.clear();
   cleared.clear();
   copies.clear();

@@ -106,7 +106,7 @@ void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs 
   if (!note.for_long.empty()) leases_.noted(now);
 }
 
-void SupervisorMachine::filter_killed(NodeIndex dcm, std::span<const FilterKill> kills) {
+void SupervisorMachine::filter_killed(NodeIndex dcm, std::span<const FilterKill> kills, Actions& out) {
   if (!dcms_.live(dcm)) {
     ++ledger_.strangers;
     return;
@@ -118,6 +118,7 @@ void SupervisorMachine::filter_killed(NodeIndex dcm, std::span<const FilterKill>
       continue;
     }
     blame_.killed(*entry, kill.number);
+    out.killed.push_back({entry->slice, entry->kills});
   }
 }
 

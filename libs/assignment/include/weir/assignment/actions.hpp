@@ -113,6 +113,12 @@ struct Reopening {
   std::uint8_t refusals = 0;
 };
 
+// To no node, for the journal: a filter worker died in this slice, as the DCM that has it reports.
+struct KillCount {
+  SliceId slice;
+  std::uint8_t kills = 0;  // all of the slice so far
+};
+
 // To no node, for the journal: the slice waits for a DCM of this group.
 struct Forwarding {
   SliceId slice;
@@ -144,6 +150,7 @@ struct Actions {
   std::vector<DcmActions> dcms;    // by index
   std::vector<NodeIndex> touched;  // the DCMs that have something in `dcms`, each once
   std::vector<Reopening> reopened;
+  std::vector<KillCount> killed;  // for the journal alone
   std::vector<Forwarding> forwarded;
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
@@ -164,8 +171,8 @@ struct Actions {
     return std::span(payload).subspan(row.payload_offset, row.payload_length);
   }
   [[nodiscard]] bool empty() const {
-    return announce.empty() && touched.empty() && reopened.empty() && forwarded.empty() && cleared.empty() &&
-           copies.empty() && leaving.empty() && judged.empty();
+    return announce.empty() && touched.empty() && reopened.empty() && killed.empty() && forwarded.empty() &&
+           cleared.empty() && copies.empty() && leaving.empty() && judged.empty();
   }
   // Forgets what was meant for one DCM.
   void drop(NodeIndex dcm);

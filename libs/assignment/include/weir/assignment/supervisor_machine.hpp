@@ -178,7 +178,7 @@ class SupervisorMachine {
   void filtering(NodeIndex dcm, const FilterNote& note, TimeNs now);
   // Adds to the slices' kills. The DCM goes on with them; later attempts know the count. Kills of attempts
   // that are not this DCM's are ignored.
-  void filter_killed(NodeIndex dcm, std::span<const FilterKill> kills);
+  void filter_killed(NodeIndex dcm, std::span<const FilterKill> kills, Actions& out);
 
   // No trigger will come any more: number of slices or duration reached, file at its end, or stopped.
   [[nodiscard]] bool triggers_done() const { return clock_.triggers_done(); }
